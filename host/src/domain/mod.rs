@@ -1,0 +1,32 @@
+//! Values and rules of credit scoring. No async, no I/O, and no wire format: what leaves the process is shaped in `http`.
+
+mod assessment;
+mod coverage;
+mod holding;
+mod lending;
+mod model;
+mod score;
+mod snapshot;
+mod subject;
+
+pub use assessment::{Assessment, Factor, RiskAssessment};
+pub use coverage::Coverage;
+pub use holding::{AssetClass, Nft, TokenBalance};
+pub use lending::{EventCounts, PoolHistory, Position, Protocol};
+pub use model::{Digest, ModelInfo, ModelKind, ModelRef, ModelVersion};
+pub use score::{Decile, Range, Score};
+pub use snapshot::{Activity, Attestation, ChainSnapshot, Seen, Snapshot};
+pub use subject::{InvalidAddress, Subject, parse_address};
+
+pub use alloy::primitives::{Address, B256, U256, address};
+
+/// A moment, in UTC.
+pub type Time = chrono::DateTime<chrono::Utc>;
+
+/// An EIP-155 chain id.
+pub type ChainId = u64;
+
+/// `seconds` since the Unix epoch as a moment; the epoch itself where a chain names a time no calendar has.
+pub fn time_from_unix(seconds: u64) -> Time {
+    i64::try_from(seconds).ok().and_then(|s| chrono::DateTime::from_timestamp(s, 0)).unwrap_or_default()
+}

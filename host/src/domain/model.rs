@@ -1,0 +1,140 @@
+//! Who a model is: its kind, its version, and the digest of its bytes.
+
+use std::{fmt, str::FromStr};
+
+/// What a component can be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ModelKind {
+    Credit,
+    Boost,
+    Sybil,
+    Sandbox,
+}
+
+impl ModelKind {
+    pub const ALL: [Self; 4] = [Self::Credit, Self::Boost, Self::Sybil, Self::Sandbox];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Credit => "credit",
+            Self::Boost => "boost",
+            Self::Sybil => "sybil",
+            Self::Sandbox => "sandbox",
+        }
+    }
+}
+
+impl fmt::Display for ModelKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for ModelKind {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == text).ok_or(())
+    }
+}
+
+/// A dotted version such as `1.1`, ordered number by number: `1.9 < 1.10`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct ModelVersion {
+    text: String,
+}
+
+impl ModelVersion {
+    /// At most this many characters.
+    pub const MAX_LEN: usize = 32;
+
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    fn numbers(&self) -> impl Iterator<Item = u64> {
+        self.text.split('.').map(|part| part.parse().unwrap_or(u64::MAX))
+    }
+}
+
+impl FromStr for ModelVersion {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = |part: &str| !part.is_empty() && part.len() <= 9 && part.bytes().all(|b| b.is_ascii_digit());
+        let parts = text.split('.').count();
+        if text.len() <= Self::MAX_LEN && (2..=4).contains(&parts) && text.split('.').all(number) {
+            Ok(Self { text: text.to_owned() })
+        } else {
+            Err(format!("version {text:?} is not two to four numbers joined by dots, such as 1.1"))
+        }
+    }
+}
+
+impl TryFrom<String> for ModelVersion {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<ModelVersion> for String {
+    fn from(version: ModelVersion) -> Self {
+        version.text
+    }
+}
+
+impl PartialOrd for ModelVersion {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for ModelVersion {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.numbers().cmp(other.numbers()).then_with(|| self.text.cmp(&other.text))
+    }
+}
+
+impl fmt::Display for ModelVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// SHA-256 of a component's bytes, as they were found on the shelf.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Digest(pub [u8; 32]);
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&hex::encode(self.0))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// What a component says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelInfo {
+    pub kind: ModelKind,
+    pub version: ModelVersion,
+    pub title: String,
+    pub authors: Vec<String>,
+    pub reads: Vec<String>,
+}
+
+/// The model that made an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ModelRef {
+    pub kind: ModelKind,
+    pub version: ModelVersion,
+    pub digest: Digest,
+}

@@ -1,0 +1,92 @@
+//! Everything read about one address at one moment: the input of features, and of every report.
+
+use super::{Address, ChainId, Coverage, Nft, PoolHistory, Position, Time, TokenBalance};
+
+/// What one chain says of an address.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChainSnapshot {
+    pub chain_id: ChainId,
+    pub chain_name: String,
+    /// Of activity, balances and positions. When failed, those are empty and say nothing.
+    pub coverage: Coverage,
+    pub activity: Activity,
+    pub tokens: Vec<TokenBalance>,
+    pub nfts: Vec<Nft>,
+    pub positions: Vec<Position>,
+    /// One entry per configured market, also where the chain could not be read.
+    pub pools: Vec<PoolHistory>,
+}
+
+/// What an address has done on one chain. `None` where no source tells.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Activity {
+    pub first_transaction: Option<Seen>,
+    pub last_transaction: Option<Seen>,
+    /// Transactions sent.
+    pub transactions: u64,
+    pub transfers: Option<u64>,
+    pub counterparties: Option<u32>,
+    pub active_days: Option<u32>,
+    pub active_hours: Option<u32>,
+    pub median_gap_seconds: Option<u64>,
+}
+
+/// A moment on a chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Seen {
+    pub block: u64,
+    pub time: Time,
+}
+
+/// A verified statement about who the owner is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Attestation {
+    pub provider: String,
+    pub issued: Option<Time>,
+    pub expires: Option<Time>,
+    pub score: Option<f64>,
+}
+
+/// Everything read about one address.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Snapshot {
+    pub address: Address,
+    /// When reading finished.
+    pub as_of: Time,
+    /// One entry per configured chain, by ascending id.
+    pub chains: Vec<ChainSnapshot>,
+    pub attestations: Vec<Attestation>,
+}
+
+impl Snapshot {
+    /// The least complete coverage of any lending pool.
+    pub fn events_coverage(&self) -> Coverage {
+        Coverage::least(self.pools().map(|pool| pool.coverage))
+    }
+
+    /// The least complete coverage of anything in here: decides how long it may be cached.
+    pub fn coverage(&self) -> Coverage {
+        Coverage::least(self.chains.iter().map(|chain| chain.coverage)).min(self.events_coverage())
+    }
+
+    pub fn pools(&self) -> impl Iterator<Item = &PoolHistory> {
+        self.chains.iter().flat_map(|chain| &chain.pools)
+    }
+
+    /// Whether any chain knows this address: it sent something, holds something, or has a lending history.
+    pub fn has_activity(&self) -> bool {
+        self.chains.iter().any(|chain| {
+            chain.activity.transactions > 0
+                || chain.activity.first_transaction.is_some()
+                || chain.tokens.iter().any(|token| !token.amount.is_zero())
+                || !chain.nfts.is_empty()
+                || chain.positions.iter().any(|p| p.supplied_usd > 0.0 || p.borrowed_usd > 0.0)
+                || chain.pools.iter().any(|pool| pool.first_event_at.is_some())
+        })
+    }
+
+    /// No chain could be read at all.
+    pub fn all_failed(&self) -> bool {
+        !self.chains.is_empty() && self.chains.iter().all(|chain| chain.coverage == Coverage::Failed)
+    }
+}

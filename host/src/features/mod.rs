@@ -1,0 +1,74 @@
+//! What a model may know of a subject, taken from a snapshot. Pure: no I/O, no clock, no address.
+
+mod derive;
+
+use crate::domain::{AssetClass, ChainId, Coverage, Protocol};
+
+pub use derive::features;
+
+/// The host's form of the WIT record `features`: Unix seconds in UTC, US dollars, EIP-155 chain ids.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Features {
+    /// The moment the features describe.
+    pub as_of: u64,
+    pub chains: Vec<ChainFeatures>,
+    pub markets: Vec<MarketFeatures>,
+    /// At most one entry per class, in the order of [`AssetClass`].
+    pub holdings: Vec<Holding>,
+    pub identity: Vec<AttestationFeature>,
+}
+
+/// One chain on which the address was looked up.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChainFeatures {
+    pub chain_id: ChainId,
+    pub coverage: Coverage,
+    pub first_transaction: Option<u64>,
+    pub last_transaction: Option<u64>,
+    pub transactions: u64,
+    pub transfers: Option<u64>,
+    pub counterparties: Option<u32>,
+    pub active_days: Option<u32>,
+    pub active_hours: Option<u32>,
+    pub median_gap: Option<u64>,
+    pub assets_usd: f64,
+    pub supplied_usd: f64,
+    pub borrowed_usd: f64,
+}
+
+/// One lending market on one chain. `None` counts are not collected there.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MarketFeatures {
+    pub chain_id: ChainId,
+    pub protocol: Protocol,
+    pub market: Option<String>,
+    pub coverage: Coverage,
+    pub feeds_score: bool,
+    pub supply: Option<u64>,
+    pub withdraw: Option<u64>,
+    pub borrow: Option<u64>,
+    pub repay: Option<u64>,
+    pub liquidation: Option<u64>,
+    pub first_event: Option<u64>,
+    pub last_event: Option<u64>,
+    pub last_liquidation: Option<u64>,
+    pub supplied_usd: f64,
+    pub borrowed_usd: f64,
+}
+
+/// Everything held in one class of asset, over all chains.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Holding {
+    pub class: AssetClass,
+    pub usd: f64,
+    pub assets: u32,
+}
+
+/// An attestation that was valid at `as_of`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AttestationFeature {
+    pub provider: String,
+    pub issued: Option<u64>,
+    pub expires: Option<u64>,
+    pub score: Option<f64>,
+}

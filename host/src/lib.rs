@@ -1,0 +1,18 @@
+//! Assay computes a credit score for an Ethereum address from what the chain says about it. The scoring itself is in
+//! versioned WebAssembly components that this host loads, checks, confines and swaps.
+//!
+//! Modules stand in layers and import strictly downward; `tests/layers.rs` enforces the table.
+//!
+//! | layer | modules |
+//! |---|---|
+//! | 6 | `cli`, `app` |
+//! | 5 | `http` |
+//! | 4 | `scoring`, `access` |
+//! | 3 | `chain` |
+//! | 2 | `store`, `registry` |
+//! | 1 | `config`, `telemetry`, `tasks`, `features` |
+//! | 0 | `domain` |
+
+pub mod domain;
+pub mod features;
+pub mod registry;

@@ -1,0 +1,27 @@
+//! From a core module, as cargo builds it for `wasm32-unknown-unknown`, to a component.
+
+use std::borrow::Cow;
+
+use wit_component::ComponentEncoder;
+
+/// A core module that cannot become a component.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot be made a component: {0}. Build it with wit-bindgen's `generate!` on wit/v1 and `export!`, for wasm32-unknown-unknown")]
+pub struct EncodeError(String);
+
+/// `bytes` as a component: a component is returned as it is, a core module is encoded by the WIT that wit-bindgen left in it.
+///
+/// # Errors
+/// [`EncodeError`] where a core module holds no usable component type.
+pub fn to_component(bytes: &[u8]) -> Result<Cow<'_, [u8]>, EncodeError> {
+    if !is_core_module(bytes) {
+        return Ok(Cow::Borrowed(bytes));
+    }
+    let encode = || ComponentEncoder::default().validate(true).module(bytes)?.encode();
+    encode().map(Cow::Owned).map_err(|error| EncodeError(format!("{error:#}")))
+}
+
+/// The preamble of a core module is `\0asm` and version 1; a component's has layer 1 in its last two bytes.
+fn is_core_module(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"\0asm\x01\0\0\0")
+}

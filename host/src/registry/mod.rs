@@ -1,0 +1,5 @@
+//! The WebAssembly models.
+
+mod encode;
+
+pub use encode::{EncodeError, to_component};
