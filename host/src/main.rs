@@ -21,7 +21,11 @@ enum Command {
 #[derive(Subcommand)]
 enum Model {
     /// Turn a core module that cargo built for wasm32-unknown-unknown into a component
-    Pack { core: PathBuf, #[arg(short, long)] output: PathBuf },
+    Pack {
+        core: PathBuf,
+        #[arg(short, long)]
+        output: PathBuf,
+    },
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -68,7 +68,16 @@ mod tests {
     use super::*;
 
     fn token(amount: u128, decimals: u8, price_usd: Option<f64>) -> TokenBalance {
-        TokenBalance { chain_id: 1, contract: None, symbol: "T".into(), name: "T".into(), amount: U256::from(amount), decimals, price_usd, class: AssetClass::Token }
+        TokenBalance {
+            chain_id: 1,
+            contract: None,
+            symbol: "T".into(),
+            name: "T".into(),
+            amount: U256::from(amount),
+            decimals,
+            price_usd,
+            class: AssetClass::Token,
+        }
     }
 
     #[test]
