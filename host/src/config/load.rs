@@ -69,8 +69,7 @@ mod tests {
     #[test]
     fn every_problem_is_listed_at_once() {
         let chain = "[[chains]]\nid = 1\nname = \"A\"\nrpc = []\nfinality = 1\nnative = { symbol = \"ETH\" }\n";
-        let error =
-            load_text(&format!("{chain}{chain}[[access.keys]]\nname = \"a\"\nkey = \"k3y\"\nscopes = []")).unwrap_err().to_string();
+        let error = load_text(&format!("{chain}{chain}[[access.keys]]\nname = \"a\"\nkey = \"k3y\"\nscopes = []")).unwrap_err().to_string();
         for part in ["chains[0].rpc", "chains[1].id", "access.keys[0].key", "access.keys[0].scopes"] {
             assert!(error.contains(part), "{part} not in {error}");
         }
