@@ -1,0 +1,18 @@
+//! Why there is no answer.
+
+use crate::{domain::ModelKind, registry::ScoreError};
+
+/// No score or report can be given.
+#[derive(Debug, thiserror::Error)]
+pub enum ScoringError {
+    /// Nothing is known of this address on any chain, or the name belongs to nobody.
+    #[error("Address not found or has no on-chain activity")]
+    NotFound,
+    /// No chain could be read, so nothing can be said of the address.
+    #[error("No chain could be read; try again later")]
+    ChainsDown,
+    #[error("No {0} model is in service; put a working component on the shelf")]
+    NoModel(ModelKind),
+    #[error(transparent)]
+    Model(ScoreError),
+}
