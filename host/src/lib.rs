@@ -17,3 +17,4 @@ pub mod config;
 pub mod domain;
 pub mod features;
 pub mod registry;
+pub mod store;
