@@ -1,3 +1,6 @@
-//! What the end-to-end tests share: real chains, real hosts, real callers.
+//! What the end-to-end tests and `make run` stand on: a real chain node, real lending contracts, real processes.
 
+pub mod devnet;
 pub mod host;
+pub mod node;
+pub mod process;
