@@ -4,3 +4,4 @@ pub mod devnet;
 pub mod host;
 pub mod node;
 pub mod process;
+pub mod service;

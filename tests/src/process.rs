@@ -2,10 +2,12 @@
 
 use std::io::{self, BufRead, BufReader};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::thread;
+
+use tokio::sync::watch;
 
 /// Lines of output kept for an error message.
 const KEPT: usize = 40;
@@ -14,12 +16,22 @@ const KEPT: usize = 40;
 /// shell kills the child. It gives up its own output first, so that the child's output ends when the child does.
 const GUARD: &str = r#""$@" </dev/null & child=$!; exec >/dev/null 2>&1; cat; kill -s "$SIGNAL_ON_DROP" $child; wait $child"#;
 
+/// What happens to the lines a child writes, beyond keeping the last ones for an error message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lines {
+    Keep,
+    /// They also go to our standard error.
+    Show,
+}
+
 /// A running child process and the shell that watches over it. Dropping it ends both.
 #[derive(Debug)]
 pub struct Guarded {
     shell: Child,
     leash: Option<ChildStdin>,
     output: Arc<Mutex<Vec<String>>>,
+    /// Closed when the child's output is.
+    open: watch::Receiver<()>,
 }
 
 /// How a child is told to end.
@@ -37,7 +49,7 @@ impl Guarded {
     ///
     /// # Errors
     /// When it cannot be started, or ends before it is ready; the message carries its last lines.
-    pub fn start<T>(command: &Command, end: End, mut ready: impl FnMut(&str) -> Option<T>) -> io::Result<(Self, T)> {
+    pub fn start<T>(command: &Command, end: End, show: Lines, mut ready: impl FnMut(&str) -> Option<T>) -> io::Result<(Self, T)> {
         let mut shell = Command::new("sh");
         shell.arg("-c").arg(GUARD).arg("sh").arg(command.get_program()).args(command.get_args());
         for (key, value) in command.get_envs() {
@@ -57,14 +69,17 @@ impl Guarded {
 
         let output = Arc::new(Mutex::new(Vec::new()));
         let (lines, incoming) = mpsc::channel();
+        let (still, open) = watch::channel(());
+        let still = Arc::new(still);
+        let to = Sink { lines, kept: Arc::clone(&output), show, _open: still };
         if let Some(stdout) = shell.stdout.take() {
-            drain(stdout, lines.clone(), Arc::clone(&output));
+            drain(stdout, to.clone());
         }
         if let Some(stderr) = shell.stderr.take() {
-            drain(stderr, lines, Arc::clone(&output));
+            drain(stderr, to);
         }
         let leash = shell.stdin.take();
-        let guarded = Self { shell, leash, output };
+        let guarded = Self { shell, leash, output, open };
         // The channel closes when both outputs do, which is when the child has ended.
         match incoming.iter().find_map(|line| ready(&line)) {
             Some(found) => Ok((guarded, found)),
@@ -74,6 +89,29 @@ impl Guarded {
                 guarded.last_lines()
             ))),
         }
+    }
+
+    /// Completes when the child has ended.
+    pub async fn ended(&self) {
+        let mut open = self.open.clone();
+        while open.changed().await.is_ok() {}
+    }
+
+    /// The child's process id. `None` once it has ended.
+    pub fn pid(&self) -> Option<u32> {
+        // The shell starts it first, then its own `cat`.
+        let shell = self.shell.id();
+        let children = std::fs::read_to_string(format!("/proc/{shell}/task/{shell}/children")).ok()?;
+        children.split_ascii_whitespace().next()?.parse().ok()
+    }
+
+    /// Tells the child to end and returns how it did.
+    ///
+    /// # Errors
+    /// When the shell that watches over it cannot be waited for.
+    pub fn finish(mut self) -> io::Result<ExitStatus> {
+        drop(self.leash.take());
+        self.shell.wait()
     }
 
     /// The last lines it wrote.
@@ -90,17 +128,29 @@ impl Drop for Guarded {
     }
 }
 
+/// Where a child's lines go.
+#[derive(Clone)]
+struct Sink {
+    lines: mpsc::Sender<String>,
+    kept: Arc<Mutex<Vec<String>>>,
+    show: Lines,
+    _open: Arc<watch::Sender<()>>,
+}
+
 /// Reads on after nobody listens any more: a full pipe would stop the child.
-fn drain(from: impl io::Read + Send + 'static, lines: mpsc::Sender<String>, kept: Arc<Mutex<Vec<String>>>) {
+fn drain(from: impl io::Read + Send + 'static, to: Sink) {
     thread::spawn(move || {
         for line in BufReader::new(from).lines().map_while(Result::ok) {
-            if let Ok(mut kept) = kept.lock() {
+            if to.show == Lines::Show {
+                eprintln!("{line}");
+            }
+            if let Ok(mut kept) = to.kept.lock() {
                 if kept.len() == KEPT {
                     kept.remove(0);
                 }
                 kept.push(line.clone());
             }
-            let _ = lines.send(line);
+            let _ = to.lines.send(line);
         }
     });
 }
