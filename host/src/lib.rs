@@ -13,6 +13,7 @@
 //! | 1 | `config`, `telemetry`, `tasks`, `features` |
 //! | 0 | `domain` |
 
+pub mod access;
 pub mod config;
 pub mod domain;
 pub mod features;
