@@ -19,3 +19,4 @@ pub mod domain;
 pub mod features;
 pub mod registry;
 pub mod store;
+pub mod tasks;
