@@ -20,3 +20,4 @@ pub mod features;
 pub mod registry;
 pub mod store;
 pub mod tasks;
+pub mod telemetry;
