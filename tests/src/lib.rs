@@ -1,1 +1,3 @@
+//! End-to-end tests on real parts.
 
+pub mod hostile;
