@@ -13,6 +13,8 @@
 //! | 1 | `config`, `telemetry`, `tasks`, `features` |
 //! | 0 | `domain` |
 
+pub mod config;
 pub mod domain;
 pub mod features;
 pub mod registry;
+pub mod store;

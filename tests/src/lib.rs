@@ -1,3 +1,7 @@
-//! End-to-end tests on real parts.
+//! What the end-to-end tests and `make run` stand on: a real chain node, real lending contracts, real processes.
 
+pub mod devnet;
+pub mod host;
 pub mod hostile;
+pub mod node;
+pub mod process;

@@ -1,0 +1,94 @@
+//! `[[chains]]`: what is read, and from where.
+
+use serde::Deserialize;
+
+use super::Secret;
+use crate::domain::{Address, AssetClass, ChainId, Protocol};
+
+/// One chain.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChainConfig {
+    pub id: ChainId,
+    pub name: String,
+    /// JSON-RPC endpoints, best first; the next is asked when one fails.
+    pub rpc: Vec<Secret>,
+    /// Etherscan-v2 or Blockscout compatible API.
+    pub explorer: Option<Secret>,
+    /// Blocks below the head that no reorganisation reaches any more.
+    pub finality: u64,
+    /// Multicall3 contract; calls are batched as JSON-RPC where absent.
+    pub multicall: Option<Address>,
+    pub native: NativeConfig,
+    #[serde(default)]
+    pub tokens: Vec<TokenConfig>,
+    #[serde(default)]
+    pub markets: Vec<MarketConfig>,
+}
+
+/// The chain's own currency. It has 18 decimals on every supported chain.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NativeConfig {
+    pub symbol: String,
+    /// Chainlink feed against the dollar.
+    pub feed: Option<Address>,
+    /// Wrapped form, priced by the lending oracle where no feed is set.
+    pub wrapped: Option<Address>,
+}
+
+/// An ERC-20 whose balance is always looked up.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TokenConfig {
+    pub address: Address,
+    pub symbol: String,
+    pub decimals: u8,
+    /// Chainlink feed against the dollar; the lending oracle is asked where absent.
+    pub feed: Option<Address>,
+    #[serde(default = "token")]
+    pub class: AssetClass,
+}
+
+/// One lending market. For `lenderB_v2` a market is one cToken.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MarketConfig {
+    pub protocol: Protocol,
+    /// `None` where the protocol has one market on the chain.
+    pub market: Option<String>,
+    pub address: Address,
+    /// First block that can hold an event of this market.
+    pub from_block: u64,
+}
+
+/// `[reading]`: how endpoints are asked, the same for every chain.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reading {
+    pub rpc: RpcLimits,
+    /// Blocks asked for in one `eth_getLogs` at first; adapted to what each endpoint can answer.
+    pub log_range: u64,
+    /// Log ranges of one address read at once on one chain.
+    pub log_concurrency: usize,
+    /// Lending protocols whose history is not read, so that a missing record is not taken for a clean one.
+    pub not_covered: Vec<String>,
+}
+
+/// Bounds on calls to one endpoint.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RpcLimits {
+    /// Longest time one call may take, in milliseconds.
+    pub timeout_ms: u64,
+    /// Calls in flight at once.
+    pub concurrency: usize,
+    /// Calls started per second; 0 for no bound.
+    pub per_second: u32,
+    /// Retries of a transient fault, with backoff.
+    pub retries: u32,
+}
+
+fn token() -> AssetClass {
+    AssetClass::Token
+}

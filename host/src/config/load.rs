@@ -1,0 +1,78 @@
+//! Defaults, file and environment into one checked configuration.
+
+use std::path::{Path, PathBuf};
+
+use config::{Environment, File, FileFormat};
+
+use super::{Config, Problem, validate};
+
+/// The default file, with every key and its reason.
+pub const DEFAULTS: &str = include_str!("defaults.toml");
+
+/// A configuration that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    #[error("configuration file {} cannot be read: {error}", path.display())]
+    Unreadable { path: PathBuf, error: std::io::Error },
+    #[error("configuration: {0}")]
+    Invalid(String),
+    #[error("configuration has {} problem(s):\n{}", .0.len(), .0.iter().map(|p| format!("  {p}")).collect::<Vec<_>>().join("\n"))]
+    Problems(Vec<Problem>),
+}
+
+/// Loads `file`, or `assay.toml` in the working directory where it exists and no file is named.
+///
+/// # Errors
+/// [`ConfigError`] names every problem found, not the first alone.
+pub fn load(file: Option<&Path>) -> Result<Config, ConfigError> {
+    let mut builder = config::Config::builder().add_source(File::from_str(DEFAULTS, FileFormat::Toml));
+    let fallback = Path::new("assay.toml");
+    if let Some(path) = file.or_else(|| fallback.exists().then_some(fallback)) {
+        let text = std::fs::read_to_string(path).map_err(|error| ConfigError::Unreadable { path: path.to_owned(), error })?;
+        builder = builder.add_source(File::from_str(&text, FileFormat::Toml));
+    }
+    let environment = Environment::with_prefix("ASSAY").prefix_separator("__").separator("__").try_parsing(true);
+    let config: Config = builder
+        .add_source(environment)
+        .build()
+        .and_then(config::Config::try_deserialize)
+        .map_err(|error| ConfigError::Invalid(error.to_string()))?;
+    let problems = validate::problems(&config);
+    if problems.is_empty() { Ok(config) } else { Err(ConfigError::Problems(problems)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn load_text(text: &str) -> Result<Config, ConfigError> {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        load(Some(file.path()))
+    }
+
+    #[test]
+    fn defaults_are_a_whole_configuration() {
+        let config = load_text("").unwrap();
+        assert_eq!(config.scoring.cache_ms, 300_000);
+        assert!(config.chains.is_empty());
+    }
+
+    #[test]
+    fn a_misspelt_key_is_named() {
+        let error = load_text("[store]\nbackand = \"redis\"").unwrap_err().to_string();
+        assert!(error.contains("backand"), "{error}");
+    }
+
+    #[test]
+    fn every_problem_is_listed_at_once() {
+        let chain = "[[chains]]\nid = 1\nname = \"A\"\nrpc = []\nfinality = 1\nnative = { symbol = \"ETH\" }\n";
+        let error = load_text(&format!("{chain}{chain}[[access.keys]]\nname = \"a\"\nkey = \"k3y\"\nscopes = []")).unwrap_err().to_string();
+        for part in ["chains[0].rpc", "chains[1].id", "access.keys[0].key", "access.keys[0].scopes"] {
+            assert!(error.contains(part), "{part} not in {error}");
+        }
+        assert!(!error.contains("k3y"), "{error}");
+    }
+}

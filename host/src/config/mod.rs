@@ -1,0 +1,99 @@
+//! What an operator can set: embedded commented defaults, then a TOML file, then `ASSAY__SECTION__KEY`, validated across
+//! fields before the port is bound. A component receives only its own section.
+
+mod access;
+mod chains;
+mod load;
+mod models;
+mod scoring;
+mod secret;
+mod store;
+mod validate;
+
+use std::net::SocketAddr;
+
+use serde::Deserialize;
+
+pub use access::{Access, KeyConfig, Scope, X402};
+pub use chains::{ChainConfig, MarketConfig, NativeConfig, Reading, RpcLimits, TokenConfig};
+pub use load::{ConfigError, DEFAULTS, load};
+pub use models::Models;
+pub use scoring::Scoring;
+pub use secret::Secret;
+pub use store::{Backend, Store};
+pub use validate::Problem;
+
+/// The whole configuration, one field per section.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Where HTTP is served. Port 0 takes a free one, which the `listening` line names.
+    pub listen: SocketAddr,
+    /// Answer the production score and report paths from the sandbox generator.
+    pub sandbox: bool,
+    pub http: Http,
+    pub models: Models,
+    pub store: Store,
+    pub access: Access,
+    pub reading: Reading,
+    pub scoring: Scoring,
+    #[serde(default)]
+    pub chains: Vec<ChainConfig>,
+    pub prices: Prices,
+    pub agents: Option<Agents>,
+    pub reputation: Option<Reputation>,
+    pub ipfs: Option<Ipfs>,
+}
+
+/// Bounds of the HTTP server.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Http {
+    /// Largest request body, in bytes. Component uploads have `models.max_component_bytes` instead.
+    pub max_body_bytes: usize,
+    /// Longest time a request may take, in milliseconds, before it is answered with 504.
+    pub request_timeout_ms: u64,
+    /// Most addresses in one multi-address request.
+    pub max_addresses: usize,
+    /// Longest wait for requests in flight when the server is told to stop, in milliseconds.
+    pub drain_timeout_ms: u64,
+}
+
+/// The external price API behind the oracles.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Prices {
+    /// Root URL of a DefiLlama-compatible API; none where absent.
+    pub api: Option<Secret>,
+    /// How long one read of a price is shared by all requests, in milliseconds.
+    pub refresh_ms: u64,
+}
+
+/// The ERC-8004 registries.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Agents {
+    pub chain: u64,
+    pub identity_registry: crate::domain::Address,
+    pub reputation_registry: crate::domain::Address,
+}
+
+/// How reputation reaches the chain.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reputation {
+    /// Private key of the account that sends feedback.
+    pub signer: Secret,
+    /// Version of the credit model behind the `creditScore` tag.
+    pub credit_model: String,
+    /// Blocks on top of a transaction before it counts as confirmed.
+    pub confirmations: u64,
+}
+
+/// Where feedback documents are pinned and fetched.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ipfs {
+    pub api: Option<Secret>,
+    pub gateway: Option<Secret>,
+}

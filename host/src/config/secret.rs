@@ -1,0 +1,36 @@
+//! Values that must not be printed.
+
+use std::{env, fmt};
+
+use serde::{Deserialize, Deserializer, de::Error};
+
+/// Text that may hold a credential. `$NAME` in the file is read from the environment; it never reaches a log.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The text itself, to be used and not shown.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(secret)")
+    }
+}
+
+impl<'de> Deserialize<'de> for Secret {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        match text.strip_prefix('$') {
+            None => Ok(Self(text)),
+            Some(name) => env::var(name).map(Self).map_err(|_| D::Error::custom(format!("environment variable {name} is not set"))),
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Rules across fields, checked before the port is bound.
+
+use std::{collections::BTreeSet, fmt};
+
+use super::{Backend, ChainConfig, Config};
+
+/// One thing wrong, by the path of its key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    pub key: String,
+    pub what: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.key, self.what)
+    }
+}
+
+/// Everything wrong with `config`.
+pub(super) fn problems(config: &Config) -> Vec<Problem> {
+    let mut found = Vec::new();
+    let mut problem = |key: String, what: &str| found.push(Problem { key, what: what.to_owned() });
+
+    let mut ids = BTreeSet::new();
+    for (i, chain) in config.chains.iter().enumerate() {
+        if !ids.insert(chain.id) {
+            problem(format!("chains[{i}].id"), "another chain has this id; name each chain once");
+        }
+        for (key, what) in chain_problems(chain) {
+            problem(format!("chains[{i}].{key}"), what);
+        }
+    }
+    let mut names = BTreeSet::new();
+    let mut keys = BTreeSet::new();
+    for (i, key) in config.access.keys.iter().enumerate() {
+        if !names.insert(&key.name) {
+            problem(format!("access.keys[{i}].name"), "another key has this name; usage is kept by name");
+        }
+        if !keys.insert(key.key.expose()) {
+            problem(format!("access.keys[{i}].key"), "another entry has the same key");
+        }
+        if key.key.expose().len() < 8 {
+            problem(format!("access.keys[{i}].key"), "shorter than 8 characters; `assay key mint` makes a good one");
+        }
+        if key.scopes.is_empty() {
+            problem(format!("access.keys[{i}].scopes"), "empty; name at least one of read, submit, admin");
+        }
+    }
+    if config.store.backend == Backend::Redis && config.store.url.is_none() {
+        problem("store.url".into(), "missing; the redis backend needs a URL");
+    }
+    if config.scoring.incomplete_cache_ms > 30_000 {
+        problem("scoring.incomplete_cache_ms".into(), "above 30000; an incomplete report may be cached for 30 seconds at most");
+    }
+    if config.scoring.read_budget_ms >= config.http.request_timeout_ms {
+        problem("scoring.read_budget_ms".into(), "not below http.request_timeout_ms; a first read could never answer pending");
+    }
+    for (key, value) in [
+        ("models.max_calls", u64::from(config.models.max_calls)),
+        ("models.call_deadline_ms", config.models.call_deadline_ms),
+        ("reading.log_range", config.reading.log_range),
+        ("reading.log_concurrency", config.reading.log_concurrency as u64),
+        ("reading.rpc.concurrency", config.reading.rpc.concurrency as u64),
+        ("http.max_addresses", config.http.max_addresses as u64),
+    ] {
+        if value == 0 {
+            problem(key.into(), "0; must be at least 1");
+        }
+    }
+    if config.access.x402.enabled && (config.access.x402.pay_to.is_none() || config.access.x402.asset.is_none()) {
+        problem("access.x402".into(), "enabled without pay_to or asset");
+    }
+    found
+}
+
+fn chain_problems(chain: &ChainConfig) -> Vec<(String, &'static str)> {
+    let mut found = Vec::new();
+    if chain.id == 0 {
+        found.push(("id".into(), "0 is no chain id"));
+    }
+    if chain.rpc.is_empty() {
+        found.push(("rpc".into(), "empty; at least one JSON-RPC URL is needed"));
+    }
+    for (i, rpc) in chain.rpc.iter().enumerate() {
+        if !url::Url::parse(rpc.expose()).is_ok_and(|url| matches!(url.scheme(), "http" | "https")) {
+            found.push((format!("rpc[{i}]"), "not an http or https URL"));
+        }
+    }
+    let mut markets = BTreeSet::new();
+    for (i, market) in chain.markets.iter().enumerate() {
+        if !markets.insert((market.protocol, market.address)) {
+            found.push((format!("markets[{i}].address"), "this market is listed twice"));
+        }
+    }
+    found
+}

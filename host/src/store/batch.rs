@@ -1,0 +1,78 @@
+//! Several writes that happen together or not at all.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::{Key, Lease, StoreError, encode};
+
+/// Writes, and what must still hold for them to happen. Handed to [`Store::commit`](super::Store::commit).
+#[derive(Default)]
+pub struct Batch {
+    pub(super) conditions: Vec<Condition>,
+    pub(super) changes: Vec<Change>,
+}
+
+/// The state of one record as it was read: present with these bytes, or absent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Revision(pub(super) Option<Vec<u8>>);
+
+impl Revision {
+    /// Of a record that must not exist yet.
+    pub const ABSENT: Self = Self(None);
+}
+
+pub(super) enum Condition {
+    Unchanged { key: String, seen: Revision },
+    Leased { key: String, token: u64 },
+}
+
+pub(super) enum Change {
+    Put { key: String, value: Vec<u8>, ttl: Option<Duration> },
+    Remove { key: String },
+}
+
+impl Batch {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// # Errors
+    /// [`StoreError::Unstorable`] where `value` has no JSON form, such as a map with keys that are not text.
+    pub fn put<T: Serialize>(self, key: &Key<T>, value: &T) -> Result<Self, StoreError> {
+        self.put_for(key, value, None)
+    }
+
+    /// As [`put`](Self::put); gone after `ttl`.
+    ///
+    /// # Errors
+    /// As [`put`](Self::put).
+    pub fn put_expiring<T: Serialize>(self, key: &Key<T>, value: &T, ttl: Duration) -> Result<Self, StoreError> {
+        self.put_for(key, value, Some(ttl))
+    }
+
+    fn put_for<T: Serialize>(mut self, key: &Key<T>, value: &T, ttl: Option<Duration>) -> Result<Self, StoreError> {
+        self.changes.push(Change::Put { key: key.as_str().to_owned(), value: encode(key, value)?, ttl });
+        Ok(self)
+    }
+
+    #[must_use]
+    pub fn remove<T>(mut self, key: &Key<T>) -> Self {
+        self.changes.push(Change::Remove { key: key.as_str().to_owned() });
+        self
+    }
+
+    /// Only if the record is still what `seen` says.
+    #[must_use]
+    pub fn if_unchanged<T>(mut self, key: &Key<T>, seen: Revision) -> Self {
+        self.conditions.push(Condition::Unchanged { key: key.as_str().to_owned(), seen });
+        self
+    }
+
+    /// Only if nobody has acquired the lease since, so that a holder that was away too long cannot write over its successor.
+    #[must_use]
+    pub fn if_leased(mut self, lease: &Lease) -> Self {
+        self.conditions.push(Condition::Leased { key: lease.key().as_str().to_owned(), token: lease.token });
+        self
+    }
+}

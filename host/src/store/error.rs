@@ -1,0 +1,35 @@
+//! What can go wrong with the store, in words for the operator who has to put it right.
+
+use std::path::PathBuf;
+
+/// The store cannot be opened. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    #[error("the store {} is in use by another process; stop that one, or give this one another store.path", path.display())]
+    Locked { path: PathBuf },
+    #[error(
+        "the store {} is damaged ({reason}); it was left as it is. Put a backup in its place, or move it away to start with an empty one",
+        path.display()
+    )]
+    Damaged { path: PathBuf, reason: String },
+    #[error("the store {} has format {found}, this version knows up to {known}; run the version that wrote it, or a newer one", path.display())]
+    Newer { path: PathBuf, found: u64, known: u64 },
+    #[error("the store {} cannot be opened: {reason}; check store.path, the rights to it and the space left", path.display())]
+    Unusable { path: PathBuf, reason: String },
+    #[error("the redis backend is not available in this version; set store.backend = \"embedded\"")]
+    NoRedis,
+}
+
+/// A read or a write failed. A write that failed changed nothing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// The record under this key is not what the key promises.
+    #[error("the record {key} in the store cannot be read: {reason}; put a backup of the store in its place, or remove the record")]
+    Damaged { key: String, reason: String },
+    #[error("a value for {key} cannot be stored: {reason}")]
+    Unstorable { key: String, reason: String },
+    #[error("the store failed: {reason}; check the disk and its space, then restart")]
+    Failed { reason: String },
+    #[error("the store has stopped; restart the server")]
+    Stopped,
+}

@@ -1,0 +1,100 @@
+//! Every key of the store, on one page.
+//!
+//! | key | value | lives | owner |
+//! |---|---|---|---|
+//! | `roles/{kind}` | [`RolesRecord`] | for ever | `registry` |
+//! | `lending/{chain}/{market}/{address}` | [`LendingProgress`] | for ever | `chain` |
+//! | `first/{chain}/{address}` | [`Seen`]: first transaction | for ever | `chain` |
+//! | `units/{key name}` | `u64`: units used | for ever | `access` |
+//! | `api-key/{SHA-256 of the key}` | [`KeyRecord`] | until revoked | `access` |
+//! | `lease/{name}` | [`LeaseRecord`] | for ever, so that its token only grows | whoever names it |
+//!
+//! Addresses are lower-case hex with `0x`. Values are JSON; a field added later is optional, so that older records stay readable.
+
+use std::{fmt, marker::PhantomData};
+
+use super::records::{KeyRecord, LeaseRecord, LendingProgress, RolesRecord};
+use crate::domain::{Address, ChainId, ModelKind, Seen};
+
+/// A key and the type of what stands under it.
+pub struct Key<T> {
+    text: String,
+    value: PhantomData<fn() -> T>,
+}
+
+/// All keys with one beginning, for listing. Meant for families an operator could count, not for one record per address.
+pub struct Family<T> {
+    prefix: &'static str,
+    value: PhantomData<fn() -> T>,
+}
+
+/// Roles of the models of one kind.
+pub fn roles(kind: ModelKind) -> Key<RolesRecord> {
+    Key::new(format!("roles/{kind}"))
+}
+
+/// How far one address has been read in one lending market.
+pub fn lending(chain: ChainId, market: Address, address: Address) -> Key<LendingProgress> {
+    Key::new(format!("lending/{chain}/{market:#x}/{address:#x}"))
+}
+
+/// The first transaction of an address on one chain, once found.
+pub fn first_transaction(chain: ChainId, address: Address) -> Key<Seen> {
+    Key::new(format!("first/{chain}/{address:#x}"))
+}
+
+/// Units used by the API key of this name.
+pub fn units(name: &str) -> Key<u64> {
+    Key::new(format!("units/{name}"))
+}
+
+/// A minted API key, by the SHA-256 of its text.
+pub fn api_key(hash: &[u8; 32]) -> Key<KeyRecord> {
+    Key::new(format!("{API_KEYS}{}", hex::encode(hash)))
+}
+
+/// Every minted API key; what follows the prefix is the hash in hex.
+pub fn api_keys() -> Family<KeyRecord> {
+    Family { prefix: API_KEYS, value: PhantomData }
+}
+
+const API_KEYS: &str = "api-key/";
+
+/// The record behind a lease. Names come from a small fixed set: these records are never removed.
+pub(super) fn lease(name: &str) -> Key<LeaseRecord> {
+    Key::new(format!("lease/{name}"))
+}
+
+impl<T> Key<T> {
+    fn new(text: String) -> Self {
+        Self { text, value: PhantomData }
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The same key for values of another type: how a record comes to be damaged.
+    #[cfg(test)]
+    pub(super) fn stand_in<U>(key: &Key<U>) -> Self {
+        Self::new(key.text.clone())
+    }
+}
+
+impl<T> Family<T> {
+    pub(super) fn prefix(&self) -> &'static str {
+        self.prefix
+    }
+}
+
+impl<T> Clone for Key<T> {
+    fn clone(&self) -> Self {
+        Self::new(self.text.clone())
+    }
+}
+
+impl<T> fmt::Debug for Key<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}

@@ -1,0 +1,199 @@
+//! Durable records, behind one interface with a backend chosen once by configuration. Every key stands in [`keys`], every
+//! value in [`records`]. What is written is on disk when the call returns. Caches are not kept here.
+//!
+//! A write that was started happens also when its caller stops waiting for it.
+
+mod batch;
+mod clock;
+mod embedded;
+mod error;
+pub mod keys;
+mod lease;
+pub mod records;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use serde::{Serialize, de::DeserializeOwned};
+
+pub use batch::{Batch, Revision};
+pub use error::{OpenError, StoreError};
+pub use keys::{Family, Key};
+pub use lease::Lease;
+
+use crate::config;
+use embedded::Embedded;
+
+/// The store. Clones share it; the last one to go closes it, after the writes that were started.
+#[derive(Clone)]
+pub struct Store {
+    backend: Backend,
+}
+
+#[derive(Clone)]
+enum Backend {
+    Embedded(Embedded),
+}
+
+/// A record as it was read, to be changed only if nobody else has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Versioned<T> {
+    pub value: Option<T>,
+    pub revision: Revision,
+}
+
+/// The outcome of taking from a bounded counter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Take {
+    /// Taken; this much is used now.
+    Taken { used: u64 },
+    /// Not taken: it would have passed the limit. This much is used.
+    Exhausted { used: u64 },
+}
+
+impl Store {
+    /// Opens the configured backend. The embedded one is created where it does not exist, with its folder.
+    ///
+    /// # Errors
+    /// [`OpenError`]; what was there is left as it is.
+    pub async fn open(config: &config::Store) -> Result<Self, OpenError> {
+        match config.backend {
+            config::Backend::Embedded => {
+                Ok(Self { backend: Backend::Embedded(Embedded::open(config.path.clone(), clock::Clock::system()).await?) })
+            }
+            config::Backend::Redis => Err(OpenError::NoRedis),
+        }
+    }
+
+    /// # Errors
+    /// [`StoreError::Damaged`] where the record is not a `T`; otherwise the backend's failure.
+    pub async fn get<T: DeserializeOwned>(&self, key: &Key<T>) -> Result<Option<T>, StoreError> {
+        Ok(self.read(key).await?.value)
+    }
+
+    /// Several records in one round trip, in the order of `keys`.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub async fn get_many<T: DeserializeOwned>(&self, keys: &[Key<T>]) -> Result<Vec<Option<T>>, StoreError> {
+        let texts = keys.iter().map(|key| key.as_str().to_owned()).collect();
+        let Backend::Embedded(backend) = &self.backend;
+        let found = backend.read(texts).await?;
+        keys.iter().zip(found).map(|(key, bytes)| bytes.map(|bytes| decode(key.as_str(), &bytes)).transpose()).collect()
+    }
+
+    /// A record with its revision, for [`compare_and_swap`](Self::compare_and_swap).
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub async fn read<T: DeserializeOwned>(&self, key: &Key<T>) -> Result<Versioned<T>, StoreError> {
+        let Backend::Embedded(backend) = &self.backend;
+        let bytes = backend.read(vec![key.as_str().to_owned()]).await?.into_iter().next().flatten();
+        let value = bytes.as_deref().map(|bytes| decode(key.as_str(), bytes)).transpose()?;
+        Ok(Versioned { value, revision: Revision(bytes) })
+    }
+
+    /// Every record of a family with what follows the prefix in its key, in the order of keys.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get), for any record of the family.
+    pub async fn list<T: DeserializeOwned>(&self, family: &Family<T>) -> Result<Vec<(String, T)>, StoreError> {
+        let Backend::Embedded(backend) = &self.backend;
+        let prefix = family.prefix();
+        let found = backend.scan(prefix.to_owned()).await?;
+        found.into_iter().map(|(key, bytes)| Ok((key.strip_prefix(prefix).unwrap_or(&key).to_owned(), decode(&key, &bytes)?))).collect()
+    }
+
+    /// # Errors
+    /// As [`Batch::put`], or the backend's failure.
+    pub async fn put<T: Serialize>(&self, key: &Key<T>, value: &T) -> Result<(), StoreError> {
+        self.commit(Batch::new().put(key, value)?).await.map(drop)
+    }
+
+    /// A record that is gone after `ttl`.
+    ///
+    /// # Errors
+    /// As [`put`](Self::put).
+    pub async fn put_expiring<T: Serialize>(&self, key: &Key<T>, value: &T, ttl: Duration) -> Result<(), StoreError> {
+        self.commit(Batch::new().put_expiring(key, value, ttl)?).await.map(drop)
+    }
+
+    /// Removes a record, also one that does not exist.
+    ///
+    /// # Errors
+    /// The backend's failure.
+    pub async fn remove<T>(&self, key: &Key<T>) -> Result<(), StoreError> {
+        self.commit(Batch::new().remove(key)).await.map(drop)
+    }
+
+    /// Writes `new` if the record is still what `expected` says; `false` where it is not.
+    ///
+    /// # Errors
+    /// As [`put`](Self::put).
+    pub async fn compare_and_swap<T: Serialize>(&self, key: &Key<T>, expected: &Revision, new: &T) -> Result<bool, StoreError> {
+        self.commit(Batch::new().if_unchanged(key, expected.clone()).put(key, new)?).await
+    }
+
+    /// All of a batch, or nothing and `false` where a condition does not hold.
+    ///
+    /// # Errors
+    /// The backend's failure.
+    pub async fn commit(&self, batch: Batch) -> Result<bool, StoreError> {
+        let Backend::Embedded(backend) = &self.backend;
+        backend.commit(batch).await
+    }
+
+    /// Adds `amount` to a counter unless it would pass `limit`. However many do so at once, the limit holds.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] where the record is no counter; otherwise the backend's failure.
+    pub async fn take(&self, key: &Key<u64>, amount: u64, limit: u64) -> Result<Take, StoreError> {
+        let Backend::Embedded(backend) = &self.backend;
+        backend.take(key, amount, limit).await
+    }
+
+    /// Takes `amount` back off a counter, which never falls below 0.
+    ///
+    /// # Errors
+    /// As [`take`](Self::take).
+    pub async fn give_back(&self, key: &Key<u64>, amount: u64) -> Result<(), StoreError> {
+        let Backend::Embedded(backend) = &self.backend;
+        backend.give_back(key, amount).await
+    }
+
+    /// A lease on `name` for `ttl`, or `None` while somebody holds it. `name` comes from a small fixed set.
+    ///
+    /// # Errors
+    /// The backend's failure.
+    pub async fn acquire(&self, name: &str, holder: &str, ttl: Duration) -> Result<Option<Lease>, StoreError> {
+        let Backend::Embedded(backend) = &self.backend;
+        backend.acquire(name, holder, ttl).await
+    }
+
+    /// Holds a lease for `ttl` from now; `false` where it has already ended.
+    ///
+    /// # Errors
+    /// The backend's failure.
+    pub async fn renew(&self, lease: &Lease, ttl: Duration) -> Result<bool, StoreError> {
+        let Backend::Embedded(backend) = &self.backend;
+        backend.renew(lease, Some(ttl)).await
+    }
+
+    /// Ends a lease; without effect where it has already ended.
+    ///
+    /// # Errors
+    /// The backend's failure.
+    pub async fn release(&self, lease: Lease) -> Result<(), StoreError> {
+        let Backend::Embedded(backend) = &self.backend;
+        backend.renew(&lease, None).await.map(drop)
+    }
+}
+
+fn encode<T: Serialize>(key: &Key<T>, value: &T) -> Result<Vec<u8>, StoreError> {
+    serde_json::to_vec(value).map_err(|error| StoreError::Unstorable { key: key.as_str().to_owned(), reason: error.to_string() })
+}
+
+fn decode<T: DeserializeOwned>(key: &str, bytes: &[u8]) -> Result<T, StoreError> {
+    serde_json::from_slice(bytes).map_err(|error| StoreError::Damaged { key: key.to_owned(), reason: error.to_string() })
+}

@@ -1,0 +1,69 @@
+//! Counters that never pass their limit, and leases that one at a time holds.
+
+use std::time::Duration;
+
+use super::*;
+use crate::store::{Batch, Take};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn however_many_take_at_once_the_limit_holds() {
+    let Fixture { store, .. } = Fixture::new().await;
+    let takers = (0..500).map(|_| {
+        let store = store.clone();
+        tokio::spawn(async move { store.take(&number("a"), 3, 1000).await.unwrap() })
+    });
+    let taken = futures::future::join_all(takers).await;
+    let count = taken.into_iter().filter(|take| matches!(take, Ok(Take::Taken { .. }))).count();
+    assert_eq!(count, 333);
+    assert_eq!(store.get(&number("a")).await.unwrap(), Some(999));
+    assert_eq!(store.take(&number("a"), 2, 1000).await.unwrap(), Take::Exhausted { used: 999 });
+    assert_eq!(store.take(&number("a"), u64::MAX, u64::MAX).await.unwrap(), Take::Exhausted { used: 999 });
+}
+
+#[tokio::test]
+async fn giving_back_stops_at_zero() {
+    let Fixture { store, .. } = Fixture::new().await;
+    let key = number("a");
+    store.take(&key, 5, 5).await.unwrap();
+    store.give_back(&key, 2).await.unwrap();
+    assert_eq!(store.get(&key).await.unwrap(), Some(3));
+    store.give_back(&key, 9).await.unwrap();
+    assert_eq!(store.take(&key, 5, 5).await.unwrap(), Take::Taken { used: 5 });
+}
+
+#[tokio::test]
+async fn one_holds_a_lease_until_it_ends_or_is_released() {
+    let Fixture { store, hands, .. } = Fixture::new().await;
+    let ttl = Duration::from_millis(10);
+    let contenders = (0..8).map(|_| store.acquire("sync", "a", ttl));
+    let granted: Vec<_> = futures::future::join_all(contenders).await.into_iter().filter_map(Result::unwrap).collect();
+    let [first] = granted.as_slice() else { panic!("{granted:?}") };
+
+    hands.forward(9);
+    assert!(store.renew(first, ttl).await.unwrap());
+    hands.forward(9);
+    assert_eq!(store.acquire("sync", "b", ttl).await.unwrap(), None);
+    hands.forward(1);
+    assert!(!store.renew(first, ttl).await.unwrap());
+    let second = store.acquire("sync", "b", ttl).await.unwrap().unwrap();
+    assert!(second.token > first.token);
+
+    store.release(first.clone()).await.unwrap();
+    assert_eq!(store.acquire("sync", "c", ttl).await.unwrap(), None, "an old holder releases nothing");
+    store.release(second.clone()).await.unwrap();
+    assert!(store.acquire("sync", "c", ttl).await.unwrap().unwrap().token > second.token);
+}
+
+#[tokio::test]
+async fn a_holder_that_was_away_too_long_writes_nothing() {
+    let Fixture { store, hands, .. } = Fixture::new().await;
+    let ttl = Duration::from_millis(10);
+    let old = store.acquire("sync", "a", ttl).await.unwrap().unwrap();
+    let write = |lease, value: u64| store.commit(Batch::new().if_leased(lease).put(&number("a"), &value).unwrap());
+    assert!(write(&old, 1).await.unwrap());
+    hands.forward(10);
+    let new = store.acquire("sync", "b", ttl).await.unwrap().unwrap();
+    assert!(!write(&old, 2).await.unwrap());
+    assert!(write(&new, 3).await.unwrap());
+    assert_eq!(store.get(&number("a")).await.unwrap(), Some(3));
+}

@@ -1,0 +1,112 @@
+//! Reading back, batches, compare-and-swap, expiry, listing.
+
+use std::time::Duration;
+
+use super::*;
+use crate::{
+    config::Scope,
+    domain::{Address, B256, Digest, EventCounts, ModelKind, time_from_unix},
+    store::{
+        Batch, Revision, StoreError,
+        records::{KeyRecord, LendingProgress, ModelPin, RolesRecord},
+    },
+};
+
+#[tokio::test]
+async fn what_was_put_is_read_back_also_after_reopening() {
+    let Fixture { store, folder, .. } = Fixture::new().await;
+    let pin = ModelPin { version: "1.1".parse().unwrap(), digest: Digest([7; 32]) };
+    let roles = RolesRecord { champion: Some(pin.clone()), previous: vec![pin], challengers: vec![] };
+    let progress = LendingProgress {
+        counts: EventCounts { supply: None, ..EventCounts::ZERO },
+        first_event_at: Some(time_from_unix(1)),
+        last_event_at: Some(time_from_unix(2)),
+        last_liquidation_at: None,
+        synced_to_block: 9,
+        synced_block_hash: B256::repeat_byte(3),
+    };
+    let [one, two] = [1, 2].map(|byte| keys::lending(1, Address::repeat_byte(9), Address::repeat_byte(byte)));
+    store.put(&keys::roles(ModelKind::Credit), &roles).await.unwrap();
+    store.put(&two, &progress).await.unwrap();
+    drop(store);
+
+    let store = Store::open(&at(&folder.path().join("assay.redb"))).await.unwrap();
+    assert_eq!(store.get(&keys::roles(ModelKind::Credit)).await.unwrap(), Some(roles));
+    assert_eq!(store.get(&keys::roles(ModelKind::Sybil)).await.unwrap(), None);
+    assert_eq!(store.get_many(&[one, two.clone()]).await.unwrap(), [None, Some(progress)]);
+    store.remove(&two).await.unwrap();
+    assert_eq!(store.get(&two).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_batch_is_all_or_nothing() {
+    let Fixture { store, .. } = Fixture::new().await;
+    let [a, b] = ["a", "b"].map(number);
+    let batch = || Batch::new().if_unchanged(&a, Revision::ABSENT).put(&a, &1).unwrap().put(&b, &2).unwrap();
+    assert!(store.commit(batch()).await.unwrap());
+    store.remove(&b).await.unwrap();
+    assert!(!store.commit(batch()).await.unwrap());
+    assert_eq!(store.get_many(&[a, b]).await.unwrap(), [Some(1), None]);
+}
+
+#[tokio::test]
+async fn of_many_swaps_from_one_state_one_wins() {
+    let Fixture { store, .. } = Fixture::new().await;
+    let key = number("a");
+    for round in 1..=20 {
+        let seen = store.read(&key).await.unwrap();
+        let swaps = (0..16).map(|_| store.compare_and_swap(&key, &seen.revision, &round));
+        let won = futures::future::join_all(swaps).await.into_iter().filter(|won| *won.as_ref().unwrap()).count();
+        assert_eq!(won, 1);
+    }
+    assert_eq!(store.get(&key).await.unwrap(), Some(20));
+}
+
+#[tokio::test]
+async fn what_has_expired_is_gone_and_is_swept_by_later_writes() {
+    let Fixture { store, hands, .. } = Fixture::new().await;
+    let [short, long, renewed] = ["short", "long", "renewed"].map(number);
+    for key in [&short, &renewed] {
+        store.put_expiring(key, &1, Duration::from_millis(10)).await.unwrap();
+    }
+    store.put_expiring(&long, &1, Duration::from_millis(20)).await.unwrap();
+    store.put(&renewed, &2).await.unwrap();
+    hands.forward(9);
+    assert_eq!(store.get(&short).await.unwrap(), Some(1));
+    hands.forward(1);
+    assert_eq!(store.get_many(&[short.clone(), long, renewed]).await.unwrap(), [None, Some(1), Some(2)]);
+    assert!(store.compare_and_swap(&short, &Revision::ABSENT, &5).await.unwrap());
+    assert_eq!(store.get(&short).await.unwrap(), Some(5));
+
+    let Backend::Embedded(embedded) = &store.backend;
+    assert_eq!(embedded.stored().await.unwrap(), 3);
+    hands.forward(10);
+    store.put(&number("other"), &1).await.unwrap();
+    assert_eq!(embedded.stored().await.unwrap(), 3, "the long one went, the other one came");
+}
+
+#[tokio::test]
+async fn a_family_lists_its_own_records_in_order() {
+    let Fixture { store, .. } = Fixture::new().await;
+    let record = |name: &str| KeyRecord { name: name.into(), scopes: vec![Scope::Read], units: None, minted_at: time_from_unix(0) };
+    for byte in [3, 1, 2] {
+        store.put(&keys::api_key(&[byte; 32]), &record(&byte.to_string())).await.unwrap();
+    }
+    store.put(&number("a"), &1).await.unwrap();
+    let listed = store.list(&keys::api_keys()).await.unwrap();
+    assert_eq!(listed.iter().map(|(_, record)| record.name.as_str()).collect::<Vec<_>>(), ["1", "2", "3"]);
+    assert_eq!(listed[0].0, hex::encode([1; 32]));
+}
+
+#[tokio::test]
+async fn a_damaged_record_is_named_and_harms_no_other() {
+    let Fixture { store, .. } = Fixture::new().await;
+    let damaged: Key<String> = Key::stand_in(&number("damaged"));
+    store.put(&damaged, &"no number".to_owned()).await.unwrap();
+    let named = |error: StoreError| error.to_string().contains("units/damaged");
+    assert!(named(store.get(&number("damaged")).await.unwrap_err()));
+    let (bad, good) = (number("damaged"), number("good"));
+    let (bad, good) = tokio::join!(store.take(&bad, 1, 9), store.take(&good, 1, 9));
+    assert!(named(bad.unwrap_err()));
+    assert!(good.is_ok());
+}

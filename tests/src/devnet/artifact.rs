@@ -1,0 +1,44 @@
+//! Compiled contracts as the npm package ships them: read, linked against deployed libraries, ready to deploy.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use alloy::primitives::{Address, Bytes};
+use serde::Deserialize;
+
+use super::Error;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Artifact {
+    bytecode: String,
+    link_references: BTreeMap<String, BTreeMap<String, Vec<Place>>>,
+}
+
+/// Where a library's address belongs, in bytes.
+#[derive(Deserialize)]
+struct Place {
+    start: usize,
+    length: usize,
+}
+
+/// The creation code of `contracts/{path}.sol` with every library's address put in.
+///
+/// # Errors
+/// When the file is missing or not an artifact, or a library it needs is not in `libraries`.
+pub fn creation_code(modules: &Path, path: &str, libraries: &BTreeMap<String, Address>) -> Result<Bytes, Error> {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let file = modules.join(format!("@aave/core-v3/artifacts/contracts/{path}.sol/{name}.json"));
+    let bad = |why: String| Error::Artifact { file: file.clone(), why };
+    let text = fs::read(&file).map_err(|e| bad(e.to_string()))?;
+    let artifact: Artifact = serde_json::from_slice(&text).map_err(|e| bad(e.to_string()))?;
+    let mut code = artifact.bytecode.trim_start_matches("0x").to_owned();
+    for (library, places) in artifact.link_references.iter().flat_map(|(_, in_file)| in_file) {
+        let address = libraries.get(library).ok_or_else(|| bad(format!("it needs the library {library}, which is not deployed")))?;
+        for place in places {
+            code.replace_range(place.start * 2..(place.start + place.length) * 2, &hex::encode(address));
+        }
+    }
+    Ok(hex::decode(code).map_err(|e| bad(e.to_string()))?.into())
+}

@@ -1,0 +1,43 @@
+//! The tokens of the devnet and amounts of them.
+
+use alloy::primitives::U256;
+
+/// A token, the same on every chain but for its address.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Asset {
+    pub symbol: &'static str,
+    pub name: &'static str,
+    pub decimals: u8,
+    /// What one is worth at first; 0 where nobody quotes a price.
+    pub dollars: f64,
+    /// Whether it can be supplied and borrowed.
+    pub reserve: bool,
+    pub wraps_native: bool,
+}
+
+pub const WETH: Asset = Asset { symbol: "WETH", name: "Wrapped Ether", decimals: 18, dollars: 2_000.0, reserve: true, wraps_native: true };
+pub const USDC: Asset = reserve("USDC", "USD Coin", 6, 1.0);
+pub const WBTC: Asset = reserve("WBTC", "Wrapped Bitcoin", 8, 40_000.0);
+pub const DAI: Asset = reserve("DAI", "Dai Stablecoin", 18, 1.0);
+/// Priced by its feed alone: no market lists it.
+pub const LINK: Asset = Asset { reserve: false, ..reserve("LINK", "Chainlink Token", 18, 15.0) };
+/// Nobody quotes a price for it.
+pub const MOON: Asset = Asset { reserve: false, ..reserve("MOON", "Moonshot", 18, 0.0) };
+
+pub const ASSETS: [Asset; 6] = [WETH, USDC, WBTC, DAI, LINK, MOON];
+
+const fn reserve(symbol: &'static str, name: &'static str, decimals: u8, dollars: f64) -> Asset {
+    Asset { symbol, name, decimals, dollars, reserve: true, wraps_native: false }
+}
+
+/// Everything there is: the whole debt, the whole balance.
+pub const ALL: f64 = f64::INFINITY;
+
+/// Tokens in their smallest unit, exact to a thousandth of a token.
+pub fn units(tokens: f64, decimals: u8) -> U256 {
+    if tokens.is_infinite() {
+        return U256::MAX;
+    }
+    let thousandths = U256::from((tokens * 1000.0).round() as u128);
+    thousandths * U256::from(10).pow(U256::from(decimals)) / U256::from(1000)
+}
