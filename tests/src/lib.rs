@@ -2,6 +2,7 @@
 
 pub mod devnet;
 pub mod host;
+pub mod hostile;
 pub mod node;
 pub mod process;
 pub mod service;
