@@ -10,7 +10,7 @@ use crate::{
         Store, StoreError, keys,
         records::{ModelPin, RolesRecord},
     },
-    tasks::Tasks,
+    tasks::Spawner,
 };
 
 /// A role that was not moved.
@@ -73,7 +73,7 @@ impl Scoring {
     }
 
     /// Writes down the role changes that nobody asked for: the first champion of a kind, and an automatic return.
-    pub fn keep_roles(&self, tasks: &Tasks) {
+    pub fn keep_roles(&self, tasks: &Spawner) {
         let scoring = self.clone();
         let mut changes = self.inner.registry.watch_roles();
         tasks.spawn("roles", async move {
