@@ -2,5 +2,6 @@
 
 pub mod devnet;
 pub mod host;
+pub mod hostile;
 pub mod node;
 pub mod process;

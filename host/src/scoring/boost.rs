@@ -12,13 +12,10 @@ impl Scoring {
     /// # Errors
     /// As [`Scoring::score`].
     pub async fn boosted(&self, subject: &Subject, total_asset_usd: f64) -> Result<Arc<Scored>, ScoringError> {
-        let base = self.score(subject).await?;
-        let raised = self.champion(ModelKind::Boost)?.boost(base.assessment.score, total_asset_usd).map_err(ScoringError::Model)?;
-        let decile = match self.inner.registry.version(ModelKind::Credit, &base.model.version) {
-            Some(model) => model.decile(raised),
-            None => self.champion(ModelKind::Credit)?.decile(raised),
-        };
-        let assessment = Assessment { score: raised, decile, factors: base.assessment.factors.clone() };
+        let credit = self.inner.registry.champion(ModelKind::Credit)?;
+        let base = self.score_with(&credit, subject).await?;
+        let score = self.inner.registry.champion(ModelKind::Boost)?.boost(base.assessment.score, total_asset_usd)?;
+        let assessment = Assessment { score, decile: credit.decile(score)?, factors: base.assessment.factors.clone() };
         Ok(Arc::new(Scored { assessment, ..Scored::clone(&base) }))
     }
 }

@@ -1,6 +1,6 @@
 //! Why there is no answer.
 
-use crate::{domain::ModelKind, registry::ScoreError};
+use crate::registry::{Refusal, ScoreError};
 
 /// No score or report can be given.
 #[derive(Debug, thiserror::Error)]
@@ -11,8 +11,15 @@ pub enum ScoringError {
     /// No chain could be read, so nothing can be said of the address.
     #[error("No chain could be read; try again later")]
     ChainsDown,
-    #[error("No {0} model is in service; put a working component on the shelf")]
-    NoModel(ModelKind),
     #[error(transparent)]
     Model(ScoreError),
+}
+
+impl From<ScoreError> for ScoringError {
+    fn from(error: ScoreError) -> Self {
+        match error {
+            ScoreError::Refused(Refusal::NoActivity) => Self::NotFound,
+            error => Self::Model(error),
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Scored, Scoring, ScoringError};
-use crate::domain::{Snapshot, Subject};
+use crate::domain::{ModelKind, Snapshot, Subject};
 
 /// A credit report before it is shaped for the wire.
 #[derive(Debug, Clone)]
@@ -21,7 +21,7 @@ impl Scoring {
     /// As [`Scoring::score`], except that an unknown address is not an error.
     pub async fn report(&self, subject: &Subject) -> Result<Report, ScoringError> {
         let read = self.read(subject).await?;
-        let scored = self.assess(&read.snapshot).await?;
+        let scored = self.assess(&*self.inner.registry.champion(ModelKind::Credit)?, &read.snapshot).await?;
         Ok(Report { scored, snapshot: read.snapshot, cached: read.cached })
     }
 }

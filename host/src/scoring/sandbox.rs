@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::ScoringError;
 use crate::{
-    domain::{Address, ChainId, Decile, Factor, ModelKind, ModelRef, Score},
-    registry::{MockReport, Model, Registry},
+    domain::{Address, Decile, Factor, ModelKind, ModelRef, Score},
+    registry::{ChainValue, MockReport, Model, Registry},
 };
 
 /// A view of the two champions that one sandbox answer needs, held from its beginning to its end.
@@ -27,9 +27,9 @@ impl Sandbox {
     }
 
     /// # Errors
-    /// [`ScoringError::NoModel`] without a sandbox or credit champion, [`ScoringError::Model`] where the generator fails.
+    /// [`ScoringError::Model`] without a sandbox or credit champion, or where the generator fails.
     pub fn score(&self, address: Address) -> Result<SandboxScore, ScoringError> {
-        self.on_scale(self.generator()?.sandbox_score(address).map_err(ScoringError::Model)?)
+        self.on_scale(self.generator()?.mock_score(&address)?)
     }
 
     /// The score with off-chain assets added.
@@ -37,7 +37,7 @@ impl Sandbox {
     /// # Errors
     /// As [`Sandbox::score`].
     pub fn boosted(&self, address: Address, total_asset_usd: f64) -> Result<SandboxScore, ScoringError> {
-        self.on_scale(self.generator()?.sandbox_boosted(address, total_asset_usd).map_err(ScoringError::Model)?)
+        self.on_scale(self.generator()?.mock_boosted(&address, total_asset_usd)?)
     }
 
     /// The mean over `addresses`; `None` of none.
@@ -46,8 +46,8 @@ impl Sandbox {
     /// As [`Sandbox::score`].
     pub fn mean(&self, addresses: &[Address]) -> Result<Option<SandboxScore>, ScoringError> {
         let generator = self.generator()?;
-        let scores: Result<Vec<Score>, _> = addresses.iter().map(|address| generator.sandbox_score(*address)).collect();
-        Score::mean(&scores.map_err(ScoringError::Model)?).map(|mean| self.on_scale(mean)).transpose()
+        let scores = addresses.iter().map(|address| generator.mock_score(address)).collect::<Result<Vec<_>, _>>()?;
+        Score::mean(&scores).map(|mean| self.on_scale(mean)).transpose()
     }
 
     /// What a real model would say of this score.
@@ -55,29 +55,29 @@ impl Sandbox {
     /// # Errors
     /// As [`Sandbox::score`].
     pub fn factors(&self, address: Address) -> Result<Vec<Factor>, ScoringError> {
-        self.generator()?.sandbox_factors(address).map_err(ScoringError::Model)
+        Ok(self.generator()?.mock_factors(&address)?)
     }
 
     /// # Errors
     /// As [`Sandbox::score`].
     pub fn report(&self, address: Address) -> Result<MockReport, ScoringError> {
-        self.generator()?.sandbox_report(address).map_err(ScoringError::Model)
+        Ok(self.generator()?.mock_report(&address)?)
     }
 
     /// Dollars by chain. A chain that is not listed holds nothing.
     ///
     /// # Errors
     /// As [`Sandbox::score`].
-    pub fn portfolio(&self, address: Address) -> Result<Vec<(ChainId, f64)>, ScoringError> {
-        self.generator()?.sandbox_portfolio(address).map_err(ScoringError::Model)
+    pub fn portfolio(&self, address: Address) -> Result<Vec<ChainValue>, ScoringError> {
+        Ok(self.generator()?.mock_portfolio(&address)?)
     }
 
     fn generator(&self) -> Result<Arc<Model>, ScoringError> {
-        self.registry.champion(ModelKind::Sandbox).ok_or(ScoringError::NoModel(ModelKind::Sandbox))
+        Ok(self.registry.champion(ModelKind::Sandbox)?)
     }
 
     fn on_scale(&self, score: Score) -> Result<SandboxScore, ScoringError> {
-        let credit = self.registry.champion(ModelKind::Credit).ok_or(ScoringError::NoModel(ModelKind::Credit))?;
-        Ok(SandboxScore { score, decile: credit.decile(score), model: credit.reference().clone() })
+        let credit = self.registry.champion(ModelKind::Credit)?;
+        Ok(SandboxScore { score, decile: credit.decile(score)?, model: credit.reference().clone() })
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     config,
     domain::{Address, Assessment, Coverage, Digest, ModelKind, ModelRef, Snapshot, Subject, Time},
     features::features,
-    registry::{Model, ScoreError},
+    registry::Model,
 };
 
 /// A score, and everything needed to say where it came from.
@@ -41,13 +41,16 @@ impl Scoring {
     /// [`ScoringError::NotFound`] for an address that no chain knows or a name that resolves to nobody,
     /// [`ScoringError::ChainsDown`] where nothing could be read, otherwise what the model did wrong.
     pub async fn score(&self, subject: &Subject) -> Result<Arc<Scored>, ScoringError> {
-        let read = self.read(subject).await?;
-        if !read.snapshot.has_activity() {
+        self.score_with(&*self.inner.registry.champion(ModelKind::Credit)?, subject).await
+    }
+
+    pub(super) async fn score_with(&self, model: &Model, subject: &Subject) -> Result<Arc<Scored>, ScoringError> {
+        let snapshot = self.read(subject).await?.snapshot;
+        if !snapshot.has_activity() {
             // A chain that could not be read may be the one where the address lives.
-            let everything_read = read.snapshot.coverage() == Coverage::Complete;
-            return Err(if everything_read { ScoringError::NotFound } else { ScoringError::ChainsDown });
+            return Err(if snapshot.coverage() == Coverage::Complete { ScoringError::NotFound } else { ScoringError::ChainsDown });
         }
-        self.assess(&read.snapshot).await
+        self.assess(model, &snapshot).await
     }
 
     pub(super) async fn read(&self, subject: &Subject) -> Result<Read, ScoringError> {
@@ -62,28 +65,19 @@ impl Scoring {
         Ok(read)
     }
 
-    pub(super) async fn assess(&self, snapshot: &Snapshot) -> Result<Arc<Scored>, ScoringError> {
-        let champion = self.champion(ModelKind::Credit)?;
-        let key = (champion.reference().digest, snapshot.address, snapshot.as_of);
+    pub(super) async fn assess(&self, model: &Model, snapshot: &Snapshot) -> Result<Arc<Scored>, ScoringError> {
+        let key = (model.digest(), snapshot.address, snapshot.as_of);
         if let Some(scored) = self.inner.scores.get(&key).await {
             return Ok(scored);
         }
-        let assessment = champion.score(&features(snapshot)).map_err(|error| match error {
-            ScoreError::NoActivity => ScoringError::NotFound,
-            error => ScoringError::Model(error),
-        })?;
         let scored = Arc::new(Scored {
             address: snapshot.address,
-            assessment,
-            model: champion.reference().clone(),
+            assessment: model.score(&features(snapshot))?,
+            model: model.reference().clone(),
             at: Utc::now(),
             coverage: snapshot.events_coverage(),
         });
         self.inner.scores.insert(key, scored.clone()).await;
         Ok(scored)
-    }
-
-    pub(super) fn champion(&self, kind: ModelKind) -> Result<Arc<Model>, ScoringError> {
-        self.inner.registry.champion(kind).ok_or(ScoringError::NoModel(kind))
     }
 }
