@@ -5,3 +5,4 @@ pub mod host;
 pub mod hostile;
 pub mod node;
 pub mod process;
+pub mod service;
