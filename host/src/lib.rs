@@ -13,8 +13,11 @@
 //! | 1 | `config`, `telemetry`, `tasks`, `features` |
 //! | 0 | `domain` |
 
+pub mod access;
 pub mod config;
 pub mod domain;
 pub mod features;
 pub mod registry;
 pub mod store;
+pub mod tasks;
+pub mod telemetry;

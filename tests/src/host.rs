@@ -1,261 +1,61 @@
-//! The real `assay` binary as a child process, and the people who call it.
+//! The server as a process: started on a configuration, ready when it says where it listens, ended when dropped.
 
-use std::{
-    io::{BufRead, BufReader},
-    path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
-    sync::{Arc, Mutex, mpsc},
-    thread,
-    time::Duration,
-};
+use std::io;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::Command;
 
-use reqwest::{Method, StatusCode};
-use serde_json::Value;
-use tempfile::TempDir;
+use crate::process::{End, Guarded, Lines};
 
-/// The key in every configuration written here: all scopes, unmetered.
-pub const KEY: &str = "assay_test_key_with_every_scope";
-
-/// How long a host may take until it says `listening`: compiling the shelf on a loaded two-core machine.
-const START: Duration = Duration::from_secs(120);
-
-/// A running host. Dropped, it is killed and its folder removed.
+#[derive(Debug)]
 pub struct Host {
-    child: Child,
-    base: String,
-    log: Arc<Mutex<Vec<String>>>,
-    dir: TempDir,
+    process: Guarded,
+    pub address: SocketAddr,
 }
 
 impl Host {
-    /// Starts the host on a configuration; `{dir}` in it becomes a folder of the host's own.
-    pub fn start(config: &str) -> Self {
-        Self::start_in(tempfile::tempdir().expect("a temporary folder"), config, &[])
+    /// Runs `binary serve --config config` and blocks until it listens.
+    ///
+    /// # Errors
+    /// When it cannot be started or ends before it listens; the message carries its last lines.
+    pub fn start(binary: &Path, config: &Path, lines: Lines) -> io::Result<Self> {
+        let mut command = Command::new(binary);
+        command.arg("serve").arg("--config").arg(config).env("NO_COLOR", "1");
+        let (process, address) = Guarded::start(&command, End::Terminate, lines, listening)?;
+        Ok(Self { process, address })
     }
 
-    /// A host of the sandbox alone, on the shelf at `shelf`.
-    pub fn sandbox(shelf: &Path) -> Self {
-        Self::start(&sandbox_config(shelf))
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
     }
 
-    /// Starts in a folder that an earlier host left.
-    pub fn start_in(dir: TempDir, config: &str, arguments: &[&str]) -> Self {
-        let file = dir.path().join("assay.toml");
-        std::fs::write(&file, config.replace("{dir}", &dir.path().display().to_string())).expect("writing the configuration");
-        let mut child = Command::new(binary())
-            .args(["serve", "--config"])
-            .arg(&file)
-            .args(arguments)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .stdin(Stdio::null())
-            .spawn()
-            .expect("starting assay; build it first with `cargo build --release -p assay`");
-        let log = Arc::new(Mutex::new(Vec::new()));
-        let (found, listening) = mpsc::channel();
-        for pipe in [
-            Box::new(child.stdout.take().expect("stdout")) as Box<dyn std::io::Read + Send>,
-            Box::new(child.stderr.take().expect("stderr")),
-        ] {
-            let (log, found) = (log.clone(), found.clone());
-            thread::spawn(move || {
-                for line in BufReader::new(pipe).lines().map_while(Result::ok) {
-                    if let Some(address) = bound_address(&line) {
-                        let _ = found.send(address);
-                    }
-                    log.lock().expect("log").push(line);
-                }
-            });
-        }
-        drop(found);
-        match listening.recv_timeout(START) {
-            Ok(address) => Self { child, base: format!("http://{address}"), log, dir },
-            Err(_) => {
-                let _ = child.kill();
-                panic!("assay did not start:\n{}", log.lock().expect("log").join("\n"));
-            }
-        }
-    }
-
-    pub fn base(&self) -> &str {
-        &self.base
-    }
-
-    /// The host's own folder: configuration, store.
-    pub fn dir(&self) -> &Path {
-        self.dir.path()
-    }
-
-    pub fn pid(&self) -> u32 {
-        self.child.id()
-    }
-
-    pub fn log(&self) -> String {
-        self.log.lock().expect("log").join("\n")
-    }
-
-    /// Resident memory in bytes.
-    pub fn resident(&self) -> u64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).expect("the process is alive");
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("VmRSS");
-        line.trim().trim_end_matches(" kB").trim().parse::<u64>().expect("a number") * 1024
-    }
-
-    /// SIGTERM, then the exit status.
-    pub fn terminate(mut self) -> std::process::ExitStatus {
-        signal(self.pid(), "TERM");
-        self.child.wait().expect("waiting for assay")
-    }
-
-    /// SIGKILL, keeping the folder so that another host can start in it.
-    pub fn kill(mut self) -> TempDir {
-        self.child.kill().expect("killing assay");
-        self.child.wait().expect("waiting for assay");
-        std::mem::replace(&mut self.dir, tempfile::tempdir().expect("a temporary folder"))
-    }
-
-    /// A caller with every scope.
-    pub fn keyed(&self) -> Caller {
-        Caller { base: self.base.clone(), key: Some(KEY.to_owned()), http: client() }
-    }
-
-    /// A caller with another key.
-    pub fn with_key(&self, key: &str) -> Caller {
-        Caller { key: Some(key.to_owned()), ..self.keyed() }
-    }
-
-    /// A caller without a key.
-    pub fn anonymous(&self) -> Caller {
-        Caller { key: None, ..self.keyed() }
+    /// Completes when the process has ended by itself, with its last lines.
+    pub async fn ended(&self) -> String {
+        self.process.ended().await;
+        self.process.last_lines()
     }
 }
 
-impl Drop for Host {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+/// The address in a log line that says `listening`, whatever the log's format.
+pub(crate) fn listening(line: &str) -> Option<SocketAddr> {
+    if !line.contains("listening") {
+        return None;
     }
+    let part_of_address = |c: char| c.is_ascii_alphanumeric() || ".:[]".contains(c);
+    line.split(|c| !part_of_address(c)).find_map(|word| word.trim_start_matches("http:").parse().ok())
 }
 
-/// Somebody who calls the API.
-#[derive(Clone)]
-pub struct Caller {
-    base: String,
-    key: Option<String>,
-    http: reqwest::Client,
-}
+#[cfg(test)]
+mod tests {
+    use super::listening;
 
-/// What came back.
-#[derive(Debug, Clone)]
-pub struct Answer {
-    pub status: StatusCode,
-    pub headers: reqwest::header::HeaderMap,
-    pub text: String,
-}
-
-impl Answer {
-    /// The body as JSON; every body of the API is.
-    #[track_caller]
-    pub fn json(&self) -> Value {
-        serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{} is not JSON: {error}: {:?}", self.status, self.text))
+    #[test]
+    fn finds_the_address_in_text_and_json_lines() {
+        let at = "127.0.0.1:8080".parse().ok();
+        assert_eq!(listening("2026-11-21T02:08:33.123Z  INFO assay: listening address=127.0.0.1:8080"), at);
+        assert_eq!(listening(r#"{"level":"INFO","message":"listening","address":"127.0.0.1:8080"}"#), at);
+        assert_eq!(listening("INFO listening on http://127.0.0.1:8080/"), at);
+        assert_eq!(listening("INFO listening address=[::1]:8080"), "[::1]:8080".parse().ok());
+        assert_eq!(listening("INFO reading 127.0.0.1:8080"), None);
     }
-
-    /// The body of a 200.
-    #[track_caller]
-    pub fn ok(&self) -> Value {
-        assert_eq!(self.status, StatusCode::OK, "{}", self.text);
-        self.json()
-    }
-
-    /// The body of an answer with this status.
-    #[track_caller]
-    pub fn expect(&self, status: u16) -> Value {
-        assert_eq!(self.status.as_u16(), status, "{}", self.text);
-        self.json()
-    }
-}
-
-impl Caller {
-    pub fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
-        let request = self.http.request(method, format!("{}{path}", self.base));
-        match &self.key {
-            Some(key) => request.bearer_auth(key),
-            None => request,
-        }
-    }
-
-    pub async fn get(&self, path: &str) -> Answer {
-        answer(self.request(Method::GET, path)).await
-    }
-
-    pub async fn post(&self, path: &str, body: &Value) -> Answer {
-        answer(self.request(Method::POST, path).json(body)).await
-    }
-
-    pub async fn put(&self, path: &str, body: &Value) -> Answer {
-        answer(self.request(Method::PUT, path).json(body)).await
-    }
-
-    pub async fn delete(&self, path: &str) -> Answer {
-        answer(self.request(Method::DELETE, path)).await
-    }
-
-    /// Bytes as they are, for uploads and for bodies that are no JSON.
-    pub async fn post_bytes(&self, path: &str, body: impl Into<reqwest::Body>) -> Answer {
-        answer(self.request(Method::POST, path).body(body)).await
-    }
-}
-
-/// Sends a request and reads the whole answer.
-pub async fn answer(request: reqwest::RequestBuilder) -> Answer {
-    let response = request.send().await.expect("the host answers");
-    Answer { status: response.status(), headers: response.headers().clone(), text: response.text().await.expect("a whole body") }
-}
-
-/// Configuration of a host with no chains.
-pub fn sandbox_config(shelf: &Path) -> String {
-    format!(
-        "listen = \"127.0.0.1:0\"\n[models]\nshelf = \"{}\"\n[store]\npath = \"{{dir}}/assay.redb\"\n[[access.keys]]\nname = \"test\"\nkey = \"{KEY}\"\nscopes = [\"read\", \"submit\", \"admin\"]\n",
-        shelf.display()
-    )
-}
-
-/// The released shelf of this repository.
-pub fn plugins() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins").canonicalize().expect("plugins/ is there")
-}
-
-/// A copy of the released shelf that a test may change.
-pub fn shelf_copy() -> TempDir {
-    let dir = tempfile::tempdir().expect("a temporary folder");
-    for file in std::fs::read_dir(plugins()).expect("plugins/ can be read").map_while(Result::ok) {
-        if file.path().extension().is_some_and(|extension| extension == "wasm") {
-            std::fs::copy(file.path(), dir.path().join(file.file_name())).expect("copying a component");
-        }
-    }
-    dir
-}
-
-/// The `assay` binary of the profile that this test was built with.
-pub fn binary() -> PathBuf {
-    let test = std::env::current_exe().expect("the path of this test");
-    let profile = test.ancestors().find(|dir| dir.join("assay").is_file());
-    profile.expect("assay is not built; `cargo build --release -p assay` builds it").join("assay")
-}
-
-/// Sends a signal by name.
-pub fn signal(pid: u32, name: &str) {
-    let sent = Command::new("kill").arg(format!("-{name}")).arg(pid.to_string()).status();
-    assert!(sent.is_ok_and(|status| status.success()), "kill -{name} {pid}");
-}
-
-fn client() -> reqwest::Client {
-    reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(60)).build().expect("an HTTP client")
-}
-
-/// The address in a `listening` line, whichever format the log has.
-fn bound_address(line: &str) -> Option<String> {
-    let rest = line.contains("listening").then(|| line.split_once("127.0.0.1:"))??.1;
-    let port: String = rest.chars().take_while(char::is_ascii_digit).collect();
-    (!port.is_empty()).then(|| format!("127.0.0.1:{port}"))
 }

@@ -3,6 +3,8 @@
 pub mod devnet;
 pub mod features;
 pub mod host;
+pub mod hostile;
 pub mod native;
 pub mod node;
 pub mod process;
+pub mod service;

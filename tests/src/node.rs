@@ -7,9 +7,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::process::{End, Guarded};
+use crate::process::{End, Guarded, Lines};
 
-/// Historical states a node keeps in memory, the oldest going first. Seeding makes some 700 blocks; the rest is room for
+/// Historical states a node keeps in memory, the oldest going first. Seeding makes some 250 blocks; the rest is room for
 /// what tests and a long `devnet run` add before the oldest nonces would be forgotten.
 const STATES_KEPT: &str = "6000";
 
@@ -33,8 +33,10 @@ pub enum Error {
 
 /// The directory that holds `package.json`.
 fn root() -> PathBuf {
-    // Set by `cargo run` and `cargo test`; a binary run by hand was built where the sources are.
-    env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from)
+    // Cargo says where the running package is; that is another one when its tests or benches borrow the devnet, and a
+    // binary run by hand is told nothing. Both were built where the sources are.
+    let running = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).filter(|dir| dir.join("package-lock.json").is_file());
+    running.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")))
 }
 
 /// Makes sure that `node_modules` holds what the lock file says, running `npm ci` when it does not, and gives its path.
@@ -58,8 +60,9 @@ pub fn packages() -> Result<PathBuf, Error> {
         return Ok(modules);
     }
 
-    let lock_path = env::temp_dir().join("assay-devnet-packages.lock");
-    let lock = File::options().create(true).append(true).open(&lock_path).map_err(file_error(&lock_path))?;
+    // Not a file of its own: this one is there already and nobody replaces it.
+    let lock_path = root.join("package.json");
+    let lock = File::open(&lock_path).map_err(file_error(&lock_path))?;
     lock.lock().map_err(file_error(&lock_path))?;
     if current() {
         return Ok(modules);
@@ -105,13 +108,13 @@ impl Anvil {
         command.args(["--port", "0", "--chain-id", &chain_id.to_string(), "--timestamp", &genesis.to_string()]);
         // In order of arrival, and as many in a block as it takes.
         command.args(["--no-mining", "--order", "fifo", "--gas-limit", "1000000000"]);
-        command.args(["--base-fee", "0", "--gas-price", "0", "--disable-min-priority-fee"]);
+        command.args(["--base-fee", "0", "--disable-min-priority-fee"]);
         command.args(["--accounts", "0", "--auto-impersonate"]);
         // Reading a wallet's first transaction needs its nonce at old blocks. In memory: the default writes old states
         // into the home directory, and forgets the oldest.
         command.args(["--prune-history", STATES_KEPT]);
         let listening = |line: &str| line.strip_prefix("Listening on ").map(|at| format!("http://{}", at.trim()));
-        let (process, url) = Guarded::start(&command, End::Kill, listening).map_err(Error::Start)?;
+        let (process, url) = Guarded::start(&command, End::Kill, Lines::Keep, listening).map_err(Error::Start)?;
         Ok(Self { process, url })
     }
 

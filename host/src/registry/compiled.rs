@@ -31,7 +31,7 @@ impl Compiled {
     pub fn get(&self, engine: &Engine, digest: &Digest) -> Option<Component> {
         let bytes = fs::read(self.path(engine, digest)).ok()?;
         let (checksum, code) = bytes.split_at_checked(CHECKSUM)?;
-        if Sha256::digest(code).as_slice() != checksum {
+        if Sha256::digest(code)[..] != *checksum {
             return None;
         }
         #[expect(unsafe_code, reason = "only this service can write to the folder, and the file is as it was written")]

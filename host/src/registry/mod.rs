@@ -8,6 +8,7 @@
 //! | `loader`, `shelf`, `book` | files that come and go, on one thread |
 //! | `examine`, `world`, `contract`, `encode`, `selftest`, `samples`, `compiled` | from bytes to a model |
 //! | `model`, `answer`, `mock` | the questions, and the checks of the answers |
+//! | `check`, `measure` | what a model author and a benchmark want to know |
 //! | `engine`, `abi` | confinement, and the shapes that cross it |
 
 #![deny(unsafe_code)]
@@ -15,6 +16,7 @@
 mod abi;
 mod answer;
 mod book;
+mod check;
 mod compiled;
 mod contract;
 mod encode;
@@ -23,6 +25,8 @@ mod examine;
 mod lineup;
 mod load_error;
 mod loader;
+#[doc(hidden)]
+pub mod measure;
 mod mock;
 mod model;
 #[expect(clippy::module_inception, reason = "the noun of this folder")]
@@ -36,6 +40,7 @@ mod shelf;
 mod status;
 mod world;
 
+pub use check::{CheckReport, Cost, Problem, check};
 pub use encode::{EncodeError, to_component};
 pub use lineup::Lineup;
 pub use load_error::{LoadError, RoleError};

@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Arc, OnceLock, Weak,
-        atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed},
     },
     time::{Duration, Instant},
 };
@@ -67,6 +67,11 @@ impl Model {
     /// Calls so far, and how many of them were failures of the model.
     pub fn calls(&self) -> (u64, u64) {
         (self.tally.calls.load(Relaxed), self.tally.failures.load(Relaxed))
+    }
+
+    /// Fuel and bytes of memory of the last call, where the engine counts fuel.
+    pub(crate) fn last_cost(&self) -> (u64, usize) {
+        (self.tally.fuel.load(Relaxed), self.tally.memory.load(Relaxed))
     }
 
     /// A credit score.
@@ -157,6 +162,10 @@ impl Model {
         let started = Instant::now();
         let answer = self.runtime.start(&self.pre).and_then(|mut call| {
             let raw = ask(&mut call, self.abi.as_ref());
+            if self.runtime.purpose.fuel {
+                self.tally.fuel.store(call.fuel(), Relaxed);
+                self.tally.memory.store(call.peak_memory(), Relaxed);
+            }
             // The answer is ours already: checking it needs no instance.
             raw.map_err(|error| call.failure(&error))
         });
@@ -186,6 +195,8 @@ pub(crate) struct Tally {
     calls: AtomicU64,
     failures: AtomicU64,
     in_a_row: AtomicU32,
+    fuel: AtomicU64,
+    memory: AtomicUsize,
     counted: Counter,
     took: Histogram,
 }
@@ -197,6 +208,8 @@ impl Tally {
             calls: AtomicU64::new(0),
             failures: AtomicU64::new(0),
             in_a_row: AtomicU32::new(0),
+            fuel: AtomicU64::new(0),
+            memory: AtomicUsize::new(0),
             // Registered once: looking a metric up costs as much as a tenth of a call.
             counted: metrics::counter!("assay_model_calls_total", &labels),
             took: metrics::histogram!("assay_model_call_seconds", &labels),

@@ -32,6 +32,11 @@ impl Roles {
         self.0.get(&kind).cloned().unwrap_or_default()
     }
 
+    /// Takes over the roles of `kind` as they were written down.
+    pub fn set(&mut self, kind: ModelKind, roles: KindRoles) {
+        self.0.insert(kind, roles);
+    }
+
     pub fn champion(&self, kind: ModelKind) -> Option<&ModelVersion> {
         self.0.get(&kind)?.champion.as_ref()
     }

@@ -59,7 +59,7 @@ impl SelfTest {
                 let mut call = model.runtime.start(&model.pre)?;
                 model.abi.decile(&mut call, score).map_err(|error| call.failure(&error)).and_then(answer::decile)
             });
-            let decile = decile.map_err(|error| at(error.to_string()))?;
+            let decile = decile.map_err(|error| at(with_advice(&error)))?;
             if let Some(last) = table.last().filter(|last| **last > decile) {
                 return Err(at(format!(
                     "{} is below decile({}), which is {}: a decile never falls as the score rises",
@@ -111,7 +111,7 @@ impl SelfTest {
     fn twice<T: PartialEq + Debug>(&mut self, input: &str, ask: impl Fn() -> Result<T, ScoreError>) -> Option<Result<T, ScoreError>> {
         let (first, second) = (patiently(&ask), patiently(&ask));
         match &first {
-            Err(error) if error.is_fault() => self.fail(input.to_owned(), error.to_string()),
+            Err(error) if error.is_fault() => self.fail(input.to_owned(), with_advice(error)),
             _ if first != second => {
                 self.fail(
                     input.to_owned(),
@@ -136,4 +136,19 @@ fn patiently<T>(ask: impl Fn() -> Result<T, ScoreError>) -> Result<T, ScoreError
         }
     }
     ask()
+}
+
+fn with_advice(error: &ScoreError) -> String {
+    let advice = match error {
+        ScoreError::Trap { .. } => "A panic is a trap: let every input have an answer",
+        ScoreError::Deadline(_) => "Bound every loop by the size of its input",
+        ScoreError::MemoryLimit { .. } => "Allocate in proportion to the input, and start with a small stack",
+        ScoreError::StackOverflow(_) => "Put a bound on the recursion, or make it a loop",
+        ScoreError::OutOfRange(_) | ScoreError::TextTooLong { .. } | ScoreError::AnswerTooLarge(_) => {
+            "wit/v1 states the bounds of every answer"
+        }
+        ScoreError::Unreadable(_) => "Return what wit-bindgen makes of wit/v1, and free nothing that is still to be read",
+        _ => return error.to_string(),
+    };
+    format!("{error}. {advice}")
 }

@@ -13,7 +13,7 @@ use crate::{chain::Chains, config, registry::Registry, store::Store};
 
 pub use error::ScoringError;
 pub use report::Report;
-pub use roles::RoleError;
+pub use roles::{MoveError, remembered};
 pub use sandbox::{Sandbox, SandboxScore};
 pub use score::Scored;
 
@@ -28,16 +28,18 @@ struct Inner {
     chains: Chains,
     store: Store,
     scores: score::Cache,
+    keeper: roles::Keeper,
 }
 
 impl Scoring {
     pub fn new(registry: Arc<Registry>, chains: Chains, store: Store, settings: &config::Scoring) -> Self {
-        Self { inner: Arc::new(Inner { registry, chains, store, scores: score::cache(settings) }) }
+        let (scores, keeper) = (score::cache(settings), roles::Keeper::default());
+        Self { inner: Arc::new(Inner { registry, chains, store, scores, keeper }) }
     }
 
     /// Mock answers from the sandbox champion.
     pub fn sandbox(&self) -> Sandbox {
-        Sandbox::new(self.inner.registry.clone())
+        Sandbox::new(self.inner.registry.lineup())
     }
 
     /// The models behind the answers.

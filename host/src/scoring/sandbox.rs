@@ -5,12 +5,12 @@ use std::sync::Arc;
 use super::ScoringError;
 use crate::{
     domain::{Address, Decile, Factor, ModelKind, ModelRef, Score},
-    registry::{ChainValue, MockReport, Model, Registry},
+    registry::{ChainValue, Lineup, MockReport, Model},
 };
 
-/// A view of the two champions that one sandbox answer needs, held from its beginning to its end.
+/// The champions of one moment, so that one sandbox answer is of one generator and one scale from beginning to end.
 pub struct Sandbox {
-    registry: Arc<Registry>,
+    lineup: Arc<Lineup>,
 }
 
 /// A mock score. The model is the credit champion, as the contract says of `model_version`.
@@ -22,8 +22,8 @@ pub struct SandboxScore {
 }
 
 impl Sandbox {
-    pub(super) fn new(registry: Arc<Registry>) -> Self {
-        Self { registry }
+    pub(super) fn new(lineup: Arc<Lineup>) -> Self {
+        Self { lineup }
     }
 
     /// # Errors
@@ -72,12 +72,12 @@ impl Sandbox {
         Ok(self.generator()?.mock_portfolio(&address)?)
     }
 
-    fn generator(&self) -> Result<Arc<Model>, ScoringError> {
-        Ok(self.registry.champion(ModelKind::Sandbox)?)
+    fn generator(&self) -> Result<&Model, ScoringError> {
+        Ok(self.lineup.champion(ModelKind::Sandbox)?)
     }
 
     fn on_scale(&self, score: Score) -> Result<SandboxScore, ScoringError> {
-        let credit = self.registry.champion(ModelKind::Credit)?;
+        let credit = self.lineup.champion(ModelKind::Credit)?;
         Ok(SandboxScore { score, decile: credit.decile(score)?, model: credit.reference().clone() })
     }
 }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::aave::{self, Market};
 use super::actors::{self, DEPLOYER};
 use super::life::Step;
+use super::receipts::Counted;
 use super::rpc::Rpc;
 use super::sender::Sender;
 use super::{Error, Progress, Stage, feed, seed, weather};
@@ -21,6 +22,7 @@ pub struct Chain {
     pub rpc: Rpc,
     url: String,
     node: Mutex<Option<Anvil>>,
+    pub(super) counted: tokio::sync::Mutex<Counted>,
 }
 
 impl Chain {
@@ -49,7 +51,7 @@ impl Chain {
         let market = aave::deploy(&rpc, &modules, &mut sender, genesis).await?;
         seed::run(&rpc, &market, &mut sender, &steps, now, |done, total| tell(Stage::Seeding, done, total)).await?;
 
-        let chain = Self { id, name, market, rpc, url, node: Mutex::new(Some(node)) };
+        let chain = Self { id, name, market, rpc, url, node: Mutex::new(Some(node)), counted: tokio::sync::Mutex::default() };
         // From here the node's clock is the real one.
         chain.mine_at(unix_now()).await?;
         let _: Value = chain.rpc.request("evm_setAutomine", json!([true])).await?;
@@ -91,7 +93,7 @@ impl Chain {
     /// # Errors
     /// When it fails, with the reason.
     pub async fn send(&self, from: Address, to: Address, data: impl Into<Bytes>, value: U256) -> Result<B256, Error> {
-        let fields = json!({ "from": from, "to": to, "data": data.into(), "value": value });
+        let fields = json!({ "from": from, "to": to, "data": data.into(), "value": value, "gasPrice": "0x0" });
         // Refuses at once, with the reason, what would fail.
         let hash: B256 = self.rpc.request("eth_sendTransaction", json!([fields])).await?;
         let _: Value = self.rpc.request("evm_mine", json!([])).await?;

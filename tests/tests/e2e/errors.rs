@@ -1,6 +1,6 @@
 //! Every error that a caller can cause: its status and its body, to the letter.
 
-use assay_tests::host::{Host, answer, plugins, sandbox_config};
+use assay_tests::service::{Service, answer, plugins, sandbox_config};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ fn detail(text: &str) -> Value {
 async fn a_key_is_needed_and_its_scope_counts() {
     let reader = "assay_reader_key_0001";
     let config = format!("{}[[access.keys]]\nname = \"reader\"\nkey = \"{reader}\"\nscopes = [\"read\"]\n", sandbox_config(&plugins()));
-    let host = Host::start(&config);
+    let host = Service::start(&config);
     let refused = detail("Invalid or missing API key");
     for path in [SCORE, &format!("/api/v2/score/address/{ONE}"), &format!("/api/v2/report/address/{ONE}"), "/api/v2/models"] {
         assert_eq!(host.anonymous().get(path).await.expect(401), refused, "{path}");
@@ -31,7 +31,7 @@ async fn a_key_is_needed_and_its_scope_counts() {
 
 #[tokio::test]
 async fn an_address_that_is_none_is_named_so() {
-    let host = Host::sandbox(&plugins());
+    let host = Service::sandbox(&plugins());
     let api = host.keyed();
     let wrong_checksum = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96046".replace("dA6", "DA6");
     let long = "a".repeat(5_000);
@@ -53,7 +53,7 @@ async fn an_address_that_is_none_is_named_so() {
 
 #[tokio::test]
 async fn bodies_that_do_not_fit_are_a_validation_list() {
-    let host = Host::sandbox(&plugins());
+    let host = Service::sandbox(&plugins());
     let api = host.keyed();
     let field = json!(["body", "total_asset_usd"]);
     for (body, kind) in [
@@ -81,7 +81,7 @@ async fn bodies_that_do_not_fit_are_a_validation_list() {
 
 #[tokio::test]
 async fn several_addresses_need_one_that_is_valid() {
-    let host = Host::sandbox(&plugins());
+    let host = Service::sandbox(&plugins());
     let api = host.keyed();
     let none = json!({ "error": "No valid addresses provided", "status_code": 400 });
     for family in ["/api/v2/sandbox/score/", "/api/v2/sandbox/score/batch/"] {
@@ -97,7 +97,7 @@ async fn several_addresses_need_one_that_is_valid() {
 
 #[tokio::test]
 async fn unknown_things_have_a_body_too() {
-    let host = Host::sandbox(&plugins());
+    let host = Service::sandbox(&plugins());
     let api = host.keyed();
     for path in ["/", "/api", "/api/v2/nothing", "/api/v2/sandbox", "/api/v3/score/address/x"] {
         assert!(api.get(path).await.expect(404)["detail"].is_string(), "{path}");
@@ -122,7 +122,7 @@ async fn a_key_with_units_runs_out_and_is_told() {
         "{}[[access.keys]]\nname = \"small\"\nkey = \"assay_small_key_0001\"\nscopes = [\"read\"]\nunits = 2\n",
         sandbox_config(&plugins())
     );
-    let host = Host::start(&config);
+    let host = Service::start(&config);
     let api = host.with_key("assay_small_key_0001");
     for _ in 0..5 {
         api.get(SCORE).await.ok();
@@ -135,7 +135,7 @@ async fn a_key_with_units_runs_out_and_is_told() {
 
 #[tokio::test]
 async fn the_documents_of_the_service_are_public() {
-    let host = Host::sandbox(&plugins());
+    let host = Service::sandbox(&plugins());
     let api = host.anonymous();
     assert_eq!(api.get("/healthz").await.status.as_u16(), 200);
     assert_eq!(api.get("/readyz").await.status.as_u16(), 200);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_tests::host::{Caller, Host, plugins, shelf_copy};
+use assay_tests::service::{Caller, Service, plugins, shelf_copy};
 use futures::{StreamExt, stream};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -45,7 +45,7 @@ fn assert_timestamp(value: &Value) {
 
 #[tokio::test]
 async fn scores_have_the_contracts_shape_and_the_four_addresses_reach_their_bands() {
-    let host = Host::sandbox(&plugins());
+    let host = Service::sandbox(&plugins());
     let api = host.keyed();
     for (last, range) in [(1, "excellent"), (2, "good"), (3, "fair"), (4, "low")] {
         let body = api.get(&format!("/api/v2/sandbox/score/address/0x{last:040x}")).await.ok();
@@ -58,7 +58,7 @@ async fn scores_have_the_contracts_shape_and_the_four_addresses_reach_their_band
 
 #[tokio::test]
 async fn the_boost_is_half_the_gap_at_a_hundred_thousand_dollars() {
-    let host = Host::sandbox(&plugins());
+    let host = Service::sandbox(&plugins());
     let api = host.keyed();
     let path = format!("/api/v2/sandbox/score/address/{FOUR}");
     let base = api.get(&path).await.ok()["score"].as_u64().unwrap();
@@ -74,7 +74,7 @@ async fn the_boost_is_half_the_gap_at_a_hundred_thousand_dollars() {
 
 #[tokio::test]
 async fn several_addresses_are_their_mean_or_a_batch() {
-    let host = Host::sandbox(&plugins());
+    let host = Service::sandbox(&plugins());
     let api = host.keyed();
     for slash in ["", "/"] {
         let batch = api.get(&format!("/api/v2/sandbox/score/batch{slash}?address={ONE},nonsense,{FOUR}")).await.ok();
@@ -93,7 +93,7 @@ async fn several_addresses_are_their_mean_or_a_batch() {
 
 #[tokio::test]
 async fn reports_and_portfolios_have_the_contracts_shape() {
-    let host = Host::sandbox(&plugins());
+    let host = Service::sandbox(&plugins());
     let api = host.keyed();
     let report = api.get(&format!("/api/v2/sandbox/report/address/{VITALIK}")).await.ok();
     assert_eq!(keys(&report), ["activity", "address", "assets", "cached", "credit_events", "defi", "sandbox", "score", "timestamp"]);
@@ -177,21 +177,21 @@ async fn scores(api: &Caller, count: u64) -> BTreeMap<String, (u64, String)> {
 #[tokio::test]
 async fn ten_thousand_addresses_answer_alike_across_a_restart_and_on_a_second_host() {
     let shelf = shelf_copy();
-    let first = Host::sandbox(shelf.path());
+    let first = Service::sandbox(shelf.path());
     let before = scores(&first.keyed(), 10_000).await;
     assert_eq!(before.len(), 10_000);
     let ranges: BTreeSet<&str> = before.values().map(|(_, range)| range.as_str()).collect();
     assert_eq!(ranges.len(), 5, "{ranges:?}");
-    let second = Host::sandbox(&plugins());
+    let second = Service::sandbox(&plugins());
     assert_eq!(scores(&second.keyed(), 10_000).await, before);
     let folder = first.kill();
-    let restarted = Host::start_in(folder, &assay_tests::host::sandbox_config(shelf.path()), &[]);
+    let restarted = Service::start_in(folder, &assay_tests::service::sandbox_config(shelf.path()), &[]);
     assert_eq!(scores(&restarted.keyed(), 10_000).await, before);
 }
 
 #[tokio::test]
 async fn the_model_version_is_the_champions_also_after_a_swap() {
-    let host = Host::sandbox(&plugins());
+    let host = Service::sandbox(&plugins());
     let api = host.keyed();
     let path = format!("/api/v2/sandbox/score/address/{ONE}");
     let before = api.get(&path).await.ok();
@@ -199,14 +199,14 @@ async fn the_model_version_is_the_champions_also_after_a_swap() {
     let after = api.get(&path).await.ok();
     assert_eq!((&before["model_version"], &after["model_version"]), (&json!("1.1"), &json!("1.0")));
     assert_eq!(before["score"], after["score"], "the generator is another model");
-    let restarted = Host::start_in(host.kill(), &assay_tests::host::sandbox_config(&plugins()), &[]);
+    let restarted = Service::start_in(host.kill(), &assay_tests::service::sandbox_config(&plugins()), &[]);
     assert_eq!(restarted.keyed().get(&path).await.ok()["model_version"], "1.0", "a role outlives a restart");
 }
 
 #[tokio::test]
 async fn sandbox_mode_answers_the_production_paths_from_the_generator() {
     let folder = tempfile::tempdir().unwrap();
-    let host = Host::start_in(folder, &assay_tests::host::sandbox_config(&plugins()), &["--sandbox"]);
+    let host = Service::start_in(folder, &assay_tests::service::sandbox_config(&plugins()), &["--sandbox"]);
     let api = host.keyed();
     let mock = api.get(&format!("/api/v2/sandbox/score/address/{VITALIK}")).await.ok();
     let answer = api.get(&format!("/api/v2/score/address/{VITALIK}?include_factors=true")).await;

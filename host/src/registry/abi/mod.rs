@@ -16,8 +16,6 @@ pub(crate) use v1::raw;
 
 /// The functions of one loaded model. A function of another kind is an error, which the caller rules out beforehand.
 pub(crate) trait Abi: Send + Sync {
-    fn kind(&self) -> ModelKind;
-
     /// Checks that the instance has every function with exactly its types, which linking does not.
     fn verify(&self, call: &mut Call<'_>) -> wasmtime::Result<()>;
 

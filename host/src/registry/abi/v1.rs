@@ -10,8 +10,6 @@ use crate::{
 };
 
 mod bindings {
-    #![expect(dead_code, clippy::all, reason = "generated: the functions are called by index, so that a call looks up the one it needs")]
-
     wasmtime::component::bindgen!({
         path: "../wit/v1",
         inline: "
@@ -82,15 +80,6 @@ fn mismatch<T>() -> wasmtime::Result<T> {
 }
 
 impl Abi for Exports {
-    fn kind(&self) -> ModelKind {
-        match self {
-            Self::Credit { .. } => ModelKind::Credit,
-            Self::Boost { .. } => ModelKind::Boost,
-            Self::Sybil { .. } => ModelKind::Sybil,
-            Self::Sandbox { .. } => ModelKind::Sandbox,
-        }
-    }
-
     fn verify(&self, call: &mut Call<'_>) -> wasmtime::Result<()> {
         match self {
             Self::Credit { describe, score, decile } => {

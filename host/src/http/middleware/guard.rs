@@ -1,0 +1,90 @@
+//! What keeps one request from harming others: bodies have a bound, handlers a time, and a panic stays where it happened.
+
+use std::{
+    any::Any,
+    convert::Infallible,
+    future::Future,
+    panic::AssertUnwindSafe,
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use axum::{
+    extract::{Request, State},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use futures::FutureExt;
+use tower::{Layer, Service};
+
+use crate::http::{ApiError, App, extract, router::UPLOAD};
+
+/// Longest wait for the rest of a body that is thrown away.
+const DISCARD: Duration = Duration::from_secs(10);
+
+/// Answers 413 where the declared length is beyond what the path takes. A body without a declared length is bounded where
+/// it is read.
+pub async fn body_limit(State(app): State<App>, request: Request, next: Next) -> Response {
+    let limit = if request.uri().path() == UPLOAD { app.limits.component } else { app.limits.body };
+    match tokio::time::timeout(DISCARD, extract::check_declared(request, limit)).await {
+        Ok(Ok(request)) => next.run(request).await,
+        Ok(Err(error)) => error.into_response(),
+        Err(_) => ApiError::too_large(limit).into_response(),
+    }
+}
+
+#[derive(Clone, Copy)]
+pub struct Guard {
+    longest: Duration,
+}
+
+impl Guard {
+    pub fn new(longest: Duration) -> Self {
+        Self { longest }
+    }
+}
+
+#[derive(Clone)]
+pub struct Guarded<S> {
+    inner: S,
+    longest: Duration,
+}
+
+impl<S> Layer<S> for Guard {
+    type Service = Guarded<S>;
+
+    fn layer(&self, inner: S) -> Guarded<S> {
+        Guarded { inner, longest: self.longest }
+    }
+}
+
+impl<S> Service<Request> for Guarded<S>
+where
+    S: Service<Request, Response = Response, Error = Infallible, Future: Send + 'static>,
+{
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let longest = self.longest;
+        let answer = AssertUnwindSafe(self.inner.call(request)).catch_unwind();
+        Box::pin(async move {
+            Ok(match tokio::time::timeout(longest, answer).await {
+                Ok(Ok(answer)) => answer?,
+                Ok(Err(panic)) => ApiError::internal("panic", message(&*panic)).into_response(),
+                Err(_) => ApiError::too_slow().into_response(),
+            })
+        })
+    }
+}
+
+fn message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic without words")
+}

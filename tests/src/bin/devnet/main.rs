@@ -1,0 +1,136 @@
+//! `devnet`: two local chains with a past and, with `run`, the server reading them.
+
+mod progress;
+mod run;
+mod table;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use assay_tests::devnet::{self, Devnet};
+use clap::{Args, Parser, Subcommand};
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Two local chains (ids 1 and 8453) with the real Aave v3 contracts and wallets that have lived for years
+///
+/// Everything it starts and writes is gone when it ends. Ends on ctrl-c.
+#[derive(Parser)]
+#[command(name = "devnet", version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Start the chains and the server on them, and print requests to try
+    Run(Run),
+    /// Start the chains alone, and print their RPC URLs and the wallets
+    Chains,
+}
+
+#[derive(Args)]
+struct Run {
+    /// Where the server listens; port 0 takes any free one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
+    listen: String,
+    /// The server's binary
+    #[arg(long, value_name = "FILE", default_value = "target/release/assay")]
+    assay: PathBuf,
+    /// The directory of released models
+    #[arg(long, value_name = "DIR", default_value = "plugins")]
+    shelf: PathBuf,
+    /// The API key to accept; it may do everything
+    #[arg(long, default_value = "assay-devnet-key")]
+    key: String,
+    /// Show the server's log
+    #[arg(long)]
+    log: bool,
+}
+
+#[derive(Debug, thiserror::Error)]
+enum Error {
+    #[error(transparent)]
+    Devnet(#[from] devnet::Error),
+    #[error("{0} is taken by another program. Stop that one, or pass another address: --listen 127.0.0.1:0 takes any free port")]
+    Taken(String),
+    #[error("cannot listen on {listen}: {cause}. Pass an address of this machine with --listen, for example 127.0.0.1:8080")]
+    Listen { listen: String, cause: std::io::Error },
+    #[error("there is no server at {0}. Build it with `cargo build --release`, or say where it is with --assay FILE")]
+    NoServer(PathBuf),
+    #[error("there are no models at {0}. Say where the released models are with --shelf DIR")]
+    NoShelf(PathBuf),
+    #[error("the server did not start: {0}")]
+    Server(std::io::Error),
+    #[error("the server ended by itself; its last lines:\n{0}")]
+    ServerEnded(String),
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return fail(&error),
+    };
+    let result = runtime.block_on(async {
+        tokio::select! {
+            result = carry_out(cli.command) => result,
+            result = told_to_end() => result.map(|()| eprintln!("\nStopping.")).map_err(Error::Io),
+        }
+    });
+    // A start that was given up may still be waiting for a process; that one ends when we do.
+    runtime.shutdown_background();
+    result.map_or_else(|error| fail(&error), |()| ExitCode::SUCCESS)
+}
+
+fn fail(error: &dyn std::error::Error) -> ExitCode {
+    eprintln!("error: {error}");
+    ExitCode::FAILURE
+}
+
+async fn carry_out(command: Command) -> Result<(), Error> {
+    match command {
+        Command::Run(options) => run::run(options).await,
+        Command::Chains => {
+            let devnet = start().await?;
+            for chain in devnet.chains() {
+                println!("chain {:<5} {}", chain.id, chain.url());
+            }
+            println!("\n{}\nCtrl-C stops the chains.", table::wallets(&devnet));
+            keep_current(&devnet).await
+        }
+    }
+}
+
+async fn start() -> Result<Devnet, Error> {
+    let progress = progress::Display::new();
+    let started = Devnet::start(progress.listener()).await;
+    progress.finish();
+    Ok(started?)
+}
+
+/// Mines a block a minute, for ever: the prices and positions a chain tells are those of its newest block.
+async fn keep_current(devnet: &Devnet) -> Result<(), Error> {
+    let mut minute = tokio::time::interval(Duration::from_secs(60));
+    minute.tick().await;
+    loop {
+        minute.tick().await;
+        for chain in devnet.chains() {
+            chain.mine(1).await?;
+        }
+    }
+}
+
+async fn told_to_end() -> std::io::Result<()> {
+    let (mut interrupt, mut terminate, mut hangup) =
+        (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?, signal(SignalKind::hangup())?);
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+        _ = hangup.recv() => {}
+    }
+    Ok(())
+}

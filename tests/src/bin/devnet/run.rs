@@ -1,0 +1,52 @@
+//! `devnet run`: the chains, then the server on them, then requests to try.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::net::TcpListener;
+
+use assay_tests::devnet::Devnet;
+use assay_tests::host::Host;
+use assay_tests::process::Lines;
+
+use super::{Error, Run, keep_current, start, table};
+
+pub async fn run(options: Run) -> Result<(), Error> {
+    // Everything that can be found wrong at once is, before anything takes time.
+    let assay = options.assay.canonicalize().map_err(|_| Error::NoServer(options.assay.clone()))?;
+    let shelf = options.shelf.canonicalize().map_err(|_| Error::NoShelf(options.shelf.clone()))?;
+    TcpListener::bind(&options.listen).map(drop).map_err(|cause| match cause.kind() {
+        ErrorKind::AddrInUse => Error::Taken(options.listen.clone()),
+        _ => Error::Listen { listen: options.listen.clone(), cause },
+    })?;
+
+    // Dropped in the opposite order: the server before the chains it reads, the files last.
+    let files = tempfile::Builder::new().prefix("assay-devnet-").tempdir()?;
+    let devnet = start().await?;
+    let config = files.path().join("assay.toml");
+    fs::write(&config, devnet.config_toml(&options.listen, &shelf, &files.path().join("assay.redb"), &options.key))?;
+    eprintln!("starting the server");
+    let lines = if options.log { Lines::Show } else { Lines::Keep };
+    let host = tokio::task::spawn_blocking(move || Host::start(&assay, &config, lines)).await.map_err(std::io::Error::other)?;
+    let host = host.map_err(Error::Server)?;
+
+    println!("{}", welcome(&devnet, &host.url(), &options.key));
+    tokio::select! {
+        said = host.ended() => Err(Error::ServerEnded(said)),
+        stopped = keep_current(&devnet) => stopped,
+    }
+}
+
+fn welcome(devnet: &Devnet, url: &str, key: &str) -> String {
+    let address = devnet.wallet("borrower").address;
+    let curl = |path: &str| format!("curl -s -H 'Authorization: Bearer {key}' '{url}/api/v2/{path}'");
+    let requests = [
+        curl(&format!("score/address/{address}?include_factors=true")),
+        curl(&format!("report/address/{address}")),
+        curl(&format!("sandbox/score/address/{address}")),
+    ];
+    format!(
+        "\nAssay listens on {url}\nAPI key: {key}\nDocumentation: {url}/docs\n\nWallets:\n{}\nA score with its factors, a report, a sandbox score:\n\n{}\n\nCtrl-C stops everything.",
+        table::wallets(devnet),
+        requests.join("\n")
+    )
+}

@@ -1,0 +1,50 @@
+//! The host's configuration for this devnet.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use super::{Chain, Devnet, ETHEREUM};
+
+/// Blocks below the head that count as settled: few, for the devnet's chains are short.
+const FINALITY: u64 = 16;
+
+impl Devnet {
+    /// An `assay.toml` on the embedded store, with one key that may do everything. `listen` may name port 0.
+    pub fn config_toml(&self, listen: &str, shelf: &Path, store: &Path, key: &str) -> String {
+        let mut toml = format!("listen = {}\n", text(listen));
+        let (shelf, store) = (text(&shelf.to_string_lossy()), text(&store.to_string_lossy()));
+        let _ = write!(toml, "\n[models]\nshelf = {shelf}\n\n[store]\nbackend = \"embedded\"\npath = {store}\n");
+        let scopes = r#"["read", "submit", "admin"]"#;
+        let _ = write!(toml, "\n[[access.keys]]\nname = \"dev\"\nkey = {}\nscopes = {scopes}\n", text(key));
+        for chain in self.chains() {
+            chain.write_toml(&mut toml);
+        }
+        toml
+    }
+}
+
+impl Chain {
+    fn write_toml(&self, toml: &mut String) {
+        let market = &self.market;
+        let _ = write!(toml, "\n[[chains]]\nid = {}\nname = {}\nrpc = [{}]\n", self.id, text(self.name), text(self.url()));
+        let _ = writeln!(toml, "finality = {FINALITY}\nmulticall = \"{}\"", market.multicall);
+        let _ = writeln!(toml, "native = {{ symbol = \"ETH\", feed = \"{}\" }}\ntokens = [", market.native_feed);
+        for token in &market.tokens {
+            let (address, symbol, decimals) = (token.address, text(token.asset.symbol), token.asset.decimals);
+            // The market's oracle prices its reserves; a feed is for what no market lists.
+            let feed = token.feed.filter(|_| !token.asset.reserve).map(|feed| format!(", feed = \"{feed}\"")).unwrap_or_default();
+            let _ = writeln!(toml, "  {{ address = \"{address}\", symbol = {symbol}, decimals = {decimals}{feed} }},");
+        }
+        let _ = writeln!(toml, "]\n\n[[chains.markets]]\nprotocol = \"lenderA_v3\"");
+        if self.id == ETHEREUM {
+            // As in the world: several markets on chain 1, one on the other.
+            let _ = writeln!(toml, "market = \"Core\"");
+        }
+        let _ = writeln!(toml, "address = \"{}\"\nfrom_block = {}", market.pool, market.pool_block);
+    }
+}
+
+/// A TOML basic string; JSON's escapes are among its.
+fn text(value: &str) -> String {
+    serde_json::Value::from(value).to_string()
+}
