@@ -5,7 +5,7 @@ use std::{fs, path::Path, sync::Arc};
 use assay::{
     domain::{ModelKind, ModelVersion},
     features::Features,
-    registry::{Registry, Role, ScoreError, Settings, State},
+    registry::{Limits, Registry, Role, ScoreError, Settings, State, check},
 };
 use assay_tests::hostile::{self, Credit, EVERY_HUNDREDTH, act};
 use tempfile::TempDir;
@@ -236,5 +236,44 @@ async fn compiled_code_is_kept_and_a_damaged_copy_is_not_used() {
             bytes[last] ^= 1;
             fs::write(&file, bytes).unwrap();
         }
+    }
+}
+
+#[test]
+fn every_released_component_passes_the_check_and_costs_the_same_twice() {
+    let shelf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins");
+    let mut kinds = Vec::new();
+    for entry in fs::read_dir(shelf).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "wasm") {
+            continue;
+        }
+        let bytes = fs::read(&path).unwrap();
+        let (first, second) = (check(&bytes, &Limits::default()).unwrap(), check(&bytes, &Limits::default()).unwrap());
+        println!("{first}");
+        assert!(first.ok, "{first}");
+        assert!(!first.costs.is_empty());
+        for (first, second) in first.costs.iter().zip(&second.costs) {
+            assert!(first.fuel > 0 && first.memory > 0, "{first:?}");
+            assert_eq!((first.fuel, first.memory), (second.fuel, second.memory));
+        }
+        kinds.push(first.model.unwrap().kind);
+    }
+    assert!(ModelKind::ALL.iter().all(|kind| kinds.contains(kind)), "{kinds:?}");
+}
+
+#[test]
+fn a_check_tells_everything_that_is_wrong_at_once() {
+    let grown = |types: &str| types.replace("borrowed-usd: f64,", "debt-usd: f64,").replace("enum rating { low,", "enum rating { awful,");
+    let module = Credit::new("1.0").importing_wasi().module_on(grown);
+    let report = check(&hostile::component(&module), &Limits::default()).unwrap();
+    println!("{report}\n{}", serde_json::to_string_pretty(&report).unwrap());
+    assert!(!report.ok);
+    let codes: Vec<_> = report.problems.iter().map(|problem| problem.code).collect();
+    assert_eq!(codes, ["imports", "type_mismatch"]);
+    let differences = &report.problems[1].message;
+    for part in ["`debt-usd`", "lacks the field `borrowed-usd`", "has the case `awful`", "lacks the case `low`", "record `market-features`"]
+    {
+        assert!(differences.contains(part), "{part:?} not in {differences}");
     }
 }
