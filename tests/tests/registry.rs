@@ -1,6 +1,13 @@
 //! The registry on real files: what it refuses and in which words, and that nothing on the shelf disturbs what is served.
 
-use std::{fs, path::Path, sync::Arc};
+use std::{
+    fs,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+};
 
 use assay::{
     domain::{ModelKind, ModelVersion},
@@ -276,4 +283,33 @@ fn a_check_tells_everything_that_is_wrong_at_once() {
     {
         assert!(differences.contains(part), "{part:?} not in {differences}");
     }
+}
+
+#[tokio::test]
+async fn forty_swaps_under_load_lose_no_call_and_mislabel_none() {
+    let (_shelf, registry) = open(&[("a", Credit::new("1.0").build()), ("b", Credit::new("1.1").score("(i32.const 800)").build())]);
+    let done = AtomicBool::new(false);
+    let calls: usize = std::thread::scope(|scope| {
+        let hammer = || {
+            let mut calls = 0;
+            while !done.load(Relaxed) {
+                let model = registry.champion(KIND).unwrap();
+                let score = model.score(&at(1)).unwrap().score.get();
+                assert_eq!(score, if model.version() == &v("1.0") { 700 } else { 800 });
+                calls += 1;
+            }
+            calls
+        };
+        let hammers: Vec<_> = (0..4).map(|_| scope.spawn(hammer)).collect();
+        for swap in 0..40 {
+            registry.set_champion(KIND, &v(["1.0", "1.1"][swap % 2])).unwrap();
+            // As long as it takes to score a few times on what was just put in force.
+            (0..20).for_each(|_| drop(registry.champion(KIND).unwrap().score(&at(1)).unwrap()));
+        }
+        done.store(true, Relaxed);
+        hammers.into_iter().map(|hammer| hammer.join().unwrap()).sum()
+    });
+    let counted: u64 = registry.list().iter().map(|status| status.calls).sum();
+    assert_eq!(counted, calls as u64 + 40 * 20);
+    assert!(registry.list().iter().all(|status| status.failures == 0));
 }
