@@ -14,10 +14,12 @@
 //! | 0 | `domain` |
 
 pub mod access;
+pub mod chain;
 pub mod config;
 pub mod domain;
 pub mod features;
 pub mod registry;
+pub mod scoring;
 pub mod store;
 pub mod tasks;
 pub mod telemetry;
