@@ -19,7 +19,11 @@ use crate::http::{
     responses((status = 200, description = "The score", body = ScoreBody), responses::Address, responses::Keyed, responses::Models),
     security(("key" = [])),
 )]
-pub async fn get(_: Caller<charge::Sandbox>, State(app): State<App>, AddressPath(address): AddressPath) -> Result<Json<ScoreBody>, ApiError> {
+pub async fn get(
+    _: Caller<charge::Sandbox>,
+    State(app): State<App>,
+    AddressPath(address): AddressPath,
+) -> Result<Json<ScoreBody>, ApiError> {
     Ok(Json(ScoreBody::mock(address, app.scoring.sandbox().score(address)?)))
 }
 
@@ -49,7 +53,11 @@ pub async fn post(
     responses((status = 200, description = "The mean", body = MeanBody), responses::Several, responses::Validated, responses::Keyed, responses::Models),
     security(("key" = [])),
 )]
-pub async fn mean(_: Caller<charge::Sandbox>, State(app): State<App>, AddressList(addresses): AddressList) -> Result<Json<MeanBody>, ApiError> {
+pub async fn mean(
+    _: Caller<charge::Sandbox>,
+    State(app): State<App>,
+    AddressList(addresses): AddressList,
+) -> Result<Json<MeanBody>, ApiError> {
     let mean = app.scoring.sandbox().mean(&addresses)?.ok_or_else(ApiError::no_valid_address)?;
     Ok(Json(MeanBody::mock(addresses, mean)))
 }
@@ -61,7 +69,11 @@ pub async fn mean(_: Caller<charge::Sandbox>, State(app): State<App>, AddressLis
     responses((status = 200, description = "The scores", body = ScoresBody), responses::Several, responses::Validated, responses::Keyed, responses::Models),
     security(("key" = [])),
 )]
-pub async fn batch(_: Caller<charge::Sandbox>, State(app): State<App>, AddressList(addresses): AddressList) -> Result<Json<ScoresBody>, ApiError> {
+pub async fn batch(
+    _: Caller<charge::Sandbox>,
+    State(app): State<App>,
+    AddressList(addresses): AddressList,
+) -> Result<Json<ScoresBody>, ApiError> {
     let sandbox = app.scoring.sandbox();
     let score = |address| Ok(ScoreBody::mock(address, sandbox.score(address)?));
     let scores: Vec<ScoreBody> = addresses.into_iter().map(score).collect::<Result<_, ApiError>>()?;
