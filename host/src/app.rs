@@ -3,7 +3,7 @@
 use std::{io, sync::Arc, time::Duration};
 
 use tokio::net::TcpListener;
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     access::Access,
@@ -31,8 +31,6 @@ pub enum AppError {
     Registry(#[from] registry::OpenError),
     #[error("metrics cannot be collected: {0}")]
     Metrics(String),
-    #[error("chains cannot be read: {0}")]
-    Chains(String),
     #[error("cannot serve: {0}")]
     Serve(#[from] io::Error),
     #[error("loading the models panicked")]
@@ -45,13 +43,16 @@ pub struct Assembled {
     pub http: http::App,
     /// The background work. Dropping it ends that.
     pub tasks: Tasks,
+    readers: TaskTracker,
     access: Access,
 }
 
 impl Assembled {
     /// Ends background work and waits until nothing is left to be written.
     pub async fn stop(self) {
-        if !self.tasks.shutdown(BACKGROUND).await {
+        self.readers.close();
+        let tasks = self.tasks.shutdown(BACKGROUND).await;
+        if !tasks || tokio::time::timeout(BACKGROUND, self.readers.wait()).await.is_err() {
             tracing::warn!("stopped with background work unfinished; it goes on where it was at the next start");
         }
         self.access.settle().await;
@@ -67,12 +68,13 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     let store = Store::open(&config.store).await?;
     let tasks = Tasks::new();
     let registry = open_registry(config, &store).await?;
-    let chains = Chains::connect(config, store.clone(), &tasks).await.map_err(|error| AppError::Chains(error.to_string()))?;
+    let (readers, stop) = (TaskTracker::new(), tasks.spawner().stopping());
+    let chains = Chains::connect(&config.chains, &config.reading, &config.prices, &config.scoring, &store, &readers, &stop);
     let scoring = Scoring::new(registry, chains, store.clone(), &config.scoring);
     scoring.keep_roles(&tasks.spawner());
     let access = Access::new(&config.access, store);
     fold_metrics(&tasks, metrics.clone());
-    Ok(Assembled { http: http::App::new(config, scoring, access.clone(), metrics), tasks, access })
+    Ok(Assembled { http: http::App::new(config, scoring, access.clone(), metrics), tasks, readers, access })
 }
 
 /// Serves on `listener` until `cancel`, then lets requests in flight finish.
