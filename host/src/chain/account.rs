@@ -1,0 +1,112 @@
+//! What an address holds and owes on one chain at one block: native balance, configured tokens and lending positions, all in
+//! one request where the chain has a Multicall3.
+
+use alloy::sol;
+
+use super::{
+    call::{Call, getEthBalanceCall, returned},
+    client::{Block, Client},
+    fault::Fault,
+    lending::{AllTerms, Market},
+    prices::Prices,
+};
+use crate::{
+    config::ChainConfig,
+    domain::{Address, AssetClass, Position, TokenBalance, U256},
+};
+
+sol! {
+    function balanceOf(address owner) external view returns (uint256 balance);
+}
+
+/// Every supported chain counts its own currency in 10^-18.
+const NATIVE_DECIMALS: u8 = 18;
+
+/// Balances and positions, not yet priced.
+#[derive(Debug, Default)]
+pub(super) struct Account {
+    native: U256,
+    /// One entry per configured token.
+    tokens: Vec<U256>,
+    pub positions: Vec<Position>,
+    /// Nothing is missing.
+    pub whole: bool,
+}
+
+impl Account {
+    /// # Errors
+    /// [`Fault`] where the chain did not answer. A single contract that does not makes the account less than whole.
+    pub(super) async fn read(
+        client: &Client,
+        chain: &ChainConfig,
+        markets: &[Market],
+        terms: &AllTerms,
+        wallet: Address,
+        head: Block,
+    ) -> Result<Self, Fault> {
+        let mut calls = vec![Call::Balance(wallet)];
+        calls.extend(chain.tokens.iter().map(|token| Call::new(token.address, &balanceOfCall { owner: wallet })));
+        let balances = calls.len();
+        let plans: Vec<Vec<Call>> = terms.iter().map(|terms| terms.as_ref().map(|t| t.calls(wallet)).unwrap_or_default()).collect();
+        calls.extend(plans.iter().flatten().cloned());
+        let answers = client.calls(&calls, head.hash).await?;
+        let (balances, mut rest) = answers.split_at(balances.min(answers.len()));
+
+        let mut account = Self { whole: true, ..Self::default() };
+        let native = returned::<getEthBalanceCall>(balances.first());
+        account.native = native.ok_or_else(|| Fault::Malformed("no native balance".into()))?;
+        for (index, token) in chain.tokens.iter().enumerate() {
+            let balance = returned::<balanceOfCall>(balances.get(index + 1));
+            if balance.is_none() {
+                tracing::warn!(chain = chain.id, token = %token.address, symbol = token.symbol, "no ERC-20 answers at this address of chains.tokens");
+                account.whole = false;
+            }
+            account.tokens.push(balance.unwrap_or_default());
+        }
+        for ((market, terms), plan) in markets.iter().zip(terms.iter()).zip(&plans) {
+            let (own, after) = rest.split_at(plan.len().min(rest.len()));
+            rest = after;
+            match terms.as_ref().and_then(|terms| terms.held(own)) {
+                Some(held) => account.positions.extend((held.supplied_usd > 0.0 || held.borrowed_usd > 0.0).then(|| Position {
+                    chain_id: chain.id,
+                    protocol: market.config.protocol,
+                    market_address: market.config.address,
+                    market: market.config.market.clone(),
+                    supplied_usd: held.supplied_usd,
+                    borrowed_usd: held.borrowed_usd,
+                    supplied_assets: held.supplied_assets,
+                })),
+                None => {
+                    tracing::warn!(chain = chain.id, market = %market.config.address, "a position cannot be read");
+                    account.whole = false;
+                }
+            }
+        }
+        Ok(account)
+    }
+
+    /// What is held, with prices where there are any.
+    pub(super) fn holdings(&self, chain: &ChainConfig, prices: &Prices) -> Vec<TokenBalance> {
+        let native = TokenBalance {
+            chain_id: chain.id,
+            contract: None,
+            symbol: chain.native.symbol.clone(),
+            name: chain.native.symbol.clone(),
+            amount: self.native,
+            decimals: NATIVE_DECIMALS,
+            price_usd: prices.get(&None).copied(),
+            class: AssetClass::Native,
+        };
+        let tokens = chain.tokens.iter().zip(&self.tokens).map(|(token, amount)| TokenBalance {
+            chain_id: chain.id,
+            contract: Some(token.address),
+            symbol: token.symbol.clone(),
+            name: token.symbol.clone(),
+            amount: *amount,
+            decimals: token.decimals,
+            price_usd: prices.get(&Some(token.address)).copied(),
+            class: token.class,
+        });
+        std::iter::once(native).chain(tokens).filter(|held| !held.amount.is_zero()).collect()
+    }
+}

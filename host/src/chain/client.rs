@@ -1,0 +1,223 @@
+//! Reading one chain: single calls, batches within what the endpoint takes, and contract calls pinned to one block.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use alloy::{
+    primitives::{Bytes, U64},
+    rpc::{client::RpcClient, types::Log},
+};
+use futures::future::try_join_all;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    call::{self, Call},
+    fault::Fault,
+    span::Span,
+    transport::Failover,
+};
+use crate::{
+    config::{ChainConfig, RpcLimits},
+    domain::{Address, B256, ChainId, Time, U256, time_from_unix},
+};
+
+/// Contract calls in one `aggregate3`: some 60,000 gas each for the dearest, of the 50 million that nodes allow.
+const CALLS_AT_ONCE: usize = 250;
+
+/// One chain's client. Cheap to clone.
+#[derive(Clone)]
+pub(super) struct Client {
+    chain: ChainId,
+    rpc: RpcClient,
+    transport: Failover,
+    multicall: Option<Address>,
+    multicall_missing: Arc<AtomicBool>,
+}
+
+/// A block as far as readers need it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Block {
+    pub number: u64,
+    pub hash: B256,
+    pub time: u64,
+}
+
+impl Block {
+    pub(super) fn moment(self) -> Time {
+        time_from_unix(self.time)
+    }
+}
+
+#[derive(Debug, Deserialize)]
+struct Header {
+    number: U64,
+    hash: B256,
+    timestamp: U64,
+}
+
+impl From<Header> for Block {
+    fn from(header: Header) -> Self {
+        Self { number: header.number.to(), hash: header.hash, time: header.timestamp.to() }
+    }
+}
+
+/// Logs of some contracts in which one topic is the wallet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct LogQuery {
+    pub addresses: Vec<Address>,
+    pub signatures: Vec<B256>,
+    /// Which topic names the wallet: 1 to 3.
+    pub wallet_at: usize,
+    pub wallet: B256,
+}
+
+impl LogQuery {
+    fn filter(&self, span: Span) -> Value {
+        let mut topics = vec![json!(self.signatures)];
+        topics.resize(self.wallet_at, Value::Null);
+        topics.push(json!(self.wallet));
+        json!({ "address": self.addresses, "topics": topics, "fromBlock": hex(span.from), "toBlock": hex(span.to) })
+    }
+}
+
+/// One request of a batch.
+pub(super) type Ask = (&'static str, Value);
+
+impl Client {
+    pub(super) fn new(chain: &ChainConfig, limits: &RpcLimits) -> Self {
+        let transport = Failover::new(chain, limits);
+        Self {
+            chain: chain.id,
+            rpc: RpcClient::new(transport.clone(), false).with_poll_interval(Duration::from_secs(1)),
+            transport,
+            multicall: chain.multicall,
+            multicall_missing: Arc::default(),
+        }
+    }
+
+    /// Host of the endpoint that answered last.
+    pub(super) fn endpoint(&self) -> Option<String> {
+        self.transport.current().map(|endpoint| endpoint.host().to_owned())
+    }
+
+    /// Widest span that logs are answered for, as far as known.
+    pub(super) fn log_ceiling(&self) -> u64 {
+        self.transport.current().map_or(u64::MAX, |endpoint| endpoint.log_ceiling())
+    }
+
+    pub(super) fn lower_log_ceiling(&self, width: u64) {
+        if let Some(endpoint) = self.transport.current() {
+            endpoint.lower_log_ceiling(width);
+        }
+    }
+
+    /// # Errors
+    /// [`Fault`]; as all reads here.
+    pub(super) async fn head(&self) -> Result<Block, Fault> {
+        let header: Option<Header> = self.rpc.request("eth_getBlockByNumber", ("latest", false)).await?;
+        header.map(Block::from).ok_or_else(|| Fault::Malformed("no latest block".into()))
+    }
+
+    /// The blocks of these numbers; `None` for one that does not exist.
+    pub(super) async fn blocks(&self, numbers: &[u64]) -> Result<Vec<Option<Block>>, Fault> {
+        let answers = self.batch(numbers.iter().map(|number| ask_block(*number)).collect()).await?;
+        answers.into_iter().map(|answer| block_from(answer?)).collect()
+    }
+
+    /// Logs as the endpoint gave them, not yet checked.
+    pub(super) async fn logs(&self, query: &LogQuery, span: Span) -> Result<Vec<Log>, Fault> {
+        Ok(self.rpc.request("eth_getLogs", (query.filter(span),)).await?)
+    }
+
+    /// Calls of contracts in the state after block `at`, in the order of `calls`; `None` for one that was reverted.
+    pub(super) async fn calls(&self, calls: &[Call], at: B256) -> Result<Vec<Option<Bytes>>, Fault> {
+        if let Some(multicall) = self.multicall.filter(|_| !self.multicall_missing.load(Ordering::Relaxed)) {
+            let parts = calls.chunks(CALLS_AT_ONCE).map(|part| self.aggregate(multicall, part, at));
+            let answers: Option<Vec<_>> = try_join_all(parts).await?.into_iter().collect();
+            if let Some(answers) = answers {
+                return Ok(answers.into_iter().flatten().collect());
+            }
+            if !self.multicall_missing.swap(true, Ordering::Relaxed) {
+                tracing::warn!(chain = self.chain, contract = %multicall, "no Multicall3 at chains.multicall; calls are batched instead");
+            }
+        }
+        let answers = self.batch(calls.iter().map(|call| call.ask(pinned(at))).collect()).await?;
+        calls.iter().zip(answers).map(|(call, answer)| call.answered(answer)).collect()
+    }
+
+    /// `None` where there is no Multicall3 contract at `multicall`.
+    async fn aggregate(&self, multicall: Address, calls: &[Call], at: B256) -> Result<Option<Vec<Option<Bytes>>>, Fault> {
+        let request = json!({ "to": multicall, "data": call::aggregate(multicall, calls) });
+        let answer: Bytes = self.rpc.request("eth_call", (request, pinned(at))).await?;
+        if answer.is_empty() { Ok(None) } else { call::aggregated(&answer, calls.len()).map(Some) }
+    }
+
+    /// Asks everything in as few round trips as the endpoint allows. Answers stand in the order of `asks`.
+    pub(super) async fn batch(&self, asks: Vec<Ask>) -> Result<Vec<Result<Value, Fault>>, Fault> {
+        let mut answers = Vec::with_capacity(asks.len());
+        let mut rest = asks.as_slice();
+        while !rest.is_empty() {
+            let ceiling = self.transport.current().map_or(1, |endpoint| endpoint.batch_ceiling());
+            let (part, after) = rest.split_at(ceiling.min(rest.len()));
+            match self.batch_once(part).await {
+                Ok(part) => answers.extend(part),
+                // Some endpoints take fewer calls at once, some take one: not every refusal says so in words.
+                Err(Fault::Refused { .. } | Fault::TooDense { .. } | Fault::TooWide { .. } | Fault::Denied(_)) if part.len() > 1 => {
+                    if let Some(endpoint) = self.transport.current() {
+                        endpoint.lower_batch_ceiling(part.len() / 2);
+                    }
+                    continue;
+                }
+                Err(fault) => return Err(fault),
+            }
+            rest = after;
+        }
+        Ok(answers)
+    }
+
+    async fn batch_once(&self, asks: &[Ask]) -> Result<Vec<Result<Value, Fault>>, Fault> {
+        if let [(method, params)] = asks {
+            return match self.rpc.request::<_, Value>(*method, params.clone()).await.map_err(Fault::from) {
+                Err(fault) if fault.moves_on() => Err(fault),
+                answer => Ok(vec![answer]),
+            };
+        }
+        let mut batch = self.rpc.new_batch();
+        let waiters = asks.iter().map(|(method, params)| batch.add_call::<_, Value>(*method, params)).collect::<Result<Vec<_>, _>>()?;
+        batch.send().await?;
+        Ok(futures::future::join_all(waiters).await.into_iter().map(|answer| answer.map_err(Fault::from)).collect())
+    }
+}
+
+/// Asks for a block by number, without its transactions.
+pub(super) fn ask_block(number: u64) -> Ask {
+    ("eth_getBlockByNumber", json!([hex(number), false]))
+}
+
+/// The answer to [`ask_block`].
+pub(super) fn block_from(answer: Value) -> Result<Option<Block>, Fault> {
+    let header: Option<Header> = serde_json::from_value(answer).map_err(|error| Fault::Malformed(error.to_string()))?;
+    Ok(header.map(Block::from))
+}
+
+/// A JSON-RPC quantity as a number.
+pub(super) fn quantity(answer: Value) -> Result<u64, Fault> {
+    let number: U256 = serde_json::from_value(answer).map_err(|error| Fault::Malformed(error.to_string()))?;
+    u64::try_from(number).map_err(|error| Fault::Malformed(error.to_string()))
+}
+
+/// Block parameter for the state after one block, also where a sibling has taken its place.
+pub(super) fn pinned(block: B256) -> Value {
+    json!({ "blockHash": block })
+}
+
+/// A number as JSON-RPC writes it.
+pub(super) fn hex(number: u64) -> String {
+    format!("{number:#x}")
+}

@@ -1,0 +1,261 @@
+//! One JSON-RPC endpoint: a POST within bounds of time, size, concurrency and rate; whether it serves the right chain; and
+//! what it has been found unable to answer. Its URL may hold a credential and never leaves here: the host stands for it.
+
+use std::{
+    num::NonZeroU32,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use alloy::rpc::json_rpc::{Id, Request, RequestPacket, ResponsePacket};
+use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
+use tokio::{
+    sync::Semaphore,
+    time::{Instant, timeout},
+};
+use url::Url;
+
+use super::fault::Fault;
+use crate::{config::RpcLimits, domain::ChainId};
+
+/// Largest answer read. What is larger has to be asked for in parts.
+const MAX_ANSWER_BYTES: usize = 64 << 20;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+/// First rest after a failure; doubled with each further one.
+const REST: Duration = Duration::from_secs(1);
+const MAX_REST: Duration = Duration::from_secs(15);
+/// An endpoint of another chain is asked again after this long: somebody may have put it right.
+const WRONG_CHAIN_REST: Duration = Duration::from_secs(60);
+/// Longest wait that a `Retry-After` can ask of us.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(10);
+/// Calls in one JSON-RPC batch, until an endpoint refuses that many.
+const MAX_BATCH: usize = 100;
+
+pub(super) struct Endpoint {
+    http: Result<reqwest::Client, String>,
+    url: Url,
+    host: String,
+    chain: ChainId,
+    timeout: Duration,
+    gate: Semaphore,
+    pace: Option<DefaultDirectRateLimiter>,
+    standing: Mutex<Standing>,
+    checking: tokio::sync::Mutex<()>,
+    log_ceiling: AtomicU64,
+    batch_ceiling: AtomicUsize,
+}
+
+#[derive(Debug, Clone)]
+enum Standing {
+    /// Its chain id is to be checked before it is used.
+    Unchecked,
+    Good,
+    /// It failed `failures` times in a row, last with `fault`.
+    Resting {
+        until: Instant,
+        failures: u32,
+        fault: Fault,
+    },
+    WrongChain {
+        until: Instant,
+        found: ChainId,
+    },
+}
+
+/// Whether an endpoint may be asked now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Readiness {
+    Ready,
+    /// It failed a moment ago: one attempt is fair, several are not.
+    Doubtful,
+    /// Asking would cost the caller its time, or give another chain's answer.
+    Out(Fault),
+}
+
+impl Endpoint {
+    pub(super) fn new(url: Url, chain: ChainId, limits: &RpcLimits) -> Self {
+        let http = reqwest::Client::builder()
+            .connect_timeout(CONNECT_TIMEOUT)
+            .redirect(reqwest::redirect::Policy::none())
+            .build()
+            .map_err(|error| error.to_string());
+        let host = match (url.host_str(), url.port()) {
+            (Some(host), Some(port)) => format!("{host}:{port}"),
+            (host, _) => host.unwrap_or("?").to_owned(),
+        };
+        Self {
+            http,
+            url,
+            host,
+            chain,
+            timeout: Duration::from_millis(limits.timeout_ms),
+            gate: Semaphore::new(limits.concurrency),
+            pace: NonZeroU32::new(limits.per_second).map(|rate| RateLimiter::direct(Quota::per_second(rate))),
+            standing: Mutex::new(Standing::Unchecked),
+            checking: tokio::sync::Mutex::new(()),
+            log_ceiling: AtomicU64::new(u64::MAX),
+            batch_ceiling: AtomicUsize::new(MAX_BATCH),
+        }
+    }
+
+    pub(super) fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// Widest span of blocks it answers logs for, as far as known.
+    pub(super) fn log_ceiling(&self) -> u64 {
+        self.log_ceiling.load(Ordering::Relaxed)
+    }
+
+    /// Remembers for good that spans wider than `width` are refused.
+    pub(super) fn lower_log_ceiling(&self, width: u64) {
+        let width = width.max(1);
+        if self.log_ceiling.fetch_min(width, Ordering::Relaxed) > width {
+            tracing::info!(chain = self.chain, endpoint = self.host, width, "endpoint limits the range of eth_getLogs");
+        }
+    }
+
+    /// Most calls it takes in one batch, as far as known.
+    pub(super) fn batch_ceiling(&self) -> usize {
+        self.batch_ceiling.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn lower_batch_ceiling(&self, calls: usize) {
+        self.batch_ceiling.fetch_min(calls.max(1), Ordering::Relaxed);
+    }
+
+    pub(super) fn readiness(&self) -> Readiness {
+        match &*self.standing.lock().unwrap_or_else(PoisonError::into_inner) {
+            Standing::Unchecked | Standing::Good => Readiness::Ready,
+            Standing::Resting { until, fault, .. } if *until > Instant::now() => match fault {
+                // A refused connection tells at once; silence costs the whole timeout.
+                Fault::Unreachable(_) => Readiness::Doubtful,
+                fault => Readiness::Out(fault.clone()),
+            },
+            Standing::WrongChain { until, found } if *until > Instant::now() => Readiness::Out(self.wrong_chain(*found)),
+            Standing::Resting { .. } | Standing::WrongChain { .. } => Readiness::Ready,
+        }
+    }
+
+    pub(super) fn rest(&self, fault: &Fault) {
+        let mut standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
+        let failures = match &*standing {
+            Standing::Resting { failures, .. } => failures.saturating_add(1),
+            Standing::Unchecked | Standing::Good => 1,
+            Standing::WrongChain { .. } => return,
+        };
+        if failures == 1 {
+            tracing::warn!(chain = self.chain, endpoint = self.host, %fault, "endpoint failed");
+        }
+        let rest = REST.saturating_mul(1 << failures.saturating_sub(1).min(8)).min(MAX_REST);
+        *standing = Standing::Resting { until: Instant::now() + rest, failures, fault: fault.clone() };
+    }
+
+    /// Makes sure that the endpoint serves the configured chain: before its first use, and after every failure.
+    ///
+    /// # Errors
+    /// [`Fault::WrongChain`] where it serves another one.
+    pub(super) async fn check_chain(&self) -> Result<(), Fault> {
+        let is_good = || matches!(*self.standing.lock().unwrap_or_else(PoisonError::into_inner), Standing::Good);
+        if is_good() {
+            return Ok(());
+        }
+        let _one_at_a_time = self.checking.lock().await;
+        if is_good() {
+            return Ok(());
+        }
+        let request = Request::new("eth_chainId", Id::Number(0), ()).serialize().map_err(|e| Fault::Malformed(e.to_string()))?;
+        let ResponsePacket::Single(response) = self.post(&request.into()).await? else {
+            return Err(Fault::Malformed("a batch for a single request".into()));
+        };
+        if let Some(payload) = response.payload.as_error() {
+            return Err(Fault::from_payload(payload));
+        }
+        let found = response
+            .try_success_as::<alloy::primitives::U64>()
+            .and_then(Result::ok)
+            .ok_or_else(|| Fault::Malformed("eth_chainId is no number".into()))?
+            .to::<u64>();
+        let mut standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
+        if found == self.chain {
+            *standing = Standing::Good;
+            return Ok(());
+        }
+        if !matches!(&*standing, Standing::WrongChain { .. }) {
+            tracing::error!(
+                chain = self.chain,
+                endpoint = self.host,
+                found,
+                "endpoint serves another chain and is not used; correct chains.rpc in the configuration"
+            );
+        }
+        *standing = Standing::WrongChain { until: Instant::now() + WRONG_CHAIN_REST, found };
+        Err(self.wrong_chain(found))
+    }
+
+    fn wrong_chain(&self, found: ChainId) -> Fault {
+        Fault::WrongChain { found, expected: self.chain }
+    }
+
+    /// Sends `packet` once.
+    ///
+    /// # Errors
+    /// [`Fault`] where there is no JSON-RPC answer. An error in the answer is an answer.
+    pub(super) async fn post(&self, packet: &RequestPacket) -> Result<ResponsePacket, Fault> {
+        let client = self.http.as_ref().map_err(|error| Fault::Unreachable(error.clone()))?;
+        let body = serde_json::to_vec(packet).map_err(|error| Fault::Malformed(error.to_string()))?;
+        if let Some(pace) = &self.pace {
+            for _ in 0..packet.len() {
+                pace.until_ready().await;
+            }
+        }
+        let _slot = self.gate.acquire().await.map_err(|_| Fault::Unreachable("stopped".into()))?;
+        match timeout(self.timeout, self.exchange(client, body)).await {
+            Ok(Ok(ResponsePacket::Single(response))) if packet.as_batch().is_some() => match response.payload.as_error() {
+                Some(payload) => Err(Fault::from_payload(payload)),
+                None => Err(Fault::Malformed("a single answer to a batch".into())),
+            },
+            Ok(answer) => answer,
+            Err(_) => Err(Fault::TimedOut(self.timeout)),
+        }
+    }
+
+    async fn exchange(&self, client: &reqwest::Client, body: Vec<u8>) -> Result<ResponsePacket, Fault> {
+        let lost = |error: reqwest::Error| Fault::Unreachable(root_cause(&error.without_url()));
+        let request = client.post(self.url.clone()).header(http::header::CONTENT_TYPE, "application/json").body(body);
+        let mut response = request.send().await.map_err(lost)?;
+        let status = response.status();
+        let after = response.headers().get(http::header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
+        let after = after.map(Duration::from_secs).map(|wait| wait.min(MAX_RETRY_AFTER));
+        let mut answer = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(lost)? {
+            if answer.len() + chunk.len() > MAX_ANSWER_BYTES {
+                return Err(Fault::TooDense { suggested: None });
+            }
+            answer.extend_from_slice(&chunk);
+        }
+        let packet = serde_json::from_slice::<ResponsePacket>(&answer);
+        if status == http::StatusCode::TOO_MANY_REQUESTS || (after.is_some() && status.is_server_error()) {
+            return Err(Fault::RateLimited { message: format!("HTTP status {status}"), after });
+        }
+        match packet {
+            Ok(packet) if status.is_success() || packet.is_error() => Ok(packet),
+            _ if status.is_server_error() => Err(Fault::Unreachable(format!("HTTP status {status}"))),
+            _ if !status.is_success() => Err(Fault::Denied(format!("HTTP status {status}"))),
+            Ok(_) => Err(Fault::Malformed("no result".into())),
+            Err(error) => Err(Fault::Malformed(error.to_string())),
+        }
+    }
+}
+
+/// The innermost reason: outer layers of a connection error repeat one another.
+fn root_cause(error: &dyn std::error::Error) -> String {
+    let mut cause = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    cause.to_string()
+}

@@ -1,0 +1,149 @@
+//! Reads of lending history as jobs: one per address and chain at a time, shared by all who ask, and going on in the background
+//! when the one who asked cannot wait.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+    time::Duration,
+};
+
+use futures::{
+    FutureExt,
+    future::{BoxFuture, Shared},
+};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore, watch},
+    task::AbortHandle,
+    time::{Instant, timeout_at},
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::{
+    ledger::{Ledger, Progress},
+    pass::Reader,
+};
+use crate::{
+    chain::client::Block,
+    domain::{Address, PoolHistory},
+};
+
+/// Reads of one chain that may go on when nobody waits for them. What is read is kept, so that one refused here continues with
+/// the next request.
+const BACKGROUND: usize = 32;
+/// A read that took longer than this reads on to where the head is then.
+const CURRENT: Duration = Duration::from_secs(20);
+
+/// Completes when a read that was left to the background has ended.
+pub(in crate::chain) type Rest = BoxFuture<'static, ()>;
+
+type Outcome = Shared<BoxFuture<'static, Progress>>;
+
+/// All reads of one chain.
+pub(in crate::chain) struct Jobs {
+    reader: Arc<Reader>,
+    running: Running,
+    background: Arc<Semaphore>,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+}
+
+type Running = Arc<Mutex<HashMap<Address, Arc<Job>>>>;
+
+struct Job {
+    outcome: Outcome,
+    view: watch::Receiver<Ledger>,
+    abort: AbortHandle,
+    /// Held while the job runs without anybody waiting.
+    permit: OnceLock<OwnedSemaphorePermit>,
+}
+
+impl Jobs {
+    pub(in crate::chain) fn new(reader: Reader, tasks: TaskTracker, stop: CancellationToken) -> Self {
+        let background = Arc::new(Semaphore::new(BACKGROUND));
+        Self { reader: Arc::new(reader), running: Running::default(), background, tasks, stop }
+    }
+
+    pub(in crate::chain) fn reader(&self) -> &Reader {
+        &self.reader
+    }
+
+    /// The history of `wallet` in every market of the chain, as far as it is read by `deadline`; and the rest of the reading
+    /// where it goes on.
+    pub(in crate::chain) async fn history(&self, wallet: Address, head: Block, deadline: Instant) -> (Vec<PoolHistory>, Option<Rest>) {
+        let job = self.join(wallet, head);
+        let (progress, rest) = match timeout_at(deadline, job.outcome.clone()).await {
+            Ok(progress) => (progress, None),
+            Err(_) => (Progress::Running, self.leave(&job)),
+        };
+        let pools = job.view.borrow().pools(self.reader.chain, &self.reader.markets, progress);
+        (pools, rest)
+    }
+
+    /// The job for `wallet` that runs, or a new one.
+    fn join(&self, wallet: Address, head: Block) -> Arc<Job> {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(job) = running.get(&wallet) {
+            return job.clone();
+        }
+        let nothing = vec![None; self.reader.markets.len()];
+        let (view, seen) = watch::channel(Ledger::new(&self.reader.markets, &nothing));
+        let (reader, stop) = (self.reader.clone(), self.stop.clone());
+        let task = self.tasks.spawn(async move { stop.run_until_cancelled(read_to_the_end(&reader, wallet, head, &view)).await });
+        let abort = task.abort_handle();
+        let done = Finished { running: self.running.clone(), wallet };
+        let outcome = async move {
+            // Cancelled or failed in itself: what was read so far stands, and more was to come.
+            let progress = task.await.ok().flatten().unwrap_or(Progress::Running);
+            drop(done);
+            progress
+        };
+        let outcome = outcome.boxed().shared();
+        // Somebody has to drive it to its end, also when all who asked have left.
+        self.tasks.spawn(outcome.clone());
+        let job = Arc::new(Job { outcome, view: seen, abort, permit: OnceLock::new() });
+        running.insert(wallet, job.clone());
+        job
+    }
+
+    /// Leaves a job to the background, or ends it where too many are there already.
+    fn leave(&self, job: &Job) -> Option<Rest> {
+        if job.permit.get().is_none() {
+            match self.background.clone().try_acquire_owned() {
+                Ok(permit) => _ = job.permit.set(permit),
+                Err(_) => {
+                    metrics::counter!("assay_background_reads_refused_total", "chain" => self.reader.chain.to_string()).increment(1);
+                    job.abort.abort();
+                    return None;
+                }
+            }
+            metrics::counter!("assay_background_reads_total", "chain" => self.reader.chain.to_string()).increment(1);
+        }
+        Some(job.outcome.clone().map(drop).boxed())
+    }
+}
+
+async fn read_to_the_end(reader: &Reader, wallet: Address, mut head: Block, view: &watch::Sender<Ledger>) -> Progress {
+    loop {
+        let started = Instant::now();
+        let progress = reader.read(wallet, head, view).await;
+        if progress != Progress::Done || started.elapsed() < CURRENT {
+            return progress;
+        }
+        match reader.client.head().await {
+            Ok(now) => head = now,
+            Err(_) => return progress,
+        }
+    }
+}
+
+/// Takes a job off the list when it has ended.
+struct Finished {
+    running: Running,
+    wallet: Address,
+}
+
+impl Drop for Finished {
+    fn drop(&mut self) {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.wallet);
+    }
+}

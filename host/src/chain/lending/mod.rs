@@ -1,0 +1,87 @@
+//! Lending: which logs tell of a wallet's events in a market, what they mean, and what the wallet has there now. One folder or
+//! file per protocol; everything protocols share is here or in the reader.
+
+pub(super) mod aave_v3;
+mod events;
+mod jobs;
+mod ledger;
+mod pass;
+mod range;
+mod records;
+mod tally;
+mod terms;
+
+use alloy::rpc::types::Log;
+
+use crate::{
+    config::MarketConfig,
+    domain::{B256, EventCounts, Protocol},
+};
+
+pub(super) use jobs::{Jobs, Rest};
+pub(super) use ledger::failed_pool;
+pub(super) use pass::Reader;
+pub(super) use terms::{AllTerms, TermsBook};
+
+/// A protocol whose history and positions are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lender {
+    AaveV3,
+}
+
+/// A configured market with its reader.
+#[derive(Debug, Clone)]
+pub(super) struct Market {
+    pub lender: Lender,
+    pub config: MarketConfig,
+}
+
+/// A log that a market emits about a wallet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Signature {
+    pub topic0: B256,
+    /// Which topic names the wallet: 1 to 3.
+    pub wallet_at: usize,
+}
+
+/// What happened to a wallet's position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum EventKind {
+    Supply,
+    Withdraw,
+    Borrow,
+    Repay,
+    Liquidation,
+}
+
+impl Lender {
+    /// `None` for a protocol that cannot be read yet.
+    pub(super) fn of(protocol: Protocol) -> Option<Self> {
+        match protocol {
+            Protocol::LenderAV3 => Some(Self::AaveV3),
+            Protocol::LenderAV2 | Protocol::LenderBV2 | Protocol::LenderBV3 => None,
+        }
+    }
+
+    /// The logs to ask for.
+    fn signatures(self) -> &'static [Signature] {
+        match self {
+            Self::AaveV3 => aave_v3::SIGNATURES,
+        }
+    }
+
+    /// Counts before anything is read: `None` for an event type that this protocol's logs do not tell.
+    fn no_events(self) -> EventCounts {
+        match self {
+            Self::AaveV3 => EventCounts::ZERO,
+        }
+    }
+
+    /// The events in `logs`: checked logs of one market, in the order of the chain. The whole list is given because some
+    /// protocols tell one event by several logs of a transaction.
+    fn events<'a>(self, logs: &[&'a Log]) -> Vec<(EventKind, &'a Log)> {
+        match self {
+            Self::AaveV3 => logs.iter().filter_map(|log| Some((aave_v3::event(log)?, *log))).collect(),
+        }
+    }
+}

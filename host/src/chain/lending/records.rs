@@ -1,0 +1,66 @@
+//! What is kept of a wallet's lending history between reads: one record per market, settled through a block that no
+//! reorganisation reaches any more.
+
+use super::{Market, tally::Tally};
+use crate::{
+    chain::client::Block,
+    domain::{Address, B256, ChainId},
+    store::{Batch, Store, StoreError, keys, records::LendingProgress},
+};
+
+/// A market's settled history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Settled {
+    pub tally: Tally,
+    pub through: u64,
+    pub hash: B256,
+}
+
+/// The records of `markets`, in their order.
+pub(super) async fn load(store: &Store, chain: ChainId, markets: &[Market], wallet: Address) -> Result<Vec<Option<Settled>>, StoreError> {
+    let keys: Vec<_> = markets.iter().map(|market| keys::lending(chain, market.config.address, wallet)).collect();
+    let found = store.get_many(&keys).await?;
+    Ok(found
+        .into_iter()
+        .map(|record| {
+            record.map(|record| Settled {
+                tally: Tally {
+                    counts: record.counts,
+                    first: record.first_event_at,
+                    last: record.last_event_at,
+                    last_liquidation: record.last_liquidation_at,
+                },
+                through: record.synced_to_block,
+                hash: record.synced_block_hash,
+            })
+        })
+        .collect())
+}
+
+/// Keeps `tallies` as settled through `block`, all or none.
+pub(super) async fn save(
+    store: &Store,
+    chain: ChainId,
+    wallet: Address,
+    block: Block,
+    tallies: impl IntoIterator<Item = (&Market, Tally)>,
+) -> Result<(), StoreError> {
+    let mut batch = Batch::new();
+    for (market, tally) in tallies {
+        let record = LendingProgress {
+            counts: tally.counts,
+            first_event_at: tally.first,
+            last_event_at: tally.last,
+            last_liquidation_at: tally.last_liquidation,
+            synced_to_block: block.number,
+            synced_block_hash: block.hash,
+        };
+        batch = batch.put(&keys::lending(chain, market.config.address, wallet), &record)?;
+    }
+    store.commit(batch).await.map(drop)
+}
+
+/// Forgets the record of a market.
+pub(super) async fn forget(store: &Store, chain: ChainId, wallet: Address, market: &Market) -> Result<(), StoreError> {
+    store.remove(&keys::lending(chain, market.config.address, wallet)).await
+}

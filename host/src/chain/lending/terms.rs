@@ -1,0 +1,107 @@
+//! The helpers of every market of a chain, looked up at run time and again every hour: governance replaces them.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use alloy::primitives::Bytes;
+use tokio::sync::Mutex;
+
+use super::{Lender, Market, aave_v3};
+use crate::{
+    chain::{call::Call, client::Client, fault::Fault},
+    domain::{Address, B256, U256},
+};
+
+const LIFE: Duration = Duration::from_secs(3600);
+
+/// A wallet's position in one market, in dollars.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::chain) struct Held {
+    pub supplied_usd: f64,
+    pub borrowed_usd: f64,
+    pub supplied_assets: u32,
+}
+
+/// What is fixed of one market for a while.
+#[derive(Debug, Clone)]
+pub(in crate::chain) enum MarketTerms {
+    AaveV3(aave_v3::Terms),
+}
+
+impl MarketTerms {
+    /// The calls that tell a wallet's position.
+    pub(in crate::chain) fn calls(&self, wallet: Address) -> Vec<Call> {
+        match self {
+            Self::AaveV3(terms) => terms.calls(wallet),
+        }
+    }
+
+    /// The position in the answers to [`calls`](Self::calls); `None` where a part of it is missing.
+    pub(in crate::chain) fn held(&self, answers: &[Option<Bytes>]) -> Option<Held> {
+        match self {
+            Self::AaveV3(terms) => terms.held(answers),
+        }
+    }
+
+    /// An oracle that prices any listed asset in dollars, and the number that stands for one dollar there.
+    pub(in crate::chain) fn oracle(&self) -> Option<(Address, U256)> {
+        match self {
+            Self::AaveV3(terms) => Some((terms.oracle, terms.unit)),
+        }
+    }
+}
+
+/// One entry per market; `None` for one that does not answer as its protocol should.
+pub(in crate::chain) type AllTerms = Arc<Vec<Option<MarketTerms>>>;
+
+/// Shared by all requests of a chain.
+#[derive(Default)]
+pub(in crate::chain) struct TermsBook {
+    latest: Mutex<Option<(Instant, AllTerms)>>,
+}
+
+impl TermsBook {
+    /// The terms of `markets`, in their order. One look-up at a time; where it fails, what was found before still counts.
+    ///
+    /// # Errors
+    /// [`Fault`] where nothing was ever found.
+    pub(in crate::chain) async fn current(&self, client: &Client, markets: &[Market], at: B256) -> Result<AllTerms, Fault> {
+        let mut latest = self.latest.lock().await;
+        if let Some((found, terms)) = &*latest
+            && found.elapsed() < LIFE
+        {
+            return Ok(terms.clone());
+        }
+        match look_up(client, markets, at).await {
+            Ok(terms) => {
+                let terms = Arc::new(terms);
+                // What did not answer as expected is asked again by the next request.
+                if terms.iter().all(Option::is_some) {
+                    *latest = Some((Instant::now(), terms.clone()));
+                }
+                Ok(terms)
+            }
+            Err(fault) => latest.as_ref().map(|(_, terms)| terms.clone()).ok_or(fault),
+        }
+    }
+}
+
+async fn look_up(client: &Client, markets: &[Market], at: B256) -> Result<Vec<Option<MarketTerms>>, Fault> {
+    let mut terms = vec![None; markets.len()];
+    let of = |lender: Lender| markets.iter().enumerate().filter(move |(_, market)| market.lender == lender);
+    let pools: Vec<_> = of(Lender::AaveV3).map(|(_, market)| market.config.address).collect();
+    if !pools.is_empty() {
+        let found = aave_v3::Terms::look_up(client, &pools, at).await?;
+        for ((i, market), found) in of(Lender::AaveV3).zip(found) {
+            if found.is_none() {
+                tracing::warn!(pool = %market.config.address, "no lenderA_v3 pool answers at this address of chains.markets");
+            }
+            if let Some(slot) = terms.get_mut(i) {
+                *slot = found.map(MarketTerms::AaveV3);
+            }
+        }
+    }
+    Ok(terms)
+}

@@ -1,0 +1,211 @@
+//! One chain's part of a snapshot: head first, then everything else side by side, pinned to it.
+
+use std::{
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use tokio::time::{Instant, timeout_at};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::{
+    ChainStatus,
+    account::Account,
+    activity::ActivityReader,
+    client::{Block, Client},
+    fault::Fault,
+    lending::{AllTerms, Jobs, Lender, Market, Reader, Rest, TermsBook, failed_pool},
+    prices::PriceBook,
+};
+use crate::{
+    config::{ChainConfig, MarketConfig, Prices, Reading},
+    domain::{Activity, Address, ChainSnapshot, Coverage, PoolHistory},
+    store::Store,
+};
+
+/// One configured chain.
+pub(super) struct Chain {
+    config: ChainConfig,
+    client: Client,
+    terms: TermsBook,
+    prices: PriceBook,
+    activity: ActivityReader,
+    lending: Jobs,
+    /// Markets of protocols without a reader.
+    unread: Vec<MarketConfig>,
+    status: Mutex<Result<u64, String>>,
+}
+
+impl Chain {
+    pub(super) fn new(
+        config: &ChainConfig,
+        reading: &Reading,
+        prices: &Prices,
+        store: &Store,
+        tasks: &TaskTracker,
+        stop: &CancellationToken,
+    ) -> Self {
+        let client = Client::new(config, &reading.rpc);
+        let (mut markets, mut unread) = (Vec::new(), Vec::new());
+        for market in &config.markets {
+            match Lender::of(market.protocol) {
+                Some(lender) => markets.push(Market { lender, config: market.clone() }),
+                None => {
+                    tracing::warn!(
+                        chain = config.id,
+                        protocol = market.protocol.as_str(),
+                        "this protocol is not read yet; its market reports failed"
+                    );
+                    unread.push(market.clone());
+                }
+            }
+        }
+        let reader = Reader {
+            chain: config.id,
+            client: client.clone(),
+            markets,
+            store: store.clone(),
+            reading: reading.clone(),
+            finality: config.finality,
+        };
+        Self {
+            client: client.clone(),
+            terms: TermsBook::default(),
+            prices: PriceBook::new(config, Duration::from_millis(prices.refresh_ms)),
+            activity: ActivityReader::new(config.id, client, store.clone(), config.finality),
+            lending: Jobs::new(reader, tasks.clone(), stop.clone()),
+            unread,
+            status: Mutex::new(Err("not asked yet".into())),
+            config: config.clone(),
+        }
+    }
+
+    /// Reads `wallet` by `deadline`. What is not read by then says so; lending history that goes on being read is the rest.
+    pub(super) async fn read(&self, wallet: Address, deadline: Instant) -> (ChainSnapshot, Option<Rest>) {
+        let head = match timeout_at(deadline, self.head()).await {
+            Ok(Ok(head)) => head,
+            Ok(Err(_)) | Err(_) => return (self.failed(), None),
+        };
+        let account = async {
+            let terms = self.terms.current(&self.client, self.markets(), head.hash).await?;
+            // Prices need the markets' oracles; both reads of state go out together.
+            let oracles = oracles(&terms);
+            let (account, prices) = tokio::join!(
+                Account::read(&self.client, &self.config, self.markets(), &terms, wallet, head),
+                self.prices.current(&self.client, &oracles, head)
+            );
+            account.map(|account| (account, prices))
+        };
+        let (account, activity, (pools, rest)) = tokio::join!(
+            timeout_at(deadline, account),
+            timeout_at(deadline, self.activity.read(wallet, head)),
+            self.lending.history(wallet, head, deadline)
+        );
+        let snapshot = ChainSnapshot { pools: self.with_unread(pools), ..self.failed() };
+        let (account, prices) = match account {
+            Ok(Ok(read)) => read,
+            Ok(Err(fault)) => {
+                tracing::warn!(chain = self.config.id, %fault, "balances and positions cannot be read");
+                return (snapshot, rest);
+            }
+            Err(_) => return (snapshot, rest),
+        };
+        let (activity, searched) = match activity {
+            Ok(Ok(activity)) => (activity, true),
+            Ok(Err(fault)) => {
+                tracing::warn!(chain = self.config.id, %fault, "activity cannot be read");
+                (Activity::default(), false)
+            }
+            Err(_) => (Activity::default(), false),
+        };
+        let whole = account.whole && searched && prices.is_ok();
+        let prices = prices.unwrap_or_default();
+        let snapshot = ChainSnapshot {
+            coverage: if whole { Coverage::Complete } else { Coverage::Partial },
+            activity,
+            tokens: account.holdings(&self.config, &prices),
+            positions: account.positions,
+            ..snapshot
+        };
+        (snapshot, rest)
+    }
+
+    /// Asks the chain for its head, and looks up what its markets have in common, so that the first request need not.
+    pub(super) async fn warm(&self) {
+        if let Ok(head) = self.head().await
+            && let Err(fault) = self.terms.current(&self.client, self.markets(), head.hash).await
+        {
+            tracing::warn!(chain = self.config.id, %fault, "lending markets cannot be looked up");
+        }
+    }
+
+    /// The newest block, also told in the status.
+    pub(super) async fn head(&self) -> Result<Block, Fault> {
+        let head = self.client.head().await;
+        let mut status = self.status.lock().unwrap_or_else(PoisonError::into_inner);
+        match &head {
+            Ok(head) => {
+                if status.is_err() {
+                    tracing::info!(chain = self.config.id, endpoint = self.client.endpoint(), head = head.number, "chain can be read");
+                }
+                metrics::gauge!("assay_chain_head_block", "chain" => self.config.id.to_string()).set(head.number as f64);
+                *status = Ok(head.number);
+            }
+            Err(fault) => {
+                tracing::warn!(chain = self.config.id, %fault, "chain cannot be read");
+                *status = Err(fault.to_string());
+            }
+        }
+        head
+    }
+
+    pub(super) fn status(&self) -> ChainStatus {
+        let status = self.status.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        ChainStatus {
+            chain_id: self.config.id,
+            chain_name: self.config.name.clone(),
+            endpoint: self.client.endpoint(),
+            head: status.as_ref().ok().copied(),
+            error: status.err(),
+        }
+    }
+
+    /// The snapshot of a chain that could not be read.
+    pub(super) fn failed(&self) -> ChainSnapshot {
+        ChainSnapshot {
+            chain_id: self.config.id,
+            chain_name: self.config.name.clone(),
+            coverage: Coverage::Failed,
+            activity: Activity::default(),
+            tokens: Vec::new(),
+            nfts: Vec::new(),
+            positions: Vec::new(),
+            pools: self.config.markets.iter().map(|market| failed_pool(self.config.id, market)).collect(),
+        }
+    }
+
+    fn markets(&self) -> &[Market] {
+        &self.lending.reader().markets
+    }
+
+    /// `read` and the markets without a reader, in the order of the configuration.
+    fn with_unread(&self, read: Vec<PoolHistory>) -> Vec<PoolHistory> {
+        let mut pools = read;
+        pools.extend(self.unread.iter().map(|market| failed_pool(self.config.id, market)));
+        let place =
+            |pool: &PoolHistory| self.config.markets.iter().position(|m| m.protocol == pool.protocol && m.address == pool.market_address);
+        pools.sort_by_key(place);
+        pools
+    }
+}
+
+/// Each oracle once, in the order of the markets.
+fn oracles(terms: &AllTerms) -> Vec<(Address, crate::domain::U256)> {
+    let mut oracles = Vec::new();
+    for oracle in terms.iter().flatten().filter_map(|terms| terms.oracle()) {
+        if !oracles.contains(&oracle) {
+            oracles.push(oracle);
+        }
+    }
+    oracles
+}
