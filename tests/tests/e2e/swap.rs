@@ -86,7 +86,7 @@ fn forty_swaps_under_load_fail_nobody_and_mislabel_nothing() {
         let shelf = shelf_copy();
         let service = on_devnet(shelf.path(), "").await;
         let api = service.keyed();
-        let wallets = ["saver", "borrower", "liquidated"].map(|name| devnet_path(name));
+        let wallets = ["saver", "borrower", "liquidated"].map(devnet_path);
         let paths: Vec<String> = wallets.into_iter().chain([SANDBOX.to_owned()]).collect();
         // Learnt beforehand, with a model that is then taken away again, so that the swap below meets a new file.
         let newcomer = Credit::new("7.0").score("(i32.const 777)").build();
