@@ -55,7 +55,9 @@ fn summary(config: &Config) -> String {
 /// The host alone: a URL may carry a key.
 fn host(url: &Secret) -> String {
     let parsed = url::Url::parse(url.expose()).ok();
-    parsed.and_then(|url| Some(url.host_str()?.to_owned() + &url.port().map(|port| format!(":{port}")).unwrap_or_default())).unwrap_or_default()
+    parsed
+        .and_then(|url| Some(url.host_str()?.to_owned() + &url.port().map(|port| format!(":{port}")).unwrap_or_default()))
+        .unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -43,9 +43,13 @@ pub struct SeveralVersions {
     ),
     security(("key" = [])),
 )]
-pub async fn add(_: Caller<charge::Admin>, State(app): State<App>, request: Request) -> Result<(StatusCode, Json<ReferenceBody>), ApiError> {
+pub async fn add(
+    _: Caller<charge::Admin>,
+    State(app): State<App>,
+    request: Request,
+) -> Result<(StatusCode, Json<ReferenceBody>), ApiError> {
     let bytes = extract::read(request.into_body(), app.limits.component).await?;
-    let model = app.scoring.add_model(bytes.into()).await?;
+    let model = app.scoring.registry().add(bytes.into()).await?;
     Ok((StatusCode::CREATED, Json(model.into())))
 }
 
@@ -68,7 +72,7 @@ pub async fn champion(
     if let Some(version) = version {
         app.scoring.set_champion(kind, &version).await?;
     }
-    Ok(Json(RolesBody::of(kind, &app.scoring.models())))
+    Ok(Json(RolesBody::of(kind, &app.scoring.registry().list())))
 }
 
 /// Makes versions score in the shadow, and no others.
@@ -88,7 +92,7 @@ pub async fn challengers(
     let versions: Vec<ModelVersion> = body.required_list("versions");
     body.finish()?;
     app.scoring.set_challengers(kind, &versions).await?;
-    Ok(Json(RolesBody::of(kind, &app.scoring.models())))
+    Ok(Json(RolesBody::of(kind, &app.scoring.registry().list())))
 }
 
 /// Takes a version off the shelf. The champion stays.
@@ -107,6 +111,6 @@ pub async fn remove(
     KindPath(kind): KindPath,
     VersionPath(version): VersionPath,
 ) -> Result<StatusCode, ApiError> {
-    app.scoring.remove_model(kind, &version).await?;
+    app.scoring.registry().remove(kind, &version).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -16,6 +16,6 @@ use super::{
     security(("key" = [])),
 )]
 pub async fn list(_: Caller<charge::Models>, State(app): State<App>) -> Result<Json<ModelsBody>, ApiError> {
-    let models: Vec<ModelBody> = app.scoring.models().into_iter().map(ModelBody::from).collect();
+    let models: Vec<ModelBody> = app.scoring.registry().list().into_iter().map(ModelBody::from).collect();
     Ok(Json(ModelsBody { count: models.len(), models }))
 }

@@ -10,6 +10,10 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::App;
+use crate::domain::ModelKind;
+
+/// Kinds of model without which some path of this API cannot answer.
+const NEEDED: [ModelKind; 3] = [ModelKind::Credit, ModelKind::Boost, ModelKind::Sandbox];
 
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(title = "Health", example = json!({ "status": "ok" }))]
@@ -40,7 +44,8 @@ pub async fn health() -> Json<HealthBody> {
     responses((status = 200, description = "Ready", body = ReadyBody), (status = 503, description = "Not ready", body = ReadyBody)),
 )]
 pub async fn ready(State(app): State<App>) -> Response {
-    let reasons = app.scoring.ready().reasons;
+    let lineup = app.scoring.registry().lineup();
+    let reasons: Vec<String> = NEEDED.into_iter().filter_map(|kind| lineup.champion(kind).err()).map(|error| error.to_string()).collect();
     if reasons.is_empty() {
         return Json(ReadyBody { status: "ready", reasons }).into_response();
     }

@@ -49,7 +49,7 @@ pub async fn get(
     if app.sandbox_only {
         return mock(&app, &subject, None, factors);
     }
-    let scored = caller.pay(&app, async { app.scoring.score(&subject).await.map_err(ApiError::from) }).await?;
+    let scored = caller.pay(&app, async { app.scoring.score(&subject).await.map_err(|error| app.refuse(error)) }).await?;
     Ok(Json(ScoreBody::scored(&scored, factors)).into_response())
 }
 
@@ -78,7 +78,7 @@ pub async fn post(
     if app.sandbox_only {
         return mock(&app, &subject, Some(assets), factors);
     }
-    let scored = caller.pay(&app, async { app.scoring.boosted(&subject, assets).await.map_err(ApiError::from) }).await?;
+    let scored = caller.pay(&app, async { app.scoring.boosted(&subject, assets).await.map_err(|error| app.refuse(error)) }).await?;
     Ok(Json(ScoreBody::scored(&scored, factors)).into_response())
 }
 

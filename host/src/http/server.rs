@@ -90,3 +90,84 @@ async fn converse(stream: TcpStream, router: Router, cancel: CancellationToken) 
         tracing::debug!(%error, "connection ended");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use axum::routing::get;
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt},
+        sync::mpsc,
+        task::JoinHandle,
+    };
+
+    use super::*;
+
+    /// Longer than any test runs.
+    const LONG: Duration = Duration::from_secs(3600);
+
+    struct Fixture {
+        client: TcpStream,
+        address: std::net::SocketAddr,
+        cancel: CancellationToken,
+        serving: JoinHandle<io::Result<()>>,
+        finish: Arc<Semaphore>,
+    }
+
+    /// A server with one request in flight, whose handler waits for a permit.
+    async fn in_flight(drain: Duration) -> Fixture {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (entered, mut inside) = mpsc::unbounded_channel();
+        let finish = Arc::new(Semaphore::new(0));
+        let gate = finish.clone();
+        let handler = async move || {
+            entered.send(()).unwrap();
+            let _permit = gate.acquire().await.unwrap();
+            "done"
+        };
+        let router = Router::new().route("/", get(handler));
+        let cancel = CancellationToken::new();
+        let serving = tokio::spawn(serve(listener, router, drain, cancel.clone()));
+        let mut client = TcpStream::connect(address).await.unwrap();
+        client.write_all(b"GET / HTTP/1.1\r\nhost: assay\r\n\r\n").await.unwrap();
+        inside.recv().await.unwrap();
+        Fixture { client, address, cancel, serving, finish }
+    }
+
+    #[tokio::test]
+    async fn a_request_in_flight_is_answered_before_the_server_stops() {
+        let mut fixture = in_flight(LONG).await;
+        fixture.cancel.cancel();
+        // The listener closes first: from then on nobody new is let in.
+        while TcpStream::connect(fixture.address).await.is_ok() {
+            tokio::task::yield_now().await;
+        }
+        assert!(!fixture.serving.is_finished());
+        fixture.finish.add_permits(1);
+        let mut answer = String::new();
+        fixture.client.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("done"), "{answer}");
+        fixture.serving.await.unwrap().unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_request_that_takes_too_long_does_not_hold_the_server() {
+        let fixture = in_flight(Duration::ZERO).await;
+        fixture.cancel.cancel();
+        fixture.serving.await.unwrap().unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_head_beyond_the_bound_is_refused() {
+        let mut fixture = in_flight(Duration::ZERO).await;
+        let mut second = TcpStream::connect(fixture.address).await.unwrap();
+        second.write_all(format!("GET /{} HTTP/1.1\r\n", "a".repeat(HEAD)).as_bytes()).await.unwrap();
+        let mut status = [0; 12];
+        second.read_exact(&mut status).await.unwrap();
+        assert!(matches!(&status, b"HTTP/1.1 431" | b"HTTP/1.1 414"), "{:?}", String::from_utf8_lossy(&status));
+        fixture.finish.add_permits(1);
+        fixture.client.read_exact(&mut status).await.unwrap();
+        fixture.cancel.cancel();
+        fixture.serving.await.unwrap().unwrap();
+    }
+}

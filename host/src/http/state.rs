@@ -31,6 +31,8 @@ pub struct Inner {
     pub metrics: Metrics,
     /// Production score and report paths answer from the sandbox generator.
     pub sandbox_only: bool,
+    /// False where no chain is configured.
+    pub reads_chains: bool,
     pub not_covered: Vec<String>,
     pub limits: Limits,
     chains: BTreeMap<ChainId, String>,
@@ -58,6 +60,7 @@ impl App {
             access,
             metrics,
             sandbox_only: config.sandbox,
+            reads_chains: !config.chains.is_empty(),
             not_covered: config.reading.not_covered.clone(),
             limits: Limits {
                 body: config.http.max_body_bytes as u64,

@@ -76,6 +76,7 @@ impl Scoring {
     pub fn keep_roles(&self, tasks: &Spawner) {
         let scoring = self.clone();
         let mut changes = self.inner.registry.watch_roles();
+        let stopping = tasks.stopping();
         tasks.spawn("roles", async move {
             loop {
                 let mut written = scoring.inner.keeper.written.lock().await;
@@ -84,8 +85,9 @@ impl Scoring {
                     tracing::error!(%error, "roles of models are not written down; a restart would go back to the earlier ones");
                 }
                 drop(written);
-                if changes.changed().await.is_err() {
-                    return;
+                tokio::select! {
+                    changed = changes.changed() => if changed.is_err() { return },
+                    () = stopping.cancelled() => return,
                 }
             }
         });

@@ -88,3 +88,35 @@ fn message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic without words")
 }
+
+#[cfg(test)]
+mod tests {
+    use axum::body::{Body, to_bytes};
+    use tower::{ServiceExt, service_fn};
+
+    use super::*;
+
+    async fn answer<F>(handler: fn() -> F, longest: Duration) -> (u16, String)
+    where
+        F: Future<Output = Response> + Send + 'static,
+    {
+        let handler = service_fn(move |_: Request| async move { Ok::<_, Infallible>(handler().await) });
+        let response = Guard::new(longest).layer(handler).oneshot(Request::new(Body::empty())).await.unwrap();
+        let status = response.status().as_u16();
+        let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        (status, String::from_utf8(bytes.to_vec()).unwrap())
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_a_500_that_says_nothing_of_it() {
+        let (status, body) = answer(|| async { panic!("the secret inside") }, Duration::from_secs(3600)).await;
+        assert_eq!((status, body.as_str()), (500, r#"{"detail":"Internal server error","code":"panic"}"#));
+    }
+
+    #[tokio::test]
+    async fn a_handler_that_never_ends_is_a_504() {
+        let (status, body) = answer(std::future::pending::<Response>, Duration::ZERO).await;
+        assert_eq!(status, 504);
+        assert!(body.starts_with(r#"{"detail":"#), "{body}");
+    }
+}

@@ -33,6 +33,6 @@ pub async fn get(caller: Caller<charge::Report>, State(app): State<App>, Subject
         let body = mocked(&app, mode::stand_in(&subject), false)?;
         return Ok(mode::marked(Json(body)));
     }
-    let report = caller.pay(&app, async { app.scoring.report(&subject).await.map_err(ApiError::from) }).await?;
+    let report = caller.pay(&app, async { app.scoring.report(&subject).await.map_err(|error| app.refuse(error)) }).await?;
     Ok(Json(real::body(&report, &app.not_covered)).into_response())
 }

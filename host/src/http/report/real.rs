@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use crate::{
     domain::{ChainId, ChainSnapshot, EventCounts, PoolHistory, Protocol, Snapshot},
     http::wire::{
-        Activity, Assets, Checksummed, Counts, CreditEvents, Defi, Moment, NftBody, Pool, ProtocolBody, ReportBody, ReportScore, TokenBody, Usd,
+        Activity, Assets, Checksummed, Counts, CreditEvents, Defi, Moment, NftBody, Pool, ProtocolBody, ReportBody, ReportScore, TokenBody,
+        Usd,
     },
     scoring::Report,
 };

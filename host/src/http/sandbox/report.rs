@@ -48,7 +48,11 @@ pub struct ChainTotalBody {
     responses((status = 200, description = "The report", body = ReportBody), responses::Address, responses::Keyed, responses::Models),
     security(("key" = [])),
 )]
-pub async fn get(_: Caller<charge::Sandbox>, State(app): State<App>, AddressPath(address): AddressPath) -> Result<Json<ReportBody>, ApiError> {
+pub async fn get(
+    _: Caller<charge::Sandbox>,
+    State(app): State<App>,
+    AddressPath(address): AddressPath,
+) -> Result<Json<ReportBody>, ApiError> {
     mocked(&app, address, true).map(Json)
 }
 
@@ -59,9 +63,13 @@ pub async fn get(_: Caller<charge::Sandbox>, State(app): State<App>, AddressPath
     responses((status = 200, description = "The value", body = TotalBody), responses::Address, responses::Keyed, responses::Models),
     security(("key" = [])),
 )]
-pub async fn total(_: Caller<charge::Sandbox>, State(app): State<App>, AddressPath(address): AddressPath) -> Result<Json<TotalBody>, ApiError> {
+pub async fn total(
+    _: Caller<charge::Sandbox>,
+    State(app): State<App>,
+    AddressPath(address): AddressPath,
+) -> Result<Json<TotalBody>, ApiError> {
     let portfolio = app.scoring.sandbox().portfolio(address)?;
-    let total_asset_usd = portfolio.iter().map(|(_, usd)| Usd(*usd)).sum();
+    let total_asset_usd = portfolio.iter().map(|chain| Usd(chain.total_asset_usd)).sum();
     Ok(Json(TotalBody { address: Checksummed(address), timestamp: Moment::now(), total_asset_usd }))
 }
 
@@ -82,6 +90,6 @@ pub async fn chain_total(
     ChainPath(chain_id, chain_name): ChainPath,
 ) -> Result<Json<ChainTotalBody>, ApiError> {
     let portfolio = app.scoring.sandbox().portfolio(address)?;
-    let total_asset_usd = portfolio.iter().filter(|(id, _)| *id == chain_id).map(|(_, usd)| Usd(*usd)).sum();
+    let total_asset_usd = portfolio.iter().filter(|chain| chain.chain_id == chain_id).map(|chain| Usd(chain.total_asset_usd)).sum();
     Ok(Json(ChainTotalBody { address: Checksummed(address), timestamp: Moment::now(), total_asset_usd, chain_id, chain_name }))
 }

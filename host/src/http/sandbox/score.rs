@@ -19,7 +19,11 @@ use crate::http::{
     responses((status = 200, description = "The score", body = ScoreBody), responses::Address, responses::Keyed, responses::Models),
     security(("key" = [])),
 )]
-pub async fn get(_: Caller<charge::Sandbox>, State(app): State<App>, AddressPath(address): AddressPath) -> Result<Json<ScoreBody>, ApiError> {
+pub async fn get(
+    _: Caller<charge::Sandbox>,
+    State(app): State<App>,
+    AddressPath(address): AddressPath,
+) -> Result<Json<ScoreBody>, ApiError> {
     Ok(Json(ScoreBody::mock(address, app.scoring.sandbox().score(address)?)))
 }
 
@@ -49,9 +53,17 @@ pub async fn post(
     responses((status = 200, description = "The mean", body = MeanBody), responses::Several, responses::Validated, responses::Keyed, responses::Models),
     security(("key" = [])),
 )]
-pub async fn mean(_: Caller<charge::Sandbox>, State(app): State<App>, AddressList(addresses): AddressList) -> Result<Json<MeanBody>, ApiError> {
-    let mean = app.scoring.sandbox().mean(&addresses)?.ok_or_else(ApiError::no_valid_address)?;
-    Ok(Json(MeanBody::mock(addresses, mean)))
+pub async fn mean(
+    _: Caller<charge::Sandbox>,
+    State(app): State<App>,
+    AddressList(addresses): AddressList,
+) -> Result<Json<MeanBody>, ApiError> {
+    let sandbox = app.scoring.sandbox();
+    let mean = aside(move || {
+        let mean = sandbox.mean(&addresses)?.ok_or_else(ApiError::no_valid_address)?;
+        Ok(MeanBody::mock(addresses, mean))
+    });
+    mean.await.map(Json)
 }
 
 /// Mock scores of several addresses. Addresses that are none are skipped.
@@ -61,9 +73,18 @@ pub async fn mean(_: Caller<charge::Sandbox>, State(app): State<App>, AddressLis
     responses((status = 200, description = "The scores", body = ScoresBody), responses::Several, responses::Validated, responses::Keyed, responses::Models),
     security(("key" = [])),
 )]
-pub async fn batch(_: Caller<charge::Sandbox>, State(app): State<App>, AddressList(addresses): AddressList) -> Result<Json<ScoresBody>, ApiError> {
+pub async fn batch(
+    _: Caller<charge::Sandbox>,
+    State(app): State<App>,
+    AddressList(addresses): AddressList,
+) -> Result<Json<ScoresBody>, ApiError> {
     let sandbox = app.scoring.sandbox();
-    let score = |address| Ok(ScoreBody::mock(address, sandbox.score(address)?));
-    let scores: Vec<ScoreBody> = addresses.into_iter().map(score).collect::<Result<_, ApiError>>()?;
+    let score = move |address| Ok(ScoreBody::mock(address, sandbox.score(address)?));
+    let scores: Vec<ScoreBody> = aside(move || addresses.into_iter().map(score).collect::<Result<_, ApiError>>()).await?;
     Ok(Json(ScoresBody { count: scores.len(), scores }))
+}
+
+/// Many calls of a model in a row, away from the threads that serve everyone.
+async fn aside<T: Send + 'static>(calls: impl FnOnce() -> Result<T, ApiError> + Send + 'static) -> Result<T, ApiError> {
+    tokio::task::spawn_blocking(calls).await.unwrap_or_else(|error| Err(ApiError::internal("panic", error)))
 }

@@ -70,7 +70,6 @@ pub struct ScoreBody {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(title = "Coverage")]
-#[expect(dead_code, reason = "the schema of the domain's coverage, which knows no wire format")]
 pub enum CoverageName {
     Complete,
     Partial,
