@@ -13,9 +13,16 @@
 //! | 1 | `config`, `telemetry`, `tasks`, `features` |
 //! | 0 | `domain` |
 
+pub mod access;
+pub mod app;
 pub mod chain;
+pub mod cli;
 pub mod config;
 pub mod domain;
 pub mod features;
+pub mod http;
 pub mod registry;
+pub mod scoring;
 pub mod store;
+pub mod tasks;
+pub mod telemetry;

@@ -37,7 +37,7 @@ impl Host {
 }
 
 /// The address in a log line that says `listening`, whatever the log's format.
-fn listening(line: &str) -> Option<SocketAddr> {
+pub(crate) fn listening(line: &str) -> Option<SocketAddr> {
     if !line.contains("listening") {
         return None;
     }

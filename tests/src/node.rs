@@ -60,8 +60,9 @@ pub fn packages() -> Result<PathBuf, Error> {
         return Ok(modules);
     }
 
-    let lock_path = env::temp_dir().join("assay-devnet-packages.lock");
-    let lock = File::options().create(true).append(true).open(&lock_path).map_err(file_error(&lock_path))?;
+    // Not a file of its own: this one is there already and nobody replaces it.
+    let lock_path = root.join("package.json");
+    let lock = File::open(&lock_path).map_err(file_error(&lock_path))?;
     lock.lock().map_err(file_error(&lock_path))?;
     if current() {
         return Ok(modules);

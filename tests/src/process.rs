@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, BufReader};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -13,8 +13,21 @@ use tokio::sync::watch;
 const KEPT: usize = 40;
 
 /// The shell holds a pipe from us as its input. When we close it, or die and the system closes it, `cat` ends and the
-/// shell kills the child. It gives up its own output first, so that the child's output ends when the child does.
-const GUARD: &str = r#""$@" </dev/null & child=$!; exec >/dev/null 2>&1; cat; kill -s "$SIGNAL_ON_DROP" $child; wait $child"#;
+/// shell ends the child: killing it at once, or when it has not ended ten seconds after being asked to. The shell gives
+/// up its own output first, so that the child's output ends when the child does.
+const GUARD: &str = r#"
+"$@" </dev/null & child=$!
+exec >/dev/null 2>&1
+cat
+kill -s "$END_BY" $child
+tenths=0
+while [ "$END_BY" != KILL ] && kill -0 $child; do
+    [ $tenths -lt 100 ] || kill -s KILL $child
+    tenths=$((tenths + 1))
+    sleep 0.1
+done
+wait $child
+"#;
 
 /// What happens to the lines a child writes, beyond keeping the last ones for an error message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +52,7 @@ pub struct Guarded {
 pub enum End {
     /// At once.
     Kill,
-    /// With the chance to shut down in order.
+    /// With ten seconds to shut down in order.
     Terminate,
 }
 
@@ -61,7 +74,7 @@ impl Guarded {
         if let Some(dir) = command.get_current_dir() {
             shell.current_dir(dir);
         }
-        shell.env("SIGNAL_ON_DROP", if end == End::Kill { "KILL" } else { "TERM" });
+        shell.env("END_BY", if end == End::Kill { "KILL" } else { "TERM" });
         shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // A group of its own: ctrl-c in the terminal reaches us alone, and we end the children in order.
         shell.process_group(0);
@@ -73,10 +86,11 @@ impl Guarded {
         let still = Arc::new(still);
         let to = Sink { lines, kept: Arc::clone(&output), show, _open: still };
         if let Some(stdout) = shell.stdout.take() {
-            drain(stdout, to.clone());
+            let to = to.clone();
+            thread::spawn(move || to.take_all(stdout));
         }
         if let Some(stderr) = shell.stderr.take() {
-            drain(stderr, to);
+            thread::spawn(move || to.take_all(stderr));
         }
         let leash = shell.stdin.take();
         let guarded = Self { shell, leash, output, open };
@@ -95,6 +109,23 @@ impl Guarded {
     pub async fn ended(&self) {
         let mut open = self.open.clone();
         while open.changed().await.is_ok() {}
+    }
+
+    /// The child's process id. `None` once it has ended.
+    pub fn pid(&self) -> Option<u32> {
+        // The shell starts it first, then its own `cat`.
+        let shell = self.shell.id();
+        let children = std::fs::read_to_string(format!("/proc/{shell}/task/{shell}/children")).ok()?;
+        children.split_ascii_whitespace().next()?.parse().ok()
+    }
+
+    /// Tells the child to end and returns how it did.
+    ///
+    /// # Errors
+    /// When the shell that watches over it cannot be waited for.
+    pub fn finish(mut self) -> io::Result<ExitStatus> {
+        drop(self.leash.take());
+        self.shell.wait()
     }
 
     /// The last lines it wrote.
@@ -120,20 +151,63 @@ struct Sink {
     _open: Arc<watch::Sender<()>>,
 }
 
-/// Reads on after nobody listens any more: a full pipe would stop the child.
-fn drain(from: impl io::Read + Send + 'static, to: Sink) {
-    thread::spawn(move || {
+impl Sink {
+    /// Reads on after nobody listens any more: a full pipe would stop the child.
+    fn take_all(self, from: impl io::Read) {
         for line in BufReader::new(from).lines().map_while(Result::ok) {
-            if to.show == Lines::Show {
+            if self.show == Lines::Show {
                 eprintln!("{line}");
             }
-            if let Ok(mut kept) = to.kept.lock() {
+            if let Ok(mut kept) = self.kept.lock() {
                 if kept.len() == KEPT {
                     kept.remove(0);
                 }
                 kept.push(line.clone());
             }
-            let _ = to.lines.send(line);
+            let _ = self.lines.send(line);
         }
-    });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use futures::FutureExt;
+
+    use super::{End, Guarded, Lines};
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(script);
+        command
+    }
+
+    fn ready(line: &str) -> Option<String> {
+        line.strip_prefix("ready ").map(str::to_owned)
+    }
+
+    #[test]
+    fn a_child_lives_until_it_is_dropped() {
+        let (child, pid) = Guarded::start(&shell("echo first; echo ready $$; exec sleep 1000"), End::Kill, Lines::Keep, ready).unwrap();
+        assert_eq!(child.ended().now_or_never(), None);
+        assert_eq!(child.last_lines(), format!("first\nready {pid}"));
+        let alive = || Command::new("kill").args(["-0", &pid]).status().unwrap().success();
+        assert!(alive());
+        drop(child);
+        assert!(!alive());
+    }
+
+    #[tokio::test]
+    async fn the_end_of_a_child_is_noticed() {
+        let (child, _) = Guarded::start(&shell("echo ready now; echo last"), End::Kill, Lines::Keep, ready).unwrap();
+        child.ended().await;
+        assert_eq!(child.last_lines(), "ready now\nlast");
+    }
+
+    #[test]
+    fn a_child_that_ends_too_early_leaves_its_words() {
+        let error = Guarded::start(&shell("echo no room >&2; exit 1"), End::Kill, Lines::Keep, ready).unwrap_err();
+        assert!(error.to_string().contains("no room"), "{error}");
+    }
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use wit_component::ComponentEncoder;
 
 /// A core module that cannot become a component.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("cannot be made a component: {0}. Build it with wit-bindgen's `generate!` on wit/v1 and `export!`, for wasm32-unknown-unknown")]
 pub struct EncodeError(String);
 

@@ -5,9 +5,10 @@
 //! | `roles/{kind}` | [`RolesRecord`] | for ever | `registry` |
 //! | `lending/{chain}/{market}/{address}` | [`LendingProgress`] | for ever | `chain` |
 //! | `first/{chain}/{address}` | [`Seen`]: first transaction | for ever | `chain` |
-//! | `units/{key name}` | `u64`: units used | for ever | `access` |
+//! | `units/{name of a configured key, or hash of a minted one}` | `u64`: units used | for ever, or until revoked | `access` |
 //! | `api-key/{SHA-256 of the key}` | [`KeyRecord`] | until revoked | `access` |
-//! | `lease/{name}` | [`LeaseRecord`] | for ever, so that its token only grows | whoever names it |
+//! | `api-key-name/{name}` | `String`: the SHA-256, so that a name is given once | until revoked | `access` |
+//! | `lease/{name}` | `LeaseRecord`: holder, token, end | for ever, so that its token only grows | whoever names it |
 //!
 //! Addresses are lower-case hex with `0x`. Values are JSON; a field added later is optional, so that older records stay readable.
 
@@ -43,9 +44,9 @@ pub fn first_transaction(chain: ChainId, address: Address) -> Key<Seen> {
     Key::new(format!("first/{chain}/{address:#x}"))
 }
 
-/// Units used by the API key of this name.
-pub fn units(name: &str) -> Key<u64> {
-    Key::new(format!("units/{name}"))
+/// Units used, by the name of a configured API key or the hash of a minted one in hex.
+pub fn units(meter: &str) -> Key<u64> {
+    Key::new(format!("units/{meter}"))
 }
 
 /// A minted API key, by the SHA-256 of its text.
@@ -56,6 +57,11 @@ pub fn api_key(hash: &[u8; 32]) -> Key<KeyRecord> {
 /// Every minted API key; what follows the prefix is the hash in hex.
 pub fn api_keys() -> Family<KeyRecord> {
     Family { prefix: API_KEYS, value: PhantomData }
+}
+
+/// The hash in hex of the minted API key of this name.
+pub fn api_key_name(name: &str) -> Key<String> {
+    Key::new(format!("api-key-name/{name}"))
 }
 
 const API_KEYS: &str = "api-key/";

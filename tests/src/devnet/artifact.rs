@@ -34,7 +34,7 @@ pub fn creation_code(modules: &Path, path: &str, libraries: &BTreeMap<String, Ad
     let text = fs::read(&file).map_err(|e| bad(e.to_string()))?;
     let artifact: Artifact = serde_json::from_slice(&text).map_err(|e| bad(e.to_string()))?;
     let mut code = artifact.bytecode.trim_start_matches("0x").to_owned();
-    for (library, places) in artifact.link_references.iter().flat_map(|(_, in_file)| in_file) {
+    for (library, places) in artifact.link_references.values().flatten() {
         let address = libraries.get(library).ok_or_else(|| bad(format!("it needs the library {library}, which is not deployed")))?;
         for place in places {
             code.replace_range(place.start * 2..(place.start + place.length) * 2, &hex::encode(address));

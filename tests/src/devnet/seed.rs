@@ -1,7 +1,8 @@
 //! Turns lives and weather into blocks: every step at its time, steps of one time in one block.
 //!
-//! The chain is built anew at each start. A dump of a built one would not do: ages are relative to now, and anvil's dump
-//! keeps old nonces only by writing the whole state once per block.
+//! The chain is built anew at each start, which takes under three seconds. A dump of a built one would gain nothing: its
+//! ages would be relative to another day, and with the old nonces in it anvil writes the whole state once per block,
+//! 76 MB that take two seconds alone to write.
 
 use std::collections::BTreeMap;
 

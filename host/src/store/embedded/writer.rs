@@ -1,7 +1,12 @@
 //! The one thread that writes. It puts all writes that wait into one transaction and answers each after the commit: a commit
 //! costs a flush to disk whatever is in it, so waiting writes share it.
 
-use std::{io, sync::Arc, thread, time::Duration};
+use std::{
+    io,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
 
 use redb::{Database, ReadableTable, StorageError, Table};
 use tokio::sync::{mpsc, oneshot};
@@ -103,7 +108,12 @@ fn transact(database: &Database, now: u64, waiting: &mut impl Iterator<Item = Jo
     drop(records);
     match broken {
         Some(error) => Err(error),
-        None if changed => Ok(writing.commit()?),
+        None if changed => {
+            let started = Instant::now();
+            writing.commit()?;
+            metrics::histogram!("assay_store_commit_seconds").record(started.elapsed());
+            Ok(())
+        }
         None => Ok(writing.abort()?),
     }
 }

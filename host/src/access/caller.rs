@@ -1,0 +1,41 @@
+//! A caller whose key is known.
+
+use super::{AccessError, KeyHash};
+use crate::{
+    config::{KeyConfig, Scope},
+    store::{Key, keys, records::KeyRecord},
+};
+
+/// The owner of a known key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caller {
+    /// Name of the key, for logs and usage.
+    pub name: String,
+    pub scopes: Vec<Scope>,
+    /// Units the key may spend in all; unmetered where absent.
+    pub units: Option<u64>,
+    meter: String,
+}
+
+impl Caller {
+    /// A key of the configuration keeps its usage under its name, so that its text can be changed.
+    pub(super) fn configured(key: &KeyConfig) -> Self {
+        Self { name: key.name.clone(), scopes: key.scopes.clone(), units: key.units, meter: key.name.clone() }
+    }
+
+    /// A minted key has its own usage: another one of the same name starts anew.
+    pub(super) fn minted(hash: &KeyHash, record: KeyRecord) -> Self {
+        Self { name: record.name, scopes: record.scopes, units: record.units, meter: hex::encode(hash) }
+    }
+
+    /// # Errors
+    /// [`AccessError::Scope`] where the key does not have `scope`. No scope includes another.
+    pub fn require(&self, scope: Scope) -> Result<(), AccessError> {
+        if self.scopes.contains(&scope) { Ok(()) } else { Err(AccessError::Scope { needed: scope }) }
+    }
+
+    /// Where the units used are counted.
+    pub(super) fn meter(&self) -> Key<u64> {
+        keys::units(&self.meter)
+    }
+}

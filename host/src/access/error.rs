@@ -1,0 +1,39 @@
+//! Why a caller is turned away, and why a key is not minted.
+
+use crate::{config::Scope, store::StoreError};
+
+/// A call that is not admitted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AccessError {
+    #[error("Invalid or missing API key")]
+    MissingOrInvalid,
+    #[error("This API key does not have the scope {}", spelt(*needed))]
+    Scope { needed: Scope },
+    #[error("This call costs {cost} units and this API key has {} of {limit} left", limit.saturating_sub(*used))]
+    UnitsExhausted { cost: u64, used: u64, limit: u64 },
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// A key that was not minted.
+#[derive(Debug, thiserror::Error)]
+pub enum MintError {
+    #[error("the name {name:?} is not 1 to {max} letters, digits, '-', '_' or '.'")]
+    Name { name: String, max: usize },
+    #[error("another key is named {name}; choose another name, or revoke that key first")]
+    NameTaken { name: String },
+    #[error("no scope given; name at least one of read, submit, admin")]
+    NoScope,
+    #[error("the system gives no random numbers: {0}")]
+    Random(#[from] getrandom::Error),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+fn spelt(scope: Scope) -> &'static str {
+    match scope {
+        Scope::Read => "read",
+        Scope::Submit => "submit",
+        Scope::Admin => "admin",
+    }
+}

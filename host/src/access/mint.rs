@@ -1,0 +1,88 @@
+//! Keys made here and kept in the store: minting, listing, revoking.
+
+use super::{Access, MINTED, MintError, hash};
+use crate::{
+    config::{Scope, Secret},
+    store::{Batch, Revision, StoreError, keys, records::KeyRecord},
+};
+
+/// Longest name of a key, in characters.
+const MAX_NAME: usize = 64;
+
+/// A new key. Its text is here and nowhere else.
+#[derive(Debug)]
+pub struct Minted {
+    pub key: Secret,
+    pub record: KeyRecord,
+}
+
+/// A minted key, and the units it has used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyUsage {
+    pub record: KeyRecord,
+    pub used: u64,
+}
+
+impl Access {
+    /// Makes a key of 256 random bits. Without `units` it is unmetered.
+    ///
+    /// # Errors
+    /// [`MintError`]; no key was made.
+    pub async fn mint(&self, name: &str, scopes: Vec<Scope>, units: Option<u64>) -> Result<Minted, MintError> {
+        let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(allowed) {
+            return Err(MintError::Name { name: name.to_owned(), max: MAX_NAME });
+        }
+        if scopes.is_empty() {
+            return Err(MintError::NoScope);
+        }
+        let taken = || MintError::NameTaken { name: name.to_owned() };
+        if self.configured.values().any(|caller| caller.name == name) {
+            return Err(taken());
+        }
+        let mut random = [0; 32];
+        getrandom::fill(&mut random)?;
+        let key = format!("{MINTED}{}", hex::encode(random));
+        let hash = hash(&key);
+        let record = KeyRecord { name: name.to_owned(), scopes, units, minted_at: chrono::Utc::now() };
+        let by_name = keys::api_key_name(name);
+        let batch =
+            Batch::new().if_unchanged(&by_name, Revision::ABSENT).put(&by_name, &hex::encode(hash))?.put(&keys::api_key(&hash), &record)?;
+        if !self.store.commit(batch).await? {
+            return Err(taken());
+        }
+        self.minted.invalidate(&hash).await;
+        Ok(Minted { key: Secret::new(key), record })
+    }
+
+    /// Every minted key with its usage, by name.
+    ///
+    /// # Errors
+    /// [`StoreError`] where a record cannot be read.
+    pub async fn minted_keys(&self) -> Result<Vec<KeyUsage>, StoreError> {
+        let (meters, records): (Vec<_>, Vec<_>) =
+            self.store.list(&keys::api_keys()).await?.into_iter().map(|(hash, record)| (keys::units(&hash), record)).unzip();
+        let used = self.store.get_many(&meters).await?;
+        let mut listed: Vec<_> = records.into_iter().zip(used).map(|(record, used)| KeyUsage { record, used: used.unwrap_or(0) }).collect();
+        listed.sort_by(|a, b| a.record.name.cmp(&b.record.name));
+        Ok(listed)
+    }
+
+    /// Ends a minted key, within two seconds on every host; `false` where no minted key has this name.
+    ///
+    /// # Errors
+    /// [`StoreError`]; the key still holds.
+    pub async fn revoke(&self, name: &str) -> Result<bool, StoreError> {
+        let by_name = keys::api_key_name(name);
+        let found = self.store.read(&by_name).await?;
+        let Some(text) = found.value else { return Ok(false) };
+        let mut hash = [0; 32];
+        hex::decode_to_slice(&text, &mut hash)
+            .map_err(|error| StoreError::Damaged { key: format!("{by_name:?}"), reason: error.to_string() })?;
+        let batch =
+            Batch::new().if_unchanged(&by_name, found.revision).remove(&by_name).remove(&keys::api_key(&hash)).remove(&keys::units(&text));
+        let revoked = self.store.commit(batch).await?;
+        self.minted.invalidate(&hash).await;
+        Ok(revoked)
+    }
+}

@@ -1,0 +1,119 @@
+//! Who calls, what they may do, and what it costs. Keys are known by their SHA-256 alone: the text is dropped as soon as it
+//! is hashed, and looking a hash up tells nothing by the time it takes.
+//!
+//! A request passes [`Access::identify`], [`Caller::require`] and [`Access::reserve`], and ends its [`Reservation`].
+
+mod caller;
+mod cost;
+mod error;
+mod mint;
+mod reservation;
+#[cfg(test)]
+mod tests;
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use moka::future::Cache;
+use sha2::{Digest, Sha256};
+use tokio_util::task::TaskTracker;
+
+pub use caller::Caller;
+pub use cost::Route;
+pub use error::{AccessError, MintError};
+pub use mint::{KeyUsage, Minted};
+pub use reservation::Reservation;
+
+use crate::{
+    config,
+    store::{Store, StoreError, Take, keys},
+};
+
+/// SHA-256 of a key's text.
+type KeyHash = [u8; 32];
+
+/// What every minted key begins with: anything else cannot be in the store and is not looked for there.
+const MINTED: &str = "assay_";
+/// How long a lookup is remembered, and so the longest a minted key may be used after it was revoked.
+const LOOKUP_LIFE: Duration = Duration::from_secs(2);
+/// Most lookups remembered; wrong keys are remembered too, so that guessing them does not reach the store each time.
+const LOOKUPS: u64 = 10_000;
+
+/// Keys, scopes and units. Clones share it.
+#[derive(Clone)]
+pub struct Access {
+    configured: Arc<HashMap<KeyHash, Arc<Caller>>>,
+    minted: Cache<KeyHash, Option<Arc<Caller>>>,
+    default_cost: u64,
+    store: Store,
+    /// Units on their way back.
+    returns: TaskTracker,
+}
+
+impl Access {
+    pub fn new(config: &config::Access, store: Store) -> Self {
+        let configured = config.keys.iter().map(|key| (hash(key.key.expose()), Arc::new(Caller::configured(key)))).collect();
+        Self {
+            configured: Arc::new(configured),
+            minted: Cache::builder().max_capacity(LOOKUPS).time_to_live(LOOKUP_LIFE).build(),
+            default_cost: config.default_cost,
+            store,
+            returns: TaskTracker::new(),
+        }
+    }
+
+    /// Whose key this is. `authorization` is the value of that header, `Bearer <key>`.
+    ///
+    /// # Errors
+    /// [`AccessError::MissingOrInvalid`] for anything but a known key; [`AccessError::Store`] where it could not be looked up.
+    pub async fn identify(&self, authorization: Option<&str>) -> Result<Arc<Caller>, AccessError> {
+        let key = authorization.and_then(bearer).ok_or(AccessError::MissingOrInvalid)?;
+        let hash = hash(key);
+        if let Some(caller) = self.configured.get(&hash) {
+            return Ok(caller.clone());
+        }
+        if !key.starts_with(MINTED) {
+            return Err(AccessError::MissingOrInvalid);
+        }
+        let lookup = async {
+            let record = self.store.get(&keys::api_key(&hash)).await?;
+            Ok(record.map(|record| Arc::new(Caller::minted(&hash, record))))
+        };
+        let found = self.minted.try_get_with(hash, lookup).await.map_err(|error: Arc<StoreError>| AccessError::Store((*error).clone()))?;
+        found.ok_or(AccessError::MissingOrInvalid)
+    }
+
+    /// Units of one call of `route`.
+    pub fn cost(&self, route: Route) -> u64 {
+        route.cost(self.default_cost)
+    }
+
+    /// Sets `units` aside for a call, before its work is done. The store is asked only for a metered caller and more than 0 units.
+    ///
+    /// # Errors
+    /// [`AccessError::UnitsExhausted`] where the caller has fewer left; [`AccessError::Store`] where that could not be told.
+    pub async fn reserve(&self, caller: &Caller, units: u64) -> Result<Reservation, AccessError> {
+        let Some(limit) = caller.units.filter(|_| units > 0) else { return Ok(Reservation::free()) };
+        let meter = caller.meter();
+        match self.store.take(&meter, units, limit).await? {
+            Take::Taken { used } => {
+                Ok(Reservation::metered(self.store.clone(), meter, units, limit.saturating_sub(used), self.returns.clone()))
+            }
+            Take::Exhausted { used } => Err(AccessError::UnitsExhausted { cost: units, used, limit }),
+        }
+    }
+
+    /// Waits for units on their way back to their keys: the last thing to do before the store is closed.
+    pub async fn settle(&self) {
+        self.returns.close();
+        self.returns.wait().await;
+    }
+}
+
+fn hash(key: &str) -> KeyHash {
+    Sha256::digest(key.as_bytes()).into()
+}
+
+fn bearer(header: &str) -> Option<&str> {
+    let (scheme, key) = header.trim().split_once(' ')?;
+    Some(key.trim_start()).filter(|key| scheme.eq_ignore_ascii_case("bearer") && !key.is_empty())
+}

@@ -1,0 +1,170 @@
+//! Keys and units on a real store.
+
+use futures::FutureExt;
+
+use super::*;
+use crate::config::{Backend, KeyConfig, Scope, Secret, X402};
+
+struct Fixture {
+    access: Access,
+    store: Store,
+    config: config::Access,
+    _folder: tempfile::TempDir,
+}
+
+async fn fixture() -> Fixture {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("assay.redb");
+    let store = Store::open(&config::Store { backend: Backend::Embedded, path, url: None }).await.unwrap();
+    let key = |name: &str, scopes: &[Scope], units| KeyConfig {
+        name: name.into(),
+        key: Secret::new(format!("{name}-secret")),
+        scopes: scopes.to_vec(),
+        units,
+    };
+    let config = config::Access {
+        keys: vec![key("free", &[Scope::Read], None), key("metered", &[Scope::Read, Scope::Submit], Some(25))],
+        default_cost: 1,
+        x402: X402 { enabled: false, pay_to: None, asset: None, network: "base".into(), facilitator: Secret::new("local") },
+    };
+    Fixture { access: Access::new(&config, store.clone()), store, config, _folder: folder }
+}
+
+impl Fixture {
+    async fn caller(&self, key: &str) -> Result<Arc<Caller>, AccessError> {
+        self.access.identify(Some(&format!("Bearer {key}"))).await
+    }
+
+    async fn used(&self, meter: &str) -> u64 {
+        self.store.get(&keys::units(meter)).await.unwrap().unwrap_or(0)
+    }
+}
+
+#[tokio::test]
+async fn only_a_known_key_names_its_caller() {
+    let fixture = fixture().await;
+    for header in ["Bearer free-secret", "bearer free-secret", "  Bearer   free-secret "] {
+        assert_eq!(fixture.access.identify(Some(header)).await.unwrap().name, "free", "{header:?}");
+    }
+    let wrong = ["", "Bearer", "Bearer ", "Bearer x", "free-secret", "Basic free-secret", "Bearer free-secret x", "Bearer assay_00"];
+    for header in wrong.map(Some).into_iter().chain([None]) {
+        assert_eq!(fixture.access.identify(header).await, Err(AccessError::MissingOrInvalid), "{header:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_scope_is_had_or_named() {
+    let caller = fixture().await.caller("free-secret").await.unwrap();
+    caller.require(Route::Score.scope()).unwrap();
+    let error = caller.require(Route::Admin.scope()).unwrap_err();
+    assert_eq!(error, AccessError::Scope { needed: Scope::Admin });
+    assert!(error.to_string().contains("admin"), "{error}");
+}
+
+#[tokio::test]
+async fn prices_are_those_of_the_contract() {
+    let access = Access { default_cost: 3, ..fixture().await.access };
+    assert_eq!(Route::ALL.map(|route| access.cost(route)), [3, 3, 0, 0, 0, 10, 0]);
+}
+
+#[tokio::test]
+async fn what_is_free_never_touches_the_store() {
+    let fixture = fixture().await;
+    for (key, units) in [("free-secret", 10), ("metered-secret", 0)] {
+        let caller = fixture.caller(key).await.unwrap();
+        let reservation = fixture.access.reserve(&caller, units).now_or_never().expect("answered without waiting").unwrap();
+        assert_eq!(reservation.left(), None);
+        reservation.commit();
+    }
+    assert_eq!(fixture.used("free").await + fixture.used("metered").await, 0);
+}
+
+#[tokio::test]
+async fn units_are_spent_when_committed_and_given_back_when_dropped() {
+    let fixture = fixture().await;
+    let caller = fixture.caller("metered-secret").await.unwrap();
+    let kept = fixture.access.reserve(&caller, 10).await.unwrap();
+    assert_eq!(kept.left(), Some(15));
+    let dropped = fixture.access.reserve(&caller, 10).await.unwrap();
+    let refused = fixture.access.reserve(&caller, 10).await.err();
+    assert_eq!(refused, Some(AccessError::UnitsExhausted { cost: 10, used: 20, limit: 25 }));
+    kept.commit();
+    drop(dropped);
+    fixture.access.settle().await;
+    assert_eq!(fixture.used("metered").await, 10);
+    fixture.access.reserve(&caller, 15).await.unwrap().commit();
+    assert_eq!(fixture.used("metered").await, 25);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn however_many_call_at_once_nobody_spends_more_than_they_have() {
+    let fixture = fixture().await;
+    let caller = fixture.caller("metered-secret").await.unwrap();
+    let calls = (0..100).map(|i| {
+        let (access, caller) = (fixture.access.clone(), caller.clone());
+        tokio::spawn(async move {
+            let Ok(reservation) = access.reserve(&caller, 1).await else { return 0 };
+            if i % 2 == 0 {
+                reservation.commit();
+            }
+            1 - i % 2
+        })
+    });
+    let spent: u64 = futures::future::join_all(calls).await.into_iter().map(Result::unwrap).sum();
+    fixture.access.settle().await;
+    assert!(spent <= 25);
+    assert_eq!(fixture.used("metered").await, spent);
+}
+
+#[tokio::test]
+async fn usage_outlives_the_process() {
+    let fixture = fixture().await;
+    let caller = fixture.caller("metered-secret").await.unwrap();
+    fixture.access.reserve(&caller, 20).await.unwrap().commit();
+    let again = Access::new(&fixture.config, fixture.store.clone());
+    assert!(again.reserve(&caller, 10).await.is_err());
+}
+
+#[tokio::test]
+async fn a_minted_key_works_until_it_is_revoked() {
+    let fixture = fixture().await;
+    let minted = fixture.access.mint("lender", vec![Scope::Read], Some(5)).await.unwrap();
+    assert!(!format!("{minted:?}").contains(minted.key.expose()));
+    let caller = fixture.caller(minted.key.expose()).await.unwrap();
+    assert_eq!((caller.name.as_str(), caller.units), ("lender", Some(5)));
+    fixture.access.reserve(&caller, 2).await.unwrap().commit();
+    assert_eq!(fixture.access.minted_keys().await.unwrap(), [KeyUsage { record: minted.record.clone(), used: 2 }]);
+
+    assert!(fixture.access.revoke("lender").await.unwrap());
+    assert_eq!(fixture.caller(minted.key.expose()).await, Err(AccessError::MissingOrInvalid));
+    assert!(!fixture.access.revoke("lender").await.unwrap());
+
+    let second = fixture.access.mint("lender", vec![Scope::Read], Some(5)).await.unwrap();
+    assert_ne!(second.key.expose(), minted.key.expose());
+    assert_eq!(fixture.access.minted_keys().await.unwrap(), [KeyUsage { record: second.record, used: 0 }]);
+}
+
+#[tokio::test]
+async fn lookups_of_minted_keys_are_remembered() {
+    let mut fixture = fixture().await;
+    // Without its time limit, so that the outcome does not hang on how fast this runs.
+    fixture.access.minted = Cache::new(LOOKUPS);
+    let minted = fixture.access.mint("lender", vec![Scope::Read], None).await.unwrap();
+    let first = fixture.caller(minted.key.expose()).await.unwrap();
+    let second = fixture.caller(minted.key.expose()).await.unwrap();
+    assert!(Arc::ptr_eq(&first, &second));
+}
+
+#[tokio::test]
+async fn a_name_is_given_once_and_a_key_has_a_scope() {
+    let fixture = fixture().await;
+    let mint = |name: &'static str| fixture.access.mint(name, vec![Scope::Read], None);
+    let outcomes = futures::future::join_all((0..8).map(|_| mint("lender"))).await;
+    assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 1);
+    assert!(outcomes.into_iter().filter_map(Result::err).all(|error| matches!(error, MintError::NameTaken { .. })));
+    assert!(matches!(mint("free").await, Err(MintError::NameTaken { .. })));
+    for name in ["", "a b", "a/b"] {
+        assert!(matches!(mint(name).await, Err(MintError::Name { .. })), "{name:?}");
+    }
+    assert!(matches!(fixture.access.mint("none", vec![], None).await, Err(MintError::NoScope)));
+}

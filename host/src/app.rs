@@ -1,0 +1,128 @@
+//! Puts everything together. The binary, the tests and the benchmarks start the same server here.
+
+use std::{io, sync::Arc, time::Duration};
+
+use tokio::net::TcpListener;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::{
+    access::Access,
+    chain::Chains,
+    config::{self, Config},
+    http,
+    registry::{self, Registry},
+    scoring::{self, Scoring},
+    store::{self, Store, StoreError},
+    tasks::Tasks,
+    telemetry::{Metrics, UPKEEP},
+};
+
+/// Longest wait for background work when the server stops.
+const BACKGROUND: Duration = Duration::from_secs(5);
+
+/// The server cannot start, or cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum AppError {
+    #[error(transparent)]
+    Store(#[from] store::OpenError),
+    #[error(transparent)]
+    Record(#[from] StoreError),
+    #[error(transparent)]
+    Registry(#[from] registry::OpenError),
+    #[error("metrics cannot be collected: {0}")]
+    Metrics(String),
+    #[error("cannot serve: {0}")]
+    Serve(#[from] io::Error),
+    #[error("loading the models panicked")]
+    Loading,
+}
+
+/// Everything a server is made of, ready to answer.
+pub struct Assembled {
+    /// What handlers reach; the argument of [`http::router`].
+    pub http: http::App,
+    /// The background work. Dropping it ends that.
+    pub tasks: Tasks,
+    readers: TaskTracker,
+    access: Access,
+}
+
+impl Assembled {
+    /// Ends background work and waits until nothing is left to be written.
+    pub async fn stop(self) {
+        self.readers.close();
+        let tasks = self.tasks.shutdown(BACKGROUND).await;
+        if !tasks || tokio::time::timeout(BACKGROUND, self.readers.wait()).await.is_err() {
+            tracing::warn!("stopped with background work unfinished; it goes on where it was at the next start");
+        }
+        self.access.settle().await;
+    }
+}
+
+/// Opens the store, loads the shelf and connects the chains.
+///
+/// # Errors
+/// [`AppError`] says what is missing; a model that cannot be loaded and a chain that does not answer are none.
+pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
+    let metrics = Metrics::collect().map_err(|error| AppError::Metrics(error.to_string()))?;
+    let store = Store::open(&config.store).await?;
+    let tasks = Tasks::new();
+    let registry = open_registry(config, &store).await?;
+    let (readers, stop) = (TaskTracker::new(), tasks.spawner().stopping());
+    let chains = Chains::connect(&config.chains, &config.reading, &config.prices, &config.scoring, &store, &readers, &stop);
+    let scoring = Scoring::new(registry, chains, store.clone(), &config.scoring);
+    scoring.keep_roles(&tasks.spawner());
+    let access = Access::new(&config.access, store);
+    fold_metrics(&tasks, metrics.clone());
+    Ok(Assembled { http: http::App::new(config, scoring, access.clone(), metrics), tasks, readers, access })
+}
+
+/// Serves on `listener` until `cancel`, then lets requests in flight finish.
+///
+/// # Errors
+/// As [`assemble`].
+pub async fn serve(config: Config, listener: TcpListener, cancel: CancellationToken) -> Result<(), AppError> {
+    let assembled = assemble(&config).await?;
+    let address = listener.local_addr()?;
+    let router = http::router(assembled.http.clone());
+    let drain = Duration::from_millis(config.http.drain_timeout_ms);
+    tracing::info!(%address, sandbox = config.sandbox, chains = config.chains.len(), "listening");
+    http::serve(listener, router, drain, cancel).await?;
+    assembled.stop().await;
+    tracing::info!("stopped");
+    Ok(())
+}
+
+async fn open_registry(config: &Config, store: &Store) -> Result<Arc<Registry>, AppError> {
+    let settings = registry::Settings {
+        roles: scoring::remembered(store).await?,
+        limits: limits(&config.models),
+        ..registry::Settings::new(&config.models.shelf)
+    };
+    tokio::task::spawn_blocking(|| Registry::open(settings)).await.map_err(|_| AppError::Loading)?.map_err(AppError::Registry)
+}
+
+/// The bounds of models, from their section of the configuration.
+pub fn limits(config: &config::Models) -> registry::Limits {
+    registry::Limits {
+        file: usize::try_from(config.max_component_bytes).unwrap_or(usize::MAX),
+        memory: config.max_memory_bytes,
+        deadline: Duration::from_millis(config.call_deadline_ms),
+        instances: config.max_calls,
+        ..registry::Limits::default()
+    }
+}
+
+fn fold_metrics(tasks: &Tasks, metrics: Metrics) {
+    let spawner = tasks.spawner();
+    let stopping = spawner.stopping();
+    spawner.spawn("metrics", async move {
+        let mut due = tokio::time::interval(UPKEEP);
+        loop {
+            tokio::select! {
+                _ = due.tick() => metrics.upkeep(),
+                () = stopping.cancelled() => return,
+            }
+        }
+    });
+}

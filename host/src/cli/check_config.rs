@@ -1,0 +1,81 @@
+//! `assay check-config`: what was understood, without a secret in it.
+
+use std::fmt::Write;
+
+use super::{ConfigFile, Failure, print};
+use crate::config::{Backend, Config, Secret};
+
+pub fn run(file: &ConfigFile) -> Result<(), Failure> {
+    let config = file.load().map_err(|failure| Failure::no(failure.message))?;
+    print(summary(&config).trim_end())
+}
+
+fn summary(config: &Config) -> String {
+    let mut text = String::new();
+    let mut line = |words: String| {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "{words}");
+    };
+    line(format!("listen    {}", config.listen));
+    if config.sandbox {
+        line("sandbox   production score and report paths answer from the sandbox generator".into());
+    }
+    line(format!("models    {}", config.models.shelf.display()));
+    line(match config.store.backend {
+        Backend::Embedded => format!("store     embedded, {}", config.store.path.display()),
+        Backend::Redis => format!("store     redis, {}", config.store.url.as_ref().map_or("no url".into(), host)),
+    });
+    if config.access.keys.is_empty() {
+        line("keys      none in the file; only minted keys will be let in (`assay key mint`)".into());
+    }
+    for key in &config.access.keys {
+        let scopes = key.scopes.iter().map(|scope| format!("{scope:?}").to_lowercase()).collect::<Vec<_>>().join(", ");
+        let units = key.units.map_or("unmetered".into(), |units| format!("{units} units"));
+        line(format!("key       {} ({scopes}; {units})", key.name));
+    }
+    if config.chains.is_empty() {
+        line("chains    none; production scores and reports will answer 502".into());
+    }
+    for chain in &config.chains {
+        let rpc = chain.rpc.iter().map(host).collect::<Vec<_>>().join(", ");
+        line(format!("chain     {} {} through {rpc}", chain.id, chain.name));
+        let tokens = chain.tokens.iter().map(|token| token.symbol.as_str()).collect::<Vec<_>>().join(", ");
+        if !tokens.is_empty() {
+            line(format!("            tokens {tokens}"));
+        }
+        for market in &chain.markets {
+            let name = market.market.as_deref().unwrap_or("its one market");
+            line(format!("            {} {name} at {} from block {}", market.protocol.as_str(), market.address, market.from_block));
+        }
+    }
+    line("The configuration is good.".into());
+    text
+}
+
+/// The host alone: a URL may carry a key.
+fn host(url: &Secret) -> String {
+    let parsed = url::Url::parse(url.expose()).ok();
+    parsed
+        .and_then(|url| Some(url.host_str()?.to_owned() + &url.port().map(|port| format!(":{port}")).unwrap_or_default()))
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    #[test]
+    fn nothing_secret_is_printed() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        let toml = "[[access.keys]]\nname = \"dev\"\nkey = \"s3cret-key\"\nscopes = [\"read\"]\n[[chains]]\nid = 1\nname = \"Ethereum\"\n\
+                    rpc = [\"https://rpc.example:8545/v2/s3cret\"]\nfinality = 64\nnative = { symbol = \"ETH\" }\n";
+        file.write_all(toml.as_bytes()).unwrap();
+        let text = summary(&crate::config::load(Some(file.path())).unwrap());
+        for part in ["dev (read; unmetered)", "1 Ethereum through rpc.example:8545"] {
+            assert!(text.contains(part), "{text}");
+        }
+        assert!(!text.contains("s3cret"), "{text}");
+    }
+}

@@ -1,0 +1,61 @@
+//! `assay serve`.
+
+use std::{io, net::SocketAddr};
+
+use tokio::{
+    net::TcpListener,
+    signal::unix::{SignalKind, signal},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{ConfigFile, Failure};
+use crate::{app, config::Config, telemetry};
+
+pub fn run(file: &ConfigFile, sandbox: bool) -> Result<(), Failure> {
+    telemetry::log_to_stderr().map_err(Failure::cannot)?;
+    let mut config = file.load()?;
+    config.sandbox |= sandbox;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::cannot)?;
+    runtime.block_on(serve(config))
+}
+
+async fn serve(config: Config) -> Result<(), Failure> {
+    let listener = TcpListener::bind(config.listen).await.map_err(|error| Failure::cannot(refused(config.listen, &error)))?;
+    let cancel = CancellationToken::new();
+    stop_on_signal(cancel.clone()).map_err(Failure::cannot)?;
+    app::serve(config, listener, cancel).await.map_err(Failure::cannot)
+}
+
+/// Why the port cannot be had, and what to do.
+fn refused(address: SocketAddr, error: &io::Error) -> String {
+    let advice = match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            "another process listens there. Stop it, or set `listen` (or ASSAY__LISTEN) to another port; port 0 takes a free one"
+        }
+        io::ErrorKind::PermissionDenied => "ports below 1024 need a privilege. Set `listen` (or ASSAY__LISTEN) to a higher one",
+        io::ErrorKind::AddrNotAvailable => "this machine has no such address. Set `listen` (or ASSAY__LISTEN) to one that it has",
+        _ => return format!("cannot listen on {address}: {error}"),
+    };
+    format!("cannot listen on {address}: {advice}")
+}
+
+/// The first SIGTERM or SIGINT lets requests in flight finish, the second does not wait.
+fn stop_on_signal(cancel: CancellationToken) -> io::Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    tokio::spawn(async move {
+        let mut next = async || {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+        };
+        next().await;
+        tracing::info!("stopping: requests in flight may finish; a second signal stops at once");
+        cancel.cancel();
+        next().await;
+        tracing::warn!("stopped at once");
+        std::process::exit(1);
+    });
+    Ok(())
+}

@@ -1,0 +1,96 @@
+//! The API's description of itself: `/openapi.json` and, for people, `/docs`. Everything the page loads is in this binary.
+
+pub mod responses;
+
+use std::sync::{Arc, LazyLock};
+
+use axum::{
+    body::Bytes,
+    extract::Path,
+    http::header,
+    response::{IntoResponse, Redirect, Response},
+};
+use utoipa::{
+    Modify, OpenApi,
+    openapi::{
+        self,
+        security::{Http, HttpAuthScheme, SecurityScheme},
+    },
+};
+
+use super::{ApiError, admin, error, models, ops, report, sandbox, score, validation, wire};
+
+/// The OpenAPI 3.1 document.
+pub fn document() -> openapi::OpenApi {
+    Document::openapi()
+}
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Assay",
+        version = "2",
+        description = "Credit scores for Ethereum addresses, computed from what the chains say by versioned WebAssembly models.\n\n\
+            Every path under `/api/v2` takes an API key as `Authorization: Bearer <key>`. Errors have a `detail`; an unknown path \
+            is 404, a method that a path does not take 405, a body beyond the limit 413, an answer that takes too long 504."
+    ),
+    paths(
+        score::get, score::post, report::get,
+        sandbox::score::get, sandbox::score::post, sandbox::score::mean, sandbox::score::batch,
+        sandbox::report::get, sandbox::report::total, sandbox::report::chain_total,
+        models::list, admin::add, admin::champion, admin::challengers, admin::remove,
+        ops::health, ops::ready, ops::metrics,
+    ),
+    components(schemas(wire::CoverageName, wire::RangeName, error::DetailBody, error::ErrorBody, error::ValidationBody, validation::Violation)),
+    modifiers(&Key),
+    tags(
+        (name = "scores", description = "Credit scores, 300 to 1000"),
+        (name = "reports", description = "What a score stands on"),
+        (name = "sandbox", description = "Deterministic mocks of the same shapes; they cost nothing and read no chain"),
+        (name = "models", description = "The scoring models"),
+        (name = "admin", description = "Moving models and their roles"),
+        (name = "operation", description = "For those who run the server; public"),
+    ),
+)]
+struct Document;
+
+/// The security scheme of every path under `/api/v2`.
+struct Key;
+
+impl Modify for Key {
+    fn modify(&self, document: &mut openapi::OpenApi) {
+        let mut scheme = Http::new(HttpAuthScheme::Bearer);
+        scheme.description = Some("An API key; `assay key mint` makes one".to_owned());
+        document.components.get_or_insert_default().add_security_scheme("key", SecurityScheme::Http(scheme));
+    }
+}
+
+static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| document().to_json().unwrap_or_default().into());
+
+static PAGE: LazyLock<Arc<utoipa_swagger_ui::Config<'static>>> = LazyLock::new(|| {
+    // A relative address, so that the page also works behind a proxy's prefix. No validator: it would send the document elsewhere.
+    Arc::new(utoipa_swagger_ui::Config::from("../openapi.json").validator_url("none").persist_authorization(true))
+});
+
+pub async fn openapi() -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], DOCUMENT.clone()).into_response()
+}
+
+/// The page's own files are relative to `/docs/`.
+pub async fn moved() -> Redirect {
+    Redirect::permanent("/docs/")
+}
+
+pub async fn index() -> Result<Response, ApiError> {
+    file("index.html")
+}
+
+pub async fn asset(Path(path): Path<String>) -> Result<Response, ApiError> {
+    file(&path)
+}
+
+fn file(path: &str) -> Result<Response, ApiError> {
+    let found = utoipa_swagger_ui::serve(path, PAGE.clone()).map_err(|error| ApiError::internal("docs", error))?;
+    let file = found.ok_or_else(ApiError::no_route)?;
+    Ok(([(header::CONTENT_TYPE, file.content_type)], file.bytes.into_owned()).into_response())
+}

@@ -1,0 +1,123 @@
+//! Error responses in groups, so that a route names the conditions it has and not each status again.
+#![expect(dead_code, reason = "these types are read by the OpenAPI document alone")]
+
+use utoipa::IntoResponses;
+
+use crate::http::error::{DetailBody, ErrorBody, ValidationBody};
+
+/// Every path that takes a key.
+#[derive(IntoResponses)]
+pub enum Keyed {
+    /// Invalid or missing API key
+    #[response(status = 401)]
+    Unauthorized(DetailBody),
+    /// The key may not do this
+    #[response(status = 403)]
+    Forbidden(DetailBody),
+    /// Our failure; `code` says of which kind
+    #[response(status = 500)]
+    Failed(DetailBody),
+    /// The answer took too long
+    #[response(status = 504)]
+    TooSlow(DetailBody),
+}
+
+/// Every path that costs units.
+#[derive(IntoResponses)]
+pub enum Units {
+    /// The key's units are used up
+    #[response(status = 429)]
+    UsedUp(DetailBody),
+}
+
+/// A path with an address in it.
+#[derive(IntoResponses)]
+pub enum Address {
+    /// Invalid Ethereum address format
+    #[response(status = 400)]
+    Invalid(DetailBody),
+}
+
+/// A path with an address and a chain in it.
+#[derive(IntoResponses)]
+pub enum AddressAndChain {
+    /// Invalid Ethereum address format, or invalid chain id
+    #[response(status = 400)]
+    Invalid(DetailBody),
+}
+
+/// A list of addresses.
+#[derive(IntoResponses)]
+pub enum Several {
+    /// No valid address, or more than the limit
+    #[response(status = 400)]
+    Invalid(ErrorBody),
+}
+
+/// A typed parameter or body.
+#[derive(IntoResponses)]
+pub enum Validated {
+    /// Something does not have the documented form: each thing that is wrong, and where
+    #[response(status = 422)]
+    Invalid(ValidationBody),
+}
+
+/// A small body.
+#[derive(IntoResponses)]
+pub enum Bodied {
+    /// The body is larger than the limit
+    #[response(status = 413)]
+    TooLarge(DetailBody),
+}
+
+/// An answer that is not about every address.
+#[derive(IntoResponses)]
+pub enum Unknown {
+    /// Address not found or has no on-chain activity
+    #[response(status = 404)]
+    NotFound(DetailBody),
+}
+
+/// An answer from the chains.
+#[derive(IntoResponses)]
+pub enum Chains {
+    /// No chain could be read
+    #[response(status = 502)]
+    Down(DetailBody),
+    /// No model is in service, or every instance is at work
+    #[response(status = 503)]
+    Unready(DetailBody),
+}
+
+/// An answer from a model alone.
+#[derive(IntoResponses)]
+pub enum Models {
+    /// No model is in service, or every instance is at work
+    #[response(status = 503)]
+    Unready(DetailBody),
+}
+
+/// A path with a model in it.
+#[derive(IntoResponses)]
+pub enum Model {
+    /// No such kind or version; the message names those there are
+    #[response(status = 404)]
+    Unknown(DetailBody),
+    /// The model's role does not allow it
+    #[response(status = 409)]
+    Conflict(DetailBody),
+}
+
+/// An upload.
+#[derive(IntoResponses)]
+pub enum Upload {
+    /// This version is already there with other bytes
+    #[response(status = 409)]
+    Taken(DetailBody),
+    /// The component is larger than the limit
+    #[response(status = 413)]
+    TooLarge(DetailBody),
+    /// It is no model that can be served; the message says what is wrong and what to do
+    #[response(status = 422)]
+    Refused(DetailBody),
+}

@@ -1,0 +1,158 @@
+//! The one type that knows HTTP: which status, which of the contract's bodies, which headers. Layers below own errors that
+//! do not. A client gets chosen words; what went wrong inside is logged once, here, and leaves only its stable code.
+
+use std::borrow::Cow;
+
+use axum::{
+    Json,
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::validation::Violation;
+
+/// An answer that is an error.
+#[derive(Debug)]
+pub struct ApiError {
+    status: StatusCode,
+    body: Body,
+    headers: HeaderMap,
+}
+
+#[derive(Debug)]
+enum Body {
+    Detail(DetailBody),
+    Error(ErrorBody),
+    Validation(ValidationBody),
+}
+
+/// The body of most errors.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "Error", example = json!({ "detail": "Address not found or has no on-chain activity" }))]
+pub struct DetailBody {
+    /// What was wrong, and where it helps, what to do.
+    detail: Cow<'static, str>,
+    /// A word that never changes, where a machine may want to tell cases apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<&'static str>,
+}
+
+/// The body of errors of requests with several addresses.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "MultiAddressError", example = json!({ "error": "No valid addresses provided", "status_code": 400 }))]
+pub struct ErrorBody {
+    error: Cow<'static, str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status_code: Option<u16>,
+}
+
+/// The body of a request that does not have the documented form.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "ValidationError")]
+pub struct ValidationBody {
+    detail: Vec<Violation>,
+}
+
+impl ApiError {
+    /// `{detail}` with `status`.
+    pub fn new(status: StatusCode, detail: impl Into<Cow<'static, str>>) -> Self {
+        Self { status, body: Body::Detail(DetailBody { detail: detail.into(), code: None }), headers: HeaderMap::new() }
+    }
+
+    /// `{detail, code}` with `status`.
+    pub fn coded(status: StatusCode, code: &'static str, detail: impl Into<Cow<'static, str>>) -> Self {
+        Self { status, body: Body::Detail(DetailBody { detail: detail.into(), code: Some(code) }), headers: HeaderMap::new() }
+    }
+
+    /// `{error, status_code: 400}`: a request with several addresses that cannot be answered.
+    pub fn several(error: impl Into<Cow<'static, str>>) -> Self {
+        let status = StatusCode::BAD_REQUEST;
+        let body = ErrorBody { error: error.into(), status_code: Some(status.as_u16()) };
+        Self { status, body: Body::Error(body), headers: HeaderMap::new() }
+    }
+
+    /// `{detail: [{type, loc, msg}]}`.
+    pub fn invalid(violations: Vec<Violation>) -> Self {
+        let body = Body::Validation(ValidationBody { detail: violations });
+        Self { status: StatusCode::UNPROCESSABLE_ENTITY, body, headers: HeaderMap::new() }
+    }
+
+    /// Our fault. `cause` is for the log; the client gets `code`, which never changes.
+    pub fn internal(code: &'static str, cause: impl std::fmt::Display) -> Self {
+        tracing::error!(code, error = %cause, "request failed");
+        Self::coded(StatusCode::INTERNAL_SERVER_ERROR, code, "Internal server error")
+    }
+
+    pub fn invalid_address() -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "Invalid Ethereum address format")
+    }
+
+    pub fn invalid_chain() -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "Invalid chain id")
+    }
+
+    pub fn unauthorized() -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, "Invalid or missing API key")
+            .with_header(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
+    }
+
+    /// A name of a kind that does not exist.
+    pub fn no_kind() -> Self {
+        Self::coded(StatusCode::NOT_FOUND, "unknown_kind", "No such kind of model; there are credit, boost, sybil and sandbox")
+    }
+
+    pub fn no_valid_address() -> Self {
+        Self::several("No valid addresses provided")
+    }
+
+    pub fn no_route() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "No such path; /docs lists every path there is")
+    }
+
+    pub fn too_large(limit: u64) -> Self {
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, format!("Request body is larger than {limit} bytes"))
+    }
+
+    pub fn too_slow() -> Self {
+        Self::new(StatusCode::GATEWAY_TIMEOUT, "The answer took too long; try again, what was read so far is kept")
+    }
+
+    /// The call may be repeated after `seconds`.
+    #[must_use]
+    pub fn retry_after(self, seconds: u64) -> Self {
+        self.with_header(header::RETRY_AFTER, HeaderValue::from(seconds))
+    }
+
+    /// The quota that was reached: its size and what is left of it.
+    #[must_use]
+    pub fn quota(self, name: &'static str, size: u64, left: u64) -> Self {
+        let text = |text: String| HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("?"));
+        self.with_header(HeaderName::from_static("ratelimit-policy"), text(format!("\"{name}\";q={size}")))
+            .with_header(HeaderName::from_static("ratelimit"), text(format!("\"{name}\";r={left}")))
+    }
+
+    #[must_use]
+    pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.insert(name, value);
+        self
+    }
+
+    /// Whether this is a failure of ours rather than of the request.
+    pub fn is_ours(&self) -> bool {
+        self.status.is_server_error()
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let mut response = match self.body {
+            Body::Detail(body) => (self.status, Json(body)).into_response(),
+            Body::Error(body) => (self.status, Json(body)).into_response(),
+            Body::Validation(body) => (self.status, Json(body)).into_response(),
+        };
+        response.headers_mut().extend(self.headers);
+        response
+    }
+}

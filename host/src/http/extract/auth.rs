@@ -1,0 +1,67 @@
+//! Who calls, and what it costs. A handler without a [`Caller`] among its arguments is public.
+
+use std::{future::Future, marker::PhantomData, sync::Arc};
+
+use axum::{
+    extract::FromRequestParts,
+    http::{header, request::Parts},
+};
+
+use crate::{
+    access::{self, Route},
+    http::{ApiError, App},
+};
+
+/// What a call needs and costs, as a type: the row of the price table that it stands in.
+pub trait Charge {
+    const ROUTE: Route;
+}
+
+/// The rows of the price table.
+pub mod charge {
+    use super::{Charge, Route};
+
+    macro_rules! rows {
+        ($($name:ident),*) => { $(
+            pub struct $name;
+            impl Charge for $name {
+                const ROUTE: Route = Route::$name;
+            }
+        )* };
+    }
+
+    rows!(Score, Report, Sandbox, Models, Admin);
+}
+
+/// A caller whose key is good and may make this call. It is looked at before anything else of the request.
+pub struct Caller<C> {
+    caller: Arc<access::Caller>,
+    charge: PhantomData<fn() -> C>,
+}
+
+impl<C: Charge> FromRequestParts<App> for Caller<C> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        let header = parts.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let caller = app.access.identify(header).await?;
+        caller.require(C::ROUTE.scope())?;
+        Ok(Self { caller, charge: PhantomData })
+    }
+}
+
+impl<C: Charge> Caller<C> {
+    /// Does `work` for this caller's units. They are set aside before it, spent by an answer (one that says "not found" too),
+    /// and given back where the failure is ours or the caller has gone.
+    ///
+    /// # Errors
+    /// 429 without units, otherwise those of `work`.
+    pub async fn pay<T>(&self, app: &App, work: impl Future<Output = Result<T, ApiError>>) -> Result<T, ApiError> {
+        let reservation = app.access.reserve(&self.caller, app.access.cost(C::ROUTE)).await?;
+        let answer = work.await;
+        if !answer.as_ref().is_err_and(ApiError::is_ours) {
+            reservation.commit();
+        }
+        answer
+    }
+}

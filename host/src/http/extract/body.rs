@@ -1,0 +1,193 @@
+//! Request bodies: read up to a bound, and JSON objects whose fields are asked for one by one, so that every wrong field is
+//! named and not the first alone.
+
+use axum::{
+    body::{Body, Bytes},
+    extract::{FromRequest, Request},
+    http::header,
+};
+use futures::StreamExt;
+use serde_json::{Map, Value};
+
+use crate::http::{ApiError, App, validation::Place, validation::Violation};
+
+/// What is read and thrown away of a body that is too large, so that the client gets to read the answer instead of a
+/// reset connection.
+const DRAINED: u64 = 16 << 20;
+
+/// A JSON object. An empty body counts as `{}`: every field that may be absent is. The content type is not looked at.
+pub struct JsonObject {
+    fields: Map<String, Value>,
+    violations: Vec<Violation>,
+}
+
+impl FromRequest<App> for JsonObject {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, ApiError> {
+        let bytes = read(request.into_body(), app.limits.body).await?;
+        Self::parse(&bytes)
+    }
+}
+
+impl JsonObject {
+    fn parse(bytes: &[u8]) -> Result<Self, ApiError> {
+        let refuse = |violation| Err(ApiError::invalid(vec![violation]));
+        if bytes.iter().all(u8::is_ascii_whitespace) {
+            return Ok(Self { fields: Map::new(), violations: Vec::new() });
+        }
+        match serde_json::from_slice(bytes) {
+            Ok(Value::Object(fields)) => Ok(Self { fields, violations: Vec::new() }),
+            Ok(_) => refuse(Violation::not_an_object()),
+            Err(error) => refuse(Violation::not_json(&error)),
+        }
+    }
+
+    /// An amount that may be absent or null: finite and not negative.
+    pub fn amount(&mut self, field: &'static str) -> Option<f64> {
+        let violation = match self.fields.get(field)? {
+            Value::Null => return None,
+            Value::Number(number) => match number.as_f64() {
+                Some(value) if !value.is_finite() => Violation::not_finite(field),
+                Some(value) if value < 0.0 => Violation::negative(field),
+                Some(value) => return Some(value),
+                None => Violation::not_finite(field),
+            },
+            _ => Violation::not_a_number(field),
+        };
+        self.violations.push(violation);
+        None
+    }
+
+    /// A text that must be there and that `T` accepts.
+    pub fn required<T: std::str::FromStr<Err: std::fmt::Display>>(&mut self, field: &'static str) -> Option<T> {
+        let violation = match self.fields.get(field) {
+            None => Violation::missing(Place::Body, field),
+            Some(Value::String(text)) => match text.parse() {
+                Ok(value) => return Some(value),
+                Err(error) => Violation::refused(Place::Body, field, error),
+            },
+            Some(_) => Violation::not_a_string(field),
+        };
+        self.violations.push(violation);
+        None
+    }
+
+    /// A list of such texts.
+    pub fn required_list<T: std::str::FromStr<Err: std::fmt::Display>>(&mut self, field: &'static str) -> Vec<T> {
+        let mut values = Vec::new();
+        match self.fields.get(field) {
+            None => self.violations.push(Violation::missing(Place::Body, field)),
+            Some(Value::Array(items)) => {
+                for item in items {
+                    match item.as_str().map(str::parse) {
+                        Some(Ok(value)) => values.push(value),
+                        Some(Err(error)) => self.violations.push(Violation::refused(Place::Body, field, error)),
+                        None => self.violations.push(Violation::not_a_string(field)),
+                    }
+                }
+            }
+            Some(_) => self.violations.push(Violation::not_a_list(field)),
+        }
+        values
+    }
+
+    /// # Errors
+    /// 422 with everything that was wrong with the fields asked for.
+    pub fn finish(self) -> Result<(), ApiError> {
+        if self.violations.is_empty() { Ok(()) } else { Err(ApiError::invalid(self.violations)) }
+    }
+}
+
+/// The whole of `body`.
+///
+/// # Errors
+/// 413 beyond `limit` bytes, 400 where the client broke off.
+pub async fn read(body: Body, limit: u64) -> Result<Bytes, ApiError> {
+    let mut chunks = body.into_data_stream();
+    let mut whole = Vec::new();
+    while let Some(chunk) = chunks.next().await {
+        let chunk = chunk.map_err(|_| ApiError::new(http::StatusCode::BAD_REQUEST, "Request body broke off"))?;
+        if (whole.len() + chunk.len()) as u64 > limit {
+            discard(chunks).await;
+            return Err(ApiError::too_large(limit));
+        }
+        whole.extend_from_slice(&chunk);
+    }
+    Ok(whole.into())
+}
+
+/// Refuses a request whose declared length is beyond `limit`, after giving its body a bounded chance to arrive. A client that
+/// asked first (`Expect: 100-continue`) is told before it sends anything.
+///
+/// # Errors
+/// 413 beyond `limit` bytes.
+pub async fn check_declared(request: Request, limit: u64) -> Result<Request, ApiError> {
+    let length = request.headers().get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<u64>().ok());
+    if length.is_none_or(|length| length <= limit) {
+        return Ok(request);
+    }
+    if !request.headers().contains_key(header::EXPECT) {
+        discard(request.into_body().into_data_stream()).await;
+    }
+    Err(ApiError::too_large(limit))
+}
+
+/// Lets a body that nobody wants arrive, up to a bound.
+async fn discard(mut chunks: axum::body::BodyDataStream) {
+    let mut seen = 0;
+    while let Some(Ok(chunk)) = chunks.next().await {
+        seen += chunk.len() as u64;
+        if seen > DRAINED {
+            break;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn amount(body: &str) -> Result<Option<f64>, String> {
+        let shown = |error: ApiError| format!("{error:?}");
+        let mut object = JsonObject::parse(body.as_bytes()).map_err(shown)?;
+        let amount = object.amount("total_asset_usd");
+        object.finish().map_err(shown)?;
+        Ok(amount)
+    }
+
+    #[test]
+    fn absent_amounts_are_absent() {
+        for body in ["", " \n", "{}", r#"{"total_asset_usd":null}"#, r#"{"other":1}"#] {
+            assert_eq!(amount(body), Ok(None), "{body}");
+        }
+        assert_eq!(amount(r#"{"total_asset_usd":50000}"#), Ok(Some(50_000.0)));
+        assert_eq!(amount(r#"{"total_asset_usd":1e308}"#), Ok(Some(1e308)));
+        assert_eq!(amount(r#"{"total_asset_usd":-0.0}"#), Ok(Some(-0.0)));
+    }
+
+    #[test]
+    fn every_other_form_is_named() {
+        let nested = format!("{}1{}", "[".repeat(10_000), "]".repeat(10_000));
+        let long = format!(r#"{{"total_asset_usd":1{}}}"#, "0".repeat(500));
+        for (body, kind) in [
+            (r#"{"total_asset_usd":-1}"#, "greater_than_equal"),
+            (r#"{"total_asset_usd":"5"}"#, "float_type"),
+            (r#"{"total_asset_usd":true}"#, "float_type"),
+            (r#"{"total_asset_usd":[]}"#, "float_type"),
+            (r#"{"total_asset_usd":1e999}"#, "json_invalid"),
+            (r#"{"total_asset_usd":NaN}"#, "json_invalid"),
+            (r#"{"total_asset_usd":Infinity}"#, "json_invalid"),
+            (r#"{"total_asset_usd":"#, "json_invalid"),
+            (long.as_str(), "json_invalid"),
+            (nested.as_str(), "json_invalid"),
+            ("[]", "model_attributes_type"),
+            ("7", "model_attributes_type"),
+            ("null", "model_attributes_type"),
+        ] {
+            let error = amount(body).unwrap_err();
+            assert!(error.contains(kind), "{body}: {error}");
+        }
+        assert!(JsonObject::parse(b"{\"a\":\"\xff\"}").is_err());
+    }
+}

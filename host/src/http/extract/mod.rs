@@ -1,0 +1,12 @@
+//! From a request to values. Each argument of a handler is one of these types, so a handler's signature says who may call
+//! it, what it costs and what it takes.
+
+mod auth;
+mod body;
+mod path;
+mod query;
+
+pub use auth::{Caller, charge};
+pub use body::{JsonObject, check_declared, read};
+pub use path::{AddressPath, ChainPath, KindPath, SubjectPath, VersionPath};
+pub use query::{AddressList, IncludeFactors};

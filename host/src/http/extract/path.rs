@@ -1,0 +1,104 @@
+//! Whom and where a request is about, taken from its path. Whatever stands there, the answer is a value or a message.
+
+use axum::{
+    extract::{FromRequestParts, RawPathParams},
+    http::request::Parts,
+};
+
+use crate::{
+    domain::{Address, ChainId, ModelKind, ModelVersion, Subject, parse_address},
+    http::{ApiError, App, validation::Place, validation::Violation},
+};
+
+/// `{address}` as an address or a name.
+pub struct SubjectPath(pub Subject);
+
+/// `{address}` as an address; a name is refused.
+pub struct AddressPath(pub Address);
+
+/// `{chain_id}`, one that the service knows.
+pub struct ChainPath(pub ChainId, pub String);
+
+/// `{kind}`.
+pub struct KindPath(pub ModelKind);
+
+/// `{version}`.
+pub struct VersionPath(pub ModelVersion);
+
+impl FromRequestParts<App> for SubjectPath {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        let parsed = param(parts, app, "address", Subject::parse).await;
+        parsed.and_then(Result::ok).map(Self).ok_or_else(ApiError::invalid_address)
+    }
+}
+
+impl FromRequestParts<App> for AddressPath {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        let parsed = param(parts, app, "address", parse_address).await;
+        parsed.and_then(Result::ok).map(Self).ok_or_else(ApiError::invalid_address)
+    }
+}
+
+impl FromRequestParts<App> for ChainPath {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        let number = param(parts, app, "chain_id", integer).await.flatten();
+        let Some(number) = number else {
+            return Err(ApiError::invalid(vec![Violation::not_an_integer(Place::Path, "chain_id")]));
+        };
+        let known = number.and_then(|id| Some((id, app.chain_name(id)?)));
+        known.map(|(id, name)| Self(id, name.to_owned())).ok_or_else(ApiError::invalid_chain)
+    }
+}
+
+impl FromRequestParts<App> for KindPath {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        let kind = param(parts, app, "kind", |text| text.parse().ok()).await.flatten();
+        kind.map(Self).ok_or_else(ApiError::no_kind)
+    }
+}
+
+impl FromRequestParts<App> for VersionPath {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        let version = param(parts, app, "version", str::parse).await;
+        let version = version.unwrap_or_else(|| Err("version is not UTF-8 text".to_owned()));
+        version.map(Self).map_err(|why| ApiError::invalid(vec![Violation::refused(Place::Path, "version", why)]))
+    }
+}
+
+/// What `read` makes of the parameter; `None` where the path is not UTF-8.
+async fn param<T>(parts: &mut Parts, app: &App, name: &str, read: impl FnOnce(&str) -> T) -> Option<T> {
+    let params = RawPathParams::from_request_parts(parts, app).await.ok()?;
+    params.iter().find(|(key, _)| *key == name).map(|(_, value)| read(value))
+}
+
+/// `None` where `text` is no integer; `Some(None)` where it is one that no chain can have as its id.
+fn integer(text: &str) -> Option<Option<ChainId>> {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let whole = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+    whole.then(|| text.parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_and_what_is_none() {
+        assert_eq!(integer("1"), Some(Some(1)));
+        assert_eq!(integer("-1"), Some(None));
+        assert_eq!(integer(&"9".repeat(40)), Some(None));
+        for text in ["", "-", "1.0", "0x1", "one", "1 ", "１"] {
+            assert_eq!(integer(text), None, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Query parameters.
+
+use std::borrow::Cow;
+
+use axum::{extract::FromRequestParts, http::request::Parts};
+use url::form_urlencoded;
+
+use crate::{
+    domain::{Address, parse_address},
+    http::{ApiError, App, validation::Place, validation::Violation},
+};
+
+/// `include_factors`, false where absent.
+pub struct IncludeFactors(pub bool);
+
+impl FromRequestParts<App> for IncludeFactors {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, ApiError> {
+        let Some(text) = values(parts, "include_factors").last() else { return Ok(Self(false)) };
+        match text.to_ascii_lowercase().as_str() {
+            "true" | "1" | "yes" | "on" | "t" | "y" => Ok(Self(true)),
+            "false" | "0" | "no" | "off" | "f" | "n" => Ok(Self(false)),
+            _ => Err(ApiError::invalid(vec![Violation::not_a_bool(Place::Query, "include_factors")])),
+        }
+    }
+}
+
+/// `address`, a comma-separated list: those that are addresses, in the order given; at least one, at most
+/// `http.max_addresses`.
+pub struct AddressList(pub Vec<Address>);
+
+impl FromRequestParts<App> for AddressList {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        let mut given = values(parts, "address").peekable();
+        if given.peek().is_none() {
+            return Err(ApiError::invalid(vec![Violation::missing(Place::Query, "address")]));
+        }
+        let most = app.limits.addresses;
+        let mut addresses = Vec::new();
+        let mut count = 0;
+        for list in given {
+            for item in list.split(',').map(str::trim).filter(|item| !item.is_empty()) {
+                count += 1;
+                if count <= most
+                    && let Ok(address) = parse_address(item)
+                {
+                    addresses.push(address);
+                }
+            }
+        }
+        if count > most {
+            return Err(ApiError::several(format!("Too many addresses: {count} given, at most {most} in one request")));
+        }
+        if addresses.is_empty() { Err(ApiError::no_valid_address()) } else { Ok(Self(addresses)) }
+    }
+}
+
+fn values<'a>(parts: &'a Parts, name: &'a str) -> impl Iterator<Item = Cow<'a, str>> {
+    let query = parts.uri.query().unwrap_or_default();
+    form_urlencoded::parse(query.as_bytes()).filter(move |(key, _)| key == name).map(|(_, value)| value)
+}

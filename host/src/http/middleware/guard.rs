@@ -1,0 +1,122 @@
+//! What keeps one request from harming others: bodies have a bound, handlers a time, and a panic stays where it happened.
+
+use std::{
+    any::Any,
+    convert::Infallible,
+    future::Future,
+    panic::AssertUnwindSafe,
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use axum::{
+    extract::{Request, State},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use futures::FutureExt;
+use tower::{Layer, Service};
+
+use crate::http::{ApiError, App, extract, router::UPLOAD};
+
+/// Longest wait for the rest of a body that is thrown away.
+const DISCARD: Duration = Duration::from_secs(10);
+
+/// Answers 413 where the declared length is beyond what the path takes. A body without a declared length is bounded where
+/// it is read.
+pub async fn body_limit(State(app): State<App>, request: Request, next: Next) -> Response {
+    let limit = if request.uri().path() == UPLOAD { app.limits.component } else { app.limits.body };
+    match tokio::time::timeout(DISCARD, extract::check_declared(request, limit)).await {
+        Ok(Ok(request)) => next.run(request).await,
+        Ok(Err(error)) => error.into_response(),
+        Err(_) => ApiError::too_large(limit).into_response(),
+    }
+}
+
+#[derive(Clone, Copy)]
+pub struct Guard {
+    longest: Duration,
+}
+
+impl Guard {
+    pub fn new(longest: Duration) -> Self {
+        Self { longest }
+    }
+}
+
+#[derive(Clone)]
+pub struct Guarded<S> {
+    inner: S,
+    longest: Duration,
+}
+
+impl<S> Layer<S> for Guard {
+    type Service = Guarded<S>;
+
+    fn layer(&self, inner: S) -> Guarded<S> {
+        Guarded { inner, longest: self.longest }
+    }
+}
+
+impl<S> Service<Request> for Guarded<S>
+where
+    S: Service<Request, Response = Response, Error = Infallible, Future: Send + 'static>,
+{
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let longest = self.longest;
+        let answer = AssertUnwindSafe(self.inner.call(request)).catch_unwind();
+        Box::pin(async move {
+            Ok(match tokio::time::timeout(longest, answer).await {
+                Ok(Ok(answer)) => answer?,
+                Ok(Err(panic)) => ApiError::internal("panic", message(&*panic)).into_response(),
+                Err(_) => ApiError::too_slow().into_response(),
+            })
+        })
+    }
+}
+
+fn message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic without words")
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::{Body, to_bytes};
+    use tower::{ServiceExt, service_fn};
+
+    use super::*;
+
+    async fn answer<F>(handler: fn() -> F, longest: Duration) -> (u16, String)
+    where
+        F: Future<Output = Response> + Send + 'static,
+    {
+        let handler = service_fn(move |_: Request| async move { Ok::<_, Infallible>(handler().await) });
+        let response = Guard::new(longest).layer(handler).oneshot(Request::new(Body::empty())).await.unwrap();
+        let status = response.status().as_u16();
+        let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        (status, String::from_utf8(bytes.to_vec()).unwrap())
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_a_500_that_says_nothing_of_it() {
+        let (status, body) = answer(|| async { panic!("the secret inside") }, Duration::from_secs(3600)).await;
+        assert_eq!((status, body.as_str()), (500, r#"{"detail":"Internal server error","code":"panic"}"#));
+    }
+
+    #[tokio::test]
+    async fn a_handler_that_never_ends_is_a_504() {
+        let (status, body) = answer(std::future::pending::<Response>, Duration::ZERO).await;
+        assert_eq!(status, 504);
+        assert!(body.starts_with(r#"{"detail":"#), "{body}");
+    }
+}

@@ -1,0 +1,79 @@
+//! Request ids: taken from the client or made here, in every log line of the request, and in the answer.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll},
+    time::Instant,
+};
+
+use axum::{
+    extract::Request,
+    http::{HeaderName, HeaderValue},
+    response::Response,
+};
+use tower::{Layer, Service};
+use tracing::Instrument;
+use uuid::Uuid;
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// Longest id taken over from a client.
+const LONGEST: usize = 64;
+
+#[derive(Clone, Copy)]
+pub struct Identify;
+
+#[derive(Clone)]
+pub struct Identified<S>(S);
+
+impl<S> Layer<S> for Identify {
+    type Service = Identified<S>;
+
+    fn layer(&self, inner: S) -> Identified<S> {
+        Identified(inner)
+    }
+}
+
+impl<S> Service<Request> for Identified<S>
+where
+    S: Service<Request, Response = Response, Future: Send + 'static>,
+{
+    type Response = Response;
+    type Error = S::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Response, S::Error>> + Send>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.0.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let id = request.headers().get(REQUEST_ID).filter(|id| acceptable(id)).cloned().unwrap_or_else(fresh);
+        // The path alone: a query may hold what is nobody's business in a log.
+        let span = tracing::info_span!(
+            "request",
+            id = id.to_str().unwrap_or_default(),
+            method = request.method().as_str(),
+            path = request.uri().path()
+        );
+        let started = Instant::now();
+        let answer = self.0.call(request);
+        let identified = async move {
+            let mut response = answer.await?;
+            tracing::debug!(status = response.status().as_u16(), took_us = started.elapsed().as_micros(), "answered");
+            response.headers_mut().insert(REQUEST_ID, id);
+            Ok(response)
+        };
+        Box::pin(identified.instrument(span))
+    }
+}
+
+/// Letters, digits and a little punctuation: an id goes into logs and must not forge their lines.
+fn acceptable(id: &HeaderValue) -> bool {
+    let clean = |b: &u8| b.is_ascii_alphanumeric() || b"-_.:".contains(b);
+    !id.is_empty() && id.len() <= LONGEST && id.as_bytes().iter().all(clean)
+}
+
+fn fresh() -> HeaderValue {
+    let mut text = Uuid::encode_buffer();
+    HeaderValue::from_str(Uuid::new_v4().simple().encode_lower(&mut text)).unwrap_or(HeaderValue::from_static("unidentified"))
+}

@@ -1,0 +1,27 @@
+//! The only place that knows axum. [`router`] has every route on one screen, [`middleware`] everything around them in order;
+//! each resource has its own file or folder. A handler extracts, pays, acts and answers; its arguments say who may call it
+//! and what that costs.
+
+mod admin;
+mod docs;
+mod error;
+mod extract;
+mod middleware;
+mod mode;
+mod models;
+mod ops;
+mod refusals;
+mod report;
+mod router;
+mod sandbox;
+mod score;
+mod server;
+mod state;
+mod validation;
+pub mod wire;
+
+pub use docs::document;
+pub use error::ApiError;
+pub use router::{Routes, router, routes};
+pub use server::serve;
+pub use state::{App, Limits};

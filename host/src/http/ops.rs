@@ -1,0 +1,62 @@
+//! `/healthz`, `/readyz` and `/metrics`: for those who run the server. They are public and say nothing about any subject.
+
+use axum::{
+    Json,
+    extract::State,
+    http::{StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::App;
+use crate::domain::ModelKind;
+
+/// Kinds of model without which some path of this API cannot answer.
+const NEEDED: [ModelKind; 3] = [ModelKind::Credit, ModelKind::Boost, ModelKind::Sandbox];
+
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "Health", example = json!({ "status": "ok" }))]
+pub struct HealthBody {
+    #[schema(value_type = String)]
+    status: &'static str,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "Readiness", example = json!({ "status": "ready", "reasons": [] }))]
+pub struct ReadyBody {
+    /// `ready` or `not_ready`.
+    #[schema(value_type = String)]
+    status: &'static str,
+    /// What is missing.
+    reasons: Vec<String>,
+}
+
+/// The process is alive.
+#[utoipa::path(get, path = "/healthz", tag = "operation", operation_id = "health", responses((status = 200, description = "Alive", body = HealthBody)))]
+pub async fn health() -> Json<HealthBody> {
+    Json(HealthBody { status: "ok" })
+}
+
+/// The server can answer: a model of every kind it needs is in service.
+#[utoipa::path(
+    get, path = "/readyz", tag = "operation", operation_id = "ready",
+    responses((status = 200, description = "Ready", body = ReadyBody), (status = 503, description = "Not ready", body = ReadyBody)),
+)]
+pub async fn ready(State(app): State<App>) -> Response {
+    let lineup = app.scoring.registry().lineup();
+    let reasons: Vec<String> = NEEDED.into_iter().filter_map(|kind| lineup.champion(kind).err()).map(|error| error.to_string()).collect();
+    if reasons.is_empty() {
+        return Json(ReadyBody { status: "ready", reasons }).into_response();
+    }
+    (StatusCode::SERVICE_UNAVAILABLE, Json(ReadyBody { status: "not_ready", reasons })).into_response()
+}
+
+/// Metrics as Prometheus reads them.
+#[utoipa::path(
+    get, path = "/metrics", tag = "operation", operation_id = "metrics",
+    responses((status = 200, description = "Prometheus text", body = String, content_type = "text/plain")),
+)]
+pub async fn metrics(State(app): State<App>) -> Response {
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], app.metrics.render()).into_response()
+}

@@ -1,0 +1,113 @@
+//! Which error of a layer below becomes which answer.
+
+use axum::http::StatusCode;
+
+use super::{ApiError, App};
+use crate::{
+    access::AccessError,
+    registry::{LoadError, RoleError, ScoreError},
+    scoring::{MoveError, ScoringError},
+};
+
+/// Seconds after which a full house is worth another try.
+const MOMENT: u64 = 1;
+/// Seconds after which a chain, or a model that is being loaded, is worth another try.
+const WHILE: u64 = 10;
+/// Seconds after which a key without units is worth another try: they come back when an operator raises its limit.
+const LATER: u64 = 3600;
+
+impl App {
+    /// The answer to a question about a subject that has none.
+    pub(super) fn refuse(&self, error: ScoringError) -> ApiError {
+        match error {
+            ScoringError::ChainsDown if !self.reads_chains => ApiError::coded(
+                StatusCode::BAD_GATEWAY,
+                "no_chain",
+                "No chain is configured on this server; its operator can add one, or start it with --sandbox",
+            ),
+            error => error.into(),
+        }
+    }
+}
+
+impl From<ScoringError> for ApiError {
+    fn from(error: ScoringError) -> Self {
+        match error {
+            ScoringError::NotFound => Self::new(StatusCode::NOT_FOUND, "Address not found or has no on-chain activity"),
+            ScoringError::ChainsDown => Self::new(StatusCode::BAD_GATEWAY, error.to_string()).retry_after(WHILE),
+            ScoringError::Model(error) => error.into(),
+        }
+    }
+}
+
+impl From<ScoreError> for ApiError {
+    fn from(error: ScoreError) -> Self {
+        match error {
+            ScoreError::Busy { .. } => {
+                Self::coded(StatusCode::SERVICE_UNAVAILABLE, error.code(), "Too many requests at this moment; try again")
+                    .retry_after(MOMENT)
+            }
+            ScoreError::NoChampion(_) => {
+                Self::coded(StatusCode::SERVICE_UNAVAILABLE, error.code(), capital(&error.to_string())).retry_after(WHILE)
+            }
+            ScoreError::Refused(_) => Self::coded(StatusCode::NOT_FOUND, error.code(), "Address not found or has no on-chain activity"),
+            _ => Self::internal(error.code(), error),
+        }
+    }
+}
+
+impl From<LoadError> for ApiError {
+    fn from(error: LoadError) -> Self {
+        let status = match error {
+            LoadError::VersionTaken { .. } => StatusCode::CONFLICT,
+            LoadError::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            LoadError::Closed => StatusCode::SERVICE_UNAVAILABLE,
+            _ if error.is_file_fault() => StatusCode::UNPROCESSABLE_ENTITY,
+            _ => return Self::internal(error.code(), error),
+        };
+        Self::coded(status, error.code(), capital(&error.to_string()))
+    }
+}
+
+impl From<RoleError> for ApiError {
+    fn from(error: RoleError) -> Self {
+        let status = match error {
+            RoleError::Unknown { .. } => StatusCode::NOT_FOUND,
+            RoleError::IsChampion { .. } | RoleError::ChallengesItself { .. } => StatusCode::CONFLICT,
+            RoleError::Closed => StatusCode::SERVICE_UNAVAILABLE,
+            RoleError::Delete { .. } => return Self::internal(error.code(), error),
+        };
+        Self::coded(status, error.code(), capital(&error.to_string()))
+    }
+}
+
+impl From<MoveError> for ApiError {
+    fn from(error: MoveError) -> Self {
+        match error {
+            MoveError::Role(error) => error.into(),
+            MoveError::Store(error) => Self::internal("store", error),
+        }
+    }
+}
+
+impl From<AccessError> for ApiError {
+    fn from(error: AccessError) -> Self {
+        match error {
+            AccessError::MissingOrInvalid => Self::unauthorized(),
+            AccessError::Scope { .. } => Self::coded(StatusCode::FORBIDDEN, "scope", error.to_string()),
+            AccessError::UnitsExhausted { used, limit, .. } => {
+                let left = limit.saturating_sub(used);
+                Self::coded(StatusCode::TOO_MANY_REQUESTS, "units_used_up", error.to_string())
+                    .retry_after(LATER)
+                    .quota("units", limit, left)
+            }
+            AccessError::Store(error) => Self::internal("store", error),
+        }
+    }
+}
+
+/// Messages begin with a capital.
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}

@@ -1,0 +1,98 @@
+//! A report from the sandbox generator.
+
+use crate::{
+    domain::{Address, Coverage, Protocol, parse_address, time_from_unix},
+    http::{
+        ApiError, App,
+        wire::{
+            Activity, Assets, Checksummed, Counts, CreditEvents, Defi, Moment, NftBody, Pool, ProtocolBody, ReportBody, ReportScore,
+            TokenBody, Usd,
+        },
+    },
+    registry::{MockPool, MockReport},
+};
+
+/// The mock report of `address`; `labelled` with `sandbox: true` where it is asked for as such.
+pub fn mocked(app: &App, address: Address, labelled: bool) -> Result<ReportBody, ApiError> {
+    let mock = app.scoring.sandbox().report(address)?;
+    let score = mock.score;
+    Ok(ReportBody {
+        address: Checksummed(address),
+        score: ReportScore { value: score.get(), classification: score.range().into() },
+        activity: Activity {
+            first_transaction: Some(Moment(time_from_unix(mock.first_transaction))),
+            total_transactions: mock.total_transactions,
+            active_chains: mock.active_chains.clone(),
+        },
+        assets: assets(&mock),
+        defi: defi(&mock),
+        cached: false,
+        timestamp: Moment::now(),
+        credit_events: CreditEvents::over(mock.pools.into_iter().map(pool).collect(), app.not_covered.to_vec()),
+        sandbox: labelled.then_some(true),
+    })
+}
+
+fn assets(mock: &MockReport) -> Assets {
+    Assets {
+        // A generator's tokens are all there is: its portfolio adds up to the same.
+        total_value_usd: mock.tokens.iter().map(|token| Usd(token.value_usd)).sum(),
+        tokens: mock
+            .tokens
+            .iter()
+            .map(|token| TokenBody {
+                symbol: token.symbol.clone(),
+                name: token.name.clone(),
+                balance: token.balance.clone(),
+                value_usd: Usd(token.value_usd),
+                chain_id: token.chain_id,
+            })
+            .collect(),
+        nfts: mock
+            .nfts
+            .iter()
+            .map(|nft| NftBody { name: nft.name.clone(), collection: nft.collection.clone(), chain_id: nft.chain_id })
+            .collect(),
+    }
+}
+
+fn defi(mock: &MockReport) -> Defi {
+    Defi {
+        total_supplied: mock.positions.iter().map(|position| Usd(position.supplied)).sum(),
+        total_borrowed: mock.positions.iter().map(|position| Usd(position.borrowed)).sum(),
+        protocols: mock
+            .positions
+            .iter()
+            .map(|position| ProtocolBody {
+                name: position.name.clone(),
+                supplied: Usd(position.supplied),
+                borrowed: Usd(position.borrowed),
+                chain_id: position.chain_id,
+            })
+            .collect(),
+    }
+}
+
+fn pool(mock: MockPool) -> Pool {
+    // The neutral name of a protocol that does not collect deposits says so in a mock too.
+    let bare = mock.protocol == Protocol::LenderBV2.as_str();
+    let deposits = |count| if bare { None } else { Some(count) };
+    Pool {
+        feeds_score: !bare,
+        market_address: parse_address(&mock.market_address).map_or(mock.market_address, |address| address.to_checksum(None)),
+        protocol: mock.protocol,
+        market: mock.market,
+        chain_id: mock.chain_id,
+        coverage: Coverage::Complete,
+        synced_to_block: Some(mock.synced_to_block),
+        counts: Counts {
+            supply: deposits(mock.supply),
+            withdraw: deposits(mock.withdraw),
+            borrow: Some(mock.borrow),
+            repay: Some(mock.repay),
+            liquidation: Some(mock.liquidation),
+        },
+        first_event_at: mock.first_event.map(|at| Moment(time_from_unix(at))),
+        last_event_at: mock.last_event.map(|at| Moment(time_from_unix(at))),
+    }
+}

@@ -1,0 +1,105 @@
+//! A report from what the chains said.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    domain::{ChainId, ChainSnapshot, EventCounts, PoolHistory, Protocol, Snapshot},
+    http::wire::{
+        Activity, Assets, Checksummed, Counts, CreditEvents, Defi, Moment, NftBody, Pool, ProtocolBody, ReportBody, ReportScore, TokenBody,
+        Usd,
+    },
+    scoring::Report,
+};
+
+pub(super) fn body(report: &Report, not_covered: &[String]) -> ReportBody {
+    let snapshot = &*report.snapshot;
+    let score = report.scored.assessment.score;
+    ReportBody {
+        address: Checksummed(snapshot.address),
+        score: ReportScore { value: score.get(), classification: score.range().into() },
+        assets: assets(snapshot),
+        defi: defi(snapshot),
+        activity: activity(snapshot),
+        cached: report.cached,
+        timestamp: Moment(snapshot.as_of),
+        credit_events: CreditEvents::over(snapshot.pools().map(pool).collect(), not_covered.to_vec()),
+        sandbox: None,
+    }
+}
+
+fn assets(snapshot: &Snapshot) -> Assets {
+    let tokens = snapshot.chains.iter().flat_map(|chain| &chain.tokens).filter(|token| !token.amount.is_zero());
+    let deposits = snapshot.chains.iter().flat_map(|chain| &chain.positions).map(|position| Usd(position.supplied_usd));
+    let nft = |nft: &crate::domain::Nft| NftBody { name: nft.name.clone(), collection: nft.collection.clone(), chain_id: nft.chain_id };
+    Assets {
+        total_value_usd: tokens.clone().map(|token| Usd(token.value_usd())).chain(deposits).sum(),
+        tokens: tokens
+            .map(|token| TokenBody {
+                symbol: token.symbol.clone(),
+                name: token.name.clone(),
+                balance: token.balance_text(),
+                value_usd: Usd(token.value_usd()),
+                chain_id: token.chain_id,
+            })
+            .collect(),
+        nfts: snapshot.chains.iter().flat_map(|chain| &chain.nfts).map(nft).collect(),
+    }
+}
+
+/// One entry per protocol and chain, over all its markets there.
+fn defi(snapshot: &Snapshot) -> Defi {
+    let mut by_protocol = BTreeMap::<(ChainId, Protocol), (f64, f64)>::new();
+    for position in snapshot.chains.iter().flat_map(|chain| &chain.positions) {
+        let sum = by_protocol.entry((position.chain_id, position.protocol)).or_default();
+        sum.0 += position.supplied_usd;
+        sum.1 += position.borrowed_usd;
+    }
+    by_protocol.retain(|_, (supplied, borrowed)| *supplied > 0.0 || *borrowed > 0.0);
+    Defi {
+        total_supplied: by_protocol.values().map(|sum| Usd(sum.0)).sum(),
+        total_borrowed: by_protocol.values().map(|sum| Usd(sum.1)).sum(),
+        protocols: by_protocol
+            .into_iter()
+            .map(|((chain_id, protocol), (supplied, borrowed))| ProtocolBody {
+                name: protocol.as_str().to_owned(),
+                supplied: Usd(supplied),
+                borrowed: Usd(borrowed),
+                chain_id,
+            })
+            .collect(),
+    }
+}
+
+fn activity(snapshot: &Snapshot) -> Activity {
+    let chains = &snapshot.chains;
+    Activity {
+        first_transaction: chains.iter().filter_map(|chain| chain.activity.first_transaction).map(|seen| seen.time).min().map(Moment),
+        total_transactions: chains.iter().fold(0, |sum, chain| sum.saturating_add(chain.activity.transactions)),
+        active_chains: chains.iter().filter(|chain| is_active(chain)).map(|chain| chain.chain_id).collect(),
+    }
+}
+
+fn is_active(chain: &ChainSnapshot) -> bool {
+    chain.activity.transactions > 0
+        || chain.activity.first_transaction.is_some()
+        || chain.tokens.iter().any(|token| !token.amount.is_zero())
+        || !chain.nfts.is_empty()
+        || chain.positions.iter().any(|position| position.supplied_usd > 0.0 || position.borrowed_usd > 0.0)
+        || chain.pools.iter().any(|pool| pool.first_event_at.is_some())
+}
+
+fn pool(pool: &PoolHistory) -> Pool {
+    let EventCounts { supply, withdraw, borrow, repay, liquidation } = pool.counts;
+    Pool {
+        protocol: pool.protocol.as_str().to_owned(),
+        market_address: pool.market_address.to_checksum(None),
+        market: pool.market.clone(),
+        feeds_score: pool.feeds_score,
+        chain_id: pool.chain_id,
+        coverage: pool.coverage,
+        synced_to_block: pool.synced_to_block,
+        counts: Counts { supply, withdraw, borrow, repay, liquidation },
+        first_event_at: pool.first_event_at.map(Moment),
+        last_event_at: pool.last_event_at.map(Moment),
+    }
+}

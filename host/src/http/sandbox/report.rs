@@ -1,0 +1,95 @@
+//! Mock reports and portfolio values.
+
+use axum::{Json, extract::State};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::{
+    domain::ChainId,
+    http::{
+        ApiError, App,
+        docs::responses,
+        extract::{AddressPath, Caller, ChainPath, charge},
+        report::mocked,
+        wire::{Checksummed, Moment, ReportBody, Usd},
+    },
+};
+
+/// What an address holds, in dollars.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "SandboxTotal")]
+pub struct TotalBody {
+    #[schema(value_type = String)]
+    address: Checksummed,
+    #[schema(value_type = String, format = DateTime)]
+    timestamp: Moment,
+    #[schema(value_type = f64)]
+    total_asset_usd: Usd,
+}
+
+/// What an address holds on one chain, in dollars.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "SandboxChainTotal")]
+pub struct ChainTotalBody {
+    #[schema(value_type = String)]
+    address: Checksummed,
+    #[schema(value_type = String, format = DateTime)]
+    timestamp: Moment,
+    #[schema(value_type = f64)]
+    total_asset_usd: Usd,
+    chain_id: ChainId,
+    chain_name: String,
+}
+
+/// A mock credit report.
+#[utoipa::path(
+    get, path = "/api/v2/sandbox/report/address/{address}", tag = "sandbox", operation_id = "sandbox_report",
+    params(("address" = String, Path, description = "Any Ethereum address", example = "0x0000000000000000000000000000000000000001")),
+    responses((status = 200, description = "The report", body = ReportBody), responses::Address, responses::Keyed, responses::Models),
+    security(("key" = [])),
+)]
+pub async fn get(
+    _: Caller<charge::Sandbox>,
+    State(app): State<App>,
+    AddressPath(address): AddressPath,
+) -> Result<Json<ReportBody>, ApiError> {
+    mocked(&app, address, true).map(Json)
+}
+
+/// The mock value of everything an address holds.
+#[utoipa::path(
+    get, path = "/api/v2/sandbox/report/address/{address}/total/usd", tag = "sandbox", operation_id = "sandbox_total",
+    params(("address" = String, Path, description = "Any Ethereum address", example = "0x0000000000000000000000000000000000000001")),
+    responses((status = 200, description = "The value", body = TotalBody), responses::Address, responses::Keyed, responses::Models),
+    security(("key" = [])),
+)]
+pub async fn total(
+    _: Caller<charge::Sandbox>,
+    State(app): State<App>,
+    AddressPath(address): AddressPath,
+) -> Result<Json<TotalBody>, ApiError> {
+    let portfolio = app.scoring.sandbox().portfolio(address)?;
+    let total_asset_usd = portfolio.iter().map(|chain| Usd(chain.total_asset_usd)).sum();
+    Ok(Json(TotalBody { address: Checksummed(address), timestamp: Moment::now(), total_asset_usd }))
+}
+
+/// The mock value of what an address holds on one chain.
+#[utoipa::path(
+    get, path = "/api/v2/sandbox/report/address/{address}/chain/{chain_id}/total/usd", tag = "sandbox", operation_id = "sandbox_chain_total",
+    params(
+        ("address" = String, Path, description = "Any Ethereum address", example = "0x0000000000000000000000000000000000000001"),
+        ("chain_id" = u64, Path, description = "A chain that the service knows", example = 1),
+    ),
+    responses((status = 200, description = "The value", body = ChainTotalBody), responses::AddressAndChain, responses::Validated, responses::Keyed, responses::Models),
+    security(("key" = [])),
+)]
+pub async fn chain_total(
+    _: Caller<charge::Sandbox>,
+    State(app): State<App>,
+    AddressPath(address): AddressPath,
+    ChainPath(chain_id, chain_name): ChainPath,
+) -> Result<Json<ChainTotalBody>, ApiError> {
+    let portfolio = app.scoring.sandbox().portfolio(address)?;
+    let total_asset_usd = portfolio.iter().filter(|chain| chain.chain_id == chain_id).map(|chain| Usd(chain.total_asset_usd)).sum();
+    Ok(Json(ChainTotalBody { address: Checksummed(address), timestamp: Moment::now(), total_asset_usd, chain_id, chain_name }))
+}

@@ -1,0 +1,90 @@
+//! Mock scores: one, boosted, the mean of several, and each of several.
+
+use axum::{Json, extract::State};
+
+use crate::http::{
+    ApiError, App,
+    docs::responses,
+    extract::{AddressList, AddressPath, Caller, JsonObject, charge},
+    score::OffChain,
+    wire::{MeanBody, ScoreBody, ScoresBody},
+};
+
+/// A mock score: the same address always has the same.
+///
+/// 0x0000000000000000000000000000000000000001 to …04 are excellent, good, fair and low.
+#[utoipa::path(
+    get, path = "/api/v2/sandbox/score/address/{address}", tag = "sandbox", operation_id = "sandbox_score",
+    params(("address" = String, Path, description = "Any Ethereum address", example = "0x0000000000000000000000000000000000000001")),
+    responses((status = 200, description = "The score", body = ScoreBody), responses::Address, responses::Keyed, responses::Models),
+    security(("key" = [])),
+)]
+pub async fn get(
+    _: Caller<charge::Sandbox>,
+    State(app): State<App>,
+    AddressPath(address): AddressPath,
+) -> Result<Json<ScoreBody>, ApiError> {
+    Ok(Json(ScoreBody::mock(address, app.scoring.sandbox().score(address)?)))
+}
+
+/// A mock score with off-chain assets added, in proportion up to 100,000 USD.
+#[utoipa::path(
+    post, path = "/api/v2/sandbox/score/address/{address}", tag = "sandbox", operation_id = "sandbox_enhanced_score",
+    params(("address" = String, Path, description = "Any Ethereum address", example = "0x0000000000000000000000000000000000000001")),
+    request_body(content = Option<OffChain>, content_type = "application/json"),
+    responses((status = 200, description = "The score", body = ScoreBody), responses::Address, responses::Validated, responses::Bodied, responses::Keyed, responses::Models),
+    security(("key" = [])),
+)]
+pub async fn post(
+    _: Caller<charge::Sandbox>,
+    State(app): State<App>,
+    AddressPath(address): AddressPath,
+    mut body: JsonObject,
+) -> Result<Json<ScoreBody>, ApiError> {
+    let assets = body.amount("total_asset_usd").unwrap_or(0.0);
+    body.finish()?;
+    Ok(Json(ScoreBody::mock(address, app.scoring.sandbox().boosted(address, assets)?)))
+}
+
+/// One mock score for several addresses: the mean of theirs. Addresses that are none are skipped.
+#[utoipa::path(
+    get, path = "/api/v2/sandbox/score/", tag = "sandbox", operation_id = "sandbox_mean_score",
+    params(("address" = String, Query, description = "Comma-separated addresses", example = "0x0000000000000000000000000000000000000001,0x0000000000000000000000000000000000000002")),
+    responses((status = 200, description = "The mean", body = MeanBody), responses::Several, responses::Validated, responses::Keyed, responses::Models),
+    security(("key" = [])),
+)]
+pub async fn mean(
+    _: Caller<charge::Sandbox>,
+    State(app): State<App>,
+    AddressList(addresses): AddressList,
+) -> Result<Json<MeanBody>, ApiError> {
+    let sandbox = app.scoring.sandbox();
+    let mean = aside(move || {
+        let mean = sandbox.mean(&addresses)?.ok_or_else(ApiError::no_valid_address)?;
+        Ok(MeanBody::mock(addresses, mean))
+    });
+    mean.await.map(Json)
+}
+
+/// Mock scores of several addresses. Addresses that are none are skipped.
+#[utoipa::path(
+    get, path = "/api/v2/sandbox/score/batch/", tag = "sandbox", operation_id = "sandbox_scores",
+    params(("address" = String, Query, description = "Comma-separated addresses", example = "0x0000000000000000000000000000000000000001,0x0000000000000000000000000000000000000002")),
+    responses((status = 200, description = "The scores", body = ScoresBody), responses::Several, responses::Validated, responses::Keyed, responses::Models),
+    security(("key" = [])),
+)]
+pub async fn batch(
+    _: Caller<charge::Sandbox>,
+    State(app): State<App>,
+    AddressList(addresses): AddressList,
+) -> Result<Json<ScoresBody>, ApiError> {
+    let sandbox = app.scoring.sandbox();
+    let score = move |address| Ok(ScoreBody::mock(address, sandbox.score(address)?));
+    let scores: Vec<ScoreBody> = aside(move || addresses.into_iter().map(score).collect::<Result<_, ApiError>>()).await?;
+    Ok(Json(ScoresBody { count: scores.len(), scores }))
+}
+
+/// Many calls of a model in a row, away from the threads that serve everyone.
+async fn aside<T: Send + 'static>(calls: impl FnOnce() -> Result<T, ApiError> + Send + 'static) -> Result<T, ApiError> {
+    tokio::task::spawn_blocking(calls).await.unwrap_or_else(|error| Err(ApiError::internal("panic", error)))
+}

@@ -1,0 +1,97 @@
+//! `/api/v2/score/address/{address}`: the score of one subject, from the chains alone or with off-chain assets added.
+
+use axum::{
+    Json,
+    extract::State,
+    response::{IntoResponse, Response},
+};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::{
+    ApiError, App,
+    docs::responses,
+    extract::{Caller, IncludeFactors, JsonObject, SubjectPath, charge},
+    mode,
+    wire::{FactorBody, ScoreBody},
+};
+use crate::domain::{Coverage, Subject};
+
+/// Off-chain figures that the caller vouches for.
+#[derive(Deserialize, ToSchema)]
+#[schema(example = json!({ "total_asset_usd": 50_000 }))]
+#[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
+pub struct OffChain {
+    /// Assets in US dollars, not negative.
+    #[schema(minimum = 0)]
+    total_asset_usd: Option<f64>,
+}
+
+/// The score of one address.
+///
+/// The first time an address is scored its lending history is read from the chains. Where that takes long, the answer says
+/// `pending` and `provisional`; ask again shortly.
+#[utoipa::path(
+    get, path = "/api/v2/score/address/{address}", tag = "scores", operation_id = "score",
+    params(
+        ("address" = String, Path, description = "Ethereum address or ENS name", example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"),
+        ("include_factors" = Option<bool>, Query, description = "Also say what the score is made of"),
+    ),
+    responses((status = 200, description = "The score", body = ScoreBody), responses::Address, responses::Validated, responses::Keyed, responses::Units, responses::Unknown, responses::Chains),
+    security(("key" = [])),
+)]
+pub async fn get(
+    caller: Caller<charge::Score>,
+    State(app): State<App>,
+    SubjectPath(subject): SubjectPath,
+    IncludeFactors(factors): IncludeFactors,
+) -> Result<Response, ApiError> {
+    if app.sandbox_only {
+        return mock(&app, &subject, None, factors);
+    }
+    let scored = caller.pay(&app, async { app.scoring.score(&subject).await.map_err(|error| app.refuse(error)) }).await?;
+    Ok(Json(ScoreBody::scored(&scored, factors)).into_response())
+}
+
+/// The score of one address with off-chain assets added.
+///
+/// At most 15 % of the gap to 1000 is won, in proportion to the assets up to 50,000 USD.
+#[utoipa::path(
+    post, path = "/api/v2/score/address/{address}", tag = "scores", operation_id = "enhanced_score",
+    params(
+        ("address" = String, Path, description = "Ethereum address or ENS name", example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"),
+        ("include_factors" = Option<bool>, Query, description = "Also say what the score is made of"),
+    ),
+    request_body(content = Option<OffChain>, content_type = "application/json"),
+    responses((status = 200, description = "The score", body = ScoreBody), responses::Address, responses::Validated, responses::Bodied, responses::Keyed, responses::Units, responses::Unknown, responses::Chains),
+    security(("key" = [])),
+)]
+pub async fn post(
+    caller: Caller<charge::Score>,
+    State(app): State<App>,
+    SubjectPath(subject): SubjectPath,
+    IncludeFactors(factors): IncludeFactors,
+    mut body: JsonObject,
+) -> Result<Response, ApiError> {
+    let assets = body.amount("total_asset_usd").unwrap_or(0.0);
+    body.finish()?;
+    if app.sandbox_only {
+        return mock(&app, &subject, Some(assets), factors);
+    }
+    let scored = caller.pay(&app, async { app.scoring.boosted(&subject, assets).await.map_err(|error| app.refuse(error)) }).await?;
+    Ok(Json(ScoreBody::scored(&scored, factors)).into_response())
+}
+
+fn mock(app: &App, subject: &Subject, assets: Option<f64>, factors: bool) -> Result<Response, ApiError> {
+    let address = mode::stand_in(subject);
+    let sandbox = app.scoring.sandbox();
+    let score = match assets {
+        None => sandbox.score(address)?,
+        Some(assets) => sandbox.boosted(address, assets)?,
+    };
+    let mut body = ScoreBody::mock(address, score).read(Coverage::Complete);
+    if factors {
+        body.factors = Some(FactorBody::all(&sandbox.factors(address)?));
+    }
+    Ok(mode::marked(Json(body)))
+}

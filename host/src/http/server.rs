@@ -1,0 +1,173 @@
+//! Connections: accepted up to a bound, given a time to send their headers, and let finish when the server stops.
+
+use std::{io, pin::pin, sync::Arc, time::Duration};
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    service::TowerToHyperService,
+};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::Semaphore,
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+/// Connections open at once. More wait in the kernel's queue.
+const CONNECTIONS: usize = 8192;
+/// Longest time for a client to send its headers, and for an idle connection to stay open.
+const HEADERS: Duration = Duration::from_secs(30);
+/// Largest head of a request, in bytes; hyper answers 431 beyond it. A hundred addresses take less than 5 KiB.
+const HEAD: usize = 64 << 10;
+
+/// Serves `router` on `listener` until `cancel`, then lets requests in flight finish for at most `drain`.
+///
+/// # Errors
+/// Where the listener cannot be used at all.
+pub async fn serve(listener: TcpListener, router: Router, drain: Duration, cancel: CancellationToken) -> io::Result<()> {
+    let connections = TaskTracker::new();
+    let kill = CancellationToken::new();
+    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    loop {
+        let (stream, permit) = tokio::select! {
+            () = cancel.cancelled() => break,
+            accepted = accept(&listener, &room) => accepted,
+        };
+        let (router, cancel, kill) = (router.clone(), cancel.clone(), kill.clone());
+        connections.spawn(async move {
+            tokio::select! {
+                () = converse(stream, router, cancel) => {}
+                () = kill.cancelled() => {}
+            }
+            drop(permit);
+        });
+    }
+    drop(listener);
+    connections.close();
+    if tokio::time::timeout(drain, connections.wait()).await.is_err() {
+        tracing::warn!(connections = connections.len(), "stopped with requests in flight: they took longer than http.drain_timeout_ms");
+        kill.cancel();
+        connections.wait().await;
+    }
+    Ok(())
+}
+
+/// The next connection. A failure to accept is the client's, or a shortage that passes: neither ends the server.
+async fn accept(listener: &TcpListener, room: &Arc<Semaphore>) -> (TcpStream, Option<tokio::sync::OwnedSemaphorePermit>) {
+    let permit = room.clone().acquire_owned().await.ok();
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => return (stream, permit),
+            Err(error) => {
+                if !matches!(error.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset) {
+                    tracing::warn!(%error, "cannot accept a connection");
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+            }
+        }
+    }
+}
+
+async fn converse(stream: TcpStream, router: Router, cancel: CancellationToken) {
+    // Answers are small and complete: nothing is gained by waiting for more.
+    let _ = stream.set_nodelay(true);
+    let mut connection = pin!(
+        http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEADERS)
+            .max_buf_size(HEAD)
+            .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router))
+    );
+    let outcome = tokio::select! {
+        outcome = connection.as_mut() => outcome,
+        () = cancel.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = outcome {
+        tracing::debug!(%error, "connection ended");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::routing::get;
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt},
+        sync::mpsc,
+        task::JoinHandle,
+    };
+
+    use super::*;
+
+    /// Longer than any test runs.
+    const LONG: Duration = Duration::from_secs(3600);
+
+    struct Fixture {
+        client: TcpStream,
+        address: std::net::SocketAddr,
+        cancel: CancellationToken,
+        serving: JoinHandle<io::Result<()>>,
+        finish: Arc<Semaphore>,
+    }
+
+    /// A server with one request in flight, whose handler waits for a permit.
+    async fn in_flight(drain: Duration) -> Fixture {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (entered, mut inside) = mpsc::unbounded_channel();
+        let finish = Arc::new(Semaphore::new(0));
+        let gate = finish.clone();
+        let handler = async move || {
+            entered.send(()).unwrap();
+            let _permit = gate.acquire().await.unwrap();
+            "done"
+        };
+        let router = Router::new().route("/", get(handler));
+        let cancel = CancellationToken::new();
+        let serving = tokio::spawn(serve(listener, router, drain, cancel.clone()));
+        let mut client = TcpStream::connect(address).await.unwrap();
+        client.write_all(b"GET / HTTP/1.1\r\nhost: assay\r\n\r\n").await.unwrap();
+        inside.recv().await.unwrap();
+        Fixture { client, address, cancel, serving, finish }
+    }
+
+    #[tokio::test]
+    async fn a_request_in_flight_is_answered_before_the_server_stops() {
+        let mut fixture = in_flight(LONG).await;
+        fixture.cancel.cancel();
+        // The listener closes first: from then on nobody new is let in.
+        while TcpStream::connect(fixture.address).await.is_ok() {
+            tokio::task::yield_now().await;
+        }
+        assert!(!fixture.serving.is_finished());
+        fixture.finish.add_permits(1);
+        let mut answer = String::new();
+        fixture.client.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("done"), "{answer}");
+        fixture.serving.await.unwrap().unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_request_that_takes_too_long_does_not_hold_the_server() {
+        let fixture = in_flight(Duration::ZERO).await;
+        fixture.cancel.cancel();
+        fixture.serving.await.unwrap().unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_head_beyond_the_bound_is_refused() {
+        let mut fixture = in_flight(Duration::ZERO).await;
+        let mut second = TcpStream::connect(fixture.address).await.unwrap();
+        second.write_all(format!("GET /{} HTTP/1.1\r\n", "a".repeat(HEAD)).as_bytes()).await.unwrap();
+        let mut status = [0; 12];
+        second.read_exact(&mut status).await.unwrap();
+        assert!(matches!(&status, b"HTTP/1.1 431" | b"HTTP/1.1 414"), "{:?}", String::from_utf8_lossy(&status));
+        fixture.finish.add_permits(1);
+        fixture.client.read_exact(&mut status).await.unwrap();
+        fixture.cancel.cancel();
+        fixture.serving.await.unwrap().unwrap();
+    }
+}

@@ -1,0 +1,84 @@
+//! What is wrong with the form of a request, as a list: the place, a type that a machine can match, and words.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// One thing wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(example = json!({ "type": "greater_than_equal", "loc": ["body", "total_asset_usd"], "msg": "Input should be greater than or equal to 0" }))]
+pub struct Violation {
+    #[schema(value_type = String)]
+    r#type: &'static str,
+    /// `body`, `query` or `path`, then the name of the field.
+    #[schema(value_type = Vec<String>)]
+    loc: Vec<Cow<'static, str>>,
+    #[schema(value_type = String)]
+    msg: Cow<'static, str>,
+}
+
+/// Where a field was looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    Body,
+    Query,
+    Path,
+}
+
+impl Violation {
+    fn new(r#type: &'static str, place: Place, field: Option<&'static str>, msg: impl Into<Cow<'static, str>>) -> Self {
+        let place = match place {
+            Place::Body => "body",
+            Place::Query => "query",
+            Place::Path => "path",
+        };
+        let loc = std::iter::once(place).chain(field).map(Cow::Borrowed).collect();
+        Self { r#type, loc, msg: msg.into() }
+    }
+
+    pub fn missing(place: Place, field: &'static str) -> Self {
+        Self::new("missing", place, Some(field), "Field required")
+    }
+
+    pub fn not_a_bool(place: Place, field: &'static str) -> Self {
+        Self::new("bool_parsing", place, Some(field), "Input should be a valid boolean, unable to interpret input")
+    }
+
+    pub fn not_an_integer(place: Place, field: &'static str) -> Self {
+        Self::new("int_parsing", place, Some(field), "Input should be a valid integer, unable to parse string as an integer")
+    }
+
+    pub fn not_a_number(field: &'static str) -> Self {
+        Self::new("float_type", Place::Body, Some(field), "Input should be a valid number")
+    }
+
+    pub fn not_finite(field: &'static str) -> Self {
+        Self::new("finite_number", Place::Body, Some(field), "Input should be a finite number")
+    }
+
+    pub fn negative(field: &'static str) -> Self {
+        Self::new("greater_than_equal", Place::Body, Some(field), "Input should be greater than or equal to 0")
+    }
+
+    pub fn not_a_string(field: &'static str) -> Self {
+        Self::new("string_type", Place::Body, Some(field), "Input should be a valid string")
+    }
+
+    pub fn not_a_list(field: &'static str) -> Self {
+        Self::new("list_type", Place::Body, Some(field), "Input should be a valid list")
+    }
+
+    /// A value that its own type refuses, in that type's words.
+    pub fn refused(place: Place, field: &'static str, why: impl std::fmt::Display) -> Self {
+        Self::new("value_error", place, Some(field), format!("Value error, {why}"))
+    }
+
+    pub fn not_an_object() -> Self {
+        Self::new("model_attributes_type", Place::Body, None, "Input should be a valid dictionary or object to extract fields from")
+    }
+
+    pub fn not_json(error: &serde_json::Error) -> Self {
+        Self::new("json_invalid", Place::Body, None, format!("JSON decode error: {error}"))
+    }
+}

@@ -1,0 +1,53 @@
+//! What leaves the process, as the contract shapes it. Nothing else in the server is serialised for a client.
+
+mod model;
+mod money;
+mod report;
+mod score;
+
+pub use model::{ModelBody, ModelsBody, ReferenceBody, RolesBody};
+pub use money::Usd;
+pub use report::{
+    Activity, Assets, Counts, CreditEvents, Defi, NftBody, NotApplicable, Pool, ProtocolBody, ReportBody, ReportScore, TokenBody, Totals,
+};
+pub use score::{CoverageName, FactorBody, MeanBody, RangeName, ScoreBody, ScoresBody};
+
+use serde::{Serialize, Serializer};
+
+use crate::domain::{Address, ModelVersion, Time};
+
+/// An address with its EIP-55 checksum.
+#[derive(Debug, Clone, Copy)]
+pub struct Checksummed(pub Address);
+
+impl Serialize for Checksummed {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.0.to_checksum_buffer(None).as_str())
+    }
+}
+
+/// A moment in UTC, to the second: `2026-01-15T10:30:00Z`.
+#[derive(Debug, Clone, Copy)]
+pub struct Moment(pub Time);
+
+impl Moment {
+    pub fn now() -> Self {
+        Self(chrono::Utc::now())
+    }
+}
+
+impl Serialize for Moment {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0.format("%Y-%m-%dT%H:%M:%SZ"))
+    }
+}
+
+/// A model's version, as text.
+#[derive(Debug, Clone)]
+pub struct Version(pub ModelVersion);
+
+impl Serialize for Version {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.0.as_str())
+    }
+}

@@ -1,0 +1,124 @@
+//! Models and their roles.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::Moment;
+use crate::{
+    domain::{ModelKind, ModelRef},
+    registry::ModelStatus,
+};
+
+/// One model, or one file that is none.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "Model", example = json!({
+    "kind": "credit", "version": "1.1", "title": "Five-factor scorecard", "authors": ["Assay"], "reads": ["chains.first-transaction"],
+    "digest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", "role": "champion", "state": "ready",
+    "reason": null, "file": "credit-1.1.wasm", "loaded_at": "2026-01-15T10:30:00Z", "calls": 1201, "failures": 0
+}))]
+pub struct ModelBody {
+    /// `credit`, `boost`, `sybil` or `sandbox`; null for a file that never said.
+    #[schema(value_type = Option<String>)]
+    kind: Option<ModelKind>,
+    version: Option<String>,
+    title: Option<String>,
+    authors: Vec<String>,
+    /// The inputs this model looks at.
+    reads: Vec<String>,
+    /// SHA-256 of the component's bytes.
+    digest: Option<String>,
+    /// `champion` (answers), `challenger` (scores in the shadow), `available`, or `none` for what is not loaded.
+    #[schema(value_type = String)]
+    role: &'static str,
+    /// `ready`, `benched` (taken out of service) or `failed` (not loaded).
+    #[schema(value_type = String)]
+    state: &'static str,
+    /// Why it is not simply ready.
+    reason: Option<ReasonBody>,
+    /// File on the shelf.
+    file: Option<String>,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    loaded_at: Option<Moment>,
+    /// Calls since it was loaded.
+    calls: u64,
+    /// Calls that failed by the model's fault.
+    failures: u64,
+}
+
+/// A code that never changes, and a sentence.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "Reason")]
+pub struct ReasonBody {
+    #[schema(value_type = String)]
+    code: &'static str,
+    message: String,
+}
+
+/// Every model there is.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "Models")]
+pub struct ModelsBody {
+    pub models: Vec<ModelBody>,
+    pub count: usize,
+}
+
+/// A model that was named in a request.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "ModelReference", example = json!({
+    "kind": "credit", "version": "1.1", "digest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+}))]
+pub struct ReferenceBody {
+    #[schema(value_type = String)]
+    kind: ModelKind,
+    version: String,
+    digest: String,
+}
+
+/// The roles of one kind, after they were moved.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "Roles", example = json!({ "kind": "credit", "champion": "1.1", "challengers": ["1.0"] }))]
+pub struct RolesBody {
+    #[schema(value_type = String)]
+    pub kind: ModelKind,
+    pub champion: Option<String>,
+    pub challengers: Vec<String>,
+}
+
+impl From<ModelStatus> for ModelBody {
+    fn from(status: ModelStatus) -> Self {
+        let info = status.info;
+        Self {
+            kind: info.as_ref().map(|info| info.kind),
+            version: info.as_ref().map(|info| info.version.to_string()),
+            title: info.as_ref().map(|info| info.title.clone()),
+            authors: info.as_ref().map(|info| info.authors.clone()).unwrap_or_default(),
+            reads: info.map(|info| info.reads).unwrap_or_default(),
+            digest: status.digest.map(|digest| digest.to_string()),
+            role: status.role.as_str(),
+            state: status.state.as_str(),
+            reason: status.reason.map(|reason| ReasonBody { code: reason.code, message: reason.message }),
+            file: status.file,
+            loaded_at: status.loaded_at.map(Moment),
+            calls: status.calls,
+            failures: status.failures,
+        }
+    }
+}
+
+impl From<ModelRef> for ReferenceBody {
+    fn from(model: ModelRef) -> Self {
+        Self { kind: model.kind, version: model.version.to_string(), digest: model.digest.to_string() }
+    }
+}
+
+impl RolesBody {
+    /// The roles of `kind` among `models`.
+    pub fn of(kind: ModelKind, models: &[ModelStatus]) -> Self {
+        use crate::registry::Role;
+        let with = |role: Role| {
+            let infos = models.iter().filter(move |model| model.role == role).filter_map(|model| model.info.as_ref());
+            infos.filter(move |info| info.kind == kind).map(|info| info.version.to_string())
+        };
+        Self { kind, champion: with(Role::Champion).next(), challengers: with(Role::Challenger).collect() }
+    }
+}

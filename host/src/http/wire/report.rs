@@ -1,0 +1,195 @@
+//! The credit report's shape. What fills it is in `report/`.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{Checksummed, Moment, RangeName, Usd, score::CoverageName};
+use crate::domain::{ChainId, Coverage};
+
+/// A credit report.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(title = "Report")]
+pub struct ReportBody {
+    #[schema(value_type = String, example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045")]
+    pub address: Checksummed,
+    pub score: ReportScore,
+    pub assets: Assets,
+    pub defi: Defi,
+    pub activity: Activity,
+    /// Served from an earlier reading.
+    pub cached: bool,
+    #[schema(value_type = String, format = DateTime)]
+    pub timestamp: Moment,
+    pub credit_events: CreditEvents,
+    /// True in the sandbox, absent elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<bool>,
+}
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct ReportScore {
+    #[schema(minimum = 300, maximum = 1000)]
+    pub value: u32,
+    pub classification: RangeName,
+}
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Assets {
+    /// Tokens and lending deposits, in dollars. NFTs, unclaimed rewards and debt are not in it.
+    #[schema(value_type = f64)]
+    pub total_value_usd: Usd,
+    pub tokens: Vec<TokenBody>,
+    pub nfts: Vec<NftBody>,
+}
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(title = "Token")]
+pub struct TokenBody {
+    pub symbol: String,
+    pub name: String,
+    /// Whole tokens, exact.
+    #[schema(example = "1.5")]
+    pub balance: String,
+    /// 0 where no source has a price.
+    #[schema(value_type = f64)]
+    pub value_usd: Usd,
+    pub chain_id: ChainId,
+}
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(title = "Nft")]
+pub struct NftBody {
+    pub name: String,
+    pub collection: String,
+    pub chain_id: ChainId,
+}
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Defi {
+    pub protocols: Vec<ProtocolBody>,
+    #[schema(value_type = f64)]
+    pub total_supplied: Usd,
+    #[schema(value_type = f64)]
+    pub total_borrowed: Usd,
+}
+
+/// What is supplied and borrowed in one protocol on one chain, in dollars.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(title = "Protocol")]
+pub struct ProtocolBody {
+    pub name: String,
+    #[schema(value_type = f64)]
+    pub supplied: Usd,
+    #[schema(value_type = f64)]
+    pub borrowed: Usd,
+    pub chain_id: ChainId,
+}
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Activity {
+    /// Over all chains; null where there is none.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub first_transaction: Option<Moment>,
+    /// Transactions sent.
+    pub total_transactions: u64,
+    pub active_chains: Vec<ChainId>,
+}
+
+/// Lending events, pool by pool.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct CreditEvents {
+    /// The least complete of any pool.
+    #[schema(value_type = CoverageName)]
+    pub coverage: Coverage,
+    /// Whether these events contribute to the score.
+    pub feeds_score: bool,
+    pub totals: Totals,
+    pub pools: Vec<Pool>,
+    pub defaults: NotApplicable,
+    pub delinquencies: NotApplicable,
+    /// Lending protocols whose history is not read: a missing record is not a clean one.
+    pub not_covered: Vec<String>,
+}
+
+/// Events over all pools. A pool that does not collect a type adds nothing to it.
+#[derive(Debug, Clone, Copy, Default, Serialize, ToSchema)]
+pub struct Totals {
+    pub supply: u64,
+    pub withdraw: u64,
+    pub borrow: u64,
+    pub repay: u64,
+    pub liquidation: u64,
+}
+
+/// Events of one pool; null where a type is not collected, which is not 0.
+#[derive(Debug, Clone, Copy, Default, Serialize, ToSchema)]
+pub struct Counts {
+    pub supply: Option<u64>,
+    pub withdraw: Option<u64>,
+    pub borrow: Option<u64>,
+    pub repay: Option<u64>,
+    pub liquidation: Option<u64>,
+}
+
+/// The history in one lending pool contract.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(title = "Pool")]
+pub struct Pool {
+    /// `lenderA_v2`, `lenderA_v3`, `lenderB_v2` or `lenderB_v3`.
+    pub protocol: String,
+    pub market_address: String,
+    /// Null where the protocol has one pool on the chain.
+    pub market: Option<String>,
+    /// False while the reading of this protocol is still validated: shown, and not scored.
+    pub feeds_score: bool,
+    pub chain_id: ChainId,
+    #[schema(value_type = CoverageName)]
+    pub coverage: Coverage,
+    /// History is complete through this block; null before the first reading.
+    pub synced_to_block: Option<u64>,
+    pub counts: Counts,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub first_event_at: Option<Moment>,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub last_event_at: Option<Moment>,
+}
+
+/// Something that cannot be seen on chain, and why.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+pub struct NotApplicable {
+    #[schema(value_type = String, example = "not_applicable")]
+    status: &'static str,
+    #[schema(value_type = String)]
+    reason: &'static str,
+}
+
+impl NotApplicable {
+    pub const DEFAULTS: Self = Self {
+        status: "not_applicable",
+        reason: "Loans on these protocols are overcollateralized: collateral is liquidated before a borrower can default",
+    };
+    pub const DELINQUENCIES: Self =
+        Self { status: "not_applicable", reason: "Loans on these protocols have no due dates, so no payment can be late" };
+}
+
+impl CreditEvents {
+    /// Coverage, totals and whether the score is fed, from `pools`.
+    pub fn over(pools: Vec<Pool>, not_covered: Vec<String>) -> Self {
+        let sum = |count: fn(&Counts) -> Option<u64>| pools.iter().filter_map(|p| count(&p.counts)).fold(0, u64::saturating_add);
+        Self {
+            coverage: Coverage::least(pools.iter().map(|pool| pool.coverage)),
+            feeds_score: pools.iter().any(|pool| pool.feeds_score),
+            totals: Totals {
+                supply: sum(|c| c.supply),
+                withdraw: sum(|c| c.withdraw),
+                borrow: sum(|c| c.borrow),
+                repay: sum(|c| c.repay),
+                liquidation: sum(|c| c.liquidation),
+            },
+            pools,
+            defaults: NotApplicable::DEFAULTS,
+            delinquencies: NotApplicable::DELINQUENCIES,
+            not_covered,
+        }
+    }
+}

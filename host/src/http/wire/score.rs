@@ -1,0 +1,173 @@
+//! The score object, alone, as a mean and in a batch.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{Checksummed, Moment, Version};
+use crate::{
+    domain::{Address, Coverage, Decile, Factor, ModelVersion, Range, Score},
+    scoring::{SandboxScore, Scored},
+};
+
+/// The named ranges: 920-1000 excellent, 840-919 very_good, 750-839 good, 640-749 fair, 300-639 low.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(title = "Range")]
+pub enum RangeName {
+    Low,
+    Fair,
+    Good,
+    VeryGood,
+    Excellent,
+}
+
+impl From<Range> for RangeName {
+    fn from(range: Range) -> Self {
+        match range {
+            Range::Low => Self::Low,
+            Range::Fair => Self::Fair,
+            Range::Good => Self::Good,
+            Range::VeryGood => Self::VeryGood,
+            Range::Excellent => Self::Excellent,
+        }
+    }
+}
+
+/// A credit score.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(title = "Score", example = json!({
+    "address": "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045", "score": 847, "decile": 8, "range": "very_good",
+    "model_version": "1.1", "timestamp": "2026-01-15T10:30:00Z", "credit_events_coverage": "complete", "provisional": false
+}))]
+pub struct ScoreBody {
+    /// With its EIP-55 checksum.
+    #[schema(value_type = String)]
+    pub address: Checksummed,
+    #[schema(minimum = 300, maximum = 1000)]
+    pub score: u32,
+    #[schema(minimum = 1, maximum = 10)]
+    pub decile: u8,
+    pub range: RangeName,
+    /// Version of the model that computed the score.
+    #[schema(value_type = String)]
+    pub model_version: Version,
+    /// When the score was calculated.
+    #[schema(value_type = String, format = DateTime)]
+    pub timestamp: Moment,
+    /// Present with `include_factors=true`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub factors: Option<Vec<FactorBody>>,
+    /// How completely the lending events had been read. Absent in the sandbox.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<CoverageName>)]
+    pub credit_events_coverage: Option<Coverage>,
+    /// True while the coverage is not `complete`: the score may not yet reflect repayments and liquidations. Absent in the sandbox.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provisional: Option<bool>,
+}
+
+/// `complete`, `partial` (not yet current), `pending` (first reading) or `failed`.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(title = "Coverage")]
+pub enum CoverageName {
+    Complete,
+    Partial,
+    Pending,
+    Failed,
+}
+
+/// One part of the assessment, in words for the wallet's owner.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(title = "Factor", example = json!({
+    "label": "Repayment History", "rating": "good", "description": "12 loans repaid and none liquidated. More repaid loans raise this."
+}))]
+pub struct FactorBody {
+    pub label: String,
+    pub rating: RangeName,
+    pub description: String,
+}
+
+/// One score for several addresses.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(title = "MeanScore")]
+pub struct MeanBody {
+    /// The addresses behind the mean: those of the request that were valid.
+    #[schema(value_type = Vec<String>)]
+    pub address: Vec<Checksummed>,
+    /// The mean, rounded half up.
+    #[schema(minimum = 300, maximum = 1000)]
+    pub score: u32,
+    #[schema(minimum = 1, maximum = 10)]
+    pub decile: u8,
+    pub range: RangeName,
+    #[schema(value_type = String)]
+    pub model_version: Version,
+    #[schema(value_type = String, format = DateTime)]
+    pub timestamp: Moment,
+}
+
+/// A score for each of several addresses.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(title = "Scores")]
+pub struct ScoresBody {
+    pub scores: Vec<ScoreBody>,
+    pub count: usize,
+}
+
+impl ScoreBody {
+    fn bare(address: Address, score: Score, decile: Decile, model: ModelVersion, at: Moment) -> Self {
+        Self {
+            address: Checksummed(address),
+            score: score.get(),
+            decile: decile.get(),
+            range: score.range().into(),
+            model_version: Version(model),
+            timestamp: at,
+            factors: None,
+            credit_events_coverage: None,
+            provisional: None,
+        }
+    }
+
+    /// A production score.
+    pub fn scored(scored: &Scored, factors: bool) -> Self {
+        let assessment = &scored.assessment;
+        let version = scored.model.version.clone();
+        Self {
+            factors: factors.then(|| FactorBody::all(&assessment.factors)),
+            ..Self::bare(scored.address, assessment.score, assessment.decile, version, Moment(scored.at)).read(scored.coverage)
+        }
+    }
+
+    /// A mock score, of this moment.
+    pub fn mock(address: Address, mock: SandboxScore) -> Self {
+        Self::bare(address, mock.score, mock.decile, mock.model.version, Moment::now())
+    }
+
+    /// With the fields that only production scores have.
+    #[must_use]
+    pub fn read(self, coverage: Coverage) -> Self {
+        Self { credit_events_coverage: Some(coverage), provisional: Some(coverage.is_provisional()), ..self }
+    }
+}
+
+impl MeanBody {
+    pub fn mock(addresses: Vec<Address>, mock: SandboxScore) -> Self {
+        Self {
+            address: addresses.into_iter().map(Checksummed).collect(),
+            score: mock.score.get(),
+            decile: mock.decile.get(),
+            range: mock.score.range().into(),
+            model_version: Version(mock.model.version),
+            timestamp: Moment::now(),
+        }
+    }
+}
+
+impl FactorBody {
+    pub fn all(factors: &[Factor]) -> Vec<Self> {
+        let body = |f: &Factor| Self { label: f.label.clone(), rating: f.rating.into(), description: f.description.clone() };
+        factors.iter().map(body).collect()
+    }
+}

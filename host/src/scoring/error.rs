@@ -1,0 +1,25 @@
+//! Why there is no answer.
+
+use crate::registry::{Refusal, ScoreError};
+
+/// No score or report can be given.
+#[derive(Debug, thiserror::Error)]
+pub enum ScoringError {
+    /// Nothing is known of this address on any chain, or the name belongs to nobody.
+    #[error("Address not found or has no on-chain activity")]
+    NotFound,
+    /// No chain could be read, so nothing can be said of the address.
+    #[error("No chain could be read; try again later")]
+    ChainsDown,
+    #[error(transparent)]
+    Model(ScoreError),
+}
+
+impl From<ScoreError> for ScoringError {
+    fn from(error: ScoreError) -> Self {
+        match error {
+            ScoreError::Refused(Refusal::NoActivity) => Self::NotFound,
+            error => Self::Model(error),
+        }
+    }
+}

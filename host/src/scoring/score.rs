@@ -1,0 +1,83 @@
+//! One subject's score from the credit champion.
+
+use std::{sync::Arc, time::Duration};
+
+use chrono::Utc;
+use moka::future::Cache as Moka;
+
+use super::{Scoring, ScoringError};
+use crate::{
+    chain::Read,
+    config,
+    domain::{Address, Assessment, Coverage, Digest, ModelKind, ModelRef, Snapshot, Subject, Time},
+    features::features,
+    registry::Model,
+};
+
+/// A score, and everything needed to say where it came from.
+#[derive(Debug, Clone)]
+pub struct Scored {
+    pub address: Address,
+    pub assessment: Assessment,
+    pub model: ModelRef,
+    /// When the score was calculated.
+    pub at: Time,
+    /// How completely the lending events behind it had been read.
+    pub coverage: Coverage,
+}
+
+/// Scores by model, address and snapshot: a swap can never serve the old model's number, nor a new reading the old score.
+pub(super) type Cache = Moka<(Digest, Address, Time), Arc<Scored>>;
+
+/// An entry lives as long as the longest-lived snapshot; a shorter-lived one is superseded by its key.
+pub(super) fn cache(settings: &config::Scoring) -> Cache {
+    Moka::builder().max_capacity(settings.cache_entries).time_to_live(Duration::from_millis(settings.cache_ms)).build()
+}
+
+impl Scoring {
+    /// The score of `subject`, from snapshots at most five minutes old.
+    ///
+    /// # Errors
+    /// [`ScoringError::NotFound`] for an address that no chain knows or a name that resolves to nobody,
+    /// [`ScoringError::ChainsDown`] where nothing could be read, otherwise what the model did wrong.
+    pub async fn score(&self, subject: &Subject) -> Result<Arc<Scored>, ScoringError> {
+        self.score_with(&*self.inner.registry.champion(ModelKind::Credit)?, subject).await
+    }
+
+    pub(super) async fn score_with(&self, model: &Model, subject: &Subject) -> Result<Arc<Scored>, ScoringError> {
+        let snapshot = self.read(subject).await?.snapshot;
+        if !snapshot.has_activity() {
+            // A chain that could not be read may be the one where the address lives.
+            return Err(if snapshot.coverage() == Coverage::Complete { ScoringError::NotFound } else { ScoringError::ChainsDown });
+        }
+        self.assess(model, &snapshot).await
+    }
+
+    pub(super) async fn read(&self, subject: &Subject) -> Result<Read, ScoringError> {
+        let address = match subject {
+            Subject::Address(address) => *address,
+            Subject::Name(name) => self.inner.chains.resolve(name).await.map_err(|_| ScoringError::NotFound)?,
+        };
+        let read = self.inner.chains.snapshot(address).await;
+        if read.snapshot.chains.is_empty() || read.snapshot.all_failed() {
+            return Err(ScoringError::ChainsDown);
+        }
+        Ok(read)
+    }
+
+    pub(super) async fn assess(&self, model: &Model, snapshot: &Snapshot) -> Result<Arc<Scored>, ScoringError> {
+        let key = (model.digest(), snapshot.address, snapshot.as_of);
+        if let Some(scored) = self.inner.scores.get(&key).await {
+            return Ok(scored);
+        }
+        let scored = Arc::new(Scored {
+            address: snapshot.address,
+            assessment: model.score(&features(snapshot))?,
+            model: model.reference().clone(),
+            at: Utc::now(),
+            coverage: snapshot.events_coverage(),
+        });
+        self.inner.scores.insert(key, scored.clone()).await;
+        Ok(scored)
+    }
+}

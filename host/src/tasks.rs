@@ -1,0 +1,158 @@
+//! Background tasks, each with a name and an owner: none outlives [`Tasks`], and none dies unseen.
+
+use std::{any::Any, future::Future, panic::AssertUnwindSafe, time::Duration};
+
+use futures::FutureExt;
+use tokio_util::{
+    sync::{CancellationToken, DropGuard},
+    task::TaskTracker,
+};
+
+/// The owner. Dropping it aborts every task at its next point of waiting; [`Tasks::shutdown`] lets them finish.
+pub struct Tasks {
+    spawner: Spawner,
+    _abort: DropGuard,
+}
+
+/// Starts tasks for their [`Tasks`]. Cheap to clone, and may be held by the tasks themselves.
+#[derive(Clone)]
+pub struct Spawner {
+    running: TaskTracker,
+    stop: CancellationToken,
+    abort: CancellationToken,
+}
+
+impl Default for Tasks {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Tasks {
+    pub fn new() -> Self {
+        let abort = CancellationToken::new();
+        let spawner = Spawner { running: TaskTracker::new(), stop: CancellationToken::new(), abort: abort.clone() };
+        Self { spawner, _abort: abort.drop_guard() }
+    }
+
+    pub fn spawner(&self) -> Spawner {
+        self.spawner.clone()
+    }
+
+    /// Tells every task to stop and waits for them, for at most `patience`; what still runs then is aborted and logged.
+    /// `true` where all had finished.
+    pub async fn shutdown(self, patience: Duration) -> bool {
+        self.spawner.stop.cancel();
+        self.spawner.running.close();
+        if tokio::time::timeout(patience, self.spawner.running.wait()).await.is_ok() {
+            return true;
+        }
+        self.spawner.abort.cancel();
+        false
+    }
+}
+
+impl Spawner {
+    /// Starts `task` in the current runtime. Once stopping has begun, nothing is started and `task` is dropped.
+    ///
+    /// A panic ends this task alone: it is logged with its name and counted.
+    pub fn spawn(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
+        if self.stop.is_cancelled() {
+            tracing::debug!(task = name, "not started: stopping");
+            return;
+        }
+        let abort = self.abort.clone();
+        self.running.spawn(async move {
+            tokio::select! {
+                biased;
+                () = abort.cancelled() => tracing::warn!(task = name, "aborted"),
+                ended = AssertUnwindSafe(task).catch_unwind() => {
+                    if let Err(panic) = ended {
+                        metrics::counter!("assay_task_panics_total", "task" => name).increment(1);
+                        tracing::error!(task = name, panic = message(&*panic), "a background task panicked");
+                    }
+                }
+            }
+        });
+    }
+
+    /// Cancelled when tasks are to finish what they do and return.
+    pub fn stopping(&self) -> CancellationToken {
+        self.stop.clone()
+    }
+}
+
+fn message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("without a message")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    /// Longer than any test runs.
+    const LONG: Duration = Duration::from_secs(3600);
+
+    #[tokio::test]
+    async fn tasks_finish_their_work_when_told_to_stop() {
+        let tasks = Tasks::new();
+        let (done, finished) = oneshot::channel();
+        let stopping = tasks.spawner().stopping();
+        tasks.spawner().spawn("worker", async move {
+            stopping.cancelled().await;
+            done.send("finished").unwrap();
+        });
+        assert!(tasks.shutdown(LONG).await);
+        assert_eq!(finished.await, Ok("finished"));
+    }
+
+    #[tokio::test]
+    async fn what_does_not_stop_is_aborted() {
+        let tasks = Tasks::new();
+        let (held, ended) = oneshot::channel::<()>();
+        tasks.spawner().spawn("deaf", async move {
+            let _held = held;
+            pending().await
+        });
+        assert!(!tasks.shutdown(Duration::ZERO).await);
+        assert!(ended.await.is_err());
+    }
+
+    #[tokio::test]
+    async fn dropping_the_owner_aborts_also_a_task_that_can_spawn() {
+        let tasks = Tasks::new();
+        let (held, ended) = oneshot::channel::<()>();
+        let spawner = tasks.spawner();
+        tasks.spawner().spawn("parent", async move {
+            let _held = (held, spawner);
+            pending().await
+        });
+        drop(tasks);
+        assert!(ended.await.is_err());
+    }
+
+    #[tokio::test]
+    async fn a_panic_ends_one_task_alone() {
+        let tasks = Tasks::new();
+        let (done, finished) = oneshot::channel();
+        tasks.spawner().spawn("broken", async { panic!("on purpose") });
+        tasks.spawner().spawn("sound", async move { done.send(1).unwrap() });
+        assert_eq!(finished.await, Ok(1));
+        assert!(tasks.shutdown(LONG).await);
+    }
+
+    #[tokio::test]
+    async fn nothing_is_started_while_stopping() {
+        let tasks = Tasks::new();
+        let spawner = tasks.spawner();
+        assert!(tasks.shutdown(LONG).await);
+        let (done, finished) = oneshot::channel();
+        spawner.spawn("late", async move { done.send(1).unwrap() });
+        assert!(finished.await.is_err());
+    }
+}

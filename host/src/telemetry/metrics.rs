@@ -1,0 +1,112 @@
+//! The metrics of this process, and their text for Prometheus. Anybody counts with the macros of `metrics`; what the names
+//! mean stands here.
+
+use std::{
+    sync::{Mutex, OnceLock, PoisonError},
+    time::{Duration, Instant},
+};
+
+use metrics::{Unit, describe_counter, describe_gauge, describe_histogram, gauge};
+use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
+
+use super::process;
+
+/// How often [`Metrics::upkeep`] is due: observations wait in memory until then.
+pub const UPKEEP: Duration = Duration::from_secs(5);
+
+/// Bounds of durations, in seconds: a model call takes microseconds, a first read of a long history many seconds.
+const SECONDS: [f64; 18] =
+    [0.000_01, 0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0];
+/// Bounds of counts of things done together.
+const COUNTS: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
+
+/// The metrics of this process. Every instance shows the same ones.
+#[derive(Clone)]
+pub struct Metrics {
+    recorder: PrometheusHandle,
+    started: Instant,
+}
+
+impl Metrics {
+    /// Starts collecting, the first time; shows the same collection every other time.
+    ///
+    /// # Errors
+    /// Where another recorder collects for this process already.
+    pub fn collect() -> Result<Self, BuildError> {
+        static COLLECTED: OnceLock<Metrics> = OnceLock::new();
+        static FIRST: Mutex<()> = Mutex::new(());
+        let _first = FIRST.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(metrics) = COLLECTED.get() {
+            return Ok(metrics.clone());
+        }
+        let recorder = PrometheusBuilder::new()
+            .set_buckets_for_metric(Matcher::Suffix("_seconds".into()), &SECONDS)?
+            .set_buckets_for_metric(Matcher::Suffix("_writes".into()), &COUNTS)?
+            .install_recorder()?;
+        describe();
+        Ok(COLLECTED.get_or_init(|| Self { recorder, started: Instant::now() }).clone())
+    }
+
+    /// Everything collected, in the text format of Prometheus.
+    pub fn render(&self) -> String {
+        let set = |name: &'static str, value: Option<u64>| {
+            if let Some(value) = value {
+                gauge!(name).set(value as f64);
+            }
+        };
+        set("process_resident_memory_bytes", process::resident_memory());
+        set("process_open_fds", process::open_files());
+        gauge!("assay_uptime_seconds").set(self.started.elapsed().as_secs_f64());
+        self.recorder.render()
+    }
+
+    /// Folds what was observed into its histograms. Without it, memory grows with every observation until the next render.
+    pub fn upkeep(&self) {
+        self.recorder.run_upkeep();
+    }
+}
+
+fn describe() {
+    describe_gauge!("process_resident_memory_bytes", Unit::Bytes, "Resident memory");
+    describe_gauge!("process_open_fds", Unit::Count, "Open file descriptors");
+    describe_gauge!("assay_uptime_seconds", Unit::Seconds, "Time since the server started");
+    describe_counter!("assay_http_requests_total", Unit::Count, "Requests answered, by method, route and status");
+    describe_histogram!(
+        "assay_http_request_seconds",
+        Unit::Seconds,
+        "Time from a request's head to its answer's head, by method and route"
+    );
+    describe_gauge!("assay_http_requests_in_flight", Unit::Count, "Requests being answered, by method and route");
+    describe_counter!("assay_model_calls_total", Unit::Count, "Calls of a model, by kind and version");
+    describe_counter!("assay_model_failures_total", Unit::Count, "Calls of a model that failed, by kind, version and code");
+    describe_histogram!("assay_model_call_seconds", Unit::Seconds, "Time of one call of a model, by kind and version");
+    describe_histogram!("assay_store_batch_writes", Unit::Count, "Writes that shared one commit of the embedded store");
+    describe_histogram!("assay_store_commit_seconds", Unit::Seconds, "Time of one commit of the embedded store");
+    describe_counter!("assay_task_panics_total", Unit::Count, "Background tasks that panicked, by task");
+}
+
+#[cfg(test)]
+mod tests {
+    use metrics::{counter, histogram};
+
+    use super::*;
+
+    #[test]
+    fn what_is_counted_is_rendered_with_its_meaning() {
+        let metrics = Metrics::collect().unwrap();
+        counter!("assay_task_panics_total", "task" => "rendered").increment(2);
+        histogram!("assay_store_commit_seconds").record(0.003);
+        let text = Metrics::collect().unwrap().render();
+        for line in [
+            "# HELP assay_task_panics_total Background tasks that panicked, by task",
+            "assay_task_panics_total{task=\"rendered\"} 2",
+            "assay_store_commit_seconds_bucket{le=\"0.005\"}",
+            "process_resident_memory_bytes ",
+            "process_open_fds ",
+            "assay_uptime_seconds ",
+        ] {
+            assert!(text.contains(line), "{line} not in\n{text}");
+        }
+        metrics.upkeep();
+    }
+}

@@ -1,0 +1,338 @@
+//! Credit models written by hand in WebAssembly text: one that behaves, and every way of misbehaving. They need no guest toolchain.
+
+use std::fmt::Write as _;
+
+use wit_component::{StringEncoding, embed_component_metadata};
+use wit_parser::{Resolve, SourceMap};
+
+const TYPES: &str = include_str!("../../wit/v1/types.wit");
+const WORLDS: &str = include_str!("../../wit/v1/worlds.wit");
+
+/// True of features taken from a chain today, false of those of a self-test, whose clock stands at June 2025.
+/// A model that misbehaves only then passes every check and fails in production.
+pub const IN_PRODUCTION: &str = "(i64.gt_u (local.get $as_of) (i64.const 1750000000))";
+
+/// True of every hundredth second. The state of an instance is gone after a call, so a call can be counted by its input alone.
+pub const EVERY_HUNDREDTH: &str = "(i64.eq (i64.rem_u (local.get $as_of) (i64.const 100)) (i64.const 99))";
+
+/// What a guest may do instead of answering, as WebAssembly text.
+pub mod act {
+    pub const TRAP: &str = "unreachable";
+    pub const LOOP: &str = "(loop $forever (br $forever))";
+    pub const RECURSE: &str = "(call $deeper)";
+    /// Asks for a page at a time, as an allocator would, and gives up when refused.
+    pub const BOMB: &str = "(loop $more (if (i32.eq (memory.grow (i32.const 1)) (i32.const -1)) (then unreachable)) (br $more))";
+    /// Puts a length of 50 MB on the first factor's description.
+    pub const LONG_TEXT: &str = "(i32.store (i32.const 1056) (i32.const 52428800))";
+}
+
+/// A credit model in the making.
+pub struct Credit {
+    version: String,
+    says: u8,
+    score: String,
+    act: String,
+    decile: String,
+    imports: String,
+    pages: u32,
+    description: String,
+    factors: usize,
+    wit: String,
+    world: String,
+}
+
+impl Credit {
+    /// Answers 700 with one factor, whatever it is asked.
+    pub fn new(version: &str) -> Self {
+        Self {
+            version: version.to_owned(),
+            says: 0,
+            score: "(i32.const 700)".to_owned(),
+            act: String::new(),
+            decile:
+                "(i32.add (i32.div_u (i32.mul (i32.sub (local.get $score) (i32.const 300)) (i32.const 10)) (i32.const 701)) (i32.const 1))"
+                    .to_owned(),
+            imports: String::new(),
+            pages: 2,
+            description: "Seen, and found to be as it should be.".to_owned(),
+            factors: 1,
+            wit: String::new(),
+            world: "world made-by-hand { export credit; }".to_owned(),
+        }
+    }
+
+    /// Scores what this expression gives. It may read `$as_of`, and `$chains_len`, `$markets_len`, `$holdings_len`, `$identity_len`.
+    #[must_use]
+    pub fn score(mut self, expression: &str) -> Self {
+        expression.clone_into(&mut self.score);
+        self
+    }
+
+    /// Does this before it scores.
+    #[must_use]
+    pub fn act(mut self, instructions: &str) -> Self {
+        instructions.clone_into(&mut self.act);
+        self
+    }
+
+    /// Does this where `condition` holds, and behaves otherwise.
+    #[must_use]
+    pub fn act_when(self, condition: &str, instructions: &str) -> Self {
+        self.act(&format!("(if {condition} (then {instructions}))"))
+    }
+
+    /// The decile of `$score`.
+    #[must_use]
+    pub fn decile(mut self, expression: &str) -> Self {
+        expression.clone_into(&mut self.decile);
+        self
+    }
+
+    /// Says it is a model of this kind: 0 credit, 1 boost, 2 sybil, 3 sandbox.
+    #[must_use]
+    pub fn says(mut self, kind: u8) -> Self {
+        self.says = kind;
+        self
+    }
+
+    #[must_use]
+    pub fn description(mut self, text: &str) -> Self {
+        text.clone_into(&mut self.description);
+        self
+    }
+
+    /// Room for so many factors, all with the same words.
+    #[must_use]
+    pub fn factors(mut self, count: usize) -> Self {
+        self.factors = count;
+        self
+    }
+
+    /// Pages of 64 KiB to start with.
+    #[must_use]
+    pub fn pages(mut self, pages: u32) -> Self {
+        self.pages = pages;
+        self
+    }
+
+    /// Reads a clock and randomness through WASI.
+    #[must_use]
+    pub fn importing_wasi(mut self) -> Self {
+        self.wit = "package wasi:clocks@0.2.0 { interface monotonic-clock { now: func() -> u64; } }
+                    package wasi:random@0.2.0 { interface random { get-random-u64: func() -> u64; } }"
+            .to_owned();
+        self.world =
+            "world made-by-hand { import wasi:clocks/monotonic-clock@0.2.0; import wasi:random/random@0.2.0; export credit; }".to_owned();
+        self.imports = r#"(import "wasi:clocks/monotonic-clock@0.2.0" "now" (func $now (result i64)))
+                          (import "wasi:random/random@0.2.0" "get-random-u64" (func $random (result i64)))"#
+            .to_owned();
+        self.act = "(drop (call $now)) (drop (call $random))".to_owned();
+        self
+    }
+
+    /// The core module, as cargo would leave it: the host makes the component.
+    pub fn module(&self) -> Vec<u8> {
+        self.module_for(TYPES)
+    }
+
+    /// The same built on other types: `edit` changes the text of `types.wit`.
+    pub fn module_on(&self, edit: impl FnOnce(&str) -> String) -> Vec<u8> {
+        self.module_for(&edit(TYPES))
+    }
+
+    /// The component.
+    pub fn build(&self) -> Vec<u8> {
+        component(&self.module())
+    }
+
+    fn module_for(&self, types: &str) -> Vec<u8> {
+        let mut module = wat::parse_str(self.text()).expect("the text of the model");
+        let mut resolve = Resolve::new();
+        let mut files = SourceMap::new();
+        files.push_str("types.wit", types);
+        files.push_str("worlds.wit", format!("{WORLDS}\n{}\n{}", self.wit, self.world));
+        let package = files.parse().map_err(|(_, error)| error.to_string()).expect("the interface");
+        let package = resolve.push_group(package);
+        let world = resolve.select_world(&[package.expect("the interface")], Some("made-by-hand")).expect("the world");
+        embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8, false).expect("metadata");
+        module
+    }
+
+    /// Memory: 1000 the answer of `score` (20 bytes), 1024 the description's text is pointed to by every factor from 1040 on,
+    /// and everything else behind them.
+    fn text(&self) -> String {
+        const ANSWER: usize = 1000;
+        const FACTORS: usize = 1040;
+        let mut data = Data { at: FACTORS + 28 * self.factors, text: String::new() };
+        let (label, label_len) = data.put("Made by hand");
+        let (words, words_len) = data.put(&self.description);
+        let (version, version_len) = data.put(&self.version);
+        let (title, title_len) = data.put("A model written by hand");
+        let (author, author_len) = data.put("Assay");
+        let mut factors = Vec::new();
+        for _ in 0..self.factors {
+            factors.extend([label, label_len, 2, words, words_len, 10, 50].map(|n| n as u32));
+        }
+        data.words(FACTORS, &factors);
+        data.align();
+        let authors = data.at;
+        data.at += 8;
+        data.words(authors, &[author as u32, author_len as u32]);
+        let info = data.at;
+        data.at += 36;
+        let kind = u32::from(self.says);
+        let none = authors as u32;
+        data.words(info, &[kind, version as u32, version_len as u32, title as u32, title_len as u32, authors as u32, 1, none, 0]);
+        data.words(ANSWER, &[0, 0, 0, FACTORS as u32, self.factors as u32]);
+        data.align();
+        let Self { imports, act, score, decile, pages, .. } = self;
+        let Data { at: heap, text: segments } = data;
+        let pages = (*pages).max(u32::try_from(heap / 65536 + 1).expect("a small module"));
+        format!(
+            r#"(module
+  {imports}
+  (memory (export "memory") {pages})
+  (global $next (mut i32) (i32.const {heap}))
+  {segments}
+  (func $deeper (local $here i64) (local.set $here (i64.const 1)) (call $deeper) (drop (local.get $here)))
+  (func (export "cabi_realloc") (param $old i32) (param $old_size i32) (param $align i32) (param $size i32) (result i32)
+    (local $at i32)
+    (local.set $at (i32.and (i32.add (global.get $next) (i32.const 7)) (i32.const -8)))
+    (global.set $next (i32.add (local.get $at) (local.get $size)))
+    (block $fits (loop $more
+      (br_if $fits (i32.le_u (global.get $next) (i32.mul (memory.size) (i32.const 65536))))
+      (if (i32.eq (memory.grow (i32.const 1)) (i32.const -1)) (then unreachable))
+      (br $more)))
+    (local.get $at))
+  (func (export "assay:model/credit@1.0.0#describe") (result i32) (i32.const {info}))
+  (func (export "assay:model/credit@1.0.0#score")
+    (param $as_of i64) (param $chains i32) (param $chains_len i32) (param $markets i32) (param $markets_len i32)
+    (param $holdings i32) (param $holdings_len i32) (param $identity i32) (param $identity_len i32) (result i32)
+    {act}
+    (i32.store (i32.const {score_at}) {score})
+    (i32.store8 (i32.const {decile_at}) (call $decile (i32.load (i32.const {score_at}))))
+    (i32.const {ANSWER}))
+  (func $decile (export "assay:model/credit@1.0.0#decile") (param $score i32) (result i32) {decile}))"#,
+            score_at = ANSWER + 4,
+            decile_at = ANSWER + 8,
+        )
+    }
+}
+
+/// Data segments of a module.
+struct Data {
+    at: usize,
+    text: String,
+}
+
+impl Data {
+    fn put(&mut self, text: &str) -> (usize, usize) {
+        let (at, length) = (self.at, text.len());
+        self.bytes(at, text.as_bytes());
+        self.at += length;
+        (at, length)
+    }
+
+    fn words(&mut self, at: usize, words: &[u32]) {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        self.bytes(at, &bytes);
+    }
+
+    fn bytes(&mut self, at: usize, bytes: &[u8]) {
+        write!(self.text, "(data (i32.const {at}) \"").expect("a string grows");
+        for byte in bytes {
+            write!(self.text, "\\{byte:02x}").expect("a string grows");
+        }
+        self.text.push_str("\")\n");
+    }
+
+    fn align(&mut self) {
+        self.at = self.at.next_multiple_of(8);
+    }
+}
+
+/// What the host makes of a core module.
+pub fn component(module: &[u8]) -> Vec<u8> {
+    assay::registry::to_component(module).expect("a component").into_owned()
+}
+
+/// A sound component that is no model.
+pub fn wrong_world() -> Vec<u8> {
+    wat::parse_str(
+        r#"(component
+             (core module $m (func (export "add") (param i32 i32) (result i32) (i32.add (local.get 0) (local.get 1))))
+             (core instance $i (instantiate $m))
+             (func $add (param "a" u32) (param "b" u32) (result u32) (canon lift (core func $i "add")))
+             (export "add" (func $add)))"#,
+    )
+    .expect("a component")
+}
+
+/// A credit model built for a generation that does not exist yet.
+pub fn later_generation() -> Vec<u8> {
+    wat::parse_str(
+        r#"(component
+             (core module $m (func (export "decile") (param i32) (result i32) (i32.const 1)))
+             (core instance $i (instantiate $m))
+             (func $decile (param "score" u32) (result u8) (canon lift (core func $i "decile")))
+             (instance $credit (export "decile" (func $decile)))
+             (export "assay:model/credit@2.0.0" (instance $credit)))"#,
+    )
+    .expect("a component")
+}
+
+/// A good model of which the last third did not arrive.
+pub fn truncated(version: &str) -> Vec<u8> {
+    let mut bytes = Credit::new(version).build();
+    bytes.truncate(bytes.len() * 2 / 3);
+    bytes
+}
+
+/// A model built on features with one field more.
+pub fn extra_field(version: &str) -> Vec<u8> {
+    let grown = |types: &str| types.replace("borrowed-usd: f64,", "borrowed-usd: f64,\n        favourite-colour: string,");
+    component(&Credit::new(version).module_on(grown))
+}
+
+/// A file that is refused, under a name, with the code it is refused with.
+pub struct Refused {
+    pub name: &'static str,
+    pub bytes: Vec<u8>,
+    pub code: &'static str,
+    /// Words that the message must hold.
+    pub says: &'static str,
+}
+
+/// Everything that must not get past the door.
+pub fn refused() -> Vec<Refused> {
+    let case = |name, bytes, code, says| Refused { name, bytes, code, says };
+    let credit = || Credit::new("6.6");
+    vec![
+        case("endless-loop", credit().act(act::LOOP).build(), "self_test", "within 20 ms"),
+        case("memory-bomb", credit().act(act::BOMB).build(), "self_test", "bytes of memory and may have"),
+        case("deep-recursion", credit().act(act::RECURSE).build(), "self_test", "recurses too deeply"),
+        case("trap", credit().act(act::TRAP).build(), "self_test", "unreachable"),
+        case("score-1001", credit().score("(i32.const 1001)").build(), "self_test", "a score of 1001"),
+        case("text-of-50-mb", credit().act(act::LONG_TEXT).build(), "self_test", "out of bounds"),
+        case("many-texts", credit().description(&"x".repeat(60_000)).factors(2000).build(), "self_test", "larger than 1048576 bytes"),
+        case("long-description", credit().description(&"x".repeat(501)).build(), "self_test", "501 characters and may have 500"),
+        case("wasi-import", credit().importing_wasi().build(), "imports", "wasi:clocks/monotonic-clock@0.2.0, wasi:random/random@0.2.0"),
+        case("wrong-world", wrong_world(), "wrong_world", "Export one of the worlds"),
+        case("later-generation", later_generation(), "other_generation", "assay:model/credit@2.0.0"),
+        case("extra-field", extra_field("6.6"), "type_mismatch", "`favourite-colour`"),
+        case("truncated", truncated("6.6"), "truncated", "cut short"),
+        case("not-wasm", b"MZ this is something else entirely".to_vec(), "not_wasm", "not WebAssembly"),
+        case("empty", Vec::new(), "truncated", "0 bytes"),
+        case("garbage-inside", [b"\0asm\x0d\0\x01\0".as_slice(), &[7, 3, 255, 255, 255]].concat(), "invalid_wasm", "not valid WebAssembly"),
+        case("bad-version", Credit::new("v1-beta").build(), "bad_description", "v1-beta"),
+        case("another-kind", credit().says(3).build(), "kind_mismatch", "sandbox"),
+        case(
+            "falling-decile",
+            credit().decile("(i32.sub (i32.const 10) (i32.div_u (local.get $score) (i32.const 120)))").build(),
+            "self_test",
+            "never falls",
+        ),
+        case("too-much-memory", credit().pages(40).build(), "too_demanding", "-zstack-size"),
+        case("too-large", [b"\0asm\x0d\0\x01\0".as_slice(), &vec![0; 17 << 20]].concat(), "too_large", "16777216"),
+    ]
+}

@@ -1,0 +1,105 @@
+//! Components that mean harm, handed to a running server by every door, while it answers others.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
+};
+
+use assay_tests::{
+    hostile::{Credit, IN_PRODUCTION, act, refused},
+    service::{Caller, Service, shelf_copy},
+};
+use serde_json::{Value, json};
+
+use super::{on_devnet, run};
+
+const SANDBOX: &str = "/api/v2/sandbox/score/address/0x0000000000000000000000000000000000000001";
+
+/// Asks the sandbox until told to stop; every answer must be a good one.
+fn bystander(api: &Caller, stop: &Arc<AtomicBool>) -> tokio::task::JoinHandle<u64> {
+    let (api, stop) = (api.clone(), stop.clone());
+    tokio::spawn(async move {
+        let mut answers = 0;
+        while !stop.load(Relaxed) {
+            api.get(SANDBOX).await.ok();
+            answers += 1;
+        }
+        answers
+    })
+}
+
+fn listed<'a>(list: &'a Value, file: &str) -> Option<&'a Value> {
+    list["models"].as_array().unwrap().iter().find(|model| model["file"] == file)
+}
+
+#[test]
+fn what_is_refused_is_refused_by_name_and_nobody_notices() {
+    run(async {
+        let shelf = shelf_copy();
+        let service = Service::sandbox(shelf.path());
+        let api = service.keyed();
+        let stop = Arc::new(AtomicBool::new(false));
+        let other = bystander(&api, &stop);
+        let before = service.resident();
+        for case in refused() {
+            let answer = api.post_bytes("/api/v2/admin/models", case.bytes.clone()).await;
+            assert!(answer.status.is_client_error(), "{}: {}", case.name, answer.text);
+            let body = answer.json();
+            assert_eq!(body["code"], case.code, "{}: {body}", case.name);
+            assert!(body["detail"].as_str().unwrap().contains(case.says), "{}: {body}", case.name);
+
+            let file = format!("{}.wasm", case.name);
+            std::fs::write(shelf.path().join(&file), &case.bytes).unwrap();
+            let started = Instant::now();
+            let entry = loop {
+                let list = api.get("/api/v2/models").await.ok();
+                if let Some(entry) = listed(&list, &file) {
+                    break entry.clone();
+                }
+                assert!(started.elapsed() < Duration::from_secs(30), "{file} is not listed: {list}");
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            };
+            assert_eq!((&entry["state"], &entry["reason"]["code"]), (&json!("failed"), &json!(case.code)), "{}", case.name);
+        }
+        let taken = Credit::new("1.1").build();
+        let answer = api.post_bytes("/api/v2/admin/models", taken).await.expect(409);
+        assert_eq!(answer["code"], "version_taken");
+        stop.store(true, Relaxed);
+        assert!(other.await.expect("every bystander's request was answered") > 0);
+        assert_eq!(api.get(SANDBOX).await.ok()["model_version"], "1.1");
+        let grown = service.resident().saturating_sub(before) >> 20;
+        assert!(grown < 256, "{grown} MiB more than before");
+    });
+}
+
+#[test]
+fn a_model_that_fails_in_production_costs_three_requests_and_its_role() {
+    run(async {
+        let shelf = shelf_copy();
+        let service = on_devnet(shelf.path(), "").await;
+        let api = service.keyed();
+        let path = format!("/api/v2/score/address/{}", assay_tests::devnet::actors::address("borrower"));
+        for (version, harm, code) in [
+            ("6.1", act::TRAP, "trap"),
+            ("6.2", act::LOOP, "deadline"),
+            ("6.3", act::BOMB, "memory_limit"),
+            ("6.4", act::RECURSE, "stack_overflow"),
+        ] {
+            let model = Credit::new(version).act_when(IN_PRODUCTION, harm).build();
+            let added = api.post_bytes("/api/v2/admin/models", model).await.expect(201);
+            assert_eq!((&added["kind"], &added["version"]), (&json!("credit"), &json!(version)));
+            api.put("/api/v2/admin/models/credit/champion", &json!({ "version": version })).await.ok();
+            for _ in 0..3 {
+                let failed = api.get(&path).await.expect(500);
+                assert_eq!(failed["code"], code, "{failed}");
+            }
+            assert_eq!(api.get(&path).await.ok()["model_version"], "1.1", "the champion before is back");
+            let list = api.get("/api/v2/models").await.ok();
+            let benched = list["models"].as_array().unwrap().iter().find(|model| model["version"] == version).unwrap();
+            assert_eq!((&benched["state"], &benched["reason"]["code"]), (&json!("benched"), &json!(code)));
+        }
+    });
+}

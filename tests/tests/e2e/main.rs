@@ -1,0 +1,39 @@
+//! The whole of Assay on real parts: one binary, so that the chains are started once.
+
+mod errors;
+mod hostile;
+mod sandbox;
+mod swap;
+mod wallets;
+
+use std::sync::LazyLock;
+
+use assay_tests::{
+    devnet::Devnet,
+    service::{KEY, Service, plugins},
+};
+use tokio::{runtime::Runtime, sync::OnceCell};
+
+static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().expect("a runtime"));
+
+/// Runs a test on the runtime of all tests: the chains and their connections live as long as it does.
+fn run(test: impl Future<Output = ()>) {
+    RUNTIME.block_on(test);
+}
+
+/// The two chains that all tests here read, and none changes.
+async fn devnet() -> &'static Devnet {
+    static DEVNET: OnceCell<Devnet> = OnceCell::const_new();
+    DEVNET.get_or_init(|| async { Devnet::start(|_| ()).await.expect("the devnet starts") }).await
+}
+
+/// A server on the devnet, with `more` at the end of its configuration.
+async fn on_devnet(shelf: &std::path::Path, more: &str) -> Service {
+    let config = devnet().await.config_toml("127.0.0.1:0", shelf, std::path::Path::new("{dir}/assay.redb"), KEY);
+    Service::start(&format!("{config}\n{more}"))
+}
+
+/// A server on the devnet and the released shelf.
+async fn released_on_devnet() -> Service {
+    on_devnet(&plugins(), "").await
+}

@@ -1,0 +1,156 @@
+//! Swapping models under load: no request fails, and no answer carries another model's label.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
+};
+
+use assay_tests::{
+    hostile::Credit,
+    service::{Caller, shelf_copy},
+};
+use serde_json::{Value, json};
+
+use super::{devnet, on_devnet, run};
+
+const SANDBOX: &str = "/api/v2/sandbox/score/address/0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045";
+
+/// By path and version: score and decile.
+type Expected = BTreeMap<(String, String), (u64, u64)>;
+
+fn answer(body: &Value) -> (String, (u64, u64)) {
+    (body["model_version"].as_str().unwrap().to_owned(), (body["score"].as_u64().unwrap(), body["decile"].as_u64().unwrap()))
+}
+
+async fn promote(api: &Caller, version: &str) {
+    api.put("/api/v2/admin/models/credit/champion", &json!({ "version": version })).await.ok();
+}
+
+/// Waits until a version is listed as ready; the list is the event.
+async fn until_listed(api: &Caller, version: &str) {
+    let started = Instant::now();
+    loop {
+        let list = api.get("/api/v2/models").await.ok();
+        let ready = |model: &Value| model["kind"] == "credit" && model["version"] == version && model["state"] == "ready";
+        if list["models"].as_array().unwrap().iter().any(ready) {
+            return;
+        }
+        assert!(started.elapsed() < Duration::from_secs(30), "{version} is not listed: {list}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// What every version says of every path.
+async fn learn(api: &Caller, paths: &[String], versions: &[&str]) -> Expected {
+    let mut expected = Expected::new();
+    for version in versions {
+        promote(api, version).await;
+        for path in paths {
+            let (label, said) = answer(&api.get(path).await.ok());
+            assert_eq!(label, *version);
+            expected.insert((path.clone(), label), said);
+        }
+    }
+    expected
+}
+
+/// 64 connections ask in turn for `paths` until `stop`; returns how many answers there were, each checked.
+async fn hammer(api: &Caller, paths: &[String], expected: &Arc<Expected>, stop: &Arc<AtomicBool>) -> u64 {
+    let answers = Arc::new(AtomicU64::new(0));
+    let connections = (0..64).map(|n| {
+        let (api, paths, expected, stop, answers) = (api.clone(), paths.to_vec(), expected.clone(), stop.clone(), answers.clone());
+        tokio::spawn(async move {
+            for path in paths.iter().cycle().skip(n) {
+                if stop.load(Relaxed) {
+                    return;
+                }
+                let (version, said) = answer(&api.get(path).await.ok());
+                assert_eq!(expected.get(&(path.clone(), version.clone())), Some(&said), "{path} by {version}");
+                answers.fetch_add(1, Relaxed);
+            }
+        })
+    });
+    for connection in connections.collect::<Vec<_>>() {
+        connection.await.expect("no request failed and no label lied");
+    }
+    answers.load(Relaxed)
+}
+
+#[test]
+fn forty_swaps_under_load_fail_nobody_and_mislabel_nothing() {
+    run(async {
+        let shelf = shelf_copy();
+        let service = on_devnet(shelf.path(), "").await;
+        let api = service.keyed();
+        let wallets = ["saver", "borrower", "liquidated"].map(devnet_path);
+        let paths: Vec<String> = wallets.into_iter().chain([SANDBOX.to_owned()]).collect();
+        // Learnt beforehand, with a model that is then taken away again, so that the swap below meets a new file.
+        let newcomer = Credit::new("7.0").score("(i32.const 777)").build();
+        std::fs::write(shelf.path().join("newcomer.wasm"), &newcomer).unwrap();
+        until_listed(&api, "7.0").await;
+        let expected = Arc::new(learn(&api, &paths, &["7.0", "1.0", "1.1"]).await);
+        api.delete("/api/v2/admin/models/credit/7.0").await;
+
+        // The first rounds warm allocator, pools and caches; what they settle at is where memory began.
+        let warm = Arc::new(AtomicBool::new(false));
+        let warming = tokio::spawn({
+            let (api, paths, expected, warm) = (api.clone(), paths.clone(), expected.clone(), warm.clone());
+            async move { hammer(&api, &paths, &expected, &warm).await }
+        });
+        tokio::time::sleep(Duration::from_secs(4)).await;
+        warm.store(true, Relaxed);
+        warming.await.unwrap();
+        let before = service.resident();
+
+        let stop = Arc::new(AtomicBool::new(false));
+        let load = tokio::spawn({
+            let (api, paths, expected, stop) = (api.clone(), paths.clone(), expected.clone(), stop.clone());
+            async move { hammer(&api, &paths, &expected, &stop).await }
+        });
+        let started = Instant::now();
+        std::fs::write(shelf.path().join("newcomer.wasm"), &newcomer).unwrap();
+        until_listed(&api, "7.0").await;
+        for step in 0..40 {
+            promote(&api, ["7.0", "1.0", "1.1"][step % 3]).await;
+            // The pace of the scenario: 40 moves over 20 seconds.
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        }
+        promote(&api, "1.1").await;
+        assert!(started.elapsed() >= Duration::from_secs(20));
+        stop.store(true, Relaxed);
+        let answers = load.await.unwrap();
+        assert!(answers > 1_000, "{answers} answers in 20 seconds are no load");
+
+        std::fs::remove_file(shelf.path().join("newcomer.wasm")).unwrap();
+        let after = service.resident();
+        let (before_mib, after_mib) = (before >> 20, after >> 20);
+        println!("{answers} answers, 41 swaps, none failed; resident {before_mib} MiB before, {after_mib} MiB after");
+        assert!(after as f64 <= before as f64 * 1.1, "{before_mib} MiB before, {after_mib} MiB after");
+    });
+}
+
+fn devnet_path(name: &str) -> String {
+    format!("/api/v2/score/address/{}", assay_tests::devnet::actors::address(name))
+}
+
+#[test]
+fn a_champion_outlives_a_restart_and_the_old_number_is_never_served() {
+    run(async {
+        let shelf = shelf_copy();
+        let service = on_devnet(shelf.path(), "").await;
+        let api = service.keyed();
+        let path = devnet_path("borrower");
+        let newer = answer(&api.get(&path).await.ok());
+        promote(&api, "1.0").await;
+        let older = answer(&api.get(&path).await.ok());
+        assert_eq!((newer.0.as_str(), older.0.as_str()), ("1.1", "1.0"));
+        let config =
+            devnet().await.config_toml("127.0.0.1:0", shelf.path(), std::path::Path::new("{dir}/assay.redb"), assay_tests::service::KEY);
+        let restarted = assay_tests::service::Service::start_in(service.kill(), &config, &[]);
+        assert_eq!(answer(&restarted.keyed().get(&path).await.ok()).0, "1.0");
+    });
+}

@@ -1,0 +1,315 @@
+//! The registry on real files: what it refuses and in which words, and that nothing on the shelf disturbs what is served.
+
+use std::{
+    fs,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+};
+
+use assay::{
+    domain::{ModelKind, ModelVersion},
+    features::Features,
+    registry::{Limits, Registry, Role, ScoreError, Settings, State, check},
+};
+use assay_tests::hostile::{self, Credit, EVERY_HUNDREDTH, act};
+use tempfile::TempDir;
+
+const KIND: ModelKind = ModelKind::Credit;
+
+fn v(text: &str) -> ModelVersion {
+    text.parse().unwrap()
+}
+
+fn at(as_of: u64) -> Features {
+    Features { as_of, ..Features::default() }
+}
+
+fn put(shelf: &Path, name: &str, bytes: &[u8]) {
+    let part = shelf.join(format!("{name}.part"));
+    fs::write(&part, bytes).unwrap();
+    fs::rename(&part, shelf.join(format!("{name}.wasm"))).unwrap();
+}
+
+/// A shelf with these models on it, looked at only when told to.
+fn open(models: &[(&str, Vec<u8>)]) -> (TempDir, Arc<Registry>) {
+    let shelf = TempDir::new().unwrap();
+    for (name, bytes) in models {
+        put(shelf.path(), name, bytes);
+    }
+    let registry = Registry::open(Settings { watch: false, ..Settings::new(shelf.path()) }).unwrap();
+    (shelf, registry)
+}
+
+fn champion(registry: &Registry) -> String {
+    registry.champion(KIND).unwrap().version().to_string()
+}
+
+#[tokio::test]
+async fn every_hostile_file_is_refused_by_name_and_disturbs_nobody() {
+    let (shelf, registry) = open(&[("good", Credit::new("1.0").build())]);
+    let cases = hostile::refused();
+    for case in &cases {
+        put(shelf.path(), case.name, &case.bytes);
+    }
+    registry.rescan().await;
+
+    let list = registry.list();
+    for case in &cases {
+        let file = format!("{}.wasm", case.name);
+        let status = list.iter().find(|status| status.file.as_deref() == Some(&file)).unwrap_or_else(|| panic!("{file} is not listed"));
+        let reason = status.reason.as_ref().unwrap();
+        println!("{:18} {}: {}", case.name, reason.code, reason.message);
+        assert_eq!(status.state, State::Failed, "{}", case.name);
+        assert_eq!(reason.code, case.code, "{}: {}", case.name, reason.message);
+        assert!(reason.message.contains(case.says), "{}: {:?} not in {:?}", case.name, case.says, reason.message);
+    }
+    assert_eq!(list.len(), cases.len() + 1);
+    assert_eq!(champion(&registry), "1.0");
+    let answer = registry.champion(KIND).unwrap().score(&at(1)).unwrap();
+    assert_eq!((answer.score.get(), answer.decile.get(), answer.factors.len()), (700, 6, 1));
+}
+
+#[tokio::test]
+async fn the_same_version_with_other_bytes_is_refused_until_the_first_is_gone() {
+    let (shelf, registry) = open(&[("a", Credit::new("1.0").build()), ("b", Credit::new("1.1").build())]);
+    let refused = registry.add(Credit::new("1.0").score("(i32.const 701)").build()).await.unwrap_err();
+    assert_eq!(refused.code(), "version_taken");
+    put(shelf.path(), "c", &Credit::new("1.0").score("(i32.const 701)").build());
+    registry.rescan().await;
+    assert_eq!(registry.version(KIND, &v("1.0")).unwrap().score(&at(1)).unwrap().score.get(), 700);
+
+    fs::remove_file(shelf.path().join("a.wasm")).unwrap();
+    registry.rescan().await;
+    assert_eq!(registry.version(KIND, &v("1.0")).unwrap().score(&at(1)).unwrap().score.get(), 701);
+}
+
+#[tokio::test]
+async fn a_model_that_fails_on_the_hundredth_call_goes_after_three_in_a_row() {
+    for misbehaviour in [act::TRAP, act::LOOP, act::BOMB, act::RECURSE, act::LONG_TEXT] {
+        let bad = Credit::new("1.2").act_when(EVERY_HUNDREDTH, misbehaviour).build();
+        let (_shelf, registry) =
+            open(&[("a", Credit::new("1.0").build()), ("b", Credit::new("1.1").score("(i32.const 800)").build()), ("c", bad)]);
+        registry.set_champion(KIND, &v("1.0")).unwrap();
+        registry.set_champion(KIND, &v("1.2")).unwrap();
+        let mut roles = registry.watch_roles();
+        roles.mark_unchanged();
+
+        for second in 0..250_u64 {
+            let model = registry.champion(KIND).unwrap();
+            let answer = model.score(&at(second));
+            assert_eq!(answer.is_err(), second % 100 == 99, "{second}: {answer:?}");
+        }
+        assert_eq!(champion(&registry), "1.2", "two failures with answers between them are not three in a row");
+
+        for _ in 0..3 {
+            let error = registry.champion(KIND).unwrap().score(&at(99)).unwrap_err();
+            assert!(error.is_fault(), "{error}");
+        }
+        assert_eq!(champion(&registry), "1.0", "the champion before it, not the highest");
+        assert!(roles.has_changed().unwrap());
+        assert_eq!(roles.borrow().champion(KIND), Some(&v("1.0")));
+        let list = registry.list();
+        let benched = list.iter().find(|status| status.info.as_ref().is_some_and(|info| info.version == v("1.2"))).unwrap();
+        assert_eq!((benched.state, benched.role, benched.failures), (State::Benched, Role::Available, 5));
+        assert!(benched.reason.as_ref().unwrap().message.contains("3 times in a row"));
+
+        registry.set_champion(KIND, &v("1.2")).unwrap();
+        assert_eq!(champion(&registry), "1.2", "an operator may give it another chance");
+    }
+}
+
+#[tokio::test]
+async fn a_nonsense_answer_is_an_error_of_its_own() {
+    let score = format!("(select (i32.const 1001) (i32.const 700) {EVERY_HUNDREDTH})");
+    let (_shelf, registry) = open(&[("a", Credit::new("1.0").score(&score).build())]);
+    let model = registry.champion(KIND).unwrap();
+    assert!(matches!(model.score(&at(199)), Err(ScoreError::OutOfRange(_))));
+    for _ in 0..10 {
+        let _ = registry.champion(KIND).unwrap().score(&at(99));
+    }
+    assert!(registry.champion(KIND).unwrap().score(&at(100)).is_ok(), "the only version goes on serving whom it can");
+}
+
+#[tokio::test]
+async fn a_core_module_from_cargo_is_as_good_as_a_component() {
+    let (shelf, registry) = open(&[]);
+    assert!(matches!(registry.champion(KIND), Err(ScoreError::NoChampion(KIND))));
+    let reference = registry.add(Credit::new("1.0").module()).await.unwrap();
+    assert_eq!(champion(&registry), "1.0");
+    let name = format!("credit-1.0-{}.wasm", &reference.digest.to_string()[..12]);
+    assert_eq!(fs::read(shelf.path().join(name)).unwrap(), Credit::new("1.0").module());
+    assert_eq!(registry.add(Credit::new("1.0").module()).await.unwrap(), reference, "the same bytes again change nothing");
+    assert_eq!(registry.list().len(), 1);
+}
+
+#[tokio::test]
+async fn a_champion_is_not_removed_and_outlives_its_file() {
+    let (shelf, registry) = open(&[("a", Credit::new("1.0").build()), ("b", Credit::new("1.1").build())]);
+    assert_eq!(champion(&registry), "1.1", "the highest version, when nothing was decided");
+    assert_eq!(registry.remove(KIND, &v("1.1")).await.unwrap_err().code(), "is_champion");
+    assert_eq!(registry.remove(KIND, &v("9.9")).await.unwrap_err().code(), "unknown_model");
+
+    fs::remove_file(shelf.path().join("b.wasm")).unwrap();
+    registry.rescan().await;
+    assert_eq!(champion(&registry), "1.1");
+    let status = |registry: &Registry, version| {
+        registry.list().into_iter().find(|status| status.info.as_ref().is_some_and(|info| info.version == v(version)))
+    };
+    assert_eq!(status(&registry, "1.1").unwrap().reason.unwrap().code, "file_gone");
+    registry.set_champion(KIND, &v("1.0")).unwrap();
+    assert!(status(&registry, "1.1").is_none(), "without file and without role it goes");
+
+    registry.add(Credit::new("1.2").build()).await.unwrap();
+    assert_eq!(champion(&registry), "1.0", "a newcomer takes no role");
+    registry.set_challengers(KIND, &[v("1.2")]).unwrap();
+    assert_eq!(registry.lineup().challengers(KIND).len(), 1);
+    assert_eq!(registry.set_challengers(KIND, &[v("1.0")]).unwrap_err().code(), "challenges_itself");
+    registry.remove(KIND, &v("1.2")).await.unwrap();
+    assert_eq!((registry.lineup().challengers(KIND).len(), registry.list().len()), (0, 1));
+    assert_eq!(fs::read_dir(shelf.path()).unwrap().count(), 1);
+}
+
+#[tokio::test]
+async fn a_bad_file_over_a_good_one_changes_nothing() {
+    let (shelf, registry) = open(&[("a", Credit::new("1.0").build()), ("b", Credit::new("1.1").build())]);
+    put(shelf.path(), "a", &hostile::truncated("1.0"));
+    registry.rescan().await;
+    assert!(registry.version(KIND, &v("1.0")).unwrap().score(&at(1)).is_ok());
+    assert_eq!(registry.list().len(), 3);
+    put(shelf.path(), "a", &Credit::new("1.0").build());
+    registry.rescan().await;
+    assert_eq!(registry.list().len(), 2);
+    fs::remove_file(shelf.path().join("a.wasm")).unwrap();
+    registry.rescan().await;
+    assert!(registry.version(KIND, &v("1.0")).is_none());
+}
+
+#[tokio::test]
+async fn roles_come_back_from_the_store_and_may_name_what_is_not_there_yet() {
+    let (shelf, registry) = open(&[("a", Credit::new("1.0").build()), ("b", Credit::new("1.1").build())]);
+    registry.set_champion(KIND, &v("1.0")).unwrap();
+    registry.set_challengers(KIND, &[v("1.1")]).unwrap();
+    let roles = registry.roles();
+    drop(registry);
+
+    fs::rename(shelf.path().join("a.wasm"), shelf.path().join("a.away")).unwrap();
+    let settings = Settings { watch: false, roles: roles.clone(), ..Settings::new(shelf.path()) };
+    let registry = Registry::open(settings).unwrap();
+    assert_eq!(champion(&registry), "1.1", "somebody has to answer meanwhile");
+    assert_eq!(registry.roles(), roles, "the decision stands");
+    fs::rename(shelf.path().join("a.away"), shelf.path().join("a.wasm")).unwrap();
+    registry.rescan().await;
+    assert_eq!(champion(&registry), "1.0");
+    assert_eq!(registry.lineup().challengers(KIND)[0].version(), &v("1.1"));
+}
+
+#[tokio::test]
+async fn a_file_dropped_on_the_shelf_is_noticed() {
+    let shelf = TempDir::new().unwrap();
+    let registry = Registry::open(Settings::new(shelf.path())).unwrap();
+    let mut roles = registry.watch_roles();
+    roles.mark_unchanged();
+    put(shelf.path(), "anything", &Credit::new("1.0").build());
+    roles.changed().await.unwrap();
+    assert_eq!(champion(&registry), "1.0");
+}
+
+#[tokio::test]
+async fn a_lineup_keeps_its_champion_whatever_is_swapped() {
+    let (_shelf, registry) = open(&[("a", Credit::new("1.0").build()), ("b", Credit::new("1.1").score("(i32.const 800)").build())]);
+    let lineup = registry.lineup();
+    registry.set_champion(KIND, &v("1.0")).unwrap();
+    registry.remove(KIND, &v("1.1")).await.unwrap();
+    let model = lineup.champion(KIND).unwrap();
+    assert_eq!((model.version().as_str(), model.score(&at(1)).unwrap().score.get()), ("1.1", 800));
+    assert_eq!(registry.champion(KIND).unwrap().score(&at(1)).unwrap().score.get(), 700);
+}
+
+#[tokio::test]
+async fn compiled_code_is_kept_and_a_damaged_copy_is_not_used() {
+    let (shelf, compiled) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    put(shelf.path(), "a", &Credit::new("1.0").build());
+    let settings = Settings { watch: false, compiled: Some(compiled.path().join("code")), ..Settings::new(shelf.path()) };
+    for damage in [false, true, true] {
+        let registry = Registry::open(settings.clone()).unwrap();
+        assert_eq!(registry.champion(KIND).unwrap().score(&at(1)).unwrap().score.get(), 700);
+        let file = fs::read_dir(compiled.path().join("code")).unwrap().next().unwrap().unwrap().path();
+        if damage {
+            let mut bytes = fs::read(&file).unwrap();
+            let last = bytes.len() - 1;
+            bytes[last] ^= 1;
+            fs::write(&file, bytes).unwrap();
+        }
+    }
+}
+
+#[test]
+fn every_released_component_passes_the_check_and_costs_the_same_twice() {
+    let shelf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins");
+    let mut kinds = Vec::new();
+    for entry in fs::read_dir(shelf).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "wasm") {
+            continue;
+        }
+        let bytes = fs::read(&path).unwrap();
+        let (first, second) = (check(&bytes, &Limits::default()).unwrap(), check(&bytes, &Limits::default()).unwrap());
+        println!("{first}");
+        assert!(first.ok, "{first}");
+        assert!(!first.costs.is_empty());
+        for (first, second) in first.costs.iter().zip(&second.costs) {
+            assert!(first.fuel > 0 && first.memory > 0, "{first:?}");
+            assert_eq!((first.fuel, first.memory), (second.fuel, second.memory));
+        }
+        kinds.push(first.model.unwrap().kind);
+    }
+    assert!(ModelKind::ALL.iter().all(|kind| kinds.contains(kind)), "{kinds:?}");
+}
+
+#[test]
+fn a_check_tells_everything_that_is_wrong_at_once() {
+    let grown = |types: &str| types.replace("borrowed-usd: f64,", "debt-usd: f64,").replace("enum rating { low,", "enum rating { awful,");
+    let module = Credit::new("1.0").importing_wasi().module_on(grown);
+    let report = check(&hostile::component(&module), &Limits::default()).unwrap();
+    println!("{report}\n{}", serde_json::to_string_pretty(&report).unwrap());
+    assert!(!report.ok);
+    let codes: Vec<_> = report.problems.iter().map(|problem| problem.code).collect();
+    assert_eq!(codes, ["imports", "type_mismatch"]);
+    let differences = &report.problems[1].message;
+    for part in ["`debt-usd`", "lacks the field `borrowed-usd`", "has the case `awful`", "lacks the case `low`", "record `market-features`"]
+    {
+        assert!(differences.contains(part), "{part:?} not in {differences}");
+    }
+}
+
+#[tokio::test]
+async fn forty_swaps_under_load_lose_no_call_and_mislabel_none() {
+    let (_shelf, registry) = open(&[("a", Credit::new("1.0").build()), ("b", Credit::new("1.1").score("(i32.const 800)").build())]);
+    let done = AtomicBool::new(false);
+    let calls: usize = std::thread::scope(|scope| {
+        let hammer = || {
+            let mut calls = 0;
+            while !done.load(Relaxed) {
+                let model = registry.champion(KIND).unwrap();
+                let score = model.score(&at(1)).unwrap().score.get();
+                assert_eq!(score, if model.version() == &v("1.0") { 700 } else { 800 });
+                calls += 1;
+            }
+            calls
+        };
+        let hammers: Vec<_> = (0..4).map(|_| scope.spawn(hammer)).collect();
+        for swap in 0..40 {
+            registry.set_champion(KIND, &v(["1.0", "1.1"][swap % 2])).unwrap();
+            // As long as it takes to score a few times on what was just put in force.
+            (0..20).for_each(|_| drop(registry.champion(KIND).unwrap().score(&at(1)).unwrap()));
+        }
+        done.store(true, Relaxed);
+        hammers.into_iter().map(|hammer| hammer.join().unwrap()).sum()
+    });
+    let counted: u64 = registry.list().iter().map(|status| status.calls).sum();
+    assert_eq!(counted, calls as u64 + 40 * 20);
+    assert!(registry.list().iter().all(|status| status.failures == 0));
+}
