@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 
 use super::{
     call::{self, Call},
+    endpoint::Http,
     fault::Fault,
     span::Span,
     transport::Failover,
@@ -90,8 +91,8 @@ impl LogQuery {
 pub(super) type Ask = (&'static str, Value);
 
 impl Client {
-    pub(super) fn new(chain: &ChainConfig, limits: &RpcLimits) -> Self {
-        let transport = Failover::new(chain, limits);
+    pub(super) fn new(http: &Http, chain: &ChainConfig, limits: &RpcLimits) -> Self {
+        let transport = Failover::new(http, chain, limits);
         Self {
             chain: chain.id,
             rpc: RpcClient::new(transport.clone(), false).with_poll_interval(Duration::from_secs(1)),
@@ -173,7 +174,7 @@ impl Client {
             match self.batch_once(part).await {
                 Ok(part) => answers.extend(part),
                 // Some endpoints take fewer calls at once, some take one: not every refusal says so in words.
-                Err(Fault::Refused { .. } | Fault::TooDense { .. } | Fault::TooWide { .. } | Fault::Denied(_)) if part.len() > 1 => {
+                Err(Fault::Refused { .. } | Fault::TooDense { .. } | Fault::TooWide { .. }) if part.len() > 1 => {
                     if let Some(endpoint) = self.transport.current() {
                         endpoint.lower_batch_ceiling(part.len() / 2);
                     }

@@ -38,8 +38,17 @@ const MAX_RETRY_AFTER: Duration = Duration::from_secs(10);
 /// Calls in one JSON-RPC batch, until an endpoint refuses that many.
 const MAX_BATCH: usize = 100;
 
+/// The HTTP client that all endpoints share, or why there is none.
+pub(super) type Http = Result<reqwest::Client, String>;
+
+/// A client for all endpoints.
+pub(super) fn http() -> Http {
+    let builder = reqwest::Client::builder().connect_timeout(CONNECT_TIMEOUT).redirect(reqwest::redirect::Policy::none());
+    builder.build().map_err(|error| format!("no HTTP client: {error}"))
+}
+
 pub(super) struct Endpoint {
-    http: Result<reqwest::Client, String>,
+    http: Http,
     url: Url,
     host: String,
     chain: ChainId,
@@ -80,12 +89,7 @@ pub(super) enum Readiness {
 }
 
 impl Endpoint {
-    pub(super) fn new(url: Url, chain: ChainId, limits: &RpcLimits) -> Self {
-        let http = reqwest::Client::builder()
-            .connect_timeout(CONNECT_TIMEOUT)
-            .redirect(reqwest::redirect::Policy::none())
-            .build()
-            .map_err(|error| error.to_string());
+    pub(super) fn new(http: Http, url: Url, chain: ChainId, limits: &RpcLimits) -> Self {
         let host = match (url.host_str(), url.port()) {
             (Some(host), Some(port)) => format!("{host}:{port}"),
             (host, _) => host.unwrap_or("?").to_owned(),
@@ -219,8 +223,9 @@ impl Endpoint {
         let _slot = self.gate.acquire().await.map_err(|_| Fault::Unreachable("stopped".into()))?;
         let is_probe = packet.as_single().is_some_and(|request| PROBES.contains(&request.method()));
         let longest = if is_probe { self.timeout.min(PROBE_TIMEOUT) } else { self.timeout };
-        match timeout(longest, self.exchange(client, body)).await {
-            Ok(Ok(ResponsePacket::Single(response))) if packet.as_batch().is_some() => match response.payload.as_error() {
+        let is_batch = packet.as_batch().is_some();
+        match timeout(longest, self.exchange(client, body, is_batch)).await {
+            Ok(Ok(ResponsePacket::Single(response))) if is_batch => match response.payload.as_error() {
                 Some(payload) => Err(Fault::from_payload(payload)),
                 None => Err(Fault::Malformed("a single answer to a batch".into())),
             },
@@ -229,7 +234,7 @@ impl Endpoint {
         }
     }
 
-    async fn exchange(&self, client: &reqwest::Client, body: Vec<u8>) -> Result<ResponsePacket, Fault> {
+    async fn exchange(&self, client: &reqwest::Client, body: Vec<u8>, is_batch: bool) -> Result<ResponsePacket, Fault> {
         let lost = |error: reqwest::Error| Fault::Unreachable(root_cause(&error.without_url()));
         let request = client.post(self.url.clone()).header(http::header::CONTENT_TYPE, "application/json").body(body);
         let mut response = request.send().await.map_err(lost)?;
@@ -249,6 +254,10 @@ impl Endpoint {
         }
         match packet {
             Ok(packet) if status.is_success() || packet.is_error() => Ok(packet),
+            // Too many calls for this endpoint, most likely: fewer may pass.
+            _ if is_batch && matches!(status.as_u16(), 400 | 413) => {
+                Err(Fault::Refused { code: status.as_u16().into(), message: format!("HTTP status {status}") })
+            }
             _ if status.is_server_error() => Err(Fault::Unreachable(format!("HTTP status {status}"))),
             _ if !status.is_success() => Err(Fault::Denied(format!("HTTP status {status}"))),
             Ok(_) => Err(Fault::Malformed("no result".into())),

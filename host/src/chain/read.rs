@@ -13,6 +13,7 @@ use super::{
     account::Account,
     activity::ActivityReader,
     client::{Block, Client},
+    endpoint::Http,
     fault::Fault,
     lending::{AllTerms, Jobs, Lender, Market, Reader, Rest, TermsBook, failed_pool},
     prices::PriceBook,
@@ -45,6 +46,7 @@ struct Standing {
 
 impl Chain {
     pub(super) fn new(
+        http: &Http,
         config: &ChainConfig,
         reading: &Reading,
         prices: &Prices,
@@ -52,7 +54,7 @@ impl Chain {
         tasks: &TaskTracker,
         stop: &CancellationToken,
     ) -> Self {
-        let client = Client::new(config, &reading.rpc);
+        let client = Client::new(http, config, &reading.rpc);
         let (mut markets, mut unread) = (Vec::new(), Vec::new());
         for market in &config.markets {
             match Lender::of(market.protocol) {

@@ -19,7 +19,7 @@ use tower::Service;
 use url::Url;
 
 use super::{
-    endpoint::{Endpoint, Readiness},
+    endpoint::{Endpoint, Http, Readiness},
     fault::Fault,
 };
 use crate::config::{ChainConfig, RpcLimits};
@@ -45,9 +45,9 @@ struct Inner {
 }
 
 impl Failover {
-    pub(super) fn new(chain: &ChainConfig, limits: &RpcLimits) -> Self {
+    pub(super) fn new(http: &Http, chain: &ChainConfig, limits: &RpcLimits) -> Self {
         let urls = chain.rpc.iter().filter_map(|rpc| Url::parse(rpc.expose()).ok());
-        let endpoints = urls.map(|url| Endpoint::new(url, chain.id, limits)).collect();
+        let endpoints = urls.map(|url| Endpoint::new(http.clone(), url, chain.id, limits)).collect();
         let inner = Inner { endpoints, retries: limits.retries, chain: chain.id.to_string(), current: AtomicUsize::new(0) };
         Self { inner: Arc::new(inner) }
     }

@@ -2,12 +2,13 @@
 
 use alloy::sol;
 use alloy::sol_types::SolCall;
+use assay::config::Config;
 use assay::domain::{Coverage, U256};
-use assay_tests::devnet::receipts::lending_events;
+use assay_tests::devnet::receipts::{LendingEvents, lending_events};
 use assay_tests::devnet::{Chain, Devnet};
 use assay_tests::proxy::{Call, Proxy, Reply};
 
-use super::wallets::counted;
+use super::wallets::{counted, same_activity};
 use super::{Reader, alone, with};
 
 sol! {
@@ -71,7 +72,7 @@ fn a_read_that_broke_off_goes_on_where_it_stopped() {
 fn a_read_that_was_killed_goes_on_from_its_last_checkpoint() {
     with(async |devnet| {
         let proxy = Proxy::start(devnet.ethereum.url()).await;
-        let one_by_one = |config: &mut assay::config::Config| config.reading.log_concurrency = 1;
+        let one_by_one = |config: &mut Config| config.reading.log_concurrency = 1;
         let mut reader = Reader::of(devnet).ethereum().through(&[&proxy]).with(one_by_one).started().await;
         // Nineteen ranges of two queries each are answered, then the node is silent and the host is killed.
         proxy.rule(narrow_until(38, Reply::Hold));
@@ -85,22 +86,34 @@ fn a_read_that_was_killed_goes_on_from_its_last_checkpoint() {
     });
 }
 
+/// What the reader says of the saver now is what the chain says.
+async fn is_current(reader: &Reader, devnet: &Devnet, what: &str) -> LendingEvents {
+    let (on, wallet) = (&devnet.ethereum, devnet.wallet("saver").address);
+    let read = reader.read(wallet).await;
+    assert_eq!(read.coverage(), Coverage::Complete, "{what}");
+    let events = counted(&read.chains[0].pools[0]);
+    assert_eq!(events, lending_events(on, wallet).await.unwrap(), "{what}");
+    same_activity(on, wallet, &read.chains[0].activity, what).await;
+    events
+}
+
+fn uncached(config: &mut Config) {
+    config.scoring.cache_ms = 0;
+}
+
 #[test]
 fn the_tail_is_read_again_and_follows_a_reorganisation() {
     alone(async |devnet| {
         let on = &devnet.ethereum;
-        let wallet = devnet.wallet("saver").address;
-        let uncached = |config: &mut assay::config::Config| config.scoring.cache_ms = 0;
         let reader = Reader::of(devnet).ethereum().with(uncached).started().await;
-        let before = counted(&reader.pool(wallet).await);
+        let before = is_current(&reader, devnet, "before").await;
         let here = on.snapshot().await.unwrap();
         one_more_event(devnet, on).await;
-        let with_event = counted(&reader.pool(wallet).await);
-        assert_eq!(with_event.withdraw, before.withdraw + 1);
-        assert_eq!(with_event, lending_events(on, wallet).await.unwrap());
+        let after = is_current(&reader, devnet, "one event more").await;
+        assert_eq!(after.withdraw, before.withdraw + 1);
         on.revert(here).await.unwrap();
         on.mine(1).await.unwrap();
-        assert_eq!(counted(&reader.pool(wallet).await), before);
+        assert_eq!(is_current(&reader, devnet, "reorganised").await, before);
     });
 }
 
@@ -108,29 +121,23 @@ fn the_tail_is_read_again_and_follows_a_reorganisation() {
 fn settled_history_of_another_chain_is_dropped() {
     alone(async |devnet| {
         let on = &devnet.ethereum;
-        let wallet = devnet.wallet("saver").address;
-        let uncached = |config: &mut assay::config::Config| config.scoring.cache_ms = 0;
         let reader = Reader::of(devnet).ethereum().with(uncached).started().await;
         let here = on.snapshot().await.unwrap();
         one_more_event(devnet, on).await;
         on.mine(40).await.unwrap();
-        let settled = counted(&reader.pool(wallet).await);
-        assert_eq!(settled, lending_events(on, wallet).await.unwrap());
-        // First a shorter chain, then one that is longer and other.
+        let settled = is_current(&reader, devnet, "settled").await;
         on.revert(here).await.unwrap();
-        let shorter = reader.pool(wallet).await;
-        assert_eq!((shorter.coverage, counted(&shorter)), (Coverage::Complete, lending_events(on, wallet).await.unwrap()));
-        assert_eq!(counted(&shorter).withdraw + 1, settled.withdraw);
+        let shorter = is_current(&reader, devnet, "a shorter chain").await;
+        assert_eq!(shorter.withdraw + 1, settled.withdraw);
 
         let here = on.snapshot().await.unwrap();
         one_more_event(devnet, on).await;
         on.mine(60).await.unwrap();
-        reader.pool(wallet).await;
+        is_current(&reader, devnet, "settled again").await;
         on.revert(here).await.unwrap();
         on.pass(1_000).await.unwrap();
         on.mine(100).await.unwrap();
-        let longer = reader.pool(wallet).await;
-        assert_eq!((longer.coverage, counted(&longer)), (Coverage::Complete, lending_events(on, wallet).await.unwrap()));
+        assert_eq!(is_current(&reader, devnet, "a longer chain").await, shorter);
         on.revert(here).await.unwrap();
     });
 }

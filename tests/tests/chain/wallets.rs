@@ -1,9 +1,9 @@
 //! Every wallet of the devnet, held against the chain's own receipts and the market's own data provider.
 
-use assay::domain::{Address, Coverage, PoolHistory, Snapshot, Time};
+use assay::domain::{Activity, Address, Coverage, PoolHistory, Snapshot, Time};
 use assay_tests::devnet::data_provider::position;
 use assay_tests::devnet::receipts::{LendingEvents, lending_events, sent};
-use assay_tests::devnet::{Devnet, ETHEREUM, Wallet};
+use assay_tests::devnet::{Chain, Devnet, ETHEREUM, Wallet};
 
 use super::{Reader, alone, chain, with};
 
@@ -29,6 +29,14 @@ fn close(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-4 * a.abs().max(b.abs())
 }
 
+pub(super) async fn same_activity(on: &Chain, wallet: Address, activity: &Activity, what: &str) {
+    let sent = sent(on, wallet).await.unwrap();
+    assert_eq!(activity.transactions, sent.transactions, "{what}");
+    for (read, sent) in [(activity.first_transaction, sent.first), (activity.last_transaction, sent.last)] {
+        assert_eq!(read.map(|s| (s.block, unix(Some(s.time)).unwrap())), sent.map(|s| (s.block, s.time)), "{what}");
+    }
+}
+
 async fn compare(devnet: &Devnet, wallet: &Wallet, snapshot: &Snapshot) {
     assert_eq!(snapshot.coverage(), Coverage::Complete, "{}", wallet.name);
     for on in devnet.chains() {
@@ -43,12 +51,7 @@ async fn compare(devnet: &Devnet, wallet: &Wallet, snapshot: &Snapshot) {
         assert!(close(told.0, held.supplied_usd) && close(told.1, held.borrowed_usd), "{what}: {told:?} {held:?}");
         assert_eq!(told.2, held.supplied_assets, "{what}");
 
-        let sent = sent(on, wallet.address).await.unwrap();
-        let activity = &read.activity;
-        assert_eq!(activity.transactions, sent.transactions, "{what}");
-        for (read, sent) in [(activity.first_transaction, sent.first), (activity.last_transaction, sent.last)] {
-            assert_eq!(read.map(|s| (s.block, unix(Some(s.time)).unwrap())), sent.map(|s| (s.block, s.time)), "{what}");
-        }
+        same_activity(on, wallet.address, &read.activity, &what).await;
     }
 }
 

@@ -95,3 +95,43 @@ pub(in crate::chain) fn failed_pool(chain: ChainId, market: &MarketConfig) -> Po
         last_liquidation_at: None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        chain::lending::{EventKind, Lender},
+        domain::{Address, B256, Protocol},
+    };
+
+    fn pool(settled: Option<u64>, through: Option<u64>, progress: Progress) -> PoolHistory {
+        let config = MarketConfig { protocol: Protocol::LenderAV3, market: None, address: Address::ZERO, from_block: 10 };
+        let markets = [Market { lender: Lender::AaveV3, config }];
+        let mut tally = Tally::of(EventCounts::ZERO);
+        tally.add(EventKind::Repay, Some(5));
+        let settled = settled.map(|block| Settled { tally, through: block, hash: B256::ZERO });
+        let mut ledger = Ledger::new(&markets, &[settled]);
+        assert_eq!(ledger.entries[0].next, settled.map_or(10, |s| s.through + 1));
+        ledger.entries[0].through = ledger.entries[0].through.max(through);
+        ledger.entries[0].tail.add(EventKind::Borrow, Some(9));
+        ledger.pools(1, &markets, progress).remove(0)
+    }
+
+    #[test]
+    fn coverage_tells_how_far_reading_came() {
+        let told = |pool: PoolHistory| (pool.coverage, pool.synced_to_block, pool.counts.repay);
+        assert_eq!(told(pool(Some(50), Some(99), Progress::Done)), (Coverage::Complete, Some(99), Some(1)));
+        assert_eq!(told(pool(None, None, Progress::Running)), (Coverage::Pending, None, Some(0)));
+        assert_eq!(told(pool(None, Some(40), Progress::Running)), (Coverage::Pending, Some(40), Some(0)));
+        assert_eq!(told(pool(Some(50), None, Progress::Running)), (Coverage::Partial, Some(50), Some(1)));
+        assert_eq!(told(pool(None, Some(40), Progress::Stopped)), (Coverage::Partial, Some(40), Some(0)));
+        assert_eq!(told(pool(None, None, Progress::Stopped)), (Coverage::Failed, None, None));
+    }
+
+    #[test]
+    fn settled_history_and_tail_are_one_history() {
+        let pool = pool(Some(50), Some(99), Progress::Done);
+        assert_eq!((pool.counts.repay, pool.counts.borrow), (Some(1), Some(1)));
+        assert!(pool.first_event_at < pool.last_event_at);
+    }
+}
