@@ -13,5 +13,6 @@ mod read;
 mod snapshots;
 mod span;
 mod transport;
+mod wording;
 
 pub use snapshots::{ChainStatus, Chains, NotResolved, Read};

@@ -20,7 +20,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     ledger::{Ledger, Progress},
-    pass::Reader,
+    reader::Reader,
     records::Settled,
 };
 use crate::{

@@ -52,6 +52,11 @@ impl Ledger {
         Self { entries: markets.iter().zip(settled).map(entry).collect() }
     }
 
+    /// Block that a read of all markets together begins with.
+    pub(super) fn start(&self) -> u64 {
+        self.entries.iter().map(|entry| entry.next).min().unwrap_or(0)
+    }
+
     /// The contract's view.
     pub(super) fn pools(&self, chain: ChainId, markets: &[Market], progress: Progress) -> Vec<PoolHistory> {
         markets.iter().zip(&self.entries).map(|(market, entry)| entry.pool(chain, market, progress)).collect()

@@ -2,11 +2,13 @@
 //! file per protocol; everything protocols share is here or in the reader.
 
 pub(super) mod aave_v3;
+mod chunk;
 mod events;
 mod jobs;
 mod ledger;
 mod pass;
 mod range;
+mod reader;
 mod records;
 mod tally;
 mod terms;
@@ -20,7 +22,7 @@ use crate::{
 
 pub(super) use jobs::{Jobs, Rest};
 pub(super) use ledger::failed_pool;
-pub(super) use pass::Reader;
+pub(super) use reader::Reader;
 pub(super) use terms::{AllTerms, TermsBook};
 
 /// A protocol whose history and positions are read.

@@ -1,0 +1,83 @@
+//! The logs of one span of blocks: asked for, checked, and split in place where the span is dense.
+
+use alloy::rpc::types::Log;
+use futures::future::try_join_all;
+
+use super::{
+    events::answers,
+    range::{Reaction, reaction},
+    reader::Reader,
+};
+use crate::chain::{client::LogQuery, fault::Fault, span::Span};
+
+/// Logs of a span, read as far as it went.
+pub(super) struct Chunk {
+    pub logs: Vec<Log>,
+    /// Complete through this block; `None` where nothing was read.
+    pub through: Option<u64>,
+    pub stop: Option<Stop>,
+}
+
+pub(super) enum Stop {
+    /// What follows is to be asked for in pieces of this width.
+    Narrow(u64),
+    Gap(Fault),
+}
+
+impl Reader {
+    /// The logs of `span`, split in place where it is dense.
+    pub(super) async fn chunk(&self, queries: &[LogQuery], span: Span) -> Chunk {
+        let mut chunk = Chunk { logs: Vec::new(), through: None, stop: None };
+        // Spans still to be read, the next one last, each with the timeouts it has suffered.
+        let mut todo = vec![(span, 0)];
+        while let Some((span, timeouts)) = todo.pop() {
+            let fault = match self.fetch(queries, span).await {
+                Ok(logs) => {
+                    chunk.logs.extend(logs);
+                    chunk.through = Some(span.to);
+                    continue;
+                }
+                Err(fault) => fault,
+            };
+            match reaction(&fault, span, self.reading.log_range, timeouts) {
+                Reaction::Ceiling(width) => {
+                    self.client.lower_log_ceiling(width);
+                    chunk.stop = Some(Stop::Narrow(width));
+                    return chunk;
+                }
+                // What is dense over a long stretch is better read in several pieces at once.
+                Reaction::Split(width) if span.width() > self.reading.log_range && matches!(fault, Fault::TooDense { .. }) => {
+                    chunk.stop = Some(Stop::Narrow(width));
+                    return chunk;
+                }
+                Reaction::Split(width) => {
+                    let timeouts = timeouts + u32::from(matches!(fault, Fault::TimedOut(_)));
+                    let mut pieces: Vec<_> = span.pieces(width).map(|piece| (piece, timeouts)).collect();
+                    pieces.reverse();
+                    todo.append(&mut pieces);
+                }
+                Reaction::GiveUp => {
+                    chunk.stop = Some(Stop::Gap(fault));
+                    return chunk;
+                }
+            }
+        }
+        chunk
+    }
+
+    async fn fetch(&self, queries: &[LogQuery], span: Span) -> Result<Vec<Log>, Fault> {
+        metrics::counter!("assay_log_ranges_total", "chain" => self.chain.to_string()).increment(1);
+        let asked = queries.iter().map(async |query| {
+            let mut logs = self.client.logs(query, span).await?;
+            let given = logs.len();
+            logs.retain(|log| answers(log, query, span));
+            let refused = given - logs.len();
+            if refused > 0 {
+                metrics::counter!("assay_logs_refused_total", "chain" => self.chain.to_string()).increment(refused as u64);
+                tracing::warn!(chain = self.chain, refused, "endpoint gave logs that were not asked for; they are not counted");
+            }
+            Ok::<_, Fault>(logs)
+        });
+        Ok(try_join_all(asked).await?.concat())
+    }
+}

@@ -1,0 +1,129 @@
+//! Reading a wallet's lending history on one chain: from where the last read stopped to the head, over all markets at once,
+//! after a look whether the chain is still the one that was read then.
+
+use tokio::sync::watch;
+
+use super::{
+    Market,
+    events::queries,
+    ledger::{Ledger, Progress},
+    pass::Pass,
+    records::{self, Settled},
+};
+use crate::{
+    chain::{
+        client::{Block, Client},
+        fault::Fault,
+        span::Span,
+    },
+    config::Reading,
+    domain::{Address, ChainId},
+    store::Store,
+};
+
+/// What a read needs besides the wallet. Shared by all reads of a chain.
+pub(in crate::chain) struct Reader {
+    pub chain: ChainId,
+    pub client: Client,
+    pub markets: Vec<Market>,
+    pub store: Store,
+    pub reading: Reading,
+    pub finality: u64,
+}
+
+impl Reader {
+    /// What was kept of `wallet`'s history, one entry per market.
+    pub(super) async fn records(&self, wallet: Address) -> Vec<Option<Settled>> {
+        records::load(&self.store, self.chain, &self.markets, wallet).await.unwrap_or_else(|error| {
+            tracing::error!(chain = self.chain, %error, "lending progress cannot be read; the history is read from its start");
+            vec![None; self.markets.len()]
+        })
+    }
+
+    /// Reads from `records` to `head` as far as possible, showing progress in `view`.
+    pub(super) async fn read(&self, wallet: Address, records: Vec<Option<Settled>>, head: Block, view: &watch::Sender<Ledger>) -> Progress {
+        let ledger = Ledger::new(&self.markets, &records);
+        let from = ledger.start();
+        view.send_replace(ledger);
+        let queries = queries(&self.markets, wallet);
+        if queries.is_empty() {
+            return Progress::Done;
+        }
+        // The first span is asked for while the records are checked against the chain. Seldom is it asked for in vain.
+        let first = Span { from, to: head.number }.pieces(self.client.log_ceiling()).next().filter(|_| from <= head.number);
+        let ask_first = async {
+            match first {
+                Some(span) => Some(self.chunk(&queries, span).await),
+                None => None,
+            }
+        };
+        let (checked, mut first) = tokio::join!(self.check(&records, head), ask_first);
+        let (records, settled_to) = match checked {
+            Ok((stale, settled_to)) if stale.is_empty() => (records, settled_to),
+            Ok((stale, settled_to)) => {
+                first = None;
+                (self.forget(wallet, records, &stale).await, settled_to)
+            }
+            Err(fault) => {
+                tracing::warn!(chain = self.chain, %fault, "lending history cannot be continued");
+                return Progress::Stopped;
+            }
+        };
+        let ledger = Ledger::new(&self.markets, &records);
+        let mut pass = Pass::new(self, wallet, queries, ledger, head, settled_to);
+        let outcome = pass.run(first, view).await;
+        if outcome.is_err() {
+            pass.save().await;
+        }
+        view.send_replace(pass.ledger);
+        match outcome {
+            Ok(()) => Progress::Done,
+            Err(fault) => {
+                tracing::warn!(chain = self.chain, %fault, "lending history has a gap");
+                Progress::Stopped
+            }
+        }
+    }
+
+    /// Which records stand on blocks that are no longer there, and the block through which history is settled now.
+    async fn check(&self, records: &[Option<Settled>], head: Block) -> Result<(Vec<usize>, Option<Block>), Fault> {
+        let settled_to = head.number.checked_sub(self.finality);
+        let known = records.iter().flatten().map(|record| record.through).filter(|block| *block <= head.number);
+        let mut numbers: Vec<u64> = known.chain(settled_to).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        let blocks = if numbers.is_empty() { Vec::new() } else { self.client.blocks(&numbers).await? };
+        let block = |number: u64| {
+            let index = numbers.binary_search(&number).ok()?;
+            blocks.get(index).copied().flatten()
+        };
+        let mut stale = Vec::new();
+        for (index, record) in records.iter().enumerate() {
+            let Some(record) = record else { continue };
+            if record.through > head.number {
+                stale.push(index);
+                continue;
+            }
+            // A block below the head that the endpoint does not have says nothing about the chain.
+            let there = block(record.through).ok_or_else(|| Fault::Malformed(format!("no block {}", record.through)))?;
+            if there.hash != record.hash {
+                stale.push(index);
+            }
+        }
+        let settled_to = settled_to.map(|number| block(number).ok_or_else(|| Fault::Malformed(format!("no block {number}"))));
+        Ok((stale, settled_to.transpose()?))
+    }
+
+    async fn forget(&self, wallet: Address, mut records: Vec<Option<Settled>>, stale: &[usize]) -> Vec<Option<Settled>> {
+        tracing::warn!(chain = self.chain, %wallet, "the chain was replaced below settled blocks; lending history is read again");
+        for index in stale {
+            if let (Some(market), Some(record)) = (self.markets.get(*index), records.get_mut(*index)) {
+                *record = None;
+                if let Err(error) = records::forget(&self.store, self.chain, wallet, market).await {
+                    tracing::error!(chain = self.chain, %error, "stale lending progress cannot be removed");
+                }
+            }
+        }
+        records
+    }
+}
