@@ -54,6 +54,8 @@ pub(super) struct Endpoint {
     chain: ChainId,
     timeout: Duration,
     gate: Semaphore,
+    /// Passed first by log queries: long histories read in the background leave half of the gate to everybody else.
+    log_gate: Semaphore,
     pace: Option<DefaultDirectRateLimiter>,
     standing: Mutex<Standing>,
     checking: tokio::sync::Mutex<()>,
@@ -101,6 +103,7 @@ impl Endpoint {
             chain,
             timeout: Duration::from_millis(limits.timeout_ms),
             gate: Semaphore::new(limits.concurrency),
+            log_gate: Semaphore::new((limits.concurrency / 2).max(1)),
             pace: NonZeroU32::new(limits.per_second).map(|rate| RateLimiter::direct(Quota::per_second(rate))),
             standing: Mutex::new(Standing::Unchecked),
             checking: tokio::sync::Mutex::new(()),
@@ -220,8 +223,11 @@ impl Endpoint {
                 pace.until_ready().await;
             }
         }
-        let _slot = self.gate.acquire().await.map_err(|_| Fault::Unreachable("stopped".into()))?;
-        let is_probe = packet.as_single().is_some_and(|request| PROBES.contains(&request.method()));
+        let closed = |_| Fault::Unreachable("stopped".into());
+        let method = packet.as_single().map_or("", |request| request.method());
+        let _log_slot = if method == "eth_getLogs" { Some(self.log_gate.acquire().await.map_err(closed)?) } else { None };
+        let _slot = self.gate.acquire().await.map_err(closed)?;
+        let is_probe = PROBES.contains(&method);
         let longest = if is_probe { self.timeout.min(PROBE_TIMEOUT) } else { self.timeout };
         let is_batch = packet.as_batch().is_some();
         match timeout(longest, self.exchange(client, body, is_batch)).await {

@@ -163,6 +163,24 @@ fn the_next_endpoint_is_asked_when_one_fails() {
 }
 
 #[test]
+fn a_chain_that_comes_back_is_read_again() {
+    with(async |devnet| {
+        let proxy = Proxy::start(devnet.ethereum.url()).await;
+        proxy.rule(|_| Reply::Status(502, None));
+        let hurried = |config: &mut assay::config::Config| {
+            config.reading.rpc.retries = 1;
+            config.scoring.incomplete_cache_ms = 0;
+        };
+        let reader = Reader::of(devnet).ethereum().through(&[&proxy]).with(hurried).started().await;
+        let wallet = devnet.wallet("borrower").address;
+        assert!(reader.read(wallet).await.all_failed());
+        proxy.rule(|_| Reply::Pass);
+        assert_eq!(reader.read(wallet).await.coverage(), Coverage::Complete);
+        assert_eq!(reader.chains().status()[0].error, None);
+    });
+}
+
+#[test]
 fn a_silent_endpoint_is_left_for_the_next() {
     with(async |devnet| {
         let (first, second) = (Proxy::start(devnet.ethereum.url()).await, Proxy::start(devnet.ethereum.url()).await);

@@ -1,6 +1,8 @@
 //! Few requests to the chain for many to the host.
 
-use assay::domain::Coverage;
+use std::collections::BTreeSet;
+
+use assay::domain::{Address, Coverage};
 use assay_tests::proxy::{Call, Proxy, Reply};
 use futures::future::join_all;
 
@@ -79,5 +81,38 @@ fn a_first_read_that_outlasts_its_budget_is_pending_and_then_done() {
         let done = tokio::time::timeout(PATIENCE, done).await.unwrap();
         assert_eq!(done.coverage(), Coverage::Complete);
         assert_eq!(done.chains[0].pools[0].counts.repay, Some(26));
+    });
+}
+
+#[test]
+fn reads_in_the_background_are_bounded_and_leave_room() {
+    with(async |devnet| {
+        let proxy = Proxy::start(devnet.ethereum.url()).await;
+        let hurried = |config: &mut assay::config::Config| config.scoring.read_budget_ms = 3_000;
+        let reader = Reader::of(devnet).ethereum().through(&[&proxy]).with(hurried).started().await;
+        reader.read(devnet.wallet("saver").address).await;
+        proxy.rule(|call| if call.method == "eth_getLogs" { Reply::Hold } else { Reply::Pass });
+        let wallets: Vec<_> = (1..=40).map(Address::repeat_byte).collect();
+        let early = join_all(wallets.iter().map(|wallet| reader.read(*wallet))).await;
+        // Queries that nobody answers do not keep other calls waiting.
+        assert!(early.iter().all(|s| s.events_coverage() == Coverage::Pending && s.chains[0].coverage == Coverage::Complete));
+        proxy.rule(|_| Reply::Pass);
+        proxy.release(1_000);
+        let done = async {
+            let mut done = BTreeSet::new();
+            while done.len() < 32 {
+                for wallet in &wallets {
+                    if !reader.chains().snapshot(*wallet).await.cached {
+                        done.insert(*wallet);
+                    }
+                }
+                tokio::task::yield_now().await;
+            }
+            done
+        };
+        let done = tokio::time::timeout(PATIENCE, done).await.unwrap();
+        for wallet in wallets.iter().filter(|wallet| !done.contains(*wallet)) {
+            assert!(reader.chains().snapshot(*wallet).await.cached, "{wallet}");
+        }
     });
 }
