@@ -1,11 +1,18 @@
 //! The registry on real files: what it refuses and in which words, and that nothing on the shelf disturbs what is served.
 
-use std::{fs, path::Path, sync::Arc};
+use std::{
+    fs,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+};
 
 use assay::{
     domain::{ModelKind, ModelVersion},
     features::Features,
-    registry::{Registry, Role, ScoreError, Settings, State},
+    registry::{Limits, Registry, Role, ScoreError, Settings, State, check},
 };
 use assay_tests::hostile::{self, Credit, EVERY_HUNDREDTH, act};
 use tempfile::TempDir;
@@ -237,4 +244,72 @@ async fn compiled_code_is_kept_and_a_damaged_copy_is_not_used() {
             fs::write(&file, bytes).unwrap();
         }
     }
+}
+
+#[test]
+fn every_released_component_passes_the_check_and_costs_the_same_twice() {
+    let shelf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins");
+    let mut kinds = Vec::new();
+    for entry in fs::read_dir(shelf).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "wasm") {
+            continue;
+        }
+        let bytes = fs::read(&path).unwrap();
+        let (first, second) = (check(&bytes, &Limits::default()).unwrap(), check(&bytes, &Limits::default()).unwrap());
+        println!("{first}");
+        assert!(first.ok, "{first}");
+        assert!(!first.costs.is_empty());
+        for (first, second) in first.costs.iter().zip(&second.costs) {
+            assert!(first.fuel > 0 && first.memory > 0, "{first:?}");
+            assert_eq!((first.fuel, first.memory), (second.fuel, second.memory));
+        }
+        kinds.push(first.model.unwrap().kind);
+    }
+    assert!(ModelKind::ALL.iter().all(|kind| kinds.contains(kind)), "{kinds:?}");
+}
+
+#[test]
+fn a_check_tells_everything_that_is_wrong_at_once() {
+    let grown = |types: &str| types.replace("borrowed-usd: f64,", "debt-usd: f64,").replace("enum rating { low,", "enum rating { awful,");
+    let module = Credit::new("1.0").importing_wasi().module_on(grown);
+    let report = check(&hostile::component(&module), &Limits::default()).unwrap();
+    println!("{report}\n{}", serde_json::to_string_pretty(&report).unwrap());
+    assert!(!report.ok);
+    let codes: Vec<_> = report.problems.iter().map(|problem| problem.code).collect();
+    assert_eq!(codes, ["imports", "type_mismatch"]);
+    let differences = &report.problems[1].message;
+    for part in ["`debt-usd`", "lacks the field `borrowed-usd`", "has the case `awful`", "lacks the case `low`", "record `market-features`"]
+    {
+        assert!(differences.contains(part), "{part:?} not in {differences}");
+    }
+}
+
+#[tokio::test]
+async fn forty_swaps_under_load_lose_no_call_and_mislabel_none() {
+    let (_shelf, registry) = open(&[("a", Credit::new("1.0").build()), ("b", Credit::new("1.1").score("(i32.const 800)").build())]);
+    let done = AtomicBool::new(false);
+    let calls: usize = std::thread::scope(|scope| {
+        let hammer = || {
+            let mut calls = 0;
+            while !done.load(Relaxed) {
+                let model = registry.champion(KIND).unwrap();
+                let score = model.score(&at(1)).unwrap().score.get();
+                assert_eq!(score, if model.version() == &v("1.0") { 700 } else { 800 });
+                calls += 1;
+            }
+            calls
+        };
+        let hammers: Vec<_> = (0..4).map(|_| scope.spawn(hammer)).collect();
+        for swap in 0..40 {
+            registry.set_champion(KIND, &v(["1.0", "1.1"][swap % 2])).unwrap();
+            // As long as it takes to score a few times on what was just put in force.
+            (0..20).for_each(|_| drop(registry.champion(KIND).unwrap().score(&at(1)).unwrap()));
+        }
+        done.store(true, Relaxed);
+        hammers.into_iter().map(|hammer| hammer.join().unwrap()).sum()
+    });
+    let counted: u64 = registry.list().iter().map(|status| status.calls).sum();
+    assert_eq!(counted, calls as u64 + 40 * 20);
+    assert!(registry.list().iter().all(|status| status.failures == 0));
 }

@@ -27,12 +27,19 @@ pub(crate) struct File {
 pub(crate) enum Outcome {
     Loaded(Key),
     Failed {
-        digest: Option<Digest>,
-        info: Option<ModelInfo>,
-        error: LoadError,
+        rejected: Box<Rejected>,
         /// The model whose file this was before: a bad file changes nothing, so it stays.
         replaced: Option<Key>,
     },
+}
+
+/// A file that became no model.
+pub(crate) struct Rejected {
+    /// `None` where not even its bytes could be read.
+    pub digest: Option<Digest>,
+    /// Who it says it is, where it got so far.
+    pub info: Option<ModelInfo>,
+    pub error: LoadError,
 }
 
 /// One loaded version.
@@ -101,7 +108,10 @@ impl Book {
     /// Drops `key`, and lets files be tried again that only its version had kept out.
     pub fn withdraw(&mut self, key: &Key) {
         self.models.remove(key);
-        let kept_out = |file: &File| matches!(&file.outcome, Outcome::Failed { error: LoadError::VersionTaken { kind, version, .. }, .. } if (kind, version) == (&key.0, &key.1));
+        let kept_out = |file: &File| {
+            let Outcome::Failed { rejected, .. } = &file.outcome else { return false };
+            matches!(&rejected.error, LoadError::VersionTaken { kind, version, .. } if (kind, version) == (&key.0, &key.1))
+        };
         self.files.retain(|_, file| !kept_out(file));
     }
 

@@ -1,27 +1,16 @@
-//! The one engine, its clock, and how a call is confined: a fresh instance, bounded memory, stack, time and answer.
+//! The one engine: how code is compiled, where instances live, and how many may be at work.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread,
-    time::Duration,
-};
-
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::Semaphore;
 use wasmtime::{
-    Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, ResourceLimiter, Store, WasmBacktraceDetails,
-    component::{ComponentExportIndex, ComponentNamedList, Instance, InstancePre, Lift, Linker, Lower, TypedFunc},
+    Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, WasmBacktraceDetails,
+    component::{InstancePre, Linker},
 };
 
-use super::{Limits, ScoreError};
-
-/// How often the clock of the deadline moves.
-const TICK: Duration = Duration::from_millis(1);
-
-/// More fuel than any call can burn before its deadline; what is missing afterwards is the cost.
-const TANK: u64 = u64::MAX / 2;
+use super::{
+    Limits, ScoreError,
+    call::{Call, Guest},
+    clock::Clock,
+};
 
 /// What an engine is for. Serving wants neither fuel nor anything else that slows a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,8 +38,7 @@ pub(crate) struct Runtime {
     /// Why there is no pool, where one was asked for and the machine has no room for it.
     pub without_pool: Option<String>,
     seats: Semaphore,
-    deadline_ticks: u64,
-    _ticker: Option<Ticker>,
+    _clock: Option<Clock>,
 }
 
 impl Runtime {
@@ -70,9 +58,7 @@ impl Runtime {
             without_pool,
             // An exhausted pool is an error deep inside an instantiation; a seat is refused before it.
             seats: Semaphore::new(limits.instances as usize),
-            // One more than the time divided: the tick under way is already partly over.
-            deadline_ticks: u64::try_from(limits.deadline.as_millis().div_ceil(TICK.as_millis())).unwrap_or(u64::MAX - 1).saturating_add(1),
-            _ticker: purpose.epoch.then(|| Ticker::start(&engine)),
+            _clock: purpose.epoch.then(|| Clock::start(&engine)).transpose()?,
             engine,
         })
     }
@@ -83,16 +69,7 @@ impl Runtime {
     /// Busy, or what a start function did wrong.
     pub fn start(&self, pre: &InstancePre<Guest>) -> Result<Call<'_>, ScoreError> {
         let seat = self.seats.try_acquire().map_err(|_| ScoreError::Busy { instances: self.limits.instances })?;
-        let mut store = Store::new(&self.engine, Guest { cap: self.limits.memory, table_cap: self.limits.table, denied: None, peak: 0 });
-        store.limiter(|guest| guest);
-        store.set_hostcall_fuel(self.limits.answer);
-        let mut call = Call { runtime: self, store, instance: None, _seat: seat };
-        call.rewind();
-        match pre.instantiate(&mut call.store) {
-            Ok(instance) => call.instance = Some(instance),
-            Err(error) => return Err(call.failure(&error)),
-        }
-        Ok(call)
+        Call::start(self, pre, seat)
     }
 }
 
@@ -124,125 +101,4 @@ fn config(limits: &Limits, purpose: Purpose) -> Config {
         config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
     }
     config
-}
-
-/// What the host keeps beside an instance: its bounds, and what it asked for in vain.
-pub(crate) struct Guest {
-    cap: usize,
-    table_cap: usize,
-    denied: Option<usize>,
-    peak: usize,
-}
-
-impl ResourceLimiter for Guest {
-    fn memory_growing(&mut self, _current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
-        if desired > self.cap {
-            self.denied = Some(desired);
-            return Ok(false);
-        }
-        self.peak = self.peak.max(desired);
-        Ok(true)
-    }
-
-    fn table_growing(&mut self, _current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
-        Ok(desired <= self.table_cap)
-    }
-}
-
-/// One instance at work.
-pub(crate) struct Call<'a> {
-    runtime: &'a Runtime,
-    store: Store<Guest>,
-    instance: Option<Instance>,
-    _seat: SemaphorePermit<'a>,
-}
-
-impl Call<'_> {
-    /// Calls one function of the instance.
-    ///
-    /// # Errors
-    /// A trap, an answer that cannot be read, or a function of another type.
-    pub fn invoke<P, R>(&mut self, function: &ComponentExportIndex, params: P) -> wasmtime::Result<R>
-    where
-        P: ComponentNamedList + Lower,
-        (R,): ComponentNamedList + Lift,
-    {
-        let instance = self.instance.ok_or_else(|| wasmtime::format_err!("the instance did not start"))?;
-        let function: TypedFunc<P, (R,)> = instance.get_typed_func(&mut self.store, function)?;
-        function.call(&mut self.store, params).map(|(answer,)| answer)
-    }
-
-    /// Whether the instance has this function with these types.
-    ///
-    /// # Errors
-    /// What is different.
-    pub fn offers<P, R>(&mut self, function: &ComponentExportIndex) -> wasmtime::Result<()>
-    where
-        P: ComponentNamedList + Lower,
-        (R,): ComponentNamedList + Lift,
-    {
-        let instance = self.instance.ok_or_else(|| wasmtime::format_err!("the instance did not start"))?;
-        instance.get_typed_func::<P, (R,)>(&mut self.store, function).map(drop)
-    }
-
-    /// Gives the call its full time and fuel again.
-    pub fn rewind(&mut self) {
-        if self.runtime.purpose.epoch {
-            self.store.set_epoch_deadline(self.runtime.deadline_ticks);
-        }
-        if self.runtime.purpose.fuel {
-            // Fuel is on in this engine, so it can be set.
-            let _ = self.store.set_fuel(TANK);
-        }
-    }
-
-    /// Fuel burnt since the last [`Call::rewind`]; 0 where none is counted.
-    pub fn fuel(&self) -> u64 {
-        self.store.get_fuel().map_or(0, |left| TANK.saturating_sub(left))
-    }
-
-    /// The most linear memory the instance has had, in bytes.
-    pub fn peak_memory(&self) -> usize {
-        self.store.data().peak
-    }
-
-    /// What `error`, which this call ended with, means.
-    pub fn failure(&self, error: &wasmtime::Error) -> ScoreError {
-        ScoreError::of(error, self.store.data().denied, &self.runtime.limits)
-    }
-}
-
-/// Moves the engine's clock from a thread of its own, until dropped.
-struct Ticker {
-    stop: Arc<AtomicBool>,
-    thread: Option<thread::JoinHandle<()>>,
-}
-
-impl Ticker {
-    fn start(engine: &Engine) -> Self {
-        let stop = Arc::new(AtomicBool::new(false));
-        let (stopped, engine) = (Arc::clone(&stop), engine.weak());
-        let tick = move || {
-            while !stopped.load(Ordering::Relaxed) {
-                thread::sleep(TICK);
-                // Weak, so that a clock cannot keep an engine alive.
-                let Some(engine) = engine.upgrade() else { return };
-                engine.increment_epoch();
-            }
-        };
-        let thread = thread::Builder::new().name("model-clock".into()).spawn(tick);
-        if let Err(error) = &thread {
-            tracing::error!(%error, "no thread for the clock of model calls: an endless loop in a model would not be stopped");
-        }
-        Self { stop, thread: thread.ok() }
-    }
-}
-
-impl Drop for Ticker {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-    }
 }

@@ -183,3 +183,23 @@ fn refused(error: &wasmtime::Error) -> LoadError {
 fn text(error: &wasmtime::Error) -> String {
     format!("{error:#}").chars().take(400).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_cut_anywhere_within_a_section_is_cut_short() {
+        let module = wat::parse_str("(module (memory 1) (data (i32.const 0) \"some bytes that may go missing\"))").unwrap();
+        assert_eq!(whole(&module), Ok(()));
+        let mut boundaries = 0;
+        for length in 0..module.len() {
+            match whole(&module[..length]) {
+                Ok(()) => boundaries += 1,
+                error => assert!(matches!(error, Err(LoadError::Truncated(_))), "{length}: {error:?}"),
+            }
+        }
+        assert_eq!(boundaries, 2, "after the preamble and between the two sections a shorter file is whole");
+        assert!(matches!(whole(b"PK\x03\x04"), Err(LoadError::NotWasm { .. })));
+    }
+}

@@ -13,13 +13,13 @@ use tokio::sync::oneshot;
 
 use super::{
     LoadError, Model, RoleError,
-    book::{Book, Entry, File, Key, Outcome},
+    book::{Book, Entry, File, Key, Outcome, Rejected},
     examine::{self, Examined},
     model::Supervisor,
     registry::Shared,
     shelf::Stamp,
 };
-use crate::domain::{Digest, ModelInfo, ModelRef};
+use crate::domain::ModelRef;
 
 /// What the loader is asked to do.
 pub(crate) enum Command {
@@ -34,7 +34,7 @@ pub(crate) enum Command {
 /// A copy in progress makes an event per block: wait until none came for so long, but not for longer than `PATIENCE`.
 const QUIET: Duration = Duration::from_millis(40);
 const PATIENCE: Duration = Duration::from_millis(250);
-/// How often the shelf is looked at where the system cannot tell of changes.
+/// How often the shelf is looked at unasked: network and shared folders do not tell of changes made elsewhere.
 const POLL: Duration = Duration::from_secs(2);
 
 /// Loads the shelf once before it returns, then goes on in its own thread.
@@ -45,13 +45,10 @@ pub(crate) fn start(
 ) -> io::Result<thread::JoinHandle<()>> {
     // Watched before it is read, so that nothing falls in between.
     let watcher = shared.settings.watch.then(|| shared.shelf.watch(move || drop(commands.send(Command::Changed))));
-    let poll = match &watcher {
-        Some(Err(error)) => {
-            tracing::warn!(%error, "changes of the shelf are not told by this system: looking every two seconds");
-            Some(POLL)
-        }
-        _ => None,
-    };
+    if let Some(Err(error)) = &watcher {
+        tracing::warn!(%error, "this system does not tell of changes of the shelf: it is looked at every two seconds");
+    }
+    let poll = watcher.is_some().then_some(POLL);
     let mut loader = Loader { shared, inbox, waiting: VecDeque::new() };
     loader.scan();
     thread::Builder::new().name("model-loader".into()).spawn(move || {
@@ -136,13 +133,14 @@ impl Loader {
     /// Reads one file and notes what became of it. Published by the caller, together with its neighbours.
     fn load(&self, name: &str, stamp: Stamp) {
         let outcome = match self.shared.shelf.read(name, self.shared.settings.limits.file) {
-            Err(error) => Err((None, None, error)),
-            Ok(bytes) => self.admit(&bytes).map_err(|(digest, info, error)| (Some(digest), info, error)),
+            Err(error) => Err(Box::new(Rejected { digest: None, info: None, error })),
+            Ok(bytes) => self.admit(&bytes),
         };
         let mut book = self.shared.book();
         let outcome = match outcome {
             Ok(admitted) => Outcome::Loaded(enter(&mut book, admitted)),
-            Err((digest, info, error)) => {
+            Err(rejected) => {
+                let error = &rejected.error;
                 tracing::warn!(file = name, code = error.code(), %error, "file is no model");
                 metrics::counter!("assay_model_load_failures_total", "code" => error.code()).increment(1);
                 let replaced = match book.files.remove(name).map(|file| file.outcome) {
@@ -150,16 +148,16 @@ impl Loader {
                     Some(Outcome::Failed { replaced, .. }) => replaced,
                     None => None,
                 };
-                Outcome::Failed { digest, info, error, replaced }
+                Outcome::Failed { rejected, replaced }
             }
         };
         book.files.insert(name.to_owned(), File { stamp, outcome });
     }
 
     fn add(&self, bytes: &[u8]) -> Result<ModelRef, LoadError> {
-        let admitted = self.admit(bytes).map_err(|(_, _, error)| {
-            metrics::counter!("assay_model_load_failures_total", "code" => error.code()).increment(1);
-            error
+        let admitted = self.admit(bytes).map_err(|rejected| {
+            metrics::counter!("assay_model_load_failures_total", "code" => rejected.error.code()).increment(1);
+            rejected.error
         })?;
         let reference = admitted.reference().clone();
         let name = format!("{}-{}-{:.12}.wasm", reference.kind, reference.version, reference.digest.to_string());
@@ -201,24 +199,25 @@ impl Loader {
     }
 
     /// A model that may be entered into the book: a new one, or one that is there with the same bytes.
-    fn admit(&self, bytes: &[u8]) -> Result<Admitted, (Digest, Option<ModelInfo>, LoadError)> {
+    fn admit(&self, bytes: &[u8]) -> Result<Admitted, Box<Rejected>> {
         let digest = examine::digest(bytes);
         if let Some(entry) = self.shared.book().models.values().find(|entry| entry.model.digest() == digest) {
             return Ok(Admitted::Known(entry.model.reference().clone()));
         }
         let found = panic::catch_unwind(AssertUnwindSafe(|| examine::examine(bytes, &self.shared.runtime, self.shared.compiled.as_ref())));
+        let rejected = |info, error| Err(Box::new(Rejected { digest: Some(digest), info, error }));
         let Ok(Examined { model, problems, info, .. }) = found else {
-            return Err((digest, None, LoadError::Invalid("it makes the compiler fail".to_owned())));
+            return rejected(None, LoadError::Invalid("it makes the compiler fail".to_owned()));
         };
         let model = match (problems.into_iter().next(), model) {
             (None, Some(model)) => model,
-            (Some(problem), _) => return Err((digest, info, problem)),
-            (None, None) => return Err((digest, info, LoadError::Invalid("nothing in it can be started".to_owned()))),
+            (Some(problem), _) => return rejected(info, problem),
+            (None, None) => return rejected(info, LoadError::Invalid("nothing in it can be started".to_owned())),
         };
         let key = (model.kind(), model.version().clone());
-        if let Some(entry) = self.shared.book().models.get(&key) {
-            let loaded = entry.model.digest();
-            return Err((digest, info, LoadError::VersionTaken { kind: key.0, version: key.1, loaded }));
+        let loaded = self.shared.book().models.get(&key).map(|entry| entry.model.digest());
+        if let Some(loaded) = loaded {
+            return rejected(info, LoadError::VersionTaken { kind: key.0, version: key.1, loaded });
         }
         let supervisor: Weak<dyn Supervisor> = self.shared.this.clone();
         // Set once: the model was made above.

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::{
     Limits, LoadError, Model, OpenError, ScoreError, answer,
-    engine::{Call, Purpose, Runtime},
+    call::Call,
+    engine::{Purpose, Runtime},
     examine, samples,
 };
 use crate::{domain::Assessment, features::Features};

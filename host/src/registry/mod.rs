@@ -9,14 +9,16 @@
 //! | `examine`, `world`, `contract`, `encode`, `selftest`, `samples`, `compiled` | from bytes to a model |
 //! | `model`, `answer`, `mock` | the questions, and the checks of the answers |
 //! | `check`, `measure` | what a model author and a benchmark want to know |
-//! | `engine`, `abi` | confinement, and the shapes that cross it |
+//! | `engine`, `call`, `clock`, `abi` | confinement, and the shapes that cross it |
 
 #![deny(unsafe_code)]
 
 mod abi;
 mod answer;
 mod book;
+mod call;
 mod check;
+mod clock;
 mod compiled;
 mod contract;
 mod encode;

@@ -15,7 +15,8 @@ use super::{
     ChainValue, MockReport, ScoreError,
     abi::Abi,
     answer,
-    engine::{Call, Guest, Runtime},
+    call::{Call, Guest},
+    engine::Runtime,
 };
 use crate::{
     domain::{Address, Assessment, Decile, Digest, Factor, ModelInfo, ModelKind, ModelRef, ModelVersion, RiskAssessment, Score, Time},

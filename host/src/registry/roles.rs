@@ -85,3 +85,43 @@ impl Roles {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KIND: ModelKind = ModelKind::Credit;
+
+    fn v(minor: usize) -> ModelVersion {
+        format!("1.{minor}").parse().unwrap()
+    }
+
+    #[test]
+    fn a_return_forgets_the_champion_that_failed() {
+        let mut roles = Roles::default();
+        (0..3).for_each(|minor| roles.promote(KIND, &v(minor)));
+        assert_eq!(roles.of(KIND).previous, [v(0), v(1)]);
+        roles.give_back(KIND, &v(1));
+        assert_eq!((roles.champion(KIND), roles.of(KIND).previous), (Some(&v(1)), vec![v(0)]));
+    }
+
+    #[test]
+    fn a_champion_challenges_nobody_and_only_so_many_are_remembered() {
+        let mut roles = Roles::default();
+        roles.set_challengers(KIND, &[v(7), v(7), v(8)]);
+        (0..20).for_each(|minor| roles.promote(KIND, &v(minor)));
+        assert!(roles.challengers(KIND).is_empty());
+        assert_eq!(roles.of(KIND).previous.len(), Roles::MEMORY);
+        roles.promote(KIND, &v(18));
+        assert_eq!(roles.of(KIND).previous.last(), Some(&v(19)));
+    }
+
+    #[test]
+    fn roles_survive_being_written_down() {
+        let mut roles = Roles::default();
+        roles.promote(KIND, &v(1));
+        roles.set_challengers(ModelKind::Sandbox, &[v(2)]);
+        let text = serde_json::to_string(&roles).unwrap();
+        assert_eq!(serde_json::from_str::<Roles>(&text).unwrap(), roles, "{text}");
+    }
+}

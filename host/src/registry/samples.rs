@@ -30,7 +30,7 @@ pub(crate) fn subjects() -> Vec<Sample> {
 
 /// The four bands first, then addresses with bits in every byte.
 pub(crate) fn addresses() -> Vec<Address> {
-    let small = (1..=4).map(|last| Address::with_last_byte(last));
+    let small = (1..=4).map(Address::with_last_byte);
     let spread = [0, 0x11, 0x3c, 0x80, 0xa5, 0xff].map(Address::repeat_byte);
     small.chain(spread).collect()
 }

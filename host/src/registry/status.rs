@@ -113,13 +113,13 @@ fn loaded(book: &Book, entry: &Entry) -> ModelStatus {
 }
 
 fn failed(name: &str, file: &File) -> Option<ModelStatus> {
-    let Outcome::Failed { digest, info, error, .. } = &file.outcome else { return None };
+    let Outcome::Failed { rejected, .. } = &file.outcome else { return None };
     Some(ModelStatus {
         state: State::Failed,
         role: Role::None,
-        info: info.clone(),
-        digest: *digest,
-        reason: Some(error.into()),
+        info: rejected.info.clone(),
+        digest: rejected.digest,
+        reason: Some((&rejected.error).into()),
         file: Some(name.to_owned()),
         loaded_at: None,
         calls: 0,

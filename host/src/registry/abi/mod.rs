@@ -5,7 +5,7 @@ pub(crate) mod v1;
 
 use wasmtime::component::Component;
 
-use super::engine::Call;
+use super::call::Call;
 use crate::{
     domain::{Address, ModelKind},
     features::Features,

@@ -6,7 +6,7 @@ use super::Abi;
 use crate::{
     domain::{Address, AssetClass, Coverage, ModelKind},
     features::Features,
-    registry::engine::Call,
+    registry::call::Call,
 };
 
 mod bindings {
