@@ -36,6 +36,7 @@ pub struct DetailBody {
     detail: Cow<'static, str>,
     /// A word that never changes, where a machine may want to tell cases apart.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     code: Option<&'static str>,
 }
 
@@ -45,6 +46,7 @@ pub struct DetailBody {
 pub struct ErrorBody {
     error: Cow<'static, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     status_code: Option<u16>,
 }
 
