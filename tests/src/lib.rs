@@ -1,8 +1,10 @@
 //! What the end-to-end tests and `make run` stand on: a real chain node, real lending contracts, real processes.
 
 pub mod devnet;
+pub mod features;
 pub mod host;
 pub mod hostile;
+pub mod native;
 pub mod node;
 pub mod process;
 pub mod service;

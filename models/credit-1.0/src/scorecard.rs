@@ -20,7 +20,7 @@ struct Scale {
 const AGE: Scale = Scale { label: "Wallet Age", full: 1825, possible: 175 };
 /// A thousand transactions: a person's daily use over years. A quarter of all points.
 const TRANSACTIONS: Scale = Scale { label: "Transaction History", full: 1000, possible: 175 };
-/// A hundred lending events: more than nineteen of twenty lending wallets have. The least, since activity alone says little of credit.
+/// A hundred lending events: what about one lending wallet in twenty reaches. The least, since activity alone says little of credit.
 const DEFI: Scale = Scale { label: "DeFi Activity", full: 100, possible: 150 };
 /// A hundred thousand dollars: past that, richer is not safer. The most, since assets are what a debt is paid from.
 const ASSETS: Scale = Scale { label: "Asset Holdings", full: 100_000, possible: 200 };
@@ -35,13 +35,16 @@ pub fn score(features: &Features) -> Result<Assessment, Refusal> {
     };
     let Figures { days, transactions, lending, dollars } = figures;
     let factors = vec![
-        AGE.judge(days, format!("Your wallet has been in use for {days} days; this grows by itself until 5 years.")),
-        TRANSACTIONS.judge(transactions, format!("You have sent {transactions} transactions; regular use until 1,000 would help.")),
-        DEFI.judge(
-            lending,
-            format!("You have made {lending} deposits, withdrawals and loans; using lending markets until 100 would help."),
+        AGE.judge(days, format!("Your wallet has been in use for {days} day{}; this grows by itself until 5 years.", s(days))),
+        TRANSACTIONS.judge(
+            transactions,
+            format!("You have sent {transactions} transaction{}; regular use until 1,000 would help.", s(transactions)),
         ),
-        ASSETS.judge(dollars, format!("You hold about {dollars} dollars; keeping more in this wallet, until 100,000, would help.")),
+        DEFI.judge(lending, format!("You have used lending markets {lending} time{}; using them more, until 100, would help.", s(lending))),
+        ASSETS.judge(
+            dollars,
+            format!("You hold about {dollars} dollar{}; keeping more in this wallet, until 100,000, would help.", s(dollars)),
+        ),
     ];
     let score = factors.iter().fold(BASE, |sum, factor| sum + factor.points.unsigned_abs());
     Ok(Assessment { score, decile: decile(score), factors })
@@ -65,4 +68,9 @@ fn rating(share: f64) -> Rating {
         640.0.. => Rating::Fair,
         _ => Rating::Low,
     }
+}
+
+/// The ending of a noun after `n`.
+fn s(n: u64) -> &'static str {
+    if n == 1 { "" } else { "s" }
 }

@@ -18,12 +18,19 @@ pub fn factors(address: &[u8]) -> Vec<Factor> {
     let (loans, repaid, liquidated) = (sum(|pool| pool.borrow), sum(|pool| pool.repay), sum(|pool| pool.liquidation));
     let events = sum(|pool| pool.supply + pool.withdraw) + loans + repaid;
     let held: f64 = tokens::tokens(address, &wallet).iter().map(|token| token.value_usd).sum();
+    let days = (LAST - wallet.first_transaction) / DAY;
+    let (sent, chains) = (wallet.transactions, wallet.chains.len() as u64);
     let texts = [
-        format!("Your wallet has been in use for {} days; age grows by itself.", (LAST - wallet.first_transaction) / DAY),
-        format!("You have sent {} transactions on {} chains; staying active would help.", wallet.transactions, wallet.chains.len()),
-        format!("You have used lending markets {events} times; using them more would help."),
+        format!("Your wallet has been in use for {days} day{}; age grows by itself.", s(days)),
+        format!("You have sent {sent} transaction{} on {chains} chain{}; staying active would help.", s(sent), s(chains)),
+        format!("You have used lending markets {events} time{}; using them more would help.", s(events)),
         format!("You hold {} dollars; keeping more in this wallet would help.", held as u64),
-        format!("You made {repaid} repayments on {loans} loans and were liquidated {liquidated} times; repaying on time would help."),
+        format!(
+            "You made {repaid} repayment{} on {loans} loan{} and were liquidated {liquidated} time{}; repaying on time would help.",
+            s(repaid),
+            s(loans),
+            s(liquidated)
+        ),
     ];
     let points = points(wallet.score, &mut Dice::new(address, topic::FACTORS));
     let factor = |((label, possible), (points, description)): (&(&str, u32), (u32, String))| Factor {
@@ -64,4 +71,9 @@ fn rating(points: u32, possible: u32) -> Rating {
         640.. => Rating::Fair,
         _ => Rating::Low,
     }
+}
+
+/// The ending of a noun after `n`.
+fn s(n: u64) -> &'static str {
+    if n == 1 { "" } else { "s" }
 }

@@ -1,6 +1,6 @@
 //! The sandbox: mock scores, reports and portfolios, each a pure function of the bytes of an address.
 //!
-//! One [`Wallet`](wallet::Wallet) is drawn from the bytes and every answer is a view of it, so that answers agree with one another.
+//! One wallet is drawn from the bytes and every answer is a view of it, so that answers agree with one another.
 
 mod band;
 mod boost;

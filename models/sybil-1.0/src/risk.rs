@@ -26,7 +26,7 @@ fn age(trace: &Trace) -> Factor {
     };
     let description = match trace.age_days {
         None => "No transaction of yours was found; a wallet in use for two years shows a person.".into(),
-        Some(days) => format!("Your first transaction was {days} days ago; a wallet in use for two years shows a person."),
+        Some(days) => format!("Your first transaction was {days} day{} ago; a wallet in use for two years shows a person.", s(days)),
     };
     factor("Wallet Age", points, 25, description)
 }
@@ -41,7 +41,7 @@ fn transactions(trace: &Trace) -> Factor {
         20..100 => 4,
         100.. => 0,
     };
-    factor("Transactions", points, 15, format!("You have sent {sent} transactions; a hundred or more show lasting use."))
+    factor("Transactions", points, 15, format!("You have sent {sent} transaction{}; a hundred or more show lasting use.", s(sent)))
 }
 
 /// The wallets of a farm deal with one another and with few contracts.
@@ -56,7 +56,7 @@ fn counterparties(trace: &Trace) -> Factor {
                 10..50 => 5,
                 50.. => 0,
             };
-            (points, format!("You have dealt with {others} others; dealing with fifty shows a person."))
+            (points, format!("You have dealt with {others} other{}; dealing with fifty shows a person.", s(others.into())))
         }
     };
     factor("Counterparties", points, 15, description)
@@ -97,9 +97,12 @@ fn timing(trace: &Trace) -> Factor {
     };
     let description = match (trace.active_days, trace.active_hours) {
         (Some(days), Some(hours)) => {
-            format!("You were active on {days} days, in {hours} of 24 hours of the day; many days and a night's rest show a person.")
+            format!(
+                "You were active on {days} day{}, in {hours} of 24 hours of the day; many days and a night's rest show a person.",
+                s(days.into())
+            )
         }
-        (Some(days), None) => format!("You were active on {days} days; many days with pauses between show a person."),
+        (Some(days), None) => format!("You were active on {days} day{}; many days with pauses between show a person.", s(days.into())),
         _ => "When you were active could not be read in full; what is missing counts little.".into(),
     };
     factor("Timing", hours + gap + days, 20, description)
@@ -108,10 +111,10 @@ fn timing(trace: &Trace) -> Factor {
 /// The heaviest beside age, since it is the only one a farm cannot wait for or automate.
 fn attestations(features: &Features) -> Factor {
     let missing = identity::FULL - identity::shown(&features.identity);
-    let held = features.identity.len();
+    let held = features.identity.len() as u64;
     let description = match held {
         0 => "You hold no identity attestation; a verified account or a name would help most.".into(),
-        _ => format!("You hold {held} identity attestations; verified accounts and names of different providers show a person."),
+        _ => format!("You hold {held} identity attestation{}; verified accounts and names of different providers show a person.", s(held)),
     };
     factor("Attestations", missing.cast_signed(), identity::FULL, description)
 }
@@ -126,4 +129,9 @@ fn factor(label: &str, points: i32, possible: u32, description: String) -> Facto
         _ => Rating::Low,
     };
     Factor { label: label.into(), rating, description, points, possible }
+}
+
+/// The ending of a noun after `n`.
+fn s(n: u64) -> &'static str {
+    if n == 1 { "" } else { "s" }
 }

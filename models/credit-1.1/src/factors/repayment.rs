@@ -5,13 +5,13 @@ use crate::{
     curve::{Curve, faded, whole},
     seen::Seen,
     types::Factor,
-    words::{count, span},
+    words::{ago, count},
 };
 
 /// The most of all: nothing tells more of the next loan than how the last ones went.
 const POSSIBLE: u32 = 200;
 
-/// Repayments made. The first is the step from none to some; a borrower in a hundred makes over forty.
+/// Repayments made. The first is the step from none to some; the median borrower makes two, one in five over ten, one in twenty over thirty.
 const REPAYS: Curve = Curve(&[(1.0, 40.0), (3.0, 66.0), (10.0, 90.0), (40.0, 110.0)]);
 
 /// For one repayment to every loan. Loans are often repaid in parts, so more than one is no better than one.
@@ -55,7 +55,7 @@ fn describe(seen: &Seen) -> String {
     let loans = count(seen.borrows, "loan", "loans");
     if seen.liquidations > 0 {
         let times = count(seen.liquidations, "time", "times");
-        let last = seen.liquidation_days.map_or(String::new(), |days| format!(", last {} ago", span(days)));
+        let last = seen.liquidation_days.map_or(String::new(), |days| format!(", last {}", ago(days)));
         return format!(
             "You made {repaid} on {loans} but were liquidated {times}{last}; more collateral, repaying early and time would help."
         );

@@ -5,7 +5,7 @@ use crate::{
     curve::{Curve, faded, whole},
     seen::Seen,
     types::Factor,
-    words::{count, span},
+    words::{ago, count},
 };
 
 /// As much as age: use can be bought with fees where age cannot, but it is what age is made of.
@@ -29,11 +29,7 @@ pub fn judge(seen: &Seen) -> Factor {
     }
     let recent = seen.idle_days.map_or(0.0, |days| RECENT * faded(days, RECENT_HALF_DAYS));
     let points = whole(SENT.at(seen.transactions as f64) + CHAINS.at(f64::from(seen.chains_used)) + recent);
-    let last = match seen.idle_days {
-        Some(days) if days < 1.0 => ", the last one today".into(),
-        Some(days) => format!(", the last one {} ago", span(days)),
-        None => String::new(),
-    };
+    let last = seen.idle_days.map_or(String::new(), |days| format!(", the last one {}", ago(days)));
     let help = match () {
         () if seen.idle_days.is_some_and(|days| days > RECENT_HALF_DAYS) => "using it again would help",
         () if seen.transactions < 1000 => "more of them over time would help",

@@ -1,0 +1,108 @@
+//! What holds of every wallet there can be.
+
+use credit_1_0::{Assessment, decile, score, types};
+use proptest::prelude::*;
+use types::{Coverage, Factor, Features, MarketFeatures, Refusal};
+
+#[allow(dead_code, reason = "each model uses a part of it")]
+#[path = "../../credit-1.1/tests/strategy/mod.rs"]
+mod strategy;
+
+use strategy::features;
+
+fn assess(features: &Features) -> Option<Assessment> {
+    score(features).ok()
+}
+
+fn points(factors: &[Factor]) -> i64 {
+    factors.iter().map(|factor| i64::from(factor.points)).sum()
+}
+
+fn moves_the_score(market: &MarketFeatures) -> bool {
+    market.feeds_score && market.coverage != Coverage::Failed
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn an_answer_is_within_bounds_and_adds_up(features in features()) {
+        let Some(answer) = assess(&features) else { return Ok(()) };
+        prop_assert!((300..=1000).contains(&answer.score));
+        prop_assert_eq!(i64::from(answer.score), (300 + points(&answer.factors)).clamp(300, 1000));
+        prop_assert_eq!(answer.decile, decile(answer.score));
+        let labels: Vec<_> = answer.factors.iter().map(|factor| factor.label.as_str()).collect();
+        prop_assert_eq!(labels, ["Wallet Age", "Transaction History", "DeFi Activity", "Asset Holdings"]);
+        prop_assert_eq!(answer.factors.iter().map(|factor| factor.possible).sum::<u32>(), 700);
+        for factor in &answer.factors {
+            prop_assert!(i64::from(factor.points) <= i64::from(factor.possible), "{factor:?}");
+            prop_assert!(factor.points >= 0, "{factor:?}");
+            prop_assert!((30..=200).contains(&factor.description.chars().count()), "{factor:?}");
+            prop_assert!(factor.description.ends_with('.'), "{factor:?}");
+        }
+    }
+
+    #[test]
+    fn the_same_features_give_the_same_answer(features in features()) {
+        prop_assert_eq!(score(&features), score(&features.clone()));
+    }
+
+    #[test]
+    fn repayments_and_liquidations_change_nothing(features in features(), repay in any::<u64>(), liquidation in any::<u64>()) {
+        let mut other = features.clone();
+        for market in &mut other.markets {
+            (market.repay, market.liquidation) = (Some(repay), Some(liquidation));
+        }
+        prop_assert_eq!(score(&features), score(&other));
+    }
+
+    #[test]
+    fn markets_that_must_not_count_do_not(features in features(), other in features()) {
+        let with = |extra: &[MarketFeatures]| {
+            let mut features = features.clone();
+            features.markets.retain(moves_the_score);
+            // Something readable, so that neither side is refused.
+            features.chains.iter_mut().for_each(|chain| chain.coverage = Coverage::Complete);
+            features.markets.extend_from_slice(extra);
+            features
+        };
+        let ignored: Vec<_> = other.markets.iter().filter(|market| !moves_the_score(market)).cloned().collect();
+        if features.chains.is_empty() { return Ok(()) }
+        prop_assert_eq!(score(&with(&[])), score(&with(&ignored)));
+    }
+
+    #[test]
+    fn what_is_not_collected_counts_as_nothing_seen(features in features()) {
+        let mut zeros = features.clone();
+        for market in &mut zeros.markets {
+            for count in [&mut market.supply, &mut market.withdraw, &mut market.borrow, &mut market.repay, &mut market.liquidation] {
+                *count = Some(count.unwrap_or(0));
+            }
+        }
+        prop_assert_eq!(assess(&features).map(|a| a.score), assess(&zeros).map(|a| a.score));
+    }
+
+    #[test]
+    fn only_the_wholly_unreadable_is_refused(features in features()) {
+        let sources = features.chains.iter().map(|c| c.coverage).chain(features.markets.iter().map(|m| m.coverage));
+        let all_failed = sources.clone().count() > 0 && sources.clone().all(|coverage| coverage == Coverage::Failed);
+        prop_assert_eq!(matches!(score(&features), Err(Refusal::Missing(_))), all_failed);
+        prop_assert!(!matches!(score(&features), Err(Refusal::NoActivity)));
+    }
+}
+
+#[test]
+fn a_wallet_with_nothing_scores_lowest() {
+    let nothing = Features { as_of: 1_767_225_600, chains: vec![], markets: vec![], holdings: vec![], identity: vec![] };
+    let answer = score(&nothing).unwrap();
+    assert_eq!((answer.score, answer.decile), (300, 1));
+    assert!(answer.factors.iter().all(|factor| factor.points == 0));
+}
+
+#[test]
+fn deciles_never_fall() {
+    let deciles: Vec<_> = (300..=1000).map(decile).collect();
+    assert!(deciles.is_sorted());
+    assert_eq!((deciles.first(), deciles.last()), (Some(&1), Some(&10)));
+    assert_eq!((decile(0), decile(u32::MAX)), (1, 10));
+}

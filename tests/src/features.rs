@@ -1,0 +1,182 @@
+//! Generated features: every shape the contract allows, from a seed, the same on every machine.
+
+use assay::{
+    domain::{AssetClass, Coverage, Protocol},
+    features::{AttestationFeature, ChainFeatures, Features, Holding, MarketFeatures},
+};
+
+/// 2026-01-01, about which ordinary times lie.
+const NOW: u64 = 1_767_225_600;
+const YEAR: u64 = 31_557_600;
+
+/// `n` feature sets. Most are ordinary wallets; among them are wallets with nothing, unreadable ones, crowds of markets that no single
+/// page of a guest's memory can hold, and numbers at the edge of every field, infinities and NaN included.
+pub fn generate(seed: u64, n: usize) -> Vec<Features> {
+    let mut dice = Dice(seed);
+    (0..n).map(|_| dice.features()).collect()
+}
+
+/// SplitMix64.
+struct Dice(u64);
+
+impl Dice {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, n: u64) -> u64 {
+        self.next() % n.max(1)
+    }
+
+    fn chance(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+
+    fn pick<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len() as u64) as usize]
+    }
+
+    fn maybe<T>(&mut self, percent: u64, draw: impl FnOnce(&mut Self) -> T) -> Option<T> {
+        self.chance(percent).then(|| draw(self))
+    }
+
+    fn list<T>(&mut self, count: u64, mut draw: impl FnMut(&mut Self) -> T) -> Vec<T> {
+        (0..count).map(|_| draw(self)).collect()
+    }
+
+    fn features(&mut self) -> Features {
+        let as_of = if self.chance(95) { NOW - self.below(2 * YEAR) } else { self.count() };
+        let (chains, markets) = match self.below(100) {
+            0 => (0, 0),
+            1 => (16, 300),
+            2..12 => (12, 40),
+            _ => (1 + self.below(5), self.below(9)),
+        };
+        let failed = self.chance(3);
+        let mut features = Features {
+            as_of,
+            chains: self.list(chains, Self::chain),
+            markets: self.list(markets, Self::market),
+            holdings: self.holdings(),
+            identity: Vec::new(),
+        };
+        let attestations = self.below(4);
+        features.identity = self.list(attestations, Self::attestation);
+        if failed {
+            features.chains.iter_mut().for_each(|chain| chain.coverage = Coverage::Failed);
+            features.markets.iter_mut().for_each(|market| market.coverage = Coverage::Failed);
+        }
+        features
+    }
+
+    /// Small as often as not, then ordinary, now and then anything.
+    fn count(&mut self) -> u64 {
+        match self.below(20) {
+            0 => self.next(),
+            1 => self.pick(&[0, 1, u64::MAX, 1 << 53, i64::MAX as u64]),
+            2..11 => self.below(6),
+            _ => self.below(3_000),
+        }
+    }
+
+    fn small(&mut self) -> u32 {
+        if self.chance(5) { self.next() as u32 } else { self.below(400) as u32 }
+    }
+
+    fn time(&mut self) -> u64 {
+        if self.chance(4) { self.count() } else { NOW - self.below(9 * YEAR) }
+    }
+
+    /// Evenly over the sizes of money from a cent to ten million, now and then no money at all.
+    fn usd(&mut self) -> f64 {
+        match self.below(20) {
+            0 => f64::from_bits(self.next()),
+            1 => self.pick(&[f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -5.0, -0.0, 1e308, f64::MIN_POSITIVE]),
+            2..6 => 0.0,
+            _ => {
+                let magnitude = [0.01, 0.1, 1.0, 10.0, 100.0, 1e3, 1e4, 1e5, 1e6];
+                self.pick(&magnitude) * (1.0 + self.below(9_000) as f64 / 1_000.0)
+            }
+        }
+    }
+
+    fn coverage(&mut self) -> Coverage {
+        self.pick(&[Coverage::Complete, Coverage::Complete, Coverage::Complete, Coverage::Partial, Coverage::Pending, Coverage::Failed])
+    }
+
+    fn chain(&mut self) -> ChainFeatures {
+        ChainFeatures {
+            chain_id: self.pick(&[1, 10, 56, 137, 8453, 42161, u64::MAX]),
+            coverage: self.coverage(),
+            first_transaction: self.maybe(85, Self::time),
+            last_transaction: self.maybe(85, Self::time),
+            transactions: self.count(),
+            transfers: self.maybe(60, Self::count),
+            counterparties: self.maybe(60, Self::small),
+            active_days: self.maybe(60, Self::small),
+            active_hours: self.maybe(60, |dice| dice.below(26) as u32),
+            median_gap: self.maybe(60, Self::count),
+            assets_usd: self.usd(),
+            supplied_usd: self.usd(),
+            borrowed_usd: self.usd(),
+        }
+    }
+
+    fn market(&mut self) -> MarketFeatures {
+        let protocol = self.pick(&[Protocol::LenderAV2, Protocol::LenderAV3, Protocol::LenderBV2, Protocol::LenderBV3]);
+        let names = ["Core", "cUSDCv3", "", "ein Märkt mit Umlauten und einem recht langen Namen"];
+        MarketFeatures {
+            chain_id: self.pick(&[1, 10, 137, 8453]),
+            protocol,
+            market: self.maybe(70, |dice| dice.pick(&names).to_owned()),
+            coverage: self.coverage(),
+            feeds_score: protocol.feeds_score() != self.chance(5),
+            supply: self.maybe(85, Self::count),
+            withdraw: self.maybe(85, Self::count),
+            borrow: self.maybe(85, Self::count),
+            repay: self.maybe(85, Self::count),
+            liquidation: self.maybe(40, Self::count),
+            first_event: self.maybe(80, Self::time),
+            last_event: self.maybe(80, Self::time),
+            last_liquidation: self.maybe(60, Self::time),
+            supplied_usd: self.usd(),
+            borrowed_usd: self.usd(),
+        }
+    }
+
+    fn holdings(&mut self) -> Vec<Holding> {
+        let classes = [
+            AssetClass::Native,
+            AssetClass::Stablecoin,
+            AssetClass::Token,
+            AssetClass::Wrapped,
+            AssetClass::Liquidity,
+            AssetClass::Collateral,
+        ];
+        classes.into_iter().filter_map(|class| self.maybe(50, |dice| Holding { class, usd: dice.usd(), assets: dice.small() })).collect()
+    }
+
+    fn attestation(&mut self) -> AttestationFeature {
+        AttestationFeature {
+            provider: self.pick(&["ens", "basename", "coinbase", "human-passport", "worldcoin", ""]).to_owned(),
+            issued: self.maybe(70, Self::time),
+            expires: self.maybe(50, Self::time),
+            score: self.maybe(50, Self::usd),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::generate;
+
+    #[test]
+    fn a_seed_gives_the_same_features() {
+        // NaN is not equal to itself, so the texts are compared.
+        assert_eq!(format!("{:?}", generate(7, 50)), format!("{:?}", generate(7, 50)));
+        assert_ne!(format!("{:?}", generate(7, 50)), format!("{:?}", generate(8, 50)));
+    }
+}

@@ -1,0 +1,246 @@
+//! The shelf and its source agree: built again, the components have the released bytes, and they answer what native code answers.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use assay::{
+    domain::{self, Address, ModelKind, Score},
+    features::Features,
+    registry::{self, Limits, MockNft, MockPool, MockPosition, MockReport, MockToken, Model, Refusal, Registry, ScoreError, Settings},
+};
+use assay_tests::{features, native};
+use sha2::{Digest, Sha256};
+
+const COMPONENTS: [&str; 5] = ["credit-1.0", "credit-1.1", "enhanced-boost", "sandbox", "sybil-1.0"];
+
+/// Of each model that scores features.
+const FEATURE_SETS: usize = 12_000;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace")
+}
+
+fn shelf() -> PathBuf {
+    root().join("plugins")
+}
+
+fn script(arguments: &[&str]) -> String {
+    let output = Command::new(root().join(".ci/models"))
+        .args(arguments)
+        .stderr(Stdio::inherit())
+        // This test's own cargo sets these for itself.
+        .env_remove("CARGO")
+        .env_remove("RUSTC")
+        .env_remove("CARGO_TARGET_DIR")
+        .output()
+        .expect("starting .ci/models");
+    assert!(output.status.success(), ".ci/models {arguments:?}: {}", output.status);
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// Every component, built from source once for all tests here.
+fn rebuilt() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("guests");
+        let cores = folder.join("cores");
+        // The script does not overwrite what differs.
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).expect("a folder");
+        script(&["--core", cores.to_str().expect("a path of text")]);
+        for name in COMPONENTS {
+            let core = fs::read(file(&cores, name)).expect("a core module");
+            let component = registry::to_component(&core).expect("a component");
+            fs::write(file(&folder, name), component).expect("writing a component");
+        }
+        folder
+    })
+}
+
+fn file(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("{name}.wasm"))
+}
+
+/// The models of a folder, behind the host's own checks and confinement.
+struct Shelf(Arc<Registry>);
+
+impl Shelf {
+    fn open(folder: &Path) -> Self {
+        // Unoptimised tests on a busy machine are slow; the answers are what counts here.
+        let limits = Limits { deadline: Duration::from_secs(60), self_test: Duration::from_secs(600), ..Limits::default() };
+        Self(Registry::open(Settings { watch: false, limits, ..Settings::new(folder) }).expect("a registry"))
+    }
+
+    fn model(&self, kind: ModelKind, version: &str) -> Arc<Model> {
+        let found = self.0.version(kind, &version.parse().expect("a version"));
+        found.unwrap_or_else(|| panic!("{kind} {version} is not in service: {:#?}", self.0.list()))
+    }
+}
+
+/// What two implementations of a model must agree on.
+#[derive(Debug, PartialEq)]
+enum Answer {
+    Score { score: u32, decile: u8, factors: Vec<Factor> },
+    Refused(Refusal),
+}
+
+/// Label, rating from 0 for low, description, points, possible.
+type Factor = (String, u8, String, i32, u32);
+
+fn hosted(factors: Vec<domain::Factor>) -> Vec<Factor> {
+    factors.into_iter().map(|f| (f.label, f.rating as u8, f.description, f.points, f.possible)).collect()
+}
+
+fn hosted_score(model: &Model, features: &Features) -> Answer {
+    match model.score(features) {
+        Ok(a) => Answer::Score { score: a.score.get(), decile: a.decile.get(), factors: hosted(a.factors) },
+        Err(ScoreError::Refused(why)) => Answer::Refused(why),
+        Err(error) => panic!("{error}, on {features:?}"),
+    }
+}
+
+macro_rules! native_factors {
+    ($factors:expr) => {
+        $factors.into_iter().map(|f| (f.label, f.rating as u8, f.description, f.points, f.possible)).collect::<Vec<Factor>>()
+    };
+}
+
+macro_rules! native_score {
+    ($model:ident, $features:expr) => {
+        match $model::score(&native::$model::features($features)) {
+            Ok(a) => Answer::Score { score: a.score, decile: a.decile, factors: native_factors!(a.factors) },
+            Err($model::types::Refusal::NoActivity) => Answer::Refused(Refusal::NoActivity),
+            Err($model::types::Refusal::Missing(what)) => Answer::Refused(Refusal::Missing(what)),
+        }
+    };
+}
+
+/// The released components, and those built again where the bytes do not already say that they are the same.
+fn folders() -> Vec<PathBuf> {
+    let same = COMPONENTS.iter().all(|name| fs::read(file(&shelf(), name)).unwrap() == fs::read(file(rebuilt(), name)).unwrap());
+    if same { vec![shelf()] } else { vec![shelf(), rebuilt().to_owned()] }
+}
+
+#[test]
+fn the_pinned_toolchain_builds_the_released_bytes_again() {
+    let toolchain = script(&["--print-toolchain"]);
+    for name in COMPONENTS {
+        let (released, built) = (fs::read(file(&shelf(), name)).unwrap(), fs::read(file(rebuilt(), name)).unwrap());
+        if toolchain.contains("bytes=equal") {
+            assert!(released == built, "{name} built from source differs from plugins/{name}.wasm, with the pinned toolchain: {toolchain}");
+        }
+    }
+}
+
+#[test]
+fn the_digests_are_those_of_the_components() {
+    let sums = fs::read_to_string(shelf().join("SHA256SUMS")).unwrap();
+    let digest = |name: &str| hex::encode(Sha256::digest(fs::read(file(&shelf(), name)).unwrap()));
+    let expected: String = COMPONENTS.iter().map(|name| format!("{}  {name}.wasm\n", digest(name))).collect();
+    assert_eq!(sums, expected, "run .ci/models");
+}
+
+#[test]
+fn credit_models_answer_as_native_code_does() {
+    let all = features::generate(11, FEATURE_SETS);
+    for folder in folders() {
+        let shelf = Shelf::open(&folder);
+        let (one, two) = (shelf.model(ModelKind::Credit, "1.0"), shelf.model(ModelKind::Credit, "1.1"));
+        for features in &all {
+            assert_eq!(hosted_score(&one, features), native_score!(credit_1_0, features), "1.0 on {features:?}");
+            assert_eq!(hosted_score(&two, features), native_score!(credit_1_1, features), "1.1 on {features:?}");
+        }
+        for score in Score::MIN.get()..=Score::MAX.get() {
+            let decile = |model: &Model| model.decile(Score::new(score).unwrap()).unwrap().get();
+            assert_eq!((decile(&one), decile(&two)), (credit_1_0::decile(score), credit_1_1::decile(score)));
+        }
+    }
+}
+
+#[test]
+fn the_sybil_model_answers_as_native_code_does() {
+    let all = features::generate(12, FEATURE_SETS);
+    for folder in folders() {
+        let model = Shelf::open(&folder).model(ModelKind::Sybil, "1.0");
+        for features in &all {
+            let hosted_risk = model.risk(features).unwrap_or_else(|error| panic!("{error}, on {features:?}"));
+            let native_risk = sybil_1_0::risk(&native::sybil_1_0::features(features));
+            assert_eq!(u32::from(hosted_risk.risk), native_risk.risk);
+            assert_eq!(hosted(hosted_risk.factors), native_factors!(native_risk.factors), "on {features:?}");
+        }
+    }
+}
+
+#[test]
+fn the_boost_answers_as_native_code_does() {
+    let amounts = [0.0, 0.01, 1.0, 777.77, 33_333.333, 49_999.99, 50_000.0, 1e6, 1e300, -3.0, f64::NAN, f64::INFINITY];
+    for folder in folders() {
+        let model = Shelf::open(&folder).model(ModelKind::Boost, "1.0");
+        for score in (300..=1000).filter_map(Score::new) {
+            for total_asset_usd in amounts {
+                let native = enhanced_boost::boost(score.get(), &enhanced_boost::types::OffChain { total_asset_usd });
+                assert_eq!(model.boost(score, total_asset_usd).unwrap().get(), native, "{score} with {total_asset_usd}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_sandbox_answers_as_native_code_does() {
+    let hash = |n: u64| Sha256::digest(n.to_be_bytes());
+    let drawn = (0..3_000).map(|n| Address::from_slice(&hash(n)[..20]));
+    let all: Vec<_> = (0..=4).map(Address::with_last_byte).chain(drawn).collect();
+    for folder in folders() {
+        let model = Shelf::open(&folder).model(ModelKind::Sandbox, "1.0");
+        for address in &all {
+            let bytes = address.as_slice();
+            let assets = f64::from(u32::from(bytes[0]) * 500);
+            let boosted = sandbox::boosted_score(bytes, &sandbox::types::OffChain { total_asset_usd: assets });
+            assert_eq!(model.mock_score(address).unwrap().get(), sandbox::score(bytes));
+            assert_eq!(model.mock_boosted(address, assets).unwrap().get(), boosted);
+            assert_eq!(hosted(model.mock_factors(address).unwrap()), native_factors!(sandbox::factors(bytes)));
+            let portfolio = model.mock_portfolio(address).unwrap();
+            let portfolio: Vec<_> = portfolio.iter().map(|chain| (chain.chain_id, chain.total_asset_usd)).collect();
+            let expected: Vec<_> = sandbox::portfolio(bytes).iter().map(|chain| (chain.chain_id, chain.total_asset_usd)).collect();
+            assert_eq!(portfolio, expected);
+            assert_eq!(model.mock_report(address).unwrap(), native_report(sandbox::report(bytes)));
+        }
+    }
+}
+
+/// The generator's report as the host holds it.
+fn native_report(report: sandbox::MockReport) -> MockReport {
+    let token =
+        |t: sandbox::Token| MockToken { symbol: t.symbol, name: t.name, balance: t.balance, value_usd: t.value_usd, chain_id: t.chain_id };
+    let nft = |n: sandbox::Nft| MockNft { name: n.name, collection: n.collection, chain_id: n.chain_id };
+    let position = |p: sandbox::Position| MockPosition { name: p.name, supplied: p.supplied, borrowed: p.borrowed, chain_id: p.chain_id };
+    let pool = |p: sandbox::Pool| MockPool {
+        protocol: p.protocol,
+        market_address: p.market_address,
+        market: p.market,
+        chain_id: p.chain_id,
+        synced_to_block: p.synced_to_block,
+        supply: p.supply,
+        withdraw: p.withdraw,
+        borrow: p.borrow,
+        repay: p.repay,
+        liquidation: p.liquidation,
+        first_event: p.first_event,
+        last_event: p.last_event,
+    };
+    MockReport {
+        score: Score::new(report.score).unwrap(),
+        tokens: report.tokens.into_iter().map(token).collect(),
+        nfts: report.nfts.into_iter().map(nft).collect(),
+        positions: report.positions.into_iter().map(position).collect(),
+        pools: report.pools.into_iter().map(pool).collect(),
+        first_transaction: report.first_transaction,
+        total_transactions: report.total_transactions,
+        active_chains: report.active_chains,
+    }
+}
