@@ -114,7 +114,7 @@ impl ApiError {
     }
 
     pub fn too_large(limit: u64) -> Self {
-        Self::new(StatusCode::PAYLOAD_TOO_LARGE, format!("Request body is larger than {limit} bytes"))
+        Self::coded(StatusCode::PAYLOAD_TOO_LARGE, "too_large", format!("Request body is larger than {limit} bytes"))
     }
 
     pub fn too_slow() -> Self {
