@@ -7,4 +7,5 @@ pub mod hostile;
 pub mod native;
 pub mod node;
 pub mod process;
+pub mod proxy;
 pub mod service;
