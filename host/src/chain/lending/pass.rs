@@ -161,7 +161,7 @@ impl Pass<'_> {
         match records::save(&self.reader.store, self.reader.chain, self.wallet, block, tallies).await {
             Ok(()) => self.saved = Saved { when: Instant::now(), ranges_since: 0, all: through == settled_to.number },
             Err(error) => {
-                tracing::error!(chain = self.reader.chain, %error, "lending progress cannot be kept; the next read starts further back")
+                tracing::error!(chain = self.reader.chain, %error, "lending progress cannot be kept; the next read starts further back");
             }
         }
     }

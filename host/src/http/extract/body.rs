@@ -13,7 +13,7 @@ use crate::http::{ApiError, App, validation::Place, validation::Violation};
 
 /// What is read and thrown away of a body that is too large, so that the client gets to read the answer instead of a
 /// reset connection.
-const DRAINED: u64 = 16 << 20;
+const DRAINED: u64 = 64 << 20;
 
 /// A JSON object. An empty body counts as `{}`: every field that may be absent is. The content type is not looked at.
 pub struct JsonObject {
