@@ -8,3 +8,4 @@ pub mod native;
 pub mod node;
 pub mod process;
 pub mod service;
+pub mod proxy;

@@ -130,6 +130,11 @@ impl Client {
         answers.into_iter().map(|answer| block_from(answer?)).collect()
     }
 
+    /// The block of this number; `None` where it does not exist.
+    pub(super) async fn block(&self, number: u64) -> Result<Option<Block>, Fault> {
+        Ok(self.blocks(&[number]).await?.into_iter().next().flatten())
+    }
+
     /// Logs as the endpoint gave them, not yet checked.
     pub(super) async fn logs(&self, query: &LogQuery, span: Span) -> Result<Vec<Log>, Fault> {
         Ok(self.rpc.request("eth_getLogs", (query.filter(span),)).await?)

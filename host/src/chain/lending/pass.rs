@@ -25,7 +25,8 @@ use crate::{
     store::Store,
 };
 
-/// Settled history is written down at least this often while a long read goes on.
+/// Settled history is written down after so many ranges or so much time while a long read goes on: what a crash can lose.
+const CHECKPOINT_RANGES: u32 = 16;
 const CHECKPOINT: Duration = Duration::from_secs(1);
 
 /// What a read needs besides the wallet. Shared by all reads of a chain.
@@ -61,8 +62,17 @@ struct Pass<'a> {
     /// Last block that is settled; `None` while the chain is shorter than its finality.
     settled_to: Option<Block>,
     ledger: Ledger,
-    saved: Instant,
-    all_saved: bool,
+    /// First block not yet read.
+    at: u64,
+    saved: Saved,
+}
+
+/// When settled history was written down last.
+struct Saved {
+    when: Instant,
+    ranges_since: u32,
+    /// All of it is.
+    all: bool,
 }
 
 impl Reader {
@@ -103,8 +113,13 @@ impl Reader {
             }
         };
         ledger = Ledger::new(&self.markets, &records);
-        let mut pass = Pass { reader: self, wallet, queries, head, settled_to, ledger, saved: Instant::now(), all_saved: false };
+        let at = ledger.entries.iter().map(|entry| entry.next).min().unwrap_or(0);
+        let saved = Saved { when: Instant::now(), ranges_since: 0, all: false };
+        let mut pass = Pass { reader: self, wallet, queries, head, settled_to, ledger, at, saved };
         let outcome = pass.run(first, view).await;
+        if outcome.is_err() {
+            pass.save().await;
+        }
         view.send_replace(pass.ledger);
         match outcome {
             Ok(()) => Progress::Done,
@@ -216,21 +231,20 @@ impl Reader {
 
 impl Pass<'_> {
     async fn run(&mut self, first: Option<Chunk>, view: &watch::Sender<Ledger>) -> Result<(), Fault> {
-        let mut at = self.ledger.entries.iter().map(|entry| entry.next).min().unwrap_or(0);
         let mut width = u64::MAX;
         if let Some(chunk) = first {
-            match self.take(chunk, &mut at).await? {
+            match self.take(chunk).await? {
                 Some(narrow) => width = narrow,
                 None => _ = view.send_replace(self.ledger.clone()),
             }
         }
-        while at <= self.head.number {
-            let rest = Span { from: at, to: self.head.number };
+        while self.at <= self.head.number {
+            let rest = Span { from: self.at, to: self.head.number };
             let spans = rest.pieces(width.min(self.reader.client.log_ceiling()));
             let (reader, queries) = (self.reader, self.queries.clone());
             let mut chunks = stream::iter(spans).map(|span| reader.chunk(&queries, span)).buffered(reader.reading.log_concurrency);
             while let Some(chunk) = chunks.next().await {
-                let narrow = self.take(chunk, &mut at).await?;
+                let narrow = self.take(chunk).await?;
                 view.send_replace(self.ledger.clone());
                 if let Some(narrow) = narrow {
                     width = narrow;
@@ -245,18 +259,21 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// Counts a chunk that begins at block `at` and moves `at` behind it. `Some` width where what follows is to be narrower.
-    async fn take(&mut self, chunk: Chunk, at: &mut u64) -> Result<Option<u64>, Fault> {
+    /// Counts a chunk that begins where this read stands. `Some` width where what follows is to be narrower.
+    async fn take(&mut self, chunk: Chunk) -> Result<Option<u64>, Fault> {
         if let Some(through) = chunk.through {
-            let events = events(&self.reader.markets, self.wallet, chunk.logs);
-            self.count(events).await?;
-            *at = through.saturating_add(1);
+            self.count(events(&self.reader.markets, self.wallet, chunk.logs)).await?;
+            self.at = through.saturating_add(1);
             for entry in &mut self.ledger.entries {
                 if through >= entry.next {
                     entry.through = entry.through.max(Some(through));
                 }
             }
-            self.settle(through, chunk.stop.is_some()).await?;
+            self.saved.ranges_since += 1;
+            let all = self.settled_to.is_some_and(|settled_to| through >= settled_to.number);
+            if all || self.saved.ranges_since >= CHECKPOINT_RANGES || self.saved.when.elapsed() >= CHECKPOINT {
+                self.save().await;
+            }
         }
         match chunk.stop {
             None => Ok(None),
@@ -291,30 +308,26 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// Writes settled history down: when all of it is read, when the read ends here, and now and then in between.
-    async fn settle(&mut self, through: u64, ending: bool) -> Result<(), Fault> {
-        let Some(settled_to) = self.settled_to else { return Ok(()) };
-        let last = through >= settled_to.number;
-        if self.all_saved || (!last && !ending && self.saved.elapsed() < CHECKPOINT) {
-            return Ok(());
+    /// Writes down what is settled and read.
+    async fn save(&mut self) {
+        let (Some(settled_to), Some(through)) = (self.settled_to, self.at.checked_sub(1)) else { return };
+        let through = through.min(settled_to.number);
+        let advanced: Vec<_> = self.reader.markets.iter().zip(&self.ledger.entries).filter(|(_, entry)| entry.next <= through).collect();
+        if advanced.is_empty() || self.saved.all {
+            return;
         }
-        let advanced: Vec<_> =
-            self.reader.markets.iter().zip(&self.ledger.entries).filter(|(_, e)| e.next <= through.min(settled_to.number)).collect();
-        if advanced.is_empty() {
-            return Ok(());
-        }
-        let block = if last {
-            settled_to
-        } else {
-            let found = self.reader.client.blocks(&[through]).await?;
-            found.first().copied().flatten().ok_or_else(|| Fault::Malformed(format!("no block {through}")))?
+        let block = if through == settled_to.number { Ok(Some(settled_to)) } else { self.reader.client.block(through).await };
+        let Ok(Some(block)) = block else {
+            // The next checkpoint, or the next read, makes up for it.
+            tracing::warn!(chain = self.reader.chain, block = through, "block cannot be read; lending progress is not kept now");
+            return;
         };
         let tallies = advanced.into_iter().map(|(market, entry)| (market, entry.settled));
-        if let Err(error) = records::save(&self.reader.store, self.reader.chain, self.wallet, block, tallies).await {
-            tracing::error!(chain = self.reader.chain, %error, "lending progress cannot be kept; the next read starts further back");
+        match records::save(&self.reader.store, self.reader.chain, self.wallet, block, tallies).await {
+            Ok(()) => self.saved = Saved { when: Instant::now(), ranges_since: 0, all: through == settled_to.number },
+            Err(error) => {
+                tracing::error!(chain = self.reader.chain, %error, "lending progress cannot be kept; the next read starts further back")
+            }
         }
-        self.saved = Instant::now();
-        self.all_saved = last;
-        Ok(())
     }
 }

@@ -1,0 +1,157 @@
+//! A node that misbehaves on purpose: forwards JSON-RPC to a real one, counts what is asked, and answers in its place where a
+//! rule says so.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::{Router, routing::post};
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
+
+/// One call as it was asked.
+#[derive(Debug, Clone)]
+pub struct Call {
+    pub method: String,
+    pub params: Value,
+}
+
+impl Call {
+    /// First and last block of an `eth_getLogs`.
+    pub fn span(&self) -> Option<(u64, u64)> {
+        let number = |key: &str| u64::from_str_radix(self.params[0][key].as_str()?.trim_start_matches("0x"), 16).ok();
+        (self.method == "eth_getLogs").then(|| number("fromBlock").zip(number("toBlock")))?
+    }
+}
+
+/// What happens to a call.
+#[derive(Debug, Clone)]
+pub enum Reply {
+    Pass,
+    /// A JSON-RPC error.
+    Error {
+        code: i64,
+        message: String,
+    },
+    /// The whole request gets this status, and `Retry-After` in seconds.
+    Status(u16, Option<u64>),
+    /// Waits until [`Proxy::release`] lets one call on.
+    Hold,
+}
+
+type Rule = Box<dyn FnMut(&Call) -> Reply + Send>;
+
+/// Running until dropped.
+pub struct Proxy {
+    pub url: String,
+    shared: Arc<Shared>,
+    server: JoinHandle<()>,
+}
+
+struct Shared {
+    upstream: String,
+    http: reqwest::Client,
+    rule: Mutex<Rule>,
+    asked: Mutex<Vec<Call>>,
+    held: Semaphore,
+    holding: Semaphore,
+}
+
+impl Proxy {
+    /// # Panics
+    /// When no port can be bound.
+    pub async fn start(upstream: &str) -> Self {
+        let shared = Arc::new(Shared {
+            upstream: upstream.to_owned(),
+            http: reqwest::Client::builder().no_proxy().build().unwrap_or_default(),
+            rule: Mutex::new(Box::new(|_| Reply::Pass)),
+            asked: Mutex::default(),
+            held: Semaphore::new(0),
+            holding: Semaphore::new(0),
+        });
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap_or_else(|e| panic!("no free port: {e}"));
+        let url = listener.local_addr().map(|at| format!("http://{at}")).unwrap_or_default();
+        let app = Router::new().route("/", post(answer)).with_state(shared.clone());
+        let server = tokio::spawn(async move { axum::serve(listener, app).await.unwrap_or_default() });
+        Self { url, shared, server }
+    }
+
+    /// Decides about every call from now on.
+    pub fn rule(&self, rule: impl FnMut(&Call) -> Reply + Send + 'static) {
+        *self.shared.rule.lock().unwrap_or_else(PoisonError::into_inner) = Box::new(rule);
+    }
+
+    /// Lets `calls` that are or will be held go on.
+    pub fn release(&self, calls: usize) {
+        self.shared.held.add_permits(calls);
+    }
+
+    /// Completes when a call is held that no earlier wait has told of.
+    pub async fn held(&self) {
+        if let Ok(permit) = self.shared.holding.acquire().await {
+            permit.forget();
+        }
+    }
+
+    /// What was asked since the last call of this.
+    pub fn take(&self) -> Vec<Call> {
+        std::mem::take(&mut *self.shared.asked.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+async fn answer(State(shared): State<Arc<Shared>>, body: Bytes) -> Response {
+    let Ok(asked) = serde_json::from_slice::<Value>(&body) else { return StatusCode::BAD_REQUEST.into_response() };
+    let (single, requests) = match asked {
+        Value::Array(requests) => (false, requests),
+        request => (true, vec![request]),
+    };
+    let mut errors = Vec::new();
+    let mut passed = Vec::new();
+    for request in requests {
+        let call = Call { method: request["method"].as_str().unwrap_or_default().to_owned(), params: request["params"].clone() };
+        shared.asked.lock().unwrap_or_else(PoisonError::into_inner).push(call.clone());
+        let reply = (shared.rule.lock().unwrap_or_else(PoisonError::into_inner))(&call);
+        match reply {
+            Reply::Pass => {}
+            Reply::Hold => {
+                shared.holding.add_permits(1);
+                if let Ok(permit) = shared.held.acquire().await {
+                    permit.forget();
+                }
+            }
+            Reply::Status(status, after) => {
+                let mut headers = HeaderMap::new();
+                if let Some(after) = after {
+                    headers.insert(header::RETRY_AFTER, HeaderValue::from(after));
+                }
+                return (StatusCode::from_u16(status).unwrap_or_default(), headers).into_response();
+            }
+            Reply::Error { code, message } => {
+                errors.push(json!({ "jsonrpc": "2.0", "id": request["id"], "error": { "code": code, "message": message } }));
+                continue;
+            }
+        }
+        passed.push(request);
+    }
+    let mut answers = errors;
+    if !passed.is_empty() {
+        let sent = shared.http.post(&shared.upstream).json(&passed).send().await;
+        let given = match sent {
+            Ok(given) => given.json::<Value>().await.ok(),
+            Err(_) => None,
+        };
+        let Some(Value::Array(given)) = given else { return StatusCode::BAD_GATEWAY.into_response() };
+        answers.extend(given);
+    }
+    let body = if single { answers.pop().unwrap_or_default() } else { Value::Array(answers) };
+    ([(header::CONTENT_TYPE, "application/json")], body.to_string()).into_response()
+}

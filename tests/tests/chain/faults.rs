@@ -1,0 +1,207 @@
+//! Nodes that refuse, limit, lie or are gone.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use assay::config::Secret;
+use assay::domain::{Coverage, EventCounts};
+use assay_tests::devnet::receipts::lending_events;
+use assay_tests::devnet::{BASE, ETHEREUM};
+use assay_tests::proxy::{Call, Proxy, Reply};
+
+use super::wallets::counted;
+use super::{Reader, chain, with};
+
+#[test]
+fn limits_in_any_wording_are_learned_once() {
+    with(async |devnet| {
+        for (width, code, wording) in [
+            (10, -32600, "You can make eth_getLogs requests with up to a 10 block range"),
+            (64, -32602, "range 400 exceeds limit of 64"),
+            (50, -32614, "eth_getLogs is limited to a 50 range"),
+            (100, 35, "ranges over 100 blocks are not supported on freetier"),
+            (20, -32000, "requested too many blocks from 0 to 400, maximum is set to 20"),
+            (60, -32600, "block range is too wide"),
+            (30, -32000, "Block range limit exceeded."),
+            (25, -32000, "Maximum allowed number of requested blocks is 25"),
+        ] {
+            let proxy = Proxy::start(devnet.ethereum.url()).await;
+            let refused = Arc::new(AtomicUsize::new(0));
+            let count = refused.clone();
+            proxy.rule(move |call| match call.span() {
+                Some((from, to)) if to - from >= width => {
+                    count.fetch_add(1, Ordering::Relaxed);
+                    Reply::Error { code, message: wording.to_owned() }
+                }
+                _ => Reply::Pass,
+            });
+            let reader = Reader::of(devnet).ethereum().through(&[&proxy]).started().await;
+            let pool = |name| (devnet.wallet(name).address, name);
+            for (wallet, name) in [pool("busy"), pool("borrower")] {
+                let read = reader.pool(wallet).await;
+                assert_eq!(counted(&read), lending_events(&devnet.ethereum, wallet).await.unwrap(), "{name}: {wording}");
+            }
+            // Two queries a range and four ranges at once; halving takes a few rounds where no width is named.
+            let first = refused.load(Ordering::Relaxed);
+            assert!(first <= 2 + 4 * 8, "{first} refusals: {wording}");
+            reader.read(devnet.wallet("whale").address).await;
+            assert_eq!(refused.load(Ordering::Relaxed), first, "{wording}");
+        }
+    });
+}
+
+#[test]
+fn a_dense_range_is_split_and_only_there() {
+    with(async |devnet| {
+        let proxy = Proxy::start(devnet.ethereum.url()).await;
+        let refusals = Arc::new(AtomicUsize::new(0));
+        let count = refusals.clone();
+        let (head, _) = devnet.ethereum.head().await.unwrap();
+        proxy.rule(move |call| match call.span() {
+            Some((from, to)) if from < head / 2 && to - from > 12 => {
+                count.fetch_add(1, Ordering::Relaxed);
+                Reply::Error { code: -32005, message: "query returned more than 10000 results".into() }
+            }
+            _ => Reply::Pass,
+        });
+        let reader = Reader::of(devnet).ethereum().through(&[&proxy]).started().await;
+        let wallet = devnet.wallet("busy").address;
+        let read = reader.pool(wallet).await;
+        assert_eq!(counted(&read), lending_events(&devnet.ethereum, wallet).await.unwrap());
+        assert!(refusals.load(Ordering::Relaxed) > 2);
+        let widest = proxy.take().iter().filter_map(Call::span).filter(|(from, _)| *from >= head / 2).map(|(from, to)| to - from).max();
+        assert!(widest > Some(12), "{widest:?}");
+    });
+}
+
+#[test]
+fn what_fails_at_width_one_is_a_gap_and_not_nothing() {
+    with(async |devnet| {
+        let proxy = Proxy::start(devnet.ethereum.url()).await;
+        let bad = devnet.ethereum.head().await.unwrap().0 / 2;
+        let damaged = move |call: &Call| match call.span() {
+            Some((from, to)) if (from..=to).contains(&bad) => Reply::Error { code: -32000, message: "response size exceeded".into() },
+            _ => Reply::Pass,
+        };
+        proxy.rule(damaged);
+        let reader = Reader::of(devnet).ethereum().through(&[&proxy]).started().await;
+        let read = reader.pool(devnet.wallet("borrower").address).await;
+        assert_eq!((read.coverage, read.synced_to_block), (Coverage::Partial, Some(bad - 1)));
+        assert!(read.counts.repay > Some(0) && read.counts.repay < Some(26));
+
+        // Where nothing at all can be read, nothing is claimed.
+        proxy.rule(|call| match call.method.as_str() {
+            "eth_getLogs" => Reply::Error { code: -32601, message: "the method eth_getLogs does not exist".into() },
+            _ => Reply::Pass,
+        });
+        let read = reader.pool(devnet.wallet("whale").address).await;
+        assert_eq!((read.coverage, read.synced_to_block, read.counts), (Coverage::Failed, None, EventCounts::default()));
+    });
+}
+
+#[test]
+fn a_chain_that_is_gone_fails_alone() {
+    with(async |devnet| {
+        let gone = Secret::new("http://127.0.0.1:9/with/a/key");
+        let reader = Reader::of(devnet).with(|config| config.chains[1].rpc = vec![gone.clone()]).started().await;
+        let wallet = devnet.wallet("whale").address;
+        let snapshot = reader.read(wallet).await;
+        assert_eq!(chain(&snapshot, ETHEREUM).coverage, Coverage::Complete);
+        let base = chain(&snapshot, BASE);
+        assert_eq!((base.coverage, base.pools[0].coverage), (Coverage::Failed, Coverage::Failed));
+        assert_eq!((base.pools[0].counts, base.pools[0].synced_to_block), (EventCounts::default(), None));
+        assert!(!snapshot.all_failed() && snapshot.has_activity());
+        let status = reader.chains().status();
+        assert_eq!(status[1].endpoint.as_deref(), Some("127.0.0.1:9"));
+        assert!(status[1].head.is_none() && !status[1].error.as_deref().unwrap().contains("key"), "{status:?}");
+
+        let all_gone = |config: &mut assay::config::Config| config.chains.iter_mut().for_each(|chain| chain.rpc = vec![gone.clone()]);
+        let reader = Reader::of(devnet).with(all_gone).started().await;
+        assert!(reader.read(wallet).await.all_failed());
+    });
+}
+
+#[test]
+fn a_silent_node_does_not_hold_up_the_answer() {
+    with(async |devnet| {
+        let proxy = Proxy::start(devnet.ethereum.url()).await;
+        proxy.rule(|_| Reply::Hold);
+        let hurried = |config: &mut assay::config::Config| config.scoring.read_budget_ms = 300;
+        let reader = Reader::of(devnet).ethereum().through(&[&proxy]).with(hurried).started().await;
+        assert!(reader.read(devnet.wallet("whale").address).await.all_failed());
+    });
+}
+
+#[test]
+fn an_endpoint_of_another_chain_is_not_used() {
+    with(async |devnet| {
+        let (other, right) = (Proxy::start(devnet.base.url()).await, Proxy::start(devnet.ethereum.url()).await);
+        let reader = Reader::of(devnet).ethereum().through(&[&other, &right]).started().await;
+        let wallet = devnet.wallet("borrower").address;
+        let read = reader.pool(wallet).await;
+        assert_eq!(counted(&read), lending_events(&devnet.ethereum, wallet).await.unwrap());
+        assert!(other.take().iter().all(|call| call.method == "eth_chainId"));
+        let reader = Reader::of(devnet).ethereum().through(&[&other]).started().await;
+        assert!(reader.read(wallet).await.all_failed());
+        assert!(reader.chains().status()[0].error.as_deref().unwrap().contains("serves chain 8453"));
+    });
+}
+
+#[test]
+fn the_next_endpoint_is_asked_when_one_fails() {
+    with(async |devnet| {
+        let (first, second) = (Proxy::start(devnet.ethereum.url()).await, Proxy::start(devnet.ethereum.url()).await);
+        let reader = Reader::of(devnet).ethereum().through(&[&first, &second]).with(|c| c.reading.rpc.retries = 1).started().await;
+        let wallet = devnet.wallet("borrower").address;
+        reader.read(devnet.wallet("saver").address).await;
+        assert!(second.take().is_empty());
+        first.rule(|_| Reply::Status(503, None));
+        let read = reader.read(wallet).await;
+        assert_eq!(read.coverage(), Coverage::Complete);
+        assert!(!second.take().is_empty());
+    });
+}
+
+#[test]
+fn a_rate_limit_is_waited_for_and_not_split() {
+    with(async |devnet| {
+        let proxy = Proxy::start(devnet.ethereum.url()).await;
+        let left = AtomicU64::new(3);
+        proxy.rule(move |call| {
+            if call.method != "eth_getLogs" || left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1)).is_err() {
+                return Reply::Pass;
+            }
+            match left.load(Ordering::Relaxed) {
+                2 => Reply::Status(429, Some(0)),
+                1 => Reply::Error { code: -32005, message: "rate limited, try again in 4ms".into() },
+                _ => Reply::Status(503, None),
+            }
+        });
+        let reader = Reader::of(devnet).ethereum().through(&[&proxy]).started().await;
+        let wallet = devnet.wallet("borrower").address;
+        let read = reader.pool(wallet).await;
+        assert_eq!(counted(&read), lending_events(&devnet.ethereum, wallet).await.unwrap());
+        let spans: Vec<_> = proxy.take().iter().filter_map(Call::span).collect();
+        assert_eq!(spans.len(), 5);
+        assert!(spans.iter().all(|span| *span == spans[0]), "{spans:?}");
+    });
+}
+
+#[test]
+fn a_node_without_old_state_still_counts() {
+    with(async |devnet| {
+        let proxy = Proxy::start(devnet.ethereum.url()).await;
+        proxy.rule(|call| match call.params[1].as_str() {
+            Some(block) if call.method == "eth_getTransactionCount" && block.starts_with("0x") => {
+                Reply::Error { code: -32000, message: "missing trie node 0123 (path ) state 0x4567 is not available".into() }
+            }
+            _ => Reply::Pass,
+        });
+        let reader = Reader::of(devnet).ethereum().through(&[&proxy]).started().await;
+        let read = reader.read(devnet.wallet("borrower").address).await;
+        let activity = &read.chains[0].activity;
+        assert_eq!((activity.first_transaction, activity.last_transaction), (None, None));
+        assert!(activity.transactions > 0);
+        assert_eq!(read.coverage(), Coverage::Complete);
+    });
+}

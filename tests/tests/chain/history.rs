@@ -1,0 +1,136 @@
+//! Progress that is kept: continued, read again near the head, and dropped when the chain is another.
+
+use alloy::sol;
+use alloy::sol_types::SolCall;
+use assay::domain::{Coverage, U256};
+use assay_tests::devnet::receipts::lending_events;
+use assay_tests::devnet::{Chain, Devnet};
+use assay_tests::proxy::{Call, Proxy, Reply};
+
+use super::wallets::counted;
+use super::{Reader, alone, with};
+
+sol! {
+    function supply(address asset, uint256 amount, address onBehalfOf, uint16 referralCode) external;
+    function withdraw(address asset, uint256 amount, address to) external returns (uint256);
+}
+
+/// The saver withdraws a dollar, which is one event more.
+async fn one_more_event(devnet: &Devnet, on: &Chain) {
+    let wallet = devnet.wallet("saver").address;
+    let asset = on.market.token("USDC").unwrap().address;
+    let call = withdrawCall { asset, amount: U256::from(1_000_000), to: wallet }.abi_encode();
+    on.send(wallet, on.market.pool, call, U256::ZERO).await.unwrap();
+}
+
+/// The node answers ten blocks at a time.
+fn narrow(call: &Call) -> Reply {
+    match call.span() {
+        Some((from, to)) if to - from >= 10 => Reply::Error { code: -32602, message: "range 1 exceeds limit of 10".into() },
+        _ => Reply::Pass,
+    }
+}
+
+/// The node answers ten blocks at a time, and after `calls` answers does something else.
+fn narrow_until(calls: usize, then: Reply) -> impl FnMut(&Call) -> Reply {
+    let mut answered = 0;
+    move |call| {
+        let reply = narrow(call);
+        if call.span().is_none() || !matches!(reply, Reply::Pass) {
+            return reply;
+        }
+        answered += 1;
+        if answered > calls { then.clone() } else { reply }
+    }
+}
+
+async fn reads_on_from(reader: &Reader, proxy: &Proxy, devnet: &Devnet) -> u64 {
+    let wallet = devnet.wallet("busy").address;
+    proxy.rule(narrow);
+    proxy.take();
+    let pool = reader.pool(wallet).await;
+    assert_eq!(counted(&pool), lending_events(&devnet.ethereum, wallet).await.unwrap());
+    proxy.take().iter().filter_map(Call::span).map(|(from, _)| from).min().unwrap()
+}
+
+#[test]
+fn a_read_that_broke_off_goes_on_where_it_stopped() {
+    with(async |devnet| {
+        let proxy = Proxy::start(devnet.ethereum.url()).await;
+        let mut reader = Reader::of(devnet).ethereum().through(&[&proxy]).started().await;
+        proxy.rule(narrow_until(12, Reply::Error { code: -32000, message: "internal".into() }));
+        let partial = reader.pool(devnet.wallet("busy").address).await;
+        assert_eq!(partial.coverage, Coverage::Partial);
+        assert!(partial.counts.repay < Some(750));
+        reader.restart().await;
+        assert_eq!(reads_on_from(&reader, &proxy, devnet).await, partial.synced_to_block.unwrap() + 1);
+    });
+}
+
+#[test]
+fn a_read_that_was_killed_goes_on_from_its_last_checkpoint() {
+    with(async |devnet| {
+        let proxy = Proxy::start(devnet.ethereum.url()).await;
+        let one_by_one = |config: &mut assay::config::Config| config.reading.log_concurrency = 1;
+        let mut reader = Reader::of(devnet).ethereum().through(&[&proxy]).with(one_by_one).started().await;
+        // Nineteen ranges of two queries each are answered, then the node is silent and the host is killed.
+        proxy.rule(narrow_until(38, Reply::Hold));
+        let (chains, wallet) = (reader.chains().clone(), devnet.wallet("busy").address);
+        let waiting = tokio::spawn(async move { chains.snapshot(wallet).await });
+        proxy.held().await;
+        waiting.abort();
+        reader.restart().await;
+        let from_block = reader.config.chains[0].markets[0].from_block;
+        assert_eq!(reads_on_from(&reader, &proxy, devnet).await, from_block + 16 * 10);
+    });
+}
+
+#[test]
+fn the_tail_is_read_again_and_follows_a_reorganisation() {
+    alone(async |devnet| {
+        let on = &devnet.ethereum;
+        let wallet = devnet.wallet("saver").address;
+        let uncached = |config: &mut assay::config::Config| config.scoring.cache_ms = 0;
+        let reader = Reader::of(devnet).ethereum().with(uncached).started().await;
+        let before = counted(&reader.pool(wallet).await);
+        let here = on.snapshot().await.unwrap();
+        one_more_event(devnet, on).await;
+        let with_event = counted(&reader.pool(wallet).await);
+        assert_eq!(with_event.withdraw, before.withdraw + 1);
+        assert_eq!(with_event, lending_events(on, wallet).await.unwrap());
+        on.revert(here).await.unwrap();
+        on.mine(1).await.unwrap();
+        assert_eq!(counted(&reader.pool(wallet).await), before);
+    });
+}
+
+#[test]
+fn settled_history_of_another_chain_is_dropped() {
+    alone(async |devnet| {
+        let on = &devnet.ethereum;
+        let wallet = devnet.wallet("saver").address;
+        let uncached = |config: &mut assay::config::Config| config.scoring.cache_ms = 0;
+        let reader = Reader::of(devnet).ethereum().with(uncached).started().await;
+        let here = on.snapshot().await.unwrap();
+        one_more_event(devnet, on).await;
+        on.mine(40).await.unwrap();
+        let settled = counted(&reader.pool(wallet).await);
+        assert_eq!(settled, lending_events(on, wallet).await.unwrap());
+        // First a shorter chain, then one that is longer and other.
+        on.revert(here).await.unwrap();
+        let shorter = reader.pool(wallet).await;
+        assert_eq!((shorter.coverage, counted(&shorter)), (Coverage::Complete, lending_events(on, wallet).await.unwrap()));
+        assert_eq!(counted(&shorter).withdraw + 1, settled.withdraw);
+
+        let here = on.snapshot().await.unwrap();
+        one_more_event(devnet, on).await;
+        on.mine(60).await.unwrap();
+        reader.pool(wallet).await;
+        on.revert(here).await.unwrap();
+        on.pass(1_000).await.unwrap();
+        on.mine(100).await.unwrap();
+        let longer = reader.pool(wallet).await;
+        assert_eq!((longer.coverage, counted(&longer)), (Coverage::Complete, lending_events(on, wallet).await.unwrap()));
+        on.revert(here).await.unwrap();
+    });
+}

@@ -1,0 +1,136 @@
+//! Reading real chains: what the host says of the devnet's wallets, and how it holds up when nodes do not.
+
+mod faults;
+mod history;
+mod sharing;
+mod wallets;
+
+use std::path::Path;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use assay::chain::Chains;
+use assay::config::{self, Config, Secret};
+use assay::domain::{Address, ChainSnapshot, PoolHistory, Snapshot};
+use assay::store::Store;
+use assay_tests::devnet::Devnet;
+use assay_tests::proxy::Proxy;
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+use tokio::sync::{OnceCell, RwLock};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// The tests share one devnet and so one runtime: connections belong to the runtime that made them.
+static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
+static DEVNET: OnceCell<RwLock<Devnet>> = OnceCell::const_new();
+
+/// Runs a test that leaves the devnet as it is, beside others.
+fn with<T>(test: impl AsyncFnOnce(&Devnet) -> T) -> T {
+    RUNTIME.block_on(async { test(&*devnet().await.read().await).await })
+}
+
+/// Runs a test that changes the devnet, alone.
+fn alone<T>(test: impl AsyncFnOnce(&Devnet) -> T) -> T {
+    RUNTIME.block_on(async { test(&*devnet().await.write().await).await })
+}
+
+async fn devnet() -> &'static RwLock<Devnet> {
+    DEVNET.get_or_init(async || RwLock::new(Devnet::start(|_| {}).await.unwrap())).await
+}
+
+/// A reader of the devnet with a store of its own.
+struct Reader {
+    config: Config,
+    folder: TempDir,
+    running: Option<Running>,
+}
+
+struct Running {
+    chains: Chains,
+    stop: CancellationToken,
+}
+
+impl Reader {
+    fn of(devnet: &Devnet) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("assay.toml");
+        let store = folder.path().join("assay.redb");
+        std::fs::write(&file, devnet.config_toml("127.0.0.1:0", Path::new("plugins"), &store, "a-key-for-tests")).unwrap();
+        Self { config: config::load(Some(&file)).unwrap(), folder, running: None }
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut Config)) -> Self {
+        change(&mut self.config);
+        self
+    }
+
+    /// Asks chain 1 through `proxies`, in this order.
+    fn through(self, proxies: &[&Proxy]) -> Self {
+        let rpc = proxies.iter().map(|proxy| Secret::new(&proxy.url)).collect();
+        self.with(|config| config.chains[0].rpc = rpc)
+    }
+
+    /// Chain 1 alone.
+    fn ethereum(self) -> Self {
+        self.with(|config| config.chains.truncate(1))
+    }
+
+    async fn started(mut self) -> Self {
+        self.start().await;
+        self
+    }
+
+    async fn start(&mut self) {
+        let store = Store::open(&self.config.store).await.unwrap();
+        let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+        let config = &self.config;
+        let chains = Chains::connect(&config.chains, &config.reading, &config.prices, &config.scoring, &store, &tasks, &stop);
+        self.running = Some(Running { chains, stop });
+    }
+
+    /// Ends everything at once and forgets what is in memory. What is in the store stays.
+    async fn restart(&mut self) {
+        let Some(running) = self.running.take() else { return };
+        running.stop.cancel();
+        drop(running);
+        // The store's file is free when the last task that holds it has gone.
+        loop {
+            match Store::open(&self.config.store).await {
+                Ok(store) => break drop(store),
+                Err(_) => tokio::task::yield_now().await,
+            }
+        }
+        self.start().await;
+    }
+
+    fn chains(&self) -> &Chains {
+        &self.running.as_ref().unwrap().chains
+    }
+
+    async fn read(&self, wallet: Address) -> Arc<Snapshot> {
+        self.chains().snapshot(wallet).await.snapshot
+    }
+
+    /// Chain 1's part of a snapshot that is read anew.
+    async fn pool(&self, wallet: Address) -> PoolHistory {
+        self.read(wallet).await.chains[0].pools[0].clone()
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        if let Some(running) = &self.running {
+            running.stop.cancel();
+        }
+        // Keeps the folder until here.
+        let _ = self.folder.path();
+    }
+}
+
+fn chain(snapshot: &Snapshot, id: u64) -> &ChainSnapshot {
+    snapshot.chains.iter().find(|chain| chain.chain_id == id).unwrap()
+}
+
+/// No test should take so long; one that waits for an event that does not come ends here.
+const PATIENCE: Duration = Duration::from_secs(60);

@@ -1,0 +1,83 @@
+//! Few requests to the chain for many to the host.
+
+use assay::domain::Coverage;
+use assay_tests::proxy::{Call, Proxy, Reply};
+use futures::future::join_all;
+
+use super::{PATIENCE, Reader, with};
+
+fn count(calls: &[Call], method: &str) -> usize {
+    calls.iter().filter(|call| call.method == method).count()
+}
+
+#[test]
+fn two_hundred_requests_for_one_address_are_one_read() {
+    with(async |devnet| {
+        let proxy = Proxy::start(devnet.ethereum.url()).await;
+        let reader = Reader::of(devnet).ethereum().through(&[&proxy]).started().await;
+        let wallet = devnet.wallet("borrower").address;
+        reader.read(devnet.wallet("saver").address).await;
+        proxy.take();
+        let reads = join_all((0..200).map(|_| reader.chains().snapshot(wallet))).await;
+        let calls = proxy.take();
+        assert_eq!(count(&calls, "eth_getLogs"), 2, "{calls:?}");
+        assert!(reads.iter().all(|read| !read.cached && read.snapshot == reads[0].snapshot));
+        assert!(reader.chains().snapshot(wallet).await.cached);
+        assert_eq!(count(&proxy.take(), "eth_getLogs"), 0);
+    });
+}
+
+#[test]
+fn a_repeated_read_asks_for_no_more_than_it_needs() {
+    with(async |devnet| {
+        let proxy = Proxy::start(devnet.ethereum.url()).await;
+        let uncached = |config: &mut assay::config::Config| config.scoring.cache_ms = 0;
+        let reader = Reader::of(devnet).ethereum().through(&[&proxy]).with(uncached).started().await;
+        let wallet = devnet.wallet("busy").address;
+        let first = reader.read(wallet).await;
+        proxy.take();
+        let again = reader.read(wallet).await;
+        assert_eq!(first.chains, again.chains);
+        let calls = proxy.take();
+        // The head, the two log queries, one call for all state, and a batch of nonce and anchor blocks.
+        assert_eq!((count(&calls, "eth_getLogs"), count(&calls, "eth_call")), (2, 1), "{calls:?}");
+        assert!(calls.len() <= 9, "{} calls: {calls:?}", calls.len());
+        let (head, _) = devnet.ethereum.head().await.unwrap();
+        assert!(calls.iter().filter_map(Call::span).all(|(from, to)| (from, to) == (head - 15, head)), "{calls:?}");
+    });
+}
+
+#[test]
+fn a_first_read_that_outlasts_its_budget_is_pending_and_then_done() {
+    with(async |devnet| {
+        let proxy = Proxy::start(devnet.ethereum.url()).await;
+        let hurried = |config: &mut assay::config::Config| config.scoring.read_budget_ms = 1_500;
+        let reader = Reader::of(devnet).ethereum().through(&[&proxy]).with(hurried).started().await;
+        let wallet = devnet.wallet("borrower").address;
+        reader.read(devnet.wallet("saver").address).await;
+        proxy.rule(|call| if call.method == "eth_getLogs" { Reply::Hold } else { Reply::Pass });
+        proxy.take();
+        let early = reader.chains().snapshot(wallet).await.snapshot;
+        let pool = &early.chains[0].pools[0];
+        assert_eq!((pool.coverage, pool.synced_to_block), (Coverage::Pending, None));
+        assert_eq!((early.coverage(), early.chains[0].coverage), (Coverage::Pending, Coverage::Complete));
+        assert!(early.chains[0].activity.transactions > 0 && !early.chains[0].positions.is_empty());
+        // Kept only while the read goes on, which nobody starts again.
+        assert!(reader.chains().snapshot(wallet).await.cached);
+        assert_eq!(count(&proxy.take(), "eth_getLogs"), 2);
+        proxy.rule(|_| Reply::Pass);
+        proxy.release(2);
+        let done = async {
+            loop {
+                let read = reader.chains().snapshot(wallet).await;
+                if !read.cached {
+                    break read.snapshot;
+                }
+                tokio::task::yield_now().await;
+            }
+        };
+        let done = tokio::time::timeout(PATIENCE, done).await.unwrap();
+        assert_eq!(done.coverage(), Coverage::Complete);
+        assert_eq!(done.chains[0].pools[0].counts.repay, Some(26));
+    });
+}
