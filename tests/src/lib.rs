@@ -7,5 +7,5 @@ pub mod hostile;
 pub mod native;
 pub mod node;
 pub mod process;
-pub mod service;
 pub mod proxy;
+pub mod service;
