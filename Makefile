@@ -12,7 +12,7 @@ help: ## List the targets
 run: ## Two local chains with real lending contracts, and the server on them
 	@.ci/setup
 	@echo "Building the server (the first time compiles every dependency: about 10 minutes on two cores)"
-	@$(CARGO) build --release -p assay -p assay-tests --bins
+	@$(CARGO) build --release --workspace --bins
 	@exec target/release/devnet run
 
 test: ## Everything, on real parts, skipping nothing
@@ -20,7 +20,7 @@ test: ## Everything, on real parts, skipping nothing
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --workspace --no-deps
-	$(CARGO) build --release -p assay -p assay-tests --bins
+	$(CARGO) build --release --workspace --bins
 	$(CARGO) test --release --workspace
 
 check: ## What the compiler and the linter say, without running anything
@@ -29,7 +29,7 @@ check: ## What the compiler and the linter say, without running anything
 
 bench: ## Ratios against a reference measured in the same run
 	@.ci/setup
-	@$(CARGO) build --release -p assay -p assay-tests --bins
+	@$(CARGO) build --release --workspace --bins
 	@target/release/bench
 
 models: ## Build every component from source and release it to plugins/

@@ -97,9 +97,18 @@ async fn open_registry(config: &Config, store: &Store) -> Result<Arc<Registry>, 
     let settings = registry::Settings {
         roles: scoring::remembered(store).await?,
         limits: limits(&config.models),
+        // Beside the store: the one folder that is this server's own.
+        compiled: Some(config.store.path.with_file_name("compiled")),
         ..registry::Settings::new(&config.models.shelf)
     };
-    tokio::task::spawn_blocking(|| Registry::open(settings)).await.map_err(|_| AppError::Loading)?.map_err(AppError::Registry)
+    let open = move || match Registry::open(settings.clone()) {
+        Err(error @ registry::OpenError::Compiled { .. }) => {
+            tracing::warn!(%error, "models are compiled anew at every start");
+            Registry::open(registry::Settings { compiled: None, ..settings })
+        }
+        opened => opened,
+    };
+    tokio::task::spawn_blocking(open).await.map_err(|_| AppError::Loading)?.map_err(AppError::Registry)
 }
 
 /// The bounds of models, from their section of the configuration.

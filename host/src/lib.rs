@@ -5,7 +5,8 @@
 //!
 //! | layer | modules |
 //! |---|---|
-//! | 6 | `cli`, `app` |
+//! | 7 | `cli` |
+//! | 6 | `app` |
 //! | 5 | `http` |
 //! | 4 | `scoring`, `access` |
 //! | 3 | `chain` |

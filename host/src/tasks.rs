@@ -117,7 +117,7 @@ mod tests {
         let (held, ended) = oneshot::channel::<()>();
         tasks.spawner().spawn("deaf", async move {
             let _held = held;
-            pending().await
+            pending::<()>().await;
         });
         assert!(!tasks.shutdown(Duration::ZERO).await);
         assert!(ended.await.is_err());
@@ -130,7 +130,7 @@ mod tests {
         let spawner = tasks.spawner();
         tasks.spawner().spawn("parent", async move {
             let _held = (held, spawner);
-            pending().await
+            pending::<()>().await;
         });
         drop(tasks);
         assert!(ended.await.is_err());

@@ -1,5 +1,7 @@
 //! The HTTP layer in one process: the real server on a free port, the released shelf, and no chain.
 
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 #[path = "http/server.rs"]
 mod server;
 

@@ -150,7 +150,7 @@ impl Credit {
         let mut resolve = Resolve::new();
         let mut files = SourceMap::new();
         files.push_str("types.wit", types);
-        files.push_str("worlds.wit", &format!("{WORLDS}\n{}\n{}", self.wit, self.world));
+        files.push_str("worlds.wit", format!("{WORLDS}\n{}\n{}", self.wit, self.world));
         let package = files.parse().map_err(|(_, error)| error.to_string()).expect("the interface");
         let package = resolve.push_group(package);
         let world = resolve.select_world(&[package.expect("the interface")], Some("made-by-hand")).expect("the world");

@@ -31,7 +31,7 @@ pub(super) struct ActivityReader {
 
 /// What was found for an address before, as long as its last transaction's block is still there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Latest {
+pub(super) struct Latest {
     nonce: u64,
     first: Option<Block>,
     last: Option<Block>,
@@ -86,12 +86,11 @@ impl ActivityReader {
         Self { chain, client, store, finality, latest: Cache::builder().max_capacity(REMEMBERED).build() }
     }
 
-    /// Transactions sent by `wallet` up to `head`, with the times of the first and the last where they can be found.
+    /// Transactions sent by `wallet` up to `head`, starting from what is [`known`](Self::known), with the times of the first and the last where they can be found.
     ///
     /// # Errors
     /// [`Fault`] where the nonce cannot be read, or a search broke off.
-    pub(super) async fn read(&self, wallet: Address, head: Block) -> Result<Activity, Fault> {
-        let known = self.known(wallet).await;
+    pub(super) async fn read(&self, wallet: Address, known: Option<Latest>, head: Block) -> Result<Activity, Fault> {
         let anchors: BTreeSet<u64> = known.iter().flat_map(|k| [k.first, k.last]).flatten().map(|block| block.number).collect();
         let mut asks: Vec<Ask> = vec![("eth_getTransactionCount", json!([wallet, pinned(head.hash)]))];
         asks.extend(anchors.iter().map(|number| ask_block(*number)));
@@ -122,7 +121,8 @@ impl ActivityReader {
         Ok(Activity { first_transaction, last_transaction, transactions: nonce, ..Activity::default() })
     }
 
-    async fn known(&self, wallet: Address) -> Option<Latest> {
+    /// What earlier reads found.
+    pub(super) async fn known(&self, wallet: Address) -> Option<Latest> {
         if let Some(latest) = self.latest.get(&wallet).await {
             return Some(latest);
         }

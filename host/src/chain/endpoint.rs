@@ -23,10 +23,14 @@ use crate::{config::RpcLimits, domain::ChainId};
 
 /// Largest answer read. What is larger has to be asked for in parts.
 const MAX_ANSWER_BYTES: usize = 64 << 20;
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+/// Longest wait for an answer that costs a node nothing. Every read begins with one, so that a silent endpoint is left for the
+/// next within the time a request has.
+const PROBE_TIMEOUT: Duration = Duration::from_millis(2_500);
+const PROBES: [&str; 2] = ["eth_chainId", "eth_getBlockByNumber"];
 /// First rest after a failure; doubled with each further one.
 const REST: Duration = Duration::from_secs(1);
-const MAX_REST: Duration = Duration::from_secs(15);
+const MAX_REST: Duration = Duration::from_secs(30);
 /// An endpoint of another chain is asked again after this long: somebody may have put it right.
 const WRONG_CHAIN_REST: Duration = Duration::from_secs(60);
 /// Longest wait that a `Retry-After` can ask of us.
@@ -213,13 +217,15 @@ impl Endpoint {
             }
         }
         let _slot = self.gate.acquire().await.map_err(|_| Fault::Unreachable("stopped".into()))?;
-        match timeout(self.timeout, self.exchange(client, body)).await {
+        let is_probe = packet.as_single().is_some_and(|request| PROBES.contains(&request.method()));
+        let longest = if is_probe { self.timeout.min(PROBE_TIMEOUT) } else { self.timeout };
+        match timeout(longest, self.exchange(client, body)).await {
             Ok(Ok(ResponsePacket::Single(response))) if packet.as_batch().is_some() => match response.payload.as_error() {
                 Some(payload) => Err(Fault::from_payload(payload)),
                 None => Err(Fault::Malformed("a single answer to a batch".into())),
             },
             Ok(answer) => answer,
-            Err(_) => Err(Fault::TimedOut(self.timeout)),
+            Err(_) => Err(Fault::TimedOut(longest)),
         }
     }
 

@@ -33,6 +33,9 @@ pub(crate) enum Fault {
     /// The state of an old block is gone; an archive node has it.
     #[error("endpoint does not keep the state of that block; an archive node does")]
     NoState,
+    /// An endpoint behind the one that named the block, or a block that is no longer there.
+    #[error("endpoint does not know the block")]
+    UnknownBlock,
     #[error("endpoint serves chain {found}, not {expected}; correct chains.rpc in the configuration")]
     WrongChain { found: u64, expected: u64 },
     #[error("endpoint refused: {message} (code {code})")]
@@ -45,7 +48,7 @@ pub(crate) enum Fault {
 impl Fault {
     /// The same endpoint may answer in a moment. One that let a request time out would cost as much time again.
     pub(super) fn is_worth_a_retry(&self) -> bool {
-        matches!(self, Self::Unreachable(_) | Self::RateLimited { .. })
+        matches!(self, Self::Unreachable(_) | Self::RateLimited { .. } | Self::UnknownBlock)
     }
 
     /// Another endpoint is to be asked.
@@ -72,6 +75,7 @@ impl Fault {
             Self::TooWide { .. } => "too_wide",
             Self::TooDense { .. } => "too_dense",
             Self::NoState => "no_state",
+            Self::UnknownBlock => "unknown_block",
             Self::Refused { .. } => "refused",
             Self::Malformed(_) => "malformed",
         }
@@ -158,6 +162,7 @@ const NO_STATE: &[&str] = &[
     "archive",
     "blockoutofrange",
 ];
+const UNKNOWN_BLOCK: &[&str] = &["header not found", "unknown block", "block not found", "header for hash not found", "resource not found"];
 
 /// What `message` and `data` of a JSON-RPC error mean. Density is told before rate: both have been given code -32005.
 pub(super) fn classify(code: i64, message: &str, data: &str) -> Fault {
@@ -179,6 +184,9 @@ pub(super) fn classify(code: i64, message: &str, data: &str) -> Fault {
     }
     if says(NO_STATE) {
         return Fault::NoState;
+    }
+    if says(UNKNOWN_BLOCK) {
+        return Fault::UnknownBlock;
     }
     if text.trim() == "limit exceeded" || code == -32005 {
         return Fault::TooDense { suggested: suggested(&text) };

@@ -79,7 +79,7 @@ impl PriceBook {
             match source {
                 Source::Feed(feed) => calls.push(Call::new(*feed, &latestRoundDataCall {})),
                 Source::Oracle(asset) => {
-                    calls.extend(oracles.iter().map(|(oracle, _)| Call::new(*oracle, &getAssetPriceCall { asset: *asset })))
+                    calls.extend(oracles.iter().map(|(oracle, _)| Call::new(*oracle, &getAssetPriceCall { asset: *asset })));
                 }
             }
         }

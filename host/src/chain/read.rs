@@ -33,7 +33,14 @@ pub(super) struct Chain {
     lending: Jobs,
     /// Markets of protocols without a reader.
     unread: Vec<MarketConfig>,
-    status: Mutex<Result<u64, String>>,
+    status: Mutex<Standing>,
+}
+
+/// How the chain answered last; neither before it was asked.
+#[derive(Debug, Clone, Default)]
+struct Standing {
+    head: Option<u64>,
+    error: Option<String>,
 }
 
 impl Chain {
@@ -75,17 +82,16 @@ impl Chain {
             activity: ActivityReader::new(config.id, client, store.clone(), config.finality),
             lending: Jobs::new(reader, tasks.clone(), stop.clone()),
             unread,
-            status: Mutex::new(Err("not asked yet".into())),
+            status: Mutex::default(),
             config: config.clone(),
         }
     }
 
     /// Reads `wallet` by `deadline`. What is not read by then says so; lending history that goes on being read is the rest.
     pub(super) async fn read(&self, wallet: Address, deadline: Instant) -> (ChainSnapshot, Option<Rest>) {
-        let head = match timeout_at(deadline, self.head()).await {
-            Ok(Ok(head)) => head,
-            Ok(Err(_)) | Err(_) => return (self.failed(), None),
-        };
+        // What earlier reads left is fetched while the chain is asked for its head.
+        let start = async { tokio::join!(self.head(), self.lending.kept(wallet), self.activity.known(wallet)) };
+        let Ok((Ok(head), kept, known)) = timeout_at(deadline, start).await else { return (self.failed(), None) };
         let account = async {
             let terms = self.terms.current(&self.client, self.markets(), head.hash).await?;
             // Prices need the markets' oracles; both reads of state go out together.
@@ -98,8 +104,8 @@ impl Chain {
         };
         let (account, activity, (pools, rest)) = tokio::join!(
             timeout_at(deadline, account),
-            timeout_at(deadline, self.activity.read(wallet, head)),
-            self.lending.history(wallet, head, deadline)
+            timeout_at(deadline, self.activity.read(wallet, known, head)),
+            self.lending.history(wallet, kept, head, deadline)
         );
         let snapshot = ChainSnapshot { pools: self.with_unread(pools), ..self.failed() };
         let (account, prices) = match account {
@@ -145,15 +151,17 @@ impl Chain {
         let mut status = self.status.lock().unwrap_or_else(PoisonError::into_inner);
         match &head {
             Ok(head) => {
-                if status.is_err() {
+                if status.head.is_none() {
                     tracing::info!(chain = self.config.id, endpoint = self.client.endpoint(), head = head.number, "chain can be read");
                 }
                 metrics::gauge!("assay_chain_head_block", "chain" => self.config.id.to_string()).set(head.number as f64);
-                *status = Ok(head.number);
+                *status = Standing { head: Some(head.number), error: None };
             }
             Err(fault) => {
-                tracing::warn!(chain = self.config.id, %fault, "chain cannot be read");
-                *status = Err(fault.to_string());
+                if status.error.is_none() {
+                    tracing::warn!(chain = self.config.id, %fault, "chain cannot be read");
+                }
+                *status = Standing { head: None, error: Some(fault.to_string()) };
             }
         }
         head
@@ -165,8 +173,8 @@ impl Chain {
             chain_id: self.config.id,
             chain_name: self.config.name.clone(),
             endpoint: self.client.endpoint(),
-            head: status.as_ref().ok().copied(),
-            error: status.err(),
+            head: status.head,
+            error: status.error,
         }
     }
 

@@ -27,6 +27,8 @@ use crate::config::{ChainConfig, RpcLimits};
 /// First wait before a retry; doubled with each further one, less up to half of it at random.
 const BACKOFF: Duration = Duration::from_millis(100);
 const MAX_BACKOFF: Duration = Duration::from_secs(3);
+/// A block that a balanced endpoint does not know yet comes within a moment, or never.
+const UNKNOWN_BLOCK_RETRIES: u32 = 2;
 
 /// Cheap to clone.
 #[derive(Clone)]
@@ -119,12 +121,13 @@ impl Failover {
                 Err(fault) => Err(fault),
             };
             let fault = match &answer {
-                Ok(packet) => packet.as_error().map(Fault::from_payload).filter(|fault| matches!(fault, Fault::RateLimited { .. })),
+                Ok(packet) => packet.as_error().map(Fault::from_payload).filter(Fault::is_worth_a_retry),
                 Err(fault) => Some(fault.clone()),
             };
             let Some(fault) = fault else { return answer };
-            if attempt >= retries || !fault.is_worth_a_retry() {
-                return Err(fault);
+            let unknown = fault == Fault::UnknownBlock;
+            if attempt >= retries || !fault.is_worth_a_retry() || (unknown && attempt >= UNKNOWN_BLOCK_RETRIES) {
+                return if unknown { answer } else { Err(fault) };
             }
             tokio::time::sleep(wait(&fault, attempt)).await;
             attempt += 1;
@@ -134,7 +137,8 @@ impl Failover {
 
 /// Whether an endpoint that keeps more, or offers more methods, would answer otherwise.
 fn is_lesser(answer: &ResponsePacket) -> bool {
-    answer.as_error().is_some_and(|payload| payload.code == -32601 || Fault::from_payload(payload) == Fault::NoState)
+    let lesser = |fault| matches!(fault, Fault::NoState | Fault::UnknownBlock);
+    answer.as_error().is_some_and(|payload| payload.code == -32601 || lesser(Fault::from_payload(payload)))
 }
 
 /// How long to wait before the retry after `attempt` earlier ones.

@@ -67,7 +67,8 @@ pub struct MarketConfig {
 #[serde(deny_unknown_fields)]
 pub struct Reading {
     pub rpc: RpcLimits,
-    /// Blocks asked for in one `eth_getLogs` at first; adapted to what each endpoint can answer.
+    /// Widest span of one `eth_getLogs` after an endpoint has refused a range without naming its limit. A whole history is asked
+    /// for at once first, and spans are adapted to what each endpoint can answer.
     pub log_range: u64,
     /// Log ranges of one address read at once on one chain.
     pub log_concurrency: usize,

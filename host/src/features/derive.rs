@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{AttestationFeature, ChainFeatures, Features, Holding, MarketFeatures};
-use crate::domain::{AssetClass, Attestation, ChainSnapshot, PoolHistory, Seen, Snapshot, Time};
+use crate::domain::{AssetClass, Attestation, ChainSnapshot, PoolHistory, Seen, Snapshot, Time, TokenBalance};
 
 /// What a model may know of `snapshot`.
 pub fn features(snapshot: &Snapshot) -> Features {
@@ -29,7 +29,7 @@ fn chain(chain: &ChainSnapshot) -> ChainFeatures {
         active_days: activity.active_days,
         active_hours: activity.active_hours,
         median_gap: activity.median_gap_seconds,
-        assets_usd: chain.tokens.iter().map(|token| token.value_usd()).sum(),
+        assets_usd: chain.tokens.iter().map(TokenBalance::value_usd).sum(),
         supplied_usd: chain.positions.iter().map(|position| position.supplied_usd).sum(),
         borrowed_usd: chain.positions.iter().map(|position| position.borrowed_usd).sum(),
     }

@@ -31,12 +31,18 @@ pub struct SeveralVersions {
     versions: Vec<String>,
 }
 
+/// The bytes of a model.
+#[derive(ToSchema)]
+#[schema(value_type = String, format = Binary)]
+#[expect(dead_code, reason = "the schema of a body that is taken as it is")]
+pub struct Component(Vec<u8>);
+
 /// Puts a component on the shelf.
 ///
 /// It is checked, compiled and tried out first; what is wrong with it comes back in words. The same bytes again are no error.
 #[utoipa::path(
     post, path = UPLOAD, tag = "admin", operation_id = "add_model",
-    request_body(content = Vec<u8>, content_type = "application/wasm", description = "A component, or a core module as cargo builds it"),
+    request_body(content = inline(Component), content_type = "application/wasm", description = "A component, or a core module as cargo builds it"),
     responses(
         (status = 201, description = "It is on the shelf", body = ReferenceBody),
         responses::Upload, responses::Keyed,

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use axum::{
     Json,
-    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
+    http::{HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use serde::Serialize;
@@ -18,7 +18,7 @@ use super::validation::Violation;
 pub struct ApiError {
     status: StatusCode,
     body: Body,
-    headers: HeaderMap,
+    headers: Vec<(HeaderName, HeaderValue)>,
 }
 
 #[derive(Debug)]
@@ -36,6 +36,7 @@ pub struct DetailBody {
     detail: Cow<'static, str>,
     /// A word that never changes, where a machine may want to tell cases apart.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     code: Option<&'static str>,
 }
 
@@ -45,6 +46,7 @@ pub struct DetailBody {
 pub struct ErrorBody {
     error: Cow<'static, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     status_code: Option<u16>,
 }
 
@@ -58,25 +60,25 @@ pub struct ValidationBody {
 impl ApiError {
     /// `{detail}` with `status`.
     pub fn new(status: StatusCode, detail: impl Into<Cow<'static, str>>) -> Self {
-        Self { status, body: Body::Detail(DetailBody { detail: detail.into(), code: None }), headers: HeaderMap::new() }
+        Self { status, body: Body::Detail(DetailBody { detail: detail.into(), code: None }), headers: Vec::new() }
     }
 
     /// `{detail, code}` with `status`.
     pub fn coded(status: StatusCode, code: &'static str, detail: impl Into<Cow<'static, str>>) -> Self {
-        Self { status, body: Body::Detail(DetailBody { detail: detail.into(), code: Some(code) }), headers: HeaderMap::new() }
+        Self { status, body: Body::Detail(DetailBody { detail: detail.into(), code: Some(code) }), headers: Vec::new() }
     }
 
     /// `{error, status_code: 400}`: a request with several addresses that cannot be answered.
     pub fn several(error: impl Into<Cow<'static, str>>) -> Self {
         let status = StatusCode::BAD_REQUEST;
         let body = ErrorBody { error: error.into(), status_code: Some(status.as_u16()) };
-        Self { status, body: Body::Error(body), headers: HeaderMap::new() }
+        Self { status, body: Body::Error(body), headers: Vec::new() }
     }
 
     /// `{detail: [{type, loc, msg}]}`.
     pub fn invalid(violations: Vec<Violation>) -> Self {
         let body = Body::Validation(ValidationBody { detail: violations });
-        Self { status: StatusCode::UNPROCESSABLE_ENTITY, body, headers: HeaderMap::new() }
+        Self { status: StatusCode::UNPROCESSABLE_ENTITY, body, headers: Vec::new() }
     }
 
     /// Our fault. `cause` is for the log; the client gets `code`, which never changes.
@@ -135,7 +137,7 @@ impl ApiError {
 
     #[must_use]
     pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
-        self.headers.insert(name, value);
+        self.headers.push((name, value));
         self
     }
 

@@ -19,7 +19,7 @@ use crate::domain::{Coverage, Subject};
 
 /// Off-chain figures that the caller vouches for.
 #[derive(Deserialize, ToSchema)]
-#[schema(example = json!({ "total_asset_usd": 50_000 }))]
+#[schema(title = "OffChain", example = json!({ "total_asset_usd": 50_000 }))]
 #[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
 pub struct OffChain {
     /// Assets in US dollars, not negative.
@@ -62,7 +62,7 @@ pub async fn get(
         ("address" = String, Path, description = "Ethereum address or ENS name", example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"),
         ("include_factors" = Option<bool>, Query, description = "Also say what the score is made of"),
     ),
-    request_body(content = Option<OffChain>, content_type = "application/json"),
+    request_body(content = OffChain, content_type = "application/json"),
     responses((status = 200, description = "The score", body = ScoreBody), responses::Address, responses::Validated, responses::Bodied, responses::Keyed, responses::Units, responses::Unknown, responses::Chains),
     security(("key" = [])),
 )]

@@ -78,7 +78,7 @@ impl Walk<'_> {
             }
             return;
         };
-        // An arena index that came from the same resolve.
+        #[expect(clippy::indexing_slicing, reason = "an arena id that came from the same resolve")]
         let definition = &self.resolve.types[*id];
         match (&definition.kind, found) {
             (TypeDefKind::Type(alias), _) => self.compare(at, &alias.clone(), found),
@@ -155,6 +155,7 @@ impl Walk<'_> {
     fn title(&self, ty: &Wit) -> String {
         match ty {
             Wit::Id(id) => {
+                #[expect(clippy::indexing_slicing, reason = "an arena id that came from the same resolve")]
                 let definition = &self.resolve.types[*id];
                 definition.name.clone().unwrap_or_else(|| definition.kind.as_str().to_owned())
             }

@@ -254,7 +254,7 @@ impl Supervisor for Shared {
             }
             // A model that fails for some subjects still serves the others better than none does.
             None => {
-                tracing::error!(kind = %key.0, version = %key.1, code = error.code(), "champion keeps failing, and no other version is loaded")
+                tracing::error!(kind = %key.0, version = %key.1, code = error.code(), "champion keeps failing, and no other version is loaded");
             }
         }
     }

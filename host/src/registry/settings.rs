@@ -31,7 +31,7 @@ impl Settings {
 pub struct Limits {
     /// The largest file that is read, in bytes. 16 MiB.
     pub file: usize,
-    /// The most linear memory an instance may have, in bytes. 2 MiB: a whole instance stays resident between calls.
+    /// The most linear memory an instance may have, in bytes. 2 MiB: thirty times what a good model needs.
     pub memory: usize,
     /// The most elements in one table of a guest. 1024.
     pub table: usize,

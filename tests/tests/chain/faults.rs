@@ -163,6 +163,31 @@ fn the_next_endpoint_is_asked_when_one_fails() {
 }
 
 #[test]
+fn a_silent_endpoint_is_left_for_the_next() {
+    with(async |devnet| {
+        let (first, second) = (Proxy::start(devnet.ethereum.url()).await, Proxy::start(devnet.ethereum.url()).await);
+        first.rule(|_| Reply::Hold);
+        let reader = Reader::of(devnet).ethereum().through(&[&first, &second]).started().await;
+        assert_eq!(reader.read(devnet.wallet("borrower").address).await.coverage(), Coverage::Complete);
+    });
+}
+
+#[test]
+fn a_block_that_a_balanced_endpoint_does_not_know_yet_is_asked_for_again() {
+    with(async |devnet| {
+        let proxy = Proxy::start(devnet.ethereum.url()).await;
+        let reader = Reader::of(devnet).ethereum().through(&[&proxy]).started().await;
+        reader.read(devnet.wallet("saver").address).await;
+        let mut behind = true;
+        proxy.rule(move |call| match call.method.as_str() {
+            "eth_call" if std::mem::take(&mut behind) => Reply::Error { code: -32000, message: "header not found".into() },
+            _ => Reply::Pass,
+        });
+        assert_eq!(reader.read(devnet.wallet("borrower").address).await.coverage(), Coverage::Complete);
+    });
+}
+
+#[test]
 fn a_rate_limit_is_waited_for_and_not_split() {
     with(async |devnet| {
         let proxy = Proxy::start(devnet.ethereum.url()).await;

@@ -35,18 +35,11 @@ async fn an_address_that_is_none_is_named_so() {
     let api = host.keyed();
     let wrong_checksum = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96046".replace("dA6", "DA6");
     let long = "a".repeat(5_000);
-    for bad in
-        ["0x12", "nonsense", "0xzz00000000000000000000000000000000000001", &wrong_checksum, "%00", "%F0%9F%92%A9", "..", "%2e%2e", &long]
-    {
+    for bad in ["0x12", "nonsense", "0xzz00000000000000000000000000000000000001", &wrong_checksum, "%00", "%F0%9F%92%A9", &long] {
         for family in ["/api/v2/sandbox/score/address", "/api/v2/score/address", "/api/v2/sandbox/report/address", "/api/v2/report/address"]
         {
-            let body = api.get(&format!("{family}/{bad}")).await;
-            // `..` is resolved by the client before it is sent, so it asks for another path.
-            if matches!(bad, ".." | "%2e%2e") {
-                body.expect(404);
-            } else {
-                assert_eq!(body.expect(400), detail("Invalid Ethereum address format"), "{family}/{bad}");
-            }
+            let answer = api.get(&format!("{family}/{bad}")).await;
+            assert_eq!(answer.expect(400), detail("Invalid Ethereum address format"), "{family}/{bad}");
         }
     }
 }

@@ -21,6 +21,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{
     ledger::{Ledger, Progress},
     pass::Reader,
+    records::Settled,
 };
 use crate::{
     chain::client::Block,
@@ -35,6 +36,9 @@ const CURRENT: Duration = Duration::from_secs(20);
 
 /// Completes when a read that was left to the background has ended.
 pub(in crate::chain) type Rest = BoxFuture<'static, ()>;
+
+/// Settled history as it was found in the store.
+pub(in crate::chain) struct Kept(Vec<Option<Settled>>);
 
 type Outcome = Shared<BoxFuture<'static, Progress>>;
 
@@ -67,10 +71,21 @@ impl Jobs {
         &self.reader
     }
 
+    /// What was kept of `wallet`'s history, for [`history`](Self::history): it can be fetched while the head is.
+    pub(in crate::chain) async fn kept(&self, wallet: Address) -> Kept {
+        Kept(self.reader.records(wallet).await)
+    }
+
     /// The history of `wallet` in every market of the chain, as far as it is read by `deadline`; and the rest of the reading
     /// where it goes on.
-    pub(in crate::chain) async fn history(&self, wallet: Address, head: Block, deadline: Instant) -> (Vec<PoolHistory>, Option<Rest>) {
-        let job = self.join(wallet, head);
+    pub(in crate::chain) async fn history(
+        &self,
+        wallet: Address,
+        kept: Kept,
+        head: Block,
+        deadline: Instant,
+    ) -> (Vec<PoolHistory>, Option<Rest>) {
+        let job = self.join(wallet, kept, head);
         let (progress, rest) = match timeout_at(deadline, job.outcome.clone()).await {
             Ok(progress) => (progress, None),
             Err(_) => (Progress::Running, self.leave(&job)),
@@ -80,15 +95,14 @@ impl Jobs {
     }
 
     /// The job for `wallet` that runs, or a new one.
-    fn join(&self, wallet: Address, head: Block) -> Arc<Job> {
+    fn join(&self, wallet: Address, kept: Kept, head: Block) -> Arc<Job> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(job) = running.get(&wallet) {
             return job.clone();
         }
-        let nothing = vec![None; self.reader.markets.len()];
-        let (view, seen) = watch::channel(Ledger::new(&self.reader.markets, &nothing));
+        let (view, seen) = watch::channel(Ledger::new(&self.reader.markets, &kept.0));
         let (reader, stop) = (self.reader.clone(), self.stop.clone());
-        let task = self.tasks.spawn(async move { stop.run_until_cancelled(read_to_the_end(&reader, wallet, head, &view)).await });
+        let task = self.tasks.spawn(async move { stop.run_until_cancelled(read_to_the_end(&reader, wallet, kept.0, head, &view)).await });
         let abort = task.abort_handle();
         let done = Finished { running: self.running.clone(), wallet };
         let outcome = async move {
@@ -122,10 +136,16 @@ impl Jobs {
     }
 }
 
-async fn read_to_the_end(reader: &Reader, wallet: Address, mut head: Block, view: &watch::Sender<Ledger>) -> Progress {
+async fn read_to_the_end(
+    reader: &Reader,
+    wallet: Address,
+    mut kept: Vec<Option<Settled>>,
+    mut head: Block,
+    view: &watch::Sender<Ledger>,
+) -> Progress {
     loop {
         let started = Instant::now();
-        let progress = reader.read(wallet, head, view).await;
+        let progress = reader.read(wallet, kept, head, view).await;
         if progress != Progress::Done || started.elapsed() < CURRENT {
             return progress;
         }
@@ -133,6 +153,7 @@ async fn read_to_the_end(reader: &Reader, wallet: Address, mut head: Block, view
             Ok(now) => head = now,
             Err(_) => return progress,
         }
+        kept = reader.records(wallet).await;
     }
 }
 

@@ -76,15 +76,16 @@ struct Saved {
 }
 
 impl Reader {
-    /// Reads to `head` as far as possible, showing progress in `view`.
-    pub(super) async fn read(&self, wallet: Address, head: Block, view: &watch::Sender<Ledger>) -> Progress {
-        let records = match records::load(&self.store, self.chain, &self.markets, wallet).await {
-            Ok(records) => records,
-            Err(error) => {
-                tracing::error!(chain = self.chain, %error, "lending progress cannot be read; the history is read from its start");
-                vec![None; self.markets.len()]
-            }
-        };
+    /// What was kept of `wallet`'s history, one entry per market.
+    pub(super) async fn records(&self, wallet: Address) -> Vec<Option<Settled>> {
+        records::load(&self.store, self.chain, &self.markets, wallet).await.unwrap_or_else(|error| {
+            tracing::error!(chain = self.chain, %error, "lending progress cannot be read; the history is read from its start");
+            vec![None; self.markets.len()]
+        })
+    }
+
+    /// Reads from `records` to `head` as far as possible, showing progress in `view`.
+    pub(super) async fn read(&self, wallet: Address, records: Vec<Option<Settled>>, head: Block, view: &watch::Sender<Ledger>) -> Progress {
         let mut ledger = Ledger::new(&self.markets, &records);
         view.send_replace(ledger.clone());
         let from = ledger.entries.iter().map(|entry| entry.next).min().unwrap_or(0);
@@ -326,7 +327,7 @@ impl Pass<'_> {
         match records::save(&self.reader.store, self.reader.chain, self.wallet, block, tallies).await {
             Ok(()) => self.saved = Saved { when: Instant::now(), ranges_since: 0, all: through == settled_to.number },
             Err(error) => {
-                tracing::error!(chain = self.reader.chain, %error, "lending progress cannot be kept; the next read starts further back")
+                tracing::error!(chain = self.reader.chain, %error, "lending progress cannot be kept; the next read starts further back");
             }
         }
     }

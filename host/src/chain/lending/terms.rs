@@ -15,6 +15,8 @@ use crate::{
 };
 
 const LIFE: Duration = Duration::from_secs(3600);
+/// A market that does not answer as it should may be a passing fault.
+const INCOMPLETE_LIFE: Duration = Duration::from_secs(60);
 
 /// A wallet's position in one market, in dollars.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -70,17 +72,14 @@ impl TermsBook {
     pub(in crate::chain) async fn current(&self, client: &Client, markets: &[Market], at: B256) -> Result<AllTerms, Fault> {
         let mut latest = self.latest.lock().await;
         if let Some((found, terms)) = &*latest
-            && found.elapsed() < LIFE
+            && found.elapsed() < if terms.iter().all(Option::is_some) { LIFE } else { INCOMPLETE_LIFE }
         {
             return Ok(terms.clone());
         }
         match look_up(client, markets, at).await {
             Ok(terms) => {
                 let terms = Arc::new(terms);
-                // What did not answer as expected is asked again by the next request.
-                if terms.iter().all(Option::is_some) {
-                    *latest = Some((Instant::now(), terms.clone()));
-                }
+                *latest = Some((Instant::now(), terms.clone()));
                 Ok(terms)
             }
             Err(fault) => latest.as_ref().map(|(_, terms)| terms.clone()).ok_or(fault),

@@ -42,7 +42,7 @@ pub fn document() -> openapi::OpenApi {
         ops::health, ops::ready, ops::metrics,
     ),
     components(schemas(wire::CoverageName, wire::RangeName, error::DetailBody, error::ErrorBody, error::ValidationBody, validation::Violation)),
-    modifiers(&Key),
+    modifiers(&Key, &MayBeEmpty),
     tags(
         (name = "scores", description = "Credit scores, 300 to 1000"),
         (name = "reports", description = "What a score stands on"),
@@ -62,6 +62,20 @@ impl Modify for Key {
         let mut scheme = Http::new(HttpAuthScheme::Bearer);
         scheme.description = Some("An API key; `assay key mint` makes one".to_owned());
         document.components.get_or_insert_default().add_security_scheme("key", SecurityScheme::Http(scheme));
+    }
+}
+
+/// Bodies whose every field may be absent may be absent too.
+struct MayBeEmpty;
+
+impl Modify for MayBeEmpty {
+    fn modify(&self, document: &mut openapi::OpenApi) {
+        for (path, item) in &mut document.paths.paths {
+            let body = item.post.as_mut().filter(|_| path.contains("/score/")).and_then(|post| post.request_body.as_mut());
+            if let Some(openapi::RefOr::T(body)) = body {
+                body.required = Some(openapi::Required::False);
+            }
+        }
     }
 }
 

@@ -37,6 +37,7 @@ pub struct ChainTotalBody {
     timestamp: Moment,
     #[schema(value_type = f64)]
     total_asset_usd: Usd,
+    #[schema(value_type = u64)]
     chain_id: ChainId,
     chain_name: String,
 }

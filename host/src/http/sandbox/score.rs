@@ -31,7 +31,7 @@ pub async fn get(
 #[utoipa::path(
     post, path = "/api/v2/sandbox/score/address/{address}", tag = "sandbox", operation_id = "sandbox_enhanced_score",
     params(("address" = String, Path, description = "Any Ethereum address", example = "0x0000000000000000000000000000000000000001")),
-    request_body(content = Option<OffChain>, content_type = "application/json"),
+    request_body(content = OffChain, content_type = "application/json"),
     responses((status = 200, description = "The score", body = ScoreBody), responses::Address, responses::Validated, responses::Bodied, responses::Keyed, responses::Models),
     security(("key" = [])),
 )]

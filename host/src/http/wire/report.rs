@@ -23,6 +23,7 @@ pub struct ReportBody {
     pub credit_events: CreditEvents,
     /// True in the sandbox, absent elsewhere.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub sandbox: Option<bool>,
 }
 
@@ -53,6 +54,7 @@ pub struct TokenBody {
     /// 0 where no source has a price.
     #[schema(value_type = f64)]
     pub value_usd: Usd,
+    #[schema(value_type = u64)]
     pub chain_id: ChainId,
 }
 
@@ -61,6 +63,7 @@ pub struct TokenBody {
 pub struct NftBody {
     pub name: String,
     pub collection: String,
+    #[schema(value_type = u64)]
     pub chain_id: ChainId,
 }
 
@@ -82,6 +85,7 @@ pub struct ProtocolBody {
     pub supplied: Usd,
     #[schema(value_type = f64)]
     pub borrowed: Usd,
+    #[schema(value_type = u64)]
     pub chain_id: ChainId,
 }
 
@@ -92,6 +96,7 @@ pub struct Activity {
     pub first_transaction: Option<Moment>,
     /// Transactions sent.
     pub total_transactions: u64,
+    #[schema(value_type = Vec<u64>)]
     pub active_chains: Vec<ChainId>,
 }
 
@@ -142,6 +147,7 @@ pub struct Pool {
     pub market: Option<String>,
     /// False while the reading of this protocol is still validated: shown, and not scored.
     pub feeds_score: bool,
+    #[schema(value_type = u64)]
     pub chain_id: ChainId,
     #[schema(value_type = CoverageName)]
     pub coverage: Coverage,

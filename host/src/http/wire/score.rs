@@ -56,13 +56,15 @@ pub struct ScoreBody {
     pub timestamp: Moment,
     /// Present with `include_factors=true`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub factors: Option<Vec<FactorBody>>,
     /// How completely the lending events had been read. Absent in the sandbox.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<CoverageName>)]
+    #[schema(value_type = Option<CoverageName>, nullable = false)]
     pub credit_events_coverage: Option<Coverage>,
     /// True while the coverage is not `complete`: the score may not yet reflect repayments and liquidations. Absent in the sandbox.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub provisional: Option<bool>,
 }
 
