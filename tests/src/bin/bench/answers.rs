@@ -1,0 +1,79 @@
+//! Scores over HTTP, in requests per second: the server alone on one core, the load alone on another.
+
+use std::{env, fs, time::Duration};
+
+use assay_tests::{
+    process::{End, Guarded, Lines},
+    service::{KEY, plugins, sandbox_config},
+};
+
+use super::{
+    Effort, Failure,
+    clock::{Rounds, median},
+    cores,
+    load::{CONNECTIONS, Load},
+    server::{OPEN, READY},
+    table::{Row, Target, Unit},
+};
+
+const STRETCH: Duration = Duration::from_millis(700);
+const ADDRESS: &str = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045";
+
+pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
+    let cores = cores::available();
+    let (server_core, load_core) = (cores[0], *cores.get(1).unwrap_or(&cores[0]));
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("assay.toml");
+    fs::write(&file, sandbox_config(&plugins()).replace("{dir}", &folder.path().display().to_string()))?;
+    let mut command = cores::command(server_core, &env::current_exe()?);
+    command.arg("serve").arg(&file).env("NO_COLOR", "1").env_remove("RUST_LOG");
+    let listening = |line: &str| line.strip_prefix("listening ").and_then(|address| address.parse().ok());
+    let (server, address) = Guarded::start(&command, End::Kill, Lines::Keep, listening)?;
+    let pid = server.pid().ok_or("the server has ended")?;
+
+    let load = Load::new(load_core, address);
+    let score = format!("/api/v2/sandbox/score/address/{ADDRESS}");
+    let report = format!("/api/v2/sandbox/report/address/{ADDRESS}");
+    let paths = [&score, READY, OPEN, &report];
+    let mut failure = None;
+    let mut busy = vec![Vec::new(); paths.len()];
+    // The first round warms the connections, the pool and the route; it is not looked at.
+    let mut ask = |case: usize, warm: bool| {
+        let before = cores::busy(pid);
+        let rate = load.rate(paths[case], KEY, STRETCH);
+        if !warm {
+            busy[case].push((cores::busy(pid) - before) as f64 / STRETCH.as_nanos() as f64);
+        }
+        rate.unwrap_or_else(|error| {
+            failure = Some(format!("{}: {error}", paths[case]));
+            f64::NAN
+        })
+    };
+    for case in 0..paths.len() {
+        ask(case, true);
+    }
+    let rounds = Rounds::measured(effort.of(9), paths.len(), |case| ask(case, false));
+    if let Some(failure) = failure {
+        return Err(format!("{failure}; the server's last lines:\n{}", server.last_lines()).into());
+    }
+    let share = |case: usize| format!("{:.0} %", 100.0 * median(busy[case].clone()));
+    let row = |what: &str, case, reference: &str, against, target| Row {
+        what: what.to_owned(),
+        measured: rounds.median(case),
+        reference: reference.to_owned(),
+        reference_value: rounds.median(against),
+        unit: Unit::PerSecond,
+        ratio: rounds.ratio(case, against),
+        target,
+        note: format!(
+            "{CONNECTIONS} connections from core {load_core}, server on core {server_core} alone, where it was at work {} of the time, and {} for the reference",
+            share(case),
+            share(against)
+        ),
+    };
+    Ok(vec![
+        row("sandbox score over HTTP", 0, "a ready score serialised, key checked", 1, Target::AtLeast(0.5)),
+        row("sandbox score over HTTP, other reference", 0, "a ready score serialised, no key", 2, Target::None),
+        row("sandbox report over HTTP", 3, "a ready score serialised, key checked", 1, Target::None),
+    ])
+}

@@ -1,0 +1,47 @@
+//! Which core does what. Threads and processes are tied to cores by `taskset`; without it they go where the system sends them.
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+/// The cores that this process may use, lowest first.
+pub fn available() -> Vec<usize> {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap_or("0");
+    list.trim()
+        .split(',')
+        .flat_map(|part| {
+            let (from, to) = part.split_once('-').unwrap_or((part, part));
+            from.parse().unwrap_or(0)..=to.parse().unwrap_or(0)
+        })
+        .collect()
+}
+
+/// Ties the calling thread, and those it starts, to `core`. False where that cannot be done.
+pub fn tie(core: usize) -> bool {
+    let Ok(thread) = fs::read_link("/proc/thread-self") else { return false };
+    let Some(thread) = thread.file_name() else { return false };
+    let mut command = Command::new("taskset");
+    command.arg("-cp").arg(core.to_string()).arg(thread).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+/// A command for `program` on `core` alone.
+pub fn command(core: usize, program: &Path) -> Command {
+    let tied = Command::new("taskset").arg("--version").stdout(Stdio::null()).status().is_ok_and(|status| status.success());
+    if !tied {
+        return Command::new(program);
+    }
+    let mut command = Command::new("taskset");
+    command.arg("-c").arg(core.to_string()).arg(program);
+    command
+}
+
+/// Nanoseconds that a process has been on a core, over all its threads.
+pub fn busy(pid: u32) -> u64 {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let on_core = |text: String| text.split_ascii_whitespace().next().and_then(|first| first.parse::<u64>().ok());
+    threads.filter_map(|thread| fs::read_to_string(thread.path().join("schedstat")).ok().and_then(on_core)).sum()
+}

@@ -1,0 +1,3 @@
+pub fn measure(_: super::Effort) -> Result<Vec<super::table::Row>, super::Failure> {
+    Ok(vec![])
+}

@@ -1,0 +1,64 @@
+//! The server under load: the real one, with two routes beside its own that answer with a score made beforehand. It runs as a
+//! process of its own, as a server does, so that it can have a core to itself.
+
+use std::{path::Path, sync::LazyLock};
+
+use assay::{
+    app, config,
+    config::Scope,
+    domain::{Address, ModelKind, ModelRef, Score},
+    http::{self, ApiError, App, wire::ScoreBody},
+    scoring::SandboxScore,
+    telemetry,
+};
+use axum::{
+    Json,
+    extract::State,
+    http::{HeaderMap, header},
+};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use super::Failure;
+
+/// Serialises a ready score, for callers with a key.
+pub const READY: &str = "/bench/ready";
+/// Serialises a ready score, for anybody.
+pub const OPEN: &str = "/bench/open";
+
+/// Serves `file` until it is killed.
+pub fn serve(file: &Path) -> Result<(), Failure> {
+    // Every request has its span, as it has where the binary serves.
+    telemetry::log_to_stderr()?;
+    let config = config::load(Some(file))?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let assembled = app::assemble(&config).await?;
+        let router = http::routes(assembled.http.clone()).get(READY, ready).get(OPEN, open).finish();
+        let listener = TcpListener::bind(config.listen).await?;
+        eprintln!("listening {}", listener.local_addr()?);
+        http::serve(listener, router, std::time::Duration::ZERO, CancellationToken::new()).await?;
+        Ok(())
+    })
+}
+
+/// A score of the same shape as the sandbox's, made once.
+fn score() -> Option<&'static ScoreBody> {
+    static SCORE: LazyLock<Option<ScoreBody>> = LazyLock::new(|| {
+        let model = ModelRef { kind: ModelKind::Credit, version: "1.1".parse().ok()?, digest: assay::domain::Digest([0; 32]) };
+        let mock = SandboxScore { score: Score::new(847)?, decile: assay::domain::Decile::new(8)?, model };
+        Some(ScoreBody::mock(Address::repeat_byte(0xa5), mock))
+    });
+    SCORE.as_ref()
+}
+
+/// What every route with a key does before its work, and then no work.
+async fn ready(State(app): State<App>, headers: HeaderMap) -> Result<Json<Option<&'static ScoreBody>>, ApiError> {
+    let header = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    app.access.identify(header).await?.require(Scope::Read)?;
+    Ok(Json(score()))
+}
+
+async fn open() -> Json<Option<&'static ScoreBody>> {
+    Json(score())
+}
