@@ -97,9 +97,12 @@ impl Endpoint {
             (Some(host), Some(port)) => format!("{host}:{port}"),
             (host, _) => host.unwrap_or("?").to_owned(),
         };
+        // User and password of a URL are sent as a header.
+        let sample = http.as_ref().ok().and_then(|http| http.post(url.clone()).build().ok());
+        let authorization = sample.and_then(|request| Some(request.headers().get(http::header::AUTHORIZATION)?.to_str().ok()?.to_owned()));
         Self {
             http,
-            redact: Redact::of(&url),
+            redact: Redact::of(&url, authorization.as_deref()),
             url,
             host,
             chain,
