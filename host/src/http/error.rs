@@ -117,6 +117,11 @@ impl ApiError {
         Self::coded(StatusCode::PAYLOAD_TOO_LARGE, "too_large", format!("Request body is larger than {limit} bytes"))
     }
 
+    pub fn body_too_slow() -> Self {
+        Self::new(StatusCode::REQUEST_TIMEOUT, "Request body did not arrive in time")
+            .with_header(header::CONNECTION, HeaderValue::from_static("close"))
+    }
+
     pub fn too_slow() -> Self {
         Self::new(StatusCode::GATEWAY_TIMEOUT, "The answer took too long; try again, what was read so far is kept")
     }
