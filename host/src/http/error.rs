@@ -84,6 +84,11 @@ impl ApiError {
     /// Our fault. `cause` is for the log; the client gets `code`, which never changes.
     pub fn internal(code: &'static str, cause: impl std::fmt::Display) -> Self {
         tracing::error!(code, error = %cause, "request failed");
+        Self::failed(code)
+    }
+
+    /// Our fault, logged where it happened.
+    pub fn failed(code: &'static str) -> Self {
         Self::coded(StatusCode::INTERNAL_SERVER_ERROR, code, "Internal server error")
     }
 
