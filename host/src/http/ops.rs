@@ -46,13 +46,14 @@ pub async fn health() -> Json<HealthBody> {
     Json(HealthBody { status: "ok" })
 }
 
-/// The server can answer: a model of every kind it needs is in service.
+/// The server can answer: a model of every kind it needs is in service, and records can be written.
 #[utoipa::path(
     get, path = "/readyz", tag = "operation", operation_id = "ready",
     responses((status = 200, description = "Ready", body = ReadyBody), (status = 503, description = "Not ready", body = ReadyBody)),
 )]
 pub async fn ready(State(app): State<App>) -> Response {
-    let reasons = app.missing_models();
+    let mut reasons = app.missing_models();
+    reasons.extend(app.scoring.store_fault());
     if reasons.is_empty() {
         return Json(ReadyBody { status: "ready", reasons }).into_response();
     }
