@@ -73,7 +73,7 @@ pub enum Bodied {
     TooLarge(DetailBody),
 }
 
-/// An answer that is not about every address.
+/// An answer that not every address or name has.
 #[derive(IntoResponses)]
 pub enum Unknown {
     /// Address not found or has no on-chain activity
