@@ -35,13 +35,15 @@ pub fn document() -> openapi::OpenApi {
             is 404, a method that a path does not take 405, a body beyond the limit 413, an answer that takes too long 504."
     ),
     paths(
-        score::get, score::post, report::get,
+        score::get, score::post, score::several::mean, score::several::batch,
+        report::get, report::enhanced::post, report::aggregated::aggregated, report::chain::report, report::chain::summary,
+        report::portfolio::portfolio, report::portfolio::total,
         sandbox::score::get, sandbox::score::post, sandbox::score::mean, sandbox::score::batch,
         sandbox::report::get, sandbox::report::total, sandbox::report::chain_total,
         models::list, admin::add, admin::champion, admin::challengers, admin::remove,
         ops::health, ops::ready, ops::metrics,
     ),
-    components(schemas(wire::CoverageName, wire::RangeName, error::DetailBody, error::ErrorBody, error::ValidationBody, validation::Violation)),
+    components(schemas(wire::CoverageName, wire::RangeName, error::DetailBody, error::DetailOrError, error::ErrorBody, error::ValidationBody, validation::Violation)),
     modifiers(&Key, &MayBeEmpty),
     tags(
         (name = "scores", description = "Credit scores, 300 to 1000"),
