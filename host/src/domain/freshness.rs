@@ -19,7 +19,8 @@ impl Freshness {
 
     /// The one that ends first: what was put together of several lasts no longer.
     pub fn soonest(all: impl IntoIterator<Item = Self>) -> Option<Self> {
-        all.into_iter().min_by_key(|fresh| fresh.read_at + fresh.life)
+        let life = |fresh: &Self| i64::try_from(fresh.life.as_millis()).unwrap_or(i64::MAX);
+        all.into_iter().min_by_key(|fresh| fresh.read_at.timestamp_millis().saturating_add(life(fresh)))
     }
 }
 
@@ -32,6 +33,8 @@ mod tests {
     fn the_first_to_end_decides() {
         let of = |read, life| Freshness { read_at: time_from_unix(read), life: Duration::from_secs(life) };
         assert_eq!(Freshness::soonest([of(100, 300), of(200, 30), of(50, 300)]), Some(of(200, 30)));
+        let forever = Freshness { read_at: time_from_unix(1), life: Duration::MAX };
+        assert_eq!(Freshness::soonest([forever, of(100, 300)]), Some(of(100, 300)));
         assert_eq!(Freshness::soonest([]), None);
         assert_eq!(of(100, 300).age(time_from_unix(160)), Duration::from_secs(60));
         assert_eq!(of(100, 300).age(time_from_unix(99)), Duration::ZERO);

@@ -207,6 +207,8 @@ async fn sandbox_mode_has_every_shape_and_its_parts_add_up() {
     let total = server.get(&report(VITALIK, "/total/usd/aggregate")).await.json();
     assert_eq!(keys(&total), ["address", "timestamp", "total_asset_usd"]);
     assert_eq!(total["total_asset_usd"], portfolio["total_asset_usd"]);
+    let mock = server.get(&sandbox(&format!("report/address/{VITALIK}/total/usd"))).await.json();
+    assert_eq!(total["total_asset_usd"], mock["total_asset_usd"]);
     server.stop().await;
 }
 

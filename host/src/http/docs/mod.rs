@@ -32,7 +32,9 @@ pub fn document() -> openapi::OpenApi {
         version = "2",
         description = "Credit scores for Ethereum addresses, computed from what the chains say by versioned WebAssembly models.\n\n\
             Every path under `/api/v2` takes an API key as `Authorization: Bearer <key>`. Errors have a `detail`; an unknown path \
-            is 404, a method that a path does not take 405, a body beyond the limit 413, an answer that takes too long 504."
+            is 404, a method that a path does not take 405, a body beyond the limit 413, an answer that takes too long 504.\n\n\
+            Scores and reports stand for five minutes, and for thirty seconds while anything behind them is incomplete: `Age` and \
+            `Cache-Control` say how much of that is left, and `If-None-Match` with their `ETag` gets a 304 while nothing has changed."
     ),
     paths(
         score::get, score::post, score::several::mean, score::several::batch,

@@ -1,6 +1,6 @@
 //! `GET /api/v2/report/`: several subjects together, in sums.
 
-use axum::{extract::State, response::Response};
+use axum::{Json, extract::State, response::Response};
 
 use crate::http::{
     ApiError, App,
@@ -30,7 +30,7 @@ pub async fn aggregated(
     if app.sandbox_only {
         let (addresses, sandbox) = (mode::stand_ins(&subjects), app.scoring.sandbox());
         let all = mode::aside(move || Ok(sandbox.aggregate(&addresses)?)).await?;
-        return Ok(mode::marked(axum::Json(AggregatedBody::from(all))));
+        return Ok(mode::marked(Json(AggregatedBody::from(all))));
     }
     let count = subjects.len();
     let all = caller.pay_each(&app, count, async { app.scoring.aggregate(subjects).await.map_err(|error| app.refuse(error)) }).await?;

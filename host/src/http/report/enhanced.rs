@@ -22,7 +22,7 @@ use crate::{
 #[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
 pub struct OffChainReport {
     /// Of the source, in the caller's words.
-    #[schema(min_length = 1)]
+    #[schema(pattern = r"\S")]
     name: String,
     #[schema(minimum = 0)]
     total_asset_usd: Option<f64>,

@@ -1,9 +1,9 @@
 //! `/api/v2/score/…` of several subjects: the mean of their scores, and each of them.
 
-use axum::{extract::State, response::Response};
+use axum::{Json, extract::State, response::Response};
 
 use crate::{
-    domain::{Coverage, Freshness},
+    domain::{Coverage, Freshness, Subject},
     http::{
         ApiError, App,
         docs::responses,
@@ -32,12 +32,7 @@ pub async fn mean(
     SubjectList(subjects): SubjectList,
 ) -> Result<Response, ApiError> {
     if app.sandbox_only {
-        let (addresses, sandbox) = (mode::stand_ins(&subjects), app.scoring.sandbox());
-        let mean = mode::aside(move || {
-            let mean = sandbox.mean(&addresses)?.ok_or_else(ApiError::no_valid_address)?;
-            Ok(MeanBody::mock(addresses, mean).read(Coverage::Complete))
-        });
-        return Ok(mode::marked(axum::Json(mean.await?)));
+        return mock_mean(&app, &subjects).await;
     }
     let count = subjects.len();
     let mean = caller.pay_each(&app, count, async { app.scoring.mean(subjects).await.map_err(|error| app.refuse(error)) }).await?;
@@ -65,18 +60,31 @@ pub async fn batch(
     IncludeFactors(factors): IncludeFactors,
 ) -> Result<Response, ApiError> {
     if app.sandbox_only {
-        let (addresses, sandbox) = (mode::stand_ins(&subjects), app.scoring.sandbox());
-        let score = move |address| {
-            let body = ScoreBody::mock(address, sandbox.score(address)?).read(Coverage::Complete);
-            let factors = factors.then(|| sandbox.factors(address)).transpose()?;
-            Ok::<_, ApiError>(ScoreBody { factors: factors.map(|factors| FactorBody::all(&factors)), ..body })
-        };
-        let scores = mode::aside(move || addresses.into_iter().map(score).collect::<Result<Vec<_>, _>>()).await?;
-        return Ok(mode::marked(axum::Json(ScoresBody::from(scores))));
+        return mock_batch(&app, &subjects, factors).await;
     }
     let count = subjects.len();
     let scored = caller.pay_each(&app, count, async { app.scoring.scores(subjects).await.map_err(|error| app.refuse(error)) }).await?;
     let fresh = Freshness::soonest(scored.iter().map(|scored| scored.fresh)).ok_or(ScoringError::NoneValid)?;
     let bodies: Vec<ScoreBody> = scored.iter().map(|scored| ScoreBody::scored(scored, factors)).collect();
     known.answer(fresh, &ScoresBody::from(bodies))
+}
+
+async fn mock_mean(app: &App, subjects: &[Subject]) -> Result<Response, ApiError> {
+    let (addresses, sandbox) = (mode::stand_ins(subjects), app.scoring.sandbox());
+    let mean = mode::aside(move || {
+        let mean = sandbox.mean(&addresses)?.ok_or_else(ApiError::no_valid_address)?;
+        Ok(MeanBody::mock(addresses, mean).read(Coverage::Complete))
+    });
+    Ok(mode::marked(Json(mean.await?)))
+}
+
+async fn mock_batch(app: &App, subjects: &[Subject], factors: bool) -> Result<Response, ApiError> {
+    let (addresses, sandbox) = (mode::stand_ins(subjects), app.scoring.sandbox());
+    let score = move |address| {
+        let body = ScoreBody::mock(address, sandbox.score(address)?).read(Coverage::Complete);
+        let factors = factors.then(|| sandbox.factors(address)).transpose()?;
+        Ok::<_, ApiError>(ScoreBody { factors: factors.map(|factors| FactorBody::all(&factors)), ..body })
+    };
+    let scores = mode::aside(move || addresses.into_iter().map(score).collect::<Result<Vec<_>, _>>()).await?;
+    Ok(mode::marked(Json(ScoresBody::from(scores))))
 }
