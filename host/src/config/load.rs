@@ -75,4 +75,43 @@ mod tests {
         }
         assert!(!error.contains("k3y"), "{error}");
     }
+
+    #[test]
+    fn a_known_chain_needs_its_endpoint_alone() {
+        let config = load_text("[[chains]]\nid = 42161\nrpc = [\"http://node.example\"]\n").unwrap();
+        let chain = &config.chains[0];
+        assert_eq!((chain.name.as_str(), chain.native.symbol.as_str()), ("Arbitrum One", "ETH"));
+        assert!(chain.finality > 0 && chain.multicall.is_some() && !chain.tokens.is_empty() && !chain.markets.is_empty());
+        assert_eq!(chain.shipped, ["name", "finality", "multicall", "native", "tokens", "markets"]);
+    }
+
+    #[test]
+    fn what_is_written_wins_and_lists_are_replaced() {
+        let feed = "0x00000000000000000000000000000000000000AA";
+        let written = format!(
+            "[[chains]]\nid = 1\nrpc = [\"http://node.example\"]\nfinality = 7\nmulticall = \"none\"\nnative = {{ feed = \"{feed}\", wrapped = \"none\" }}\n\
+             markets = []\ntokens = [{{ address = \"{feed}\", symbol = \"A\", decimals = 1 }}]\n"
+        );
+        let config = load_text(&written).unwrap();
+        let chain = &config.chains[0];
+        assert_eq!((chain.finality, chain.multicall, chain.native.wrapped), (7, None, None));
+        assert_eq!((chain.native.symbol.as_str(), chain.native.feed), ("ETH", feed.parse().ok()));
+        assert_eq!((chain.markets.len(), chain.tokens.len()), (0, 1));
+        assert_eq!(chain.shipped, ["name", "native.symbol"]);
+    }
+
+    #[test]
+    fn a_chain_that_is_not_known_needs_the_full_form() {
+        let text = "[[chains]]\nid = 31337\nrpc = [\"http://node.example\"]\nnative = { feed = \"none\" }\n[[chains]]\nid = 1\n";
+        let error = load_text(text).unwrap_err().to_string();
+        for part in ["chains[0] (id 31337) lacks name, finality, native.symbol", "8453", "chains[1] (id 1) lacks rpc"] {
+            assert!(error.contains(part), "{part} not in {error}");
+        }
+        let full =
+            "[[chains]]\nid = 31337\nname = \"Local\"\nrpc = [\"http://node.example\"]\nfinality = 1\nnative = { symbol = \"ETH\" }\n";
+        let chain = load_text(full).unwrap().chains.remove(0);
+        assert!(chain.shipped.is_empty() && chain.tokens.is_empty() && chain.markets.is_empty() && chain.multicall.is_none());
+        let error = load_text(&full.replace("name = ", "nam = ")).unwrap_err().to_string();
+        assert!(error.contains("nam"), "{error}");
+    }
 }
