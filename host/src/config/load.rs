@@ -36,7 +36,8 @@ pub fn load(file: Option<&Path>) -> Result<Config, ConfigError> {
         .add_source(environment)
         .build()
         .and_then(config::Config::try_deserialize)
-        .map_err(|error| ConfigError::Invalid(error.to_string()))?;
+        // What is said of the chains as a whole names its keys itself.
+        .map_err(|error| ConfigError::Invalid(error.to_string().trim_end_matches(" for key `chains`").to_owned()))?;
     let problems = validate::problems(&config);
     if problems.is_empty() { Ok(config) } else { Err(ConfigError::Problems(problems)) }
 }
@@ -89,20 +90,23 @@ mod tests {
     fn what_is_written_wins_and_lists_are_replaced() {
         let feed = "0x00000000000000000000000000000000000000AA";
         let written = format!(
-            "[[chains]]\nid = 1\nrpc = [\"http://node.example\"]\nfinality = 7\nmulticall = \"none\"\nnative = {{ feed = \"{feed}\", wrapped = \"none\" }}\n\
+            "[[chains]]\nid = 1\nrpc = [\"http://node.example\"]\nfinality = 7\nmulticall = \"none\"\nnative = {{ feed = \"{feed}\" }}\n\
              markets = []\ntokens = [{{ address = \"{feed}\", symbol = \"A\", decimals = 1 }}]\n"
         );
         let config = load_text(&written).unwrap();
         let chain = &config.chains[0];
-        assert_eq!((chain.finality, chain.multicall, chain.native.wrapped), (7, None, None));
+        assert_eq!((chain.finality, chain.multicall), (7, None));
         assert_eq!((chain.native.symbol.as_str(), chain.native.feed), ("ETH", feed.parse().ok()));
+        assert!(chain.native.wrapped.is_some());
         assert_eq!((chain.markets.len(), chain.tokens.len()), (0, 1));
-        assert_eq!(chain.shipped, ["name", "native.symbol"]);
+        assert_eq!(chain.shipped, ["name", "native.symbol", "native.wrapped"]);
+        let config = load_text(&written.replace("native = { ", "native = { symbol = \"XYZ\", ")).unwrap();
+        assert_eq!((config.chains[0].native.wrapped, &config.chains[0].shipped), (None, &vec!["name"]));
     }
 
     #[test]
     fn a_chain_that_is_not_known_needs_the_full_form() {
-        let text = "[[chains]]\nid = 31337\nrpc = [\"http://node.example\"]\nnative = { feed = \"none\" }\n[[chains]]\nid = 1\n";
+        let text = "[[chains]]\nid = 31337\nrpc = [\"http://node.example\"]\nnative = {}\n[[chains]]\nid = 1\n";
         let error = load_text(text).unwrap_err().to_string();
         for part in ["chains[0] (id 31337) lacks name, finality, native.symbol", "8453", "chains[1] (id 1) lacks rpc"] {
             assert!(error.contains(part), "{part} not in {error}");

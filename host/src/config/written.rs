@@ -17,7 +17,7 @@ struct Written {
     rpc: Option<Vec<Secret>>,
     explorer: Option<Secret>,
     finality: Option<u64>,
-    multicall: Option<Contract>,
+    multicall: Option<Multicall>,
     native: Option<WrittenNative>,
     tokens: Option<Vec<TokenConfig>>,
     markets: Option<Vec<MarketConfig>>,
@@ -27,14 +27,14 @@ struct Written {
 #[serde(deny_unknown_fields)]
 struct WrittenNative {
     symbol: Option<String>,
-    feed: Option<Contract>,
-    wrapped: Option<Contract>,
+    feed: Option<Address>,
+    wrapped: Option<Address>,
 }
 
-/// An address, or `"none"` for a chain that is known to have one which is not to be used.
-struct Contract(Option<Address>);
+/// An address, or `"none"` where the known one is not to be used.
+struct Multicall(Option<Address>);
 
-impl<'de> Deserialize<'de> for Contract {
+impl<'de> Deserialize<'de> for Multicall {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         if text == "none" {
@@ -66,10 +66,6 @@ impl Keys {
             self.missing.push(key);
         }
         value
-    }
-
-    fn contract(&mut self, key: &'static str, written: Option<Contract>, known: Option<Address>) -> Option<Address> {
-        self.either(key, written, known.map(|address| Contract(Some(address)))).and_then(|contract| contract.0)
     }
 }
 
@@ -103,7 +99,8 @@ impl Written {
         let name = keys.need("name", self.name, name);
         let rpc = keys.need("rpc", self.rpc, None);
         let finality = keys.need("finality", self.finality, finality);
-        let multicall = keys.contract("multicall", self.multicall, multicall);
+        let multicall =
+            keys.either("multicall", self.multicall, multicall.map(|known| Multicall(Some(known)))).and_then(|written| written.0);
         let native = match (self.native, native) {
             (None, native) => keys.need("native", None, native),
             (Some(written), known) => written.completed(known, &mut keys),
@@ -119,11 +116,15 @@ impl Written {
 }
 
 impl WrittenNative {
+    /// A currency that is named is described in full: another one's feed must not price it.
     fn completed(self, known: Option<NativeConfig>, keys: &mut Keys) -> Option<NativeConfig> {
+        if let Some(symbol) = self.symbol {
+            return Some(NativeConfig { symbol, feed: self.feed, wrapped: self.wrapped });
+        }
         let (symbol, feed, wrapped) = known.map_or((None, None, None), |known| (Some(known.symbol), known.feed, known.wrapped));
-        let symbol = keys.need("native.symbol", self.symbol, symbol);
-        let feed = keys.contract("native.feed", self.feed, feed);
-        let wrapped = keys.contract("native.wrapped", self.wrapped, wrapped);
+        let symbol = keys.need("native.symbol", None, symbol);
+        let feed = keys.either("native.feed", self.feed, feed);
+        let wrapped = keys.either("native.wrapped", self.wrapped, wrapped);
         Some(NativeConfig { symbol: symbol?, feed, wrapped })
     }
 }
@@ -134,5 +135,7 @@ fn missing(id: ChainId, all: &[Known], keys: &[&str]) -> String {
         return format!("(id {id}) lacks {keys}");
     }
     let ids = all.iter().map(|known| known.id.to_string()).collect::<Vec<_>>().join(", ");
-    format!("(id {id}) lacks {keys}: of the chains {ids} everything but rpc is known; any other needs name, rpc, finality and native")
+    format!(
+        "(id {id}) lacks {keys}: of the chains {ids} everything but rpc is known; any other needs name, rpc, finality and native.symbol"
+    )
 }
