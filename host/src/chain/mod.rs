@@ -13,6 +13,8 @@ mod read;
 mod snapshots;
 mod span;
 mod transport;
+mod verify;
 mod wording;
 
 pub use snapshots::{ChainStatus, Chains, NotResolved, Read};
+pub use verify::{Finding, verify};
