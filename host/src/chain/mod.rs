@@ -14,6 +14,8 @@ mod redact;
 mod snapshots;
 mod span;
 mod transport;
+mod verify;
 mod wording;
 
 pub use snapshots::{ChainStatus, Chains, NotResolved, Read};
+pub use verify::{Finding, verify};

@@ -28,7 +28,7 @@ sol! {
 }
 
 /// A feed older than this, by the chain's own clock, has stopped: the longest heartbeat in use is a day, and a fifth is grace.
-const STALE: u64 = 24 * 3600 * 6 / 5;
+pub(super) const STALE: u64 = 24 * 3600 * 6 / 5;
 
 /// Dollars for one whole token, by contract; `None` stands for the native currency.
 pub(super) type Prices = HashMap<Option<Address>, f64>;

@@ -1,13 +1,31 @@
-//! `assay check-config`: what was understood, without a secret in it.
+//! `assay check-config`: what was understood, without a secret in it, and with `--live` what the chains say to it.
 
 use std::fmt::Write;
 
-use super::{ConfigFile, Failure, print};
-use crate::config::{Backend, Config, Secret};
+use futures::future::join_all;
 
-pub fn run(file: &ConfigFile) -> Result<(), Failure> {
+use super::{ConfigFile, Failure, print};
+use crate::{
+    chain,
+    config::{Backend, ChainConfig, Config, Secret},
+};
+
+pub fn run(file: &ConfigFile, live: bool) -> Result<(), Failure> {
     let config = file.load().map_err(|failure| Failure::no(failure.message))?;
-    print(summary(&config).trim_end())
+    print(summary(&config).trim_end())?;
+    if !live {
+        return Ok(());
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::cannot)?;
+    let found = runtime.block_on(join_all(config.chains.iter().map(|chain| {
+        // A reader of the progress that has gone ends nothing.
+        chain::verify(chain, &config.reading.rpc, |words| drop(print(format!("chain {} {}: {words}", chain.id, chain.name))))
+    })));
+    let found: Vec<_> = found.into_iter().flatten().map(|finding| format!("  {finding}")).collect();
+    if found.is_empty() {
+        return print("The chains agree with it.");
+    }
+    Err(Failure::no(format!("the chains disagree in {} point(s):\n{}", found.len(), found.join("\n"))))
 }
 
 fn summary(config: &Config) -> String {
@@ -39,6 +57,7 @@ fn summary(config: &Config) -> String {
     for chain in &config.chains {
         let rpc = chain.rpc.iter().map(host).collect::<Vec<_>>().join(", ");
         line(format!("chain     {} {} through {rpc}", chain.id, chain.name));
+        line(format!("            {}", origin(chain)));
         let tokens = chain.tokens.iter().map(|token| token.symbol.as_str()).collect::<Vec<_>>().join(", ");
         if !tokens.is_empty() {
             line(format!("            tokens {tokens}"));
@@ -53,6 +72,18 @@ fn summary(config: &Config) -> String {
     }
     line("The configuration is good.".into());
     text
+}
+
+/// Where the chain's settings come from.
+fn origin(chain: &ChainConfig) -> String {
+    let (shipped, all) = (&chain.shipped, ["name", "rpc", "explorer", "finality", "multicall", "native", "tokens", "markets"]);
+    if shipped.is_empty() {
+        return "from the file alone".into();
+    }
+    // What is known of a chain is known whole; an explorer never is.
+    let is_written = |key: &&str| !shipped.contains(key) && (*key != "explorer" || chain.explorer.is_some());
+    let written: Vec<_> = all.into_iter().filter(is_written).collect();
+    format!("from the file: {}; shipped with assay: {}", written.join(", "), shipped.join(", "))
 }
 
 /// The host alone: a URL may carry a key.
@@ -80,5 +111,18 @@ mod tests {
             assert!(text.contains(part), "{text}");
         }
         assert!(!text.contains("s3cret"), "{text}");
+    }
+
+    #[test]
+    fn what_is_shipped_is_told_from_what_is_written() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        let toml = "[[chains]]\nid = 10\nrpc = [\"http://a.example\"]\nmarkets = []\n[[chains]]\nid = 5\nname = \"Own\"\nrpc = [\"http://b.example\"]\n\
+                    finality = 1\nnative = { symbol = \"ETH\" }\n";
+        file.write_all(toml.as_bytes()).unwrap();
+        let text = summary(&crate::config::load(Some(file.path())).unwrap());
+        for part in ["from the file: rpc, markets; shipped with assay: name, finality, multicall, native, tokens\n", "from the file alone"]
+        {
+            assert!(text.contains(part), "{text}");
+        }
     }
 }

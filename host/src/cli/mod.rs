@@ -34,6 +34,9 @@ enum Command {
     CheckConfig {
         #[command(flatten)]
         file: ConfigFile,
+        /// Ask the endpoints whether every configured contract is there and is what it should be
+        #[arg(long)]
+        live: bool,
     },
     /// Work on model files
     #[command(subcommand)]
@@ -81,7 +84,7 @@ impl Failure {
 pub fn run() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Serve { file, sandbox } => serve::run(&file, sandbox),
-        Command::CheckConfig { file } => check_config::run(&file),
+        Command::CheckConfig { file, live } => check_config::run(&file, live),
         Command::Model(command) => model::run(command),
         Command::Key(command) => key::run(command),
         Command::Openapi => openapi(),

@@ -5,9 +5,8 @@ use serde::Deserialize;
 use super::Secret;
 use crate::domain::{Address, AssetClass, ChainId, Protocol};
 
-/// One chain.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// One chain, completed from what is known of it.
+#[derive(Debug, Clone)]
 pub struct ChainConfig {
     pub id: ChainId,
     pub name: String,
@@ -20,10 +19,10 @@ pub struct ChainConfig {
     /// Multicall3 contract; calls are batched as JSON-RPC where absent.
     pub multicall: Option<Address>,
     pub native: NativeConfig,
-    #[serde(default)]
     pub tokens: Vec<TokenConfig>,
-    #[serde(default)]
     pub markets: Vec<MarketConfig>,
+    /// Keys that the operator left to the shipped data.
+    pub shipped: Vec<&'static str>,
 }
 
 /// The chain's own currency. It has 18 decimals on every supported chain.

@@ -36,7 +36,8 @@ pub fn load(file: Option<&Path>) -> Result<Config, ConfigError> {
         .add_source(environment)
         .build()
         .and_then(config::Config::try_deserialize)
-        .map_err(|error| ConfigError::Invalid(without_values(&error.to_string())))?;
+        // What is said of the chains as a whole names its keys itself.
+        .map_err(|error| ConfigError::Invalid(without_values(error.to_string().trim_end_matches(" for key `chains`"))))?;
     let problems = validate::problems(&config);
     if problems.is_empty() { Ok(config) } else { Err(ConfigError::Problems(problems)) }
 }
@@ -45,11 +46,23 @@ pub fn load(file: Option<&Path>) -> Result<Config, ConfigError> {
 fn without_values(words: &str) -> String {
     let quoted = |line: &&str| line.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ').starts_with('|');
     let kept: Vec<&str> = words.lines().filter(|line| !quoted(line)).map(str::trim_end).filter(|line| !line.is_empty()).collect();
-    let words = kept.join(": ").replace(']', "].").replace("].[", "][").replace("].`", "]`");
+    let words = dotted(&kept.join("\n"));
     match words.split_once("string \"").map(|(before, rest)| (before, rest.rsplit_once('"'))) {
         Some((before, Some((_, after)))) => format!("{before}text{after}"),
         _ => words,
     }
+}
+
+/// `chains[0]id`, as the loader writes a path, as `chains[0].id`.
+fn dotted(words: &str) -> String {
+    let mut dotted = String::with_capacity(words.len());
+    for c in words.chars() {
+        if dotted.ends_with(']') && (c.is_alphanumeric() || c == '_') {
+            dotted.push('.');
+        }
+        dotted.push(c);
+    }
+    dotted
 }
 
 #[cfg(test)]
@@ -100,5 +113,47 @@ mod tests {
             assert!(error.contains(part), "{part} not in {error}");
         }
         assert!(!error.contains("k3y"), "{error}");
+    }
+
+    #[test]
+    fn a_known_chain_needs_its_endpoint_alone() {
+        let config = load_text("[[chains]]\nid = 42161\nrpc = [\"http://node.example\"]\n").unwrap();
+        let chain = &config.chains[0];
+        assert_eq!((chain.name.as_str(), chain.native.symbol.as_str()), ("Arbitrum One", "ETH"));
+        assert!(chain.finality > 0 && chain.multicall.is_some() && !chain.tokens.is_empty() && !chain.markets.is_empty());
+        assert_eq!(chain.shipped, ["name", "finality", "multicall", "native", "tokens", "markets"]);
+    }
+
+    #[test]
+    fn what_is_written_wins_and_lists_are_replaced() {
+        let feed = "0x00000000000000000000000000000000000000AA";
+        let written = format!(
+            "[[chains]]\nid = 1\nrpc = [\"http://node.example\"]\nfinality = 7\nmulticall = \"none\"\nnative = {{ feed = \"{feed}\" }}\n\
+             markets = []\ntokens = [{{ address = \"{feed}\", symbol = \"A\", decimals = 1 }}]\n"
+        );
+        let config = load_text(&written).unwrap();
+        let chain = &config.chains[0];
+        assert_eq!((chain.finality, chain.multicall), (7, None));
+        assert_eq!((chain.native.symbol.as_str(), chain.native.feed), ("ETH", feed.parse().ok()));
+        assert!(chain.native.wrapped.is_some());
+        assert_eq!((chain.markets.len(), chain.tokens.len()), (0, 1));
+        assert_eq!(chain.shipped, ["name", "native.symbol", "native.wrapped"]);
+        let config = load_text(&written.replace("native = { ", "native = { symbol = \"XYZ\", ")).unwrap();
+        assert_eq!((config.chains[0].native.wrapped, &config.chains[0].shipped), (None, &vec!["name"]));
+    }
+
+    #[test]
+    fn a_chain_that_is_not_known_needs_the_full_form() {
+        let text = "[[chains]]\nid = 31337\nrpc = [\"http://node.example\"]\nnative = {}\n[[chains]]\nid = 1\n";
+        let error = load_text(text).unwrap_err().to_string();
+        for part in ["chains[0] (id 31337) lacks name, finality, native.symbol", "8453", "chains[1] (id 1) lacks rpc"] {
+            assert!(error.contains(part), "{part} not in {error}");
+        }
+        let full =
+            "[[chains]]\nid = 31337\nname = \"Local\"\nrpc = [\"http://node.example\"]\nfinality = 1\nnative = { symbol = \"ETH\" }\n";
+        let chain = load_text(full).unwrap().chains.remove(0);
+        assert!(chain.shipped.is_empty() && chain.tokens.is_empty() && chain.markets.is_empty() && chain.multicall.is_none());
+        let error = load_text(&full.replace("name = ", "nam = ")).unwrap_err().to_string();
+        assert!(error.contains("nam"), "{error}");
     }
 }

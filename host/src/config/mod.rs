@@ -1,14 +1,16 @@
 //! What an operator can set: embedded commented defaults, then a TOML file, then `ASSAY__SECTION__KEY`, validated across
-//! fields before the port is bound. A component receives only its own section.
+//! fields before the port is bound. Known chains are completed from embedded data. A component receives only its own section.
 
 mod access;
 mod chains;
+mod known;
 mod load;
 mod models;
 mod scoring;
 mod secret;
 mod store;
 mod validate;
+mod written;
 
 use std::net::SocketAddr;
 
@@ -37,7 +39,7 @@ pub struct Config {
     pub access: Access,
     pub reading: Reading,
     pub scoring: Scoring,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "written::chains")]
     pub chains: Vec<ChainConfig>,
     pub prices: Prices,
     pub agents: Option<Agents>,

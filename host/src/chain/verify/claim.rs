@@ -1,0 +1,142 @@
+//! What the configuration claims of one contract, and how the contract is asked about it.
+
+use std::fmt;
+
+use alloy::{sol, sol_types::SolCall};
+
+use super::market;
+use crate::{
+    chain::{
+        call::{self, Call, aggregate3Call, returned},
+        client::{Block, Client},
+        fault::Fault,
+        prices::{STALE, decimalsCall, latestRoundDataCall},
+    },
+    config::{ChainConfig, MarketConfig, TokenConfig},
+    domain::{Address, U256},
+};
+
+sol! {
+    function getBlockNumber() external view returns (uint256 number);
+}
+
+/// Decimals of a wrapped native currency.
+const NATIVE_DECIMALS: u8 = 18;
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Claim<'a> {
+    Multicall(Address),
+    NativeFeed(Address),
+    Wrapped(Address),
+    Token(&'a TokenConfig),
+    TokenFeed(&'a TokenConfig, Address),
+    Market(&'a MarketConfig),
+}
+
+/// Every contract of `chain`, in the order of the configuration.
+pub(super) fn claims(chain: &ChainConfig) -> Vec<Claim<'_>> {
+    let own = [chain.multicall.map(Claim::Multicall), chain.native.feed.map(Claim::NativeFeed), chain.native.wrapped.map(Claim::Wrapped)];
+    let tokens = chain.tokens.iter().flat_map(|token| [Some(Claim::Token(token)), token.feed.map(|feed| Claim::TokenFeed(token, feed))]);
+    own.into_iter().chain(tokens).flatten().chain(chain.markets.iter().map(Claim::Market)).collect()
+}
+
+impl fmt::Display for Claim<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Multicall(_) => f.write_str("multicall")?,
+            Self::NativeFeed(_) => f.write_str("feed of the native currency")?,
+            Self::Wrapped(_) => f.write_str("wrapped native currency")?,
+            Self::Token(token) => write!(f, "token {}", token.symbol)?,
+            Self::TokenFeed(token, _) => write!(f, "feed of token {}", token.symbol)?,
+            Self::Market(market) => {
+                write!(f, "market {}", market.protocol.as_str())?;
+                market.market.iter().try_for_each(|name| write!(f, " {name}"))?;
+            }
+        }
+        write!(f, " at {}", self.address())
+    }
+}
+
+impl Claim<'_> {
+    pub(super) fn address(&self) -> Address {
+        match self {
+            Self::Multicall(address) | Self::NativeFeed(address) | Self::Wrapped(address) | Self::TokenFeed(_, address) => *address,
+            Self::Token(token) => token.address,
+            Self::Market(market) => market.address,
+        }
+    }
+
+    /// The key to correct.
+    pub(super) fn key(&self) -> &'static str {
+        match self {
+            Self::Multicall(_) => "chains.multicall",
+            Self::NativeFeed(_) => "chains.native.feed",
+            Self::Wrapped(_) => "chains.native.wrapped",
+            Self::Token(_) | Self::TokenFeed(..) => "chains.tokens",
+            Self::Market(_) => "chains.markets",
+        }
+    }
+
+    /// What contradicts the claim, in the state after `head`. The contract has code.
+    ///
+    /// # Errors
+    /// [`Fault`] where the endpoint did not answer.
+    pub(super) async fn check(&self, client: &Client, head: Block) -> Result<Vec<String>, Fault> {
+        match self {
+            Self::Multicall(address) => multicall(client, *address, head).await,
+            Self::NativeFeed(feed) | Self::TokenFeed(_, feed) => price_feed(client, *feed, head).await,
+            Self::Wrapped(address) => token(client, *address, NATIVE_DECIMALS, head).await,
+            Self::Token(config) => token(client, config.address, config.decimals, head).await,
+            Self::Market(config) => market::check(client, config, head).await,
+        }
+    }
+}
+
+/// One call, decoded; `None` where the contract does not answer it.
+pub(super) async fn ask<C: SolCall>(client: &Client, to: Address, call: &C, at: Block) -> Result<Option<C::Return>, Fault> {
+    Ok(returned::<C>(client.calls(&[Call::new(to, call)], at.hash).await?.first()))
+}
+
+async fn multicall(client: &Client, address: Address, head: Block) -> Result<Vec<String>, Fault> {
+    // The number itself is not compared: a rollup may give that of the chain below.
+    let number = Call::new(address, &getBlockNumberCall {});
+    let together = Call::Contract { to: address, data: call::aggregate(address, std::slice::from_ref(&number)) };
+    let answers = client.calls(&[number, together], head.hash).await?;
+    let alone = returned::<getBlockNumberCall>(answers.first()).filter(|number| *number > U256::ZERO);
+    let together = returned::<aggregate3Call>(answers.get(1));
+    let alike = alone.zip(together).is_some_and(
+        |(number, results)| matches!(results.as_slice(), [one] if one.success && U256::try_from_be_slice(&one.returnData) == Some(number)),
+    );
+    Ok(if alike {
+        vec![]
+    } else {
+        vec!["does not answer getBlockNumber and aggregate3 like a Multicall3; correct chains.multicall".into()]
+    })
+}
+
+async fn price_feed(client: &Client, feed: Address, head: Block) -> Result<Vec<String>, Fault> {
+    let calls = [Call::new(feed, &decimalsCall {}), Call::new(feed, &latestRoundDataCall {})];
+    let answers = client.calls(&calls, head.hash).await?;
+    let decimals = returned::<decimalsCall>(answers.first());
+    let round = returned::<latestRoundDataCall>(answers.get(1));
+    let Some((_, round)) = decimals.zip(round) else {
+        return Ok(vec!["does not answer decimals and latestRoundData like a price feed".into()]);
+    };
+    if !round.answer.is_positive() {
+        return Ok(vec![format!("answers {}, which is no price", round.answer)]);
+    }
+    let age = head.time.saturating_sub(u64::try_from(round.updatedAt).unwrap_or(u64::MAX));
+    Ok(if age > STALE {
+        vec![format!("has stopped: its answer is {} hours old, so that no price is taken from it", age / 3600)]
+    } else {
+        vec![]
+    })
+}
+
+async fn token(client: &Client, address: Address, decimals: u8, head: Block) -> Result<Vec<String>, Fault> {
+    Ok(match ask(client, address, &decimalsCall {}, head).await? {
+        Some(found) if found == decimals => vec![],
+        Some(found) => vec![format!("has {found} decimals, not {decimals}: amounts would be wrong")],
+        None => vec!["does not answer decimals() like a token".into()],
+    })
+}

@@ -1,0 +1,122 @@
+//! The chains that need not be described: one embedded data file each, which names its source.
+
+use config::{Config, ConfigError, File, FileFormat};
+use serde::Deserialize;
+
+use super::{MarketConfig, NativeConfig, TokenConfig};
+use crate::domain::{Address, ChainId};
+
+/// By ascending chain id.
+const FILES: [&str; 12] = [
+    include_str!("ethereum.toml"),
+    include_str!("optimism.toml"),
+    include_str!("bnb.toml"),
+    include_str!("polygon.toml"),
+    include_str!("fantom.toml"),
+    include_str!("zksync.toml"),
+    include_str!("base.toml"),
+    include_str!("arbitrum.toml"),
+    include_str!("celo.toml"),
+    include_str!("avalanche.toml"),
+    include_str!("linea.toml"),
+    include_str!("scroll.toml"),
+];
+
+/// What a data file says of its chain: everything but how to reach it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Known {
+    pub id: ChainId,
+    pub name: String,
+    pub finality: u64,
+    pub multicall: Option<Address>,
+    pub native: NativeConfig,
+    pub tokens: Vec<TokenConfig>,
+    pub markets: Vec<MarketConfig>,
+}
+
+/// All known chains, by ascending id.
+///
+/// # Errors
+/// Where a data file is damaged, which a test rules out.
+pub(super) fn all() -> Result<Vec<Known>, ConfigError> {
+    let read = |text: &&str| Config::builder().add_source(File::from_str(text, FileFormat::Toml)).build()?.try_deserialize();
+    FILES.iter().map(read).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::domain::Protocol;
+
+    fn files() -> impl Iterator<Item = (Known, &'static str)> {
+        all().unwrap().into_iter().zip(FILES)
+    }
+
+    #[test]
+    fn the_twelve_chains_and_their_currencies() {
+        let found: Vec<_> = files().map(|(known, _)| (known.id, known.native.symbol)).collect();
+        let expected = [
+            (1, "ETH"),
+            (10, "ETH"),
+            (56, "BNB"),
+            (137, "POL"),
+            (250, "FTM"),
+            (324, "ETH"),
+            (8453, "ETH"),
+            (42_161, "ETH"),
+            (42_220, "CELO"),
+            (43_114, "AVAX"),
+            (59_144, "ETH"),
+            (534_352, "ETH"),
+        ];
+        assert_eq!(found, expected.map(|(id, symbol)| (id, symbol.to_owned())));
+    }
+
+    #[test]
+    fn every_address_carries_its_checksum() {
+        for (known, text) in files() {
+            let written: Vec<_> = text.split('"').filter(|word| word.starts_with("0x")).collect();
+            assert!(written.len() > 5, "{}: {written:?}", known.name);
+            for word in written {
+                let address: Address = word.parse().unwrap_or_else(|error| panic!("{}: {word}: {error}", known.name));
+                assert_eq!(address.to_checksum(None), word, "{}", known.name);
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_stands_twice_and_every_figure_is_possible() {
+        for (known, text) in files() {
+            let name = &known.name;
+            assert!(text.starts_with(&format!("# {name} (chain {})", known.id)) && text.contains("# Sources: "), "{name}: no header");
+            assert!((1..20_000).contains(&known.finality), "{name}");
+            assert!(known.multicall.is_some() && known.native.feed.is_some(), "{name}");
+            assert!(!known.tokens.is_empty() && !known.markets.is_empty(), "{name}");
+            let mut seen = BTreeSet::new();
+            assert!(known.tokens.iter().all(|token| seen.insert(token.address)), "{name}: a token twice");
+            assert!(known.markets.iter().all(|market| seen.insert(market.address)), "{name}: a market twice, or a token as a market");
+            let mut symbols = BTreeSet::new();
+            assert!(known.tokens.iter().all(|token| symbols.insert(&token.symbol)), "{name}: a symbol twice");
+            for token in &known.tokens {
+                assert!((2..=18).contains(&token.decimals), "{name}: {token:?}");
+            }
+            for market in &known.markets {
+                assert!(market.from_block > 0, "{name}: {market:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_market_has_a_name_where_its_protocol_has_several_there() {
+        for (known, _) in files() {
+            for protocol in [Protocol::LenderAV2, Protocol::LenderAV3, Protocol::LenderBV2, Protocol::LenderBV3] {
+                let names: Vec<_> = known.markets.iter().filter(|m| m.protocol == protocol).map(|m| &m.market).collect();
+                let distinct: BTreeSet<_> = names.iter().flat_map(|name| name.as_deref()).collect();
+                assert_eq!(distinct.len(), if names.len() > 1 { names.len() } else { 0 }, "{} {}", known.name, protocol.as_str());
+            }
+        }
+    }
+}

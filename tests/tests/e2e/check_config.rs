@@ -1,0 +1,118 @@
+//! `assay check-config --live` on real chains: silent about what is right, and naming everything that is wrong at once.
+
+use std::{path::Path, process::Command};
+
+use assay_tests::{
+    devnet::Rpc,
+    node::Anvil,
+    service::{KEY, binary, plugins},
+};
+use serde_json::{Value, json};
+
+use crate::{devnet, run};
+
+/// Exit code, standard output and standard error of a check of `config`.
+fn check(config: &str) -> (Option<i32>, String, String) {
+    let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
+    std::io::Write::write_all(&mut file, config.as_bytes()).expect("writing the configuration");
+    let done = Command::new(binary()).args(["check-config", "--live", "--config"]).arg(file.path()).output().expect("assay runs");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
+    (done.status.code(), text(done.stdout), text(done.stderr))
+}
+
+async fn config() -> String {
+    devnet().await.config_toml("127.0.0.1:0", &plugins(), Path::new("unused.redb"), KEY)
+}
+
+#[test]
+fn chains_that_agree_are_said_to() {
+    run(async {
+        let (code, out, err) = check(&config().await);
+        assert_eq!(code, Some(0), "{out}\n{err}");
+        for part in ["chain 1 Ethereum: asking", "chain 8453 Base: all", "The chains agree with it."] {
+            assert!(out.contains(part), "{part} not in\n{out}");
+        }
+        assert!(!out.contains(KEY) && err.is_empty(), "{out}\n{err}");
+    });
+}
+
+#[test]
+fn everything_that_is_wrong_is_listed_at_once() {
+    run(async {
+        let devnet = devnet().await;
+        let (ethereum, base) = (&devnet.ethereum.market, &devnet.base.market);
+        let usdc = ethereum.token("USDC").expect("USDC is a token of the devnet").address;
+        let nobody = "0x00000000000000000000000000000000000000AA";
+        // Chain 1 stands first in the file.
+        let mut config = config()
+            .await
+            .replacen("symbol = \"WETH\", decimals = 18", "symbol = \"WETH\", decimals = 17", 1)
+            .replacen(&format!("feed = \"{}\"", ethereum.native_feed), &format!("feed = \"{usdc}\""), 1)
+            .replacen(&format!("multicall = \"{}\"", ethereum.multicall), &format!("multicall = \"{usdc}\""), 1);
+        // Chain 8453 stands last, so that these are markets of it.
+        let usdc_there = base.token("USDC").expect("USDC is a token of the devnet").address;
+        for (protocol, name, address, from_block) in [
+            ("lenderA_v3", "Nowhere", nobody.to_owned(), 1),
+            ("lenderA_v3", "Coin", usdc_there.to_string(), 1),
+            ("lenderA_v2", "Old", base.pool.to_string(), 1),
+            ("lenderB_v3", "Comet", usdc_there.to_string(), 99_999_999),
+        ] {
+            config += &format!(
+                "[[chains.markets]]\nprotocol = \"{protocol}\"\nmarket = \"{name}\"\naddress = \"{address}\"\nfrom_block = {from_block}\n"
+            );
+        }
+        config += &format!("[[chains]]\nid = 10\nrpc = [\"{}\", \"http://127.0.0.1:1/s3cret\"]\n", devnet.ethereum.url());
+
+        let (code, out, err) = check(&config);
+        assert_eq!(code, Some(1), "{out}\n{err}");
+        let expected = [
+            format!("chain 1, multicall at {usdc}: does not answer getBlockNumber and aggregate3"),
+            format!("chain 1, feed of the native currency at {usdc}: does not answer decimals and latestRoundData"),
+            "chain 1, token WETH at 0x".to_owned(),
+            ": has 18 decimals, not 17".to_owned(),
+            format!("chain 8453, market lenderA_v3 Nowhere at {nobody}: no contract has this address; correct chains.markets"),
+            format!("chain 8453, market lenderA_v3 Coin at {usdc_there}: names no addresses provider"),
+            format!("chain 8453, market lenderA_v2 Old at {}: names no addresses provider", base.pool),
+            format!("chain 8453, market lenderB_v3 Comet at {usdc_there}: does not answer baseToken and numAssets"),
+            format!("chain 8453, market lenderB_v3 Comet at {usdc_there}: from_block 99999999 is above"),
+            "chain 10, endpoint 127.0.0.1:".to_owned(),
+            ": endpoint serves chain 1, not 10; correct chains.rpc".to_owned(),
+            "chain 10, endpoint 127.0.0.1:1: endpoint cannot be reached".to_owned(),
+        ];
+        for part in expected {
+            assert!(err.contains(&part), "{part} not in\n{err}");
+        }
+        assert!(err.contains("disagree in 10 point(s)"), "{err}");
+        assert!(!err.contains("s3cret") && !out.contains("s3cret"), "{out}\n{err}");
+    });
+}
+
+/// Answers every call with the number 1.
+const ONE: &str = "0x60015f5260205ff3";
+/// Answers `getReservesList` with a list of itself, and every other call with its own address.
+const SELF: &str = "0x5f3560e01c63d1946dbc14601557305f5260205ff35b60205f5260016020523060405260605ff3";
+
+#[test]
+fn markets_of_every_protocol_are_known_by_what_they_answer() {
+    run(async {
+        let node = tokio::task::spawn_blocking(|| Anvil::start(59_144, 1_700_000_000)).await.expect("no panic").expect("anvil starts");
+        let rpc = Rpc::new(node.url()).expect("a client");
+        let (market, pool) = ("0x00000000000000000000000000000000000000AA", "0x00000000000000000000000000000000000000bb");
+        for (address, code) in [(market, ONE), (pool, SELF)] {
+            let _: Value = rpc.request("anvil_setCode", json!([address, code])).await.expect("code is set");
+        }
+        let entry = |protocol, address| format!("{{ protocol = \"{protocol}\", address = \"{address}\", from_block = 0 }}");
+        let chain = |markets: [String; 3]| {
+            let markets = markets.join(", ");
+            format!(
+                "[[chains]]\nid = 59144\nrpc = [\"{}\"]\nmulticall = \"none\"\nnative = {{ symbol = \"ETH\" }}\ntokens = []\nmarkets = [{markets}]\n",
+                node.url()
+            )
+        };
+        let (code, out, err) = check(&chain([entry("lenderA_v2", pool), entry("lenderB_v3", market), entry("lenderB_v2", market)]));
+        assert_eq!(code, Some(0), "{out}\n{err}");
+        let (code, _, err) = check(&chain([entry("lenderA_v2", market), entry("lenderB_v3", pool), entry("lenderA_v3", pool)]));
+        assert_eq!(code, Some(1), "{err}");
+        assert!(err.contains(&format!("lenderA_v2 at {market}: ")) && err.contains(&format!("lenderA_v3 at {pool}: ")), "{err}");
+    });
+}
