@@ -133,6 +133,12 @@ async fn bodies_are_validated_field_by_field() {
     let challengers = "/api/v2/admin/models/credit/challengers";
     let answer = server.send("PUT", challengers, Some(&server.admin()), Some(r#"{"versions": ["1.0", 2, "x"]}"#)).await;
     assert_eq!(kinds(&answer.json()).len(), 2, "everything that is wrong is named");
+    let many = json!({ "versions": vec!["1.".repeat(10_000); 3] });
+    let answer = server.send("PUT", challengers, Some(&server.admin()), Some(&many.to_string())).await;
+    assert!(answer.text.len() < 1_000, "{}", answer.text.len());
+    let many = json!({ "versions": vec!["x"; 5_000] });
+    let answer = server.send("PUT", challengers, Some(&server.admin()), Some(&many.to_string())).await;
+    assert_eq!(kinds(&answer.json()).len(), 20, "an answer is not many times the request");
     server.stop().await;
 }
 
@@ -153,7 +159,9 @@ async fn large_bodies_are_refused_with_an_answer() {
 #[tokio::test]
 async fn unknown_paths_and_methods_have_a_body() {
     let server = Server::start(false).await;
-    for path in ["/", "/api", "/api/v2/", "/api/v2/sandbox", &format!("/api/v2/score/address/{ONE}/"), "//", "/docs/nothing.js"] {
+    for path in
+        ["/", "/api", "/api/v2/", "/api/v2/sandbox", &format!("/api/v2/score/address/{ONE}/"), "//", "/docs/nothing.js", "/docs/%ff"]
+    {
         let answer = server.get(path).await;
         assert_eq!(answer.status, 404, "{path}");
         assert!(answer.json()["detail"].is_string());

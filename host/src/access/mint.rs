@@ -23,16 +23,27 @@ pub struct KeyUsage {
     pub used: u64,
 }
 
+/// A key of 256 random bits that nobody knows yet, to be kept under `name`.
+///
+/// # Errors
+/// [`MintError`] where the name is not fit for logs, or the system gives no random numbers.
+pub fn draw(name: &str) -> Result<Secret, MintError> {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(allowed) {
+        return Err(MintError::Name { name: name.to_owned(), max: MAX_NAME });
+    }
+    let mut random = [0; 32];
+    getrandom::fill(&mut random)?;
+    Ok(Secret::new(format!("{MINTED}{}", hex::encode(random))))
+}
+
 impl Access {
     /// Makes a key of 256 random bits. Without `units` it is unmetered.
     ///
     /// # Errors
     /// [`MintError`]; no key was made.
     pub async fn mint(&self, name: &str, scopes: Vec<Scope>, units: Option<u64>) -> Result<Minted, MintError> {
-        let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-        if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(allowed) {
-            return Err(MintError::Name { name: name.to_owned(), max: MAX_NAME });
-        }
+        let key = draw(name)?;
         if scopes.is_empty() {
             return Err(MintError::NoScope);
         }
@@ -40,10 +51,7 @@ impl Access {
         if self.configured.values().any(|caller| caller.name == name) {
             return Err(taken());
         }
-        let mut random = [0; 32];
-        getrandom::fill(&mut random)?;
-        let key = format!("{MINTED}{}", hex::encode(random));
-        let hash = hash(&key);
+        let hash = hash(key.expose());
         let record = KeyRecord { name: name.to_owned(), scopes, units, minted_at: chrono::Utc::now() };
         let by_name = keys::api_key_name(name);
         let batch =
@@ -52,7 +60,7 @@ impl Access {
             return Err(taken());
         }
         self.minted.invalidate(&hash).await;
-        Ok(Minted { key: Secret::new(key), record })
+        Ok(Minted { key, record })
     }
 
     /// Every minted key with its usage, by name.

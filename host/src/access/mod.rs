@@ -20,7 +20,7 @@ use tokio_util::task::TaskTracker;
 pub use caller::Caller;
 pub use cost::Route;
 pub use error::{AccessError, MintError};
-pub use mint::{KeyUsage, Minted};
+pub use mint::{KeyUsage, Minted, draw};
 pub use reservation::Reservation;
 
 use crate::{

@@ -45,7 +45,7 @@ impl Call {
 
     /// The answer to [`ask`](Self::ask): `None` where the call was reverted.
     pub(super) fn answered(&self, answer: Result<Value, Fault>) -> Result<Option<Bytes>, Fault> {
-        let malformed = |error: serde_json::Error| Fault::Malformed(error.to_string());
+        let malformed = |error: serde_json::Error| Fault::unreadable(&error);
         match (self, answer) {
             (_, Err(fault)) if reverted(&fault) => Ok(None),
             (_, Err(fault)) => Err(fault),

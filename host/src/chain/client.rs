@@ -220,13 +220,13 @@ pub(super) fn ask_block(number: u64) -> Ask {
 
 /// The answer to [`ask_block`].
 pub(super) fn block_from(answer: Value) -> Result<Option<Block>, Fault> {
-    let header: Option<Header> = serde_json::from_value(answer).map_err(|error| Fault::Malformed(error.to_string()))?;
+    let header: Option<Header> = serde_json::from_value(answer).map_err(|error| Fault::unreadable(&error))?;
     Ok(header.map(Block::from))
 }
 
 /// A JSON-RPC quantity as a number.
 pub(super) fn quantity(answer: Value) -> Result<u64, Fault> {
-    let number: U256 = serde_json::from_value(answer).map_err(|error| Fault::Malformed(error.to_string()))?;
+    let number: U256 = serde_json::from_value(answer).map_err(|error| Fault::unreadable(&error))?;
     u64::try_from(number).map_err(|error| Fault::Malformed(error.to_string()))
 }
 

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use alloy::rpc::json_rpc::{Id, Request, RequestPacket, ResponsePacket};
+use alloy::rpc::json_rpc::{Id, Request, RequestPacket, ResponsePacket, ResponsePayload};
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use tokio::{
     sync::Semaphore,
@@ -18,7 +18,7 @@ use tokio::{
 };
 use url::Url;
 
-use super::fault::Fault;
+use super::{fault::Fault, redact::Redact};
 use crate::{config::RpcLimits, domain::ChainId};
 
 /// Largest answer read. What is larger has to be asked for in parts.
@@ -51,6 +51,7 @@ pub(super) struct Endpoint {
     http: Http,
     url: Url,
     host: String,
+    redact: Redact,
     chain: ChainId,
     timeout: Duration,
     gate: Semaphore,
@@ -96,8 +97,12 @@ impl Endpoint {
             (Some(host), Some(port)) => format!("{host}:{port}"),
             (host, _) => host.unwrap_or("?").to_owned(),
         };
+        // User and password of a URL are sent as a header.
+        let sample = http.as_ref().ok().and_then(|http| http.post(url.clone()).build().ok());
+        let authorization = sample.and_then(|request| Some(request.headers().get(http::header::AUTHORIZATION)?.to_str().ok()?.to_owned()));
         Self {
             http,
+            redact: Redact::of(&url, authorization.as_deref()),
             url,
             host,
             chain,
@@ -258,7 +263,7 @@ impl Endpoint {
         if status == http::StatusCode::TOO_MANY_REQUESTS || (after.is_some() && status.is_server_error()) {
             return Err(Fault::RateLimited { message: format!("HTTP status {status}"), after });
         }
-        match packet {
+        match packet.map(|packet| self.redacted(packet)) {
             Ok(packet) if status.is_success() || packet.is_error() => Ok(packet),
             // Too many calls for this endpoint, most likely: fewer may pass.
             _ if is_batch && matches!(status.as_u16(), 400 | 413) => {
@@ -267,8 +272,24 @@ impl Endpoint {
             _ if status.is_server_error() => Err(Fault::Unreachable(format!("HTTP status {status}"))),
             _ if !status.is_success() => Err(Fault::Denied(format!("HTTP status {status}"))),
             Ok(_) => Err(Fault::Malformed("no result".into())),
-            Err(error) => Err(Fault::Malformed(error.to_string())),
+            Err(error) => Err(Fault::unreadable(&error)),
         }
+    }
+
+    /// The packet with the credentials of this endpoint taken out of its errors, which are logged.
+    fn redacted(&self, mut packet: ResponsePacket) -> ResponsePacket {
+        let responses = match &mut packet {
+            ResponsePacket::Single(response) => std::slice::from_mut(response),
+            ResponsePacket::Batch(responses) => responses.as_mut_slice(),
+        };
+        for response in responses {
+            if let ResponsePayload::Failure(error) = &mut response.payload
+                && let Some(clean) = self.redact.text(&error.message)
+            {
+                error.message = clean.into();
+            }
+        }
+        packet
     }
 }
 

@@ -80,6 +80,14 @@ impl Fault {
         }
     }
 
+    /// An answer that is not the JSON it should be. What it held instead is left out: it is written by others, and some repeat
+    /// the credential they were asked with.
+    pub(super) fn unreadable(error: &serde_json::Error) -> Self {
+        let text = error.to_string();
+        let around = text.split_once('"').and_then(|(before, rest)| Some((before, rest.rsplit_once('"')?.1)));
+        Self::Malformed(around.map(|(before, after)| format!("{before}\"…\"{after}")).unwrap_or(text))
+    }
+
     /// What the endpoint said, in JSON-RPC.
     pub(super) fn from_payload(error: &ErrorPayload) -> Self {
         let data = error.data.as_ref().map(|data| data.get()).unwrap_or_default();
@@ -96,8 +104,20 @@ impl From<TransportError> for Fault {
                 None => Self::Malformed(kind.to_string()),
             },
             RpcError::NullResp => Self::Malformed("null".into()),
-            RpcError::DeserError { err, .. } => Self::Malformed(err.to_string()),
+            RpcError::DeserError { err, .. } => Self::unreadable(&err),
             other => Self::Malformed(other.to_string()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_unreadable_answer_held_is_not_repeated() {
+        let error = serde_json::from_str::<u64>(r#""https://rpc.example/key \" key""#).unwrap_err();
+        let fault = Fault::unreadable(&error).to_string();
+        assert!(!fault.contains("key") && fault.contains("string \"…\", expected u64"), "{fault}");
     }
 }

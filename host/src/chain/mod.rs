@@ -10,6 +10,7 @@ mod fault;
 mod lending;
 mod prices;
 mod read;
+mod redact;
 mod snapshots;
 mod span;
 mod transport;

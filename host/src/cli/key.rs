@@ -3,7 +3,11 @@
 use clap::{Subcommand, ValueEnum};
 
 use super::{ConfigFile, Failure, print};
-use crate::{access::Access, config::Scope, store::Store};
+use crate::{
+    access::{self, Access},
+    config::Scope,
+    store::Store,
+};
 
 #[derive(Subcommand)]
 pub enum Command {
@@ -51,13 +55,8 @@ pub fn run(command: Command) -> Result<(), Failure> {
 
 /// A block to paste. Only the hash of a key is kept in memory, so the file is the one place where it stands.
 fn show(name: &str, scopes: &[ScopeName], units: Option<u64>) -> Result<(), Failure> {
-    let clean = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    if name.is_empty() || !name.chars().all(clean) {
-        return Err(Failure::cannot(format!("the name {name:?} is not made of letters, digits, '-', '_' and '.'")));
-    }
-    let mut random = [0; 32];
-    getrandom::fill(&mut random).map_err(Failure::cannot)?;
-    let key = format!("assay_{}", hex::encode(random));
+    let key = access::draw(name).map_err(Failure::cannot)?;
+    let key = key.expose();
     let scopes = scopes.iter().map(|scope| format!("{:?}", format!("{scope:?}").to_lowercase())).collect::<Vec<_>>().join(", ");
     let units = units.map(|units| format!("units = {units}\n")).unwrap_or_default();
     print(format!("{key}\n\nAdd it to assay.toml:\n\n[[access.keys]]\nname = \"{name}\"\nkey = \"{key}\"\nscopes = [{scopes}]\n{units}"))

@@ -1,6 +1,10 @@
 //! `assay model`: model files, without a server.
 
-use std::{fmt::Write, path::Path, path::PathBuf};
+use std::{
+    fmt::Write as _,
+    io::Read as _,
+    path::{Path, PathBuf},
+};
 
 use clap::Subcommand;
 
@@ -41,7 +45,7 @@ pub fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Check { file, json, config } => check(&file, json, &config),
         Command::List { json, config } => list(json, &config),
-        Command::Pack { core, output } => pack(&core, &output),
+        Command::Pack { core, output } => pack(&core, &output, &Limits::default()),
     }
 }
 
@@ -66,9 +70,13 @@ fn list(json: bool, config: &ConfigFile) -> Result<(), Failure> {
     files.retain(|file| file.extension().is_some_and(|extension| extension == "wasm"));
     files.sort();
     let limits = app::limits(&config.models);
-    let reports = files.iter().map(|file| Ok((file, examine(file, &limits)?))).collect::<Result<Vec<_>, Failure>>()?;
+    let reports: Vec<_> = files.iter().map(|file| (file, examine(file, &limits).map_err(|failure| failure.message))).collect();
     if json {
-        let rows: Vec<_> = reports.iter().map(|(file, report)| serde_json::json!({ "file": file, "report": report })).collect();
+        let row = |(file, report): &(&PathBuf, Result<CheckReport, String>)| match report {
+            Ok(report) => serde_json::json!({ "file": file, "report": report }),
+            Err(error) => serde_json::json!({ "file": file, "error": error }),
+        };
+        let rows: Vec<_> = reports.iter().map(row).collect();
         return print(serde_json::to_string_pretty(&rows).map_err(Failure::cannot)?);
     }
     if reports.is_empty() {
@@ -85,8 +93,12 @@ fn list(json: bool, config: &ConfigFile) -> Result<(), Failure> {
     )
 }
 
-fn row(file: &Path, report: &CheckReport) -> String {
+fn row(file: &Path, report: &Result<CheckReport, String>) -> String {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let report = match report {
+        Ok(report) => report,
+        Err(error) => return format!("{:<14} failed  {name}  {error}", "no model"),
+    };
     let who = report.model.as_ref().map_or("no model".to_owned(), |info| format!("{} {}", info.kind, info.version));
     match report.problems.first() {
         None => format!("{who:<14} ready   {name}  {}", report.model.as_ref().map(|info| info.title.as_str()).unwrap_or_default()),
@@ -95,12 +107,54 @@ fn row(file: &Path, report: &CheckReport) -> String {
 }
 
 fn examine(file: &Path, limits: &Limits) -> Result<CheckReport, Failure> {
-    let bytes = std::fs::read(file).map_err(|error| Failure::cannot(format!("{} cannot be read: {error}", file.display())))?;
+    let bytes = read(file, limits)?;
     registry::check(&bytes, limits).map_err(Failure::cannot)
 }
 
-fn pack(core: &Path, output: &Path) -> Result<(), Failure> {
-    let bytes = std::fs::read(core).map_err(|error| Failure::cannot(format!("{} cannot be read: {error}", core.display())))?;
+/// At most one byte more than a component may have: what is larger is told by its size, and a device never ends.
+fn read(file: &Path, limits: &Limits) -> Result<Vec<u8>, Failure> {
+    let cannot = |why: &dyn std::fmt::Display| Failure::cannot(format!("{} cannot be read: {why}", file.display()));
+    let found = std::fs::metadata(file).map_err(|error| cannot(&error))?;
+    if found.is_dir() {
+        return Err(cannot(&"it is a folder; name the .wasm file in it"));
+    }
+    if !found.is_file() {
+        return Err(cannot(&"it is no regular file; name a .wasm file"));
+    }
+    if found.len() > limits.file as u64 {
+        let error = registry::LoadError::TooLarge { size: found.len(), most: limits.file };
+        return Err(Failure::no(format!("{}: {error}", file.display())));
+    }
+    let mut bytes = Vec::new();
+    let opened = std::fs::File::open(file).map_err(|error| cannot(&error))?;
+    opened.take(limits.file as u64 + 1).read_to_end(&mut bytes).map_err(|error| cannot(&error))?;
+    Ok(bytes)
+}
+
+fn pack(core: &Path, output: &Path, limits: &Limits) -> Result<(), Failure> {
+    let bytes = read(core, limits)?;
     let component = registry::to_component(&bytes).map_err(|error| Failure::no(format!("{} {error}", core.display())))?;
     std::fs::write(output, component).map_err(|error| Failure::cannot(format!("{} cannot be written: {error}", output.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_file_of_a_component_is_refused_unread() {
+        let limits = Limits { file: 10, ..Limits::default() };
+        let folder = tempfile::tempdir().unwrap();
+        let large = folder.path().join("large.wasm");
+        std::fs::write(&large, [0; 11]).unwrap();
+        for (path, code, words) in [
+            (folder.path(), 2, "it is a folder"),
+            (Path::new("/dev/zero"), 2, "no regular file"),
+            (large.as_path(), 1, "11"),
+            (Path::new("nowhere.wasm"), 2, "cannot be read"),
+        ] {
+            let failure = read(path, &limits).unwrap_err();
+            assert!(failure.code == code && failure.message.contains(words), "{failure:?}");
+        }
+    }
 }

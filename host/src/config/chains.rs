@@ -72,7 +72,8 @@ pub struct Reading {
     pub log_range: u64,
     /// Log ranges of one address read at once on one chain.
     pub log_concurrency: usize,
-    /// Lending protocols whose history is not read, so that a missing record is not taken for a clean one.
+    /// Lending protocols whose history is not read, so that a missing record is not taken for a clean one. Those that could be and
+    /// have no market in the configuration are added to each report.
     pub not_covered: Vec<String>,
 }
 

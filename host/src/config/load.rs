@@ -36,9 +36,20 @@ pub fn load(file: Option<&Path>) -> Result<Config, ConfigError> {
         .add_source(environment)
         .build()
         .and_then(config::Config::try_deserialize)
-        .map_err(|error| ConfigError::Invalid(error.to_string()))?;
+        .map_err(|error| ConfigError::Invalid(without_values(&error.to_string())))?;
     let problems = validate::problems(&config);
     if problems.is_empty() { Ok(config) } else { Err(ConfigError::Problems(problems)) }
+}
+
+/// The loader's words without what stands in the file: a line quoted from it, or a text of the wrong type, may be a secret.
+fn without_values(words: &str) -> String {
+    let quoted = |line: &&str| line.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ').starts_with('|');
+    let kept: Vec<&str> = words.lines().filter(|line| !quoted(line)).map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    let words = kept.join(": ").replace(']', "].").replace("].[", "][").replace("].`", "]`");
+    match words.split_once("string \"").map(|(before, rest)| (before, rest.rsplit_once('"'))) {
+        Some((before, Some((_, after)))) => format!("{before}text{after}"),
+        _ => words,
+    }
 }
 
 #[cfg(test)]
@@ -64,6 +75,21 @@ mod tests {
     fn a_misspelt_key_is_named() {
         let error = load_text("[store]\nbackand = \"redis\"").unwrap_err().to_string();
         assert!(error.contains("backand"), "{error}");
+    }
+
+    #[test]
+    fn no_value_of_the_file_is_repeated() {
+        for (text, place) in [
+            ("[[access.keys]]\nname = \"a\"\nkey = \"s3cret\nscopes = []", "line 3"),
+            (
+                "[[chains]]\nid = 1\nname = \"A\"\nrpc = \"https://user:s3cret@rpc.example\"\nfinality = 1\nnative = { symbol = \"ETH\" }",
+                "chains[0].rpc",
+            ),
+            ("[[chains]]\nid = \"s3cret\"\n", "chains[0].id"),
+        ] {
+            let error = load_text(text).unwrap_err().to_string();
+            assert!(error.contains(place) && !error.contains("s3cret"), "{error}");
+        }
     }
 
     #[test]

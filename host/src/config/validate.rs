@@ -57,15 +57,28 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
         problem("scoring.read_budget_ms".into(), "not below http.request_timeout_ms; a first read could never answer pending");
     }
     for (key, value) in [
+        ("models.max_component_bytes", config.models.max_component_bytes),
+        ("models.max_memory_bytes", config.models.max_memory_bytes as u64),
         ("models.max_calls", u64::from(config.models.max_calls)),
         ("models.call_deadline_ms", config.models.call_deadline_ms),
         ("reading.log_range", config.reading.log_range),
         ("reading.log_concurrency", config.reading.log_concurrency as u64),
         ("reading.rpc.concurrency", config.reading.rpc.concurrency as u64),
+        ("reading.rpc.timeout_ms", config.reading.rpc.timeout_ms),
+        ("http.max_body_bytes", config.http.max_body_bytes as u64),
         ("http.max_addresses", config.http.max_addresses as u64),
     ] {
         if value == 0 {
             problem(key.into(), "0; must be at least 1");
+        }
+    }
+    for (key, value, most) in [
+        ("reading.log_concurrency", config.reading.log_concurrency as u64, 1_000),
+        ("reading.rpc.concurrency", config.reading.rpc.concurrency as u64, 10_000),
+        ("scoring.cache_ms", config.scoring.cache_ms, 86_400_000),
+    ] {
+        if value > most {
+            problem(key.into(), &format!("{value}; may be at most {most}"));
         }
     }
     if config.access.x402.enabled && (config.access.x402.pay_to.is_none() || config.access.x402.asset.is_none()) {

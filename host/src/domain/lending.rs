@@ -20,6 +20,8 @@ pub enum Protocol {
 }
 
 impl Protocol {
+    pub const ALL: [Self; 4] = [Self::LenderAV2, Self::LenderAV3, Self::LenderBV2, Self::LenderBV3];
+
     pub fn as_str(self) -> &'static str {
         match self {
             Self::LenderAV2 => "lenderA_v2",

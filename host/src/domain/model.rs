@@ -68,7 +68,8 @@ impl FromStr for ModelVersion {
         if text.len() <= Self::MAX_LEN && (2..=4).contains(&parts) && text.split('.').all(number) {
             Ok(Self { text: text.to_owned() })
         } else {
-            Err(format!("version {text:?} is not two to four numbers joined by dots, such as 1.1"))
+            let shown: String = text.chars().take(Self::MAX_LEN).collect();
+            Err(format!("version {shown:?} is not two to four numbers joined by dots, such as 1.1"))
         }
     }
 }

@@ -84,6 +84,11 @@ impl ApiError {
     /// Our fault. `cause` is for the log; the client gets `code`, which never changes.
     pub fn internal(code: &'static str, cause: impl std::fmt::Display) -> Self {
         tracing::error!(code, error = %cause, "request failed");
+        Self::failed(code)
+    }
+
+    /// Our fault, logged where it happened.
+    pub fn failed(code: &'static str) -> Self {
         Self::coded(StatusCode::INTERNAL_SERVER_ERROR, code, "Internal server error")
     }
 
@@ -115,6 +120,11 @@ impl ApiError {
 
     pub fn too_large(limit: u64) -> Self {
         Self::coded(StatusCode::PAYLOAD_TOO_LARGE, "too_large", format!("Request body is larger than {limit} bytes"))
+    }
+
+    pub fn body_too_slow() -> Self {
+        Self::new(StatusCode::REQUEST_TIMEOUT, "Request body did not arrive in time")
+            .with_header(header::CONNECTION, HeaderValue::from_static("close"))
     }
 
     pub fn too_slow() -> Self {

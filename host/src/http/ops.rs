@@ -32,20 +32,28 @@ pub struct ReadyBody {
     reasons: Vec<String>,
 }
 
+impl App {
+    /// What keeps some path from answering, each in words that say what to do.
+    pub fn missing_models(&self) -> Vec<String> {
+        let lineup = self.scoring.registry().lineup();
+        NEEDED.into_iter().filter_map(|kind| lineup.champion(kind).err()).map(|error| error.to_string()).collect()
+    }
+}
+
 /// The process is alive.
 #[utoipa::path(get, path = "/healthz", tag = "operation", operation_id = "health", responses((status = 200, description = "Alive", body = HealthBody)))]
 pub async fn health() -> Json<HealthBody> {
     Json(HealthBody { status: "ok" })
 }
 
-/// The server can answer: a model of every kind it needs is in service.
+/// The server can answer: a model of every kind it needs is in service, and records can be written.
 #[utoipa::path(
     get, path = "/readyz", tag = "operation", operation_id = "ready",
     responses((status = 200, description = "Ready", body = ReadyBody), (status = 503, description = "Not ready", body = ReadyBody)),
 )]
 pub async fn ready(State(app): State<App>) -> Response {
-    let lineup = app.scoring.registry().lineup();
-    let reasons: Vec<String> = NEEDED.into_iter().filter_map(|kind| lineup.champion(kind).err()).map(|error| error.to_string()).collect();
+    let mut reasons = app.missing_models();
+    reasons.extend(app.scoring.store_fault());
     if reasons.is_empty() {
         return Json(ReadyBody { status: "ready", reasons }).into_response();
     }

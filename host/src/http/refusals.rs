@@ -51,6 +51,8 @@ impl From<ScoreError> for ApiError {
                 Self::coded(StatusCode::SERVICE_UNAVAILABLE, error.code(), capital(&error.to_string())).retry_after(WHILE)
             }
             ScoreError::Refused(_) => Self::coded(StatusCode::NOT_FOUND, error.code(), "Address not found or has no on-chain activity"),
+            // The registry has logged what a model did wrong, with the model.
+            _ if error.is_fault() => Self::failed(error.code()),
             _ => Self::internal(error.code(), error),
         }
     }

@@ -51,6 +51,13 @@ pub struct Limits {
     pub request: Duration,
 }
 
+impl Limits {
+    /// Longest time for a request's body to arrive: what is left of its time is ours.
+    pub fn arrival(&self) -> Duration {
+        self.request.mul_f64(0.75)
+    }
+}
+
 impl App {
     pub fn new(config: &Config, scoring: Scoring, access: Access, metrics: Metrics) -> Self {
         let known = KNOWN_CHAINS.map(|(id, name)| (id, name.to_owned()));

@@ -47,6 +47,11 @@ impl Scoring {
         &self.inner.registry
     }
 
+    /// Why records cannot be written, where the last write failed.
+    pub fn store_fault(&self) -> Option<String> {
+        self.inner.store.is_failing().then(|| "the store cannot be written: check the disk and its space, then restart".to_owned())
+    }
+
     /// The chains behind the answers.
     pub fn chains(&self) -> &Chains {
         &self.inner.chains

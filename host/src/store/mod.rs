@@ -66,6 +66,12 @@ impl Store {
         }
     }
 
+    /// The last write failed in the backend, so the next one most likely will.
+    pub fn is_failing(&self) -> bool {
+        let Backend::Embedded(backend) = &self.backend;
+        backend.is_failing()
+    }
+
     /// # Errors
     /// [`StoreError::Damaged`] where the record is not a `T`; otherwise the backend's failure.
     pub async fn get<T: DeserializeOwned>(&self, key: &Key<T>) -> Result<Option<T>, StoreError> {

@@ -80,6 +80,34 @@ fn describe() {
     describe_counter!("assay_model_calls_total", Unit::Count, "Calls of a model, by kind and version");
     describe_counter!("assay_model_failures_total", Unit::Count, "Calls of a model that failed, by kind, version and code");
     describe_histogram!("assay_model_call_seconds", Unit::Seconds, "Time of one call of a model, by kind and version");
+    describe_counter!("assay_model_load_failures_total", Unit::Count, "Files and uploads that are no model, by code");
+    describe_counter!("assay_model_swaps_total", Unit::Count, "Changes of champion, by kind and cause");
+    describe_gauge!("assay_models_loaded", Unit::Count, "Models in service, by kind");
+    describe_counter!(
+        "assay_rpc_requests_total",
+        Unit::Count,
+        "JSON-RPC calls of a chain, each one of a batch, by chain, method and outcome"
+    );
+    describe_histogram!(
+        "assay_rpc_request_duration_seconds",
+        Unit::Seconds,
+        "Time of one JSON-RPC request with its retries, by chain and method, where a batch is a method"
+    );
+    describe_counter!("assay_log_ranges_total", Unit::Count, "Ranges of blocks whose logs were asked for, by chain");
+    describe_counter!("assay_logs_refused_total", Unit::Count, "Logs given that were not asked for and not counted, by chain");
+    describe_counter!("assay_snapshots_total", Unit::Count, "Snapshots given, by source: cache, shared with another request, or read");
+    describe_histogram!(
+        "assay_snapshot_duration_seconds",
+        Unit::Seconds,
+        "Time of reading an address on all chains, by the coverage reached"
+    );
+    describe_counter!("assay_background_reads_total", Unit::Count, "Lending histories that went on being read in the background, by chain");
+    describe_counter!(
+        "assay_background_reads_refused_total",
+        Unit::Count,
+        "Lending histories not read on because enough others were, by chain"
+    );
+    describe_gauge!("assay_chain_head_block", Unit::Count, "Newest block seen, by chain");
     describe_histogram!("assay_store_batch_writes", Unit::Count, "Writes that shared one commit of the embedded store");
     describe_histogram!("assay_store_commit_seconds", Unit::Seconds, "Time of one commit of the embedded store");
     describe_counter!("assay_task_panics_total", Unit::Count, "Background tasks that panicked, by task");

@@ -148,6 +148,24 @@ fn an_endpoint_of_another_chain_is_not_used() {
 }
 
 #[test]
+fn a_credential_that_a_node_repeats_is_kept_from_errors() {
+    with(async |devnet| {
+        let proxy = Proxy::start(devnet.ethereum.url()).await;
+        let url = proxy.url.replace("://", "://operator:pass-word@");
+        let repeated = format!("{url} may not do this; operator has pass-word, sent as Basic b3BlcmF0b3I6cGFzcy13b3Jk");
+        proxy.rule(move |_| Reply::Error { code: -32000, message: repeated.clone() });
+        let there = vec![Secret::new(url.as_str())];
+        let reader = Reader::of(devnet).ethereum().with(|config| config.chains[0].rpc = there).started().await;
+        assert_eq!(reader.pool(devnet.wallet("borrower").address).await.coverage, Coverage::Failed);
+        let error = reader.chains().status()[0].error.clone().unwrap();
+        assert!(error.contains("may not do this"), "{error}");
+        for secret in ["operator", "pass-word", "b3Blc"] {
+            assert!(!error.contains(secret), "{error}");
+        }
+    });
+}
+
+#[test]
 fn the_next_endpoint_is_asked_when_one_fails() {
     with(async |devnet| {
         let (first, second) = (Proxy::start(devnet.ethereum.url()).await, Proxy::start(devnet.ethereum.url()).await);

@@ -120,6 +120,10 @@ fn an_address_that_did_nothing_has_no_score_and_a_report_of_zeros() {
         assert_eq!(report["defi"], json!({ "protocols": [], "total_supplied": 0.0, "total_borrowed": 0.0 }));
         assert_eq!(report["activity"], json!({ "first_transaction": null, "total_transactions": 0, "active_chains": [] }));
         assert_eq!(report["score"], json!({ "value": 300, "classification": "low" }));
+        let not_covered = report["credit_events"]["not_covered"].as_array().unwrap();
+        for (protocol, covered) in [("lenderA_v2", false), ("lenderA_v3", true), ("lenderB_v2", false), ("lenderB_v3", false)] {
+            assert_eq!(not_covered.contains(&json!(protocol)), !covered, "{protocol}: a market that is not read is no clean record");
+        }
         assert_eq!(report["credit_events"]["totals"], json!({ "supply": 0, "withdraw": 0, "borrow": 0, "repay": 0, "liquidation": 0 }));
     });
 }

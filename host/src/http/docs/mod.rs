@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 
 use axum::{
     body::Bytes,
-    extract::Path,
+    extract::{Path, rejection::PathRejection},
     http::header,
     response::{IntoResponse, Redirect, Response},
 };
@@ -99,8 +99,9 @@ pub async fn index() -> Result<Response, ApiError> {
     file("index.html")
 }
 
-pub async fn asset(Path(path): Path<String>) -> Result<Response, ApiError> {
-    file(&path)
+/// A path that is not UTF-8 names no file.
+pub async fn asset(path: Result<Path<String>, PathRejection>) -> Result<Response, ApiError> {
+    file(&path.map_err(|_| ApiError::no_route())?)
 }
 
 fn file(path: &str) -> Result<Response, ApiError> {

@@ -65,6 +65,9 @@ pub enum Validated {
 /// A small body.
 #[derive(IntoResponses)]
 pub enum Bodied {
+    /// The body did not arrive in time
+    #[response(status = 408)]
+    TooSlow(DetailBody),
     /// The body is larger than the limit
     #[response(status = 413)]
     TooLarge(DetailBody),
@@ -114,6 +117,9 @@ pub enum Upload {
     /// This version is already there with other bytes
     #[response(status = 409)]
     Taken(DetailBody),
+    /// The component did not arrive in time
+    #[response(status = 408)]
+    TooSlow(DetailBody),
     /// The component is larger than the limit
     #[response(status = 413)]
     TooLarge(DetailBody),

@@ -1,6 +1,8 @@
 //! Request bodies: read up to a bound, and JSON objects whose fields are asked for one by one, so that every wrong field is
 //! named and not the first alone.
 
+use std::time::Duration;
+
 use axum::{
     body::{Body, Bytes},
     extract::{FromRequest, Request},
@@ -15,6 +17,9 @@ use crate::http::{ApiError, App, validation::Place, validation::Violation};
 /// reset connection.
 const DRAINED: u64 = 64 << 20;
 
+/// Wrong values of one list that are named: an answer must not be many times the request.
+const NAMED: usize = 20;
+
 /// A JSON object. An empty body counts as `{}`: every field that may be absent is. The content type is not looked at.
 pub struct JsonObject {
     fields: Map<String, Value>,
@@ -25,7 +30,7 @@ impl FromRequest<App> for JsonObject {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, ApiError> {
-        let bytes = read(request.into_body(), app.limits.body).await?;
+        let bytes = read(request.into_body(), app.limits.body, app.limits.arrival()).await?;
         Self::parse(&bytes)
     }
 }
@@ -80,6 +85,9 @@ impl JsonObject {
             None => self.violations.push(Violation::missing(Place::Body, field)),
             Some(Value::Array(items)) => {
                 for item in items {
+                    if self.violations.len() >= NAMED {
+                        break;
+                    }
                     match item.as_str().map(str::parse) {
                         Some(Ok(value)) => values.push(value),
                         Some(Err(error)) => self.violations.push(Violation::refused(Place::Body, field, error)),
@@ -99,11 +107,15 @@ impl JsonObject {
     }
 }
 
-/// The whole of `body`.
+/// The whole of `body`, where it arrives in time.
 ///
 /// # Errors
-/// 413 beyond `limit` bytes, 400 where the client broke off.
-pub async fn read(body: Body, limit: u64) -> Result<Bytes, ApiError> {
+/// 413 beyond `limit` bytes, 400 where the client broke off, 408 after `longest`.
+pub async fn read(body: Body, limit: u64, longest: Duration) -> Result<Bytes, ApiError> {
+    tokio::time::timeout(longest, collect(body, limit)).await.unwrap_or_else(|_| Err(ApiError::body_too_slow()))
+}
+
+async fn collect(body: Body, limit: u64) -> Result<Bytes, ApiError> {
     let mut chunks = body.into_data_stream();
     let mut whole = Vec::new();
     while let Some(chunk) = chunks.next().await {
@@ -154,6 +166,13 @@ mod tests {
         let amount = object.amount("total_asset_usd");
         object.finish().map_err(shown)?;
         Ok(amount)
+    }
+
+    #[tokio::test]
+    async fn a_body_that_does_not_arrive_is_the_clients_delay() {
+        let never = Body::from_stream(futures::stream::pending::<Result<Bytes, std::io::Error>>());
+        let error = read(never, 10, Duration::ZERO).await.unwrap_err();
+        assert!(!error.is_ours() && format!("{error:?}").contains("408"), "{error:?}");
     }
 
     #[test]

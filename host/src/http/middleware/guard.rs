@@ -78,7 +78,10 @@ where
             Ok(match tokio::time::timeout(longest, answer).await {
                 Ok(Ok(answer)) => answer?,
                 Ok(Err(panic)) => ApiError::internal("panic", message(&*panic)).into_response(),
-                Err(_) => ApiError::too_slow().into_response(),
+                Err(_) => {
+                    tracing::warn!(longest_ms = longest.as_millis(), "request took too long");
+                    ApiError::too_slow().into_response()
+                }
             })
         })
     }

@@ -22,7 +22,10 @@ pub(super) fn body(report: &Report, not_covered: &[String]) -> ReportBody {
         activity: activity(snapshot),
         cached: report.cached,
         timestamp: Moment(snapshot.as_of),
-        credit_events: CreditEvents::over(snapshot.pools().map(pool).collect(), not_covered.to_vec()),
+        credit_events: CreditEvents::over(
+            snapshot.pools().map(pool).collect(),
+            unread(snapshot).chain(not_covered.iter().cloned()).collect(),
+        ),
         sandbox: None,
     }
 }
@@ -68,6 +71,12 @@ fn defi(snapshot: &Snapshot) -> Defi {
             })
             .collect(),
     }
+}
+
+/// The protocols of the contract that no configured chain has a market of: their history is as unread as that of any other.
+fn unread(snapshot: &Snapshot) -> impl Iterator<Item = String> {
+    let is_read = |protocol: &Protocol| snapshot.pools().any(|pool| pool.protocol == *protocol);
+    Protocol::ALL.into_iter().filter(move |protocol| !is_read(protocol)).map(|protocol| protocol.as_str().to_owned())
 }
 
 fn activity(snapshot: &Snapshot) -> Activity {

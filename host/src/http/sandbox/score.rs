@@ -86,5 +86,6 @@ pub async fn batch(
 
 /// Many calls of a model in a row, away from the threads that serve everyone.
 async fn aside<T: Send + 'static>(calls: impl FnOnce() -> Result<T, ApiError> + Send + 'static) -> Result<T, ApiError> {
-    tokio::task::spawn_blocking(calls).await.unwrap_or_else(|error| Err(ApiError::internal("panic", error)))
+    let request = tracing::Span::current();
+    tokio::task::spawn_blocking(move || request.in_scope(calls)).await.unwrap_or_else(|error| Err(ApiError::internal("panic", error)))
 }

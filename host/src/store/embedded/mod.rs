@@ -45,6 +45,10 @@ impl Embedded {
         Ok(Self { database, writer, clock })
     }
 
+    pub(super) fn is_failing(&self) -> bool {
+        self.writer.is_failing()
+    }
+
     pub(super) async fn read(&self, keys: Vec<String>) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
         self.reading(move |database, now| {
             let records = database.begin_read()?.open_table(RECORDS)?;

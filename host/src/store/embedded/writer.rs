@@ -3,7 +3,10 @@
 
 use std::{
     io,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -33,11 +36,14 @@ pub(super) struct Writer {
     /// `None` only while dropping.
     jobs: Option<mpsc::Sender<Job>>,
     thread: Option<thread::JoinHandle<()>>,
+    failing: Arc<AtomicBool>,
 }
 
 impl Writer {
     pub(super) fn start(database: Arc<Database>, clock: Clock) -> io::Result<Self> {
         let (jobs, mut waiting) = mpsc::channel::<Job>(BATCH);
+        let failing = Arc::new(AtomicBool::new(false));
+        let fails = failing.clone();
         let thread = thread::Builder::new().name("store".into()).spawn(move || {
             while let Some(first) = waiting.blocking_recv() {
                 let mut batch = vec![first];
@@ -46,10 +52,15 @@ impl Writer {
                 {
                     batch.push(job);
                 }
-                run(&database, &clock, batch);
+                run(&database, &clock, batch, &fails);
             }
         })?;
-        Ok(Self { jobs: Some(jobs), thread: Some(thread) })
+        Ok(Self { jobs: Some(jobs), thread: Some(thread), failing })
+    }
+
+    /// The last transaction failed in the file.
+    pub(super) fn is_failing(&self) -> bool {
+        self.failing.load(Ordering::Relaxed)
     }
 
     pub(super) async fn write<R: Send + 'static>(
@@ -82,13 +93,17 @@ impl Drop for Writer {
     }
 }
 
-fn run(database: &Database, clock: &Clock, batch: Vec<Job>) {
+fn run(database: &Database, clock: &Clock, batch: Vec<Job>, failing: &AtomicBool) {
     metrics::histogram!("assay_store_batch_writes").record(batch.len() as f64);
     let mut waiting = batch.into_iter();
     let mut answers = Vec::with_capacity(waiting.len());
     let committed = transact(database, clock.now(), &mut waiting, &mut answers).map_err(failed);
+    let failed_before = failing.swap(committed.is_err(), Ordering::Relaxed);
     if let Err(error) = &committed {
-        tracing::error!(%error, "the store could not be written");
+        // Whoever asked for a write says what came of it; here it is the file's failure, once until it passes.
+        if !failed_before {
+            tracing::error!(%error, "the store cannot be written");
+        }
         answers.extend(waiting.map(|job| job(Err(error.clone()))));
     }
     for answer in answers {
