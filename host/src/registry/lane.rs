@@ -72,3 +72,27 @@ pub(crate) fn seat<'a>(first: &'a Lane, others: &'a [Lane]) -> Option<Seat<'a>> 
     HOME.set(index);
     Some(Seat { lane, index })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn callers_at_the_same_time_have_lanes_of_their_own_while_there_are_any() {
+        let lane = || Lane::new(Engine::default(), 2);
+        let (first, others) = (lane(), [lane()]);
+        let take = || seat(&first, &others);
+        let one = take().unwrap();
+        let two = take().unwrap();
+        assert_ne!(one.index, two.index);
+        let (three, four) = (take().unwrap(), take().unwrap());
+        assert!(take().is_none());
+        drop((two, three, four));
+        // Its own lane is taken: the other one becomes this thread's, and stays it.
+        let again = take().unwrap();
+        assert_ne!(again.index, one.index);
+        let index = again.index;
+        drop((one, again));
+        assert_eq!(take().unwrap().index, index);
+    }
+}
