@@ -167,16 +167,14 @@ fn row(what: String, reports: &[f64], bares: &[f64], target: Target, calls: &[Ba
     Row {
         what,
         measured: median(reports.to_vec()),
-        reference: "the calls it cannot avoid".to_owned(),
+        reference: format!("{} bare calls of the {} made", sum(Bare::needed), sum(Bare::made)),
         reference_value: median(bares.to_vec()),
         unit: Unit::Milliseconds,
         ratio: median(reports.iter().zip(bares).map(|(report, bare)| report / bare).collect()),
         target,
         note: format!(
-            "reference: on both chains at once the head, then side by side {}; {} calls in all, of the {} that the server makes",
+            "the reference asks both chains at once for the head and then, side by side, for {}; the server beside it asks whether earlier blocks still stand",
             calls.first().map(Bare::words).unwrap_or_default(),
-            sum(Bare::needed),
-            sum(Bare::made),
         ),
     }
 }
