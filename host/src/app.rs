@@ -86,6 +86,9 @@ pub async fn serve(config: Config, listener: TcpListener, cancel: CancellationTo
     let address = listener.local_addr()?;
     let router = http::router(assembled.http.clone());
     let drain = Duration::from_millis(config.http.drain_timeout_ms);
+    for key in config.without_effect() {
+        tracing::warn!(key, "this version does not use this key of the configuration");
+    }
     for missing in assembled.http.missing_models() {
         tracing::warn!(shelf = %config.models.shelf.display(), %missing, "not ready");
     }

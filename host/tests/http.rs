@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+#[path = "http/reports.rs"]
+mod reports;
 #[path = "http/server.rs"]
 mod server;
 

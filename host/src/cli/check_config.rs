@@ -48,6 +48,9 @@ fn summary(config: &Config) -> String {
             line(format!("            {} {name} at {} from block {}", market.protocol.as_str(), market.address, market.from_block));
         }
     }
+    for key in config.without_effect() {
+        line(format!("no effect {key}: this version does not use it"));
+    }
     line("The configuration is good.".into());
     text
 }
@@ -70,10 +73,10 @@ mod tests {
     fn nothing_secret_is_printed() {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         let toml = "[[access.keys]]\nname = \"dev\"\nkey = \"s3cret-key\"\nscopes = [\"read\"]\n[[chains]]\nid = 1\nname = \"Ethereum\"\n\
-                    rpc = [\"https://rpc.example:8545/v2/s3cret\"]\nfinality = 64\nnative = { symbol = \"ETH\" }\n";
+                    rpc = [\"https://rpc.example:8545/v2/s3cret\"]\nexplorer = \"https://s3cret.example\"\nfinality = 64\nnative = { symbol = \"ETH\" }\n";
         file.write_all(toml.as_bytes()).unwrap();
         let text = summary(&crate::config::load(Some(file.path())).unwrap());
-        for part in ["dev (read; unmetered)", "1 Ethereum through rpc.example:8545"] {
+        for part in ["dev (read; unmetered)", "1 Ethereum through rpc.example:8545", "no effect chains.explorer"] {
             assert!(text.contains(part), "{text}");
         }
         assert!(!text.contains("s3cret"), "{text}");

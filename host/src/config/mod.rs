@@ -45,6 +45,21 @@ pub struct Config {
     pub ipfs: Option<Ipfs>,
 }
 
+impl Config {
+    /// Keys that are set and that this version does not act on, so that nobody takes them for being in force.
+    pub fn without_effect(&self) -> Vec<&'static str> {
+        let keys = [
+            ("access.x402", self.access.x402.enabled),
+            ("chains.explorer", self.chains.iter().any(|chain| chain.explorer.is_some())),
+            ("prices.api", self.prices.api.is_some()),
+            ("agents", self.agents.is_some()),
+            ("reputation", self.reputation.is_some()),
+            ("ipfs", self.ipfs.is_some()),
+        ];
+        keys.into_iter().filter(|(_, set)| *set).map(|(key, _)| key).collect()
+    }
+}
+
 /// Bounds of the HTTP server.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]

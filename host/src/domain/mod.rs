@@ -2,21 +2,25 @@
 
 mod assessment;
 mod coverage;
+mod freshness;
 mod holding;
 mod lending;
 mod model;
 mod score;
 mod snapshot;
 mod subject;
+mod summary;
 
 pub use assessment::{Assessment, Factor, RiskAssessment};
 pub use coverage::Coverage;
+pub use freshness::Freshness;
 pub use holding::{AssetClass, Nft, TokenBalance};
 pub use lending::{EventCounts, PoolHistory, Position, Protocol};
 pub use model::{Digest, ModelInfo, ModelKind, ModelRef, ModelVersion};
 pub use score::{Decile, Range, Score};
 pub use snapshot::{Activity, Attestation, ChainSnapshot, Seen, Snapshot};
 pub use subject::{InvalidAddress, Subject, parse_address};
+pub use summary::{ChainSummary, OffChain, SeenOn, Summary};
 
 pub use alloy::primitives::{Address, B256, U256, address};
 

@@ -12,6 +12,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::validation::Violation;
+use crate::domain::ChainId;
 
 /// An answer that is an error.
 #[derive(Debug)]
@@ -40,7 +41,7 @@ pub struct DetailBody {
     code: Option<&'static str>,
 }
 
-/// The body of errors of requests with several addresses.
+/// The body of errors of requests with several addresses, of the chain summary and of the enhanced report.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(title = "MultiAddressError", example = json!({ "error": "No valid addresses provided", "status_code": 400 }))]
 pub struct ErrorBody {
@@ -48,6 +49,16 @@ pub struct ErrorBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     status_code: Option<u16>,
+}
+
+/// A `detail` about the address, or an `error` about the rest of the request.
+#[derive(ToSchema)]
+#[serde(untagged)]
+#[schema(title = "DetailOrError")]
+#[expect(dead_code, reason = "the schema of an answer that has one of two forms")]
+pub enum DetailOrError {
+    Detail(DetailBody),
+    Error(ErrorBody),
 }
 
 /// The body of a request that does not have the documented form.
@@ -112,6 +123,28 @@ impl ApiError {
 
     pub fn no_valid_address() -> Self {
         Self::several("No valid addresses provided")
+    }
+
+    /// `{error}` with 400.
+    fn plain(error: impl Into<Cow<'static, str>>) -> Self {
+        let body = ErrorBody { error: error.into(), status_code: None };
+        Self { status: StatusCode::BAD_REQUEST, body: Body::Error(body), headers: Vec::new() }
+    }
+
+    /// Off-chain figures of nobody.
+    pub fn no_name() -> Self {
+        Self::plain("Additional data must provide a name field")
+    }
+
+    /// `id` as it stood in the path.
+    pub fn unsupported_chain(id: &str) -> Self {
+        Self::plain(format!("Unsupported chain: {id}"))
+    }
+
+    /// A chain of the contract that this server's operator has not set up.
+    pub fn chain_not_configured(id: ChainId) -> Self {
+        let detail = format!("Chain {id} is not configured on this server; its operator can add it");
+        Self::coded(StatusCode::BAD_GATEWAY, "chain_not_configured", detail)
     }
 
     pub fn no_route() -> Self {

@@ -6,6 +6,7 @@ mod admin;
 mod docs;
 mod error;
 mod extract;
+mod fresh;
 mod middleware;
 mod mode;
 mod models;

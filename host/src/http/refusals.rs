@@ -5,6 +5,7 @@ use axum::http::StatusCode;
 use super::{ApiError, App};
 use crate::{
     access::AccessError,
+    domain::ChainId,
     registry::{LoadError, RoleError, ScoreError},
     scoring::{MoveError, ScoringError},
 };
@@ -28,13 +29,22 @@ impl App {
             error => error.into(),
         }
     }
+
+    /// # Errors
+    /// 502 for a chain of the contract that is not configured here.
+    pub(super) fn require_chain(&self, id: ChainId) -> Result<(), ApiError> {
+        if self.reads(id) { Ok(()) } else { Err(ApiError::chain_not_configured(id)) }
+    }
 }
 
 impl From<ScoringError> for ApiError {
     fn from(error: ScoringError) -> Self {
         match error {
             ScoringError::NotFound => Self::new(StatusCode::NOT_FOUND, "Address not found or has no on-chain activity"),
-            ScoringError::ChainsDown => Self::new(StatusCode::BAD_GATEWAY, error.to_string()).retry_after(WHILE),
+            ScoringError::NoneValid => Self::no_valid_address(),
+            ScoringError::ChainsDown | ScoringError::ChainDown(_) => {
+                Self::new(StatusCode::BAD_GATEWAY, error.to_string()).retry_after(WHILE)
+            }
             ScoringError::Model(error) => error.into(),
         }
     }

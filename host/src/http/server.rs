@@ -56,12 +56,15 @@ pub async fn serve(listener: TcpListener, router: Router, drain: Duration, cance
 /// The next connection. A failure to accept is the client's, or a shortage that passes: neither ends the server.
 async fn accept(listener: &TcpListener, room: &Arc<Semaphore>) -> (TcpStream, Option<tokio::sync::OwnedSemaphorePermit>) {
     let permit = room.clone().acquire_owned().await.ok();
+    let mut told = false;
     loop {
         match listener.accept().await {
             Ok((stream, _)) => return (stream, permit),
             Err(error) => {
                 if !matches!(error.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset) {
-                    tracing::warn!(%error, "cannot accept a connection");
+                    if !std::mem::replace(&mut told, true) {
+                        tracing::warn!(%error, "cannot accept connections; trying again until it passes");
+                    }
                     tokio::time::sleep(Duration::from_millis(100)).await;
                 }
             }

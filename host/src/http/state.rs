@@ -1,6 +1,11 @@
 //! What every handler can reach. Cheap to clone.
 
-use std::{collections::BTreeMap, ops::Deref, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Deref,
+    sync::Arc,
+    time::Duration,
+};
 
 use crate::{access::Access, config::Config, domain::ChainId, scoring::Scoring, telemetry::Metrics};
 
@@ -20,6 +25,11 @@ const KNOWN_CHAINS: [(ChainId, &str); 12] = [
     (534_352, "Scroll"),
 ];
 
+/// The chains of the chain report, by contract.
+pub const REPORT_CHAINS: [ChainId; 10] = [1, 137, 42161, 10, 8453, 43114, 56, 250, 324, 59144];
+/// The chains of the chain summary, by contract.
+pub const SUMMARY_CHAINS: [ChainId; 10] = [1, 10, 56, 137, 8453, 42220, 42161, 43114, 534_352, 59144];
+
 /// The application as handlers see it.
 #[derive(Clone)]
 pub struct App(Arc<Inner>);
@@ -36,6 +46,7 @@ pub struct Inner {
     pub not_covered: Vec<String>,
     pub limits: Limits,
     chains: BTreeMap<ChainId, String>,
+    configured: BTreeSet<ChainId>,
 }
 
 /// Bounds of a request.
@@ -76,6 +87,7 @@ impl App {
                 request: Duration::from_millis(config.http.request_timeout_ms),
             },
             chains: known.into_iter().chain(configured).collect(),
+            configured: config.chains.iter().map(|chain| chain.id).collect(),
         }))
     }
 }
@@ -84,6 +96,16 @@ impl Inner {
     /// `None` for a chain that neither the contract nor the configuration knows.
     pub fn chain_name(&self, id: ChainId) -> Option<&str> {
         self.chains.get(&id).map(String::as_str)
+    }
+
+    /// What a chain is called; a chain that nobody knows by its number.
+    pub fn chain_called(&self, id: ChainId) -> String {
+        self.chain_name(id).map_or_else(|| format!("Chain {id}"), str::to_owned)
+    }
+
+    /// Whether this server reads the chain.
+    pub fn reads(&self, id: ChainId) -> bool {
+        self.configured.contains(&id)
     }
 }
 

@@ -53,6 +53,18 @@ impl Violation {
         Self::new("float_type", Place::Body, Some(field), "Input should be a valid number")
     }
 
+    pub fn not_an_int(field: &'static str) -> Self {
+        Self::new("int_type", Place::Body, Some(field), "Input should be a valid integer")
+    }
+
+    pub fn not_whole(field: &'static str) -> Self {
+        Self::new("int_from_float", Place::Body, Some(field), "Input should be a valid integer, got a number with a fractional part")
+    }
+
+    pub fn beyond(field: &'static str, most: u64) -> Self {
+        Self::new("less_than_equal", Place::Body, Some(field), format!("Input should be less than or equal to {most}"))
+    }
+
     pub fn not_finite(field: &'static str) -> Self {
         Self::new("finite_number", Place::Body, Some(field), "Input should be a finite number")
     }

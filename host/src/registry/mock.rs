@@ -16,6 +16,15 @@ pub struct MockReport {
     pub active_chains: Vec<ChainId>,
 }
 
+impl MockReport {
+    /// The transactions of each chain where the address is active: equal shares, the rest on the first.
+    pub fn transactions(&self) -> impl Iterator<Item = (ChainId, u64)> {
+        let chains = self.active_chains.len().max(1) as u64;
+        let (share, rest) = (self.total_transactions / chains, self.total_transactions % chains);
+        self.active_chains.iter().enumerate().map(move |(index, chain)| (*chain, if index == 0 { share + rest } else { share }))
+    }
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub struct MockToken {
     pub symbol: String,

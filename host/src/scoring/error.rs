@@ -1,6 +1,9 @@
 //! Why there is no answer.
 
-use crate::registry::{Refusal, ScoreError};
+use crate::{
+    domain::ChainId,
+    registry::{Refusal, ScoreError},
+};
 
 /// No score or report can be given.
 #[derive(Debug, thiserror::Error)]
@@ -11,6 +14,12 @@ pub enum ScoringError {
     /// No chain could be read, so nothing can be said of the address.
     #[error("No chain could be read; try again later")]
     ChainsDown,
+    /// The one chain that the question is about could not be read.
+    #[error("Chain {0} could not be read; try again later")]
+    ChainDown(ChainId),
+    /// Of several subjects none is an address, nor a name of one.
+    #[error("No valid addresses provided")]
+    NoneValid,
     #[error(transparent)]
     Model(ScoreError),
 }

@@ -6,16 +6,26 @@ mod report;
 mod roles;
 mod sandbox;
 mod score;
+mod several;
+mod summary;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use crate::{chain::Chains, config, registry::Registry, store::Store};
+use crate::{
+    chain::Chains,
+    config,
+    domain::{Coverage, Freshness, Snapshot},
+    registry::Registry,
+    store::Store,
+};
 
 pub use error::ScoringError;
-pub use report::Report;
+pub use report::{ChainReport, Report};
 pub use roles::{MoveError, remembered};
 pub use sandbox::{Sandbox, SandboxScore};
 pub use score::Scored;
+pub use several::MeanScore;
+pub use summary::{Aggregate, Summarized};
 
 /// The scoring service. Cheap to clone.
 #[derive(Clone)]
@@ -28,13 +38,23 @@ struct Inner {
     chains: Chains,
     store: Store,
     scores: score::Cache,
+    lives: Lives,
     keeper: roles::Keeper,
+}
+
+/// How long a reading stands.
+#[derive(Clone, Copy)]
+struct Lives {
+    complete: Duration,
+    incomplete: Duration,
 }
 
 impl Scoring {
     pub fn new(registry: Arc<Registry>, chains: Chains, store: Store, settings: &config::Scoring) -> Self {
         let (scores, keeper) = (score::cache(settings), roles::Keeper::default());
-        Self { inner: Arc::new(Inner { registry, chains, store, scores, keeper }) }
+        let lives =
+            Lives { complete: Duration::from_millis(settings.cache_ms), incomplete: Duration::from_millis(settings.incomplete_cache_ms) };
+        Self { inner: Arc::new(Inner { registry, chains, store, scores, lives, keeper }) }
     }
 
     /// Mock answers from the sandbox champion.
@@ -55,5 +75,11 @@ impl Scoring {
     /// The chains behind the answers.
     pub fn chains(&self) -> &Chains {
         &self.inner.chains
+    }
+
+    fn freshness(&self, snapshot: &Snapshot) -> Freshness {
+        let Lives { complete, incomplete } = self.inner.lives;
+        let life = if snapshot.coverage() == Coverage::Complete { complete } else { incomplete };
+        Freshness { read_at: snapshot.as_of, life }
     }
 }

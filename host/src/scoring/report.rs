@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Scored, Scoring, ScoringError};
-use crate::domain::{ModelKind, Snapshot, Subject};
+use crate::domain::{ChainId, Coverage, Freshness, ModelKind, Snapshot, Subject};
 
 /// A credit report before it is shaped for the wire.
 #[derive(Debug, Clone)]
@@ -14,14 +14,36 @@ pub struct Report {
     pub cached: bool,
 }
 
+/// What one chain says.
+#[derive(Debug, Clone)]
+pub struct ChainReport {
+    /// Of this chain alone.
+    pub snapshot: Snapshot,
+    /// Served from an earlier reading.
+    pub cached: bool,
+    pub fresh: Freshness,
+}
+
 impl Scoring {
     /// The report of `subject`. An address that no chain knows has a report of zeros, with the lowest score there is.
     ///
     /// # Errors
     /// As [`Scoring::score`], except that an unknown address is not an error.
     pub async fn report(&self, subject: &Subject) -> Result<Report, ScoringError> {
-        let read = self.read(subject).await?;
+        let read = self.read(self.address(subject).await?).await?;
         let scored = self.assess(&*self.inner.registry.champion(ModelKind::Credit)?, &read.snapshot).await?;
         Ok(Report { scored, snapshot: read.snapshot, cached: read.cached })
+    }
+
+    /// The report of `subject` on `chain` alone. It has no score: one chain is not the whole of an address.
+    ///
+    /// # Errors
+    /// As [`Scoring::report`], and [`ScoringError::ChainDown`] where this chain could not be read or is not configured.
+    pub async fn chain_report(&self, subject: &Subject, chain: ChainId) -> Result<ChainReport, ScoringError> {
+        let read = self.read(self.address(subject).await?).await?;
+        let part = read.snapshot.chains.iter().find(|part| part.chain_id == chain && part.coverage != Coverage::Failed);
+        let part = part.ok_or(ScoringError::ChainDown(chain))?;
+        let snapshot = Snapshot { chains: vec![part.clone()], ..Snapshot::clone(&read.snapshot) };
+        Ok(ChainReport { snapshot, cached: read.cached, fresh: self.freshness(&read.snapshot) })
     }
 }

@@ -1,10 +1,16 @@
 //! Mock answers from the sandbox champion, on the scale of the credit champion.
 
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
-use super::ScoringError;
+use super::{Aggregate, ScoringError, Summarized};
 use crate::{
-    domain::{Address, Decile, Factor, ModelKind, ModelRef, Score},
+    domain::{
+        Address, ChainId, ChainSummary, Coverage, Decile, Factor, Freshness, ModelKind, ModelRef, Score, SeenOn, Summary, time_from_unix,
+    },
     registry::{ChainValue, Lineup, MockReport, Model},
 };
 
@@ -72,6 +78,46 @@ impl Sandbox {
         Ok(self.generator()?.mock_portfolio(&address)?)
     }
 
+    /// The mock portfolio alone, as sums that hold dollars and nothing else.
+    ///
+    /// # Errors
+    /// As [`Sandbox::score`].
+    pub fn holdings(&self, address: Address) -> Result<Summarized, ScoringError> {
+        let on = |ChainValue { chain_id, total_asset_usd }| ChainSummary {
+            chain_id,
+            coverage: Coverage::Complete,
+            summary: Summary { asset_usd: total_asset_usd, ..Summary::EMPTY },
+        };
+        Ok(mock(address, self.portfolio(address)?.into_iter().map(on).collect()))
+    }
+
+    /// The mock report in sums.
+    ///
+    /// # Errors
+    /// As [`Sandbox::score`].
+    pub fn summary(&self, address: Address) -> Result<Summarized, ScoringError> {
+        Ok(mock(address, summaries(&self.report(address)?)))
+    }
+
+    /// The part of it that is on one chain.
+    ///
+    /// # Errors
+    /// As [`Sandbox::score`].
+    pub fn chain_summary(&self, address: Address, chain: ChainId) -> Result<Summarized, ScoringError> {
+        let mut one = self.summary(address)?;
+        one.chains.retain(|part| part.chain_id == chain);
+        Ok(one)
+    }
+
+    /// The mock reports of several addresses in sums.
+    ///
+    /// # Errors
+    /// As [`Sandbox::score`]; [`ScoringError::NoneValid`] of none.
+    pub fn aggregate(&self, addresses: &[Address]) -> Result<Aggregate, ScoringError> {
+        let all = addresses.iter().map(|address| self.summary(*address)).collect::<Result<Vec<_>, _>>()?;
+        Aggregate::of(&all).ok_or(ScoringError::NoneValid)
+    }
+
     fn generator(&self) -> Result<&Model, ScoringError> {
         Ok(self.lineup.champion(ModelKind::Sandbox)?)
     }
@@ -80,4 +126,40 @@ impl Sandbox {
         let credit = self.lineup.champion(ModelKind::Credit)?;
         Ok(SandboxScore { score, decile: credit.decile(score)?, model: credit.reference().clone() })
     }
+}
+
+/// Made up this moment, and not to be kept: another generator may answer next.
+fn mock(address: Address, chains: Vec<ChainSummary>) -> Summarized {
+    let fresh = Freshness { read_at: chrono::Utc::now(), life: Duration::ZERO };
+    Summarized { address, fresh, chains, identity: BTreeSet::new() }
+}
+
+/// Seconds between two blocks of a mock chain, whose first was in 1970: a generator dates transactions and numbers no blocks.
+const BLOCK: u64 = 12;
+
+/// A mock report by chain. What it says of an address as a whole is spread over the chains where that is active, so that
+/// their sum is what the report says.
+fn summaries(report: &MockReport) -> Vec<ChainSummary> {
+    let mut chains = BTreeMap::<ChainId, Summary>::new();
+    let mut add = |chain: ChainId, part: Summary| {
+        let sum = chains.entry(chain).or_insert(Summary::EMPTY);
+        *sum = sum.plus(part);
+    };
+    let seen = |chain_id, at: u64| Some(SeenOn { chain_id, block: at / BLOCK, time: time_from_unix(at) });
+    for (chain, transactions) in report.transactions() {
+        let (first, last) = (seen(chain, report.first_transaction), seen(chain, report.first_transaction));
+        add(chain, Summary { first, last, transactions, ..Summary::EMPTY });
+    }
+    for token in &report.tokens {
+        add(token.chain_id, Summary { asset_usd: token.value_usd, balances: 1, ..Summary::EMPTY });
+    }
+    for position in &report.positions {
+        // A generator's tokens are all there is, deposits among them.
+        add(position.chain_id, Summary { collateral_usd: position.supplied, debt_usd: position.borrowed, ..Summary::EMPTY });
+    }
+    for pool in &report.pools {
+        let last = pool.last_event.and_then(|at| seen(pool.chain_id, at));
+        add(pool.chain_id, Summary { last, repayments: pool.repay, liquidations: pool.liquidation, ..Summary::EMPTY });
+    }
+    chains.into_iter().map(|(chain_id, summary)| ChainSummary { chain_id, coverage: Coverage::Complete, summary }).collect()
 }

@@ -9,7 +9,7 @@ use super::{Scoring, ScoringError};
 use crate::{
     chain::Read,
     config,
-    domain::{Address, Assessment, Coverage, Digest, ModelKind, ModelRef, Snapshot, Subject, Time},
+    domain::{Address, Assessment, Coverage, Digest, Freshness, ModelKind, ModelRef, Snapshot, Subject, Time},
     features::features,
     registry::Model,
 };
@@ -24,6 +24,8 @@ pub struct Scored {
     pub at: Time,
     /// How completely the lending events behind it had been read.
     pub coverage: Coverage,
+    /// Of the reading behind it.
+    pub fresh: Freshness,
 }
 
 /// Scores by model, address and snapshot: a swap can never serve the old model's number, nor a new reading the old score.
@@ -45,7 +47,12 @@ impl Scoring {
     }
 
     pub(super) async fn score_with(&self, model: &Model, subject: &Subject) -> Result<Arc<Scored>, ScoringError> {
-        let snapshot = self.read(subject).await?.snapshot;
+        let address = self.address(subject).await?;
+        self.score_address(model, address).await
+    }
+
+    pub(super) async fn score_address(&self, model: &Model, address: Address) -> Result<Arc<Scored>, ScoringError> {
+        let snapshot = self.read(address).await?.snapshot;
         if !snapshot.has_activity() {
             // A chain that could not be read may be the one where the address lives.
             return Err(if snapshot.coverage() == Coverage::Complete { ScoringError::NotFound } else { ScoringError::ChainsDown });
@@ -53,11 +60,14 @@ impl Scoring {
         self.assess(model, &snapshot).await
     }
 
-    pub(super) async fn read(&self, subject: &Subject) -> Result<Read, ScoringError> {
-        let address = match subject {
-            Subject::Address(address) => *address,
-            Subject::Name(name) => self.inner.chains.resolve(name).await.map_err(|_| ScoringError::NotFound)?,
-        };
+    pub(super) async fn address(&self, subject: &Subject) -> Result<Address, ScoringError> {
+        match subject {
+            Subject::Address(address) => Ok(*address),
+            Subject::Name(name) => self.inner.chains.resolve(name).await.map_err(|_| ScoringError::NotFound),
+        }
+    }
+
+    pub(super) async fn read(&self, address: Address) -> Result<Read, ScoringError> {
         let read = self.inner.chains.snapshot(address).await;
         if read.snapshot.chains.is_empty() || read.snapshot.all_failed() {
             return Err(ScoringError::ChainsDown);
@@ -76,6 +86,7 @@ impl Scoring {
             model: model.reference().clone(),
             at: Utc::now(),
             coverage: snapshot.events_coverage(),
+            fresh: self.freshness(snapshot),
         });
         self.inner.scores.insert(key, scored.clone()).await;
         Ok(scored)

@@ -115,9 +115,31 @@ fn describe() {
 
 #[cfg(test)]
 mod tests {
+    use std::{collections::BTreeSet, fs, path::Path};
+
     use metrics::{counter, histogram};
 
     use super::*;
+
+    #[test]
+    fn every_metric_is_described() {
+        let (mut folders, mut names) = (vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")], BTreeSet::new());
+        while let Some(folder) = folders.pop() {
+            for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|extension| extension == "rs") {
+                    let text = fs::read_to_string(&path).unwrap();
+                    let texts = text.split('"').filter(|text| text.starts_with("assay_"));
+                    let is_name = |text: &&str| text.bytes().all(|b| b.is_ascii_lowercase() || b == b'_') && !text.ends_with('_');
+                    names.extend(texts.filter(is_name).map(str::to_owned));
+                }
+            }
+        }
+        let source = include_str!("metrics.rs").split_once("fn describe()").unwrap().1;
+        let nameless: Vec<_> = names.iter().filter(|name| !source.contains(&format!("\"{name}\""))).collect();
+        assert!(names.len() > 20 && nameless.is_empty(), "{nameless:?} of {names:?}");
+    }
 
     #[test]
     fn what_is_counted_is_rendered_with_its_meaning() {

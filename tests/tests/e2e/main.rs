@@ -2,6 +2,7 @@
 
 mod errors;
 mod hostile;
+mod reports;
 mod sandbox;
 mod swap;
 mod wallets;

@@ -32,16 +32,20 @@ pub fn document() -> openapi::OpenApi {
         version = "2",
         description = "Credit scores for Ethereum addresses, computed from what the chains say by versioned WebAssembly models.\n\n\
             Every path under `/api/v2` takes an API key as `Authorization: Bearer <key>`. Errors have a `detail`; an unknown path \
-            is 404, a method that a path does not take 405, a body beyond the limit 413, an answer that takes too long 504."
+            is 404, a method that a path does not take 405, a body beyond the limit 413, an answer that takes too long 504.\n\n\
+            Scores and reports stand for five minutes, and for thirty seconds while anything behind them is incomplete: `Age` and \
+            `Cache-Control` say how much of that is left, and `If-None-Match` with their `ETag` gets a 304 while nothing has changed."
     ),
     paths(
-        score::get, score::post, report::get,
+        score::get, score::post, score::several::mean, score::several::batch,
+        report::get, report::enhanced::post, report::aggregated::aggregated, report::chain::report, report::chain::summary,
+        report::portfolio::portfolio, report::portfolio::total,
         sandbox::score::get, sandbox::score::post, sandbox::score::mean, sandbox::score::batch,
         sandbox::report::get, sandbox::report::total, sandbox::report::chain_total,
         models::list, admin::add, admin::champion, admin::challengers, admin::remove,
         ops::health, ops::ready, ops::metrics,
     ),
-    components(schemas(wire::CoverageName, wire::RangeName, error::DetailBody, error::ErrorBody, error::ValidationBody, validation::Violation)),
+    components(schemas(wire::CoverageName, wire::RangeName, error::DetailBody, error::DetailOrError, error::ErrorBody, error::ValidationBody, validation::Violation)),
     modifiers(&Key, &MayBeEmpty),
     tags(
         (name = "scores", description = "Credit scores, 300 to 1000"),

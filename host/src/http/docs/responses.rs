@@ -3,7 +3,7 @@
 
 use utoipa::IntoResponses;
 
-use crate::http::error::{DetailBody, ErrorBody, ValidationBody};
+use crate::http::error::{DetailBody, DetailOrError, ErrorBody, ValidationBody};
 
 /// Every path that takes a key.
 #[derive(IntoResponses)]
@@ -46,6 +46,30 @@ pub enum AddressAndChain {
     Invalid(DetailBody),
 }
 
+/// A path with an address and a chain in it, where the chain has an error of its own form.
+#[derive(IntoResponses)]
+pub enum AddressOrChain {
+    /// Invalid Ethereum address format, or unsupported chain
+    #[response(status = 400)]
+    Invalid(DetailOrError),
+}
+
+/// A path with an address in it, and a body with a name.
+#[derive(IntoResponses)]
+pub enum AddressOrName {
+    /// Invalid Ethereum address format, or no name in the body
+    #[response(status = 400)]
+    Invalid(DetailOrError),
+}
+
+/// An answer that the client may have already.
+#[derive(IntoResponses)]
+pub enum Unchanged {
+    /// The client has this answer, by its `If-None-Match`
+    #[response(status = 304)]
+    Unchanged,
+}
+
 /// A list of addresses.
 #[derive(IntoResponses)]
 pub enum Several {
@@ -73,7 +97,7 @@ pub enum Bodied {
     TooLarge(DetailBody),
 }
 
-/// An answer that is not about every address.
+/// An answer that not every address or name has.
 #[derive(IntoResponses)]
 pub enum Unknown {
     /// Address not found or has no on-chain activity
@@ -84,7 +108,7 @@ pub enum Unknown {
 /// An answer from the chains.
 #[derive(IntoResponses)]
 pub enum Chains {
-    /// No chain could be read
+    /// The chains could not be read, or the chain asked for is not configured
     #[response(status = 502)]
     Down(DetailBody),
     /// No model is in service, or every instance is at work

@@ -57,7 +57,16 @@ impl<C: Charge> Caller<C> {
     /// # Errors
     /// 429 without units, otherwise those of `work`.
     pub async fn pay<T>(&self, app: &App, work: impl Future<Output = Result<T, ApiError>>) -> Result<T, ApiError> {
-        let reservation = app.access.reserve(&self.caller, app.access.cost(C::ROUTE)).await?;
+        self.pay_each(app, 1, work).await
+    }
+
+    /// As [`pay`](Self::pay), for an answer about so many subjects: all their units together, or none.
+    ///
+    /// # Errors
+    /// As [`pay`](Self::pay).
+    pub async fn pay_each<T>(&self, app: &App, subjects: usize, work: impl Future<Output = Result<T, ApiError>>) -> Result<T, ApiError> {
+        let units = app.access.cost(C::ROUTE).saturating_mul(subjects as u64);
+        let reservation = app.access.reserve(&self.caller, units).await?;
         let answer = work.await;
         if !answer.as_ref().is_err_and(ApiError::is_ours) {
             reservation.commit();

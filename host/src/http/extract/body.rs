@@ -20,6 +20,9 @@ const DRAINED: u64 = 64 << 20;
 /// Wrong values of one list that are named: an answer must not be many times the request.
 const NAMED: usize = 20;
 
+/// The largest count taken: every reader of JSON has it exactly.
+pub const MOST: u64 = (1 << 53) - 1;
+
 /// A JSON object. An empty body counts as `{}`: every field that may be absent is. The content type is not looked at.
 pub struct JsonObject {
     fields: Map<String, Value>,
@@ -62,6 +65,38 @@ impl JsonObject {
         };
         self.violations.push(violation);
         None
+    }
+
+    /// A count that may be absent or null: whole, not negative, and not beyond [`MOST`].
+    pub fn count(&mut self, field: &'static str) -> Option<u64> {
+        let violation = match self.fields.get(field)? {
+            Value::Null => return None,
+            Value::Number(number) => match (number.as_u64(), number.as_f64()) {
+                (Some(value), _) if value <= MOST => return Some(value),
+                (None, Some(value)) if value < 0.0 => Violation::negative(field),
+                (None, Some(value)) if value.fract() != 0.0 => Violation::not_whole(field),
+                (None, Some(value)) if value <= MOST as f64 => return Some(value as u64),
+                _ => Violation::beyond(field, MOST),
+            },
+            _ => Violation::not_an_int(field),
+        };
+        self.violations.push(violation);
+        None
+    }
+
+    /// A text that may be absent, null or empty.
+    pub fn text(&mut self, field: &'static str) -> Option<String> {
+        match self.fields.get(field)? {
+            Value::Null => return None,
+            Value::String(text) => return Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
+            _ => self.violations.push(Violation::not_a_string(field)),
+        }
+        None
+    }
+
+    /// Whether nothing was found wrong so far.
+    pub fn is_good(&self) -> bool {
+        self.violations.is_empty()
     }
 
     /// A text that must be there and that `T` accepts.
@@ -183,6 +218,35 @@ mod tests {
         assert_eq!(amount(r#"{"total_asset_usd":50000}"#), Ok(Some(50_000.0)));
         assert_eq!(amount(r#"{"total_asset_usd":1e308}"#), Ok(Some(1e308)));
         assert_eq!(amount(r#"{"total_asset_usd":-0.0}"#), Ok(Some(-0.0)));
+    }
+
+    #[test]
+    fn counts_are_whole_and_bounded() {
+        let count = |body: &str| {
+            let shown = |error: ApiError| format!("{error:?}");
+            let mut object = JsonObject::parse(body.as_bytes()).map_err(shown)?;
+            let count = object.count("n");
+            object.finish().map_err(shown)?;
+            Ok::<_, String>(count)
+        };
+        for (body, expected) in
+            [("{}", None), (r#"{"n":null}"#, None), (r#"{"n":7}"#, Some(7)), (r#"{"n":7.0}"#, Some(7)), (r#"{"n":-0.0}"#, Some(0))]
+        {
+            assert_eq!(count(body), Ok(expected), "{body}");
+        }
+        assert_eq!(count(&format!(r#"{{"n":{MOST}}}"#)), Ok(Some(MOST)));
+        for (body, kind) in [
+            (r#"{"n":-1}"#, "greater_than_equal"),
+            (r#"{"n":-0.5}"#, "greater_than_equal"),
+            (r#"{"n":1.5}"#, "int_from_float"),
+            (r#"{"n":1e300}"#, "less_than_equal"),
+            (r#"{"n":9007199254740992}"#, "less_than_equal"),
+            (r#"{"n":"7"}"#, "int_type"),
+            (r#"{"n":true}"#, "int_type"),
+        ] {
+            let error = count(body).unwrap_err();
+            assert!(error.contains(kind), "{body}: {error}");
+        }
     }
 
     #[test]

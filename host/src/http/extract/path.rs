@@ -7,7 +7,12 @@ use axum::{
 
 use crate::{
     domain::{Address, ChainId, ModelKind, ModelVersion, Subject, parse_address},
-    http::{ApiError, App, validation::Place, validation::Violation},
+    http::{
+        ApiError, App,
+        state::{REPORT_CHAINS, SUMMARY_CHAINS},
+        validation::Place,
+        validation::Violation,
+    },
 };
 
 /// `{address}` as an address or a name.
@@ -18,6 +23,12 @@ pub struct AddressPath(pub Address);
 
 /// `{chain_id}`, one that the service knows.
 pub struct ChainPath(pub ChainId, pub String);
+
+/// `{chain_id}`, one of the chain report.
+pub struct ReportChain(pub ChainId);
+
+/// `{chain_id}`, one of the chain summary.
+pub struct SummaryChain(pub ChainId);
 
 /// `{kind}`.
 pub struct KindPath(pub ModelKind);
@@ -47,13 +58,35 @@ impl FromRequestParts<App> for ChainPath {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        let number = param(parts, app, "chain_id", integer).await.flatten();
-        let Some(number) = number else {
-            return Err(ApiError::invalid(vec![Violation::not_an_integer(Place::Path, "chain_id")]));
-        };
+        let (number, _) = chain_id(parts, app).await?;
         let known = number.and_then(|id| Some((id, app.chain_name(id)?)));
         known.map(|(id, name)| Self(id, name.to_owned())).ok_or_else(ApiError::invalid_chain)
     }
+}
+
+impl FromRequestParts<App> for ReportChain {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        let (number, _) = chain_id(parts, app).await?;
+        number.filter(|id| REPORT_CHAINS.contains(id)).map(Self).ok_or_else(ApiError::invalid_chain)
+    }
+}
+
+impl FromRequestParts<App> for SummaryChain {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        let (number, text) = chain_id(parts, app).await?;
+        number.filter(|id| SUMMARY_CHAINS.contains(id)).map(Self).ok_or_else(|| ApiError::unsupported_chain(&text))
+    }
+}
+
+/// The integer that stands in the path, where a chain can have it as its id, and its text.
+async fn chain_id(parts: &mut Parts, app: &App) -> Result<(Option<ChainId>, String), ApiError> {
+    let read = |text: &str| Some((integer(text)?, text.to_owned()));
+    let found = param(parts, app, "chain_id", read).await.flatten();
+    found.ok_or_else(|| ApiError::invalid(vec![Violation::not_an_integer(Place::Path, "chain_id")]))
 }
 
 impl FromRequestParts<App> for KindPath {

@@ -6,7 +6,7 @@ use axum::{extract::FromRequestParts, http::request::Parts};
 use url::form_urlencoded;
 
 use crate::{
-    domain::{Address, parse_address},
+    domain::{Address, Subject, parse_address},
     http::{ApiError, App, validation::Place, validation::Violation},
 };
 
@@ -30,32 +30,54 @@ impl FromRequestParts<App> for IncludeFactors {
 /// `http.max_addresses`.
 pub struct AddressList(pub Vec<Address>);
 
+/// `address`, a comma-separated list: those that are addresses or names, each once, in the order given; at least one, at most
+/// `http.max_addresses`.
+pub struct SubjectList(pub Vec<Subject>);
+
 impl FromRequestParts<App> for AddressList {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        let mut given = values(parts, "address").peekable();
-        if given.peek().is_none() {
-            return Err(ApiError::invalid(vec![Violation::missing(Place::Query, "address")]));
-        }
-        let most = app.limits.addresses;
-        let mut addresses = Vec::new();
-        let mut count = 0;
-        for list in given {
-            for item in list.split(',').map(str::trim).filter(|item| !item.is_empty()) {
-                count += 1;
-                if count <= most
-                    && let Ok(address) = parse_address(item)
-                {
-                    addresses.push(address);
-                }
+        list(parts, app, |item| parse_address(item).ok()).map(Self)
+    }
+}
+
+impl FromRequestParts<App> for SubjectList {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        let mut subjects: Vec<Subject> = Vec::new();
+        for subject in list(parts, app, |item| Subject::parse(item).ok())? {
+            // At most as many as a request may have.
+            if !subjects.contains(&subject) {
+                subjects.push(subject);
             }
         }
-        if count > most {
-            return Err(ApiError::several(format!("Too many addresses: {count} given, at most {most} in one request")));
-        }
-        if addresses.is_empty() { Err(ApiError::no_valid_address()) } else { Ok(Self(addresses)) }
+        Ok(Self(subjects))
     }
+}
+
+/// The items of `address` that are something.
+fn list<T>(parts: &Parts, app: &App, parse: impl Fn(&str) -> Option<T>) -> Result<Vec<T>, ApiError> {
+    let mut given = values(parts, "address").peekable();
+    if given.peek().is_none() {
+        return Err(ApiError::invalid(vec![Violation::missing(Place::Query, "address")]));
+    }
+    let most = app.limits.addresses;
+    let mut found = Vec::new();
+    let mut count = 0;
+    for list in given {
+        for item in list.split(',').map(str::trim).filter(|item| !item.is_empty()) {
+            count += 1;
+            if count <= most {
+                found.extend(parse(item));
+            }
+        }
+    }
+    if count > most {
+        return Err(ApiError::several(format!("Too many addresses: {count} given, at most {most} in one request")));
+    }
+    if found.is_empty() { Err(ApiError::no_valid_address()) } else { Ok(found) }
 }
 
 fn values<'a>(parts: &'a Parts, name: &'a str) -> impl Iterator<Item = Cow<'a, str>> {

@@ -1,12 +1,12 @@
 //! A report from the sandbox generator.
 
 use crate::{
-    domain::{Address, Coverage, Protocol, parse_address, time_from_unix},
+    domain::{Address, ChainId, Coverage, Protocol, parse_address, time_from_unix},
     http::{
         ApiError, App,
         wire::{
-            Activity, Assets, Checksummed, Counts, CreditEvents, Defi, Moment, NftBody, Pool, ProtocolBody, ReportBody, ReportScore,
-            TokenBody, Usd,
+            Activity, Assets, ChainActivity, ChainReportBody, Checksummed, Counts, CreditEvents, Defi, Moment, NftBody, Pool, ProtocolBody,
+            ReportBody, ReportScore, TokenBody, Usd,
         },
     },
     registry::{MockPool, MockReport},
@@ -30,6 +30,28 @@ pub fn mocked(app: &App, address: Address, labelled: bool) -> Result<ReportBody,
         timestamp: Moment::now(),
         credit_events: CreditEvents::over(mock.pools.into_iter().map(pool).collect(), app.not_covered.to_vec()),
         sandbox: labelled.then_some(true),
+    })
+}
+
+/// The part of the mock report that is on one chain.
+pub(super) fn on_chain(app: &App, address: Address, chain: ChainId) -> Result<ChainReportBody, ApiError> {
+    let mut mock = app.scoring.sandbox().report(address)?;
+    let transactions = mock.transactions().find(|(active, _)| *active == chain).map(|(_, transactions)| transactions);
+    mock.tokens.retain(|token| token.chain_id == chain);
+    mock.nfts.retain(|nft| nft.chain_id == chain);
+    mock.positions.retain(|position| position.chain_id == chain);
+    Ok(ChainReportBody {
+        address: Checksummed(address),
+        chain_id: chain,
+        chain_name: app.chain_called(chain),
+        assets: assets(&mock).into(),
+        defi: defi(&mock).into(),
+        activity: ChainActivity {
+            first_transaction: transactions.map(|_| Moment(time_from_unix(mock.first_transaction))),
+            total_transactions: transactions.unwrap_or(0),
+        },
+        cached: false,
+        timestamp: Moment::now(),
     })
 }
 

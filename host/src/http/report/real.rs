@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use crate::{
     domain::{ChainId, ChainSnapshot, EventCounts, PoolHistory, Protocol, Snapshot},
     http::wire::{
-        Activity, Assets, Checksummed, Counts, CreditEvents, Defi, Moment, NftBody, Pool, ProtocolBody, ReportBody, ReportScore, TokenBody,
-        Usd,
+        Activity, Assets, ChainActivity, ChainReportBody, Checksummed, Counts, CreditEvents, Defi, Moment, NftBody, Pool, ProtocolBody,
+        ReportBody, ReportScore, TokenBody, Usd,
     },
-    scoring::Report,
+    scoring::{ChainReport, Report},
 };
 
 pub(super) fn body(report: &Report, not_covered: &[String]) -> ReportBody {
@@ -27,6 +27,21 @@ pub(super) fn body(report: &Report, not_covered: &[String]) -> ReportBody {
             unread(snapshot).chain(not_covered.iter().cloned()).collect(),
         ),
         sandbox: None,
+    }
+}
+
+pub(super) fn on_chain(report: &ChainReport, chain_id: ChainId, chain_name: String) -> ChainReportBody {
+    let snapshot = &report.snapshot;
+    let Activity { first_transaction, total_transactions, .. } = activity(snapshot);
+    ChainReportBody {
+        address: Checksummed(snapshot.address),
+        chain_id,
+        chain_name,
+        assets: assets(snapshot).into(),
+        defi: defi(snapshot).into(),
+        activity: ChainActivity { first_transaction, total_transactions },
+        cached: report.cached,
+        timestamp: Moment(snapshot.as_of),
     }
 }
 

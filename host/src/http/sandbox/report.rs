@@ -11,21 +11,9 @@ use crate::{
         docs::responses,
         extract::{AddressPath, Caller, ChainPath, charge},
         report::mocked,
-        wire::{Checksummed, Moment, ReportBody, Usd},
+        wire::{Checksummed, Moment, ReportBody, TotalBody, Usd},
     },
 };
-
-/// What an address holds, in dollars.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "SandboxTotal")]
-pub struct TotalBody {
-    #[schema(value_type = String)]
-    address: Checksummed,
-    #[schema(value_type = String, format = DateTime)]
-    timestamp: Moment,
-    #[schema(value_type = f64)]
-    total_asset_usd: Usd,
-}
 
 /// What an address holds on one chain, in dollars.
 #[derive(Debug, Serialize, ToSchema)]
@@ -70,8 +58,7 @@ pub async fn total(
     AddressPath(address): AddressPath,
 ) -> Result<Json<TotalBody>, ApiError> {
     let portfolio = app.scoring.sandbox().portfolio(address)?;
-    let total_asset_usd = portfolio.iter().map(|chain| Usd(chain.total_asset_usd)).sum();
-    Ok(Json(TotalBody { address: Checksummed(address), timestamp: Moment::now(), total_asset_usd }))
+    Ok(Json(TotalBody::of(address, Moment::now(), portfolio.iter().map(|chain| chain.total_asset_usd))))
 }
 
 /// The mock value of what an address holds on one chain.

@@ -6,6 +6,7 @@ use crate::http::{
     ApiError, App,
     docs::responses,
     extract::{AddressList, AddressPath, Caller, JsonObject, charge},
+    mode,
     score::OffChain,
     wire::{MeanBody, ScoreBody, ScoresBody},
 };
@@ -59,7 +60,7 @@ pub async fn mean(
     AddressList(addresses): AddressList,
 ) -> Result<Json<MeanBody>, ApiError> {
     let sandbox = app.scoring.sandbox();
-    let mean = aside(move || {
+    let mean = mode::aside(move || {
         let mean = sandbox.mean(&addresses)?.ok_or_else(ApiError::no_valid_address)?;
         Ok(MeanBody::mock(addresses, mean))
     });
@@ -80,12 +81,6 @@ pub async fn batch(
 ) -> Result<Json<ScoresBody>, ApiError> {
     let sandbox = app.scoring.sandbox();
     let score = move |address| Ok(ScoreBody::mock(address, sandbox.score(address)?));
-    let scores: Vec<ScoreBody> = aside(move || addresses.into_iter().map(score).collect::<Result<_, ApiError>>()).await?;
-    Ok(Json(ScoresBody { count: scores.len(), scores }))
-}
-
-/// Many calls of a model in a row, away from the threads that serve everyone.
-async fn aside<T: Send + 'static>(calls: impl FnOnce() -> Result<T, ApiError> + Send + 'static) -> Result<T, ApiError> {
-    let request = tracing::Span::current();
-    tokio::task::spawn_blocking(move || request.in_scope(calls)).await.unwrap_or_else(|error| Err(ApiError::internal("panic", error)))
+    let scores: Vec<ScoreBody> = mode::aside(move || addresses.into_iter().map(score).collect::<Result<_, ApiError>>()).await?;
+    Ok(Json(scores.into()))
 }

@@ -1,16 +1,22 @@
 //! What leaves the process, as the contract shapes it. Nothing else in the server is serialised for a client.
 
+mod chain;
 mod model;
 mod money;
+mod portfolio;
 mod report;
 mod score;
+mod summary;
 
+pub use chain::{ChainActivity, ChainReportBody};
 pub use model::{ModelBody, ModelsBody, ReferenceBody, RolesBody};
 pub use money::Usd;
+pub use portfolio::{ChainValueBody, PortfolioBody, TotalBody};
 pub use report::{
     Activity, Assets, Counts, CreditEvents, Defi, NftBody, NotApplicable, Pool, ProtocolBody, ReportBody, ReportScore, TokenBody, Totals,
 };
 pub use score::{CoverageName, FactorBody, MeanBody, RangeName, ScoreBody, ScoresBody};
+pub use summary::{AggregatedBody, ChainSummaryBody, EnhancedBody, OffChainData};
 
 use serde::{Serialize, Serializer};
 

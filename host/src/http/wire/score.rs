@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 use super::{Checksummed, Moment, Version};
 use crate::{
     domain::{Address, Coverage, Decile, Factor, ModelVersion, Range, Score},
-    scoring::{SandboxScore, Scored},
+    scoring::{MeanScore, SandboxScore, Scored},
 };
 
 /// The named ranges: 920-1000 excellent, 840-919 very_good, 750-839 good, 640-749 fair, 300-639 low.
@@ -94,7 +94,7 @@ pub struct FactorBody {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(title = "MeanScore")]
 pub struct MeanBody {
-    /// The addresses behind the mean: those of the request that were valid.
+    /// The addresses behind the mean: those of the request that were valid and have a score, each once.
     #[schema(value_type = Vec<String>)]
     pub address: Vec<Checksummed>,
     /// The mean, rounded half up.
@@ -105,8 +105,17 @@ pub struct MeanBody {
     pub range: RangeName,
     #[schema(value_type = String)]
     pub model_version: Version,
+    /// When the oldest of the scores was calculated.
     #[schema(value_type = String, format = DateTime)]
     pub timestamp: Moment,
+    /// The least complete of any of them. Absent in the sandbox.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<CoverageName>, nullable = false)]
+    pub credit_events_coverage: Option<Coverage>,
+    /// True while the coverage is not `complete`. Absent in the sandbox.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub provisional: Option<bool>,
 }
 
 /// A score for each of several addresses.
@@ -163,7 +172,37 @@ impl MeanBody {
             range: mock.score.range().into(),
             model_version: Version(mock.model.version),
             timestamp: Moment::now(),
+            credit_events_coverage: None,
+            provisional: None,
         }
+    }
+
+    /// With the fields that only production scores have.
+    #[must_use]
+    pub fn read(self, coverage: Coverage) -> Self {
+        Self { credit_events_coverage: Some(coverage), provisional: Some(coverage.is_provisional()), ..self }
+    }
+}
+
+impl From<MeanScore> for MeanBody {
+    fn from(mean: MeanScore) -> Self {
+        let body = Self {
+            address: mean.addresses.into_iter().map(Checksummed).collect(),
+            score: mean.score.get(),
+            decile: mean.decile.get(),
+            range: mean.score.range().into(),
+            model_version: Version(mean.model.version),
+            timestamp: Moment(mean.at),
+            credit_events_coverage: None,
+            provisional: None,
+        };
+        body.read(mean.coverage)
+    }
+}
+
+impl From<Vec<ScoreBody>> for ScoresBody {
+    fn from(scores: Vec<ScoreBody>) -> Self {
+        Self { count: scores.len(), scores }
     }
 }
 

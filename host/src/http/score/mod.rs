@@ -1,10 +1,8 @@
 //! `/api/v2/score/address/{address}`: the score of one subject, from the chains alone or with off-chain assets added.
 
-use axum::{
-    Json,
-    extract::State,
-    response::{IntoResponse, Response},
-};
+pub mod several;
+
+use axum::{Json, extract::State, response::Response};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -12,6 +10,7 @@ use super::{
     ApiError, App,
     docs::responses,
     extract::{Caller, IncludeFactors, JsonObject, SubjectPath, charge},
+    fresh::{self, Known},
     mode,
     wire::{FactorBody, ScoreBody},
 };
@@ -37,12 +36,13 @@ pub struct OffChain {
         ("address" = String, Path, description = "Ethereum address or ENS name", example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"),
         ("include_factors" = Option<bool>, Query, description = "Also say what the score is made of"),
     ),
-    responses((status = 200, description = "The score", body = ScoreBody), responses::Address, responses::Validated, responses::Keyed, responses::Units, responses::Unknown, responses::Chains),
+    responses((status = 200, description = "The score", body = ScoreBody), responses::Unchanged, responses::Address, responses::Validated, responses::Keyed, responses::Units, responses::Unknown, responses::Chains),
     security(("key" = [])),
 )]
 pub async fn get(
     caller: Caller<charge::Score>,
     State(app): State<App>,
+    known: Known,
     SubjectPath(subject): SubjectPath,
     IncludeFactors(factors): IncludeFactors,
 ) -> Result<Response, ApiError> {
@@ -50,7 +50,7 @@ pub async fn get(
         return mock(&app, &subject, None, factors);
     }
     let scored = caller.pay(&app, async { app.scoring.score(&subject).await.map_err(|error| app.refuse(error)) }).await?;
-    Ok(Json(ScoreBody::scored(&scored, factors)).into_response())
+    known.answer(scored.fresh, &ScoreBody::scored(&scored, factors))
 }
 
 /// The score of one address with off-chain assets added.
@@ -79,7 +79,7 @@ pub async fn post(
         return mock(&app, &subject, Some(assets), factors);
     }
     let scored = caller.pay(&app, async { app.scoring.boosted(&subject, assets).await.map_err(|error| app.refuse(error)) }).await?;
-    Ok(Json(ScoreBody::scored(&scored, factors)).into_response())
+    Ok(fresh::once(Json(ScoreBody::scored(&scored, factors))))
 }
 
 fn mock(app: &App, subject: &Subject, assets: Option<f64>, factors: bool) -> Result<Response, ApiError> {

@@ -1,0 +1,38 @@
+//! `GET /api/v2/report/`: several subjects together, in sums.
+
+use axum::{Json, extract::State, response::Response};
+
+use crate::http::{
+    ApiError, App,
+    docs::responses,
+    extract::{Caller, SubjectList, charge},
+    fresh::Known,
+    mode,
+    wire::AggregatedBody,
+};
+
+/// Several addresses in sums: dollars and counts are added, attestations merged, the earliest and the latest transaction named.
+///
+/// Items that are neither address nor name are skipped; an address given twice counts once. Each address costs the units of one
+/// report.
+#[utoipa::path(
+    get, path = "/api/v2/report/", tag = "reports", operation_id = "aggregated_report",
+    params(("address" = String, Query, description = "Comma-separated addresses or ENS names", example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045,vitalik.eth")),
+    responses((status = 200, description = "The sums", body = AggregatedBody), responses::Unchanged, responses::Several, responses::Validated, responses::Keyed, responses::Units, responses::Chains),
+    security(("key" = [])),
+)]
+pub async fn aggregated(
+    caller: Caller<charge::Report>,
+    State(app): State<App>,
+    known: Known,
+    SubjectList(subjects): SubjectList,
+) -> Result<Response, ApiError> {
+    if app.sandbox_only {
+        let (addresses, sandbox) = (mode::stand_ins(&subjects), app.scoring.sandbox());
+        let all = mode::aside(move || Ok(sandbox.aggregate(&addresses)?)).await?;
+        return Ok(mode::marked(Json(AggregatedBody::from(all))));
+    }
+    let count = subjects.len();
+    let all = caller.pay_each(&app, count, async { app.scoring.aggregate(subjects).await.map_err(|error| app.refuse(error)) }).await?;
+    known.answer(all.fresh, &AggregatedBody::from(all))
+}

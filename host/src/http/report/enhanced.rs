@@ -1,0 +1,75 @@
+//! `POST /api/v2/report/address/{address}`: off-chain figures that the caller vouches for, added to what the chains say.
+
+use axum::{Json, extract::State, response::Response};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::summed;
+use crate::{
+    domain::OffChain,
+    http::{
+        ApiError, App,
+        docs::responses,
+        extract::{Caller, JsonObject, SubjectPath, charge},
+        fresh, mode,
+        wire::EnhancedBody,
+    },
+};
+
+/// Off-chain figures and where they come from.
+#[derive(Deserialize, ToSchema)]
+#[schema(title = "OffChainReport", example = json!({ "name": "My bank", "total_asset_usd": 50_000, "count_transactions": 120 }))]
+#[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
+pub struct OffChainReport {
+    /// Of the source, in the caller's words.
+    #[schema(pattern = r"\S")]
+    name: String,
+    #[schema(minimum = 0)]
+    total_asset_usd: Option<f64>,
+    #[schema(minimum = 0)]
+    total_collateral_usd: Option<f64>,
+    #[schema(minimum = 0)]
+    total_debt_usd: Option<f64>,
+    #[schema(minimum = 0, maximum = 9_007_199_254_740_991_i64)]
+    count_transactions: Option<u64>,
+    #[schema(minimum = 0, maximum = 9_007_199_254_740_991_i64)]
+    count_transfers: Option<u64>,
+}
+
+/// One address in sums, with off-chain figures added to what the chains say.
+///
+/// `chains` holds what each chain says alone. The answer is made anew for every request and may not be kept.
+#[utoipa::path(
+    post, path = "/api/v2/report/address/{address}", tag = "reports", operation_id = "enhanced_report",
+    params(("address" = String, Path, description = "Ethereum address or ENS name", example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045")),
+    request_body(content = OffChainReport, content_type = "application/json"),
+    responses((status = 200, description = "The sums", body = EnhancedBody), responses::AddressOrName, responses::Validated, responses::Bodied, responses::Keyed, responses::Units, responses::Unknown, responses::Chains),
+    security(("key" = [])),
+)]
+pub async fn post(
+    caller: Caller<charge::Report>,
+    State(app): State<App>,
+    SubjectPath(subject): SubjectPath,
+    body: JsonObject,
+) -> Result<Response, ApiError> {
+    let (name, off_chain) = read(body)?;
+    let one = summed(&caller, &app, &subject).await?;
+    let body = EnhancedBody::of(&one, name, off_chain, |chain| app.chain_called(chain));
+    Ok(mode::marked_if(app.sandbox_only, fresh::once(Json(body))))
+}
+
+fn read(mut body: JsonObject) -> Result<(String, OffChain), ApiError> {
+    let name = body.text("name");
+    if name.is_none() && body.is_good() {
+        return Err(ApiError::no_name());
+    }
+    let off_chain = OffChain {
+        asset_usd: body.amount("total_asset_usd"),
+        collateral_usd: body.amount("total_collateral_usd"),
+        debt_usd: body.amount("total_debt_usd"),
+        transactions: body.count("count_transactions"),
+        transfers: body.count("count_transfers"),
+    };
+    body.finish()?;
+    Ok((name.unwrap_or_default(), off_chain))
+}

@@ -1,0 +1,66 @@
+//! `…/total/usd`: what an address holds in dollars, by chain and in all.
+
+use axum::{extract::State, response::Response};
+
+use super::summed;
+use crate::{
+    domain::Subject,
+    http::{
+        ApiError, App,
+        docs::responses,
+        extract::{Caller, SubjectPath, charge},
+        fresh::Known,
+        mode,
+        wire::{ChainValueBody, Moment, PortfolioBody, TotalBody, Usd},
+    },
+    scoring::Summarized,
+};
+
+/// What an address holds, chain by chain, in dollars.
+#[utoipa::path(
+    get, path = "/api/v2/report/address/{address}/total/usd", tag = "reports", operation_id = "portfolio",
+    params(("address" = String, Path, description = "Ethereum address or ENS name", example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045")),
+    responses((status = 200, description = "The values", body = PortfolioBody), responses::Unchanged, responses::Address, responses::Keyed, responses::Units, responses::Unknown, responses::Chains),
+    security(("key" = [])),
+)]
+pub async fn portfolio(
+    caller: Caller<charge::Report>,
+    State(app): State<App>,
+    known: Known,
+    SubjectPath(subject): SubjectPath,
+) -> Result<Response, ApiError> {
+    let one = held(&caller, &app, &subject).await?;
+    let chains = one.read().map(|chain| ChainValueBody {
+        chain_id: chain.chain_id,
+        chain_name: app.chain_called(chain.chain_id),
+        total_asset_usd: Usd(chain.summary.asset_usd),
+    });
+    let body = PortfolioBody::of(one.address, Moment(one.fresh.read_at), chains.collect());
+    Ok(mode::marked_if(app.sandbox_only, known.answer(one.fresh, &body)?))
+}
+
+/// What an address holds on all chains, as one figure in dollars.
+#[utoipa::path(
+    get, path = "/api/v2/report/address/{address}/total/usd/aggregate", tag = "reports", operation_id = "total",
+    params(("address" = String, Path, description = "Ethereum address or ENS name", example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045")),
+    responses((status = 200, description = "The value", body = TotalBody), responses::Unchanged, responses::Address, responses::Keyed, responses::Units, responses::Unknown, responses::Chains),
+    security(("key" = [])),
+)]
+pub async fn total(
+    caller: Caller<charge::Report>,
+    State(app): State<App>,
+    known: Known,
+    SubjectPath(subject): SubjectPath,
+) -> Result<Response, ApiError> {
+    let one = held(&caller, &app, &subject).await?;
+    let body = TotalBody::of(one.address, Moment(one.fresh.read_at), one.read().map(|chain| chain.summary.asset_usd));
+    Ok(mode::marked_if(app.sandbox_only, known.answer(one.fresh, &body)?))
+}
+
+/// A generator says what an address holds apart from its report.
+async fn held(caller: &Caller<charge::Report>, app: &App, subject: &Subject) -> Result<Summarized, ApiError> {
+    if app.sandbox_only {
+        return Ok(app.scoring.sandbox().holdings(mode::stand_in(subject))?);
+    }
+    summed(caller, app, subject).await
+}

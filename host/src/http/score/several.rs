@@ -1,0 +1,90 @@
+//! `/api/v2/score/…` of several subjects: the mean of their scores, and each of them.
+
+use axum::{Json, extract::State, response::Response};
+
+use crate::{
+    domain::{Coverage, Freshness, Subject},
+    http::{
+        ApiError, App,
+        docs::responses,
+        extract::{Caller, IncludeFactors, SubjectList, charge},
+        fresh::Known,
+        mode,
+        wire::{FactorBody, MeanBody, ScoreBody, ScoresBody},
+    },
+    scoring::ScoringError,
+};
+
+/// One score for several addresses: the mean of theirs.
+///
+/// Items that are neither address nor name are skipped, as are addresses without activity; an address given twice counts once.
+/// Each address costs the units of one score.
+#[utoipa::path(
+    get, path = "/api/v2/score/", tag = "scores", operation_id = "mean_score",
+    params(("address" = String, Query, description = "Comma-separated addresses or ENS names", example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045,vitalik.eth")),
+    responses((status = 200, description = "The mean", body = MeanBody), responses::Unchanged, responses::Several, responses::Validated, responses::Keyed, responses::Units, responses::Unknown, responses::Chains),
+    security(("key" = [])),
+)]
+pub async fn mean(
+    caller: Caller<charge::Score>,
+    State(app): State<App>,
+    known: Known,
+    SubjectList(subjects): SubjectList,
+) -> Result<Response, ApiError> {
+    if app.sandbox_only {
+        return mock_mean(&app, &subjects).await;
+    }
+    let count = subjects.len();
+    let mean = caller.pay_each(&app, count, async { app.scoring.mean(subjects).await.map_err(|error| app.refuse(error)) }).await?;
+    known.answer(mean.fresh, &MeanBody::from(mean))
+}
+
+/// The score of each of several addresses.
+///
+/// Items that are neither address nor name are skipped, as are addresses without activity; an address given twice comes once.
+/// Each address costs the units of one score.
+#[utoipa::path(
+    get, path = "/api/v2/score/batch/", tag = "scores", operation_id = "scores",
+    params(
+        ("address" = String, Query, description = "Comma-separated addresses or ENS names", example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045,vitalik.eth"),
+        ("include_factors" = Option<bool>, Query, description = "Also say what the scores are made of"),
+    ),
+    responses((status = 200, description = "The scores", body = ScoresBody), responses::Unchanged, responses::Several, responses::Validated, responses::Keyed, responses::Units, responses::Unknown, responses::Chains),
+    security(("key" = [])),
+)]
+pub async fn batch(
+    caller: Caller<charge::Score>,
+    State(app): State<App>,
+    known: Known,
+    SubjectList(subjects): SubjectList,
+    IncludeFactors(factors): IncludeFactors,
+) -> Result<Response, ApiError> {
+    if app.sandbox_only {
+        return mock_batch(&app, &subjects, factors).await;
+    }
+    let count = subjects.len();
+    let scored = caller.pay_each(&app, count, async { app.scoring.scores(subjects).await.map_err(|error| app.refuse(error)) }).await?;
+    let fresh = Freshness::soonest(scored.iter().map(|scored| scored.fresh)).ok_or(ScoringError::NoneValid)?;
+    let bodies: Vec<ScoreBody> = scored.iter().map(|scored| ScoreBody::scored(scored, factors)).collect();
+    known.answer(fresh, &ScoresBody::from(bodies))
+}
+
+async fn mock_mean(app: &App, subjects: &[Subject]) -> Result<Response, ApiError> {
+    let (addresses, sandbox) = (mode::stand_ins(subjects), app.scoring.sandbox());
+    let mean = mode::aside(move || {
+        let mean = sandbox.mean(&addresses)?.ok_or_else(ApiError::no_valid_address)?;
+        Ok(MeanBody::mock(addresses, mean).read(Coverage::Complete))
+    });
+    Ok(mode::marked(Json(mean.await?)))
+}
+
+async fn mock_batch(app: &App, subjects: &[Subject], factors: bool) -> Result<Response, ApiError> {
+    let (addresses, sandbox) = (mode::stand_ins(subjects), app.scoring.sandbox());
+    let score = move |address| {
+        let body = ScoreBody::mock(address, sandbox.score(address)?).read(Coverage::Complete);
+        let factors = factors.then(|| sandbox.factors(address)).transpose()?;
+        Ok::<_, ApiError>(ScoreBody { factors: factors.map(|factors| FactorBody::all(&factors)), ..body })
+    };
+    let scores = mode::aside(move || addresses.into_iter().map(score).collect::<Result<Vec<_>, _>>()).await?;
+    Ok(mode::marked(Json(ScoresBody::from(scores))))
+}

@@ -1,0 +1,103 @@
+//! The report of one chain: the part of a credit report that is there, without naming the chain in each entry.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{Assets, Checksummed, Defi, Moment, Usd};
+use crate::domain::ChainId;
+
+/// What one chain says of an address.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(title = "ChainReport")]
+pub struct ChainReportBody {
+    #[schema(value_type = String, example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045")]
+    pub address: Checksummed,
+    #[schema(value_type = u64)]
+    pub chain_id: ChainId,
+    pub chain_name: String,
+    pub assets: ChainAssets,
+    pub defi: ChainDefi,
+    pub activity: ChainActivity,
+    /// Served from an earlier reading.
+    pub cached: bool,
+    #[schema(value_type = String, format = DateTime)]
+    pub timestamp: Moment,
+}
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct ChainAssets {
+    /// Tokens and lending deposits, in dollars. NFTs, unclaimed rewards and debt are not in it.
+    #[schema(value_type = f64)]
+    total_value_usd: Usd,
+    tokens: Vec<ChainToken>,
+    nfts: Vec<ChainNft>,
+}
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+struct ChainToken {
+    symbol: String,
+    name: String,
+    /// Whole tokens, exact.
+    #[schema(example = "1.5")]
+    balance: String,
+    /// 0 where no source has a price.
+    #[schema(value_type = f64)]
+    value_usd: Usd,
+}
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+struct ChainNft {
+    name: String,
+    collection: String,
+}
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct ChainDefi {
+    protocols: Vec<ChainProtocol>,
+    #[schema(value_type = f64)]
+    total_supplied: Usd,
+    #[schema(value_type = f64)]
+    total_borrowed: Usd,
+}
+
+/// What is supplied and borrowed in one protocol, in dollars.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+struct ChainProtocol {
+    name: String,
+    #[schema(value_type = f64)]
+    supplied: Usd,
+    #[schema(value_type = f64)]
+    borrowed: Usd,
+}
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct ChainActivity {
+    /// Null where there is none.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub first_transaction: Option<Moment>,
+    /// Transactions sent.
+    pub total_transactions: u64,
+}
+
+impl From<Assets> for ChainAssets {
+    fn from(assets: Assets) -> Self {
+        let token = |t: super::TokenBody| ChainToken { symbol: t.symbol, name: t.name, balance: t.balance, value_usd: t.value_usd };
+        let nft = |n: super::NftBody| ChainNft { name: n.name, collection: n.collection };
+        Self {
+            total_value_usd: assets.total_value_usd,
+            tokens: assets.tokens.into_iter().map(token).collect(),
+            nfts: assets.nfts.into_iter().map(nft).collect(),
+        }
+    }
+}
+
+impl From<Defi> for ChainDefi {
+    fn from(defi: Defi) -> Self {
+        let protocol = |p: super::ProtocolBody| ChainProtocol { name: p.name, supplied: p.supplied, borrowed: p.borrowed };
+        Self {
+            protocols: defi.protocols.into_iter().map(protocol).collect(),
+            total_supplied: defi.total_supplied,
+            total_borrowed: defi.total_borrowed,
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! What an address holds, in dollars: by chain and in all.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{Checksummed, Moment, Usd};
+use crate::domain::{Address, ChainId};
+
+/// What an address holds by chain.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(title = "Portfolio")]
+pub struct PortfolioBody {
+    #[schema(value_type = String)]
+    pub address: Checksummed,
+    #[schema(value_type = String, format = DateTime)]
+    pub timestamp: Moment,
+    /// Over the chains listed.
+    #[schema(value_type = f64)]
+    pub total_asset_usd: Usd,
+    /// The chains that could be read. One that is absent is not known to be empty.
+    pub chains: Vec<ChainValueBody>,
+}
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(title = "ChainValue")]
+pub struct ChainValueBody {
+    #[schema(value_type = u64)]
+    pub chain_id: ChainId,
+    pub chain_name: String,
+    #[schema(value_type = f64)]
+    pub total_asset_usd: Usd,
+}
+
+/// What an address holds in all.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(title = "Total")]
+pub struct TotalBody {
+    #[schema(value_type = String)]
+    address: Checksummed,
+    #[schema(value_type = String, format = DateTime)]
+    timestamp: Moment,
+    /// Over the chains that could be read.
+    #[schema(value_type = f64)]
+    total_asset_usd: Usd,
+}
+
+impl PortfolioBody {
+    pub fn of(address: Address, timestamp: Moment, chains: Vec<ChainValueBody>) -> Self {
+        let total_asset_usd = chains.iter().map(|chain| chain.total_asset_usd).sum();
+        Self { address: Checksummed(address), timestamp, total_asset_usd, chains }
+    }
+}
+
+impl TotalBody {
+    pub fn of(address: Address, timestamp: Moment, chains: impl Iterator<Item = f64>) -> Self {
+        Self { address: Checksummed(address), timestamp, total_asset_usd: chains.map(Usd).sum() }
+    }
+}

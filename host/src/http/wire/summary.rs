@@ -1,0 +1,258 @@
+//! Summary-style reports: of one chain, of several addresses, and with off-chain figures added.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{Checksummed, Moment, Usd, score::CoverageName};
+use crate::{
+    domain::{ChainId, ChainSummary, Coverage, OffChain, SeenOn, Summary},
+    scoring::{Aggregate, Summarized},
+};
+
+/// A transaction, by where it is.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[schema(title = "Transaction", example = json!({ "timestamp": 1_455_404_000, "block_number": 1_000_000, "chain_id": 1 }))]
+pub struct TransactionBody {
+    /// Unix seconds.
+    timestamp: i64,
+    block_number: u64,
+    #[schema(value_type = u64)]
+    chain_id: ChainId,
+}
+
+impl From<SeenOn> for TransactionBody {
+    fn from(seen: SeenOn) -> Self {
+        Self { timestamp: seen.time.timestamp(), block_number: seen.block, chain_id: seen.chain_id }
+    }
+}
+
+/// Sums in dollars, and counts.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[schema(title = "Summary")]
+pub struct SummaryBody {
+    /// Tokens and lending deposits.
+    #[schema(value_type = f64)]
+    total_asset_usd: Usd,
+    /// Lending deposits.
+    #[schema(value_type = f64)]
+    total_collateral_usd: Usd,
+    #[schema(value_type = f64)]
+    total_debt_usd: Usd,
+    /// Transactions sent.
+    count_transactions: u64,
+    /// Token transfers, as far as a source lists them.
+    count_transfers: u64,
+    /// Tokens of which something is held.
+    count_balances: u64,
+    /// Over all lending pools that could be read; see `credit_events_coverage`.
+    count_repayments: u64,
+    count_liquidations: u64,
+    /// How completely the lending events had been read. Until it is `complete`, repayments and liquidations may be missing.
+    #[schema(value_type = CoverageName)]
+    credit_events_coverage: Coverage,
+}
+
+impl From<Summary> for SummaryBody {
+    fn from(summary: Summary) -> Self {
+        Self {
+            total_asset_usd: Usd(summary.asset_usd),
+            total_collateral_usd: Usd(summary.collateral_usd),
+            total_debt_usd: Usd(summary.debt_usd),
+            count_transactions: summary.transactions,
+            count_transfers: summary.transfers,
+            count_balances: summary.balances,
+            count_repayments: summary.repayments,
+            count_liquidations: summary.liquidations,
+            credit_events_coverage: summary.events,
+        }
+    }
+}
+
+/// One chain in sums.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(title = "ChainSummary")]
+pub struct ChainSummaryBody {
+    report: ChainSummaryReport,
+}
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+struct ChainSummaryReport {
+    #[schema(value_type = String)]
+    address: Checksummed,
+    #[schema(value_type = String, format = DateTime)]
+    timestamp: Moment,
+    first_transaction: Option<TransactionBody>,
+    last_transaction: Option<TransactionBody>,
+    summary: SummaryBody,
+}
+
+impl From<&Summarized> for ChainSummaryBody {
+    /// `one` has this chain alone.
+    fn from(one: &Summarized) -> Self {
+        let chain = one.whole();
+        Self {
+            report: ChainSummaryReport {
+                address: Checksummed(one.address),
+                timestamp: Moment(one.fresh.read_at),
+                first_transaction: chain.first.map(Into::into),
+                last_transaction: chain.last.map(Into::into),
+                summary: chain.into(),
+            },
+        }
+    }
+}
+
+/// Several addresses in sums.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(title = "AggregatedReport")]
+pub struct AggregatedBody {
+    report: AggregatedReport,
+}
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+struct AggregatedReport {
+    /// The addresses behind the sums: those of the request that were valid and could be read, each once.
+    #[schema(value_type = Vec<String>)]
+    address: Vec<Checksummed>,
+    /// Of the oldest reading behind it.
+    #[schema(value_type = String, format = DateTime)]
+    timestamp: Moment,
+    /// The earliest of any address.
+    first_transaction: Option<TransactionBody>,
+    /// The latest of any address.
+    last_transaction: Option<TransactionBody>,
+    summary: AggregatedSummary,
+}
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+struct AggregatedSummary {
+    #[serde(flatten)]
+    summary: SummaryBody,
+    /// Unique attestations.
+    count_identity_attestations: usize,
+    /// Merged, each once.
+    list_identity_attestations: Vec<String>,
+}
+
+impl From<Aggregate> for AggregatedBody {
+    fn from(all: Aggregate) -> Self {
+        Self {
+            report: AggregatedReport {
+                address: all.addresses.into_iter().map(Checksummed).collect(),
+                timestamp: Moment(all.read_at),
+                first_transaction: all.summary.first.map(Into::into),
+                last_transaction: all.summary.last.map(Into::into),
+                summary: AggregatedSummary {
+                    summary: all.summary.into(),
+                    count_identity_attestations: all.identity.len(),
+                    list_identity_attestations: all.identity.into_iter().collect(),
+                },
+            },
+        }
+    }
+}
+
+/// An address in sums, with off-chain figures added to what the chains say.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(title = "EnhancedReport")]
+pub struct EnhancedBody {
+    report: EnhancedReport,
+}
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+struct EnhancedReport {
+    #[schema(value_type = String)]
+    address: Checksummed,
+    #[schema(value_type = String, format = DateTime)]
+    timestamp: Moment,
+    first_transaction: Option<TransactionBody>,
+    /// What the chains say and the off-chain figures together.
+    summary: SummaryBody,
+    additional: Additional,
+    /// What each chain says, without the off-chain figures.
+    chains: Vec<ChainPart>,
+}
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+struct Additional {
+    source: Source,
+}
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+struct Source {
+    /// Where the off-chain figures come from, in the caller's words.
+    name: String,
+    data: OffChainData,
+}
+
+/// The off-chain figures that were added: those that were given.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+pub struct OffChainData {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<f64>, nullable = false)]
+    total_asset_usd: Option<Usd>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<f64>, nullable = false)]
+    total_collateral_usd: Option<Usd>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<f64>, nullable = false)]
+    total_debt_usd: Option<Usd>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    count_transactions: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    count_transfers: Option<u64>,
+}
+
+impl From<OffChain> for OffChainData {
+    fn from(data: OffChain) -> Self {
+        Self {
+            total_asset_usd: data.asset_usd.map(Usd),
+            total_collateral_usd: data.collateral_usd.map(Usd),
+            total_debt_usd: data.debt_usd.map(Usd),
+            count_transactions: data.transactions,
+            count_transfers: data.transfers,
+        }
+    }
+}
+
+/// What one chain says.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(title = "ChainPart")]
+struct ChainPart {
+    #[schema(value_type = u64)]
+    chain_id: ChainId,
+    chain_name: String,
+    /// `failed` where the chain could not be read: its figures are then zero, and say nothing.
+    #[schema(value_type = CoverageName)]
+    coverage: Coverage,
+    first_transaction: Option<TransactionBody>,
+    last_transaction: Option<TransactionBody>,
+    summary: SummaryBody,
+}
+
+impl EnhancedBody {
+    /// `chain_name` says what a chain is called.
+    pub fn of(one: &Summarized, name: String, off_chain: OffChain, chain_name: impl Fn(ChainId) -> String) -> Self {
+        let whole = one.whole();
+        let part = |ChainSummary { chain_id, coverage, summary }: &ChainSummary| ChainPart {
+            chain_id: *chain_id,
+            chain_name: chain_name(*chain_id),
+            coverage: *coverage,
+            first_transaction: summary.first.map(Into::into),
+            last_transaction: summary.last.map(Into::into),
+            summary: (*summary).into(),
+        };
+        Self {
+            report: EnhancedReport {
+                address: Checksummed(one.address),
+                timestamp: Moment(one.fresh.read_at),
+                first_transaction: whole.first.map(Into::into),
+                summary: whole.with(&off_chain).into(),
+                additional: Additional { source: Source { name, data: off_chain.into() } },
+                chains: one.chains.iter().map(part).collect(),
+            },
+        }
+    }
+}

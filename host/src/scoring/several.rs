@@ -1,0 +1,109 @@
+//! Several subjects in one request: who they are, each once, and their scores.
+
+use std::{collections::HashSet, future::Future, sync::Arc};
+
+use futures::{StreamExt, TryStreamExt, stream};
+
+use super::{Scored, Scoring, ScoringError};
+use crate::{
+    domain::{Address, Coverage, Decile, Freshness, ModelKind, ModelRef, Score, Subject, Time},
+    registry::Model,
+};
+
+/// Subjects of one request read at the same time: one caller with a long list leaves room for others.
+const AT_ONCE: usize = 8;
+
+/// One score for several addresses.
+#[derive(Debug, Clone)]
+pub struct MeanScore {
+    /// Those behind the mean.
+    pub addresses: Vec<Address>,
+    pub score: Score,
+    pub decile: Decile,
+    pub model: ModelRef,
+    /// When the oldest of the scores was calculated.
+    pub at: Time,
+    /// The least complete of any.
+    pub coverage: Coverage,
+    pub fresh: Freshness,
+}
+
+impl Scoring {
+    /// The scores of those of `subjects` that have one, each address once, in the order given.
+    ///
+    /// # Errors
+    /// [`ScoringError::NoneValid`] where no name resolves, [`ScoringError::NotFound`] or [`ScoringError::ChainsDown`] where nobody
+    /// has a score, and what the model did wrong with any of them.
+    pub async fn scores(&self, subjects: Vec<Subject>) -> Result<Vec<Arc<Scored>>, ScoringError> {
+        self.each_score(&self.inner.registry.champion(ModelKind::Credit)?, subjects).await
+    }
+
+    /// The mean of their scores, rounded half up, on the scale of the credit champion.
+    ///
+    /// # Errors
+    /// As [`Scoring::scores`].
+    pub async fn mean(&self, subjects: Vec<Subject>) -> Result<MeanScore, ScoringError> {
+        let model = self.inner.registry.champion(ModelKind::Credit)?;
+        let scored = self.each_score(&model, subjects).await?;
+        let scores: Vec<Score> = scored.iter().map(|scored| scored.assessment.score).collect();
+        let score = Score::mean(&scores).ok_or(ScoringError::NoneValid)?;
+        let fresh = Freshness::soonest(scored.iter().map(|scored| scored.fresh)).ok_or(ScoringError::NoneValid)?;
+        Ok(MeanScore {
+            addresses: scored.iter().map(|scored| scored.address).collect(),
+            score,
+            decile: model.decile(score)?,
+            model: model.reference().clone(),
+            at: scored.iter().map(|scored| scored.at).min().unwrap_or(fresh.read_at),
+            coverage: Coverage::least(scored.iter().map(|scored| scored.coverage)),
+            fresh,
+        })
+    }
+
+    async fn each_score(&self, model: &Arc<Model>, subjects: Vec<Subject>) -> Result<Vec<Arc<Scored>>, ScoringError> {
+        let score = |scoring: Self, address| {
+            let model = model.clone();
+            async move { scoring.score_address(&model, address).await }
+        };
+        self.each(subjects, score).await
+    }
+
+    /// What `work` makes of every address of `subjects`, in their order. An address that nothing can be said of is left out;
+    /// where that is true of all, the last reason is the answer.
+    pub(super) async fn each<T, F>(&self, subjects: Vec<Subject>, work: impl Fn(Self, Address) -> F) -> Result<Vec<T>, ScoringError>
+    where
+        F: Future<Output = Result<T, ScoringError>> + Send,
+    {
+        let addresses = self.addresses(subjects).await?;
+        let (mut found, mut none) = (Vec::new(), ScoringError::NoneValid);
+        let mut answers = stream::iter(addresses.into_iter().map(|address| work(self.clone(), address))).buffered(AT_ONCE);
+        while let Some(answer) = answers.next().await {
+            match answer {
+                Ok(answer) => found.push(answer),
+                // That a chain is down may be why another address looks unknown.
+                Err(ScoringError::NotFound) if !matches!(none, ScoringError::ChainsDown) => none = ScoringError::NotFound,
+                Err(ScoringError::NotFound) => {}
+                Err(ScoringError::ChainsDown) => none = ScoringError::ChainsDown,
+                Err(error) => return Err(error),
+            }
+        }
+        if found.is_empty() { Err(none) } else { Ok(found) }
+    }
+
+    /// Addresses and what names stand for, each once. A name of nobody is left out.
+    async fn addresses(&self, subjects: Vec<Subject>) -> Result<Vec<Address>, ScoringError> {
+        let resolve = |subject| {
+            let scoring = self.clone();
+            async move {
+                match scoring.address(&subject).await {
+                    Ok(address) => Ok(Some(address)),
+                    Err(ScoringError::NotFound) => Ok(None),
+                    Err(error) => Err(error),
+                }
+            }
+        };
+        let resolved: Vec<Option<Address>> = stream::iter(subjects.into_iter().map(resolve)).buffered(AT_ONCE).try_collect().await?;
+        let mut seen = HashSet::new();
+        let addresses: Vec<Address> = resolved.into_iter().flatten().filter(|address| seen.insert(*address)).collect();
+        if addresses.is_empty() { Err(ScoringError::NoneValid) } else { Ok(addresses) }
+    }
+}
