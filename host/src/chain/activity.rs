@@ -7,7 +7,7 @@ use moka::future::Cache;
 use serde_json::{Value, json};
 
 use super::{
-    client::{Ask, Block, Client, ask_block, block_from, hex, pinned, quantity},
+    client::{Answers, Ask, Block, Client, ask_block, block_from, hex, pinned, quantity},
     fault::Fault,
 };
 use crate::{
@@ -81,6 +81,13 @@ impl Search {
     }
 }
 
+/// What is to be asked about `wallet` at `head` before its activity is read: its nonce, and whether the blocks known are still there.
+pub(super) fn asks(wallet: Address, known: Option<&Latest>, head: Block) -> Vec<Ask> {
+    let anchors: BTreeSet<u64> = known.iter().flat_map(|k| [k.first, k.last]).flatten().map(|block| block.number).collect();
+    let nonce = ("eth_getTransactionCount", json!([wallet, pinned(head.hash)]));
+    std::iter::once(nonce).chain(anchors.into_iter().map(ask_block)).collect()
+}
+
 impl ActivityReader {
     pub(super) fn new(chain: ChainId, client: Client, store: Store, finality: u64) -> Self {
         Self { chain, client, store, finality, latest: Cache::builder().max_capacity(REMEMBERED).build() }
@@ -90,11 +97,9 @@ impl ActivityReader {
     ///
     /// # Errors
     /// [`Fault`] where the nonce cannot be read, or a search broke off.
-    pub(super) async fn read(&self, wallet: Address, known: Option<Latest>, head: Block) -> Result<Activity, Fault> {
-        let anchors: BTreeSet<u64> = known.iter().flat_map(|k| [k.first, k.last]).flatten().map(|block| block.number).collect();
-        let mut asks: Vec<Ask> = vec![("eth_getTransactionCount", json!([wallet, pinned(head.hash)]))];
-        asks.extend(anchors.iter().map(|number| ask_block(*number)));
-        let mut answers = self.client.batch(asks).await?.into_iter();
+    pub(super) async fn read(&self, wallet: Address, known: Option<Latest>, head: Block, answers: Answers) -> Result<Activity, Fault> {
+        let answers = answers.await?;
+        let mut answers = answers.iter().take(asks(wallet, known.as_ref(), head).len()).cloned();
         let nonce = quantity(answers.next().unwrap_or(Ok(Value::Null))?)?;
         let mut there = Vec::new();
         for answer in answers {

@@ -12,7 +12,10 @@ use alloy::{
     primitives::{Bytes, U64},
     rpc::{client::RpcClient, types::Log},
 };
-use futures::future::try_join_all;
+use futures::{
+    FutureExt,
+    future::{BoxFuture, Shared, try_join_all},
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -89,6 +92,9 @@ impl LogQuery {
 
 /// One request of a batch.
 pub(super) type Ask = (&'static str, Value);
+
+/// Answers to a batch that several readers asked for together. Whoever needs them first sends it.
+pub(super) type Answers = Shared<BoxFuture<'static, Result<Arc<[Result<Value, Fault>]>, Fault>>>;
 
 impl Client {
     pub(super) fn new(http: &Http, chain: &ChainConfig, limits: &RpcLimits) -> Self {
@@ -185,6 +191,12 @@ impl Client {
             rest = after;
         }
         Ok(answers)
+    }
+
+    /// As [`batch`](Self::batch), for several readers.
+    pub(super) fn together(&self, asks: Vec<Ask>) -> Answers {
+        let client = self.clone();
+        async move { client.batch(asks).await.map(Arc::from) }.boxed().shared()
     }
 
     async fn batch_once(&self, asks: &[Ask]) -> Result<Vec<Result<Value, Fault>>, Fault> {

@@ -5,17 +5,18 @@ use std::{
     time::Duration,
 };
 
+use futures::FutureExt;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     ChainStatus,
     account::Account,
-    activity::ActivityReader,
-    client::{Block, Client},
+    activity::{self, ActivityReader},
+    client::{Block, Client, ask_block, block_from},
     endpoint::Http,
     fault::Fault,
-    lending::{AllTerms, Jobs, Lender, Market, Reader, Rest, TermsBook, failed_pool},
+    lending::{AllTerms, Jobs, Lender, Market, Reader, Recent, Rest, TermsBook, failed_pool},
     prices::PriceBook,
 };
 use crate::{
@@ -74,8 +75,10 @@ impl Chain {
             client: client.clone(),
             markets,
             store: store.clone(),
+            tasks: tasks.clone(),
             reading: reading.clone(),
             finality: config.finality,
+            recent: Recent::default(),
         };
         Self {
             client: client.clone(),
@@ -104,10 +107,15 @@ impl Chain {
             );
             account.map(|account| (account, prices))
         };
+        // What the two histories ask for besides is one request.
+        let (own, anchors) = (activity::asks(wallet, known.as_ref(), head), self.lending.anchors(&kept, head));
+        let skipped = own.len();
+        let answers = self.client.together(own.into_iter().chain(anchors.into_iter().map(ask_block)).collect());
+        let blocks = answers.clone().map(move |answers| answers?.iter().skip(skipped).map(|answer| block_from(answer.clone()?)).collect());
         let (account, activity, (pools, rest)) = tokio::join!(
             timeout_at(deadline, account),
-            timeout_at(deadline, self.activity.read(wallet, known, head)),
-            self.lending.history(wallet, kept, head, deadline)
+            timeout_at(deadline, self.activity.read(wallet, known, head, answers)),
+            self.lending.history(wallet, kept, blocks.boxed(), head, deadline)
         );
         let snapshot = ChainSnapshot { pools: self.with_unread(pools), ..self.failed() };
         let (account, prices) = match account {

@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use tokio::sync::SemaphorePermit;
 use wasmtime::{
     ResourceLimiter, Store, UpdateDeadline,
     component::{ComponentExportIndex, ComponentNamedList, Instance, InstancePre, Lift, Lower, TypedFunc},
 };
 
-use super::{Limits, ScoreError, clock, engine::Runtime};
+use super::{Limits, ScoreError, clock, engine::Runtime, lane::Seat};
 
 /// More fuel than any call can burn before its deadline; what is missing afterwards is the cost.
 const TANK: u64 = u64::MAX / 2;
@@ -66,7 +65,7 @@ pub(crate) struct Call<'a> {
     runtime: &'a Runtime,
     store: Store<Guest>,
     instance: Option<Instance>,
-    _seat: SemaphorePermit<'a>,
+    _seat: Seat<'a>,
 }
 
 impl<'a> Call<'a> {
@@ -74,10 +73,10 @@ impl<'a> Call<'a> {
     ///
     /// # Errors
     /// What a start function did wrong.
-    pub fn start(runtime: &'a Runtime, pre: &InstancePre<Guest>, seat: SemaphorePermit<'a>) -> Result<Self, ScoreError> {
+    pub fn start(runtime: &'a Runtime, pre: &InstancePre<Guest>, seat: Seat<'a>) -> Result<Self, ScoreError> {
         let Limits { memory, table, deadline, answer, .. } = runtime.limits;
         let guest = Guest { cap: memory, table_cap: table, denied: None, peak: 0, deadline, looks: 0, first_look: None };
-        let mut store = Store::new(&runtime.engine, guest);
+        let mut store = Store::new(&seat.lane.engine, guest);
         store.limiter(|guest| guest);
         store.set_hostcall_fuel(answer);
         if runtime.purpose.epoch {

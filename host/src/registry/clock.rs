@@ -27,22 +27,24 @@ pub(crate) fn processor_time() -> Option<Duration> {
     text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
 }
 
-/// Moves the engine's clock from a thread of its own, until dropped.
+/// Moves the clock of engines from a thread of its own, until dropped.
 pub(crate) struct Clock {
     stop: Arc<AtomicBool>,
     thread: Option<thread::JoinHandle<()>>,
 }
 
 impl Clock {
-    pub fn start(engine: &Engine) -> io::Result<Self> {
+    pub fn start<'a>(engines: impl Iterator<Item = &'a Engine>) -> io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
-        let (stopped, engine) = (Arc::clone(&stop), engine.weak());
+        // Weak, so that a clock cannot keep an engine alive.
+        let (stopped, engines) = (Arc::clone(&stop), engines.map(Engine::weak).collect::<Vec<_>>());
         let tick = move || {
             while !stopped.load(Ordering::Relaxed) {
                 thread::sleep(TICK);
-                // Weak, so that a clock cannot keep an engine alive.
-                let Some(engine) = engine.upgrade() else { return };
-                engine.increment_epoch();
+                for engine in &engines {
+                    let Some(engine) = engine.upgrade() else { return };
+                    engine.increment_epoch();
+                }
             }
         };
         let thread = thread::Builder::new().name("model-clock".into()).spawn(tick)?;

@@ -12,6 +12,19 @@ use wasmtime::{Engine, component::Component};
 
 use crate::domain::Digest;
 
+/// `component` in another engine of the same configuration, without compiling it again.
+///
+/// # Errors
+/// Where the engines are not alike.
+pub(crate) fn copy(component: &Component, to: &Engine) -> wasmtime::Result<Component> {
+    let code = component.serialize()?;
+    #[expect(unsafe_code, reason = "the bytes never left this function")]
+    // SAFETY: they are what `serialize` has just made of a component.
+    unsafe {
+        Component::deserialize(to, code)
+    }
+}
+
 /// The folder of compiled code.
 pub(crate) struct Compiled {
     folder: PathBuf,

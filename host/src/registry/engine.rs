@@ -1,16 +1,19 @@
-//! The one engine: how code is compiled, where instances live, and how many may be at work.
+//! The engines: how code is compiled, where instances live, and how many may be at work.
 
-use tokio::sync::Semaphore;
-use wasmtime::{
-    Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, WasmBacktraceDetails,
-    component::{InstancePre, Linker},
-};
+use std::thread;
+
+use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, WasmBacktraceDetails};
 
 use super::{
     Limits, ScoreError,
-    call::{Call, Guest},
+    abi::Abi,
+    call::Call,
     clock::Clock,
+    lane::{self, Door, Lane},
 };
+
+/// Each lane has code and a pool of its own, and more cores than these have other work as well.
+const MOST_LANES: u32 = 16;
 
 /// Bytes of an instance's memory that are cleared and kept for the next call: two pages of WebAssembly.
 const RESIDENT: usize = 128 << 10;
@@ -31,16 +34,14 @@ impl Purpose {
     pub const COUNT: Self = Self { pool: false, epoch: true, fuel: true };
 }
 
-/// An engine with its clock, an empty linker, and as many seats as there are instances.
+/// Engines with their clock and the bounds of what runs in them: one engine for each core, all alike.
 pub(crate) struct Runtime {
-    pub engine: Engine,
-    /// Empty, and never filled: a model can import nothing.
-    pub linker: Linker<Guest>,
+    first: Lane,
+    others: Vec<Lane>,
     pub purpose: Purpose,
     pub limits: Limits,
     /// Why there is no pool, where one was asked for and the machine has no room for it.
     pub without_pool: Option<String>,
-    seats: Semaphore,
     _clock: Option<Clock>,
 }
 
@@ -48,35 +49,57 @@ impl Runtime {
     /// # Errors
     /// Where this processor or this configuration cannot run WebAssembly at all.
     pub fn new(limits: &Limits, purpose: Purpose) -> wasmtime::Result<Self> {
-        let (engine, without_pool) = match (purpose.pool, Engine::new(&config(limits, purpose))) {
-            (_, Ok(engine)) => (engine, None),
+        // Calls on two cores that share a pool take turns with its locks and pass each other's memory between their caches: together
+        // they make half as many calls again, instead of twice as many.
+        let cores = thread::available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(MOST_LANES));
+        let lanes = if purpose.pool { cores.min(MOST_LANES).min(limits.instances).max(1) } else { 1 };
+        let seats = limits.instances.div_ceil(lanes);
+        let pooled = config(limits, purpose, seats);
+        let (first, others, without_pool) = match (purpose.pool, Engine::new(&pooled)) {
+            // Where there is room for some pools and not for all, some have to do.
+            (_, Ok(engine)) => {
+                (Lane::new(engine, seats), (1..lanes).map_while(|_| Some(Lane::new(Engine::new(&pooled).ok()?, seats))).collect(), None)
+            }
             (false, Err(error)) => return Err(error),
             // A pool reserves a terabyte of addresses, which a container may forbid. Calls work without, only slower.
-            (true, Err(error)) => (Engine::new(&config(limits, Purpose { pool: false, ..purpose }))?, Some(format!("{error:#}"))),
+            (true, Err(error)) => {
+                let engine = Engine::new(&config(limits, Purpose { pool: false, ..purpose }, seats))?;
+                (Lane::new(engine, limits.instances), Vec::new(), Some(format!("{error:#}")))
+            }
         };
+        let engines = std::iter::once(&first).chain(&others).map(|lane| &lane.engine);
         Ok(Self {
-            linker: Linker::new(&engine),
+            _clock: purpose.epoch.then(|| Clock::start(engines)).transpose()?,
             purpose: Purpose { pool: purpose.pool && without_pool.is_none(), ..purpose },
             limits: limits.clone(),
             without_pool,
-            // An exhausted pool is an error deep inside an instantiation; a seat is refused before it.
-            seats: Semaphore::new(limits.instances as usize),
-            _clock: purpose.epoch.then(|| Clock::start(&engine)).transpose()?,
-            engine,
+            first,
+            others,
         })
     }
 
-    /// A fresh instance, which no other call has seen or will see.
+    /// The engine that compiles; what it compiled runs in all.
+    pub fn engine(&self) -> &Engine {
+        &self.first.engine
+    }
+
+    pub fn lanes(&self) -> impl Iterator<Item = &Lane> {
+        std::iter::once(&self.first).chain(&self.others)
+    }
+
+    /// A fresh instance, which no other call has seen or will see, of a model with a door in each lane.
     ///
     /// # Errors
     /// Busy, or what a start function did wrong.
-    pub fn start(&self, pre: &InstancePre<Guest>) -> Result<Call<'_>, ScoreError> {
-        let seat = self.seats.try_acquire().map_err(|_| ScoreError::Busy { instances: self.limits.instances })?;
-        Call::start(self, pre, seat)
+    pub fn start<'a>(&'a self, doors: &'a [Door]) -> Result<(Call<'a>, &'a dyn Abi), ScoreError> {
+        let busy = || ScoreError::Busy { instances: self.limits.instances };
+        let seat = lane::seat(&self.first, &self.others).ok_or_else(busy)?;
+        let door = doors.get(seat.index).ok_or_else(busy)?;
+        Ok((Call::start(self, &door.pre, seat)?, door.abi.as_ref()))
     }
 }
 
-fn config(limits: &Limits, purpose: Purpose) -> Config {
+fn config(limits: &Limits, purpose: Purpose, instances: u32) -> Config {
     let mut config = Config::new();
     config
         .concurrency_support(false)
@@ -90,10 +113,10 @@ fn config(limits: &Limits, purpose: Purpose) -> Config {
         .wasm_backtrace_details(WasmBacktraceDetails::Disable);
     if purpose.pool {
         let mut pool = PoolingAllocationConfig::default();
-        pool.total_component_instances(limits.instances)
-            .total_core_instances(limits.instances.saturating_mul(4))
-            .total_memories(limits.instances)
-            .total_tables(limits.instances.saturating_mul(2))
+        pool.total_component_instances(instances)
+            .total_core_instances(instances.saturating_mul(4))
+            .total_memories(instances)
+            .total_tables(instances.saturating_mul(2))
             .max_memory_size(limits.memory)
             .table_elements(limits.table)
             .max_unused_warm_slots(64)

@@ -11,9 +11,10 @@ use wasmtime::component::Component;
 
 use super::{
     LoadError, ScoreError, abi, answer,
-    compiled::Compiled,
+    compiled::{self, Compiled},
     contract, encode,
     engine::Runtime,
+    lane::Door,
     model::{Model, Tally},
     selftest,
     world::{self, World},
@@ -72,18 +73,18 @@ fn steps(bytes: &[u8], runtime: &Arc<Runtime>, compiled: Option<&Compiled>, foun
     found.was_core_module = matches!(encoded, std::borrow::Cow::Owned(_));
 
     let started = Instant::now();
-    let component = match compiled.and_then(|compiled| compiled.get(&runtime.engine, &found.digest)) {
+    let component = match compiled.and_then(|compiled| compiled.get(runtime.engine(), &found.digest)) {
         Some(component) => component,
-        None => Component::new(&runtime.engine, &encoded).map_err(|error| refused(&error))?,
+        None => Component::new(runtime.engine(), &encoded).map_err(|error| refused(&error))?,
     };
     found.compile = started.elapsed();
 
-    let imports = world::imports(&component, &runtime.engine);
+    let imports = world::imports(&component, runtime.engine());
     if !imports.is_empty() {
         found.problems.push(LoadError::Imports(imports));
     }
-    let world = world::world(&component, &runtime.engine)?;
-    let differences = contract::differences(&component, &runtime.engine, &world).map_err(LoadError::Link)?;
+    let world = world::world(&component, runtime.engine())?;
+    let differences = contract::differences(&component, runtime.engine(), &world).map_err(LoadError::Link)?;
     if !differences.is_empty() {
         found.problems.push(LoadError::TypeMismatch { kind: world.kind, differences });
     }
@@ -93,7 +94,7 @@ fn steps(bytes: &[u8], runtime: &Arc<Runtime>, compiled: Option<&Compiled>, foun
 
     let model = link(&component, &world, runtime, found.digest)?;
     if let Some(compiled) = compiled {
-        compiled.put(&runtime.engine, &found.digest, &component);
+        compiled.put(runtime.engine(), &found.digest, &component);
     }
     let started = Instant::now();
     found.info = Some(model.info.clone());
@@ -105,13 +106,19 @@ fn steps(bytes: &[u8], runtime: &Arc<Runtime>, compiled: Option<&Compiled>, foun
 
 /// Links, starts one instance on trial, and asks it who it is.
 fn link(component: &Component, world: &World, runtime: &Arc<Runtime>, digest: Digest) -> Result<Model, LoadError> {
-    let pre = runtime.linker.instantiate_pre(component).map_err(|error| LoadError::Link(text(&error)))?;
-    let abi = abi::bind(component, world.kind, &world.interface).map_err(LoadError::Link)?;
+    let mut doors = Vec::new();
+    for (index, lane) in runtime.lanes().enumerate() {
+        let copy = if index == 0 { Ok(component.clone()) } else { compiled::copy(component, &lane.engine) };
+        let component = copy.map_err(|error| LoadError::Link(text(&error)))?;
+        let pre = lane.linker.instantiate_pre(&component).map_err(|error| LoadError::Link(text(&error)))?;
+        let abi = abi::bind(&component, world.kind, &world.interface).map_err(LoadError::Link)?;
+        doors.push(Door { pre, abi });
+    }
     // A few tries, since the machine may have been busy elsewhere for as long as a call may take.
     let mut tries = 3;
-    let mut call = loop {
+    let (mut call, abi) = loop {
         tries -= 1;
-        match runtime.start(&pre) {
+        match runtime.start(&doors) {
             Err(ScoreError::Deadline(_) | ScoreError::Busy { .. }) if tries > 0 => {}
             call => break call.map_err(LoadError::Start)?,
         }
@@ -128,7 +135,7 @@ fn link(component: &Component, world: &World, runtime: &Arc<Runtime>, digest: Di
     let tally = Tally::new(&info);
     let deciles = Vec::with_capacity(if info.kind == ModelKind::Credit { 701 } else { 0 });
     let loaded_at = chrono::Utc::now();
-    Ok(Model { info, reference, loaded_at, deciles, runtime: Arc::clone(runtime), pre, abi, tally, supervisor: OnceLock::new() })
+    Ok(Model { info, reference, loaded_at, deciles, runtime: Arc::clone(runtime), doors, tally, supervisor: OnceLock::new() })
 }
 
 /// Walks the sections, so that a file that was cut short is told from one that is wrong.

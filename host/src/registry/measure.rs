@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use super::{
-    Limits, LoadError, Model, OpenError, ScoreError, answer,
+    Limits, LoadError, Model, OpenError, ScoreError,
+    abi::Abi,
+    answer,
     call::Call,
     engine::{Purpose, Runtime},
     examine, samples,
@@ -57,13 +59,15 @@ pub fn typical() -> Features {
 pub struct Reused<'a> {
     model: &'a Model,
     call: Call<'a>,
+    abi: &'a dyn Abi,
 }
 
 impl<'a> Reused<'a> {
     /// # Errors
     /// Where the instance does not start.
     pub fn new(model: &'a Model) -> Result<Self, ScoreError> {
-        Ok(Self { model, call: model.runtime.start(&model.pre)? })
+        let (call, abi) = model.start()?;
+        Ok(Self { model, call, abi })
     }
 
     /// As [`Model::score`], in the one instance.
@@ -72,7 +76,7 @@ impl<'a> Reused<'a> {
     /// As [`Model::score`].
     pub fn score(&mut self, features: &Features) -> Result<Assessment, ScoreError> {
         self.call.rewind();
-        let raw = self.model.abi.score(&mut self.call, features);
+        let raw = self.abi.score(&mut self.call, features);
         let raw = raw.map_err(|error| self.call.failure(&error))?;
         answer::assessment(raw, |score| self.model.decile(score))
     }

@@ -9,7 +9,7 @@
 //! | `examine`, `world`, `contract`, `encode`, `selftest`, `samples`, `compiled` | from bytes to a model |
 //! | `model`, `answer`, `mock` | the questions, and the checks of the answers |
 //! | `check`, `measure` | what a model author and a benchmark want to know |
-//! | `engine`, `call`, `clock`, `abi` | confinement, and the shapes that cross it |
+//! | `engine`, `lane`, `call`, `clock`, `abi` | confinement, and the shapes that cross it |
 
 #![deny(unsafe_code)]
 
@@ -24,6 +24,7 @@ mod contract;
 mod encode;
 mod engine;
 mod examine;
+mod lane;
 mod lineup;
 mod load_error;
 mod loader;

@@ -9,15 +9,8 @@ use std::{
 };
 
 use metrics::{Counter, Histogram};
-use wasmtime::component::InstancePre;
 
-use super::{
-    ChainValue, MockReport, ScoreError,
-    abi::Abi,
-    answer,
-    call::{Call, Guest},
-    engine::Runtime,
-};
+use super::{ChainValue, MockReport, ScoreError, abi::Abi, answer, call::Call, engine::Runtime, lane::Door};
 use crate::{
     domain::{Address, Assessment, Decile, Digest, Factor, ModelInfo, ModelKind, ModelRef, ModelVersion, RiskAssessment, Score, Time},
     features::Features,
@@ -31,8 +24,8 @@ pub struct Model {
     /// Of every score from 300 to 1000, in order; empty for other kinds than credit.
     pub(crate) deciles: Vec<Decile>,
     pub(crate) runtime: Arc<Runtime>,
-    pub(crate) pre: InstancePre<Guest>,
-    pub(crate) abi: Box<dyn Abi>,
+    /// One for each lane of the runtime.
+    pub(crate) doors: Vec<Door>,
     pub(crate) tally: Tally,
     /// Told of a model that keeps failing. Empty until the model is published: a self-test counts for nothing.
     pub(crate) supervisor: OnceLock<Weak<dyn Supervisor>>,
@@ -150,6 +143,14 @@ impl Model {
         self.ask(ModelKind::Sandbox, |call, abi| abi.mock_portfolio(call, address), answer::portfolio)
     }
 
+    /// A fresh instance, and how to ask it.
+    ///
+    /// # Errors
+    /// As [`Runtime::start`].
+    pub(crate) fn start(&self) -> Result<(Call<'_>, &dyn Abi), ScoreError> {
+        self.runtime.start(&self.doors)
+    }
+
     /// Starts an instance, asks it, and checks what it says.
     fn ask<Raw, T>(
         &self,
@@ -161,8 +162,8 @@ impl Model {
             return Err(ScoreError::WrongKind { is: self.kind(), asked: kind });
         }
         let started = Instant::now();
-        let answer = self.runtime.start(&self.pre).and_then(|mut call| {
-            let raw = ask(&mut call, self.abi.as_ref());
+        let answer = self.start().and_then(|(mut call, abi)| {
+            let raw = ask(&mut call, abi);
             if self.runtime.purpose.fuel {
                 self.tally.fuel.store(call.fuel(), Relaxed);
                 self.tally.memory.store(call.peak_memory(), Relaxed);

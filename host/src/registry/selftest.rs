@@ -56,8 +56,8 @@ impl SelfTest {
                 return Err(at(format!("the deciles of 701 scores take longer than {} ms", model.runtime.limits.self_test.as_millis())));
             }
             let decile = patiently(|| {
-                let mut call = model.runtime.start(&model.pre)?;
-                model.abi.decile(&mut call, score).map_err(|error| call.failure(&error)).and_then(answer::decile)
+                let (mut call, abi) = model.start()?;
+                abi.decile(&mut call, score).map_err(|error| call.failure(&error)).and_then(answer::decile)
             });
             let decile = decile.map_err(|error| at(with_advice(&error)))?;
             if let Some(last) = table.last().filter(|last| **last > decile) {

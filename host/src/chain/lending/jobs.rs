@@ -20,7 +20,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     ledger::{Ledger, Progress},
-    reader::Reader,
+    reader::{Blocks, Reader},
     records::Settled,
 };
 use crate::{
@@ -76,16 +76,22 @@ impl Jobs {
         Kept(self.reader.records(wallet).await)
     }
 
+    /// The blocks by which `kept` is checked at `head`, for [`history`](Self::history): they can be asked for with other things.
+    pub(in crate::chain) fn anchors(&self, kept: &Kept, head: Block) -> Vec<u64> {
+        self.reader.anchors(&kept.0, head)
+    }
+
     /// The history of `wallet` in every market of the chain, as far as it is read by `deadline`; and the rest of the reading
     /// where it goes on.
     pub(in crate::chain) async fn history(
         &self,
         wallet: Address,
         kept: Kept,
+        blocks: Blocks,
         head: Block,
         deadline: Instant,
     ) -> (Vec<PoolHistory>, Option<Rest>) {
-        let job = self.join(wallet, kept, head);
+        let job = self.join(wallet, kept, blocks, head);
         let (progress, rest) = match timeout_at(deadline, job.outcome.clone()).await {
             Ok(progress) => (progress, None),
             Err(_) => (Progress::Running, self.leave(&job)),
@@ -95,14 +101,15 @@ impl Jobs {
     }
 
     /// The job for `wallet` that runs, or a new one.
-    fn join(&self, wallet: Address, kept: Kept, head: Block) -> Arc<Job> {
+    fn join(&self, wallet: Address, kept: Kept, blocks: Blocks, head: Block) -> Arc<Job> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(job) = running.get(&wallet) {
             return job.clone();
         }
         let (view, seen) = watch::channel(Ledger::new(&self.reader.markets, &kept.0));
         let (reader, stop) = (self.reader.clone(), self.stop.clone());
-        let task = self.tasks.spawn(async move { stop.run_until_cancelled(read_to_the_end(&reader, wallet, kept.0, head, &view)).await });
+        let task =
+            self.tasks.spawn(async move { stop.run_until_cancelled(read_to_the_end(&reader, wallet, kept.0, blocks, head, &view)).await });
         let abort = task.abort_handle();
         let done = Finished { running: self.running.clone(), wallet };
         let outcome = async move {
@@ -140,12 +147,13 @@ async fn read_to_the_end(
     reader: &Reader,
     wallet: Address,
     mut kept: Vec<Option<Settled>>,
+    mut blocks: Blocks,
     mut head: Block,
     view: &watch::Sender<Ledger>,
 ) -> Progress {
     loop {
         let started = Instant::now();
-        let progress = reader.read(wallet, kept, head, view).await;
+        let progress = reader.read(wallet, kept, blocks, head, view).await;
         if progress != Progress::Done || started.elapsed() < CURRENT {
             return progress;
         }
@@ -154,6 +162,8 @@ async fn read_to_the_end(
             Err(_) => return progress,
         }
         kept = reader.records(wallet).await;
+        let (client, anchors) = (reader.client.clone(), reader.anchors(&kept, head));
+        blocks = async move { client.blocks(&anchors).await }.boxed();
     }
 }
 

@@ -22,7 +22,7 @@ use crate::{
 
 pub(super) use jobs::{Jobs, Rest};
 pub(super) use ledger::failed_pool;
-pub(super) use reader::Reader;
+pub(super) use reader::{Reader, Recent};
 pub(super) use terms::{AllTerms, TermsBook};
 
 /// A protocol whose history and positions are read.

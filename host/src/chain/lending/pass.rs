@@ -11,7 +11,7 @@ use super::{
     events::{Event, events},
     ledger::Ledger,
     reader::Reader,
-    records,
+    records::{self, Settled},
     tally::untimed,
 };
 use crate::{
@@ -21,6 +21,7 @@ use crate::{
         span::Span,
     },
     domain::Address,
+    store::Batch,
 };
 
 /// Settled history is written down after so many ranges or so much time while a long read goes on: what a crash can lose.
@@ -36,6 +37,8 @@ pub(super) struct Pass<'a> {
     /// Last block that is settled; `None` while the chain is shorter than its finality.
     settled_to: Option<Block>,
     pub ledger: Ledger,
+    /// As kept, one entry per market.
+    records: Vec<Option<Settled>>,
     /// First block not yet read.
     at: u64,
     saved: Saved,
@@ -54,13 +57,14 @@ impl<'a> Pass<'a> {
         reader: &'a Reader,
         wallet: Address,
         queries: Vec<LogQuery>,
-        ledger: Ledger,
+        records: Vec<Option<Settled>>,
         head: Block,
         settled_to: Option<Block>,
     ) -> Self {
+        let ledger = Ledger::new(&reader.markets, &records);
         let at = ledger.start();
         let saved = Saved { when: Instant::now(), ranges_since: 0, all: false };
-        Self { reader, wallet, queries, head, settled_to, ledger, at, saved }
+        Self { reader, wallet, queries, head, settled_to, ledger, records, at, saved }
     }
 }
 
@@ -147,7 +151,7 @@ impl Pass<'_> {
     pub(super) async fn save(&mut self) {
         let (Some(settled_to), Some(through)) = (self.settled_to, self.at.checked_sub(1)) else { return };
         let through = through.min(settled_to.number);
-        let advanced: Vec<_> = self.reader.markets.iter().zip(&self.ledger.entries).filter(|(_, entry)| entry.next <= through).collect();
+        let advanced: Vec<_> = self.ledger.entries.iter().enumerate().filter(|(_, entry)| entry.next <= through).collect();
         if advanced.is_empty() || self.saved.all {
             return;
         }
@@ -157,12 +161,14 @@ impl Pass<'_> {
             tracing::warn!(chain = self.reader.chain, block = through, "block cannot be read; lending progress is not kept now");
             return;
         };
-        let tallies = advanced.into_iter().map(|(market, entry)| (market, entry.settled));
-        match records::save(&self.reader.store, self.reader.chain, self.wallet, block, tallies).await {
-            Ok(()) => self.saved = Saved { when: Instant::now(), ranges_since: 0, all: through == settled_to.number },
-            Err(error) => {
-                tracing::error!(chain = self.reader.chain, %error, "lending progress cannot be kept; the next read starts further back");
-            }
+        let mut batch = Ok(Batch::new());
+        for (index, entry) in advanced {
+            let (Some(market), Some(record)) = (self.reader.markets.get(index), self.records.get_mut(index)) else { continue };
+            let settled = Settled { tally: entry.settled, through: block.number, hash: block.hash };
+            *record = Some(settled);
+            batch = batch.and_then(|batch| records::put(batch, self.reader.chain, market, self.wallet, &settled));
         }
+        self.saved = Saved { when: Instant::now(), ranges_since: 0, all: through == settled_to.number };
+        self.reader.keep(self.wallet, &self.records, batch).await;
     }
 }

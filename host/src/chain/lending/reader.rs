@@ -1,7 +1,12 @@
 //! Reading a wallet's lending history on one chain: from where the last read stopped to the head, over all markets at once,
 //! after a look whether the chain is still the one that was read then.
 
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use moka::future::Cache;
 use tokio::sync::watch;
+use tokio_util::task::TaskTracker;
 
 use super::{
     Market,
@@ -18,7 +23,7 @@ use crate::{
     },
     config::Reading,
     domain::{Address, ChainId},
-    store::Store,
+    store::{Batch, Store, StoreError},
 };
 
 /// What a read needs besides the wallet. Shared by all reads of a chain.
@@ -27,21 +32,50 @@ pub(in crate::chain) struct Reader {
     pub client: Client,
     pub markets: Vec<Market>,
     pub store: Store,
+    /// Writes that nobody waits for; whoever closes the store does.
+    pub tasks: TaskTracker,
     pub reading: Reading,
     pub finality: u64,
+    /// Records as they were kept last, also before they are on disk.
+    pub recent: Recent,
+}
+
+/// Blocks asked for by number, perhaps together with something else.
+pub(in crate::chain) type Blocks = BoxFuture<'static, Result<Vec<Option<Block>>, Fault>>;
+
+/// Records by wallet, one entry per market.
+pub(in crate::chain) struct Recent(Cache<Address, Arc<[Option<Settled>]>>);
+
+/// Wallets whose records are remembered.
+const REMEMBERED: u64 = 50_000;
+
+impl Default for Recent {
+    fn default() -> Self {
+        Self(Cache::builder().max_capacity(REMEMBERED).build())
+    }
 }
 
 impl Reader {
     /// What was kept of `wallet`'s history, one entry per market.
     pub(super) async fn records(&self, wallet: Address) -> Vec<Option<Settled>> {
+        if let Some(recent) = self.recent.0.get(&wallet).await {
+            return recent.to_vec();
+        }
         records::load(&self.store, self.chain, &self.markets, wallet).await.unwrap_or_else(|error| {
             tracing::error!(chain = self.chain, %error, "lending progress cannot be read; the history is read from its start");
             vec![None; self.markets.len()]
         })
     }
 
-    /// Reads from `records` to `head` as far as possible, showing progress in `view`.
-    pub(super) async fn read(&self, wallet: Address, records: Vec<Option<Settled>>, head: Block, view: &watch::Sender<Ledger>) -> Progress {
+    /// Reads from `records` to `head` as far as possible, showing progress in `view`. `blocks` are those of [`anchors`](Self::anchors).
+    pub(super) async fn read(
+        &self,
+        wallet: Address,
+        records: Vec<Option<Settled>>,
+        blocks: Blocks,
+        head: Block,
+        view: &watch::Sender<Ledger>,
+    ) -> Progress {
         let ledger = Ledger::new(&self.markets, &records);
         let from = ledger.start();
         view.send_replace(ledger);
@@ -57,7 +91,7 @@ impl Reader {
                 None => None,
             }
         };
-        let (checked, mut first) = tokio::join!(self.check(&records, head), ask_first);
+        let (checked, mut first) = tokio::join!(self.check(&records, blocks, head), ask_first);
         let (records, settled_to) = match checked {
             Ok((stale, settled_to)) if stale.is_empty() => (records, settled_to),
             Ok((stale, settled_to)) => {
@@ -69,8 +103,7 @@ impl Reader {
                 return Progress::Stopped;
             }
         };
-        let ledger = Ledger::new(&self.markets, &records);
-        let mut pass = Pass::new(self, wallet, queries, ledger, head, settled_to);
+        let mut pass = Pass::new(self, wallet, queries, records, head, settled_to);
         let outcome = pass.run(first, view).await;
         if outcome.is_err() {
             pass.save().await;
@@ -85,14 +118,33 @@ impl Reader {
         }
     }
 
-    /// Which records stand on blocks that are no longer there, and the block through which history is settled now.
-    async fn check(&self, records: &[Option<Settled>], head: Block) -> Result<(Vec<usize>, Option<Block>), Fault> {
-        let settled_to = head.number.checked_sub(self.finality);
+    /// Keeps `records`, of which `batch` writes what is new. An answer does not wait for the disk: what a crash loses of it is read
+    /// again.
+    pub(super) async fn keep(&self, wallet: Address, records: &[Option<Settled>], batch: Result<Batch, StoreError>) {
+        self.recent.0.insert(wallet, records.into()).await;
+        let (store, chain) = (self.store.clone(), self.chain);
+        self.tasks.spawn(async move {
+            let written = async { store.commit(batch?).await };
+            if let Err(error) = written.await {
+                tracing::error!(chain, %error, "lending progress cannot be kept; after a restart it is read from further back");
+            }
+        });
+    }
+
+    /// The blocks, in ascending order, by which `records` are checked at `head`, and the one through which history is settled then.
+    pub(super) fn anchors(&self, records: &[Option<Settled>], head: Block) -> Vec<u64> {
         let known = records.iter().flatten().map(|record| record.through).filter(|block| *block <= head.number);
-        let mut numbers: Vec<u64> = known.chain(settled_to).collect();
+        let mut numbers: Vec<u64> = known.chain(head.number.checked_sub(self.finality)).collect();
         numbers.sort_unstable();
         numbers.dedup();
-        let blocks = if numbers.is_empty() { Vec::new() } else { self.client.blocks(&numbers).await? };
+        numbers
+    }
+
+    /// Which records stand on blocks that are no longer there, and the block through which history is settled now. `blocks` are
+    /// those of [`anchors`](Self::anchors).
+    async fn check(&self, records: &[Option<Settled>], blocks: Blocks, head: Block) -> Result<(Vec<usize>, Option<Block>), Fault> {
+        let settled_to = head.number.checked_sub(self.finality);
+        let (numbers, blocks) = (self.anchors(records, head), blocks.await?);
         let block = |number: u64| {
             let index = numbers.binary_search(&number).ok()?;
             blocks.get(index).copied().flatten()
@@ -116,6 +168,7 @@ impl Reader {
 
     async fn forget(&self, wallet: Address, mut records: Vec<Option<Settled>>, stale: &[usize]) -> Vec<Option<Settled>> {
         tracing::warn!(chain = self.chain, %wallet, "the chain was replaced below settled blocks; lending history is read again");
+        self.recent.0.invalidate(&wallet).await;
         for index in stale {
             if let (Some(market), Some(record)) = (self.markets.get(*index), records.get_mut(*index)) {
                 *record = None;

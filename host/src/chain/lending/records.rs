@@ -3,7 +3,6 @@
 
 use super::{Market, tally::Tally};
 use crate::{
-    chain::client::Block,
     domain::{Address, B256, ChainId},
     store::{Batch, Store, StoreError, keys, records::LendingProgress},
 };
@@ -37,27 +36,17 @@ pub(super) async fn load(store: &Store, chain: ChainId, markets: &[Market], wall
         .collect())
 }
 
-/// Keeps `tallies` as settled through `block`, all or none.
-pub(super) async fn save(
-    store: &Store,
-    chain: ChainId,
-    wallet: Address,
-    block: Block,
-    tallies: impl IntoIterator<Item = (&Market, Tally)>,
-) -> Result<(), StoreError> {
-    let mut batch = Batch::new();
-    for (market, tally) in tallies {
-        let record = LendingProgress {
-            counts: tally.counts,
-            first_event_at: tally.first,
-            last_event_at: tally.last,
-            last_liquidation_at: tally.last_liquidation,
-            synced_to_block: block.number,
-            synced_block_hash: block.hash,
-        };
-        batch = batch.put(&keys::lending(chain, market.config.address, wallet), &record)?;
-    }
-    store.commit(batch).await.map(drop)
+/// `batch` and the write that keeps `settled`.
+pub(super) fn put(batch: Batch, chain: ChainId, market: &Market, wallet: Address, settled: &Settled) -> Result<Batch, StoreError> {
+    let record = LendingProgress {
+        counts: settled.tally.counts,
+        first_event_at: settled.tally.first,
+        last_event_at: settled.tally.last,
+        last_liquidation_at: settled.tally.last_liquidation,
+        synced_to_block: settled.through,
+        synced_block_hash: settled.hash,
+    };
+    batch.put(&keys::lending(chain, market.config.address, wallet), &record)
 }
 
 /// Forgets the record of a market.

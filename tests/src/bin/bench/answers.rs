@@ -11,7 +11,7 @@ use super::{
     Effort, Failure,
     clock::{Rounds, median},
     cores,
-    load::{CONNECTIONS, Load},
+    load::{CONNECTIONS, rate},
     server::{OPEN, READY},
     table::{Row, Target, Unit},
 };
@@ -31,23 +31,25 @@ pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
     let (server, address) = Guarded::start(&command, End::Kill, Lines::Keep, listening)?;
     let pid = server.pid().ok_or("the server has ended")?;
 
-    let load = Load::new(load_core, address);
     let score = format!("/api/v2/sandbox/score/address/{ADDRESS}");
     let report = format!("/api/v2/sandbox/report/address/{ADDRESS}");
     let paths = [&score, READY, OPEN, &report];
     let mut failure = None;
-    let mut busy = vec![Vec::new(); paths.len()];
-    // The first round warms the connections, the pool and the route; it is not looked at.
-    let mut ask = |case: usize, warm: bool| {
+    // Of the server's core, microseconds per answer.
+    let mut costs = vec![Vec::new(); paths.len()];
+    let mut shares = costs.clone();
+    let mut ask = |case: usize, warming: bool| {
         let before = cores::busy(pid);
-        let rate = load.rate(paths[case], KEY, STRETCH);
-        if !warm {
-            busy[case].push((cores::busy(pid) - before) as f64 / STRETCH.as_nanos() as f64);
-        }
-        rate.unwrap_or_else(|error| {
+        let rate = rate(load_core, address, paths[case], KEY, STRETCH).unwrap_or_else(|error| {
             failure = Some(format!("{}: {error}", paths[case]));
             f64::NAN
-        })
+        });
+        if !warming {
+            let share = (cores::busy(pid) - before) as f64 / STRETCH.as_nanos() as f64;
+            shares[case].push(share);
+            costs[case].push(share * 1e6 / rate);
+        }
+        rate
     };
     for case in 0..paths.len() {
         ask(case, true);
@@ -56,7 +58,6 @@ pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
     if let Some(failure) = failure {
         return Err(format!("{failure}; the server's last lines:\n{}", server.last_lines()).into());
     }
-    let share = |case: usize| format!("{:.0} %", 100.0 * median(busy[case].clone()));
     let row = |what: &str, case, reference: &str, against, target| Row {
         what: what.to_owned(),
         measured: rounds.median(case),
@@ -66,9 +67,11 @@ pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
         ratio: rounds.ratio(case, against),
         target,
         note: format!(
-            "{CONNECTIONS} connections from core {load_core}, server on core {server_core} alone, where it was at work {} of the time, and {} for the reference",
-            share(case),
-            share(against)
+            "{CONNECTIONS} connections from core {load_core}; the server has core {server_core}, spends {:.1} us of it on an answer and {:.1} us on the reference, and is busy {:.0} % and {:.0} % of the time",
+            median(costs[case].clone()),
+            median(costs[against].clone()),
+            100.0 * median(shares[case].clone()),
+            100.0 * median(shares[against].clone()),
         ),
     };
     Ok(vec![

@@ -1,107 +1,80 @@
-//! Load: one thread that asks over many connections at once, and looks at every answer. Written for this, so that it costs less than
-//! the server it measures.
+//! Load: one thread that keeps a request under way on many connections, and looks at every answer. It takes the answers in turns and
+//! blocks for each, so that an answer costs it two system calls: the server is what is slow here.
 
 use std::{
-    net::SocketAddr,
-    sync::mpsc,
+    io::{Read, Write},
+    net::{SocketAddr, TcpStream},
     thread,
     time::{Duration, Instant},
-};
-
-use futures::future::try_join_all;
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpStream,
-    runtime,
 };
 
 use super::{Failure, cores};
 
 /// Connections, each with one request under way.
 pub const CONNECTIONS: usize = 64;
+/// Longest wait for one answer.
+const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What to ask for, and until when.
-struct Order {
-    request: Vec<u8>,
-    stretch: Duration,
-    reply: mpsc::Sender<Result<f64, String>>,
+/// Asks `path` of the server at `address` on every connection for so long, from `core`; answers per second.
+///
+/// # Errors
+/// Anything but a 200 with a body of the declared length.
+pub fn rate(core: usize, address: SocketAddr, path: &str, key: &str, stretch: Duration) -> Result<f64, Failure> {
+    let request = format!("GET {path} HTTP/1.1\r\nhost: assay\r\nauthorization: Bearer {key}\r\n\r\n").into_bytes();
+    let asking = thread::spawn(move || {
+        cores::tie(core);
+        ask(address, &request, stretch)
+    });
+    Ok(asking.join().map_err(|_| "the load panicked")??)
 }
 
-/// A thread with open connections to one server. Ends when dropped.
-pub struct Load {
-    orders: mpsc::Sender<Order>,
-}
-
-impl Load {
-    /// On `core`, against the server at `address`.
-    pub fn new(core: usize, address: SocketAddr) -> Self {
-        let (orders, inbox) = mpsc::channel::<Order>();
-        thread::spawn(move || {
-            cores::tie(core);
-            work(address, &inbox);
-        });
-        Self { orders }
-    }
-
-    /// Asks for `path` on every connection for so long; answers per second.
-    ///
-    /// # Errors
-    /// Anything but a 200 with a body of the declared length.
-    pub fn rate(&self, path: &str, key: &str, stretch: Duration) -> Result<f64, Failure> {
-        let request = format!("GET {path} HTTP/1.1\r\nhost: assay\r\nauthorization: Bearer {key}\r\n\r\n").into_bytes();
-        let (reply, answer) = mpsc::channel();
-        self.orders.send(Order { request, stretch, reply }).map_err(|_| "the load has ended")?;
-        Ok(answer.recv().map_err(|_| "the load has ended")??)
-    }
-}
-
-fn work(address: SocketAddr, inbox: &mpsc::Receiver<Order>) {
-    let Ok(runtime) = runtime::Builder::new_current_thread().enable_all().build() else { return };
+fn ask(address: SocketAddr, request: &[u8], stretch: Duration) -> Result<f64, String> {
     let mut connections = Vec::new();
-    for Order { request, stretch, reply } in inbox {
-        let answered = runtime.block_on(async {
-            while connections.len() < CONNECTIONS {
-                let stream = TcpStream::connect(address).await.map_err(|error| error.to_string())?;
-                stream.set_nodelay(true).map_err(|error| error.to_string())?;
-                connections.push(stream);
-            }
-            let started = Instant::now();
-            let asked = connections.iter_mut().map(|stream| ask(stream, &request, started + stretch));
-            let answers: u64 = try_join_all_tasks(asked).await?.into_iter().sum();
-            Ok(answers as f64 / started.elapsed().as_secs_f64())
-        });
-        let _ = reply.send(answered);
+    for _ in 0..CONNECTIONS {
+        let stream = connect(address).map_err(|error| error.to_string())?;
+        connections.push(stream);
     }
-}
-
-async fn try_join_all_tasks<F: Future<Output = Result<u64, String>>>(tasks: impl Iterator<Item = F>) -> Result<Vec<u64>, String> {
-    try_join_all(tasks).await
-}
-
-/// Answers that came over one connection until `until`.
-async fn ask(stream: &mut TcpStream, request: &[u8], until: Instant) -> Result<u64, String> {
-    let mut buffer = [0; 4096];
-    let mut answers = 0;
-    while Instant::now() < until {
-        stream.write_all(request).await.map_err(|error| error.to_string())?;
-        let mut filled = 0;
-        loop {
-            let free = buffer.get_mut(filled..).filter(|free| !free.is_empty()).ok_or("an answer of more than 4 KiB")?;
-            let read = stream.read(free).await.map_err(|error| error.to_string())?;
-            if read == 0 {
-                return Err("the server closed a connection".to_owned());
-            }
-            filled += read;
-            if let Some(length) = whole(&buffer[..filled])? {
-                if length != filled {
-                    return Err(format!("{filled} bytes came where {length} were declared"));
-                }
-                break;
-            }
+    let (mut buffer, mut answers) = ([0; 4096], 0_u64);
+    for stream in &mut connections {
+        stream.write_all(request).map_err(|error| error.to_string())?;
+    }
+    let started = Instant::now();
+    while started.elapsed() < stretch {
+        for stream in &mut connections {
+            take(stream, &mut buffer)?;
+            stream.write_all(request).map_err(|error| error.to_string())?;
         }
-        answers += 1;
+        answers += CONNECTIONS as u64;
     }
-    Ok(answers)
+    let took = started.elapsed();
+    for stream in &mut connections {
+        take(stream, &mut buffer)?;
+    }
+    Ok(answers as f64 / took.as_secs_f64())
+}
+
+fn connect(address: SocketAddr) -> std::io::Result<TcpStream> {
+    let stream = TcpStream::connect(address)?;
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    Ok(stream)
+}
+
+/// Reads one answer, and nothing behind it.
+fn take(stream: &mut TcpStream, buffer: &mut [u8; 4096]) -> Result<(), String> {
+    let mut filled = 0;
+    loop {
+        let free = buffer.get_mut(filled..).filter(|free| !free.is_empty()).ok_or("an answer of more than 4 KiB")?;
+        match stream.read(free).map_err(|error| format!("no answer: {error}"))? {
+            0 => return Err("the server closed a connection".to_owned()),
+            read => filled += read,
+        }
+        match whole(&buffer[..filled])? {
+            Some(length) if length == filled => return Ok(()),
+            Some(length) => return Err(format!("{filled} bytes came where {length} were declared")),
+            None => {}
+        }
+    }
 }
 
 /// Length of the answer that `bytes` begin with; `None` while some of it is missing.
@@ -109,13 +82,13 @@ fn whole(bytes: &[u8]) -> Result<Option<usize>, String> {
     const OK: &[u8] = b"HTTP/1.1 200 ";
     const LENGTH: &[u8] = b"content-length: ";
     let Some(end) = find(bytes, b"\r\n\r\n") else { return Ok(None) };
-    let (head, length) = (end + 4, |head: &[u8]| {
+    let (head, body) = bytes.split_at(end + 4);
+    let declared = || {
         let digits = head.get(find(head, LENGTH)? + LENGTH.len()..)?.split(|byte| *byte == b'\r').next()?;
         std::str::from_utf8(digits).ok()?.parse::<usize>().ok()
-    });
-    let text = bytes.get(..head).unwrap_or_default();
-    match length(text) {
-        Some(length) if text.starts_with(OK) && length > 0 => Ok(Some(head + length).filter(|whole| *whole <= bytes.len())),
+    };
+    match declared() {
+        Some(length) if head.starts_with(OK) && length > 0 => Ok((body.len() >= length).then_some(head.len() + length)),
         _ => Err(format!("an answer that is no 200 with a body: {}", String::from_utf8_lossy(bytes))),
     }
 }

@@ -40,9 +40,9 @@ fn opening(effort: Effort) -> Result<Vec<Row>, Failure> {
         started.elapsed().as_secs_f64() * 1e3
     };
     let rounds = Rounds::measured(effort.of(7), 3, |case| match case {
-        0 => timed(&|| Ok(drop(Registry::open(plain.clone())?))),
-        1 => timed(&|| Ok(drop(Registry::open(keeping.clone())?))),
-        _ => timed(&|| Ok(drop(measure::model(&champion, Setup::SERVED)?))),
+        0 => timed(&|| Ok(Registry::open(plain.clone()).map(drop)?)),
+        1 => timed(&|| Ok(Registry::open(keeping.clone()).map(drop)?)),
+        _ => timed(&|| Ok(measure::model(&champion, Setup::SERVED).map(drop)?)),
     });
     if let Some(failure) = failure {
         return Err(failure);
