@@ -60,11 +60,11 @@ pub(super) fn events(markets: &[Market], wallet: Address, mut logs: Vec<Log>) ->
     let mut seen = HashSet::<(Option<B256>, Option<u64>)>::new();
     logs.retain(|log| seen.insert((log.block_hash, log.log_index)));
     logs.sort_by_key(|log| (log.block_number, log.log_index));
-    let mut found = Vec::new();
+    let (mut found, wallet) = (Vec::new(), wallet.into_word());
     for (index, market) in markets.iter().enumerate() {
         let own: Vec<&Log> =
-            logs.iter().filter(|log| log.address() == market.config.address && is_own(market.lender, log, wallet.into_word())).collect();
-        found.extend(market.lender.events(&own).into_iter().filter_map(|(kind, log)| {
+            logs.iter().filter(|log| log.address() == market.config.address && is_own(market.lender, log, wallet)).collect();
+        found.extend(market.lender.events(&own, wallet).into_iter().filter_map(|(kind, log)| {
             let time = log.block_timestamp.filter(|time| *time > 0);
             Some(Event { market: index, kind, block: log.block_number?, time })
         }));

@@ -8,9 +8,9 @@ use std::{
 use alloy::primitives::Bytes;
 use tokio::sync::Mutex;
 
-use super::{Lender, Market, aave_v3};
+use super::{Lender, Market, aave_v3, comet};
 use crate::{
-    chain::{call::Call, client::Client, fault::Fault},
+    chain::{call::Call, client::Client, fault::Fault, prices::Prices},
     domain::{Address, B256, U256},
 };
 
@@ -30,6 +30,7 @@ pub(in crate::chain) struct Held {
 #[derive(Debug, Clone)]
 pub(in crate::chain) enum MarketTerms {
     AaveV3(aave_v3::Terms),
+    Comet(comet::Terms),
 }
 
 impl MarketTerms {
@@ -37,13 +38,15 @@ impl MarketTerms {
     pub(in crate::chain) fn calls(&self, wallet: Address) -> Vec<Call> {
         match self {
             Self::AaveV3(terms) => terms.calls(wallet),
+            Self::Comet(terms) => terms.calls(wallet),
         }
     }
 
-    /// The position in the answers to [`calls`](Self::calls); `None` where a part of it is missing.
-    pub(in crate::chain) fn held(&self, answers: &[Option<Bytes>]) -> Option<Held> {
+    /// The position in the answers to [`calls`](Self::calls); `None` where a part of it, or a price that it needs, is missing.
+    pub(in crate::chain) fn held(&self, answers: &[Option<Bytes>], prices: &Prices) -> Option<Held> {
         match self {
             Self::AaveV3(terms) => terms.held(answers),
+            Self::Comet(terms) => terms.held(answers, prices.get(&Some(terms.base)).copied()),
         }
     }
 
@@ -51,6 +54,15 @@ impl MarketTerms {
     pub(in crate::chain) fn oracle(&self) -> Option<(Address, U256)> {
         match self {
             Self::AaveV3(terms) => Some((terms.oracle, terms.unit)),
+            Self::Comet(_) => None,
+        }
+    }
+
+    /// The asset whose price in dollars [`held`](Self::held) needs.
+    pub(in crate::chain) fn quoted_in(&self) -> Option<Address> {
+        match self {
+            Self::AaveV3(_) => None,
+            Self::Comet(terms) => Some(terms.base),
         }
     }
 }
@@ -88,19 +100,22 @@ impl TermsBook {
 }
 
 async fn look_up(client: &Client, markets: &[Market], at: B256) -> Result<Vec<Option<MarketTerms>>, Fault> {
-    let mut terms = vec![None; markets.len()];
-    let of = |lender: Lender| markets.iter().enumerate().filter(move |(_, market)| market.lender == lender);
-    let pools: Vec<_> = of(Lender::AaveV3).map(|(_, market)| market.config.address).collect();
-    if !pools.is_empty() {
-        let found = aave_v3::Terms::look_up(client, &pools, at).await?;
-        for ((i, market), found) in of(Lender::AaveV3).zip(found) {
-            if found.is_none() {
-                tracing::warn!(pool = %market.config.address, "no lenderA_v3 pool answers at this address of chains.markets");
-            }
-            if let Some(slot) = terms.get_mut(i) {
-                *slot = found.map(MarketTerms::AaveV3);
-            }
+    let of = |lender: Lender| -> Vec<Address> { markets.iter().filter(|m| m.lender == lender).map(|m| m.config.address).collect() };
+    let (aave_v3, comet) = (of(Lender::AaveV3), of(Lender::Comet));
+    let (aave_v3, comet) = tokio::try_join!(aave_v3::Terms::look_up(client, &aave_v3, at), comet::Terms::look_up(client, &comet, at))?;
+    let mut aave_v3 = aave_v3.into_iter().map(|terms| terms.map(MarketTerms::AaveV3));
+    let mut comet = comet.into_iter().map(|terms| terms.map(MarketTerms::Comet));
+    let terms = markets.iter().map(|market| {
+        let found = match market.lender {
+            Lender::AaveV3 => aave_v3.next(),
+            Lender::Comet => comet.next(),
+        };
+        let found = found.flatten();
+        if found.is_none() {
+            let (protocol, address) = (market.config.protocol.as_str(), market.config.address);
+            tracing::warn!(protocol, market = %address, "no market of this protocol answers at this address of chains.markets");
         }
-    }
-    Ok(terms)
+        found
+    });
+    Ok(terms.collect())
 }
