@@ -13,7 +13,7 @@ mod life;
 pub mod receipts;
 mod rpc;
 mod seed;
-mod sender;
+pub(crate) mod sender;
 pub mod tokens;
 mod weather;
 
