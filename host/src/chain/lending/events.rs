@@ -84,7 +84,11 @@ mod tests {
     use alloy::primitives::{Bytes, LogData};
 
     use super::*;
-    use crate::{chain::lending::aave_v3::SIGNATURES, config::MarketConfig, domain::Protocol};
+    use crate::{
+        chain::lending::aave::{SIGNATURES_V2, SIGNATURES_V3},
+        config::MarketConfig,
+        domain::Protocol,
+    };
 
     const WALLET: Address = Address::repeat_byte(0xaa);
     const SPAN: Span = Span { from: 10, to: 20 };
@@ -95,7 +99,7 @@ mod tests {
     }
 
     fn log(pool: u8, signature: usize, block: u64, index: u64) -> Log {
-        let signature = SIGNATURES[signature];
+        let signature = SIGNATURES_V3[signature];
         let mut topics = vec![signature.topic0, B256::ZERO, B256::ZERO, B256::ZERO];
         topics[signature.wallet_at] = WALLET.into_word();
         Log {
@@ -140,5 +144,22 @@ mod tests {
             told,
             [(1, EventKind::Borrow, 12, Some(1_012)), (0, EventKind::Supply, 15, Some(1_015)), (0, EventKind::Repay, 16, Some(1_016)),]
         );
+    }
+
+    #[test]
+    fn events_that_two_versions_share_are_told_by_the_pool() {
+        let mut old = market(3);
+        (old.lender, old.config.protocol) = (Lender::AaveV2, Protocol::LenderAV2);
+        let markets = [market(1), old];
+        let queries = queries(&markets, WALLET);
+        assert_eq!(queries.iter().map(|query| (query.signatures.len(), query.addresses.len())).collect::<Vec<_>>(), [(7, 2), (1, 2)]);
+        let mut deposit = log(3, 0, 14, 0);
+        deposit.inner.data = LogData::new_unchecked(vec![SIGNATURES_V2[0].topic0, B256::ZERO, WALLET.into_word()], Bytes::new());
+        // A pool does not speak the other version.
+        let mut foreign = deposit.clone();
+        (foreign.inner.address, foreign.log_index) = (Address::repeat_byte(1), Some(1));
+        let events = events(&markets, WALLET, vec![deposit, foreign, log(3, 1, 15, 2), log(1, 1, 16, 3), log(3, 0, 17, 4)]);
+        let told: Vec<_> = events.iter().map(|event| (event.market, event.kind)).collect();
+        assert_eq!(told, [(1, EventKind::Supply), (1, EventKind::Withdraw), (0, EventKind::Withdraw)]);
     }
 }

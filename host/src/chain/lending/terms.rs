@@ -8,7 +8,7 @@ use std::{
 use alloy::primitives::Bytes;
 use tokio::sync::Mutex;
 
-use super::{Lender, Market, aave_v3, comet};
+use super::{Lender, Market, aave, comet};
 use crate::{
     chain::{call::Call, client::Client, fault::Fault, prices::Prices},
     domain::{Address, B256, U256},
@@ -29,7 +29,7 @@ pub(in crate::chain) struct Held {
 /// What is fixed of one market for a while.
 #[derive(Debug, Clone)]
 pub(in crate::chain) enum MarketTerms {
-    AaveV3(aave_v3::Terms),
+    Aave(aave::Terms),
     Comet(comet::Terms),
 }
 
@@ -37,23 +37,24 @@ impl MarketTerms {
     /// The calls that tell a wallet's position.
     pub(in crate::chain) fn calls(&self, wallet: Address) -> Vec<Call> {
         match self {
-            Self::AaveV3(terms) => terms.calls(wallet),
+            Self::Aave(terms) => terms.calls(wallet),
             Self::Comet(terms) => terms.calls(wallet),
         }
     }
 
     /// The position in the answers to [`calls`](Self::calls); `None` where a part of it, or a price that it needs, is missing.
     pub(in crate::chain) fn held(&self, answers: &[Option<Bytes>], prices: &Prices) -> Option<Held> {
+        let quote_usd = self.quoted_in().and_then(|asset| prices.get(&Some(asset)).copied());
         match self {
-            Self::AaveV3(terms) => terms.held(answers),
-            Self::Comet(terms) => terms.held(answers, prices.get(&Some(terms.base)).copied()),
+            Self::Aave(terms) => terms.held(answers, quote_usd),
+            Self::Comet(terms) => terms.held(answers, quote_usd),
         }
     }
 
     /// An oracle that prices any listed asset in dollars, and the number that stands for one dollar there.
     pub(in crate::chain) fn oracle(&self) -> Option<(Address, U256)> {
         match self {
-            Self::AaveV3(terms) => Some((terms.oracle, terms.unit)),
+            Self::Aave(terms) => terms.quote.asset.is_none().then_some((terms.oracle, terms.quote.unit)),
             Self::Comet(_) => None,
         }
     }
@@ -61,7 +62,7 @@ impl MarketTerms {
     /// The asset whose price in dollars [`held`](Self::held) needs.
     pub(in crate::chain) fn quoted_in(&self) -> Option<Address> {
         match self {
-            Self::AaveV3(_) => None,
+            Self::Aave(terms) => terms.quote.asset,
             Self::Comet(terms) => Some(terms.base),
         }
     }
@@ -100,15 +101,22 @@ impl TermsBook {
 }
 
 async fn look_up(client: &Client, markets: &[Market], at: B256) -> Result<Vec<Option<MarketTerms>>, Fault> {
-    let of = |lender: Lender| -> Vec<Address> { markets.iter().filter(|m| m.lender == lender).map(|m| m.config.address).collect() };
-    let (aave_v3, comet) = (of(Lender::AaveV3), of(Lender::Comet));
-    let (aave_v3, comet) = tokio::try_join!(aave_v3::Terms::look_up(client, &aave_v3, at), comet::Terms::look_up(client, &comet, at))?;
-    let mut aave_v3 = aave_v3.into_iter().map(|terms| terms.map(MarketTerms::AaveV3));
-    let mut comet = comet.into_iter().map(|terms| terms.map(MarketTerms::Comet));
+    let (mut pools, mut comets) = (Vec::new(), Vec::new());
+    for market in markets {
+        let address = market.config.address;
+        match market.lender {
+            Lender::AaveV2 => pools.push((aave::Version::V2, address)),
+            Lender::AaveV3 => pools.push((aave::Version::V3, address)),
+            Lender::Comet => comets.push(address),
+        }
+    }
+    let (pools, comets) = tokio::try_join!(aave::look_up(client, &pools, at), comet::Terms::look_up(client, &comets, at))?;
+    let mut pools = pools.into_iter().map(|terms| terms.map(MarketTerms::Aave));
+    let mut comets = comets.into_iter().map(|terms| terms.map(MarketTerms::Comet));
     let terms = markets.iter().map(|market| {
         let found = match market.lender {
-            Lender::AaveV3 => aave_v3.next(),
-            Lender::Comet => comet.next(),
+            Lender::AaveV2 | Lender::AaveV3 => pools.next(),
+            Lender::Comet => comets.next(),
         };
         let found = found.flatten();
         if found.is_none() {
