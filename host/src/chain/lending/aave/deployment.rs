@@ -89,7 +89,7 @@ pub(in crate::chain::lending) async fn look_up(
 
     let mut found = Vec::with_capacity(pools.len());
     for ((data_provider, oracle), (tokens, quote)) in helpers.into_iter().zip(lists) {
-        let reserves: Option<Vec<_>> = tokens.map_or(Some(Vec::new()), |tokens| {
+        let reserves: Option<Vec<_>> = tokens.and_then(|tokens| {
             // Every asset takes its answer, also after one without decimals.
             let reserves: Vec<_> =
                 tokens.iter().map(|token| Some(Reserve { asset: token.tokenAddress, decimals: places.next().flatten()? })).collect();
