@@ -3,7 +3,7 @@
 
 mod aave;
 pub mod actors;
-mod artifact;
+pub(crate) mod artifact;
 mod cast;
 pub mod chain;
 mod config;

@@ -1,5 +1,6 @@
 //! The lenders that the devnet does not have, each on a small chain of its own.
 
+mod aave_v2;
 mod comet;
 
 use std::fmt::Write;
