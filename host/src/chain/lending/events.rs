@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use alloy::rpc::types::Log;
 
-use super::{EventKind, Lender, Market};
+use super::{EventKind, Lender, Market, comet};
 use crate::{
     chain::{client::LogQuery, span::Span},
     domain::{Address, B256},
@@ -26,6 +26,10 @@ pub(super) fn queries(markets: &[Market], wallet: Address) -> Vec<LogQuery> {
     let mut by_position = BTreeMap::<usize, LogQuery>::new();
     for market in markets {
         for signature in market.lender.signatures() {
+            // Every supply that appears or disappears names the zero address, which owns none of it.
+            if wallet.is_zero() && signature.topic0 == comet::TRANSFER {
+                continue;
+            }
             let query = by_position.entry(signature.wallet_at).or_insert_with(|| LogQuery {
                 addresses: Vec::new(),
                 signatures: Vec::new(),
@@ -118,6 +122,18 @@ mod tests {
         assert_eq!(queries.len(), 2);
         assert_eq!((queries[0].wallet_at, queries[0].signatures.len(), queries[0].addresses.len()), (2, 4, 2));
         assert_eq!((queries[1].wallet_at, queries[1].signatures.len()), (3, 1));
+    }
+
+    #[test]
+    fn a_market_that_names_the_wallet_first_needs_a_query_of_its_own() {
+        let mut comet = market(3);
+        (comet.lender, comet.config.protocol) = (Lender::Comet, Protocol::LenderBV3);
+        let asked = |queries: Vec<LogQuery>| -> Vec<_> {
+            queries.iter().map(|query| (query.wallet_at, query.signatures.len(), query.addresses.len())).collect()
+        };
+        assert_eq!(asked(queries(&[comet.clone()], WALLET)), [(1, 4, 1), (2, 5, 1)]);
+        assert_eq!(asked(queries(&[market(1), comet.clone()], WALLET)), [(1, 4, 1), (2, 9, 2), (3, 1, 1)]);
+        assert_eq!(asked(queries(&[comet], Address::ZERO)), [(1, 3, 1), (2, 4, 1)]);
     }
 
     #[test]
