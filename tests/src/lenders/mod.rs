@@ -3,6 +3,7 @@
 
 pub mod aave_v2;
 pub mod comet;
+pub mod config;
 mod solc;
 
 use std::time::{SystemTime, UNIX_EPOCH};

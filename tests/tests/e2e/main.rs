@@ -2,6 +2,7 @@
 
 mod errors;
 mod hostile;
+mod lenders;
 mod sandbox;
 mod swap;
 mod wallets;

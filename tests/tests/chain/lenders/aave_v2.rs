@@ -7,12 +7,13 @@ use assay_tests::devnet::receipts::LendingEvents;
 use assay_tests::lenders::Small;
 use assay_tests::lenders::aave_v2::{self, Market, Pool, Reserve};
 use assay_tests::lenders::comet::{self, Comet};
+use assay_tests::lenders::config::{CHAIN, Setup, price_feed};
 use assay_tests::proxy::{Call, Proxy};
 use tokio::sync::OnceCell;
 
 use super::super::wallets::counted;
 use super::super::{RUNTIME, Reader};
-use super::{Done, Setup, pool, position, price_feed};
+use super::{Done, pool, position};
 
 const ETHER_USD: f64 = 2_500.0;
 /// Of the stablecoin for one ether, so that one is worth a dollar at first, and half a dollar at last.
@@ -97,7 +98,7 @@ async fn live(chain: &mut Small, market: &Market) -> Done {
 
 impl World {
     async fn start() -> Result<Self, assay_tests::devnet::Error> {
-        let mut chain = Small::start(super::CHAIN).await?;
+        let mut chain = Small::start(CHAIN).await?;
         let native_feed = price_feed(&mut chain, ETHER_USD);
         let market = aave_v2::deploy(&mut chain, USDC_PER_ETHER).await?;
         let comet = comet::deploy(&mut chain, &[(6, 0.9, [2.0, 3.0])]).await?.remove(0);
@@ -114,7 +115,7 @@ impl World {
     }
 
     fn reader(&self) -> Reader {
-        Reader::configured(|store| self.setup.toml(self.chain.url(), store))
+        super::reader(&self.setup, &self.chain)
     }
 
     async fn compare(&self, name: &str, read: &ChainSnapshot) -> LendingEvents {
@@ -179,14 +180,14 @@ fn without_a_price_of_ether_a_position_is_not_guessed() {
 #[test]
 fn a_pool_without_its_data_provider_has_events_and_no_positions() {
     RUNTIME.block_on(async {
-        let mut chain = Small::start(super::CHAIN).await.unwrap();
+        let mut chain = Small::start(CHAIN).await.unwrap();
         let native_feed = price_feed(&mut chain, ETHER_USD);
         let market = aave_v2::deploy(&mut chain, USDC_PER_ETHER).await.unwrap();
         market.queue_no_data_provider(&mut chain);
         On(&mut chain, &market).deposit("ada", "ada", market.weth, 2).await.unwrap();
         let setup =
             Setup { native_feed, wrapped: Some(market.weth.asset), markets: vec![("lenderA_v2", "Main", market.pool)], ..Setup::default() };
-        let reader = Reader::configured(|store| setup.toml(chain.url(), store)).started().await;
+        let reader = super::reader(&setup, &chain).started().await;
         let snapshot = reader.read(wallet("ada")).await;
         let read = &snapshot.chains[0];
         assert_eq!((read.coverage, read.positions.len()), (Coverage::Partial, 0));

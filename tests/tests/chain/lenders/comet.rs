@@ -1,16 +1,18 @@
 //! Comet, as a stub: every wallet is what the market's own balances say, before and after each of its transactions.
 
 use alloy::primitives::{Address, U256};
+use alloy::providers::bindings::IMulticall3;
 use assay::domain::{ChainSnapshot, Coverage};
 use assay_tests::devnet::actors::address as wallet;
 use assay_tests::lenders::Small;
 use assay_tests::lenders::comet::{self, Comet, Market};
+use assay_tests::lenders::config::{CHAIN, Setup, price_feed};
 use assay_tests::proxy::{Call, Proxy};
 use tokio::sync::OnceCell;
 
 use super::super::wallets::counted;
 use super::super::{RUNTIME, Reader};
-use super::{Done, Setup, pool, position, price_feed};
+use super::{Done, pool, position};
 
 const ETHER_USD: f64 = 2_000.0;
 /// What one base token of each market is worth, and what its collateral is in what the market quotes in.
@@ -23,6 +25,7 @@ struct World {
     dollars: Market,
     /// Quotes in its base asset, which is wrapped ether.
     ether: Market,
+    multicall: Address,
     setup: Setup,
 }
 
@@ -113,9 +116,10 @@ async fn live(chain: &mut Small, market: &Market) -> Done {
 
 impl World {
     async fn start() -> Result<Self, assay_tests::devnet::Error> {
-        let mut chain = Small::start(super::CHAIN).await?;
+        let mut chain = Small::start(CHAIN).await?;
         let native_feed = price_feed(&mut chain, ETHER_USD);
         let base_feed = price_feed(&mut chain, DOLLARS.0);
+        let multicall = chain.create(IMulticall3::BYTECODE.clone(), "Multicall3");
         let markets = comet::deploy(&mut chain, &[(6, DOLLARS.0, DOLLARS.1), (18, 1.0, ETHER.1)]).await?;
         let [dollars, ether] = markets.try_into().unwrap_or_else(|_| unreachable!());
         live(&mut chain, &dollars).await?;
@@ -130,11 +134,11 @@ impl World {
             tokens: vec![(dollars.base, 6, base_feed)],
             markets: vec![("lenderB_v3", "USD", dollars.comet), ("lenderB_v3", "ETH", ether.comet)],
         };
-        Ok(Self { chain, dollars, ether, setup })
+        Ok(Self { chain, dollars, ether, multicall, setup })
     }
 
     fn reader(&self) -> Reader {
-        Reader::configured(|store| self.setup.toml(self.chain.url(), store))
+        super::reader(&self.setup, &self.chain)
     }
 
     async fn compare(&self, name: &str, read: &ChainSnapshot) {
@@ -202,6 +206,16 @@ fn without_a_price_of_its_base_asset_a_position_is_not_guessed() {
         // A market in dollars needs no other price.
         let reader = world.reader().with(|config| config.chains[0].tokens.clear()).started().await;
         assert_eq!(reader.read(wallet("ada")).await.chains[0].coverage, Coverage::Complete);
+    });
+}
+
+#[test]
+fn in_one_aggregated_call_it_is_the_same() {
+    with(async |world| {
+        let reader = world.reader().with(|config| config.chains[0].multicall = Some(world.multicall)).started().await;
+        for name in ["ada", "ben", "finn"] {
+            world.compare(name, &reader.read(wallet(name)).await.chains[0]).await;
+        }
     });
 }
 
