@@ -16,8 +16,9 @@ use super::super::{RUNTIME, Reader};
 use super::{Done, pool, position};
 
 const ETHER_USD: f64 = 2_500.0;
-/// Of the stablecoin for one ether, so that one is worth a dollar at first, and half a dollar at last.
+/// Of the stablecoin for one ether, so that one is worth a dollar at first, half a dollar for a day, and two dollars at last.
 const USDC_PER_ETHER: u64 = 2_500;
+const LOW_USDC_PER_ETHER: u64 = 5_000;
 const LAST_USDC_PER_ETHER: u64 = 1_250;
 
 struct World {
@@ -84,10 +85,8 @@ async fn live(chain: &mut Small, market: &Market) -> Done {
     on.deposit("ben", "ben", usdc, 4_000).await?;
     on.borrow("ben", weth, 1, 2).await?;
     // The stablecoin loses half of itself, and who pledged it is liquidated.
-    on.1.queue_price(on.0, LAST_USDC_PER_ETHER / 10 * 26);
-    on.0.mine().await?;
-    on.1.queue_tokens(on.0, wallet("liquidator"), weth, units(1, weth));
-    market.queue_price(on.0, 5_000);
+    market.queue_price(on.0, LOW_USDC_PER_ETHER);
+    market.queue_tokens(on.0, wallet("liquidator"), weth, units(1, weth));
     let (user, cover) = (wallet("ben"), units(1, weth) / U256::from(4));
     let call =
         Pool::liquidationCallCall { collateralAsset: usdc.asset, debtAsset: weth.asset, user, debtToCover: cover, receiveAToken: false };
