@@ -4,6 +4,7 @@ pub mod devnet;
 pub mod features;
 pub mod host;
 pub mod hostile;
+pub mod lenders;
 pub mod native;
 pub mod node;
 pub mod process;

@@ -1,5 +1,5 @@
-//! What comes from npm, pinned by `package-lock.json`: the anvil chain node and the Aave v3 artifacts. Refuses to go on
-//! with packages other than the locked ones.
+//! What comes from npm, pinned by `package-lock.json`: the anvil chain node, Aave's compiled contracts and a compiler for stubs.
+//! Refuses to go on with packages other than the locked ones.
 
 use std::env;
 use std::fs::{self, File};

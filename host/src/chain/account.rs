@@ -1,13 +1,13 @@
 //! What an address holds and owes on one chain at one block: native balance, configured tokens and lending positions, all in
 //! one request where the chain has a Multicall3.
 
-use alloy::sol;
+use alloy::{primitives::Bytes, sol};
 
 use super::{
     call::{Call, getEthBalanceCall, returned},
     client::{Block, Client},
     fault::Fault,
-    lending::{AllTerms, Market},
+    lending::{AllTerms, Market, MarketTerms},
     prices::Prices,
 };
 use crate::{
@@ -28,22 +28,16 @@ pub(super) struct Account {
     native: U256,
     /// One entry per configured token.
     tokens: Vec<U256>,
-    pub positions: Vec<Position>,
-    /// Nothing is missing.
+    /// One entry per market.
+    markets: Vec<Option<(MarketTerms, Vec<Option<Bytes>>)>>,
+    /// Every token contract answered.
     pub whole: bool,
 }
 
 impl Account {
     /// # Errors
     /// [`Fault`] where the chain did not answer. A single contract that does not makes the account less than whole.
-    pub(super) async fn read(
-        client: &Client,
-        chain: &ChainConfig,
-        markets: &[Market],
-        terms: &AllTerms,
-        wallet: Address,
-        head: Block,
-    ) -> Result<Self, Fault> {
+    pub(super) async fn read(client: &Client, chain: &ChainConfig, terms: &AllTerms, wallet: Address, head: Block) -> Result<Self, Fault> {
         let mut calls = vec![Call::Balance(wallet)];
         calls.extend(chain.tokens.iter().map(|token| Call::new(token.address, &balanceOfCall { owner: wallet })));
         let balances = calls.len();
@@ -63,11 +57,25 @@ impl Account {
             }
             account.tokens.push(balance.unwrap_or_default());
         }
-        for ((market, terms), plan) in markets.iter().zip(terms.iter()).zip(&plans) {
+        for (terms, plan) in terms.iter().zip(&plans) {
             let (own, after) = rest.split_at(plan.len().min(rest.len()));
             rest = after;
-            match terms.as_ref().and_then(|terms| terms.held(own)) {
-                Some(held) => account.positions.extend((held.supplied_usd > 0.0 || held.borrowed_usd > 0.0).then(|| Position {
+            account.markets.push(terms.clone().map(|terms| (terms, own.to_vec())));
+        }
+        Ok(account)
+    }
+
+    /// The lending positions, and whether they are all there are: one that cannot be read or priced is left out.
+    pub(super) fn positions(&self, chain: &ChainConfig, markets: &[Market], prices: &Prices) -> (Vec<Position>, bool) {
+        let (mut positions, mut whole) = (Vec::new(), true);
+        for (market, read) in markets.iter().zip(&self.markets) {
+            let Some(held) = read.as_ref().and_then(|(terms, answers)| terms.held(answers, prices)) else {
+                tracing::warn!(chain = chain.id, market = %market.config.address, "a position cannot be read or priced");
+                whole = false;
+                continue;
+            };
+            if held.supplied_usd > 0.0 || held.borrowed_usd > 0.0 {
+                positions.push(Position {
                     chain_id: chain.id,
                     protocol: market.config.protocol,
                     market_address: market.config.address,
@@ -75,14 +83,10 @@ impl Account {
                     supplied_usd: held.supplied_usd,
                     borrowed_usd: held.borrowed_usd,
                     supplied_assets: held.supplied_assets,
-                })),
-                None => {
-                    tracing::warn!(chain = chain.id, market = %market.config.address, "a position cannot be read");
-                    account.whole = false;
-                }
+                });
             }
         }
-        Ok(account)
+        (positions, whole)
     }
 
     /// What is held, with prices where there are any.

@@ -110,6 +110,13 @@ mod tests {
     }
 
     #[test]
+    fn an_address_without_code_returns_no_list() {
+        sol! { function list() external view returns (address[] list); }
+        assert_eq!(returned::<listCall>(Some(&Some(Bytes::new()))), None);
+        assert_eq!(returned::<listCall>(Some(&Some(listCall::abi_encode_returns(&Vec::new()).into()))), Some(Vec::new()));
+    }
+
+    #[test]
     fn a_revert_is_an_answer_and_a_refusal_is_not() {
         let call = Call::Balance(address!("0x00000000000000000000000000000000000000aa"));
         let refused = |code, message: &str| Err(Fault::Refused { code, message: message.into() });

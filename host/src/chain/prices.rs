@@ -43,6 +43,7 @@ enum Source {
 
 /// The prices of one chain.
 pub(super) struct PriceBook {
+    wrapped: Option<Address>,
     sources: Vec<(Option<Address>, Source)>,
     life: Duration,
     latest: Mutex<Option<(Instant, Arc<Prices>)>>,
@@ -54,28 +55,36 @@ impl PriceBook {
         let native = chain.native.feed.map(Source::Feed).or(chain.native.wrapped.map(Source::Oracle));
         let tokens = chain.tokens.iter().map(|t| (Some(t.address), t.feed.map_or(Source::Oracle(t.address), Source::Feed)));
         let sources = native.map(|source| (None, source)).into_iter().chain(tokens).collect();
-        Self { sources, life, latest: Mutex::default(), places: OnceLock::new() }
+        Self { wrapped: chain.native.wrapped, sources, life, latest: Mutex::default(), places: OnceLock::new() }
     }
 
-    /// Prices no older than the refresh interval. Concurrent requests wait for one read.
+    /// Prices no older than the refresh interval, where they can be had also of `quotes`, which markets count in. Concurrent
+    /// requests wait for one read.
     ///
     /// # Errors
     /// [`Fault`] where they have to be read and cannot be: older ones are not given in their place.
-    pub(super) async fn current(&self, client: &Client, oracles: &[(Address, U256)], head: Block) -> Result<Arc<Prices>, Fault> {
+    pub(super) async fn current(
+        &self,
+        client: &Client,
+        oracles: &[(Address, U256)],
+        quotes: &[Address],
+        head: Block,
+    ) -> Result<Arc<Prices>, Fault> {
         let mut latest = self.latest.lock().await;
         if let Some((read, prices)) = &*latest
             && read.elapsed() < self.life
         {
             return Ok(prices.clone());
         }
-        let prices = Arc::new(self.read(client, oracles, head).await?);
+        let prices = Arc::new(self.read(client, oracles, quotes, head).await?);
         *latest = Some((Instant::now(), prices.clone()));
         Ok(prices)
     }
 
-    async fn read(&self, client: &Client, oracles: &[(Address, U256)], head: Block) -> Result<Prices, Fault> {
+    async fn read(&self, client: &Client, oracles: &[(Address, U256)], quotes: &[Address], head: Block) -> Result<Prices, Fault> {
+        let sources = self.with(quotes);
         let mut calls = Vec::new();
-        for (_, source) in &self.sources {
+        for (_, source) in &sources {
             match source {
                 Source::Feed(feed) => calls.push(Call::new(*feed, &latestRoundDataCall {})),
                 Source::Oracle(asset) => {
@@ -99,13 +108,28 @@ impl PriceBook {
             // A concurrent reader cannot exist: the lock on the prices is held.
             let _ = self.places.set(found.collect());
         }
-        Ok(self.priced(rounds, oracles, head.time))
+        let mut prices = self.priced(&sources, rounds, oracles, head.time);
+        if let (Some(wrapped), Some(native)) = (self.wrapped, prices.get(&None).copied()) {
+            prices.entry(Some(wrapped)).or_insert(native);
+        }
+        Ok(prices)
     }
 
-    fn priced(&self, answers: &[Option<Bytes>], oracles: &[(Address, U256)], now: u64) -> Prices {
+    /// The configured sources, and the oracles for those of `quotes` that have none.
+    fn with(&self, quotes: &[Address]) -> Vec<(Option<Address>, Source)> {
+        let mut sources = self.sources.clone();
+        for quote in quotes {
+            if !sources.iter().any(|(asset, _)| *asset == Some(*quote)) {
+                sources.push((Some(*quote), Source::Oracle(*quote)));
+            }
+        }
+        sources
+    }
+
+    fn priced(&self, sources: &[(Option<Address>, Source)], answers: &[Option<Bytes>], oracles: &[(Address, U256)], now: u64) -> Prices {
         let mut answers = answers.iter();
         let mut prices = Prices::new();
-        for (asset, source) in &self.sources {
+        for (asset, source) in sources {
             let price = match source {
                 Source::Feed(feed) => {
                     let round = returned::<latestRoundDataCall>(answers.next());

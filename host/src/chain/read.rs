@@ -16,7 +16,7 @@ use super::{
     client::{Block, Client, ask_block, block_from},
     endpoint::Http,
     fault::Fault,
-    lending::{AllTerms, Jobs, Lender, Market, Reader, Recent, Rest, TermsBook, failed_pool},
+    lending::{AllTerms, Jobs, Lender, Market, MarketTerms, Reader, Recent, Rest, TermsBook, cross_check, failed_pool},
     prices::PriceBook,
 };
 use crate::{
@@ -100,10 +100,10 @@ impl Chain {
         let account = async {
             let terms = self.terms.current(&self.client, self.markets(), head.hash).await?;
             // Prices need the markets' oracles; both reads of state go out together.
-            let oracles = oracles(&terms);
+            let (oracles, quotes) = (oracles(&terms), terms.iter().flatten().filter_map(MarketTerms::quoted_in).collect::<Vec<_>>());
             let (account, prices) = tokio::join!(
-                Account::read(&self.client, &self.config, self.markets(), &terms, wallet, head),
-                self.prices.current(&self.client, &oracles, head)
+                Account::read(&self.client, &self.config, &terms, wallet, head),
+                self.prices.current(&self.client, &oracles, &quotes, head)
             );
             account.map(|account| (account, prices))
         };
@@ -117,7 +117,7 @@ impl Chain {
             timeout_at(deadline, self.activity.read(wallet, known, head, answers)),
             self.lending.history(wallet, kept, blocks.boxed(), head, deadline)
         );
-        let snapshot = ChainSnapshot { pools: self.with_unread(pools), ..self.failed() };
+        let mut snapshot = ChainSnapshot { pools: self.with_unread(pools), ..self.failed() };
         let (account, prices) = match account {
             Ok(Ok(read)) => read,
             Ok(Err(fault)) => {
@@ -134,13 +134,16 @@ impl Chain {
             }
             Err(_) => (Activity::default(), false),
         };
-        let whole = account.whole && searched && prices.is_ok();
+        let priced = prices.is_ok();
         let prices = prices.unwrap_or_default();
+        let (positions, all) = account.positions(&self.config, self.markets(), &prices);
+        cross_check(&mut snapshot.pools, &positions);
+        let whole = account.whole && all && searched && priced;
         let snapshot = ChainSnapshot {
             coverage: if whole { Coverage::Complete } else { Coverage::Partial },
             activity,
             tokens: account.holdings(&self.config, &prices),
-            positions: account.positions,
+            positions,
             ..snapshot
         };
         (snapshot, rest)

@@ -155,7 +155,7 @@ struct Deployment<'a> {
 
 impl Deployment<'_> {
     fn create(&mut self, path: &str, arguments: &[u8]) -> Result<Address, Error> {
-        let code = creation_code(self.modules, path, &self.libraries)?;
+        let code = creation_code(self.modules, "@aave/core-v3", path, &self.libraries)?;
         Ok(self.sender.create(self.admin, [&code, arguments].concat().into(), format!("deploying {path}")))
     }
 

@@ -1,4 +1,4 @@
-//! Compiled contracts as the npm package ships them: read, linked against deployed libraries, ready to deploy.
+//! Compiled contracts as npm packages ship them: read, linked against deployed libraries, ready to deploy.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,13 +23,13 @@ struct Place {
     length: usize,
 }
 
-/// The creation code of `contracts/{path}.sol` with every library's address put in.
+/// The creation code of `contracts/{path}.sol` in an npm `package` with every library's address put in.
 ///
 /// # Errors
 /// When the file is missing or not an artifact, or a library it needs is not in `libraries`.
-pub fn creation_code(modules: &Path, path: &str, libraries: &BTreeMap<String, Address>) -> Result<Bytes, Error> {
+pub fn creation_code(modules: &Path, package: &str, path: &str, libraries: &BTreeMap<String, Address>) -> Result<Bytes, Error> {
     let name = path.rsplit('/').next().unwrap_or(path);
-    let file = modules.join(format!("@aave/core-v3/artifacts/contracts/{path}.sol/{name}.json"));
+    let file = modules.join(format!("{package}/artifacts/contracts/{path}.sol/{name}.json"));
     let bad = |why: String| Error::Artifact { file: file.clone(), why };
     let text = fs::read(&file).map_err(|e| bad(e.to_string()))?;
     let artifact: Artifact = serde_json::from_slice(&text).map_err(|e| bad(e.to_string()))?;

@@ -3,7 +3,7 @@
 
 mod aave;
 pub mod actors;
-mod artifact;
+pub(crate) mod artifact;
 mod cast;
 pub mod chain;
 mod config;
@@ -13,7 +13,7 @@ mod life;
 pub mod receipts;
 mod rpc;
 mod seed;
-mod sender;
+pub(crate) mod sender;
 pub mod tokens;
 mod weather;
 

@@ -2,6 +2,7 @@
 
 mod faults;
 mod history;
+mod lenders;
 mod sharing;
 mod wallets;
 
@@ -39,7 +40,7 @@ async fn devnet() -> &'static RwLock<Devnet> {
     DEVNET.get_or_init(async || RwLock::new(Devnet::start(|_| {}).await.unwrap())).await
 }
 
-/// A reader of the devnet with a store of its own.
+/// A reader with a store of its own.
 struct Reader {
     config: Config,
     folder: TempDir,
@@ -53,10 +54,14 @@ struct Running {
 
 impl Reader {
     fn of(devnet: &Devnet) -> Self {
+        Self::configured(|store| devnet.config_toml("127.0.0.1:0", Path::new("plugins"), store, "a-key-for-tests"))
+    }
+
+    /// Configured by this text, which is given the path of the store.
+    fn configured(toml: impl FnOnce(&Path) -> String) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("assay.toml");
-        let store = folder.path().join("assay.redb");
-        std::fs::write(&file, devnet.config_toml("127.0.0.1:0", Path::new("plugins"), &store, "a-key-for-tests")).unwrap();
+        std::fs::write(&file, toml(&folder.path().join("assay.redb"))).unwrap();
         Self { config: config::load(Some(&file)).unwrap(), folder, running: None }
     }
 

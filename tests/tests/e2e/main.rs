@@ -3,6 +3,7 @@
 mod check_config;
 mod errors;
 mod hostile;
+mod lenders;
 mod reports;
 mod sandbox;
 mod swap;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use alloy::rpc::types::Log;
 
-use super::{EventKind, Lender, Market};
+use super::{EventKind, Lender, Market, comet};
 use crate::{
     chain::{client::LogQuery, span::Span},
     domain::{Address, B256},
@@ -26,6 +26,10 @@ pub(super) fn queries(markets: &[Market], wallet: Address) -> Vec<LogQuery> {
     let mut by_position = BTreeMap::<usize, LogQuery>::new();
     for market in markets {
         for signature in market.lender.signatures() {
+            // Every supply that appears or disappears names the zero address, which owns none of it.
+            if wallet.is_zero() && signature.topic0 == comet::TRANSFER {
+                continue;
+            }
             let query = by_position.entry(signature.wallet_at).or_insert_with(|| LogQuery {
                 addresses: Vec::new(),
                 signatures: Vec::new(),
@@ -60,11 +64,11 @@ pub(super) fn events(markets: &[Market], wallet: Address, mut logs: Vec<Log>) ->
     let mut seen = HashSet::<(Option<B256>, Option<u64>)>::new();
     logs.retain(|log| seen.insert((log.block_hash, log.log_index)));
     logs.sort_by_key(|log| (log.block_number, log.log_index));
-    let mut found = Vec::new();
+    let (mut found, wallet) = (Vec::new(), wallet.into_word());
     for (index, market) in markets.iter().enumerate() {
         let own: Vec<&Log> =
-            logs.iter().filter(|log| log.address() == market.config.address && is_own(market.lender, log, wallet.into_word())).collect();
-        found.extend(market.lender.events(&own).into_iter().filter_map(|(kind, log)| {
+            logs.iter().filter(|log| log.address() == market.config.address && is_own(market.lender, log, wallet)).collect();
+        found.extend(market.lender.events(&own, wallet).into_iter().filter_map(|(kind, log)| {
             let time = log.block_timestamp.filter(|time| *time > 0);
             Some(Event { market: index, kind, block: log.block_number?, time })
         }));
@@ -84,7 +88,11 @@ mod tests {
     use alloy::primitives::{Bytes, LogData};
 
     use super::*;
-    use crate::{chain::lending::aave_v3::SIGNATURES, config::MarketConfig, domain::Protocol};
+    use crate::{
+        chain::lending::aave::{SIGNATURES_V2, SIGNATURES_V3},
+        config::MarketConfig,
+        domain::Protocol,
+    };
 
     const WALLET: Address = Address::repeat_byte(0xaa);
     const SPAN: Span = Span { from: 10, to: 20 };
@@ -95,7 +103,7 @@ mod tests {
     }
 
     fn log(pool: u8, signature: usize, block: u64, index: u64) -> Log {
-        let signature = SIGNATURES[signature];
+        let signature = SIGNATURES_V3[signature];
         let mut topics = vec![signature.topic0, B256::ZERO, B256::ZERO, B256::ZERO];
         topics[signature.wallet_at] = WALLET.into_word();
         Log {
@@ -114,6 +122,18 @@ mod tests {
         assert_eq!(queries.len(), 2);
         assert_eq!((queries[0].wallet_at, queries[0].signatures.len(), queries[0].addresses.len()), (2, 4, 2));
         assert_eq!((queries[1].wallet_at, queries[1].signatures.len()), (3, 1));
+    }
+
+    #[test]
+    fn a_market_that_names_the_wallet_first_needs_a_query_of_its_own() {
+        let mut comet = market(3);
+        (comet.lender, comet.config.protocol) = (Lender::Comet, Protocol::LenderBV3);
+        let asked = |queries: Vec<LogQuery>| -> Vec<_> {
+            queries.iter().map(|query| (query.wallet_at, query.signatures.len(), query.addresses.len())).collect()
+        };
+        assert_eq!(asked(queries(&[comet.clone()], WALLET)), [(1, 4, 1), (2, 5, 1)]);
+        assert_eq!(asked(queries(&[market(1), comet.clone()], WALLET)), [(1, 4, 1), (2, 9, 2), (3, 1, 1)]);
+        assert_eq!(asked(queries(&[comet], Address::ZERO)), [(1, 3, 1), (2, 4, 1)]);
     }
 
     #[test]
@@ -140,5 +160,22 @@ mod tests {
             told,
             [(1, EventKind::Borrow, 12, Some(1_012)), (0, EventKind::Supply, 15, Some(1_015)), (0, EventKind::Repay, 16, Some(1_016)),]
         );
+    }
+
+    #[test]
+    fn events_that_two_versions_share_are_told_by_the_pool() {
+        let mut old = market(3);
+        (old.lender, old.config.protocol) = (Lender::AaveV2, Protocol::LenderAV2);
+        let markets = [market(1), old];
+        let queries = queries(&markets, WALLET);
+        assert_eq!(queries.iter().map(|query| (query.signatures.len(), query.addresses.len())).collect::<Vec<_>>(), [(7, 2), (1, 2)]);
+        let mut deposit = log(3, 0, 14, 0);
+        deposit.inner.data = LogData::new_unchecked(vec![SIGNATURES_V2[0].topic0, B256::ZERO, WALLET.into_word()], Bytes::new());
+        // A pool does not speak the other version.
+        let mut foreign = deposit.clone();
+        (foreign.inner.address, foreign.log_index) = (Address::repeat_byte(1), Some(1));
+        let events = events(&markets, WALLET, vec![deposit, foreign, log(3, 1, 15, 2), log(1, 1, 16, 3), log(3, 0, 17, 4)]);
+        let told: Vec<_> = events.iter().map(|event| (event.market, event.kind)).collect();
+        assert_eq!(told, [(1, EventKind::Supply), (1, EventKind::Withdraw), (0, EventKind::Withdraw)]);
     }
 }

@@ -1,8 +1,10 @@
 //! Lending: which logs tell of a wallet's events in a market, what they mean, and what the wallet has there now. One folder or
 //! file per protocol; everything protocols share is here or in the reader.
 
-pub(super) mod aave_v3;
+pub(super) mod aave;
 mod chunk;
+pub(super) mod comet;
+mod crosscheck;
 mod events;
 mod jobs;
 mod ledger;
@@ -20,15 +22,18 @@ use crate::{
     domain::{B256, EventCounts, Protocol},
 };
 
+pub(super) use crosscheck::cross_check;
 pub(super) use jobs::{Jobs, Rest};
 pub(super) use ledger::failed_pool;
 pub(super) use reader::{Reader, Recent};
-pub(super) use terms::{AllTerms, TermsBook};
+pub(super) use terms::{AllTerms, MarketTerms, TermsBook};
 
 /// A protocol whose history and positions are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lender {
+    AaveV2,
     AaveV3,
+    Comet,
 }
 
 /// A configured market with its reader.
@@ -60,30 +65,35 @@ impl Lender {
     /// `None` for a protocol that cannot be read yet.
     pub(super) fn of(protocol: Protocol) -> Option<Self> {
         match protocol {
+            Protocol::LenderAV2 => Some(Self::AaveV2),
             Protocol::LenderAV3 => Some(Self::AaveV3),
-            Protocol::LenderAV2 | Protocol::LenderBV2 | Protocol::LenderBV3 => None,
+            Protocol::LenderBV3 => Some(Self::Comet),
+            Protocol::LenderBV2 => None,
         }
     }
 
     /// The logs to ask for.
     fn signatures(self) -> &'static [Signature] {
         match self {
-            Self::AaveV3 => aave_v3::SIGNATURES,
+            Self::AaveV2 => aave::SIGNATURES_V2,
+            Self::AaveV3 => aave::SIGNATURES_V3,
+            Self::Comet => comet::SIGNATURES,
         }
     }
 
     /// Counts before anything is read: `None` for an event type that this protocol's logs do not tell.
     fn no_events(self) -> EventCounts {
         match self {
-            Self::AaveV3 => EventCounts::ZERO,
+            Self::AaveV2 | Self::AaveV3 | Self::Comet => EventCounts::ZERO,
         }
     }
 
-    /// The events in `logs`: checked logs of one market, in the order of the chain. The whole list is given because some
-    /// protocols tell one event by several logs of a transaction.
-    fn events<'a>(self, logs: &[&'a Log]) -> Vec<(EventKind, &'a Log)> {
+    /// The events of `wallet` in `logs`: checked logs of one market, in the order of the chain. The whole list is given because
+    /// some protocols tell one event by several logs of a transaction.
+    fn events<'a>(self, logs: &[&'a Log], wallet: B256) -> Vec<(EventKind, &'a Log)> {
         match self {
-            Self::AaveV3 => logs.iter().filter_map(|log| Some((aave_v3::event(log)?, *log))).collect(),
+            Self::AaveV2 | Self::AaveV3 => logs.iter().filter_map(|log| Some((aave::event(log)?, *log))).collect(),
+            Self::Comet => comet::events(logs, wallet),
         }
     }
 }

@@ -8,9 +8,9 @@ use std::{
 use alloy::primitives::Bytes;
 use tokio::sync::Mutex;
 
-use super::{Lender, Market, aave_v3};
+use super::{Lender, Market, aave, comet};
 use crate::{
-    chain::{call::Call, client::Client, fault::Fault},
+    chain::{call::Call, client::Client, fault::Fault, prices::Prices},
     domain::{Address, B256, U256},
 };
 
@@ -29,28 +29,41 @@ pub(in crate::chain) struct Held {
 /// What is fixed of one market for a while.
 #[derive(Debug, Clone)]
 pub(in crate::chain) enum MarketTerms {
-    AaveV3(aave_v3::Terms),
+    Aave(aave::Terms),
+    Comet(comet::Terms),
 }
 
 impl MarketTerms {
     /// The calls that tell a wallet's position.
     pub(in crate::chain) fn calls(&self, wallet: Address) -> Vec<Call> {
         match self {
-            Self::AaveV3(terms) => terms.calls(wallet),
+            Self::Aave(terms) => terms.calls(wallet),
+            Self::Comet(terms) => terms.calls(wallet),
         }
     }
 
-    /// The position in the answers to [`calls`](Self::calls); `None` where a part of it is missing.
-    pub(in crate::chain) fn held(&self, answers: &[Option<Bytes>]) -> Option<Held> {
+    /// The position in the answers to [`calls`](Self::calls); `None` where a part of it, or a price that it needs, is missing.
+    pub(in crate::chain) fn held(&self, answers: &[Option<Bytes>], prices: &Prices) -> Option<Held> {
+        let quote_usd = self.quoted_in().and_then(|asset| prices.get(&Some(asset)).copied());
         match self {
-            Self::AaveV3(terms) => terms.held(answers),
+            Self::Aave(terms) => terms.held(answers, quote_usd),
+            Self::Comet(terms) => terms.held(answers, quote_usd),
         }
     }
 
     /// An oracle that prices any listed asset in dollars, and the number that stands for one dollar there.
     pub(in crate::chain) fn oracle(&self) -> Option<(Address, U256)> {
         match self {
-            Self::AaveV3(terms) => Some((terms.oracle, terms.unit)),
+            Self::Aave(terms) => terms.quote.asset.is_none().then_some((terms.oracle, terms.quote.unit)),
+            Self::Comet(_) => None,
+        }
+    }
+
+    /// The asset whose price in dollars [`held`](Self::held) needs.
+    pub(in crate::chain) fn quoted_in(&self) -> Option<Address> {
+        match self {
+            Self::Aave(terms) => terms.quote.asset,
+            Self::Comet(terms) => Some(terms.base),
         }
     }
 }
@@ -88,19 +101,29 @@ impl TermsBook {
 }
 
 async fn look_up(client: &Client, markets: &[Market], at: B256) -> Result<Vec<Option<MarketTerms>>, Fault> {
-    let mut terms = vec![None; markets.len()];
-    let of = |lender: Lender| markets.iter().enumerate().filter(move |(_, market)| market.lender == lender);
-    let pools: Vec<_> = of(Lender::AaveV3).map(|(_, market)| market.config.address).collect();
-    if !pools.is_empty() {
-        let found = aave_v3::Terms::look_up(client, &pools, at).await?;
-        for ((i, market), found) in of(Lender::AaveV3).zip(found) {
-            if found.is_none() {
-                tracing::warn!(pool = %market.config.address, "no lenderA_v3 pool answers at this address of chains.markets");
-            }
-            if let Some(slot) = terms.get_mut(i) {
-                *slot = found.map(MarketTerms::AaveV3);
-            }
+    let (mut pools, mut comets) = (Vec::new(), Vec::new());
+    for market in markets {
+        let address = market.config.address;
+        match market.lender {
+            Lender::AaveV2 => pools.push((aave::Version::V2, address)),
+            Lender::AaveV3 => pools.push((aave::Version::V3, address)),
+            Lender::Comet => comets.push(address),
         }
     }
-    Ok(terms)
+    let (pools, comets) = tokio::try_join!(aave::look_up(client, &pools, at), comet::Terms::look_up(client, &comets, at))?;
+    let mut pools = pools.into_iter().map(|terms| terms.map(MarketTerms::Aave));
+    let mut comets = comets.into_iter().map(|terms| terms.map(MarketTerms::Comet));
+    let terms = markets.iter().map(|market| {
+        let found = match market.lender {
+            Lender::AaveV2 | Lender::AaveV3 => pools.next(),
+            Lender::Comet => comets.next(),
+        };
+        let found = found.flatten();
+        if found.is_none() {
+            let (protocol, address) = (market.config.protocol.as_str(), market.config.address);
+            tracing::warn!(protocol, market = %address, "no market of this protocol answers at this address of chains.markets");
+        }
+        found
+    });
+    Ok(terms.collect())
 }

@@ -1,0 +1,142 @@
+//! What a wallet has in an Aave pool: aToken and debt balances by the pool's data provider, times the pool's oracle, in integers
+//! until the last step.
+
+use alloy::sol;
+
+use crate::{
+    chain::{
+        call::{Call, returned},
+        lending::terms::Held,
+    },
+    domain::{Address, U256},
+};
+use alloy::primitives::Bytes;
+
+sol! {
+    function getUserReserveData(address asset, address user) external view returns (
+        uint256 aTokenBalance, uint256 stableDebt, uint256 variableDebt, uint256 principalStableDebt, uint256 scaledVariableDebt,
+        uint256 stableBorrowRate, uint256 liquidityRate, uint40 stableRateLastUpdated, bool usageAsCollateral);
+    function getAssetsPrices(address[] assets) external view returns (uint256[] prices);
+}
+
+/// What is fixed of a pool for a while: its helpers, and its reserves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::chain) struct Terms {
+    pub(super) data_provider: Address,
+    pub oracle: Address,
+    pub quote: Quote,
+    pub(super) reserves: Vec<Reserve>,
+}
+
+/// What the oracle's prices are multiples of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::chain) struct Quote {
+    /// `None` for the dollar.
+    pub asset: Option<Address>,
+    /// Stands for one of it, never zero.
+    pub unit: U256,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Reserve {
+    pub asset: Address,
+    pub decimals: u8,
+}
+
+/// Scale of sums: dollars, or what the oracle quotes in, times this.
+const SCALE: u64 = 1_000_000_000_000_000_000;
+
+impl Terms {
+    /// The calls that tell a wallet's position; [`held`](Self::held) reads their answers.
+    pub(in crate::chain) fn calls(&self, user: Address) -> Vec<Call> {
+        let assets: Vec<_> = self.reserves.iter().map(|reserve| reserve.asset).collect();
+        let balances = assets.iter().map(|asset| Call::new(self.data_provider, &getUserReserveDataCall { asset: *asset, user }));
+        let prices = Call::new(self.oracle, &getAssetsPricesCall { assets: assets.clone() });
+        balances.chain([prices]).collect()
+    }
+
+    /// `quote_usd` is the price of the asset that the oracle quotes in, where it is known. `None` where a balance or a price that
+    /// matters is missing: a part of a position is not a position.
+    pub(in crate::chain) fn held(&self, answers: &[Option<Bytes>], quote_usd: Option<f64>) -> Option<Held> {
+        let prices = returned::<getAssetsPricesCall>(answers.get(self.reserves.len()))?;
+        let (mut supplied, mut borrowed, mut assets) = (U256::ZERO, U256::ZERO, 0);
+        for (i, reserve) in self.reserves.iter().enumerate() {
+            let data = returned::<getUserReserveDataCall>(answers.get(i))?;
+            let price = *prices.get(i)?;
+            let debt = data.stableDebt.checked_add(data.variableDebt)?;
+            supplied = supplied.checked_add(self.scaled(data.aTokenBalance, price, reserve.decimals)?)?;
+            borrowed = borrowed.checked_add(self.scaled(debt, price, reserve.decimals)?)?;
+            assets += u32::from(!data.aTokenBalance.is_zero());
+        }
+        let worth = match self.quote.asset {
+            None => 1.0,
+            Some(_) if supplied.is_zero() && borrowed.is_zero() => 0.0,
+            Some(_) => quote_usd?,
+        };
+        let dollars = |scaled| f64::from(scaled) / SCALE as f64 * worth;
+        Some(Held { supplied_usd: dollars(supplied), borrowed_usd: dollars(borrowed), supplied_assets: assets })
+    }
+
+    fn scaled(&self, amount: U256, price: U256, decimals: u8) -> Option<U256> {
+        if amount.is_zero() {
+            return Some(U256::ZERO);
+        }
+        // A price of 0 is the oracle saying that it has none.
+        let price = Some(price).filter(|price| !price.is_zero())?;
+        let divisor = U256::from(10).checked_pow(U256::from(decimals))?.checked_mul(self.quote.unit)?;
+        amount.checked_mul(price)?.checked_mul(U256::from(SCALE))?.checked_div(divisor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloy::sol_types::SolCall;
+
+    use super::*;
+
+    fn terms() -> Terms {
+        let reserve = |byte, decimals| Reserve { asset: Address::repeat_byte(byte), decimals };
+        Terms {
+            data_provider: Address::ZERO,
+            oracle: Address::ZERO,
+            quote: Quote { asset: None, unit: U256::from(100_000_000) },
+            reserves: vec![reserve(1, 18), reserve(2, 6)],
+        }
+    }
+
+    fn data(supplied: u128, variable: u128) -> Option<Bytes> {
+        let none = U256::ZERO;
+        let stamp = alloy::primitives::aliases::U40::ZERO;
+        let data = (U256::from(supplied), none, U256::from(variable), none, none, none, none, stamp, false).into();
+        Some(getUserReserveDataCall::abi_encode_returns(&data).into())
+    }
+
+    fn prices(prices: [u64; 2]) -> Option<Bytes> {
+        Some(getAssetsPricesCall::abi_encode_returns(&prices.map(U256::from).to_vec()).into())
+    }
+
+    #[test]
+    fn a_position_is_balances_times_prices() {
+        let answers = [data(6_750_000_000_000_000_000, 0), data(0, 1_000_000_000), prices([140_000_000_000, 100_000_000])];
+        let held = terms().held(&answers, None).unwrap();
+        assert_eq!((held.supplied_usd, held.borrowed_usd, held.supplied_assets), (9_450.0, 1_000.0, 1));
+    }
+
+    #[test]
+    fn an_oracle_that_quotes_in_an_asset_needs_its_price() {
+        let asset = Some(Address::repeat_byte(9));
+        let terms = Terms { quote: Quote { asset, unit: U256::from(SCALE) }, ..terms() };
+        let answers = [data(3_000_000_000_000_000_000, 0), data(0, 1_000_000_000), prices([SCALE, SCALE / 2_000])];
+        let held = terms.held(&answers, Some(2_000.0)).unwrap();
+        assert_eq!((held.supplied_usd, held.borrowed_usd), (6_000.0, 1_000.0));
+        assert!(terms.held(&answers, None).is_none());
+        assert!(terms.held(&[data(0, 0), data(0, 0), prices([1, 1])], None).is_some());
+    }
+
+    #[test]
+    fn a_missing_part_is_no_position() {
+        assert!(terms().held(&[data(1, 0), None, prices([1, 1])], None).is_none());
+        assert!(terms().held(&[data(1, 0), data(0, 0), prices([0, 1])], None).is_none());
+        assert!(terms().held(&[data(0, 0), data(0, 0), prices([0, 1])], None).is_some());
+    }
+}

@@ -1,0 +1,56 @@
+//! Which part of a base amount moved supply, and which moved debt.
+
+use crate::domain::U256;
+
+/// The market computes the supplied part anew from its rounded-down principal, so that it may be off by a few of the smallest
+/// units. Less than this is not told from nothing, and what is below it is not taken for a borrowing or repayment.
+const ROUNDING: U256 = U256::from_limbs([10, 0, 0, 0]);
+
+/// What an amount did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Parts {
+    /// It added to the supply, or took from it.
+    pub supply: bool,
+    /// It repaid debt, or made some.
+    pub debt: bool,
+}
+
+/// Splits `amount`, of which the market says that `supply` (zero where it says nothing) was supply.
+pub(super) fn split(amount: U256, supply: U256) -> Parts {
+    let debt = amount.saturating_sub(supply) >= ROUNDING;
+    // Beside debt, a few units of supply are the rounding of a debt that was repaid to the end.
+    Parts { supply: if debt { supply >= ROUNDING } else { !supply.is_zero() }, debt }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_amount_is_supply_debt_or_both() {
+        for (amount, supply, expected) in [
+            // Nothing, and dust without a word of what it did.
+            (0, 0, (false, false)),
+            (9, 0, (false, false)),
+            // Only supply, exact, and off by rounding to either side.
+            (1_000, 1_000, (true, false)),
+            (1_000, 991, (true, false)),
+            (1_000, 1_003, (true, false)),
+            (5, 5, (true, false)),
+            (5, 4, (true, false)),
+            // Only debt, and a debt whose end left dust.
+            (10, 0, (false, true)),
+            (1_000, 0, (false, true)),
+            (1_000, 1, (false, true)),
+            (1_000, 9, (false, true)),
+            // Both, from the least to the most debt.
+            (1_000, 990, (true, true)),
+            (1_000, 500, (true, true)),
+            (1_000, 10, (true, true)),
+        ] {
+            let parts = split(U256::from(amount), U256::from(supply));
+            assert_eq!((parts.supply, parts.debt), expected, "{supply} of {amount}");
+        }
+        assert!(split(U256::MAX, U256::ZERO).debt);
+    }
+}

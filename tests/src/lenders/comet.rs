@@ -1,0 +1,116 @@
+//! A stub of a Comet market, and what a wallet did in it, told by the market's own balances before and after each block. Never
+//! looks at an amount in a log.
+
+use alloy::primitives::{Address, B256, U256, keccak256};
+use alloy::sol;
+use alloy::sol_types::SolValue;
+
+use super::{Small, stubs};
+use crate::devnet::receipts::LendingEvents;
+use crate::devnet::{Error, actors};
+
+sol! {
+    interface Comet {
+        function setPrice(address feed, uint256 price) external;
+        function accrue(uint256 supplyIndex, uint256 borrowIndex) external;
+        function supplyTo(address dst, address asset, uint256 amount) external;
+        function withdrawTo(address to, address asset, uint256 amount) external;
+        function transferAsset(address dst, address asset, uint256 amount) external;
+        function absorb(address account) external;
+        function balanceOf(address account) external view returns (uint256 balance);
+        function borrowBalanceOf(address account) external view returns (uint256 balance);
+        function userCollateral(address account, address asset) external view returns (uint128 balance, uint128 reserved);
+    }
+}
+
+/// A deployed market.
+#[derive(Debug, Clone)]
+pub struct Market {
+    pub comet: Address,
+    pub base: Address,
+    pub decimals: u8,
+    /// With 18 decimals each.
+    pub collateral: Vec<Address>,
+}
+
+/// A wallet's part of a market at the end of a block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Balances {
+    pub supplied: U256,
+    pub borrowed: U256,
+    pub collateral: Vec<U256>,
+}
+
+/// Deploys one market for each of `bases` (decimals and price) with two collateral assets of the given prices, all prices in what
+/// the market quotes in.
+///
+/// # Errors
+/// When compiling or a transaction fails.
+pub async fn deploy(chain: &mut Small, bases: &[(u8, f64, [f64; 2])]) -> Result<Vec<Market>, Error> {
+    let code = stubs("Comet.sol").await?;
+    let creation = |name: &str| code.get(name).cloned().ok_or_else(|| Error::Unknown(format!("the stub {name}")));
+    let (token, comet) = (creation("TokenStub")?, creation("CometStub")?);
+    let mut markets = Vec::new();
+    for (decimals, price, prices) in bases {
+        let mut create = |places: u8| chain.create([token.as_ref(), &U256::from(places).abi_encode()].concat(), "a token");
+        let (base, collateral) = (create(*decimals), vec![create(18), create(18)]);
+        let scale = U256::from(10).pow(U256::from(*decimals));
+        let arguments = (base, scale, collateral.clone()).abi_encode_params();
+        let at = chain.create([comet.as_ref(), &arguments].concat(), "a market");
+        for (asset, price) in [base].iter().chain(&collateral).zip([price].into_iter().chain(prices)) {
+            let price = U256::from((price * 1e8).round() as u64);
+            chain.queue(actors::address(actors::DEPLOYER), at, &Comet::setPriceCall { feed: *asset, price });
+        }
+        markets.push(Market { comet: at, base, decimals: *decimals, collateral });
+    }
+    chain.mine().await?;
+    Ok(markets)
+}
+
+impl Market {
+    /// # Errors
+    /// When the node does not answer.
+    pub async fn balances(&self, chain: &Small, account: Address, block: u64) -> Result<Balances, Error> {
+        let supplied = chain.view(self.comet, &Comet::balanceOfCall { account }, block).await?;
+        let borrowed = chain.view(self.comet, &Comet::borrowBalanceOfCall { account }, block).await?;
+        let mut collateral = Vec::new();
+        for asset in &self.collateral {
+            let held = chain.view(self.comet, &Comet::userCollateralCall { account, asset: *asset }, block).await?;
+            collateral.push(U256::from(held.balance));
+        }
+        Ok(Balances { supplied, borrowed, collateral })
+    }
+
+    /// What `wallet` did and what befell it, in the blocks with a log of the market that names it.
+    ///
+    /// # Errors
+    /// When the node does not answer.
+    pub async fn lived(&self, chain: &Small, wallet: Address) -> Result<LendingEvents, Error> {
+        let (named, absorbed) = (wallet.into_word(), keccak256("AbsorbDebt(address,address,uint256,uint256)"));
+        let mut lived = LendingEvents::default();
+        // The market is there from the first block on.
+        for number in 2..=chain.head {
+            let (time, logs) = chain.block(number).await?;
+            let own = |topics: &[B256]| topics.iter().skip(1).any(|topic| *topic == named);
+            let logs: Vec<_> = logs.iter().filter(|log| log.address == self.comet && own(&log.topics)).collect();
+            // Who supplies for another is named too.
+            let (before, after) = (self.balances(chain, wallet, number - 1).await?, self.balances(chain, wallet, number).await?);
+            if logs.is_empty() || before == after {
+                continue;
+            }
+            let gone = |b: &Balances, a: &Balances| a.supplied < b.supplied || a.collateral.iter().zip(&b.collateral).any(|(a, b)| a < b);
+            if logs.iter().any(|log| log.topics.first() == Some(&absorbed) && log.topics.get(2) == Some(&named)) {
+                lived.liquidation += 1;
+                lived.last_liquidation = Some(time);
+            } else {
+                lived.repay += u64::from(after.borrowed < before.borrowed);
+                lived.borrow += u64::from(after.borrowed > before.borrowed);
+                lived.withdraw += u64::from(gone(&before, &after));
+                lived.supply += u64::from(gone(&after, &before));
+            }
+            lived.first.get_or_insert(time);
+            lived.last = Some(time);
+        }
+        Ok(lived)
+    }
+}

@@ -1,0 +1,52 @@
+//! The host's configuration for a small chain.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use alloy::primitives::{Address, U256};
+
+use super::Small;
+use crate::devnet::{actors, feed};
+
+/// The id of every small chain.
+pub const CHAIN: u64 = 1;
+
+/// What the chain's configuration names.
+#[derive(Debug, Clone, Default)]
+pub struct Setup {
+    pub native_feed: Address,
+    pub wrapped: Option<Address>,
+    /// Address, decimals and feed.
+    pub tokens: Vec<(Address, u8, Address)>,
+    /// Protocol, name and address.
+    pub markets: Vec<(&'static str, &'static str, Address)>,
+}
+
+impl Setup {
+    /// An `assay.toml` on the embedded store and a free port, with one key that may do everything.
+    pub fn toml(&self, rpc: &str, shelf: &Path, store: &Path, key: &str) -> String {
+        let mut toml =
+            format!("listen = \"127.0.0.1:0\"\n[models]\nshelf = {shelf:?}\n[store]\nbackend = \"embedded\"\npath = {store:?}\n");
+        let _ = writeln!(toml, "[[access.keys]]\nname = \"test\"\nkey = \"{key}\"\nscopes = [\"read\", \"submit\", \"admin\"]");
+        let _ = writeln!(toml, "[[chains]]\nid = {CHAIN}\nname = \"Ethereum\"\nrpc = [\"{rpc}\"]\nfinality = 16");
+        let wrapped = self.wrapped.map(|wrapped| format!(", wrapped = \"{wrapped}\"")).unwrap_or_default();
+        let _ = writeln!(toml, "native = {{ symbol = \"ETH\", feed = \"{}\"{wrapped} }}\ntokens = [", self.native_feed);
+        for (address, decimals, feed) in &self.tokens {
+            let _ = writeln!(toml, "  {{ address = \"{address}\", symbol = \"T\", decimals = {decimals}, feed = \"{feed}\" }},");
+        }
+        let _ = writeln!(toml, "]");
+        for (protocol, market, address) in &self.markets {
+            let _ = writeln!(toml, "[[chains.markets]]\nprotocol = \"{protocol}\"\nmarket = \"{market}\"");
+            let _ = writeln!(toml, "address = \"{address}\"\nfrom_block = 1");
+        }
+        toml
+    }
+}
+
+/// Queues a Chainlink feed that says `dollars`, and tells where it will be.
+pub fn price_feed(chain: &mut Small, dollars: f64) -> Address {
+    let feed = chain.create(feed::creation_code(), "a price feed");
+    let set = feed::Feed::setCall { answer: feed::answer(dollars), updatedAt: U256::ZERO };
+    chain.queue(actors::address(actors::DEPLOYER), feed, &set);
+    feed
+}

@@ -1,0 +1,126 @@
+//! A small chain of its own for the lenders that the devnet does not have: an empty node, on which a test deploys markets and
+//! lives, one transaction to a block and a day.
+
+pub mod aave_v2;
+pub mod comet;
+pub mod config;
+mod solc;
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use alloy::primitives::{Address, B256, Bytes};
+use alloy::sol_types::SolCall;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::devnet::sender::{Sender, Tx};
+use crate::devnet::{Error, Rpc, actors};
+use crate::node::{self, Anvil};
+
+const DAY: u64 = 86_400;
+/// Days of history there is room for before now.
+const DAYS: u64 = 400;
+
+/// Ends when dropped.
+#[derive(Debug)]
+pub struct Small {
+    pub rpc: Rpc,
+    node: Anvil,
+    sender: Sender,
+    /// Time of the newest block, in seconds since 1970.
+    now: u64,
+    /// Number of the newest block.
+    pub head: u64,
+}
+
+/// A log in a receipt.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Log {
+    pub address: Address,
+    pub topics: Vec<B256>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Receipt {
+    logs: Vec<Log>,
+}
+
+impl Small {
+    /// # Errors
+    /// When npm or the node fails.
+    pub async fn start(id: u64) -> Result<Self, Error> {
+        let today = SystemTime::now().duration_since(UNIX_EPOCH).map(|d| d.as_secs()).unwrap_or_default();
+        let genesis = today - DAYS * DAY;
+        let started = tokio::task::spawn_blocking(move || Anvil::start(id, genesis)).await;
+        let node = started.map_err(|e| Error::Task(e.to_string()))??;
+        let rpc = Rpc::new(node.url())?;
+        let _: Value = rpc.request("anvil_setLoggingEnabled", json!([false])).await?;
+        let sender = Sender::new(rpc.clone());
+        Ok(Self { rpc, node, sender, now: genesis, head: 0 })
+    }
+
+    pub fn url(&self) -> &str {
+        self.node.url()
+    }
+
+    /// Queues the creation of a contract by the deployer and tells where it will be.
+    pub fn create(&mut self, code: impl Into<Bytes>, label: &str) -> Address {
+        self.sender.create(actors::address(actors::DEPLOYER), code.into(), label)
+    }
+
+    /// Queues a call.
+    pub fn queue<C: SolCall>(&mut self, from: Address, to: Address, call: &C) {
+        self.sender.queue(Tx::call(from, to, call.abi_encode(), C::SIGNATURE));
+    }
+
+    /// Mines what is queued, a day after the last block.
+    ///
+    /// # Errors
+    /// When a transaction fails.
+    pub async fn mine(&mut self) -> Result<(), Error> {
+        self.now += DAY;
+        self.head += 1;
+        self.sender.mine(self.now).await
+    }
+
+    /// Mines one call, a day after the last block.
+    ///
+    /// # Errors
+    /// When it fails.
+    pub async fn call<C: SolCall>(&mut self, from: Address, to: Address, call: &C) -> Result<(), Error> {
+        self.queue(from, to, call);
+        self.mine().await
+    }
+
+    /// What a view function answered at the end of a block.
+    ///
+    /// # Errors
+    /// When the node does not answer.
+    pub async fn view<C: SolCall>(&self, to: Address, call: &C, block: u64) -> Result<C::Return, Error> {
+        let ask = json!([{ "to": to, "data": Bytes::from(call.abi_encode()) }, format!("{block:#x}")]);
+        let answer: Bytes = self.rpc.request("eth_call", ask).await?;
+        C::abi_decode_returns(&answer).map_err(|e| Error::Rpc(format!("{} at {to}: {e}", C::SIGNATURE)))
+    }
+
+    /// Time of a block and the logs in its receipts.
+    ///
+    /// # Errors
+    /// When the node does not answer.
+    pub async fn block(&self, number: u64) -> Result<(u64, Vec<Log>), Error> {
+        let at = format!("{number:#x}");
+        let receipts: Vec<Receipt> = self.rpc.request("eth_getBlockReceipts", json!([at])).await?;
+        let block: Value = self.rpc.request("eth_getBlockByNumber", json!([at, false])).await?;
+        let time = block["timestamp"].as_str().and_then(|hex| u64::from_str_radix(hex.trim_start_matches("0x"), 16).ok());
+        let time = time.ok_or_else(|| Error::Rpc("a block without time".to_owned()))?;
+        Ok((time, receipts.into_iter().flat_map(|receipt| receipt.logs).collect()))
+    }
+}
+
+/// The creation code of the stubs in a file of `contracts/`.
+async fn stubs(file: &'static str) -> Result<std::collections::BTreeMap<String, Bytes>, Error> {
+    let compiled = tokio::task::spawn_blocking(move || {
+        node::packages()?;
+        solc::compile(file)
+    });
+    compiled.await.map_err(|e| Error::Task(e.to_string()))?
+}

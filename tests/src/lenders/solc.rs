@@ -1,0 +1,49 @@
+//! Compiles the stubs among `contracts/` with the compiler that npm ships.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use alloy::primitives::Bytes;
+use serde_json::{Value, json};
+
+use crate::devnet::Error;
+use crate::node;
+
+/// The creation code of every contract in `contracts/{file}`, by name. Blocks.
+///
+/// # Errors
+/// When the packages are missing, node cannot be run, or the source has errors.
+pub fn compile(file: &str) -> Result<BTreeMap<String, Bytes>, Error> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("contracts").join(file);
+    let bad = |why: String| Error::Artifact { file: path.clone(), why };
+    let source = std::fs::read_to_string(&path).map_err(|e| bad(e.to_string()))?;
+    let input = json!({
+        "language": "Solidity",
+        "sources": { file: { "content": source } },
+        "settings": { "optimizer": { "enabled": true }, "outputSelection": { "*": { "*": ["evm.bytecode.object"] } } },
+    });
+    let mut command = Command::new("node");
+    command.arg(node::packages()?.join("solc/solc.js")).arg("--standard-json");
+    let mut running = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(|e| bad(format!("node: {e}")))?;
+    if let Some(mut stdin) = running.stdin.take() {
+        stdin.write_all(input.to_string().as_bytes()).map_err(|e| bad(e.to_string()))?;
+    }
+    let output = running.wait_with_output().map_err(|e| bad(e.to_string()))?.stdout;
+    // The compiler may say a word about its own start before the answer.
+    let text = String::from_utf8_lossy(&output);
+    let answer = text.find('{').and_then(|start| text.get(start..)).unwrap_or_default();
+    let answer: Value = serde_json::from_str(answer).map_err(|e| bad(format!("the compiler's answer: {e}")))?;
+    let errors: Vec<_> = answer["errors"].as_array().into_iter().flatten().filter(|e| e["severity"] == "error").collect();
+    if let Some(error) = errors.first() {
+        return Err(bad(error["formattedMessage"].to_string()));
+    }
+    let contracts = answer["contracts"][file].as_object().into_iter().flatten();
+    contracts
+        .map(|(name, contract)| {
+            let code = contract["evm"]["bytecode"]["object"].as_str().unwrap_or_default();
+            Ok((name.clone(), hex::decode(code).map_err(|e| bad(e.to_string()))?.into()))
+        })
+        .collect()
+}

@@ -1,0 +1,195 @@
+//! Aave v2, the real contracts: every wallet is what receipts and the data provider say, beside a market of another lender.
+
+use alloy::primitives::{Address, U256};
+use assay::domain::{ChainSnapshot, Coverage, Protocol};
+use assay_tests::devnet::actors::address as wallet;
+use assay_tests::devnet::receipts::LendingEvents;
+use assay_tests::lenders::Small;
+use assay_tests::lenders::aave_v2::{self, Market, Pool, Reserve};
+use assay_tests::lenders::comet::{self, Comet};
+use assay_tests::lenders::config::{CHAIN, Setup, price_feed};
+use assay_tests::proxy::{Call, Proxy};
+use tokio::sync::OnceCell;
+
+use super::super::wallets::counted;
+use super::super::{RUNTIME, Reader};
+use super::{Done, pool, position};
+
+const ETHER_USD: f64 = 2_500.0;
+/// Of the stablecoin for one ether, so that one is worth a dollar at first, half a dollar for a day, and two dollars at last.
+const USDC_PER_ETHER: u64 = 2_500;
+const LOW_USDC_PER_ETHER: u64 = 5_000;
+const LAST_USDC_PER_ETHER: u64 = 1_250;
+
+struct World {
+    chain: Small,
+    market: Market,
+    /// Another lender's market on the same chain.
+    comet: Address,
+    setup: Setup,
+}
+
+static WORLD: OnceCell<World> = OnceCell::const_new();
+
+fn with(test: impl AsyncFnOnce(&World)) {
+    RUNTIME.block_on(async { test(WORLD.get_or_init(async || World::start().await.unwrap()).await).await });
+}
+
+fn units(amount: u64, reserve: Reserve) -> U256 {
+    U256::from(amount) * U256::from(10).pow(U256::from(reserve.decimals))
+}
+
+/// The pool's calls, on a chain.
+struct On<'a>(&'a mut Small, &'a Market);
+
+impl On<'_> {
+    async fn deposit(&mut self, from: &str, to: &str, reserve: Reserve, amount: u64) -> Done {
+        let (asset, amount) = (reserve.asset, units(amount, reserve));
+        self.1.queue_tokens(self.0, wallet(from), reserve, amount);
+        let call = Pool::depositCall { asset, amount, onBehalfOf: wallet(to), referralCode: 0 };
+        self.0.call(wallet(from), self.1.pool, &call).await
+    }
+
+    async fn withdraw(&mut self, from: &str, reserve: Reserve, amount: u64) -> Done {
+        let call = Pool::withdrawCall { asset: reserve.asset, amount: units(amount, reserve), to: wallet(from) };
+        self.0.call(wallet(from), self.1.pool, &call).await
+    }
+
+    /// Mode 1 is stable, mode 2 variable.
+    async fn borrow(&mut self, from: &str, reserve: Reserve, amount: u64, mode: u64) -> Done {
+        let (amount, mode) = (units(amount, reserve), U256::from(mode));
+        let call = Pool::borrowCall { asset: reserve.asset, amount, interestRateMode: mode, referralCode: 0, onBehalfOf: wallet(from) };
+        self.0.call(wallet(from), self.1.pool, &call).await
+    }
+
+    async fn repay(&mut self, from: &str, to: &str, reserve: Reserve, amount: u64, mode: u64) -> Done {
+        let (asset, amount) = (reserve.asset, units(amount, reserve));
+        self.1.queue_tokens(self.0, wallet(from), reserve, amount);
+        let call = Pool::repayCall { asset, amount, rateMode: U256::from(mode), onBehalfOf: wallet(to) };
+        self.0.call(wallet(from), self.1.pool, &call).await
+    }
+}
+
+async fn live(chain: &mut Small, market: &Market) -> Done {
+    let (weth, usdc) = (market.weth, market.usdc);
+    let mut on = On(chain, market);
+    on.deposit("bank", "bank", usdc, 1_000_000).await?;
+    on.deposit("bank", "bank", weth, 1_000).await?;
+    on.deposit("ada", "ada", weth, 20).await?;
+    on.borrow("ada", usdc, 9_000, 2).await?;
+    on.repay("ada", "ada", usdc, 2_000, 2).await?;
+    on.repay("bank", "ada", usdc, 1_000, 2).await?;
+    on.withdraw("ada", weth, 3).await?;
+    on.deposit("bank", "ada", weth, 1).await?;
+    on.borrow("ada", usdc, 500, 1).await?;
+    on.deposit("ben", "ben", usdc, 4_000).await?;
+    on.borrow("ben", weth, 1, 2).await?;
+    // The stablecoin loses half of itself, and who pledged it is liquidated.
+    market.queue_price(on.0, LOW_USDC_PER_ETHER);
+    market.queue_tokens(on.0, wallet("liquidator"), weth, units(1, weth));
+    let (user, cover) = (wallet("ben"), units(1, weth) / U256::from(4));
+    let call =
+        Pool::liquidationCallCall { collateralAsset: usdc.asset, debtAsset: weth.asset, user, debtToCover: cover, receiveAToken: false };
+    on.0.call(wallet("liquidator"), market.pool, &call).await?;
+    market.queue_price(on.0, LAST_USDC_PER_ETHER);
+    on.0.mine().await
+}
+
+impl World {
+    async fn start() -> Result<Self, assay_tests::devnet::Error> {
+        let mut chain = Small::start(CHAIN).await?;
+        let native_feed = price_feed(&mut chain, ETHER_USD);
+        let market = aave_v2::deploy(&mut chain, USDC_PER_ETHER).await?;
+        let comet = comet::deploy(&mut chain, &[(6, 0.9, [2.0, 3.0])]).await?.remove(0);
+        live(&mut chain, &market).await?;
+        let call = Comet::supplyToCall { dst: wallet("ada"), asset: comet.base, amount: U256::from(5_000_000) };
+        chain.call(wallet("ada"), comet.comet, &call).await?;
+        let setup = Setup {
+            native_feed,
+            wrapped: Some(market.weth.asset),
+            markets: vec![("lenderA_v2", "Main", market.pool), ("lenderB_v3", "USD", comet.comet)],
+            ..Setup::default()
+        };
+        Ok(Self { chain, market, comet: comet.comet, setup })
+    }
+
+    fn reader(&self) -> Reader {
+        super::reader(&self.setup, &self.chain)
+    }
+
+    async fn compare(&self, name: &str, read: &ChainSnapshot) -> LendingEvents {
+        let market = &self.market;
+        let lived = market.lived(&self.chain, wallet(name)).await.unwrap();
+        assert_eq!(counted(pool(read, market.pool)), lived, "{name}");
+        let (weth, usdc) = (market.held(&self.chain, wallet(name), market.weth), market.held(&self.chain, wallet(name), market.usdc));
+        let (weth, usdc) = (weth.await.unwrap(), usdc.await.unwrap());
+        let dollars = |weth: f64, usdc: f64| weth * ETHER_USD + usdc * ETHER_USD / LAST_USDC_PER_ETHER as f64;
+        let (supplied, borrowed) = (dollars(weth.0, usdc.0), dollars(weth.1, usdc.1));
+        let told = position(read, market.pool).map(|p| (p.supplied_usd, p.borrowed_usd, p.supplied_assets)).unwrap_or_default();
+        assert!((told.0 - supplied).abs() < 1e-4 && (told.1 - borrowed).abs() < 1e-4, "{name}: {told:?} {supplied} {borrowed}");
+        assert_eq!(told.2, [weth.0, usdc.0].iter().filter(|held| **held > 0.0).count() as u32, "{name}");
+        lived
+    }
+}
+
+#[test]
+fn every_wallet_is_what_receipts_and_the_data_provider_say() {
+    with(async |world| {
+        let reader = world.reader().started().await;
+        for name in ["bank", "ada", "ben", "cleo", "liquidator"] {
+            let snapshot = reader.read(wallet(name)).await;
+            assert_eq!(snapshot.coverage(), Coverage::Complete, "{name}");
+            let lived = world.compare(name, &snapshot.chains[0]).await;
+            let told = (lived.supply, lived.withdraw, lived.borrow, lived.repay, lived.liquidation);
+            match name {
+                "bank" => assert_eq!(told, (2, 0, 0, 0, 0)),
+                "ada" => assert_eq!(told, (2, 1, 2, 2, 0)),
+                "ben" => assert_eq!(told, (1, 0, 1, 0, 1)),
+                _ => assert_eq!(told, (0, 0, 0, 0, 0), "{name}"),
+            }
+        }
+    });
+}
+
+#[test]
+fn two_lenders_are_read_with_one_query_for_each_topic() {
+    with(async |world| {
+        let proxy = Proxy::start(world.chain.url()).await;
+        let reader = world.reader().through(&[&proxy]).started().await;
+        let snapshot = reader.read(wallet("ada")).await;
+        let read = &snapshot.chains[0];
+        world.compare("ada", read).await;
+        assert_eq!((pool(read, world.comet).counts.supply, pool(read, world.comet).protocol), (Some(1), Protocol::LenderBV3));
+        assert!((position(read, world.comet).unwrap().supplied_usd - 4.5).abs() < 1e-9);
+        assert_eq!(proxy.take().iter().filter_map(Call::span).count(), 3);
+    });
+}
+
+#[test]
+fn without_a_price_of_ether_a_position_is_not_guessed() {
+    with(async |world| {
+        let reader = world.reader().with(|config| config.chains[0].native.wrapped = None).started().await;
+        let snapshot = reader.read(wallet("ada")).await;
+        assert_eq!((snapshot.chains[0].coverage, snapshot.events_coverage()), (Coverage::Partial, Coverage::Complete));
+        assert!(position(&snapshot.chains[0], world.market.pool).is_none());
+        assert_eq!(reader.read(wallet("cleo")).await.chains[0].coverage, Coverage::Complete);
+    });
+}
+
+#[test]
+fn a_pool_without_its_data_provider_has_events_and_no_positions() {
+    RUNTIME.block_on(async {
+        let mut chain = Small::start(CHAIN).await.unwrap();
+        let native_feed = price_feed(&mut chain, ETHER_USD);
+        let market = aave_v2::deploy(&mut chain, USDC_PER_ETHER).await.unwrap();
+        market.queue_no_data_provider(&mut chain);
+        On(&mut chain, &market).deposit("ada", "ada", market.weth, 2).await.unwrap();
+        let setup =
+            Setup { native_feed, wrapped: Some(market.weth.asset), markets: vec![("lenderA_v2", "Main", market.pool)], ..Setup::default() };
+        let reader = super::reader(&setup, &chain).started().await;
+        let snapshot = reader.read(wallet("ada")).await;
+        let read = &snapshot.chains[0];
+        assert_eq!((read.coverage, read.positions.len()), (Coverage::Partial, 0));
+        assert_eq!(counted(pool(read, market.pool)), market.lived(&chain, wallet("ada")).await.unwrap());
+    });
+}

@@ -1,0 +1,241 @@
+//! Comet, as a stub: every wallet is what the market's own balances say, before and after each of its transactions.
+
+use alloy::primitives::{Address, U256};
+use alloy::providers::bindings::IMulticall3;
+use assay::domain::{ChainSnapshot, Coverage};
+use assay_tests::devnet::actors::address as wallet;
+use assay_tests::lenders::Small;
+use assay_tests::lenders::comet::{self, Comet, Market};
+use assay_tests::lenders::config::{CHAIN, Setup, price_feed};
+use assay_tests::proxy::{Call, Proxy};
+use tokio::sync::OnceCell;
+
+use super::super::wallets::counted;
+use super::super::{RUNTIME, Reader};
+use super::{Done, pool, position};
+
+const ETHER_USD: f64 = 2_000.0;
+/// What one base token of each market is worth, and what its collateral is in what the market quotes in.
+const DOLLARS: (f64, [f64; 2]) = (0.5, [2_000.0, 30.0]);
+const ETHER: (f64, [f64; 2]) = (ETHER_USD, [1.25, 0.5]);
+
+struct World {
+    chain: Small,
+    /// Quotes in dollars.
+    dollars: Market,
+    /// Quotes in its base asset, which is wrapped ether.
+    ether: Market,
+    multicall: Address,
+    setup: Setup,
+}
+
+static WORLD: OnceCell<World> = OnceCell::const_new();
+
+fn with(test: impl AsyncFnOnce(&World)) {
+    RUNTIME.block_on(async { test(WORLD.get_or_init(async || World::start().await.unwrap()).await).await });
+}
+
+fn units(amount: f64, decimals: u8) -> U256 {
+    U256::from((amount * 1e6) as u128) * U256::from(10).pow(U256::from(decimals)) / U256::from(1_000_000)
+}
+
+/// One market's calls, on a chain.
+struct On<'a>(&'a mut Small, &'a Market);
+
+impl On<'_> {
+    async fn supply(&mut self, from: &str, to: &str, amount: U256) -> Done {
+        let call = Comet::supplyToCall { dst: wallet(to), asset: self.1.base, amount };
+        self.0.call(wallet(from), self.1.comet, &call).await
+    }
+
+    async fn withdraw(&mut self, from: &str, amount: U256) -> Done {
+        let call = Comet::withdrawToCall { to: wallet(from), asset: self.1.base, amount };
+        self.0.call(wallet(from), self.1.comet, &call).await
+    }
+
+    async fn pledge(&mut self, from: &str, asset: usize, amount: f64) -> Done {
+        let call = Comet::supplyToCall { dst: wallet(from), asset: self.1.collateral[asset], amount: units(amount, 18) };
+        self.0.call(wallet(from), self.1.comet, &call).await
+    }
+
+    async fn release(&mut self, from: &str, asset: usize, amount: f64) -> Done {
+        let call = Comet::withdrawToCall { to: wallet(from), asset: self.1.collateral[asset], amount: units(amount, 18) };
+        self.0.call(wallet(from), self.1.comet, &call).await
+    }
+
+    async fn transfer(&mut self, from: &str, to: &str, asset: Address, amount: U256) -> Done {
+        let call = Comet::transferAssetCall { dst: wallet(to), asset, amount };
+        self.0.call(wallet(from), self.1.comet, &call).await
+    }
+
+    /// Interest: supply and debt grow to this many millionths of what was put in.
+    async fn accrue(&mut self, supply: u64, debt: u64) -> Done {
+        let index = |millionths: u64| U256::from(millionths) * U256::from(1_000_000_007_u64);
+        let call = Comet::accrueCall { supplyIndex: index(supply), borrowIndex: index(debt) };
+        self.0.call(wallet("anybody"), self.1.comet, &call).await
+    }
+}
+
+/// Every way that a position changes, by ada, ben, cleo, dora and emil; finn has none.
+async fn live(chain: &mut Small, market: &Market) -> Done {
+    let (base, usd) = (market.base, |amount| units(amount, market.decimals));
+    let mut on = On(chain, market);
+    on.supply("ben", "ben", usd(90_000.0)).await?;
+    on.pledge("ada", 0, 10.0).await?;
+    on.withdraw("ada", usd(1_000.0)).await?;
+    on.accrue(1_013_571, 1_047_113).await?;
+    on.supply("ben", "ada", usd(300.0)).await?;
+    on.accrue(1_020_939, 1_061_507).await?;
+    on.supply("ada", "ada", usd(2_000.000_007)).await?;
+    on.withdraw("ada", usd(100.000_001)).await?;
+    on.withdraw("ada", usd(5_000.0)).await?;
+    on.accrue(1_031_011, 1_083_989).await?;
+    on.supply("ada", "ada", U256::MAX).await?;
+    on.release("ada", 0, 1.5).await?;
+    on.supply("ada", "ada", usd(70.0)).await?;
+    on.transfer("ada", "ben", base, usd(20.0)).await?;
+    on.withdraw("ben", usd(12_345.678_901)).await?;
+
+    on.pledge("cleo", 1, 500.0).await?;
+    on.pledge("cleo", 0, 1.0).await?;
+    on.transfer("cleo", "ada", market.collateral[1], units(100.0, 18)).await?;
+    on.withdraw("cleo", usd(3_000.0)).await?;
+    on.supply("cleo", "cleo", usd(0.0)).await?;
+    on.accrue(1_040_003, 1_101_019).await?;
+    on.supply("cleo", "cleo", usd(1_234.5)).await?;
+
+    on.pledge("dora", 0, 2.0).await?;
+    on.withdraw("dora", usd(400.0)).await?;
+    on.0.call(wallet("ben"), market.comet, &Comet::absorbCall { account: wallet("dora") }).await?;
+    on.withdraw("dora", U256::MAX).await?;
+
+    // A debt that no log tells of.
+    on.pledge("emil", 0, 1.0).await?;
+    on.transfer("emil", "ben", base, usd(50.0)).await
+}
+
+impl World {
+    async fn start() -> Result<Self, assay_tests::devnet::Error> {
+        let mut chain = Small::start(CHAIN).await?;
+        let native_feed = price_feed(&mut chain, ETHER_USD);
+        let base_feed = price_feed(&mut chain, DOLLARS.0);
+        let multicall = chain.create(IMulticall3::BYTECODE.clone(), "Multicall3");
+        let markets = comet::deploy(&mut chain, &[(6, DOLLARS.0, DOLLARS.1), (18, 1.0, ETHER.1)]).await?;
+        let [dollars, ether] = markets.try_into().unwrap_or_else(|_| unreachable!());
+        live(&mut chain, &dollars).await?;
+        let mut on = On(&mut chain, &ether);
+        on.pledge("ada", 0, 2.0).await?;
+        on.supply("ada", "ada", units(3.0, 18)).await?;
+        on.pledge("ben", 1, 40.0).await?;
+        on.withdraw("ben", units(7.5, 18)).await?;
+        let setup = Setup {
+            native_feed,
+            wrapped: Some(ether.base),
+            tokens: vec![(dollars.base, 6, base_feed)],
+            markets: vec![("lenderB_v3", "USD", dollars.comet), ("lenderB_v3", "ETH", ether.comet)],
+        };
+        Ok(Self { chain, dollars, ether, multicall, setup })
+    }
+
+    fn reader(&self) -> Reader {
+        super::reader(&self.setup, &self.chain)
+    }
+
+    async fn compare(&self, name: &str, read: &ChainSnapshot) {
+        for (market, (base, prices)) in
+            [(&self.dollars, (DOLLARS.0, DOLLARS.1)), (&self.ether, (ETHER.0, ETHER.1.map(|price| price * ETHER.0)))]
+        {
+            let lived = market.lived(&self.chain, wallet(name)).await.unwrap();
+            assert_eq!(counted(pool(read, market.comet)), lived, "{name}");
+
+            let held = market.balances(&self.chain, wallet(name), self.chain.head).await.unwrap();
+            let whole = |amount: U256, decimals: u8| f64::from(amount) / 10_f64.powi(decimals.into());
+            let pledged: Vec<_> = held.collateral.iter().map(|amount| whole(*amount, 18)).collect();
+            let supplied = whole(held.supplied, market.decimals) * base + pledged[0] * prices[0] + pledged[1] * prices[1];
+            let borrowed = whole(held.borrowed, market.decimals) * base;
+            let assets = [held.supplied].iter().chain(&held.collateral).filter(|amount| !amount.is_zero()).count();
+            let told = position(read, market.comet).map(|p| (p.supplied_usd, p.borrowed_usd, p.supplied_assets)).unwrap_or_default();
+            assert!((told.0 - supplied).abs() < 1e-6 && (told.1 - borrowed).abs() < 1e-6, "{name}: {told:?} {supplied} {borrowed}");
+            assert_eq!(told.2 as usize, assets, "{name}");
+        }
+    }
+}
+
+#[test]
+fn every_wallet_is_what_the_markets_balances_say() {
+    with(async |world| {
+        let reader = world.reader().started().await;
+        let mut total = assay_tests::devnet::receipts::LendingEvents::default();
+        for name in ["ada", "ben", "cleo", "dora", "emil", "finn"] {
+            let snapshot = reader.read(wallet(name)).await;
+            let coverage = if name == "emil" { Coverage::Partial } else { Coverage::Complete };
+            assert_eq!(snapshot.events_coverage(), coverage, "{name}");
+            assert_eq!(snapshot.chains[0].coverage, Coverage::Complete, "{name}");
+            world.compare(name, &snapshot.chains[0]).await;
+            let events = counted(pool(&snapshot.chains[0], world.dollars.comet));
+            total.borrow += events.borrow;
+            total.repay += events.repay;
+            total.liquidation += events.liquidation;
+        }
+        assert_eq!((total.borrow, total.repay, total.liquidation), (4, 4, 1));
+    });
+}
+
+#[test]
+fn a_debt_that_no_log_tells_of_lowers_the_coverage_of_its_market_alone() {
+    with(async |world| {
+        let snapshot = world.reader().started().await.read(wallet("emil")).await;
+        let read = &snapshot.chains[0];
+        let market = pool(read, world.dollars.comet);
+        assert_eq!((market.coverage, market.counts.borrow), (Coverage::Partial, Some(0)));
+        assert!(position(read, world.dollars.comet).unwrap().borrowed_usd > 0.0);
+        assert_eq!(pool(read, world.ether.comet).coverage, Coverage::Complete);
+        assert!(snapshot.coverage().is_provisional());
+    });
+}
+
+#[test]
+fn without_a_price_of_its_base_asset_a_position_is_not_guessed() {
+    with(async |world| {
+        let reader = world.reader().with(|config| config.chains[0].native.wrapped = None).started().await;
+        let snapshot = reader.read(wallet("ada")).await;
+        let read = &snapshot.chains[0];
+        assert_eq!(read.coverage, Coverage::Partial);
+        assert!(position(read, world.ether.comet).is_none() && position(read, world.dollars.comet).is_some());
+        assert_eq!(pool(read, world.ether.comet).counts.supply, Some(2));
+        // A market in dollars needs no other price.
+        let reader = world.reader().with(|config| config.chains[0].tokens.clear()).started().await;
+        assert_eq!(reader.read(wallet("ada")).await.chains[0].coverage, Coverage::Complete);
+    });
+}
+
+#[test]
+fn in_one_aggregated_call_it_is_the_same() {
+    with(async |world| {
+        let reader = world.reader().with(|config| config.chains[0].multicall = Some(world.multicall)).started().await;
+        for name in ["ada", "ben", "finn"] {
+            world.compare(name, &reader.read(wallet(name)).await.chains[0]).await;
+        }
+    });
+}
+
+#[test]
+fn all_markets_are_read_with_two_queries() {
+    with(async |world| {
+        let proxy = Proxy::start(world.chain.url()).await;
+        let reader = world.reader().through(&[&proxy]).started().await;
+        world.compare("ada", &reader.read(wallet("ada")).await.chains[0]).await;
+        assert_eq!(proxy.take().iter().filter_map(Call::span).count(), 2);
+    });
+}
+
+#[test]
+fn what_is_not_a_market_is_said() {
+    with(async |world| {
+        let nobody = Address::repeat_byte(0x77);
+        let reader = world.reader().with(|config| config.chains[0].markets[1].address = nobody).started().await;
+        let snapshot = reader.read(wallet("ada")).await;
+        assert_eq!(snapshot.chains[0].coverage, Coverage::Partial);
+        assert!(position(&snapshot.chains[0], world.dollars.comet).is_some());
+    });
+}

@@ -1,0 +1,52 @@
+//! A wallet whose debt no event tells of, through the whole server: the report and the score say that they may be wrong.
+
+use std::path::Path;
+
+use alloy::primitives::U256;
+use assay_tests::devnet::actors::address as wallet;
+use assay_tests::lenders::Small;
+use assay_tests::lenders::comet::{self, Comet};
+use assay_tests::lenders::config::{CHAIN, Setup, price_feed};
+use assay_tests::service::{KEY, Service, plugins};
+use serde_json::json;
+
+use super::run;
+
+#[test]
+fn a_debt_without_an_event_makes_report_and_score_provisional() {
+    run(async {
+        let mut chain = Small::start(CHAIN).await.expect("the chain starts");
+        let native_feed = price_feed(&mut chain, 2_000.0);
+        // The base asset is worth half a dollar, the collateral 2,000 and 30.
+        let market = comet::deploy(&mut chain, &[(6, 0.5, [2_000.0, 30.0])]).await.expect("the market is deployed").remove(0);
+        let (base, pledge) = (market.base, market.collateral[0]);
+        let amount = |whole: u64, decimals: u32| U256::from(whole) * U256::from(10).pow(U256::from(decimals));
+        for name in ["ada", "emil"] {
+            let supply = Comet::supplyToCall { dst: wallet(name), asset: pledge, amount: amount(1, 18) };
+            chain.call(wallet(name), market.comet, &supply).await.expect("collateral is supplied");
+        }
+        let borrow = Comet::withdrawToCall { to: wallet("ada"), asset: base, amount: amount(300, 6) };
+        chain.call(wallet("ada"), market.comet, &borrow).await.expect("base is borrowed");
+        let repay = Comet::supplyToCall { dst: wallet("ada"), asset: base, amount: amount(100, 6) };
+        chain.call(wallet("ada"), market.comet, &repay).await.expect("base is repaid");
+        let silent = Comet::transferAssetCall { dst: wallet("ada"), asset: base, amount: amount(50, 6) };
+        chain.call(wallet("emil"), market.comet, &silent).await.expect("base is borrowed by a transfer");
+
+        let setup = Setup { native_feed, markets: vec![("lenderB_v3", "USD", market.comet)], ..Setup::default() };
+        let service = Service::start(&setup.toml(chain.url(), &plugins(), Path::new("{dir}/assay.redb"), KEY));
+        let api = service.keyed();
+        for (name, coverage, counts, borrowed) in [
+            ("ada", "complete", json!({"supply": 1, "withdraw": 0, "borrow": 1, "repay": 1, "liquidation": 0}), 75.0),
+            ("emil", "partial", json!({"supply": 1, "withdraw": 0, "borrow": 0, "repay": 0, "liquidation": 0}), 25.0),
+        ] {
+            let report = api.get(&format!("/api/v2/report/address/{}", wallet(name))).await.ok();
+            let pool = &report["credit_events"]["pools"][0];
+            assert_eq!((&pool["protocol"], &pool["counts"]), (&json!("lenderB_v3"), &counts), "{name}");
+            assert_eq!((&pool["coverage"], &report["credit_events"]["coverage"]), (&json!(coverage), &json!(coverage)), "{name}");
+            let defi = &report["defi"];
+            assert_eq!((defi["total_supplied"].as_f64(), defi["total_borrowed"].as_f64()), (Some(2_000.0), Some(borrowed)), "{name}");
+            let score = api.get(&format!("/api/v2/score/address/{}", wallet(name))).await.ok();
+            assert_eq!((&score["credit_events_coverage"], &score["provisional"]), (&json!(coverage), &json!(coverage != "complete")));
+        }
+    });
+}
