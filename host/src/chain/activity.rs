@@ -83,9 +83,17 @@ impl Search {
 
 /// What is to be asked about `wallet` at `head` before its activity is read: its nonce, and whether the blocks known are still there.
 pub(super) fn asks(wallet: Address, known: Option<&Latest>, head: Block) -> Vec<Ask> {
-    let anchors: BTreeSet<u64> = known.iter().flat_map(|k| [k.first, k.last]).flatten().map(|block| block.number).collect();
     let nonce = ("eth_getTransactionCount", json!([wallet, pinned(head.hash)]));
-    std::iter::once(nonce).chain(anchors.into_iter().map(ask_block)).collect()
+    std::iter::once(nonce).chain(known.map(anchors).unwrap_or_default().into_iter().map(|block| ask_block(block.number))).collect()
+}
+
+/// The blocks by which what is known is checked. A block that still has its hash has its whole past, so the last one vouches
+/// for the first.
+fn anchors(known: &Latest) -> Vec<Block> {
+    match known.last {
+        Some(last) if !last.hash.is_zero() => vec![last],
+        last => known.first.into_iter().chain(last).collect(),
+    }
 }
 
 impl ActivityReader {
@@ -109,7 +117,7 @@ impl ActivityReader {
         let stands = |block: &Block| {
             there.iter().any(|b| b.number == block.number && b.time == block.time && (block.hash.is_zero() || b.hash == block.hash))
         };
-        let known = known.filter(|k| [k.first, k.last].iter().flatten().all(stands));
+        let known = known.filter(|known| anchors(known).iter().all(stands));
         if nonce == 0 {
             return Ok(Activity::default());
         }

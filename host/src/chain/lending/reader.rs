@@ -134,16 +134,24 @@ impl Reader {
     /// The blocks, in ascending order, by which `records` are checked at `head`, and the one through which history is settled then.
     pub(super) fn anchors(&self, records: &[Option<Settled>], head: Block) -> Vec<u64> {
         let known = records.iter().flatten().map(|record| record.through).filter(|block| *block <= head.number);
-        let mut numbers: Vec<u64> = known.chain(head.number.checked_sub(self.finality)).collect();
+        let mut numbers: Vec<u64> = known.chain(self.settles(records, head)).collect();
         numbers.sort_unstable();
         numbers.dedup();
         numbers
     }
 
-    /// Which records stand on blocks that are no longer there, and the block through which history is settled now. `blocks` are
-    /// those of [`anchors`](Self::anchors).
+    /// The block through which this read settles history. `None` while the chain is shorter than its finality, and where what
+    /// is settled ends less than another finality before it: reading a tail of twice the length costs nothing, moving its
+    /// beginning costs a block and a write.
+    fn settles(&self, records: &[Option<Settled>], head: Block) -> Option<u64> {
+        let deepest = head.number.checked_sub(self.finality)?;
+        let due = |record: &Option<Settled>| record.is_none_or(|record| record.through.saturating_add(self.finality) <= deepest);
+        records.iter().any(due).then_some(deepest)
+    }
+
+    /// Which records stand on blocks that are no longer there, and the block through which this read settles history. `blocks`
+    /// are those of [`anchors`](Self::anchors).
     async fn check(&self, records: &[Option<Settled>], blocks: Blocks, head: Block) -> Result<(Vec<usize>, Option<Block>), Fault> {
-        let settled_to = head.number.checked_sub(self.finality);
         let (numbers, blocks) = (self.anchors(records, head), blocks.await?);
         let block = |number: u64| {
             let index = numbers.binary_search(&number).ok()?;
@@ -162,8 +170,13 @@ impl Reader {
                 stale.push(index);
             }
         }
-        let settled_to = settled_to.map(|number| block(number).ok_or_else(|| Fault::Malformed(format!("no block {number}"))));
-        Ok((stale, settled_to.transpose()?))
+        // What is read anew is settled on the way, wherever the stale records ended.
+        let settles = match head.number.checked_sub(self.finality).filter(|_| !stale.is_empty()) {
+            Some(deepest) => return Ok((stale, self.client.block(deepest).await?)),
+            None => self.settles(records, head),
+        };
+        let settles = settles.map(|number| block(number).ok_or_else(|| Fault::Malformed(format!("no block {number}"))));
+        Ok((stale, settles.transpose()?))
     }
 
     async fn forget(&self, wallet: Address, mut records: Vec<Option<Settled>>, stale: &[usize]) -> Vec<Option<Settled>> {
