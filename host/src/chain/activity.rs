@@ -7,7 +7,7 @@ use moka::future::Cache;
 use serde_json::{Value, json};
 
 use super::{
-    client::{Answers, Ask, Block, Client, ask_block, block_from, hex, pinned, quantity},
+    client::{Answers, Ask, Block, Client, block_from, hex, pinned, quantity},
     fault::Fault,
 };
 use crate::{
@@ -81,17 +81,16 @@ impl Search {
     }
 }
 
-/// What is to be asked about `wallet` at `head` before its activity is read: its nonce, and whether the blocks known are still there.
-pub(super) fn asks(wallet: Address, known: Option<&Latest>, head: Block) -> Vec<Ask> {
-    let nonce = ("eth_getTransactionCount", json!([wallet, pinned(head.hash)]));
-    std::iter::once(nonce).chain(known.map(anchors).unwrap_or_default().into_iter().map(|block| ask_block(block.number))).collect()
+/// The question for the transactions that `wallet` had sent by `head`.
+pub(super) fn ask_nonce(wallet: Address, head: Block) -> Ask {
+    ("eth_getTransactionCount", json!([wallet, pinned(head.hash)]))
 }
 
-/// The blocks by which what is known is checked. A block that still has its hash has its whole past, so the last one vouches
-/// for the first.
-fn anchors(known: &Latest) -> Vec<Block> {
+/// The blocks by which what is known is checked. A block that still has its hash has its whole past: a `settled` one vouches for
+/// all before it, the last one for the first.
+pub(super) fn anchors(known: &Latest, settled: Option<Block>) -> Vec<Block> {
     match known.last {
-        Some(last) if !last.hash.is_zero() => vec![last],
+        Some(last) if !last.hash.is_zero() => vec![settled.filter(|settled| settled.number >= last.number).unwrap_or(last)],
         last => known.first.into_iter().chain(last).collect(),
     }
 }
@@ -101,23 +100,31 @@ impl ActivityReader {
         Self { chain, client, store, finality, latest: Cache::builder().max_capacity(REMEMBERED).build() }
     }
 
-    /// Transactions sent by `wallet` up to `head`, starting from what is [`known`](Self::known), with the times of the first and the last where they can be found.
+    /// Transactions sent by `wallet` up to `head`, with the times of the first and the last where they can be found. What is
+    /// [`known`](Self::known) is gone on from where its `anchors` still stand. `answers` are those to [`ask_nonce`] and for blocks,
+    /// the anchors among them.
     ///
     /// # Errors
     /// [`Fault`] where the nonce cannot be read, or a search broke off.
-    pub(super) async fn read(&self, wallet: Address, known: Option<Latest>, head: Block, answers: Answers) -> Result<Activity, Fault> {
+    pub(super) async fn read(
+        &self,
+        wallet: Address,
+        known: Option<Latest>,
+        anchors: &[Block],
+        head: Block,
+        answers: Answers,
+    ) -> Result<Activity, Fault> {
         let answers = answers.await?;
-        let mut answers = answers.iter().take(asks(wallet, known.as_ref(), head).len()).cloned();
+        let mut answers = answers.iter().cloned();
         let nonce = quantity(answers.next().unwrap_or(Ok(Value::Null))?)?;
         let mut there = Vec::new();
         for answer in answers {
             there.extend(block_from(answer?)?);
         }
         // The hash of a block kept in the store is not known: its number and time have to do.
-        let stands = |block: &Block| {
-            there.iter().any(|b| b.number == block.number && b.time == block.time && (block.hash.is_zero() || b.hash == block.hash))
-        };
-        let known = known.filter(|known| anchors(known).iter().all(stands));
+        let same = |a: &Block, b: &Block| a.number == b.number && if a.hash.is_zero() { a.time == b.time } else { a.hash == b.hash };
+        let stands = |anchor: &Block| there.iter().any(|block| same(anchor, block));
+        let known = known.filter(|_| anchors.iter().all(stands));
         if nonce == 0 {
             return Ok(Activity::default());
         }

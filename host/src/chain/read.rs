@@ -1,6 +1,7 @@
 //! One chain's part of a snapshot: head first, then everything else side by side, pinned to it.
 
 use std::{
+    collections::BTreeSet,
     sync::{Mutex, PoisonError},
     time::Duration,
 };
@@ -108,13 +109,19 @@ impl Chain {
             account.map(|account| (account, prices))
         };
         // What the two histories ask for besides is one request.
-        let (own, anchors) = (activity::asks(wallet, known.as_ref(), head), self.lending.anchors(&kept, head));
-        let skipped = own.len();
-        let answers = self.client.together(own.into_iter().chain(anchors.into_iter().map(ask_block)).collect());
-        let blocks = answers.clone().map(move |answers| answers?.iter().skip(skipped).map(|answer| block_from(answer.clone()?)).collect());
+        let vouching = known.as_ref().map(|known| activity::anchors(known, self.lending.settled(&kept))).unwrap_or_default();
+        let anchors = self.lending.anchors(&kept, head);
+        let numbers: BTreeSet<u64> = vouching.iter().map(|block| block.number).chain(anchors.iter().copied()).collect();
+        let asks = std::iter::once(activity::ask_nonce(wallet, head)).chain(numbers.iter().copied().map(ask_block));
+        let answers = self.client.together(asks.collect());
+        let blocks = answers.clone().map(move |answers| {
+            let answers = answers?;
+            let blocks = numbers.iter().zip(answers.iter().skip(1)).filter(|(number, _)| anchors.contains(number));
+            blocks.map(|(_, answer)| block_from(answer.clone()?)).collect()
+        });
         let (account, activity, (pools, rest)) = tokio::join!(
             timeout_at(deadline, account),
-            timeout_at(deadline, self.activity.read(wallet, known, head, answers)),
+            timeout_at(deadline, self.activity.read(wallet, known, &vouching, head, answers)),
             self.lending.history(wallet, kept, blocks.boxed(), head, deadline)
         );
         let mut snapshot = ChainSnapshot { pools: self.with_unread(pools), ..self.failed() };

@@ -76,6 +76,12 @@ impl Jobs {
         Kept(self.reader.records(wallet).await)
     }
 
+    /// The highest block that `kept` is settled through. Only its number and hash are known.
+    pub(in crate::chain) fn settled(&self, kept: &Kept) -> Option<Block> {
+        let highest = kept.0.iter().flatten().max_by_key(|record| record.through)?;
+        Some(Block { number: highest.through, hash: highest.hash, time: 0 })
+    }
+
     /// The blocks by which `kept` is checked at `head`, for [`history`](Self::history): they can be asked for with other things.
     pub(in crate::chain) fn anchors(&self, kept: &Kept, head: Block) -> Vec<u64> {
         self.reader.anchors(&kept.0, head)
