@@ -16,7 +16,7 @@ run: ## Two local chains with real lending contracts, and the server on them
 	@exec target/release/devnet run
 
 test: ## Everything, on real parts, skipping nothing
-	@.ci/setup
+	@.ci/setup test
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --workspace --no-deps
