@@ -60,8 +60,8 @@ pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
     runtime.block_on(async {
         let scene = Scene::start().await?;
         let mut rows = Vec::new();
-        rows.push(scene.warm("borrower", effort.of(45), Target::AtMost(1.3)).await?);
-        rows.push(scene.warm("busy", effort.of(21), Target::None).await?);
+        rows.push(scene.warm("borrower", effort.of(301), Target::AtMost(1.3)).await?);
+        rows.push(scene.warm("busy", effort.of(101), Target::None).await?);
         rows.push(scene.cold(&STRANGERS[..effort.of(STRANGERS.len())]).await?);
         Ok(rows)
     })
