@@ -11,7 +11,7 @@ help: ## List the targets
 
 run: ## Two local chains with real lending contracts, and the server on them
 	@.ci/setup
-	@echo "Building the server (the first time compiles every dependency: about 10 minutes on two cores)"
+	@echo "Building the server (the first time compiles every dependency: about 6 minutes on two cores)"
 	@$(CARGO) build --release --workspace --bins
 	@exec target/release/devnet run
 
