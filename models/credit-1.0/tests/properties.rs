@@ -4,7 +4,6 @@ use credit_1_0::{Assessment, decile, score, types};
 use proptest::prelude::*;
 use types::{Coverage, Factor, Features, MarketFeatures, Refusal};
 
-#[allow(dead_code, reason = "each model uses a part of it")]
 #[path = "../../credit-1.1/tests/strategy/mod.rs"]
 mod strategy;
 

@@ -4,7 +4,6 @@ use credit_1_1::{Assessment, decile, score, types};
 use proptest::prelude::*;
 use types::{Coverage, Factor, Features, MarketFeatures, Refusal};
 
-#[allow(dead_code, reason = "each model uses a part of it")]
 mod strategy;
 
 use strategy::features;

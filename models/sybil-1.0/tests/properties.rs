@@ -4,7 +4,6 @@ use proptest::prelude::*;
 use sybil_1_0::{risk, types};
 use types::{ChainFeatures, Coverage, Features};
 
-#[allow(dead_code, reason = "each model uses a part of it")]
 #[path = "../../credit-1.1/tests/strategy/mod.rs"]
 mod strategy;
 
