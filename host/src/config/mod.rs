@@ -18,6 +18,7 @@ use serde::Deserialize;
 
 pub use access::{Access, KeyConfig, Scope, X402};
 pub use chains::{ChainConfig, MarketConfig, NativeConfig, Reading, RpcLimits, TokenConfig};
+pub use known::chain_names;
 pub use load::{ConfigError, DEFAULTS, load};
 pub use models::Models;
 pub use scoring::Scoring;

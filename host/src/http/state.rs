@@ -7,23 +7,13 @@ use std::{
     time::Duration,
 };
 
-use crate::{access::Access, config::Config, domain::ChainId, scoring::Scoring, telemetry::Metrics};
-
-/// The chains of the contract: those of the chain report and those of the chain summary.
-const KNOWN_CHAINS: [(ChainId, &str); 12] = [
-    (1, "Ethereum"),
-    (10, "Optimism"),
-    (56, "BNB Smart Chain"),
-    (137, "Polygon"),
-    (250, "Fantom"),
-    (324, "zkSync Era"),
-    (8453, "Base"),
-    (42161, "Arbitrum One"),
-    (42220, "Celo"),
-    (43114, "Avalanche"),
-    (59144, "Linea"),
-    (534_352, "Scroll"),
-];
+use crate::{
+    access::Access,
+    config::{self, Config},
+    domain::ChainId,
+    scoring::Scoring,
+    telemetry::Metrics,
+};
 
 /// The chains of the chain report, by contract.
 pub const REPORT_CHAINS: [ChainId; 10] = [1, 137, 42161, 10, 8453, 43114, 56, 250, 324, 59144];
@@ -71,7 +61,6 @@ impl Limits {
 
 impl App {
     pub fn new(config: &Config, scoring: Scoring, access: Access, metrics: Metrics) -> Self {
-        let known = KNOWN_CHAINS.map(|(id, name)| (id, name.to_owned()));
         let configured = config.chains.iter().map(|chain| (chain.id, chain.name.clone()));
         Self(Arc::new(Inner {
             scoring,
@@ -86,7 +75,7 @@ impl App {
                 addresses: config.http.max_addresses,
                 request: Duration::from_millis(config.http.request_timeout_ms),
             },
-            chains: known.into_iter().chain(configured).collect(),
+            chains: config::chain_names().chain(configured).collect(),
             configured: config.chains.iter().map(|chain| chain.id).collect(),
         }))
     }

@@ -44,6 +44,11 @@ pub(super) fn all() -> Result<Vec<Known>, ConfigError> {
     FILES.iter().map(read).collect()
 }
 
+/// What the known chains are called, by ascending id.
+pub fn chain_names() -> impl Iterator<Item = (ChainId, String)> {
+    all().unwrap_or_default().into_iter().map(|known| (known.id, known.name))
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
