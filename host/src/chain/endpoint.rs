@@ -294,7 +294,7 @@ impl Endpoint {
 }
 
 /// The innermost reason: outer layers of a connection error repeat one another.
-fn root_cause(error: &dyn std::error::Error) -> String {
+pub(super) fn root_cause(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(inner) = cause.source() {
         cause = inner;

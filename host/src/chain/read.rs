@@ -2,8 +2,7 @@
 
 use std::{
     collections::BTreeSet,
-    sync::{Mutex, PoisonError},
-    time::Duration,
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use futures::FutureExt;
@@ -18,10 +17,10 @@ use super::{
     endpoint::Http,
     fault::Fault,
     lending::{AllTerms, Jobs, Lender, Market, MarketTerms, Reader, Recent, Rest, TermsBook, cross_check, failed_pool},
-    prices::PriceBook,
+    prices::{External, PriceBook},
 };
 use crate::{
-    config::{ChainConfig, MarketConfig, Prices, Reading},
+    config::{ChainConfig, MarketConfig, Reading},
     domain::{Activity, Address, ChainSnapshot, Coverage, PoolHistory},
     store::Store,
 };
@@ -51,7 +50,7 @@ impl Chain {
         http: &Http,
         config: &ChainConfig,
         reading: &Reading,
-        prices: &Prices,
+        external: &Arc<External>,
         store: &Store,
         tasks: &TaskTracker,
         stop: &CancellationToken,
@@ -84,7 +83,7 @@ impl Chain {
         Self {
             client: client.clone(),
             terms: TermsBook::default(),
-            prices: PriceBook::new(config, Duration::from_millis(prices.refresh_ms)),
+            prices: PriceBook::new(config, external),
             activity: ActivityReader::new(config.id, client, store.clone(), config.finality),
             lending: Jobs::new(reader, tasks.clone(), stop.clone()),
             unread,
@@ -141,15 +140,16 @@ impl Chain {
             }
             Err(_) => (Activity::default(), false),
         };
-        let priced = prices.is_ok();
-        let prices = prices.unwrap_or_default();
-        let (positions, all) = account.positions(&self.config, self.markets(), &prices);
+        let (positions, all) = account.positions(&self.config, self.markets(), &prices.prices);
         cross_check(&mut snapshot.pools, &positions);
+        let tokens = account.holdings(&self.config, &prices.prices);
+        // What is held and has lost its price counts as nothing, and what a market's oracle says may be wrong: neither unsaid.
+        let priced = !tokens.iter().any(|held| prices.lacking.contains(&held.contract)) && (prices.trusted || positions.is_empty());
         let whole = account.whole && all && searched && priced;
         let snapshot = ChainSnapshot {
             coverage: if whole { Coverage::Complete } else { Coverage::Partial },
             activity,
-            tokens: account.holdings(&self.config, &prices),
+            tokens,
             positions,
             ..snapshot
         };

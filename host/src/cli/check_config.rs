@@ -76,12 +76,13 @@ fn summary(config: &Config) -> String {
 
 /// Where the chain's settings come from.
 fn origin(chain: &ChainConfig) -> String {
-    let (shipped, all) = (&chain.shipped, ["name", "rpc", "explorer", "finality", "multicall", "native", "tokens", "markets"]);
+    let (shipped, all) = (&chain.shipped, ["name", "rpc", "explorer", "finality", "multicall", "sequencer", "native", "tokens", "markets", "slugs"]);
     if shipped.is_empty() {
         return "from the file alone".into();
     }
     // What is known of a chain is known whole; an explorer never is.
-    let is_written = |key: &&str| !shipped.contains(key) && (*key != "explorer" || chain.explorer.is_some());
+    let optional = [("explorer", chain.explorer.is_some()), ("sequencer", chain.sequencer.is_some())];
+    let is_written = |key: &&str| !shipped.contains(key) && !optional.contains(&(*key, false));
     let written: Vec<_> = all.into_iter().filter(is_written).collect();
     format!("from the file: {}; shipped with assay: {}", written.join(", "), shipped.join(", "))
 }
@@ -120,7 +121,7 @@ mod tests {
                     finality = 1\nnative = { symbol = \"ETH\" }\n";
         file.write_all(toml.as_bytes()).unwrap();
         let text = summary(&crate::config::load(Some(file.path())).unwrap());
-        for part in ["from the file: rpc, markets; shipped with assay: name, finality, multicall, native, tokens\n", "from the file alone"]
+        for part in ["from the file: rpc, markets; shipped with assay: name, finality, multicall, sequencer, native, tokens, slugs\n", "from the file alone"]
         {
             assert!(text.contains(part), "{text}");
         }

@@ -18,9 +18,12 @@ pub struct ChainConfig {
     pub finality: u64,
     /// Multicall3 contract; calls are batched as JSON-RPC where absent.
     pub multicall: Option<Address>,
+    /// Uptime feed of a rollup's sequencer; without one, the chain's feeds are believed at any time.
+    pub sequencer: Option<Address>,
     pub native: NativeConfig,
     pub tokens: Vec<TokenConfig>,
     pub markets: Vec<MarketConfig>,
+    pub slugs: Slugs,
     /// Keys that the operator left to the shipped data.
     pub shipped: Vec<&'static str>,
 }
@@ -32,7 +35,10 @@ pub struct NativeConfig {
     pub symbol: String,
     /// Chainlink feed against the dollar.
     pub feed: Option<Address>,
-    /// Wrapped form, priced by the lending oracle where no feed is set.
+    /// Longest time between two rounds of the feed, in seconds; its price is taken until a fifth more has passed.
+    #[serde(default = "day")]
+    pub heartbeat: u64,
+    /// Wrapped form, by which lending oracles and external APIs price it where the feed does not.
     pub wrapped: Option<Address>,
 }
 
@@ -45,8 +51,19 @@ pub struct TokenConfig {
     pub decimals: u8,
     /// Chainlink feed against the dollar; the lending oracle is asked where absent.
     pub feed: Option<Address>,
+    /// Longest time between two rounds of the feed, in seconds; its price is taken until a fifth more has passed.
+    #[serde(default = "day")]
+    pub heartbeat: u64,
     #[serde(default = "token")]
     pub class: AssetClass,
+}
+
+/// What external price APIs call the chain; one without a name is not asked about it.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Slugs {
+    pub defillama: Option<String>,
+    pub coingecko: Option<String>,
 }
 
 /// One lending market. For `lenderB_v2` a market is one cToken.
@@ -88,6 +105,11 @@ pub struct RpcLimits {
     pub per_second: u32,
     /// Retries of a transient fault, with backoff.
     pub retries: u32,
+}
+
+/// The longest heartbeat that feeds of currencies commonly have.
+pub(super) fn day() -> u64 {
+    24 * 3600
 }
 
 fn token() -> AssetClass {

@@ -121,7 +121,36 @@ mod tests {
         let chain = &config.chains[0];
         assert_eq!((chain.name.as_str(), chain.native.symbol.as_str()), ("Arbitrum One", "ETH"));
         assert!(chain.finality > 0 && chain.multicall.is_some() && !chain.tokens.is_empty() && !chain.markets.is_empty());
-        assert_eq!(chain.shipped, ["name", "finality", "multicall", "native", "tokens", "markets"]);
+        assert_eq!(chain.shipped, ["name", "finality", "multicall", "sequencer", "native", "tokens", "markets", "slugs"]);
+    }
+
+    #[test]
+    fn a_heartbeat_is_that_of_its_feed() {
+        let native = |written: &str| {
+            let text = format!("[[chains]]\nid = 8453\nrpc = [\"http://node.example\"]\nsequencer = \"none\"\n{written}");
+            let chain = load_text(&text).unwrap().chains.remove(0);
+            assert_eq!(chain.sequencer, None);
+            chain.native.heartbeat
+        };
+        let feed = "feed = \"0x0000000000000000000000000000000000000001\"";
+        assert_eq!(native(""), 1_200);
+        assert_eq!(native("native = { heartbeat = 60 }"), 60);
+        assert_eq!(native(&format!("native = {{ {feed} }}")), 86_400);
+        assert_eq!(native(&format!("native = {{ {feed}, heartbeat = 60 }}")), 60);
+        assert_eq!(native("native = { symbol = \"ETH\" }"), 86_400);
+    }
+
+    #[test]
+    fn price_apis_and_heartbeats_are_checked() {
+        let chain = "[[chains]]\nid = 1\nrpc = [\"http://node.example\"]\nnative = { heartbeat = 0 }\n\
+            tokens = [{ address = \"0x0000000000000000000000000000000000000001\", symbol = \"A\", decimals = 6, heartbeat = 604801 }]\n";
+        let error = load_text(&format!("[prices]\nfallback = \"coins.example/s3cret\"\n{chain}")).unwrap_err().to_string();
+        for part in ["prices.fallback: not an http", "prices.fallback: set without", "chains[0].native.heartbeat", "chains[0].tokens[0].heartbeat"] {
+            assert!(error.contains(part), "{part} not in {error}");
+        }
+        assert!(!error.contains("s3cret"), "{error}");
+        let config = load_text("[prices]\napi = \"https://coins.example\"\nfallback = \"https://gecko.example/api/v3\"").unwrap();
+        assert!(config.without_effect().is_empty());
     }
 
     #[test]
@@ -137,9 +166,9 @@ mod tests {
         assert_eq!((chain.native.symbol.as_str(), chain.native.feed), ("ETH", feed.parse().ok()));
         assert!(chain.native.wrapped.is_some());
         assert_eq!((chain.markets.len(), chain.tokens.len()), (0, 1));
-        assert_eq!(chain.shipped, ["name", "native.symbol", "native.wrapped"]);
+        assert_eq!(chain.shipped, ["name", "native.symbol", "native.wrapped", "slugs"]);
         let config = load_text(&written.replace("native = { ", "native = { symbol = \"XYZ\", ")).unwrap();
-        assert_eq!((config.chains[0].native.wrapped, &config.chains[0].shipped), (None, &vec!["name"]));
+        assert_eq!((config.chains[0].native.wrapped, &config.chains[0].shipped), (None, &vec!["name", "slugs"]));
     }
 
     #[test]

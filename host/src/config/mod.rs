@@ -6,6 +6,7 @@ mod chains;
 mod known;
 mod load;
 mod models;
+mod prices;
 mod scoring;
 mod secret;
 mod store;
@@ -17,10 +18,11 @@ use std::net::SocketAddr;
 use serde::Deserialize;
 
 pub use access::{Access, KeyConfig, Scope, X402};
-pub use chains::{ChainConfig, MarketConfig, NativeConfig, Reading, RpcLimits, TokenConfig};
+pub use chains::{ChainConfig, MarketConfig, NativeConfig, Reading, RpcLimits, Slugs, TokenConfig};
 pub use known::chain_names;
 pub use load::{ConfigError, DEFAULTS, load};
 pub use models::Models;
+pub use prices::{PriceApi, Prices};
 pub use scoring::Scoring;
 pub use secret::Secret;
 pub use store::{Backend, Store};
@@ -54,7 +56,6 @@ impl Config {
         let keys = [
             ("access.x402", self.access.x402.enabled),
             ("chains.explorer", self.chains.iter().any(|chain| chain.explorer.is_some())),
-            ("prices.api", self.prices.api.is_some()),
             ("agents", self.agents.is_some()),
             ("reputation", self.reputation.is_some()),
             ("ipfs", self.ipfs.is_some()),
@@ -75,16 +76,6 @@ pub struct Http {
     pub max_addresses: usize,
     /// Longest wait for requests in flight when the server is told to stop, in milliseconds.
     pub drain_timeout_ms: u64,
-}
-
-/// The external price API behind the oracles.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Prices {
-    /// Root URL of a DefiLlama-compatible API; none where absent.
-    pub api: Option<Secret>,
-    /// How long one read of a price is shared by all requests, in milliseconds.
-    pub refresh_ms: u64,
 }
 
 /// The ERC-8004 registries.

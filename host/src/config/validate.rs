@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeSet, fmt};
 
-use super::{Backend, ChainConfig, Config};
+use super::{Backend, ChainConfig, Config, PriceApi};
+
+/// No feed of a currency is let go without a round for longer, in seconds.
+const LONGEST_HEARTBEAT: u64 = 7 * 24 * 3600;
 
 /// One thing wrong, by the path of its key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,6 +59,14 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
     if config.scoring.read_budget_ms >= config.http.request_timeout_ms {
         problem("scoring.read_budget_ms".into(), "not below http.request_timeout_ms; a first read could never answer pending");
     }
+    for (key, root) in [("prices.api", &config.prices.api), ("prices.fallback", &config.prices.fallback)] {
+        if root.as_ref().is_some_and(|root| PriceApi::of(root).is_none()) {
+            problem(key.into(), "not an http or https URL");
+        }
+    }
+    if config.prices.fallback.is_some() && config.prices.api.is_none() {
+        problem("prices.fallback".into(), "set without prices.api, which it stands behind");
+    }
     for (key, value) in [
         ("models.max_component_bytes", config.models.max_component_bytes),
         ("models.max_memory_bytes", config.models.max_memory_bytes as u64),
@@ -98,6 +109,12 @@ fn chain_problems(chain: &ChainConfig) -> Vec<(String, &'static str)> {
     for (i, rpc) in chain.rpc.iter().enumerate() {
         if !url::Url::parse(rpc.expose()).is_ok_and(|url| matches!(url.scheme(), "http" | "https")) {
             found.push((format!("rpc[{i}]"), "not an http or https URL"));
+        }
+    }
+    let tokens = chain.tokens.iter().enumerate().map(|(i, token)| (format!("tokens[{i}].heartbeat"), token.heartbeat));
+    for (key, heartbeat) in [("native.heartbeat".to_owned(), chain.native.heartbeat)].into_iter().chain(tokens) {
+        if !(1..=LONGEST_HEARTBEAT).contains(&heartbeat) {
+            found.push((key, "must be 1 to 604800 seconds, a week"));
         }
     }
     let mut markets = BTreeSet::new();

@@ -4,7 +4,8 @@
 use serde::{Deserialize, Deserializer, de::Error};
 
 use super::{
-    ChainConfig, MarketConfig, NativeConfig, Secret, TokenConfig,
+    ChainConfig, MarketConfig, NativeConfig, Secret, Slugs, TokenConfig,
+    chains::day,
     known::{self, Known},
 };
 use crate::domain::{Address, ChainId};
@@ -17,10 +18,12 @@ struct Written {
     rpc: Option<Vec<Secret>>,
     explorer: Option<Secret>,
     finality: Option<u64>,
-    multicall: Option<Multicall>,
+    multicall: Option<Contract>,
+    sequencer: Option<Contract>,
     native: Option<WrittenNative>,
     tokens: Option<Vec<TokenConfig>>,
     markets: Option<Vec<MarketConfig>>,
+    slugs: Option<Slugs>,
 }
 
 #[derive(Default, Deserialize)]
@@ -28,13 +31,14 @@ struct Written {
 struct WrittenNative {
     symbol: Option<String>,
     feed: Option<Address>,
+    heartbeat: Option<u64>,
     wrapped: Option<Address>,
 }
 
 /// An address, or `"none"` where the known one is not to be used.
-struct Multicall(Option<Address>);
+struct Contract(Option<Address>);
 
-impl<'de> Deserialize<'de> for Multicall {
+impl<'de> Deserialize<'de> for Contract {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         if text == "none" {
@@ -89,43 +93,57 @@ pub(super) fn chains<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<C
 impl Written {
     fn completed(self, all: &[Known]) -> Result<ChainConfig, String> {
         let known = all.iter().find(|known| known.id == self.id).cloned();
-        let (name, finality, multicall, native, tokens, markets) = match known {
-            Some(known) => {
-                (Some(known.name), Some(known.finality), known.multicall, Some(known.native), Some(known.tokens), Some(known.markets))
-            }
+        let (multicall, sequencer) = known.as_ref().map(|known| (known.multicall, known.sequencer)).unwrap_or_default();
+        let (name, finality, native, tokens, markets, slugs) = match known {
+            Some(known) => (
+                Some(known.name),
+                Some(known.finality),
+                Some(known.native),
+                Some(known.tokens),
+                Some(known.markets),
+                Some(known.slugs),
+            ),
             None => Default::default(),
         };
         let mut keys = Keys::default();
         let name = keys.need("name", self.name, name);
         let rpc = keys.need("rpc", self.rpc, None);
         let finality = keys.need("finality", self.finality, finality);
-        let multicall =
-            keys.either("multicall", self.multicall, multicall.map(|known| Multicall(Some(known)))).and_then(|written| written.0);
+        let shipped = |known: Option<Address>| known.map(|known| Contract(Some(known)));
+        let multicall = keys.either("multicall", self.multicall, shipped(multicall)).and_then(|written| written.0);
+        let sequencer = keys.either("sequencer", self.sequencer, shipped(sequencer)).and_then(|written| written.0);
         let native = match (self.native, native) {
             (None, native) => keys.need("native", None, native),
             (Some(written), known) => written.completed(known, &mut keys),
         };
         let tokens = keys.either("tokens", self.tokens, tokens).unwrap_or_default();
         let markets = keys.either("markets", self.markets, markets).unwrap_or_default();
+        let slugs = keys.either("slugs", self.slugs, slugs).unwrap_or_default();
         let (Some(name), Some(rpc), Some(finality), Some(native)) = (name, rpc, finality, native) else {
             return Err(missing(self.id, all, &keys.missing));
         };
         let (id, explorer, shipped) = (self.id, self.explorer, keys.shipped);
-        Ok(ChainConfig { id, name, rpc, explorer, finality, multicall, native, tokens, markets, shipped })
+        Ok(ChainConfig { id, name, rpc, explorer, finality, multicall, sequencer, native, tokens, markets, slugs, shipped })
     }
 }
 
 impl WrittenNative {
     /// A currency that is named is described in full: another one's feed must not price it.
     fn completed(self, known: Option<NativeConfig>, keys: &mut Keys) -> Option<NativeConfig> {
+        let heartbeat = self.heartbeat.unwrap_or_else(day);
         if let Some(symbol) = self.symbol {
-            return Some(NativeConfig { symbol, feed: self.feed, wrapped: self.wrapped });
+            return Some(NativeConfig { symbol, feed: self.feed, heartbeat, wrapped: self.wrapped });
         }
-        let (symbol, feed, wrapped) = known.map_or((None, None, None), |known| (Some(known.symbol), known.feed, known.wrapped));
-        let symbol = keys.need("native.symbol", None, symbol);
-        let feed = keys.either("native.feed", self.feed, feed);
-        let wrapped = keys.either("native.wrapped", self.wrapped, wrapped);
-        Some(NativeConfig { symbol: symbol?, feed, wrapped })
+        let Some(known) = known else {
+            keys.missing.push("native.symbol");
+            return None;
+        };
+        // The known heartbeat is that of the known feed.
+        let heartbeat = if self.feed.is_some() || self.heartbeat.is_some() { heartbeat } else { known.heartbeat };
+        let symbol = keys.need("native.symbol", None, Some(known.symbol))?;
+        let feed = keys.either("native.feed", self.feed, known.feed);
+        let wrapped = keys.either("native.wrapped", self.wrapped, known.wrapped);
+        Some(NativeConfig { symbol, feed, heartbeat, wrapped })
     }
 }
 

@@ -27,7 +27,8 @@ impl Chain {
     fn write_toml(&self, toml: &mut String) {
         let market = &self.market;
         let _ = write!(toml, "\n[[chains]]\nid = {}\nname = {}\nrpc = [{}]\n", self.id, text(self.name), text(self.url()));
-        let _ = writeln!(toml, "finality = {FINALITY}\nmulticall = \"{}\"", market.multicall);
+        // The uptime feed that is known of chain 8453 is not here.
+        let _ = writeln!(toml, "finality = {FINALITY}\nmulticall = \"{}\"\nsequencer = \"none\"", market.multicall);
         let _ = writeln!(toml, "native = {{ symbol = \"ETH\", feed = \"{}\" }}\ntokens = [", market.native_feed);
         for token in &market.tokens {
             let (address, symbol, decimals) = (token.address, text(token.asset.symbol), token.asset.decimals);

@@ -1,15 +1,25 @@
-//! Dollar prices of the native currency and the configured tokens of one chain: Chainlink feeds where configured, else the
-//! oracles of its lending markets. One read is shared by all requests for a minute. What has no fresh price has none.
+//! Dollar prices of one chain. The native currency and the configured tokens are priced by their Chainlink feed, else by the
+//! oracles of the lending markets, else by an external API; what was found in a wallet, by the external API alone. One read is
+//! shared by all requests for a minute. What has no fresh price has none, and whether that is unusual is told beside it.
+//!
+//! Where the sequencer of a rollup is down, or has been back for less than an hour, neither feeds nor oracles are believed: the
+//! oracles read the same feeds.
+
+mod external;
+mod feed;
+mod oracle;
+mod sequencer;
 
 use std::{
-    collections::HashMap,
-    sync::{Arc, OnceLock},
+    collections::{HashMap, HashSet},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
-use alloy::{primitives::Bytes, sol};
+use alloy::primitives::Bytes;
 use tokio::sync::Mutex;
 
+use self::{feed::Feed, oracle::Oracle};
 use super::{
     call::{Call, returned},
     client::{Block, Client},
@@ -17,180 +27,188 @@ use super::{
 };
 use crate::{
     config::ChainConfig,
-    domain::{Address, U256},
+    domain::{Address, ChainId},
 };
 
-sol! {
-    #[derive(Debug)]
-    function latestRoundData() external view returns (uint80 roundId, int256 answer, uint256 startedAt, uint256 updatedAt, uint80 answeredInRound);
-    function decimals() external view returns (uint8 places);
-    function getAssetPrice(address asset) external view returns (uint256 price);
-}
-
-/// A feed older than this, by the chain's own clock, has stopped: the longest heartbeat in use is a day, and a fifth is grace.
-pub(super) const STALE: u64 = 24 * 3600 * 6 / 5;
+pub(super) use external::External;
+pub(super) use feed::{decimalsCall, latestRoundDataCall, stale_after};
+pub(super) use sequencer::{Sequencer, stands};
 
 /// Dollars for one whole token, by contract; `None` stands for the native currency.
 pub(super) type Prices = HashMap<Option<Address>, f64>;
 
-/// Where a price comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Source {
-    Feed(Address),
-    /// The oracle's price of this asset.
-    Oracle(Address),
+/// Something with a price: a token, or the native currency.
+type Priced = Option<Address>;
+
+/// The prices of a moment.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Quotes {
+    pub prices: Prices,
+    /// What has no price now and should: a source is configured for it, or it had a price lately.
+    pub lacking: HashSet<Priced>,
+    /// The chain's own feeds and oracles can be believed, also by whoever values a position with them.
+    pub trusted: bool,
+}
+
+/// What the chain itself says.
+#[derive(Debug, Default)]
+struct OnChain {
+    prices: Prices,
+    /// What a feed or an oracle should have a price for.
+    sourced: HashSet<Priced>,
+    trusted: bool,
 }
 
 /// The prices of one chain.
 pub(super) struct PriceBook {
+    chain: ChainId,
     wrapped: Option<Address>,
-    sources: Vec<(Option<Address>, Source)>,
+    /// The native currency and the configured tokens, with their feeds.
+    assets: Vec<(Priced, Option<Feed>)>,
+    sequencer: Option<Address>,
     life: Duration,
-    latest: Mutex<Option<(Instant, Arc<Prices>)>>,
-    places: OnceLock<HashMap<Address, u8>>,
+    latest: Mutex<Option<(Instant, Arc<OnChain>)>>,
+    external: Arc<External>,
 }
 
 impl PriceBook {
-    pub(super) fn new(chain: &ChainConfig, life: Duration) -> Self {
-        let native = chain.native.feed.map(Source::Feed).or(chain.native.wrapped.map(Source::Oracle));
-        let tokens = chain.tokens.iter().map(|t| (Some(t.address), t.feed.map_or(Source::Oracle(t.address), Source::Feed)));
-        let sources = native.map(|source| (None, source)).into_iter().chain(tokens).collect();
-        Self { wrapped: chain.native.wrapped, sources, life, latest: Mutex::default(), places: OnceLock::new() }
+    pub(super) fn new(chain: &ChainConfig, external: &Arc<External>) -> Self {
+        let feed = |address: Option<Address>, heartbeat| address.map(|address| Feed { address, heartbeat });
+        let native = (None, feed(chain.native.feed, chain.native.heartbeat));
+        let tokens = chain.tokens.iter().map(|token| (Some(token.address), feed(token.feed, token.heartbeat)));
+        Self {
+            chain: chain.id,
+            wrapped: chain.native.wrapped,
+            assets: std::iter::once(native).chain(tokens).collect(),
+            sequencer: chain.sequencer,
+            life: external.life(),
+            latest: Mutex::default(),
+            external: external.clone(),
+        }
     }
 
     /// Prices no older than the refresh interval, where they can be had also of `quotes`, which markets count in. Concurrent
-    /// requests wait for one read.
-    ///
-    /// # Errors
-    /// [`Fault`] where they have to be read and cannot be: older ones are not given in their place.
-    pub(super) async fn current(
-        &self,
-        client: &Client,
-        oracles: &[(Address, U256)],
-        quotes: &[Address],
-        head: Block,
-    ) -> Result<Arc<Prices>, Fault> {
-        let mut latest = self.latest.lock().await;
-        if let Some((read, prices)) = &*latest
-            && read.elapsed() < self.life
-        {
-            return Ok(prices.clone());
-        }
-        let prices = Arc::new(self.read(client, oracles, quotes, head).await?);
-        *latest = Some((Instant::now(), prices.clone()));
-        Ok(prices)
+    /// requests wait for one read. Where the chain does not answer, the external APIs are left.
+    pub(super) async fn current(&self, client: &Client, oracles: &[Oracle], quotes: &[Address], head: Block) -> Quotes {
+        let read = self.on_chain(client, oracles, quotes, head).await;
+        let on_chain = read.unwrap_or_else(|fault| {
+            tracing::warn!(chain = self.chain, %fault, "feeds and oracles cannot be read");
+            // Which of them have a price is not known, so that none may be missing unsaid.
+            let sourced = self.assets.iter().map(|(asset, _)| *asset).collect();
+            Arc::new(OnChain { sourced, ..OnChain::default() })
+        });
+        self.completed(&on_chain, quotes).await
     }
 
     /// Dollar prices of tokens discovered in a wallet, from the external APIs alone; a token without an entry has none. Never
     /// fails: where no API is configured or answers, there are no prices.
-    pub(super) async fn found(&self, _tokens: &[Address]) -> Prices {
-        Prices::new()
+    pub(super) async fn found(&self, tokens: &[Address]) -> Prices {
+        self.external.prices(self.chain, tokens).await.into_iter().map(|(token, price)| (Some(token), price)).collect()
     }
 
     /// Whether `prices`, found for `tokens`, lack one that was there lately: what is held of it is then worth more than it seems.
-    pub(super) fn lost(&self, _tokens: &[Address], _prices: &Prices) -> bool {
-        false
+    pub(super) fn lost(&self, tokens: &[Address], prices: &Prices) -> bool {
+        tokens.iter().any(|token| !prices.contains_key(&Some(*token)) && self.external.knew(self.chain, *token))
     }
 
-    async fn read(&self, client: &Client, oracles: &[(Address, U256)], quotes: &[Address], head: Block) -> Result<Prices, Fault> {
-        let sources = self.with(quotes);
-        let mut calls = Vec::new();
-        for (_, source) in &sources {
-            match source {
-                Source::Feed(feed) => calls.push(Call::new(*feed, &latestRoundDataCall {})),
-                Source::Oracle(asset) => {
-                    calls.extend(oracles.iter().map(|(oracle, _)| Call::new(*oracle, &getAssetPriceCall { asset: *asset })));
+    /// What the chain says, and the external APIs on what it does not.
+    async fn completed(&self, on_chain: &OnChain, quotes: &[Address]) -> Quotes {
+        let mut prices = on_chain.prices.clone();
+        let missing: Vec<Priced> = self.with(quotes).into_iter().map(|(asset, _)| asset).filter(|asset| !prices.contains_key(asset)).collect();
+        let tokens: Vec<Address> = missing.iter().filter_map(|asset| self.token(*asset)).collect();
+        let found = if tokens.is_empty() { Prices::new() } else { self.found(&tokens).await };
+        let mut lacking = HashSet::new();
+        for asset in missing {
+            let token = self.token(asset);
+            match token.and_then(|token| found.get(&Some(token))) {
+                Some(price) => _ = prices.insert(asset, *price),
+                None if on_chain.sourced.contains(&asset)
+                    || self.external.is_failing(self.chain)
+                    || token.is_some_and(|token| self.lost(&[token], &found)) =>
+                {
+                    lacking.insert(asset);
                 }
+                None => {}
             }
         }
-        let rounds = calls.len();
-        let feeds: Vec<Address> =
-            self.sources.iter().filter_map(|(_, s)| if let Source::Feed(feed) = s { Some(*feed) } else { None }).collect();
-        if self.places.get().is_none() {
-            calls.extend(feeds.iter().map(|feed| Call::new(*feed, &decimalsCall {})));
-        }
-        if calls.is_empty() {
-            return Ok(Prices::new());
-        }
-        let answers = client.calls(&calls, head.hash).await?;
-        let (rounds, places) = answers.split_at(rounds.min(answers.len()));
-        if !places.is_empty() {
-            let found = feeds.iter().zip(places).filter_map(|(feed, answer)| Some((*feed, returned::<decimalsCall>(Some(answer))?)));
-            // A concurrent reader cannot exist: the lock on the prices is held.
-            let _ = self.places.set(found.collect());
-        }
-        let mut prices = self.priced(&sources, rounds, oracles, head.time);
-        if let (Some(wrapped), Some(native)) = (self.wrapped, prices.get(&None).copied()) {
-            prices.entry(Some(wrapped)).or_insert(native);
-        }
-        Ok(prices)
+        Quotes { prices, lacking, trusted: on_chain.trusted }
     }
 
-    /// The configured sources, and the oracles for those of `quotes` that have none.
-    fn with(&self, quotes: &[Address]) -> Vec<(Option<Address>, Source)> {
-        let mut sources = self.sources.clone();
-        for quote in quotes {
-            if !sources.iter().any(|(asset, _)| *asset == Some(*quote)) {
-                sources.push((Some(*quote), Source::Oracle(*quote)));
-            }
+    async fn on_chain(&self, client: &Client, oracles: &[Oracle], quotes: &[Address], head: Block) -> Result<Arc<OnChain>, Fault> {
+        let mut latest = self.latest.lock().await;
+        if let Some((read, on_chain)) = &*latest
+            && read.elapsed() < self.life
+        {
+            return Ok(on_chain.clone());
         }
-        sources
+        let on_chain = Arc::new(self.read(client, oracles, quotes, head).await?);
+        *latest = Some((Instant::now(), on_chain.clone()));
+        Ok(on_chain)
     }
 
-    fn priced(&self, sources: &[(Option<Address>, Source)], answers: &[Option<Bytes>], oracles: &[(Address, U256)], now: u64) -> Prices {
+    async fn read(&self, client: &Client, oracles: &[Oracle], quotes: &[Address], head: Block) -> Result<OnChain, Fault> {
+        let assets = self.with(quotes);
+        let mut calls: Vec<Call> = self.sequencer.iter().map(|sequencer| Call::new(*sequencer, &latestRoundDataCall {})).collect();
+        for (asset, feed) in &assets {
+            calls.extend(feed.iter().flat_map(Feed::ask));
+            calls.extend(self.token(*asset).into_iter().flat_map(|token| oracle::ask(oracles, token)));
+        }
+        let answers = if calls.is_empty() { Vec::new() } else { client.calls(&calls, head.hash).await? };
         let mut answers = answers.iter();
-        let mut prices = Prices::new();
-        for (asset, source) in sources {
-            let price = match source {
-                Source::Feed(feed) => {
-                    let round = returned::<latestRoundDataCall>(answers.next());
-                    round.zip(self.places.get().and_then(|p| p.get(feed))).and_then(|(round, places)| from_feed(&round, *places, now))
-                }
-                // Every oracle takes its answer; the first that has a price gives it.
-                Source::Oracle(_) => oracles.iter().fold(None, |found, (_, unit)| {
-                    let price = returned::<getAssetPriceCall>(answers.next());
-                    found.or(price.filter(|price| !price.is_zero()).map(|price| f64::from(price) / f64::from(*unit)))
-                }),
-            };
-            if let Some(price) = price.filter(|price| price.is_finite() && *price > 0.0) {
-                prices.insert(*asset, price);
+        let trusted = self.sequencer.is_none_or(|_| self.is_up(answers.next(), head.time));
+        let mut on_chain = OnChain { trusted, ..OnChain::default() };
+        for (asset, feed) in &assets {
+            let by_feed = feed.and_then(|feed| feed.price(&mut answers, head.time));
+            let quote = self.token(*asset).map(|_| oracle::quote(oracles, &mut answers)).unwrap_or_default();
+            if feed.is_some() || quote.listed {
+                on_chain.sourced.insert(*asset);
+            }
+            if let Some((price, source)) = by_feed.map(|price| (price, "feed")).or(quote.price.map(|price| (price, "oracle")))
+                && trusted
+                && price.is_finite()
+                && price > 0.0
+            {
+                on_chain.prices.insert(*asset, price);
+                self.count(source);
+            }
+            if feed.is_some() && by_feed.is_none() {
+                tracing::warn!(chain = self.chain, token = ?asset, "a price feed has no fresh price");
+                self.count("stale_feed");
             }
         }
-        prices
-    }
-}
-
-/// The dollar price of a round, if it is one and is fresh at `now`.
-fn from_feed(round: &latestRoundDataReturn, places: u8, now: u64) -> Option<f64> {
-    let answer = Some(round.answer).filter(|answer| answer.is_positive())?;
-    let updated = u64::try_from(round.updatedAt).ok().filter(|updated| *updated > 0)?;
-    let fresh = now.saturating_sub(updated) <= STALE;
-    fresh.then(|| f64::from(answer.into_raw()) / 10f64.powi(i32::from(places)))
-}
-
-#[cfg(test)]
-mod tests {
-    use alloy::primitives::I256;
-
-    use super::*;
-
-    fn round(answer: i64, updated: u64) -> latestRoundDataReturn {
-        latestRoundDataReturn {
-            roundId: Default::default(),
-            answer: I256::try_from(answer).unwrap(),
-            startedAt: U256::ZERO,
-            updatedAt: U256::from(updated),
-            answeredInRound: Default::default(),
+        if let (Some(wrapped), Some(native)) = (self.wrapped, on_chain.prices.get(&None).copied()) {
+            on_chain.prices.entry(Some(wrapped)).or_insert(native);
         }
+        Ok(on_chain)
     }
 
-    #[test]
-    fn only_a_fresh_positive_answer_is_a_price() {
-        let now = 1_000_000;
-        assert_eq!(from_feed(&round(250_000_000_000, now - 60), 8, now), Some(2_500.0));
-        assert_eq!(from_feed(&round(250_000_000_000, now - STALE), 8, now), Some(2_500.0));
-        for bad in [round(0, now), round(-1, now), round(5, 0), round(5, now - STALE - 1)] {
-            assert_eq!(from_feed(&bad, 8, now), None, "{bad:?}");
+    /// What the uptime feed's answer says of the sequencer.
+    fn is_up(&self, answer: Option<&Option<Bytes>>, now: u64) -> bool {
+        let standing = returned::<latestRoundDataCall>(answer).map_or(Sequencer::Unknown, |round| stands(&round, now));
+        if standing != Sequencer::Up {
+            tracing::warn!(chain = self.chain, ?standing, "the sequencer is not known to be up; its chain's feeds and oracles are not believed");
+            self.count("sequencer_down");
         }
+        standing == Sequencer::Up
+    }
+
+    /// The native currency and the configured tokens, and those of `quotes` that are none of them.
+    fn with(&self, quotes: &[Address]) -> Vec<(Priced, Option<Feed>)> {
+        let mut assets = self.assets.clone();
+        for quote in quotes {
+            if !assets.iter().any(|(asset, _)| *asset == Some(*quote)) {
+                assets.push((Some(*quote), None));
+            }
+        }
+        assets
+    }
+
+    /// The token that stands for `asset` where there are only tokens: the native currency is worth what its wrapped form is.
+    fn token(&self, asset: Priced) -> Option<Address> {
+        asset.or(self.wrapped)
+    }
+
+    fn count(&self, source: &'static str) {
+        metrics::counter!("assay_prices_read_total", "chain" => self.chain.to_string(), "source" => source).increment(1);
     }
 }

@@ -10,7 +10,7 @@ use crate::{
         call::{self, Call, aggregate3Call, returned},
         client::{Block, Client},
         fault::Fault,
-        prices::{STALE, decimalsCall, latestRoundDataCall},
+        prices::{Sequencer, decimalsCall, latestRoundDataCall, stale_after, stands},
     },
     config::{ChainConfig, MarketConfig, TokenConfig},
     domain::{Address, U256},
@@ -26,7 +26,9 @@ const NATIVE_DECIMALS: u8 = 18;
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Claim<'a> {
     Multicall(Address),
-    NativeFeed(Address),
+    Sequencer(Address),
+    /// With its heartbeat in seconds.
+    NativeFeed(Address, u64),
     Wrapped(Address),
     Token(&'a TokenConfig),
     TokenFeed(&'a TokenConfig, Address),
@@ -35,7 +37,12 @@ pub(super) enum Claim<'a> {
 
 /// Every contract of `chain`, in the order of the configuration.
 pub(super) fn claims(chain: &ChainConfig) -> Vec<Claim<'_>> {
-    let own = [chain.multicall.map(Claim::Multicall), chain.native.feed.map(Claim::NativeFeed), chain.native.wrapped.map(Claim::Wrapped)];
+    let own = [
+        chain.multicall.map(Claim::Multicall),
+        chain.sequencer.map(Claim::Sequencer),
+        chain.native.feed.map(|feed| Claim::NativeFeed(feed, chain.native.heartbeat)),
+        chain.native.wrapped.map(Claim::Wrapped),
+    ];
     let tokens = chain.tokens.iter().flat_map(|token| [Some(Claim::Token(token)), token.feed.map(|feed| Claim::TokenFeed(token, feed))]);
     own.into_iter().chain(tokens).flatten().chain(chain.markets.iter().map(Claim::Market)).collect()
 }
@@ -44,7 +51,8 @@ impl fmt::Display for Claim<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Multicall(_) => f.write_str("multicall")?,
-            Self::NativeFeed(_) => f.write_str("feed of the native currency")?,
+            Self::Sequencer(_) => f.write_str("uptime feed of the sequencer")?,
+            Self::NativeFeed(..) => f.write_str("feed of the native currency")?,
             Self::Wrapped(_) => f.write_str("wrapped native currency")?,
             Self::Token(token) => write!(f, "token {}", token.symbol)?,
             Self::TokenFeed(token, _) => write!(f, "feed of token {}", token.symbol)?,
@@ -60,7 +68,8 @@ impl fmt::Display for Claim<'_> {
 impl Claim<'_> {
     pub(super) fn address(&self) -> Address {
         match self {
-            Self::Multicall(address) | Self::NativeFeed(address) | Self::Wrapped(address) | Self::TokenFeed(_, address) => *address,
+            Self::Multicall(address) | Self::Sequencer(address) | Self::Wrapped(address) => *address,
+            Self::NativeFeed(address, _) | Self::TokenFeed(_, address) => *address,
             Self::Token(token) => token.address,
             Self::Market(market) => market.address,
         }
@@ -70,7 +79,8 @@ impl Claim<'_> {
     pub(super) fn key(&self) -> &'static str {
         match self {
             Self::Multicall(_) => "chains.multicall",
-            Self::NativeFeed(_) => "chains.native.feed",
+            Self::Sequencer(_) => "chains.sequencer",
+            Self::NativeFeed(..) => "chains.native.feed",
             Self::Wrapped(_) => "chains.native.wrapped",
             Self::Token(_) | Self::TokenFeed(..) => "chains.tokens",
             Self::Market(_) => "chains.markets",
@@ -84,7 +94,9 @@ impl Claim<'_> {
     pub(super) async fn check(&self, client: &Client, head: Block) -> Result<Vec<String>, Fault> {
         match self {
             Self::Multicall(address) => multicall(client, *address, head).await,
-            Self::NativeFeed(feed) | Self::TokenFeed(_, feed) => price_feed(client, *feed, head).await,
+            Self::Sequencer(address) => uptime_feed(client, *address, head).await,
+            Self::NativeFeed(feed, heartbeat) => price_feed(client, *feed, *heartbeat, head).await,
+            Self::TokenFeed(token, feed) => price_feed(client, *feed, token.heartbeat, head).await,
             Self::Wrapped(address) => token(client, *address, NATIVE_DECIMALS, head).await,
             Self::Token(config) => token(client, config.address, config.decimals, head).await,
             Self::Market(config) => market::check(client, config, head).await,
@@ -114,7 +126,20 @@ async fn multicall(client: &Client, address: Address, head: Block) -> Result<Vec
     })
 }
 
-async fn price_feed(client: &Client, feed: Address, head: Block) -> Result<Vec<String>, Fault> {
+async fn uptime_feed(client: &Client, feed: Address, head: Block) -> Result<Vec<String>, Fault> {
+    let unbelieved = "so that no price of the chain's own feeds and oracles is taken";
+    let Some(round) = ask(client, feed, &latestRoundDataCall {}, head).await? else {
+        return Ok(vec!["does not answer latestRoundData like an uptime feed; correct chains.sequencer".into()]);
+    };
+    Ok(match stands(&round, head.time) {
+        Sequencer::Up => vec![],
+        Sequencer::JustUp => vec![format!("says the sequencer came back within the last hour, {unbelieved} until one has passed")],
+        Sequencer::Down => vec![format!("says the sequencer is down, {unbelieved}")],
+        Sequencer::Unknown => vec![format!("has no answer of an uptime feed, 0 or 1 since some time, {unbelieved}")],
+    })
+}
+
+async fn price_feed(client: &Client, feed: Address, heartbeat: u64, head: Block) -> Result<Vec<String>, Fault> {
     let calls = [Call::new(feed, &decimalsCall {}), Call::new(feed, &latestRoundDataCall {})];
     let answers = client.calls(&calls, head.hash).await?;
     let decimals = returned::<decimalsCall>(answers.first());
@@ -126,8 +151,8 @@ async fn price_feed(client: &Client, feed: Address, head: Block) -> Result<Vec<S
         return Ok(vec![format!("answers {}, which is no price", round.answer)]);
     }
     let age = head.time.saturating_sub(u64::try_from(round.updatedAt).unwrap_or(u64::MAX));
-    Ok(if age > STALE {
-        vec![format!("has stopped: its answer is {} hours old, so that no price is taken from it", age / 3600)]
+    Ok(if age > stale_after(heartbeat) {
+        vec![format!("has stopped: its answer is {age} s old with a heartbeat of {heartbeat} s, so that no price is taken from it")]
     } else {
         vec![]
     })

@@ -3,7 +3,7 @@
 use config::{Config, ConfigError, File, FileFormat};
 use serde::Deserialize;
 
-use super::{MarketConfig, NativeConfig, TokenConfig};
+use super::{MarketConfig, NativeConfig, Slugs, TokenConfig};
 use crate::domain::{Address, ChainId};
 
 /// By ascending chain id.
@@ -30,9 +30,11 @@ pub(super) struct Known {
     pub name: String,
     pub finality: u64,
     pub multicall: Option<Address>,
+    pub sequencer: Option<Address>,
     pub native: NativeConfig,
     pub tokens: Vec<TokenConfig>,
     pub markets: Vec<MarketConfig>,
+    pub slugs: Slugs,
 }
 
 /// All known chains, by ascending id.
