@@ -146,13 +146,8 @@ impl Chain {
         // What is held and has lost its price counts as nothing, and what a market's oracle says may be wrong: neither unsaid.
         let priced = !tokens.iter().any(|held| prices.lacking.contains(&held.contract)) && (prices.trusted || positions.is_empty());
         let whole = account.whole && all && searched && priced;
-        let snapshot = ChainSnapshot {
-            coverage: if whole { Coverage::Complete } else { Coverage::Partial },
-            activity,
-            tokens,
-            positions,
-            ..snapshot
-        };
+        let snapshot =
+            ChainSnapshot { coverage: if whole { Coverage::Complete } else { Coverage::Partial }, activity, tokens, positions, ..snapshot };
         (snapshot, rest)
     }
 

@@ -76,7 +76,8 @@ fn summary(config: &Config) -> String {
 
 /// Where the chain's settings come from.
 fn origin(chain: &ChainConfig) -> String {
-    let (shipped, all) = (&chain.shipped, ["name", "rpc", "explorer", "finality", "multicall", "sequencer", "native", "tokens", "markets", "slugs"]);
+    let (shipped, all) =
+        (&chain.shipped, ["name", "rpc", "explorer", "finality", "multicall", "sequencer", "native", "tokens", "markets", "slugs"]);
     if shipped.is_empty() {
         return "from the file alone".into();
     }
@@ -121,8 +122,10 @@ mod tests {
                     finality = 1\nnative = { symbol = \"ETH\" }\n";
         file.write_all(toml.as_bytes()).unwrap();
         let text = summary(&crate::config::load(Some(file.path())).unwrap());
-        for part in ["from the file: rpc, markets; shipped with assay: name, finality, multicall, sequencer, native, tokens, slugs\n", "from the file alone"]
-        {
+        for part in [
+            "from the file: rpc, markets; shipped with assay: name, finality, multicall, sequencer, native, tokens, slugs\n",
+            "from the file alone",
+        ] {
             assert!(text.contains(part), "{text}");
         }
     }

@@ -145,7 +145,9 @@ mod tests {
         let chain = "[[chains]]\nid = 1\nrpc = [\"http://node.example\"]\nnative = { heartbeat = 0 }\n\
             tokens = [{ address = \"0x0000000000000000000000000000000000000001\", symbol = \"A\", decimals = 6, heartbeat = 604801 }]\n";
         let error = load_text(&format!("[prices]\nfallback = \"coins.example/s3cret\"\n{chain}")).unwrap_err().to_string();
-        for part in ["prices.fallback: not an http", "prices.fallback: set without", "chains[0].native.heartbeat", "chains[0].tokens[0].heartbeat"] {
+        for part in
+            ["prices.fallback: not an http", "prices.fallback: set without", "chains[0].native.heartbeat", "chains[0].tokens[0].heartbeat"]
+        {
             assert!(error.contains(part), "{part} not in {error}");
         }
         assert!(!error.contains("s3cret"), "{error}");

@@ -95,14 +95,9 @@ impl Written {
         let known = all.iter().find(|known| known.id == self.id).cloned();
         let (multicall, sequencer) = known.as_ref().map(|known| (known.multicall, known.sequencer)).unwrap_or_default();
         let (name, finality, native, tokens, markets, slugs) = match known {
-            Some(known) => (
-                Some(known.name),
-                Some(known.finality),
-                Some(known.native),
-                Some(known.tokens),
-                Some(known.markets),
-                Some(known.slugs),
-            ),
+            Some(known) => {
+                (Some(known.name), Some(known.finality), Some(known.native), Some(known.tokens), Some(known.markets), Some(known.slugs))
+            }
             None => Default::default(),
         };
         let mut keys = Keys::default();

@@ -9,7 +9,7 @@ use assay_tests::price_api::{PriceApi, Reply, Said};
 use futures::future::join_all;
 use serde_json::{Value, json};
 
-use super::{Reader, alone};
+use super::{PATIENCE, Reader, alone};
 
 /// Answers every call with 1000 tokens: an ERC-20 that everybody holds. `decimals` is asked of configured tokens by nobody.
 const HELD: &str = "0x683635c9adc5dea000005f5260205ff3";
@@ -262,6 +262,32 @@ fn the_second_api_has_what_the_first_has_not() {
 }
 
 #[test]
+fn a_token_that_lost_its_only_price_is_told() {
+    alone(async |devnet| {
+        let held = Held::new(devnet, 7).await;
+        let api = PriceApi::start().await;
+        api.says(held.token, 4.0);
+        // Prices live for a second, the shortest time there is.
+        let reader = held.reader(devnet, Some(&api.url)).with(|config| {
+            config.prices.refresh_ms = 0;
+            config.chains[0].tokens[0].feed = None;
+        });
+        let reader = reader.started().await;
+        assert_eq!(held.told(&reader).await, (Some(2_500.0), Some(4.0), 6_500.0, Complete));
+        api.says(held.token, Said { price: Value::Null, ..Said::from(4.0) });
+        let lost = async {
+            loop {
+                let told = held.told(&reader).await;
+                if told.1.is_none() {
+                    break told;
+                }
+            }
+        };
+        assert_eq!(tokio::time::timeout(PATIENCE, lost).await.unwrap(), (Some(2_500.0), None, 2_500.0, Partial));
+    });
+}
+
+#[test]
 fn fifty_wallets_at_once_are_one_request_to_each_source() {
     alone(async |devnet| {
         let held = Held::new(devnet, 6).await;
@@ -279,7 +305,7 @@ fn fifty_wallets_at_once_are_one_request_to_each_source() {
             assert_eq!((token.price_usd, read.chains[0].coverage), (Some(4.0), Complete));
         }
         assert_eq!((first.take().len(), second.take().len()), (1, 1));
-        // Within the minute nobody asks again, not even for what has no price; afterwards somebody does.
+        // Within the minute nobody asks again, not even for what one of them has no price for.
         assert_eq!(held.told(&reader).await, (Some(2_600.0), Some(4.0), 6_600.0, Complete));
         assert_eq!((first.take().len(), second.take().len()), (0, 0));
     });

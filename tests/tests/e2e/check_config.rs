@@ -3,7 +3,7 @@
 use std::{path::Path, process::Command};
 
 use assay_tests::{
-    devnet::Rpc,
+    devnet::{Rpc, feed},
     node::Anvil,
     service::{KEY, binary, plugins},
 };
@@ -114,5 +114,55 @@ fn markets_of_every_protocol_are_known_by_what_they_answer() {
         let (code, _, err) = check(&chain([entry("lenderA_v2", market), entry("lenderB_v3", pool), entry("lenderA_v3", pool)]));
         assert_eq!(code, Some(1), "{err}");
         assert!(err.contains(&format!("lenderA_v2 at {market}: ")) && err.contains(&format!("lenderA_v3 at {pool}: ")), "{err}");
+    });
+}
+
+#[test]
+fn feeds_are_held_to_their_own_heartbeats_and_the_sequencer_to_its_grace() {
+    run(async {
+        const NOW: u64 = 1_700_000_000;
+        let node = tokio::task::spawn_blocking(|| Anvil::start(59_144, NOW)).await.expect("no panic").expect("anvil starts");
+        let rpc = Rpc::new(node.url()).expect("a client");
+        let code = format!("0x{}", &feed::creation_code().to_string()[20..]);
+        let aggregator = async |address: &str, answer: u64, age: u64| {
+            let word = |number: u64| format!("{number:#066x}");
+            let _: Value = rpc.request("anvil_setCode", json!([address, code])).await.expect("code is set");
+            for (slot, value) in [(0, answer), (1, NOW - age)] {
+                let _: Value = rpc.request("anvil_setStorageAt", json!([address, word(slot), word(value)])).await.expect("a slot is set");
+            }
+        };
+        let (native, token, uptime) = (
+            "0x00000000000000000000000000000000000000AA",
+            "0x00000000000000000000000000000000000000bb",
+            "0x00000000000000000000000000000000000000CC",
+        );
+        let config = |heartbeat: u64| {
+            format!(
+                "[[chains]]\nid = 59144\nrpc = [\"{}\"]\nmulticall = \"none\"\nsequencer = \"{uptime}\"\nmarkets = []\n\
+                 native = {{ symbol = \"ETH\", feed = \"{native}\", heartbeat = 60 }}\n\
+                 tokens = [{{ address = \"{token}\", symbol = \"T\", decimals = 8, feed = \"{token}\", heartbeat = {heartbeat} }}]\n",
+                node.url()
+            )
+        };
+        aggregator(native, 5, 70).await;
+        aggregator(token, 5, 4_000).await;
+        aggregator(uptime, 0, 7_200).await;
+        let (code, out, err) = check(&config(3_600));
+        assert_eq!(code, Some(0), "{out}\n{err}");
+        aggregator(native, 5, 80).await;
+        aggregator(uptime, 1, 7_200).await;
+        let (code, _, err) = check(&config(3_000));
+        assert_eq!(code, Some(1), "{err}");
+        for part in [
+            format!("feed of the native currency at {native}: has stopped: its answer is 80 s old with a heartbeat of 60 s"),
+            format!("feed of token T at {token}: has stopped: its answer is 4000 s old"),
+            format!("uptime feed of the sequencer at {uptime}: says the sequencer is down"),
+        ] {
+            assert!(err.contains(&part), "{part} not in\n{err}");
+        }
+        aggregator(native, 5, 60).await;
+        aggregator(uptime, 0, 3_600).await;
+        let (_, _, err) = check(&config(3_600));
+        assert!(err.contains("came back within the last hour") && err.contains("disagree in 1 point(s)"), "{err}");
     });
 }

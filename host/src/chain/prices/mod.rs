@@ -114,7 +114,8 @@ impl PriceBook {
     /// What the chain says, and the external APIs on what it does not.
     async fn completed(&self, on_chain: &OnChain, quotes: &[Address]) -> Quotes {
         let mut prices = on_chain.prices.clone();
-        let missing: Vec<Priced> = self.with(quotes).into_iter().map(|(asset, _)| asset).filter(|asset| !prices.contains_key(asset)).collect();
+        let missing: Vec<Priced> =
+            self.with(quotes).into_iter().map(|(asset, _)| asset).filter(|asset| !prices.contains_key(asset)).collect();
         let tokens: Vec<Address> = missing.iter().filter_map(|asset| self.token(*asset)).collect();
         let found = if tokens.is_empty() { Prices::new() } else { self.found(&tokens).await };
         let mut lacking = HashSet::new();
@@ -186,7 +187,11 @@ impl PriceBook {
     fn is_up(&self, answer: Option<&Option<Bytes>>, now: u64) -> bool {
         let standing = returned::<latestRoundDataCall>(answer).map_or(Sequencer::Unknown, |round| stands(&round, now));
         if standing != Sequencer::Up {
-            tracing::warn!(chain = self.chain, ?standing, "the sequencer is not known to be up; its chain's feeds and oracles are not believed");
+            tracing::warn!(
+                chain = self.chain,
+                ?standing,
+                "the sequencer is not known to be up; its chain's feeds and oracles are not believed"
+            );
             self.count("sequencer_down");
         }
         standing == Sequencer::Up

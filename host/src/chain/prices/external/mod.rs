@@ -25,8 +25,8 @@ use crate::{
 const PATIENCE: Duration = Duration::from_secs(4);
 /// Answers kept, 100 bytes each.
 const MOST_ANSWERS: u64 = 200_000;
-/// Tokens asked for in one turn; who has more waits for another.
-const MOST_AT_ONCE: usize = 2_000;
+/// Tokens that others may leave to one turn; what is more is asked for by its own.
+const MOST_WAITING: usize = 2_000;
 /// How long it is remembered that a token had a price.
 const MEMORY: Duration = Duration::from_secs(24 * 3600);
 /// Those who wait for one turn read its answers here, so that they live for a moment at least.
@@ -82,7 +82,7 @@ impl External {
         if !missing.is_empty() {
             {
                 let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-                let room = MOST_AT_ONCE.saturating_sub(waiting.len());
+                let room = MOST_WAITING.saturating_sub(waiting.len());
                 waiting.extend(missing.iter().copied().take(room));
             }
             // Who gives up waiting has what is there by then.
@@ -129,7 +129,7 @@ impl External {
         }
         let gathered = std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
         let others = self.unanswered(gathered.into_iter().filter(|asset| !own.contains(asset)));
-        self.ask(own.into_iter().chain(others).take(MOST_AT_ONCE).collect()).await;
+        self.ask(own.into_iter().chain(others).collect()).await;
     }
 
     async fn ask(&self, assets: Vec<Asset>) {
