@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{PATIENCE, Reader, alone};
 
-/// Answers every call with 1000 tokens: an ERC-20 that everybody holds. `decimals` is asked of configured tokens by nobody.
+/// Stub that answers every call with 1000 tokens: an ERC-20 that everybody holds.
 const HELD: &str = "0x683635c9adc5dea000005f5260205ff3";
 const HOUR: u64 = 3_600;
 
@@ -177,6 +177,19 @@ fn what_has_no_price_counts_as_nothing_and_is_told() {
         api.rule(|_| Reply::Status(500, None));
         let told = held.told(&held.reader(devnet, Some(&api.url)).with(unpriced).started().await).await;
         assert_eq!(told, (Some(2_500.0), None, 2_500.0, Partial));
+        // The wrapped currency is priced as the native one, and goes without a price with it.
+        let wrapping = |config: &mut Config| {
+            config.chains[0].tokens[0].feed = None;
+            config.chains[0].native.wrapped = Some(held.token);
+        };
+        let read = async || {
+            let reader = held.reader(devnet, None).with(wrapping).started().await;
+            let chain = reader.read(at(0x6000)).await.chains[0].clone();
+            (chain.tokens.iter().map(|held| held.price_usd).collect::<Vec<_>>(), chain.coverage)
+        };
+        assert_eq!(read().await, (vec![Some(2_500.0)], Complete));
+        aggregator(devnet, held.native_feed, 0, 60).await;
+        assert_eq!(read().await, (vec![None], Partial));
     });
 }
 

@@ -59,6 +59,14 @@ struct OnChain {
     trusted: bool,
 }
 
+/// The last read. It serves whoever would ask the same: one that lacked a market's oracle says nothing of what that lists.
+struct Latest {
+    at: Instant,
+    oracles: Vec<Oracle>,
+    quotes: Vec<Address>,
+    on_chain: Arc<OnChain>,
+}
+
 /// The prices of one chain.
 pub(super) struct PriceBook {
     chain: ChainId,
@@ -67,7 +75,7 @@ pub(super) struct PriceBook {
     assets: Vec<(Priced, Option<Feed>)>,
     sequencer: Option<Address>,
     life: Duration,
-    latest: Mutex<Option<(Instant, Arc<OnChain>)>>,
+    latest: Mutex<Option<Latest>>,
     external: Arc<External>,
 }
 
@@ -137,13 +145,14 @@ impl PriceBook {
 
     async fn on_chain(&self, client: &Client, oracles: &[Oracle], quotes: &[Address], head: Block) -> Result<Arc<OnChain>, Fault> {
         let mut latest = self.latest.lock().await;
-        if let Some((read, on_chain)) = &*latest
-            && read.elapsed() < self.life
+        if let Some(last) = &*latest
+            && last.at.elapsed() < self.life
+            && (last.oracles.as_slice(), last.quotes.as_slice()) == (oracles, quotes)
         {
-            return Ok(on_chain.clone());
+            return Ok(last.on_chain.clone());
         }
         let on_chain = Arc::new(self.read(client, oracles, quotes, head).await?);
-        *latest = Some((Instant::now(), on_chain.clone()));
+        *latest = Some(Latest { at: Instant::now(), oracles: oracles.to_vec(), quotes: quotes.to_vec(), on_chain: on_chain.clone() });
         Ok(on_chain)
     }
 
@@ -177,8 +186,13 @@ impl PriceBook {
                 self.count("stale_feed");
             }
         }
-        if let (Some(wrapped), Some(native)) = (self.wrapped, on_chain.prices.get(&None).copied()) {
-            on_chain.prices.entry(Some(wrapped)).or_insert(native);
+        if let Some(wrapped) = self.wrapped {
+            if on_chain.sourced.contains(&None) {
+                on_chain.sourced.insert(Some(wrapped));
+            }
+            if let Some(native) = on_chain.prices.get(&None).copied() {
+                on_chain.prices.entry(Some(wrapped)).or_insert(native);
+            }
         }
         Ok(on_chain)
     }
