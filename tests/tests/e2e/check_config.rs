@@ -134,7 +134,7 @@ fn feeds_are_held_to_their_own_heartbeats_and_the_sequencer_to_its_grace() {
         let (native, token, uptime) = (
             "0x00000000000000000000000000000000000000AA",
             "0x00000000000000000000000000000000000000bb",
-            "0x00000000000000000000000000000000000000CC",
+            "0x00000000000000000000000000000000000000cc",
         );
         let config = |heartbeat: u64| {
             format!(
