@@ -117,6 +117,16 @@ mod tests {
     }
 
     #[test]
+    fn rollups_that_chainlink_watches_have_an_uptime_feed_and_every_chain_a_name_at_price_apis() {
+        let watched: Vec<_> = files().filter(|(known, _)| known.sequencer.is_some()).map(|(known, _)| known.id).collect();
+        assert_eq!(watched, [10, 324, 8453, 42_161, 42_220, 534_352]);
+        for (known, _) in files() {
+            assert!(known.slugs.defillama.is_some() && known.slugs.coingecko.is_some(), "{}", known.name);
+            assert!(known.native.wrapped.is_some() && (1..=86_400).contains(&known.native.heartbeat), "{}", known.name);
+        }
+    }
+
+    #[test]
     fn a_market_has_a_name_where_its_protocol_has_several_there() {
         for (known, _) in files() {
             for protocol in [Protocol::LenderAV2, Protocol::LenderAV3, Protocol::LenderBV2, Protocol::LenderBV3] {
