@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeSet,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -17,7 +17,7 @@ use super::{
     client::{Block, Client, ask_block, block_from},
     endpoint::Http,
     fault::Fault,
-    lending::{AllTerms, Jobs, Lender, Market, MarketTerms, Reader, Recent, Rest, TermsBook, cross_check, failed_pool},
+    lending::{AllTerms, Jobs, Lender, Market, MarketTerms, Reader, Recent, Rest, TermsBook, cross_check, failed_pool, hints},
     prices::PriceBook,
 };
 use crate::{
@@ -30,7 +30,7 @@ use crate::{
 pub(super) struct Chain {
     config: ChainConfig,
     client: Client,
-    terms: TermsBook,
+    terms: Arc<TermsBook>,
     prices: PriceBook,
     activity: ActivityReader,
     lending: Jobs,
@@ -74,7 +74,7 @@ impl Chain {
         let reader = Reader {
             chain: config.id,
             client: client.clone(),
-            markets,
+            markets: markets.into(),
             store: store.clone(),
             tasks: tasks.clone(),
             reading: reading.clone(),
@@ -83,7 +83,7 @@ impl Chain {
         };
         Self {
             client: client.clone(),
-            terms: TermsBook::default(),
+            terms: Arc::default(),
             prices: PriceBook::new(config, Duration::from_millis(prices.refresh_ms)),
             activity: ActivityReader::new(config.id, client, store.clone(), config.finality),
             lending: Jobs::new(reader, tasks.clone(), stop.clone()),
@@ -98,8 +98,12 @@ impl Chain {
         // What earlier reads left is fetched while the chain is asked for its head.
         let start = async { tokio::join!(self.head(), self.lending.kept(wallet), self.activity.known(wallet)) };
         let Ok((Ok(head), kept, known)) = timeout_at(deadline, start).await else { return (self.failed(), None) };
+        let (book, client, markets) = (self.terms.clone(), self.client.clone(), self.lending.reader().markets.clone());
+        let terms = async move { book.current(&client, &markets, head.hash).await }.boxed().shared();
+        let (found, markets) = (terms.clone(), self.lending.reader().markets.clone());
+        let hints = async move { hints(&markets, found.await.ok().as_ref()) }.boxed();
         let account = async {
-            let terms = self.terms.current(&self.client, self.markets(), head.hash).await?;
+            let terms = terms.await?;
             // Prices need the markets' oracles; both reads of state go out together.
             let (oracles, quotes) = (oracles(&terms), terms.iter().flatten().filter_map(MarketTerms::quoted_in).collect::<Vec<_>>());
             let (account, prices) = tokio::join!(
@@ -122,7 +126,7 @@ impl Chain {
         let (account, activity, (pools, rest)) = tokio::join!(
             timeout_at(deadline, account),
             timeout_at(deadline, self.activity.read(wallet, known, &vouching, head, answers)),
-            self.lending.history(wallet, kept, blocks.boxed(), head, deadline)
+            self.lending.history(wallet, kept, hints, blocks.boxed(), head, deadline)
         );
         let mut snapshot = ChainSnapshot { pools: self.with_unread(pools), ..self.failed() };
         let (account, prices) = match account {

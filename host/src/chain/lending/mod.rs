@@ -6,11 +6,14 @@ mod chunk;
 pub(super) mod comet;
 mod crosscheck;
 mod events;
+mod hints;
 mod jobs;
 mod ledger;
 mod pass;
+mod plan;
 mod range;
 mod reader;
+mod receipts;
 mod records;
 mod tally;
 mod terms;
@@ -21,8 +24,10 @@ use crate::{
     config::MarketConfig,
     domain::{B256, EventCounts, Protocol},
 };
+use events::Evidence;
 
 pub(super) use crosscheck::cross_check;
+pub(super) use hints::hints;
 pub(super) use jobs::{Jobs, Rest};
 pub(super) use ledger::failed_pool;
 pub(super) use reader::{Reader, Recent};
@@ -88,12 +93,12 @@ impl Lender {
         }
     }
 
-    /// The events of `wallet` in `logs`: checked logs of one market, in the order of the chain. The whole list is given because
-    /// some protocols tell one event by several logs of a transaction.
-    fn events<'a>(self, logs: &[&'a Log], wallet: B256) -> Vec<(EventKind, &'a Log)> {
+    /// The events of `wallet` in one market, in the order of the chain. All of a span is given because some protocols tell one
+    /// event by several logs of a transaction.
+    fn events<'a>(self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(EventKind, &'a Log)> {
         match self {
-            Self::AaveV2 | Self::AaveV3 => logs.iter().filter_map(|log| Some((aave::event(log)?, *log))).collect(),
-            Self::Comet => comet::events(logs, wallet),
+            Self::AaveV2 | Self::AaveV3 => evidence.own.iter().filter_map(|log| Some((aave::event(log)?, *log))).collect(),
+            Self::Comet => comet::events(&evidence.own, wallet),
         }
     }
 }

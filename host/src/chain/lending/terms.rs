@@ -8,7 +8,7 @@ use std::{
 use alloy::primitives::Bytes;
 use tokio::sync::Mutex;
 
-use super::{Lender, Market, aave, comet};
+use super::{Lender, Market, aave, comet, hints::Hint};
 use crate::{
     chain::{call::Call, client::Client, fault::Fault, prices::Prices},
     domain::{Address, B256, U256},
@@ -48,6 +48,13 @@ impl MarketTerms {
         match self {
             Self::Aave(terms) => terms.held(answers, quote_usd),
             Self::Comet(terms) => terms.held(answers, quote_usd),
+        }
+    }
+
+    /// Which logs beside those of the market tell to look into a transaction.
+    pub(in crate::chain) fn hints(&self) -> Vec<Hint> {
+        match self {
+            Self::Aave(_) | Self::Comet(_) => Vec::new(),
         }
     }
 
