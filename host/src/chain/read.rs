@@ -21,8 +21,8 @@ use super::{
     prices::PriceBook,
 };
 use crate::{
-    config::{ChainConfig, MarketConfig, Prices, Reading},
-    domain::{Activity, Address, ChainSnapshot, Coverage, PoolHistory},
+    config::{ChainConfig, Prices, Reading},
+    domain::{Activity, Address, ChainSnapshot, Coverage},
     store::Store,
 };
 
@@ -34,8 +34,6 @@ pub(super) struct Chain {
     prices: PriceBook,
     activity: ActivityReader,
     lending: Jobs,
-    /// Markets of protocols without a reader.
-    unread: Vec<MarketConfig>,
     status: Mutex<Standing>,
 }
 
@@ -57,24 +55,11 @@ impl Chain {
         stop: &CancellationToken,
     ) -> Self {
         let client = Client::new(http, config, &reading.rpc);
-        let (mut markets, mut unread) = (Vec::new(), Vec::new());
-        for market in &config.markets {
-            match Lender::of(market.protocol) {
-                Some(lender) => markets.push(Market { lender, config: market.clone() }),
-                None => {
-                    tracing::warn!(
-                        chain = config.id,
-                        protocol = market.protocol.as_str(),
-                        "this protocol is not read yet; its market reports failed"
-                    );
-                    unread.push(market.clone());
-                }
-            }
-        }
+        let markets = config.markets.iter().map(|market| Market { lender: Lender::of(market.protocol), config: market.clone() });
         let reader = Reader {
             chain: config.id,
             client: client.clone(),
-            markets: markets.into(),
+            markets: markets.collect(),
             store: store.clone(),
             tasks: tasks.clone(),
             reading: reading.clone(),
@@ -87,7 +72,6 @@ impl Chain {
             prices: PriceBook::new(config, Duration::from_millis(prices.refresh_ms)),
             activity: ActivityReader::new(config.id, client, store.clone(), config.finality),
             lending: Jobs::new(reader, tasks.clone(), stop.clone()),
-            unread,
             status: Mutex::default(),
             config: config.clone(),
         }
@@ -128,7 +112,7 @@ impl Chain {
             timeout_at(deadline, self.activity.read(wallet, known, &vouching, head, answers)),
             self.lending.history(wallet, kept, hints, blocks.boxed(), head, deadline)
         );
-        let mut snapshot = ChainSnapshot { pools: self.with_unread(pools), ..self.failed() };
+        let mut snapshot = ChainSnapshot { pools, ..self.failed() };
         let (account, prices) = match account {
             Ok(Ok(read)) => read,
             Ok(Err(fault)) => {
@@ -218,16 +202,6 @@ impl Chain {
 
     fn markets(&self) -> &[Market] {
         &self.lending.reader().markets
-    }
-
-    /// `read` and the markets without a reader, in the order of the configuration.
-    fn with_unread(&self, read: Vec<PoolHistory>) -> Vec<PoolHistory> {
-        let mut pools = read;
-        pools.extend(self.unread.iter().map(|market| failed_pool(self.config.id, market)));
-        let place =
-            |pool: &PoolHistory| self.config.markets.iter().position(|m| m.protocol == pool.protocol && m.address == pool.market_address);
-        pools.sort_by_key(place);
-        pools
     }
 }
 

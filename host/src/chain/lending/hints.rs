@@ -67,6 +67,7 @@ impl Lender {
     fn reads_without_terms(self) -> bool {
         match self {
             Self::AaveV2 | Self::AaveV3 | Self::Comet => true,
+            Self::CToken => false,
         }
     }
 }

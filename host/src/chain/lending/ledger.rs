@@ -99,7 +99,7 @@ impl Entry {
     }
 }
 
-/// The entry of a configured market that could not be read, whether there is a reader for it or not.
+/// The entry of a configured market that could not be read.
 pub(in crate::chain) fn failed_pool(chain: ChainId, market: &MarketConfig) -> PoolHistory {
     PoolHistory {
         chain_id: chain,

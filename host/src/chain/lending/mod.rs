@@ -5,6 +5,7 @@ pub(super) mod aave;
 mod chunk;
 pub(super) mod comet;
 mod crosscheck;
+pub(super) mod ctoken;
 mod events;
 mod hints;
 mod jobs;
@@ -33,12 +34,14 @@ pub(super) use ledger::failed_pool;
 pub(super) use reader::{Reader, Recent};
 pub(super) use terms::{AllTerms, MarketTerms, TermsBook};
 
-/// A protocol whose history and positions are read.
+/// How a protocol's history and positions are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lender {
     AaveV2,
     AaveV3,
     Comet,
+    /// Compound v2.
+    CToken,
 }
 
 /// A configured market with its reader.
@@ -67,13 +70,12 @@ pub(super) enum EventKind {
 }
 
 impl Lender {
-    /// `None` for a protocol that cannot be read yet.
-    pub(super) fn of(protocol: Protocol) -> Option<Self> {
+    pub(super) fn of(protocol: Protocol) -> Self {
         match protocol {
-            Protocol::LenderAV2 => Some(Self::AaveV2),
-            Protocol::LenderAV3 => Some(Self::AaveV3),
-            Protocol::LenderBV3 => Some(Self::Comet),
-            Protocol::LenderBV2 => None,
+            Protocol::LenderAV2 => Self::AaveV2,
+            Protocol::LenderAV3 => Self::AaveV3,
+            Protocol::LenderBV2 => Self::CToken,
+            Protocol::LenderBV3 => Self::Comet,
         }
     }
 
@@ -83,6 +85,8 @@ impl Lender {
             Self::AaveV2 => aave::SIGNATURES_V2,
             Self::AaveV3 => aave::SIGNATURES_V3,
             Self::Comet => comet::SIGNATURES,
+            // All that concerns a wallet is found by hints.
+            Self::CToken => &[],
         }
     }
 
@@ -90,6 +94,7 @@ impl Lender {
     fn no_events(self) -> EventCounts {
         match self {
             Self::AaveV2 | Self::AaveV3 | Self::Comet => EventCounts::ZERO,
+            Self::CToken => EventCounts { supply: None, withdraw: None, ..EventCounts::ZERO },
         }
     }
 
@@ -99,6 +104,7 @@ impl Lender {
         match self {
             Self::AaveV2 | Self::AaveV3 => evidence.own.iter().filter_map(|log| Some((aave::event(log)?, *log))).collect(),
             Self::Comet => comet::events(&evidence.own, wallet),
+            Self::CToken => ctoken::events(&evidence.receipts, wallet),
         }
     }
 }
