@@ -17,7 +17,9 @@ use super::{
     client::{Block, Client, ask_block, block_from},
     endpoint::Http,
     fault::Fault,
-    lending::{AllTerms, Jobs, Lender, Market, MarketTerms, Reader, Recent, Rest, TermsBook, cross_check, failed_pool, hints},
+    lending::{
+        AllTerms, Jobs, Lender, Market, MarketTerms, Reader, Recent, Rest, TermsBook, cross_check, doubt_unborrowed, failed_pool, hints,
+    },
     prices::PriceBook,
 };
 use crate::{
@@ -113,6 +115,7 @@ impl Chain {
             self.lending.history(wallet, kept, hints, blocks.boxed(), head, deadline)
         );
         let mut snapshot = ChainSnapshot { pools, ..self.failed() };
+        doubt_unborrowed(&mut snapshot.pools);
         let (account, prices) = match account {
             Ok(Ok(read)) => read,
             Ok(Err(fault)) => {

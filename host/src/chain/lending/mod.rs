@@ -28,6 +28,7 @@ use crate::{
 use events::Evidence;
 
 pub(super) use crosscheck::cross_check;
+pub(super) use ctoken::doubt_unborrowed;
 pub(super) use hints::hints;
 pub(super) use jobs::{Jobs, Rest};
 pub(super) use ledger::failed_pool;

@@ -104,7 +104,7 @@ async fn liquidate_in_a_bundle(chain: &mut Small, compound: &Compound, of: &str)
 }
 
 /// Ada borrows everything, ben lends, cleo has her debt paid by others, dora is liquidated, emil has debt from before the
-/// Comptroller told anything; finn has nothing, gus only moves tokens about.
+/// Comptroller told anything, and hal had; finn has nothing, gus only moves tokens about.
 async fn live(chain: &mut Small, compound: &Compound) -> Done {
     let (usdc, dai, ether) = (compound.usdc, compound.dai, compound.ether);
     On(chain, ether).pay("ben", CEther::mintCall {}, 500).await?;
@@ -113,6 +113,7 @@ async fn live(chain: &mut Small, compound: &Compound) -> Done {
     On(chain, dai).liquidate("ben", "dora", U256::from(5_000), usdc.ctoken).await?;
     On(chain, usdc).mint("emil", 1_000).await?;
     On(chain, ether).borrow("emil", 3).await?;
+    On(chain, ether).borrow("hal", 4).await?;
     chain.call(wallet("anybody"), compound.comptroller, &Comptroller::distributeCall {}).await?;
 
     On(chain, usdc).mint("ada", 5_000).await?;
@@ -135,6 +136,8 @@ async fn live(chain: &mut Small, compound: &Compound) -> Done {
     On(chain, dai).borrow("dora", 50).await?;
     liquidate_in_a_bundle(chain, compound, "dora").await?;
     chain.call(wallet("dora"), usdc.ctoken, &CToken::transferCall { to: wallet("ben"), tokens: U256::from(77) }).await?;
+
+    On(chain, ether).pay("hal", CEther::repayBorrowCall {}, 4).await?;
 
     let mut on = On(chain, usdc);
     on.give(wallet("gus"), units(1_000, &usdc));
@@ -238,6 +241,16 @@ fn a_debt_that_nothing_points_at_lowers_the_coverage_of_its_market() {
         assert_eq!((ether.coverage, ether.counts.borrow), (Coverage::Partial, Some(0)));
         assert_eq!(position(read, world.compound.ether.ctoken).unwrap().borrowed_usd, 3.0 * ETHER_USD);
         assert_eq!(pool(read, world.compound.usdc.ctoken).coverage, Coverage::Complete);
+    });
+}
+
+#[test]
+fn a_repayment_of_what_nothing_pointed_at_lowers_the_coverage_as_well() {
+    with(async |world| {
+        let snapshot = world.reader().started().await.read(wallet("hal")).await;
+        let ether = pool(&snapshot.chains[0], world.compound.ether.ctoken);
+        assert_eq!((ether.coverage, ether.counts.borrow, ether.counts.repay), (Coverage::Partial, Some(0), Some(1)));
+        assert!(position(&snapshot.chains[0], world.compound.ether.ctoken).is_none());
     });
 }
 

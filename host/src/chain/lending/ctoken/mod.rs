@@ -11,10 +11,13 @@
 //!
 //! Not found, and named in `reading.not_covered`: before the Comptroller distributed anything (block 10,228,864, June 2020), debt
 //! in ETH and repayments by others, unless something else in the same transaction points at it; and until the autumn of 2021, when
-//! it was replaced, the first borrowing of ETH by a wallet, which it passed over in silence. Repayments and debts that nothing was
-//! borrowed for are what is left of these, and lower the coverage.
+//! it was replaced, the first borrowing of ETH by a wallet, which it passed over in silence. Where such a debt is still there, or
+//! a repayment or liquidation is found and no borrowing, the market's coverage is partial. What was borrowed and repaid before the
+//! distributions began leaves no trace to doubt by; only a scan of all that the ETH market logged until then would find it, and
+//! every wallet would pay for that.
 
 mod positions;
+mod unborrowed;
 
 use alloy::{
     primitives::{U256, b256},
@@ -25,6 +28,7 @@ use super::{EventKind, comet::TRANSFER, hints::Hint, hints::Naming};
 use crate::domain::{Address, B256};
 
 pub(super) use positions::Terms;
+pub(in crate::chain) use unborrowed::doubt_unborrowed;
 
 const BORROW: B256 = b256!("0x13ed6866d4e1ee6da46f845c46d7e54120883d75c5ea9a2dacc1c4ca8984ab80");
 const REPAY_BORROW: B256 = b256!("0x1a2a22cb034d26d1854bdc6666a5b91fe25efbbb5dcad3b0355478d6f5c362a1");

@@ -1,6 +1,13 @@
+//! What a cToken's logs tell of a borrower, and what is asked to find them.
+
 use alloy::primitives::{LogData, keccak256};
 
 use super::*;
+use crate::{
+    chain::lending::{Lender, Market, plan::Plan},
+    config::MarketConfig,
+    domain::Protocol,
+};
 
 const WALLET: u8 = 0xaa;
 
@@ -79,4 +86,25 @@ fn nothing_and_nonsense_are_no_events() {
     indexed.inner.data = LogData::new_unchecked(vec![BORROW, B256::ZERO], indexed.data().data.clone());
     let logs = [borrow(ME, 0, 1), repay(ME, ME, 0, 2), indexed, log(BORROW, &[ME], 1, 4), log(LIQUIDATE_BORROW, &[], 1, 5)];
     assert_eq!(told(&logs), []);
+}
+
+#[test]
+fn beside_both_other_lenders_it_costs_one_query_more() {
+    let market = |protocol, byte| {
+        let config = MarketConfig { protocol, market: None, address: Address::repeat_byte(byte), from_block: 0 };
+        Market { lender: Lender::of(protocol), config }
+    };
+    let markets =
+        [(Protocol::LenderAV2, 1), (Protocol::LenderAV3, 2), (Protocol::LenderBV3, 3), (Protocol::LenderBV2, 4), (Protocol::LenderBV2, 5)]
+            .map(|(protocol, byte)| market(protocol, byte));
+    let asked = |markets: &[Market]| {
+        let own = |market: &Market| match market.lender {
+            Lender::CToken => hints(market.config.address, Some(Address::repeat_byte(8)), Address::repeat_byte(9)),
+            _ => Vec::new(),
+        };
+        let plan = Plan::new(markets, markets.iter().map(|market| Some(own(market))).collect(), Address::repeat_byte(WALLET));
+        plan.queries.len()
+    };
+    let (others, ctokens) = markets.split_at(3);
+    assert_eq!((asked(others), asked(ctokens), asked(&markets)), (3, 3, 4));
 }
