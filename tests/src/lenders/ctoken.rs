@@ -120,15 +120,13 @@ impl Market {
         Ok((dollars(f64::from(tokens) * (f64::from(rate) / 1e18)), dollars(f64::from(debt))))
     }
 
-    /// What `wallet` did, and what befell it. Every liquidation is told by one repayment besides.
-    ///
-    /// # Errors
-    /// When the node does not answer.
-    pub async fn lived(&self, chain: &Small, wallet: Address) -> Result<LendingEvents, Error> {
+    /// What `wallet` did, and what befell it, in `blocks`: the time and the logs of each. Every liquidation is told by one repayment
+    /// besides.
+    pub fn lived(&self, blocks: &[(u64, Vec<Log>)], wallet: Address) -> LendingEvents {
         let mut lived = LendingEvents::default();
         let mut repaid = 0;
-        for number in 0..=chain.head {
-            let (time, logs) = chain.block(number).await?;
+        for (time, logs) in blocks {
+            let time = *time;
             for log in logs.iter().filter(|log| log.address == self.ctoken) {
                 if decoded::<CToken::Borrow>(log).is_some_and(|event| event.borrower == wallet) {
                     lived.borrow += 1;
@@ -145,7 +143,7 @@ impl Market {
             }
         }
         lived.repay = repaid - lived.liquidation;
-        Ok(lived)
+        lived
     }
 }
 
