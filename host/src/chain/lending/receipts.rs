@@ -16,6 +16,8 @@ use crate::{
 
 /// Receipts in one request. A transaction that fills a block with logs has one of some eight megabytes.
 const AT_ONCE: usize = 20;
+/// Transactions looked into in one span. One with more is read in pieces, so that what was read is kept on the way.
+const MOST: usize = 500;
 /// Requests of one span in flight.
 const CONCURRENCY: usize = 2;
 
@@ -43,6 +45,9 @@ impl Reader {
         let wanted = wanted(&self.markets, plan, logs)?;
         if wanted.is_empty() {
             return Ok(Vec::new());
+        }
+        if too_many(&wanted) {
+            return Err(Fault::TooDense { suggested: None });
         }
         metrics::counter!("assay_receipts_total", "chain" => self.chain.to_string()).increment(wanted.len() as u64);
         let mut wanted = wanted.into_iter();
@@ -86,6 +91,12 @@ fn wanted(markets: &[Market], plan: &Plan, logs: &[Log]) -> Result<Vec<Wanted>, 
         }
     }
     Ok(found.into_iter().map(|(transaction, hints)| Wanted { transaction, hints }).collect())
+}
+
+/// Of one block there may be any number: it cannot be read in pieces.
+fn too_many(wanted: &[Wanted]) -> bool {
+    let block = |wanted: &Wanted| wanted.hints.first().and_then(|hint| hint.block_number);
+    wanted.len() > MOST && wanted.windows(2).any(|pair| matches!(pair, [one, next] if block(one) != block(next)))
 }
 
 /// The logs in `answer`, where it is the receipt of `wanted`.

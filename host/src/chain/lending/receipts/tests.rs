@@ -138,3 +138,17 @@ fn a_receipt_of_a_block_that_was_replaced_is_not_believed() {
     let wanted = Wanted { transaction: tx(5), hints: vec![moved] };
     assert!(checked(&wanted, receipt(|_| {})).is_err());
 }
+
+#[test]
+fn a_span_with_too_many_is_read_in_pieces() {
+    let wanted = |number: usize, blocks: u64| -> Vec<Wanted> {
+        let one = |index: usize| {
+            let mut hint = transfer(WALLET, MARKET, 5, 1);
+            hint.block_number = Some(index as u64 % blocks);
+            Wanted { transaction: tx(5), hints: vec![hint] }
+        };
+        (0..number).map(one).collect()
+    };
+    assert!(!too_many(&wanted(MOST, 2)) && too_many(&wanted(MOST + 1, 2)));
+    assert!(!too_many(&wanted(MOST + 1, 1)));
+}
