@@ -36,6 +36,8 @@ pub enum Reply {
         code: i64,
         message: String,
     },
+    /// This result, whatever the node would say.
+    Result(Value),
     /// The whole request gets this status, and `Retry-After` in seconds.
     Status(u16, Option<u64>),
     /// Waits until [`Proxy::release`] lets one call on.
@@ -114,7 +116,7 @@ async fn answer(State(shared): State<Arc<Shared>>, body: Bytes) -> Response {
         Value::Array(requests) => (false, requests),
         request => (true, vec![request]),
     };
-    let mut errors = Vec::new();
+    let mut answered = Vec::new();
     let mut passed = Vec::new();
     for request in requests {
         let call = Call { method: request["method"].as_str().unwrap_or_default().to_owned(), params: request["params"].clone() };
@@ -135,14 +137,18 @@ async fn answer(State(shared): State<Arc<Shared>>, body: Bytes) -> Response {
                 }
                 return (StatusCode::from_u16(status).unwrap_or_default(), headers).into_response();
             }
+            Reply::Result(result) => {
+                answered.push(json!({ "jsonrpc": "2.0", "id": request["id"], "result": result }));
+                continue;
+            }
             Reply::Error { code, message } => {
-                errors.push(json!({ "jsonrpc": "2.0", "id": request["id"], "error": { "code": code, "message": message } }));
+                answered.push(json!({ "jsonrpc": "2.0", "id": request["id"], "error": { "code": code, "message": message } }));
                 continue;
             }
         }
         passed.push(request);
     }
-    let mut answers = errors;
+    let mut answers = answered;
     if !passed.is_empty() {
         let sent = shared.http.post(&shared.upstream).json(&passed).send().await;
         let given = match sent {

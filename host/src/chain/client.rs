@@ -71,21 +71,19 @@ impl From<Header> for Block {
     }
 }
 
-/// Logs of some contracts in which one topic is the wallet.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Logs of some contracts with some topics.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct LogQuery {
     pub addresses: Vec<Address>,
-    pub signatures: Vec<B256>,
-    /// Which topic names the wallet: 1 to 3.
-    pub wallet_at: usize,
-    pub wallet: B256,
+    /// What each topic has to be one of; anything where the list is empty. The first is the signature.
+    pub topics: [Vec<B256>; 4],
 }
 
 impl LogQuery {
     fn filter(&self, span: Span) -> Value {
-        let mut topics = vec![json!(self.signatures)];
-        topics.resize(self.wallet_at, Value::Null);
-        topics.push(json!(self.wallet));
+        let known = self.topics.iter().rposition(|topic| !topic.is_empty()).map_or(0, |last| last + 1);
+        let topics: Vec<Value> =
+            self.topics.iter().take(known).map(|topic| if topic.is_empty() { Value::Null } else { json!(topic) }).collect();
         json!({ "address": self.addresses, "topics": topics, "fromBlock": hex(span.from), "toBlock": hex(span.to) })
     }
 }

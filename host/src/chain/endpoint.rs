@@ -28,6 +28,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// next within the time a request has.
 const PROBE_TIMEOUT: Duration = Duration::from_millis(2_500);
 const PROBES: [&str; 2] = ["eth_chainId", "eth_getBlockByNumber"];
+/// What long histories are read by.
+const HISTORY: [&str; 2] = ["eth_getLogs", "eth_getTransactionReceipt"];
 /// First rest after a failure; doubled with each further one.
 const REST: Duration = Duration::from_secs(1);
 const MAX_REST: Duration = Duration::from_secs(30);
@@ -55,7 +57,7 @@ pub(super) struct Endpoint {
     chain: ChainId,
     timeout: Duration,
     gate: Semaphore,
-    /// Passed first by log queries: long histories read in the background leave half of the gate to everybody else.
+    /// Passed first by log queries and receipts: long histories read in the background leave half of the gate to everybody else.
     log_gate: Semaphore,
     pace: Option<DefaultDirectRateLimiter>,
     standing: Mutex<Standing>,
@@ -230,7 +232,8 @@ impl Endpoint {
         }
         let closed = |_| Fault::Unreachable("stopped".into());
         let method = packet.as_single().map_or("", |request| request.method());
-        let _log_slot = if method == "eth_getLogs" { Some(self.log_gate.acquire().await.map_err(closed)?) } else { None };
+        let is_history = packet.requests().iter().any(|request| HISTORY.contains(&request.method()));
+        let _log_slot = if is_history { Some(self.log_gate.acquire().await.map_err(closed)?) } else { None };
         let _slot = self.gate.acquire().await.map_err(closed)?;
         let is_probe = PROBES.contains(&method);
         let longest = if is_probe { self.timeout.min(PROBE_TIMEOUT) } else { self.timeout };

@@ -16,12 +16,14 @@ use super::{
     client::{Block, Client, ask_block, block_from},
     endpoint::Http,
     fault::Fault,
-    lending::{AllTerms, Jobs, Lender, Market, MarketTerms, Reader, Recent, Rest, TermsBook, cross_check, failed_pool},
+    lending::{
+        AllTerms, Jobs, Lender, Market, MarketTerms, Reader, Recent, Rest, TermsBook, cross_check, doubt_unborrowed, failed_pool, hints,
+    },
     prices::{External, PriceBook},
 };
 use crate::{
-    config::{ChainConfig, MarketConfig, Reading},
-    domain::{Activity, Address, ChainSnapshot, Coverage, PoolHistory},
+    config::{ChainConfig, Reading},
+    domain::{Activity, Address, ChainSnapshot, Coverage},
     store::Store,
 };
 
@@ -29,12 +31,10 @@ use crate::{
 pub(super) struct Chain {
     config: ChainConfig,
     client: Client,
-    terms: TermsBook,
+    terms: Arc<TermsBook>,
     prices: PriceBook,
     activity: ActivityReader,
     lending: Jobs,
-    /// Markets of protocols without a reader.
-    unread: Vec<MarketConfig>,
     status: Mutex<Standing>,
 }
 
@@ -56,24 +56,11 @@ impl Chain {
         stop: &CancellationToken,
     ) -> Self {
         let client = Client::new(http, config, &reading.rpc);
-        let (mut markets, mut unread) = (Vec::new(), Vec::new());
-        for market in &config.markets {
-            match Lender::of(market.protocol) {
-                Some(lender) => markets.push(Market { lender, config: market.clone() }),
-                None => {
-                    tracing::warn!(
-                        chain = config.id,
-                        protocol = market.protocol.as_str(),
-                        "this protocol is not read yet; its market reports failed"
-                    );
-                    unread.push(market.clone());
-                }
-            }
-        }
+        let markets = config.markets.iter().map(|market| Market { lender: Lender::of(market.protocol), config: market.clone() });
         let reader = Reader {
             chain: config.id,
             client: client.clone(),
-            markets,
+            markets: markets.collect(),
             store: store.clone(),
             tasks: tasks.clone(),
             reading: reading.clone(),
@@ -82,11 +69,10 @@ impl Chain {
         };
         Self {
             client: client.clone(),
-            terms: TermsBook::default(),
+            terms: Arc::default(),
             prices: PriceBook::new(config, external),
             activity: ActivityReader::new(config.id, client, store.clone(), config.finality),
             lending: Jobs::new(reader, tasks.clone(), stop.clone()),
-            unread,
             status: Mutex::default(),
             config: config.clone(),
         }
@@ -97,8 +83,12 @@ impl Chain {
         // What earlier reads left is fetched while the chain is asked for its head.
         let start = async { tokio::join!(self.head(), self.lending.kept(wallet), self.activity.known(wallet)) };
         let Ok((Ok(head), kept, known)) = timeout_at(deadline, start).await else { return (self.failed(), None) };
+        let (book, client, markets) = (self.terms.clone(), self.client.clone(), self.lending.reader().markets.clone());
+        let terms = async move { book.current(&client, &markets, head.hash).await }.boxed().shared();
+        let (found, markets) = (terms.clone(), self.lending.reader().markets.clone());
+        let hints = async move { hints(&markets, found.await.ok().as_ref()) }.boxed();
         let account = async {
-            let terms = self.terms.current(&self.client, self.markets(), head.hash).await?;
+            let terms = terms.await?;
             // Prices need the markets' oracles; both reads of state go out together.
             let (oracles, quotes) = (oracles(&terms), terms.iter().flatten().filter_map(MarketTerms::quoted_in).collect::<Vec<_>>());
             let (account, prices) = tokio::join!(
@@ -121,9 +111,10 @@ impl Chain {
         let (account, activity, (pools, rest)) = tokio::join!(
             timeout_at(deadline, account),
             timeout_at(deadline, self.activity.read(wallet, known, &vouching, head, answers)),
-            self.lending.history(wallet, kept, blocks.boxed(), head, deadline)
+            self.lending.history(wallet, kept, hints, blocks.boxed(), head, deadline)
         );
-        let mut snapshot = ChainSnapshot { pools: self.with_unread(pools), ..self.failed() };
+        let mut snapshot = ChainSnapshot { pools, ..self.failed() };
+        doubt_unborrowed(&mut snapshot.pools);
         let (account, prices) = match account {
             Ok(Ok(read)) => read,
             Ok(Err(fault)) => {
@@ -209,16 +200,6 @@ impl Chain {
 
     fn markets(&self) -> &[Market] {
         &self.lending.reader().markets
-    }
-
-    /// `read` and the markets without a reader, in the order of the configuration.
-    fn with_unread(&self, read: Vec<PoolHistory>) -> Vec<PoolHistory> {
-        let mut pools = read;
-        pools.extend(self.unread.iter().map(|market| failed_pool(self.config.id, market)));
-        let place =
-            |pool: &PoolHistory| self.config.markets.iter().position(|m| m.protocol == pool.protocol && m.address == pool.market_address);
-        pools.sort_by_key(place);
-        pools
     }
 }
 

@@ -4,11 +4,12 @@
 pub mod aave_v2;
 pub mod comet;
 pub mod config;
+pub mod ctoken;
 mod solc;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use alloy::primitives::{Address, B256, Bytes};
+use alloy::primitives::{Address, B256, Bytes, U256};
 use alloy::sol_types::SolCall;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -38,6 +39,7 @@ pub struct Small {
 pub struct Log {
     pub address: Address,
     pub topics: Vec<B256>,
+    pub data: Bytes,
 }
 
 #[derive(Debug, Deserialize)]
@@ -71,6 +73,16 @@ impl Small {
     /// Queues a call.
     pub fn queue<C: SolCall>(&mut self, from: Address, to: Address, call: &C) {
         self.sender.queue(Tx::call(from, to, call.abi_encode(), C::SIGNATURE));
+    }
+
+    /// Queues a call that carries native currency, which `from` is given for it.
+    ///
+    /// # Errors
+    /// When the node does not answer.
+    pub async fn queue_paid<C: SolCall>(&mut self, from: Address, to: Address, call: &C, value: U256) -> Result<(), Error> {
+        let _: Value = self.rpc.request("anvil_setBalance", json!([from, value])).await?;
+        self.sender.queue(Tx { value, ..Tx::call(from, to, call.abi_encode(), C::SIGNATURE) });
+        Ok(())
     }
 
     /// Mines what is queued, a day after the last block.

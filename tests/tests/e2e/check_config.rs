@@ -91,6 +91,8 @@ fn everything_that_is_wrong_is_listed_at_once() {
 const ONE: &str = "0x60015f5260205ff3";
 /// Answers `getReservesList` with a list of itself, and every other call with its own address.
 const SELF: &str = "0x5f3560e01c63d1946dbc14601557305f5260205ff35b60205f5260016020523060405260605ff3";
+/// Answers `isCToken` with the number 1, and every other call with its own address.
+const CTOKEN: &str = "0x5f3560e01c63fe9c44ae14601557305f5260205ff35b60015f5260205ff3";
 
 #[test]
 fn markets_of_every_protocol_are_known_by_what_they_answer() {
@@ -98,7 +100,8 @@ fn markets_of_every_protocol_are_known_by_what_they_answer() {
         let node = tokio::task::spawn_blocking(|| Anvil::start(59_144, 1_700_000_000)).await.expect("no panic").expect("anvil starts");
         let rpc = Rpc::new(node.url()).expect("a client");
         let (market, pool) = ("0x00000000000000000000000000000000000000AA", "0x00000000000000000000000000000000000000bb");
-        for (address, code) in [(market, ONE), (pool, SELF)] {
+        let ctoken = "0x00000000000000000000000000000000000000cc";
+        for (address, code) in [(market, ONE), (pool, SELF), (ctoken, CTOKEN)] {
             let _: Value = rpc.request("anvil_setCode", json!([address, code])).await.expect("code is set");
         }
         let entry = |protocol, address| format!("{{ protocol = \"{protocol}\", address = \"{address}\", from_block = 0 }}");
@@ -109,9 +112,9 @@ fn markets_of_every_protocol_are_known_by_what_they_answer() {
                 node.url()
             )
         };
-        let (code, out, err) = check(&chain([entry("lenderA_v2", pool), entry("lenderB_v3", market), entry("lenderB_v2", market)]));
+        let (code, out, err) = check(&chain([entry("lenderA_v2", pool), entry("lenderB_v3", market), entry("lenderB_v2", ctoken)]));
         assert_eq!(code, Some(0), "{out}\n{err}");
-        let (code, _, err) = check(&chain([entry("lenderA_v2", market), entry("lenderB_v3", pool), entry("lenderA_v3", pool)]));
+        let (code, _, err) = check(&chain([entry("lenderA_v2", market), entry("lenderB_v2", market), entry("lenderA_v3", pool)]));
         assert_eq!(code, Some(1), "{err}");
         assert!(err.contains(&format!("lenderA_v2 at {market}: ")) && err.contains(&format!("lenderA_v3 at {pool}: ")), "{err}");
     });

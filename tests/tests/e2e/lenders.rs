@@ -1,4 +1,5 @@
-//! A wallet whose debt no event tells of, through the whole server: the report and the score say that they may be wrong.
+//! Lenders that the devnet does not have, through the whole server: what cannot be wholly known is said by the report and the
+//! score, and what does not move the score is shown all the same.
 
 use std::path::Path;
 
@@ -7,6 +8,7 @@ use assay_tests::devnet::actors::address as wallet;
 use assay_tests::lenders::Small;
 use assay_tests::lenders::comet::{self, Comet};
 use assay_tests::lenders::config::{CHAIN, Setup, price_feed};
+use assay_tests::lenders::ctoken::{self, CErc20, CToken, Token};
 use assay_tests::service::{KEY, Service, plugins};
 use serde_json::json;
 
@@ -48,5 +50,38 @@ fn a_debt_without_an_event_makes_report_and_score_provisional() {
             let score = api.get(&format!("/api/v2/score/address/{}", wallet(name))).await.ok();
             assert_eq!((&score["credit_events_coverage"], &score["provisional"]), (&json!(coverage), &json!(coverage != "complete")));
         }
+    });
+}
+
+#[test]
+fn a_ctoken_shows_its_events_and_does_not_move_the_score() {
+    run(async {
+        let mut chain = Small::start(CHAIN).await.expect("the chain starts");
+        let native_feed = price_feed(&mut chain, 2_000.0);
+        let market = ctoken::deploy(&mut chain, 2_000.0).await.expect("the markets are deployed").usdc;
+        let (ada, million) = (wallet("ada"), |dollars: u64| U256::from(dollars) * U256::from(1_000_000));
+        chain.queue(ada, market.underlying, &Token::giveCall { to: ada, amount: million(500) });
+        chain.queue(ada, market.ctoken, &CErc20::mintCall { amount: million(400) });
+        chain.queue(ada, market.ctoken, &CToken::borrowCall { amount: million(100) });
+        chain.queue(ada, market.ctoken, &CErc20::repayBorrowCall { amount: million(30) });
+        chain.mine().await.expect("ada supplies, borrows and repays");
+
+        let setup = Setup { native_feed, markets: vec![("lenderB_v2", "cUSDC", market.ctoken)], ..Setup::default() };
+        let service = Service::start(&setup.toml(chain.url(), &plugins(), Path::new("{dir}/assay.redb"), KEY));
+        let report = service.keyed().get(&format!("/api/v2/report/address/{ada}")).await.ok();
+        let events = &report["credit_events"];
+        let pool = &events["pools"][0];
+        assert_eq!((&pool["protocol"], &pool["market"], &pool["coverage"]), (&json!("lenderB_v2"), &json!("cUSDC"), &json!("complete")));
+        assert_eq!((&pool["feeds_score"], &events["feeds_score"]), (&json!(false), &json!(false)));
+        let counts = json!({"supply": null, "withdraw": null, "borrow": 1, "repay": 1, "liquidation": 0});
+        assert_eq!(pool["counts"], counts);
+        let not_covered = events["not_covered"].as_array().expect("a list");
+        for (protocol, said) in [("lenderB_v2", false), ("lenderB_v3", true), ("lenderA_v3", true)] {
+            assert_eq!(not_covered.contains(&json!(protocol)), said, "{protocol}");
+        }
+        // What the reader cannot find is named.
+        assert!(not_covered.iter().any(|entry| entry.as_str().is_some_and(|text| text.starts_with("Compound v2 ETH debt"))));
+        let defi = &report["defi"];
+        assert_eq!((defi["total_supplied"].as_f64(), defi["total_borrowed"].as_f64()), (Some(400.0), Some(70.0)));
     });
 }

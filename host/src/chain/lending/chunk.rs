@@ -1,18 +1,19 @@
-//! The logs of one span of blocks: asked for, checked, and split in place where the span is dense.
+//! The logs of one span of blocks, with the receipts they point at: asked for, checked, and split in place where the span is
+//! dense. A span is not read before its receipts are.
 
-use alloy::rpc::types::Log;
 use futures::future::try_join_all;
 
 use super::{
-    events::answers,
+    events::{Found, answers},
+    plan::Plan,
     range::{Reaction, reaction},
     reader::Reader,
 };
-use crate::chain::{client::LogQuery, fault::Fault, span::Span};
+use crate::chain::{fault::Fault, span::Span};
 
 /// Logs of a span, read as far as it went.
 pub(super) struct Chunk {
-    pub logs: Vec<Log>,
+    pub found: Found,
     /// Complete through this block; `None` where nothing was read.
     pub through: Option<u64>,
     pub stop: Option<Stop>,
@@ -26,14 +27,15 @@ pub(super) enum Stop {
 
 impl Reader {
     /// The logs of `span`, split in place where it is dense.
-    pub(super) async fn chunk(&self, queries: &[LogQuery], span: Span) -> Chunk {
-        let mut chunk = Chunk { logs: Vec::new(), through: None, stop: None };
+    pub(super) async fn chunk(&self, plan: &Plan, span: Span) -> Chunk {
+        let mut chunk = Chunk { found: Found::default(), through: None, stop: None };
         // Spans still to be read, the next one last, each with the timeouts it has suffered.
         let mut todo = vec![(span, 0)];
         while let Some((span, timeouts)) = todo.pop() {
-            let fault = match self.fetch(queries, span).await {
-                Ok(logs) => {
-                    chunk.logs.extend(logs);
+            let fault = match self.fetch(plan, span).await {
+                Ok(found) => {
+                    chunk.found.logs.extend(found.logs);
+                    chunk.found.receipts.extend(found.receipts);
                     chunk.through = Some(span.to);
                     continue;
                 }
@@ -65,9 +67,9 @@ impl Reader {
         chunk
     }
 
-    async fn fetch(&self, queries: &[LogQuery], span: Span) -> Result<Vec<Log>, Fault> {
+    async fn fetch(&self, plan: &Plan, span: Span) -> Result<Found, Fault> {
         metrics::counter!("assay_log_ranges_total", "chain" => self.chain.to_string()).increment(1);
-        let asked = queries.iter().map(async |query| {
+        let asked = plan.queries.iter().map(async |query| {
             let mut logs = self.client.logs(query, span).await?;
             let given = logs.len();
             logs.retain(|log| answers(log, query, span));
@@ -78,6 +80,8 @@ impl Reader {
             }
             Ok::<_, Fault>(logs)
         });
-        Ok(try_join_all(asked).await?.concat())
+        let logs = try_join_all(asked).await?.concat();
+        let receipts = self.receipts(plan, &logs).await?;
+        Ok(Found { logs, receipts })
     }
 }

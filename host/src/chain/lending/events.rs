@@ -1,13 +1,13 @@
-//! From log queries to events: what is asked, what of the answer is believed, and in which order it counts.
+//! From logs to events: what of an answer is believed, and in which order it counts.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 use alloy::rpc::types::Log;
 
-use super::{EventKind, Lender, Market, comet};
+use super::{EventKind, Market, Signature, plan::Plan};
 use crate::{
     chain::{client::LogQuery, span::Span},
-    domain::{Address, B256},
+    domain::B256,
 };
 
 /// One event of a wallet.
@@ -21,66 +21,72 @@ pub(super) struct Event {
     pub time: Option<u64>,
 }
 
-/// As few queries as tell everything: one for each topic that can name the wallet, over all markets at once.
-pub(super) fn queries(markets: &[Market], wallet: Address) -> Vec<LogQuery> {
-    let mut by_position = BTreeMap::<usize, LogQuery>::new();
-    for market in markets {
-        for signature in market.lender.signatures() {
-            // Every supply that appears or disappears names the zero address, which owns none of it.
-            if wallet.is_zero() && signature.topic0 == comet::TRANSFER {
-                continue;
-            }
-            let query = by_position.entry(signature.wallet_at).or_insert_with(|| LogQuery {
-                addresses: Vec::new(),
-                signatures: Vec::new(),
-                wallet_at: signature.wallet_at,
-                wallet: wallet.into_word(),
-            });
-            if !query.addresses.contains(&market.config.address) {
-                query.addresses.push(market.config.address);
-            }
-            if !query.signatures.contains(&signature.topic0) {
-                query.signatures.push(signature.topic0);
-            }
-        }
-    }
-    by_position.into_values().collect()
+/// What was read of a span of blocks.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// Logs that name the wallet, checked by [`answers`].
+    pub logs: Vec<Log>,
+    /// What the markets logged in the transactions that hints point at.
+    pub receipts: Vec<Log>,
+}
+
+/// What was read of one market, each list in the order of the chain.
+#[derive(Debug, Default)]
+pub(super) struct Evidence<'a> {
+    /// The market's own logs that name the wallet, by its protocol's signatures.
+    pub own: Vec<&'a Log>,
+    /// Logs that the market's hints are about.
+    pub hints: Vec<&'a Log>,
+    /// All that the market logged in transactions that any market's hints point at. They may name others, and contain what is
+    /// in `own`.
+    pub receipts: Vec<&'a Log>,
 }
 
 /// Whether `log` is an answer to `query` over `span`, and final in its block.
 pub(super) fn answers(log: &Log, query: &LogQuery, span: Span) -> bool {
     let topics = log.topics();
+    let fits = |(at, wanted): (usize, &Vec<B256>)| wanted.is_empty() || topics.get(at).is_some_and(|topic| wanted.contains(topic));
     !log.removed
         && query.addresses.contains(&log.address())
-        && topics.first().is_some_and(|topic| query.signatures.contains(topic))
-        && topics.get(query.wallet_at) == Some(&query.wallet)
+        && query.topics.iter().enumerate().all(fits)
         && log.block_number.is_some_and(|block| span.contains(block))
         && log.block_hash.is_some()
         && log.log_index.is_some()
 }
 
-/// The events in checked logs, each log once, in the order of the chain.
-pub(super) fn events(markets: &[Market], wallet: Address, mut logs: Vec<Log>) -> Vec<Event> {
-    let mut seen = HashSet::<(Option<B256>, Option<u64>)>::new();
-    logs.retain(|log| seen.insert((log.block_hash, log.log_index)));
-    logs.sort_by_key(|log| (log.block_number, log.log_index));
-    let (mut found, wallet) = (Vec::new(), wallet.into_word());
-    for (index, market) in markets.iter().enumerate() {
-        let own: Vec<&Log> =
-            logs.iter().filter(|log| log.address() == market.config.address && is_own(market.lender, log, wallet)).collect();
-        found.extend(market.lender.events(&own, wallet).into_iter().filter_map(|(kind, log)| {
+/// The events in what was found, each log once, in the order of the chain.
+pub(super) fn events(markets: &[Market], plan: &Plan, mut found: Found) -> Vec<Event> {
+    in_order(&mut found.logs);
+    in_order(&mut found.receipts);
+    let (mut events, wallet) = (Vec::new(), plan.wallet.into_word());
+    for (index, (market, hints)) in markets.iter().zip(plan.hints.iter()).enumerate() {
+        let Some(hints) = hints else { continue };
+        let evidence = Evidence {
+            own: found.logs.iter().filter(|log| is_own(market, log, wallet)).collect(),
+            hints: found.logs.iter().filter(|log| hints.iter().any(|hint| hint.is(log, wallet))).collect(),
+            receipts: found.receipts.iter().filter(|log| log.address() == market.config.address).collect(),
+        };
+        events.extend(market.lender.events(&evidence, wallet).into_iter().filter_map(|(kind, log)| {
             let time = log.block_timestamp.filter(|time| *time > 0);
             Some(Event { market: index, kind, block: log.block_number?, time })
         }));
     }
-    found.sort_by_key(|event| event.block);
-    found
+    events.sort_by_key(|event| event.block);
+    events
 }
 
-/// A query over several protocols also returns logs that mean something in another one.
-fn is_own(lender: Lender, log: &Log, wallet: B256) -> bool {
+fn in_order(logs: &mut Vec<Log>) {
+    let mut seen = HashSet::<(Option<B256>, Option<u64>)>::new();
+    logs.retain(|log| seen.insert((log.block_hash, log.log_index)));
+    logs.sort_by_key(|log| (log.block_number, log.log_index));
+}
+
+/// Whether `log` is one of the market's that names the wallet. A query over several protocols also returns logs that mean
+/// something in another one.
+pub(super) fn is_own(market: &Market, log: &Log, wallet: B256) -> bool {
     let topics = log.topics();
-    lender.signatures().iter().any(|s| topics.first() == Some(&s.topic0) && topics.get(s.wallet_at) == Some(&wallet))
+    let named = |s: &Signature| topics.first() == Some(&s.topic0) && topics.get(s.wallet_at) == Some(&wallet);
+    log.address() == market.config.address && market.lender.signatures().iter().any(named)
 }
 
 #[cfg(test)]
@@ -89,9 +95,13 @@ mod tests {
 
     use super::*;
     use crate::{
-        chain::lending::aave::{SIGNATURES_V2, SIGNATURES_V3},
+        chain::lending::{
+            Lender,
+            aave::{SIGNATURES_V2, SIGNATURES_V3},
+            hints::hints,
+        },
         config::MarketConfig,
-        domain::Protocol,
+        domain::{Address, Protocol},
     };
 
     const WALLET: Address = Address::repeat_byte(0xaa);
@@ -100,6 +110,10 @@ mod tests {
     fn market(byte: u8) -> Market {
         let config = MarketConfig { protocol: Protocol::LenderAV3, market: None, address: Address::repeat_byte(byte), from_block: 0 };
         Market { lender: Lender::AaveV3, config }
+    }
+
+    fn plan(markets: &[Market]) -> Plan {
+        Plan::new(markets, hints(markets, None), WALLET)
     }
 
     fn log(pool: u8, signature: usize, block: u64, index: u64) -> Log {
@@ -117,31 +131,11 @@ mod tests {
     }
 
     #[test]
-    fn two_queries_cover_all_pools() {
-        let queries = queries(&[market(1), market(2)], WALLET);
-        assert_eq!(queries.len(), 2);
-        assert_eq!((queries[0].wallet_at, queries[0].signatures.len(), queries[0].addresses.len()), (2, 4, 2));
-        assert_eq!((queries[1].wallet_at, queries[1].signatures.len()), (3, 1));
-    }
-
-    #[test]
-    fn a_market_that_names_the_wallet_first_needs_a_query_of_its_own() {
-        let mut comet = market(3);
-        (comet.lender, comet.config.protocol) = (Lender::Comet, Protocol::LenderBV3);
-        let asked = |queries: Vec<LogQuery>| -> Vec<_> {
-            queries.iter().map(|query| (query.wallet_at, query.signatures.len(), query.addresses.len())).collect()
-        };
-        assert_eq!(asked(queries(&[comet.clone()], WALLET)), [(1, 4, 1), (2, 5, 1)]);
-        assert_eq!(asked(queries(&[market(1), comet.clone()], WALLET)), [(1, 4, 1), (2, 9, 2), (3, 1, 1)]);
-        assert_eq!(asked(queries(&[comet], Address::ZERO)), [(1, 3, 1), (2, 4, 1)]);
-    }
-
-    #[test]
     fn only_what_was_asked_for_is_believed() {
-        let query = &queries(&[market(1)], WALLET)[0];
+        let query = &plan(&[market(1)]).queries[0];
         assert!(answers(&log(1, 0, 15, 0), query, SPAN));
         let mut other_wallet = query.clone();
-        other_wallet.wallet = B256::with_last_byte(9);
+        other_wallet.topics[2] = vec![B256::with_last_byte(9)];
         let mut bad = [log(2, 0, 15, 0), log(1, 4, 15, 0), log(1, 0, 9, 0), log(1, 0, 21, 0), log(1, 0, 15, 0), log(1, 0, 15, 0)];
         bad[4].removed = true;
         bad[5].block_hash = None;
@@ -152,9 +146,19 @@ mod tests {
     }
 
     #[test]
+    fn a_market_of_which_too_little_is_known_has_no_events() {
+        let markets = [market(1), market(2)];
+        let plan = Plan::new(&markets, [None, Some(Vec::new())].into(), WALLET);
+        assert_eq!(plan.queries[0].addresses, [markets[1].config.address]);
+        let logs = vec![log(1, 0, 15, 1), log(2, 0, 15, 2)];
+        assert_eq!(events(&markets, &plan, Found { logs, receipts: Vec::new() }).len(), 1);
+    }
+
+    #[test]
     fn a_log_given_twice_is_one_event() {
         let logs = vec![log(1, 3, 16, 2), log(1, 0, 15, 1), log(1, 3, 16, 2), log(2, 2, 12, 7)];
-        let events = events(&[market(1), market(2)], WALLET, logs);
+        let markets = [market(1), market(2)];
+        let events = events(&markets, &plan(&markets), Found { logs, receipts: Vec::new() });
         let told: Vec<_> = events.iter().map(|e| (e.market, e.kind, e.block, e.time)).collect();
         assert_eq!(
             told,
@@ -167,14 +171,13 @@ mod tests {
         let mut old = market(3);
         (old.lender, old.config.protocol) = (Lender::AaveV2, Protocol::LenderAV2);
         let markets = [market(1), old];
-        let queries = queries(&markets, WALLET);
-        assert_eq!(queries.iter().map(|query| (query.signatures.len(), query.addresses.len())).collect::<Vec<_>>(), [(7, 2), (1, 2)]);
         let mut deposit = log(3, 0, 14, 0);
         deposit.inner.data = LogData::new_unchecked(vec![SIGNATURES_V2[0].topic0, B256::ZERO, WALLET.into_word()], Bytes::new());
         // A pool does not speak the other version.
         let mut foreign = deposit.clone();
         (foreign.inner.address, foreign.log_index) = (Address::repeat_byte(1), Some(1));
-        let events = events(&markets, WALLET, vec![deposit, foreign, log(3, 1, 15, 2), log(1, 1, 16, 3), log(3, 0, 17, 4)]);
+        let logs = vec![deposit, foreign, log(3, 1, 15, 2), log(1, 1, 16, 3), log(3, 0, 17, 4)];
+        let events = events(&markets, &plan(&markets), Found { logs, receipts: Vec::new() });
         let told: Vec<_> = events.iter().map(|event| (event.market, event.kind)).collect();
         assert_eq!(told, [(1, EventKind::Supply), (1, EventKind::Withdraw), (0, EventKind::Withdraw)]);
     }

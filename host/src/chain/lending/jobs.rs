@@ -19,6 +19,7 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
+    hints::Hinted,
     ledger::{Ledger, Progress},
     reader::{Blocks, Reader},
     records::Settled,
@@ -93,11 +94,12 @@ impl Jobs {
         &self,
         wallet: Address,
         kept: Kept,
+        hints: Hinted,
         blocks: Blocks,
         head: Block,
         deadline: Instant,
     ) -> (Vec<PoolHistory>, Option<Rest>) {
-        let job = self.join(wallet, kept, blocks, head);
+        let job = self.join(wallet, kept, hints, blocks, head);
         let (progress, rest) = match timeout_at(deadline, job.outcome.clone()).await {
             Ok(progress) => (progress, None),
             Err(_) => (Progress::Running, self.leave(&job)),
@@ -107,15 +109,16 @@ impl Jobs {
     }
 
     /// The job for `wallet` that runs, or a new one.
-    fn join(&self, wallet: Address, kept: Kept, blocks: Blocks, head: Block) -> Arc<Job> {
+    fn join(&self, wallet: Address, kept: Kept, hints: Hinted, blocks: Blocks, head: Block) -> Arc<Job> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(job) = running.get(&wallet) {
             return job.clone();
         }
         let (view, seen) = watch::channel(Ledger::new(&self.reader.markets, &kept.0));
         let (reader, stop) = (self.reader.clone(), self.stop.clone());
-        let task =
-            self.tasks.spawn(async move { stop.run_until_cancelled(read_to_the_end(&reader, wallet, kept.0, blocks, head, &view)).await });
+        let task = self
+            .tasks
+            .spawn(async move { stop.run_until_cancelled(read_to_the_end(&reader, wallet, kept.0, hints, blocks, head, &view)).await });
         let abort = task.abort_handle();
         let done = Finished { running: self.running.clone(), wallet };
         let outcome = async move {
@@ -153,13 +156,15 @@ async fn read_to_the_end(
     reader: &Reader,
     wallet: Address,
     mut kept: Vec<Option<Settled>>,
+    hints: Hinted,
     mut blocks: Blocks,
     mut head: Block,
     view: &watch::Sender<Ledger>,
 ) -> Progress {
+    let hints = hints.shared();
     loop {
         let started = Instant::now();
-        let progress = reader.read(wallet, kept, blocks, head, view).await;
+        let progress = reader.read(wallet, kept, hints.clone().boxed(), blocks, head, view).await;
         if progress != Progress::Done || started.elapsed() < CURRENT {
             return progress;
         }

@@ -1,6 +1,6 @@
 //! What is known of a wallet's lending history while and after it is read.
 
-use super::{Market, records::Settled, tally::Tally};
+use super::{Market, hints::AllHints, records::Settled, tally::Tally};
 use crate::{
     config::MarketConfig,
     domain::{ChainId, Coverage, EventCounts, PoolHistory},
@@ -24,6 +24,8 @@ pub(super) struct Entry {
     pub read_before: bool,
     /// Block that the next read of settled history begins with.
     pub next: u64,
+    /// How to read this market is not known now: it stays as it is.
+    pub left_out: bool,
 }
 
 /// How a read of the history stands.
@@ -47,9 +49,21 @@ impl Ledger {
                 through: settled.map(|s| s.through),
                 read_before: settled.is_some(),
                 next: settled.map_or(market.config.from_block, |s| s.through.saturating_add(1)),
+                left_out: false,
             }
         };
         Self { entries: markets.iter().zip(settled).map(entry).collect() }
+    }
+
+    /// Leaves out the markets without an entry in `hints`.
+    #[must_use]
+    pub(super) fn without(mut self, hints: &AllHints) -> Self {
+        for (entry, hints) in self.entries.iter_mut().zip(hints.iter()) {
+            if hints.is_none() {
+                (entry.left_out, entry.next) = (true, u64::MAX);
+            }
+        }
+        self
     }
 
     /// Block that a read of all markets together begins with.
@@ -65,6 +79,7 @@ impl Ledger {
 
 impl Entry {
     fn pool(&self, chain: ChainId, market: &Market, progress: Progress) -> PoolHistory {
+        let progress = if self.left_out { Progress::Stopped } else { progress };
         let coverage = match (progress, self.through) {
             (Progress::Done, _) => Coverage::Complete,
             (Progress::Running, _) if !self.read_before => Coverage::Pending,
@@ -84,7 +99,7 @@ impl Entry {
     }
 }
 
-/// The entry of a configured market that could not be read, whether there is a reader for it or not.
+/// The entry of a configured market that could not be read.
 pub(in crate::chain) fn failed_pool(chain: ChainId, market: &MarketConfig) -> PoolHistory {
     PoolHistory {
         chain_id: chain,

@@ -5,12 +5,16 @@ pub(super) mod aave;
 mod chunk;
 pub(super) mod comet;
 mod crosscheck;
+pub(super) mod ctoken;
 mod events;
+mod hints;
 mod jobs;
 mod ledger;
 mod pass;
+mod plan;
 mod range;
 mod reader;
+mod receipts;
 mod records;
 mod tally;
 mod terms;
@@ -21,19 +25,24 @@ use crate::{
     config::MarketConfig,
     domain::{B256, EventCounts, Protocol},
 };
+use events::Evidence;
 
 pub(super) use crosscheck::cross_check;
+pub(super) use ctoken::doubt_unborrowed;
+pub(super) use hints::hints;
 pub(super) use jobs::{Jobs, Rest};
 pub(super) use ledger::failed_pool;
 pub(super) use reader::{Reader, Recent};
 pub(super) use terms::{AllTerms, MarketTerms, TermsBook};
 
-/// A protocol whose history and positions are read.
+/// How a protocol's history and positions are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lender {
     AaveV2,
     AaveV3,
     Comet,
+    /// Compound v2.
+    CToken,
 }
 
 /// A configured market with its reader.
@@ -62,13 +71,12 @@ pub(super) enum EventKind {
 }
 
 impl Lender {
-    /// `None` for a protocol that cannot be read yet.
-    pub(super) fn of(protocol: Protocol) -> Option<Self> {
+    pub(super) fn of(protocol: Protocol) -> Self {
         match protocol {
-            Protocol::LenderAV2 => Some(Self::AaveV2),
-            Protocol::LenderAV3 => Some(Self::AaveV3),
-            Protocol::LenderBV3 => Some(Self::Comet),
-            Protocol::LenderBV2 => None,
+            Protocol::LenderAV2 => Self::AaveV2,
+            Protocol::LenderAV3 => Self::AaveV3,
+            Protocol::LenderBV2 => Self::CToken,
+            Protocol::LenderBV3 => Self::Comet,
         }
     }
 
@@ -78,6 +86,8 @@ impl Lender {
             Self::AaveV2 => aave::SIGNATURES_V2,
             Self::AaveV3 => aave::SIGNATURES_V3,
             Self::Comet => comet::SIGNATURES,
+            // All that concerns a wallet is found by hints.
+            Self::CToken => &[],
         }
     }
 
@@ -85,15 +95,17 @@ impl Lender {
     fn no_events(self) -> EventCounts {
         match self {
             Self::AaveV2 | Self::AaveV3 | Self::Comet => EventCounts::ZERO,
+            Self::CToken => EventCounts { supply: None, withdraw: None, ..EventCounts::ZERO },
         }
     }
 
-    /// The events of `wallet` in `logs`: checked logs of one market, in the order of the chain. The whole list is given because
-    /// some protocols tell one event by several logs of a transaction.
-    fn events<'a>(self, logs: &[&'a Log], wallet: B256) -> Vec<(EventKind, &'a Log)> {
+    /// The events of `wallet` in one market, in the order of the chain. All of a span is given because some protocols tell one
+    /// event by several logs of a transaction.
+    fn events<'a>(self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(EventKind, &'a Log)> {
         match self {
-            Self::AaveV2 | Self::AaveV3 => logs.iter().filter_map(|log| Some((aave::event(log)?, *log))).collect(),
-            Self::Comet => comet::events(logs, wallet),
+            Self::AaveV2 | Self::AaveV3 => evidence.own.iter().filter_map(|log| Some((aave::event(log)?, *log))).collect(),
+            Self::Comet => comet::events(&evidence.own, wallet),
+            Self::CToken => ctoken::events(&evidence.receipts, wallet),
         }
     }
 }

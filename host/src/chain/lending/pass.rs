@@ -10,17 +10,13 @@ use super::{
     chunk::{Chunk, Stop},
     events::{Event, events},
     ledger::Ledger,
+    plan::Plan,
     reader::Reader,
     records::{self, Settled},
     tally::untimed,
 };
 use crate::{
-    chain::{
-        client::{Block, LogQuery},
-        fault::Fault,
-        span::Span,
-    },
-    domain::Address,
+    chain::{client::Block, fault::Fault, span::Span},
     store::Batch,
 };
 
@@ -31,8 +27,7 @@ const CHECKPOINT: Duration = Duration::from_secs(1);
 /// A read that has begun.
 pub(super) struct Pass<'a> {
     reader: &'a Reader,
-    wallet: Address,
-    queries: Vec<LogQuery>,
+    plan: Plan,
     head: Block,
     /// Last block that is settled; `None` while the chain is shorter than its finality.
     settled_to: Option<Block>,
@@ -53,18 +48,11 @@ struct Saved {
 }
 
 impl<'a> Pass<'a> {
-    pub(super) fn new(
-        reader: &'a Reader,
-        wallet: Address,
-        queries: Vec<LogQuery>,
-        records: Vec<Option<Settled>>,
-        head: Block,
-        settled_to: Option<Block>,
-    ) -> Self {
-        let ledger = Ledger::new(&reader.markets, &records);
+    pub(super) fn new(reader: &'a Reader, plan: Plan, records: Vec<Option<Settled>>, head: Block, settled_to: Option<Block>) -> Self {
+        let ledger = Ledger::new(&reader.markets, &records).without(&plan.hints);
         let at = ledger.start();
         let saved = Saved { when: Instant::now(), ranges_since: 0, all: false };
-        Self { reader, wallet, queries, head, settled_to, ledger, records, at, saved }
+        Self { reader, plan, head, settled_to, ledger, records, at, saved }
     }
 }
 
@@ -80,8 +68,8 @@ impl Pass<'_> {
         while self.at <= self.head.number {
             let rest = Span { from: self.at, to: self.head.number };
             let spans = rest.pieces(width.min(self.reader.client.log_ceiling()));
-            let (reader, queries) = (self.reader, self.queries.clone());
-            let mut chunks = stream::iter(spans).map(|span| reader.chunk(&queries, span)).buffered(reader.reading.log_concurrency);
+            let (reader, plan) = (self.reader, self.plan.clone());
+            let mut chunks = stream::iter(spans).map(|span| reader.chunk(&plan, span)).buffered(reader.reading.log_concurrency);
             while let Some(chunk) = chunks.next().await {
                 let narrow = self.take(chunk).await?;
                 view.send_replace(self.ledger.clone());
@@ -92,7 +80,7 @@ impl Pass<'_> {
             }
         }
         // Also where no block was left to read: a market may begin above the head.
-        for entry in &mut self.ledger.entries {
+        for entry in self.ledger.entries.iter_mut().filter(|entry| !entry.left_out) {
             entry.through = Some(self.head.number);
         }
         Ok(())
@@ -101,7 +89,7 @@ impl Pass<'_> {
     /// Counts a chunk that begins where this read stands. `Some` width where what follows is to be narrower.
     async fn take(&mut self, chunk: Chunk) -> Result<Option<u64>, Fault> {
         if let Some(through) = chunk.through {
-            self.count(events(&self.reader.markets, self.wallet, chunk.logs)).await?;
+            self.count(events(&self.reader.markets, &self.plan, chunk.found)).await?;
             self.at = through.saturating_add(1);
             for entry in &mut self.ledger.entries {
                 if through >= entry.next {
@@ -166,9 +154,9 @@ impl Pass<'_> {
             let (Some(market), Some(record)) = (self.reader.markets.get(index), self.records.get_mut(index)) else { continue };
             let settled = Settled { tally: entry.settled, through: block.number, hash: block.hash };
             *record = Some(settled);
-            batch = batch.and_then(|batch| records::put(batch, self.reader.chain, market, self.wallet, &settled));
+            batch = batch.and_then(|batch| records::put(batch, self.reader.chain, market, self.plan.wallet, &settled));
         }
         self.saved = Saved { when: Instant::now(), ranges_since: 0, all: through == settled_to.number };
-        self.reader.keep(self.wallet, &self.records, batch).await;
+        self.reader.keep(self.plan.wallet, &self.records, batch).await;
     }
 }

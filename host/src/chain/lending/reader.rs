@@ -10,9 +10,10 @@ use tokio_util::task::TaskTracker;
 
 use super::{
     Market,
-    events::queries,
+    hints::Hinted,
     ledger::{Ledger, Progress},
     pass::Pass,
+    plan::Plan,
     records::{self, Settled},
 };
 use crate::{
@@ -30,7 +31,7 @@ use crate::{
 pub(in crate::chain) struct Reader {
     pub chain: ChainId,
     pub client: Client,
-    pub markets: Vec<Market>,
+    pub markets: Arc<[Market]>,
     pub store: Store,
     /// Writes that nobody waits for; whoever closes the store does.
     pub tasks: TaskTracker,
@@ -72,22 +73,23 @@ impl Reader {
         &self,
         wallet: Address,
         records: Vec<Option<Settled>>,
+        hints: Hinted,
         blocks: Blocks,
         head: Block,
         view: &watch::Sender<Ledger>,
     ) -> Progress {
-        let ledger = Ledger::new(&self.markets, &records);
+        let plan = Plan::new(&self.markets, hints.await, wallet);
+        let ledger = Ledger::new(&self.markets, &records).without(&plan.hints);
         let from = ledger.start();
         view.send_replace(ledger);
-        let queries = queries(&self.markets, wallet);
-        if queries.is_empty() {
+        if plan.queries.is_empty() {
             return Progress::Done;
         }
         // The first span is asked for while the records are checked against the chain. Seldom is it asked for in vain.
         let first = Span { from, to: head.number }.pieces(self.client.log_ceiling()).next().filter(|_| from <= head.number);
         let ask_first = async {
             match first {
-                Some(span) => Some(self.chunk(&queries, span).await),
+                Some(span) => Some(self.chunk(&plan, span).await),
                 None => None,
             }
         };
@@ -103,7 +105,7 @@ impl Reader {
                 return Progress::Stopped;
             }
         };
-        let mut pass = Pass::new(self, wallet, queries, records, head, settled_to);
+        let mut pass = Pass::new(self, plan, records, head, settled_to);
         let outcome = pass.run(first, view).await;
         if outcome.is_err() {
             pass.save().await;

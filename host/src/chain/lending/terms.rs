@@ -8,7 +8,7 @@ use std::{
 use alloy::primitives::Bytes;
 use tokio::sync::Mutex;
 
-use super::{Lender, Market, aave, comet};
+use super::{Lender, Market, aave, comet, ctoken, hints::Hint};
 use crate::{
     chain::{call::Call, client::Client, fault::Fault, prices::Prices},
     domain::{Address, B256, U256},
@@ -31,6 +31,7 @@ pub(in crate::chain) struct Held {
 pub(in crate::chain) enum MarketTerms {
     Aave(aave::Terms),
     Comet(comet::Terms),
+    CToken(ctoken::Terms),
 }
 
 impl MarketTerms {
@@ -39,6 +40,7 @@ impl MarketTerms {
         match self {
             Self::Aave(terms) => terms.calls(wallet),
             Self::Comet(terms) => terms.calls(wallet),
+            Self::CToken(terms) => terms.calls(wallet),
         }
     }
 
@@ -48,6 +50,15 @@ impl MarketTerms {
         match self {
             Self::Aave(terms) => terms.held(answers, quote_usd),
             Self::Comet(terms) => terms.held(answers, quote_usd),
+            Self::CToken(terms) => terms.held(answers),
+        }
+    }
+
+    /// Which logs beside those of the market tell to look into a transaction.
+    pub(in crate::chain) fn hints(&self) -> Vec<Hint> {
+        match self {
+            Self::Aave(_) | Self::Comet(_) => Vec::new(),
+            Self::CToken(terms) => terms.hints(),
         }
     }
 
@@ -55,7 +66,7 @@ impl MarketTerms {
     pub(in crate::chain) fn oracle(&self) -> Option<(Address, U256)> {
         match self {
             Self::Aave(terms) => terms.quote.asset.is_none().then_some((terms.oracle, terms.quote.unit)),
-            Self::Comet(_) => None,
+            Self::Comet(_) | Self::CToken(_) => None,
         }
     }
 
@@ -64,6 +75,7 @@ impl MarketTerms {
         match self {
             Self::Aave(terms) => terms.quote.asset,
             Self::Comet(terms) => Some(terms.base),
+            Self::CToken(_) => None,
         }
     }
 }
@@ -101,22 +113,29 @@ impl TermsBook {
 }
 
 async fn look_up(client: &Client, markets: &[Market], at: B256) -> Result<Vec<Option<MarketTerms>>, Fault> {
-    let (mut pools, mut comets) = (Vec::new(), Vec::new());
+    let (mut pools, mut comets, mut ctokens) = (Vec::new(), Vec::new(), Vec::new());
     for market in markets {
         let address = market.config.address;
         match market.lender {
             Lender::AaveV2 => pools.push((aave::Version::V2, address)),
             Lender::AaveV3 => pools.push((aave::Version::V3, address)),
             Lender::Comet => comets.push(address),
+            Lender::CToken => ctokens.push(address),
         }
     }
-    let (pools, comets) = tokio::try_join!(aave::look_up(client, &pools, at), comet::Terms::look_up(client, &comets, at))?;
+    let (pools, comets, ctokens) = tokio::try_join!(
+        aave::look_up(client, &pools, at),
+        comet::Terms::look_up(client, &comets, at),
+        ctoken::Terms::look_up(client, &ctokens, at)
+    )?;
     let mut pools = pools.into_iter().map(|terms| terms.map(MarketTerms::Aave));
     let mut comets = comets.into_iter().map(|terms| terms.map(MarketTerms::Comet));
+    let mut ctokens = ctokens.into_iter().map(|terms| terms.map(MarketTerms::CToken));
     let terms = markets.iter().map(|market| {
         let found = match market.lender {
             Lender::AaveV2 | Lender::AaveV3 => pools.next(),
             Lender::Comet => comets.next(),
+            Lender::CToken => ctokens.next(),
         };
         let found = found.flatten();
         if found.is_none() {

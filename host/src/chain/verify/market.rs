@@ -26,6 +26,10 @@ sol! {
     function baseToken() external view returns (address token);
     function numAssets() external view returns (uint8 count);
     function isCToken() external view returns (bool answer);
+    function comptroller() external view returns (address comptroller);
+    function underlying() external view returns (address token);
+    function symbol() external view returns (string symbol);
+    function oracle() external view returns (address oracle);
 }
 
 /// # Errors
@@ -34,10 +38,7 @@ pub(super) async fn check(client: &Client, market: &MarketConfig, head: Block) -
     let mut problems = match market.protocol {
         Protocol::LenderAV3 | Protocol::LenderAV2 => pool(client, market, head).await?,
         Protocol::LenderBV3 => comet(client, market.address, head).await?,
-        Protocol::LenderBV2 => match ask(client, market.address, &isCTokenCall {}, head).await? {
-            Some(true) => vec![],
-            _ => vec!["does not answer isCToken() like a lenderB_v2 market".into()],
-        },
+        Protocol::LenderBV2 => ctoken(client, market.address, head).await?,
     };
     if market.from_block > head.number {
         problems.push(format!("from_block {} is above the chain's head {}: no event would be found", market.from_block, head.number));
@@ -91,4 +92,21 @@ async fn comet(client: &Client, address: Address, head: Block) -> Result<Vec<Str
         Some(_) => vec![],
         None => vec!["does not answer baseToken and numAssets like a lenderB_v3 market".into()],
     })
+}
+
+async fn ctoken(client: &Client, address: Address, head: Block) -> Result<Vec<String>, Fault> {
+    if ask(client, address, &isCTokenCall {}, head).await? != Some(true) {
+        return Ok(vec!["does not answer isCToken() like a lenderB_v2 market".into()]);
+    }
+    let mut problems = Vec::new();
+    let comptroller = ask(client, address, &comptrollerCall {}, head).await?.unwrap_or_default();
+    // That the oracle prices this market is not asked for: one that was wound up has no price.
+    if ask(client, comptroller, &oracleCall {}, head).await?.is_none_or(|oracle| oracle.is_zero()) {
+        problems.push(format!("its comptroller {comptroller} names no price oracle"));
+    }
+    let underlying = ask(client, address, &underlyingCall {}, head).await?;
+    if underlying.is_none_or(|token| token.is_zero()) && ask(client, address, &symbolCall {}, head).await?.as_deref() != Some("cETH") {
+        problems.push("names no underlying token, and is not the market of the native currency".into());
+    }
+    Ok(problems)
 }

@@ -2,6 +2,7 @@
 
 mod aave_v2;
 mod comet;
+mod ctoken;
 
 use std::path::Path;
 

@@ -1,0 +1,135 @@
+//! What a chain is asked about a wallet's lending: as few log queries as tell everything, over all markets at once.
+//!
+//! Logs that name the wallet in the same topic are one query, whoever logs them: one for each topic that can, over the addresses
+//! and signatures of all protocols and their hints. Such a query may also return what nobody asked for, which is left out
+//! afterwards; it never returns a log that does not name the wallet. Transfers between the wallet and a list of contracts are one
+//! more query for both directions: either side is the wallet or one of the list. So Aave alone costs two queries, Comet alone
+//! two, both three, and Compound v2 beside them one more.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Market, comet,
+    hints::{AllHints, Naming},
+};
+use crate::{
+    chain::client::LogQuery,
+    domain::{Address, B256},
+};
+
+/// Fixed for the length of a read.
+#[derive(Clone)]
+pub(super) struct Plan {
+    pub wallet: Address,
+    pub queries: Vec<LogQuery>,
+    pub hints: AllHints,
+}
+
+impl Plan {
+    pub(super) fn new(markets: &[Market], hints: AllHints, wallet: Address) -> Self {
+        let mut by_topic = BTreeMap::<usize, LogQuery>::new();
+        let mut ask = |contract: Address, topic0: B256, naming: Naming| {
+            // Every supply that appears or disappears names the zero address, which owns none of it.
+            if wallet.is_zero() && topic0 == comet::TRANSFER {
+                return;
+            }
+            let key = if let Naming::At(topic) = naming { topic } else { usize::MAX };
+            let query = by_topic.entry(key).or_default();
+            add(&mut query.addresses, contract);
+            let [signatures, first, second, third] = &mut query.topics;
+            add(signatures, topic0);
+            match naming {
+                Naming::At(1) => add(first, wallet.into_word()),
+                Naming::At(2) => add(second, wallet.into_word()),
+                Naming::At(_) => add(third, wallet.into_word()),
+                Naming::With(peer) => [first, second].into_iter().for_each(|topic| {
+                    add(topic, wallet.into_word());
+                    add(topic, peer);
+                }),
+            }
+        };
+        for (market, hints) in markets.iter().zip(hints.iter()) {
+            let Some(hints) = hints else { continue };
+            for signature in market.lender.signatures() {
+                ask(market.config.address, signature.topic0, Naming::At(signature.wallet_at));
+            }
+            for hint in hints {
+                ask(hint.contract, hint.topic0, hint.naming);
+            }
+        }
+        Self { wallet, queries: by_topic.into_values().collect(), hints }
+    }
+
+    /// Whether what `contract` logged in a transaction that a hint points at tells of a market.
+    pub(super) fn looks_into(&self, markets: &[Market], contract: Address) -> bool {
+        let hinted = |hints: &Option<Vec<_>>| hints.as_ref().is_some_and(|hints| !hints.is_empty());
+        markets.iter().zip(self.hints.iter()).any(|(market, hints)| market.config.address == contract && hinted(hints))
+    }
+}
+
+fn add<T: PartialEq>(list: &mut Vec<T>, item: T) {
+    if !list.contains(&item) {
+        list.push(item);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        chain::lending::{Lender, hints::Hint},
+        config::MarketConfig,
+        domain::Protocol,
+    };
+
+    const WALLET: Address = Address::repeat_byte(0xaa);
+
+    fn market(lender: Lender, protocol: Protocol, byte: u8) -> Market {
+        Market { lender, config: MarketConfig { protocol, market: None, address: Address::repeat_byte(byte), from_block: 0 } }
+    }
+
+    /// How many values each topic may have, over how many addresses.
+    fn asked(markets: &[Market], hints: Vec<Hint>, wallet: Address) -> Vec<([usize; 4], usize)> {
+        let hints = markets.iter().map(|_| Some(hints.clone())).collect();
+        let plan = Plan::new(markets, hints, wallet);
+        plan.queries.iter().map(|query| (query.topics.each_ref().map(Vec::len), query.addresses.len())).collect()
+    }
+
+    fn hint(contract: u8, naming: Naming) -> Hint {
+        Hint { contract: Address::repeat_byte(contract), topic0: comet::TRANSFER, naming, explained_by: &[] }
+    }
+
+    #[test]
+    fn two_queries_cover_all_pools_of_both_versions() {
+        let [v2, v3, other] =
+            [(Lender::AaveV2, Protocol::LenderAV2, 3), (Lender::AaveV3, Protocol::LenderAV3, 1), (Lender::AaveV3, Protocol::LenderAV3, 2)]
+                .map(|(lender, protocol, byte)| market(lender, protocol, byte));
+        assert_eq!(asked(&[v3.clone(), other], vec![], WALLET), [([4, 0, 1, 0], 2), ([1, 0, 0, 1], 2)]);
+        assert_eq!(asked(&[v3, v2], vec![], WALLET), [([7, 0, 1, 0], 2), ([1, 0, 0, 1], 2)]);
+    }
+
+    #[test]
+    fn a_market_that_names_the_wallet_first_needs_a_query_of_its_own() {
+        let pool = market(Lender::AaveV3, Protocol::LenderAV3, 1);
+        let comet = market(Lender::Comet, Protocol::LenderBV3, 3);
+        assert_eq!(asked(&[comet.clone()], vec![], WALLET), [([4, 1, 0, 0], 1), ([5, 0, 1, 0], 1)]);
+        assert_eq!(asked(&[pool, comet.clone()], vec![], WALLET), [([4, 1, 0, 0], 1), ([9, 0, 1, 0], 2), ([1, 0, 0, 1], 1)]);
+        assert_eq!(asked(&[comet], vec![], Address::ZERO), [([3, 1, 0, 0], 1), ([4, 0, 1, 0], 1)]);
+    }
+
+    #[test]
+    fn hints_ride_in_the_same_queries() {
+        let pool = market(Lender::AaveV3, Protocol::LenderAV3, 1);
+        let hints = vec![hint(8, Naming::At(2)), hint(9, Naming::At(3))];
+        assert_eq!(asked(&[pool], hints, WALLET), [([5, 0, 1, 0], 2), ([2, 0, 0, 1], 2)]);
+    }
+
+    #[test]
+    fn transfers_between_a_wallet_and_some_contracts_are_one_query() {
+        let pool = market(Lender::AaveV3, Protocol::LenderAV3, 1);
+        let peers = [4, 5].map(B256::with_last_byte);
+        let hints = peers.map(|peer| hint(8, Naming::With(peer))).to_vec();
+        assert_eq!(asked(&[pool.clone()], hints.clone(), WALLET), [([4, 0, 1, 0], 1), ([1, 0, 0, 1], 1), ([1, 3, 3, 0], 1)]);
+        assert_eq!(asked(&[pool], hints, Address::ZERO), [([4, 0, 1, 0], 1), ([1, 0, 0, 1], 1)]);
+    }
+}

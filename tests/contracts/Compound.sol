@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.30;
+
+/// A token that anybody may make, and that any market may take.
+contract TokenStub {
+    event Transfer(address indexed from, address indexed to, uint256 amount);
+
+    uint8 public immutable decimals;
+    mapping(address => uint256) public balanceOf;
+
+    constructor(uint8 places) {
+        decimals = places;
+    }
+
+    function give(address to, uint256 amount) external {
+        balanceOf[to] += amount;
+        emit Transfer(address(0), to, amount);
+    }
+
+    function transfer(address to, uint256 amount) external {
+        move(msg.sender, to, amount);
+    }
+
+    function move(address from, address to, uint256 amount) public {
+        balanceOf[from] -= amount;
+        balanceOf[to] += amount;
+        emit Transfer(from, to, amount);
+    }
+}
+
+/// Prices as the real oracle gives them, set by anyone.
+contract OracleStub {
+    mapping(address => uint256) public getUnderlyingPrice;
+
+    function setPrice(address market, uint256 price) external {
+        getUnderlyingPrice[market] = price;
+    }
+}
+
+/// A stub of the Comptroller: it allows everything, and distributes nothing but events, from when it is told to.
+contract ComptrollerStub {
+    event DistributedSupplierComp(address indexed cToken, address indexed supplier, uint256 compDelta, uint256 compSupplyIndex);
+    event DistributedBorrowerComp(address indexed cToken, address indexed borrower, uint256 compDelta, uint256 compBorrowIndex);
+
+    address public immutable oracle;
+    bool public distributing;
+
+    constructor(address prices) {
+        oracle = prices;
+    }
+
+    function distribute() external {
+        distributing = true;
+    }
+
+    function supplierActs(address supplier) external {
+        if (distributing) emit DistributedSupplierComp(msg.sender, supplier, 0, 1);
+    }
+
+    function borrowerActs(address borrower) external {
+        if (distributing) emit DistributedBorrowerComp(msg.sender, borrower, 0, 1);
+    }
+}
+
+/// A stub of a cToken, in place of the real one, which no package carries compiled. Balances, debts and their indexes are kept as
+/// the real one keeps them, and the events are the real ones in the real order. Rates are set by anyone, and anybody may borrow
+/// anything and be liquidated at any time.
+abstract contract CTokenStub {
+    event Mint(address minter, uint256 mintAmount, uint256 mintTokens);
+    event Redeem(address redeemer, uint256 redeemAmount, uint256 redeemTokens);
+    event Borrow(address borrower, uint256 borrowAmount, uint256 accountBorrows, uint256 totalBorrows);
+    event RepayBorrow(address payer, address borrower, uint256 repayAmount, uint256 accountBorrows, uint256 totalBorrows);
+    event LiquidateBorrow(address liquidator, address borrower, uint256 repayAmount, address cTokenCollateral, uint256 seizeTokens);
+    event Transfer(address indexed from, address indexed to, uint256 amount);
+
+    bool public constant isCToken = true;
+    string public symbol;
+    ComptrollerStub public immutable comptroller;
+    uint256 public exchangeRateStored;
+    uint256 public borrowIndex = 1e18;
+    uint256 public totalBorrows;
+    mapping(address => uint256) public balanceOf;
+    mapping(address => uint256) principal;
+    mapping(address => uint256) interestIndex;
+
+    constructor(string memory name, address controller, uint256 rate) {
+        (symbol, comptroller, exchangeRateStored) = (name, ComptrollerStub(controller), rate);
+    }
+
+    function accrue(uint256 rate, uint256 index) external {
+        (exchangeRateStored, borrowIndex) = (rate, index);
+    }
+
+    function borrowBalanceStored(address account) public view returns (uint256) {
+        return principal[account] == 0 ? 0 : principal[account] * borrowIndex / interestIndex[account];
+    }
+
+    function getAccountSnapshot(address account) external view returns (uint256, uint256, uint256, uint256) {
+        return (0, balanceOf[account], borrowBalanceStored(account), exchangeRateStored);
+    }
+
+    function transfer(address to, uint256 tokens) external {
+        comptroller.supplierActs(msg.sender);
+        moved(msg.sender, to, tokens);
+    }
+
+    function redeem(uint256 tokens) external {
+        comptroller.supplierActs(msg.sender);
+        uint256 amount = tokens * exchangeRateStored / 1e18;
+        payOut(msg.sender, amount);
+        balanceOf[msg.sender] -= tokens;
+        emit Transfer(msg.sender, address(this), tokens);
+        emit Redeem(msg.sender, amount, tokens);
+    }
+
+    function borrow(uint256 amount) external {
+        comptroller.borrowerActs(msg.sender);
+        payOut(msg.sender, amount);
+        owes(msg.sender, borrowBalanceStored(msg.sender) + amount);
+        totalBorrows += amount;
+        emit Borrow(msg.sender, amount, principal[msg.sender], totalBorrows);
+    }
+
+    /// Called by the market in which a debt of `borrower` is liquidated.
+    function seize(address liquidator, address borrower, uint256 tokens) external {
+        comptroller.supplierActs(borrower);
+        moved(borrower, liquidator, tokens);
+    }
+
+    function minted(uint256 amount) internal {
+        comptroller.supplierActs(msg.sender);
+        payIn(msg.sender, amount);
+        uint256 tokens = amount * 1e18 / exchangeRateStored;
+        balanceOf[msg.sender] += tokens;
+        emit Mint(msg.sender, amount, tokens);
+        emit Transfer(address(this), msg.sender, tokens);
+    }
+
+    function repaid(address borrower, uint256 amount) internal {
+        comptroller.borrowerActs(borrower);
+        uint256 debt = borrowBalanceStored(borrower);
+        if (amount == type(uint256).max) amount = debt;
+        payIn(msg.sender, amount);
+        owes(borrower, debt - amount);
+        totalBorrows = totalBorrows > amount ? totalBorrows - amount : 0;
+        emit RepayBorrow(msg.sender, borrower, amount, debt - amount, totalBorrows);
+    }
+
+    /// One cToken of the collateral is seized for each unit repaid: prices are nobody's concern here.
+    function liquidated(address borrower, uint256 amount, CTokenStub collateral) internal {
+        repaid(borrower, amount);
+        collateral.seize(msg.sender, borrower, amount);
+        emit LiquidateBorrow(msg.sender, borrower, amount, address(collateral), amount);
+    }
+
+    function owes(address borrower, uint256 debt) internal {
+        (principal[borrower], interestIndex[borrower]) = (debt, borrowIndex);
+    }
+
+    function moved(address from, address to, uint256 tokens) internal {
+        balanceOf[from] -= tokens;
+        balanceOf[to] += tokens;
+        emit Transfer(from, to, tokens);
+    }
+
+    function payIn(address from, uint256 amount) internal virtual;
+    function payOut(address to, uint256 amount) internal virtual;
+}
+
+/// A market of a token.
+contract CErc20Stub is CTokenStub {
+    address public immutable underlying;
+
+    constructor(string memory name, address controller, uint256 rate, address token) CTokenStub(name, controller, rate) {
+        underlying = token;
+    }
+
+    function mint(uint256 amount) external {
+        minted(amount);
+    }
+
+    function repayBorrow(uint256 amount) external {
+        repaid(msg.sender, amount);
+    }
+
+    function repayBorrowBehalf(address borrower, uint256 amount) external {
+        repaid(borrower, amount);
+    }
+
+    function liquidateBorrow(address borrower, uint256 amount, address collateral) external {
+        liquidated(borrower, amount, CTokenStub(collateral));
+    }
+
+    function payIn(address from, uint256 amount) internal override {
+        TokenStub(underlying).move(from, address(this), amount);
+    }
+
+    function payOut(address to, uint256 amount) internal override {
+        TokenStub(underlying).transfer(to, amount);
+    }
+}
+
+/// The market of the native currency: it names no underlying, and moves no token.
+contract CEtherStub is CTokenStub {
+    constructor(string memory name, address controller, uint256 rate) CTokenStub(name, controller, rate) {}
+
+    receive() external payable {}
+
+    function mint() external payable {
+        minted(msg.value);
+    }
+
+    function repayBorrow() external payable {
+        repaid(msg.sender, msg.value);
+    }
+
+    function repayBorrowBehalf(address borrower) external payable {
+        repaid(borrower, msg.value);
+    }
+
+    function liquidateBorrow(address borrower, address collateral) external payable {
+        liquidated(borrower, msg.value, CTokenStub(collateral));
+    }
+
+    function payIn(address, uint256) internal override {}
+
+    function payOut(address to, uint256 amount) internal override {
+        (bool done,) = to.call{value: amount}("");
+        require(done, "not paid");
+    }
+}
+
+/// Does several things in one transaction.
+contract BundleStub {
+    function run(address[] calldata targets, bytes[] calldata calls) external {
+        for (uint256 i = 0; i < targets.length; i++) {
+            (bool done,) = targets[i].call(calls[i]);
+            require(done, "a part failed");
+        }
+    }
+}
