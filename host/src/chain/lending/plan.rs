@@ -112,7 +112,7 @@ mod tests {
     fn a_market_that_names_the_wallet_first_needs_a_query_of_its_own() {
         let pool = market(Lender::AaveV3, Protocol::LenderAV3, 1);
         let comet = market(Lender::Comet, Protocol::LenderBV3, 3);
-        assert_eq!(asked(&[comet.clone()], vec![], WALLET), [([4, 1, 0, 0], 1), ([5, 0, 1, 0], 1)]);
+        assert_eq!(asked(std::slice::from_ref(&comet), vec![], WALLET), [([4, 1, 0, 0], 1), ([5, 0, 1, 0], 1)]);
         assert_eq!(asked(&[pool, comet.clone()], vec![], WALLET), [([4, 1, 0, 0], 1), ([9, 0, 1, 0], 2), ([1, 0, 0, 1], 1)]);
         assert_eq!(asked(&[comet], vec![], Address::ZERO), [([3, 1, 0, 0], 1), ([4, 0, 1, 0], 1)]);
     }
@@ -129,7 +129,7 @@ mod tests {
         let pool = market(Lender::AaveV3, Protocol::LenderAV3, 1);
         let peers = [4, 5].map(B256::with_last_byte);
         let hints = peers.map(|peer| hint(8, Naming::With(peer))).to_vec();
-        assert_eq!(asked(&[pool.clone()], hints.clone(), WALLET), [([4, 0, 1, 0], 1), ([1, 0, 0, 1], 1), ([1, 3, 3, 0], 1)]);
+        assert_eq!(asked(std::slice::from_ref(&pool), hints.clone(), WALLET), [([4, 0, 1, 0], 1), ([1, 0, 0, 1], 1), ([1, 3, 3, 0], 1)]);
         assert_eq!(asked(&[pool], hints, Address::ZERO), [([4, 0, 1, 0], 1), ([1, 0, 0, 1], 1)]);
     }
 }
