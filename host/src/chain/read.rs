@@ -17,7 +17,7 @@ use super::{
     client::{Block, Client, ask_block, block_from},
     endpoint::Http,
     fault::Fault,
-    lending::{AllTerms, Jobs, Lender, Market, MarketTerms, Reader, Recent, Rest, TermsBook, cross_check, failed_pool, hints},
+    lending::{AllTerms, Found, Jobs, Lender, Market, MarketTerms, Reader, Recent, Rest, TermsBook, cross_check, failed_pool, hints},
     prices::PriceBook,
 };
 use crate::{
@@ -123,7 +123,7 @@ impl Chain {
             let blocks = numbers.iter().zip(answers.iter().skip(1)).filter(|(number, _)| anchors.contains(number));
             blocks.map(|(_, answer)| block_from(answer.clone()?)).collect()
         });
-        let (account, activity, (pools, rest)) = tokio::join!(
+        let (account, activity, (pools, sums, rest)) = tokio::join!(
             timeout_at(deadline, account),
             timeout_at(deadline, self.activity.read(wallet, known, &vouching, head, answers)),
             self.lending.history(wallet, kept, hints, blocks.boxed(), head, deadline)
@@ -148,7 +148,8 @@ impl Chain {
         let priced = prices.is_ok();
         let prices = prices.unwrap_or_default();
         let (positions, all) = account.positions(&self.config, self.markets(), &prices);
-        cross_check(&mut snapshot.pools, &positions);
+        let found = Found { positions: &positions, standings: &account.standings(), at: head.time };
+        cross_check(&mut snapshot.pools, self.markets(), &sums, &found);
         let whole = account.whole && all && searched && priced;
         let snapshot = ChainSnapshot {
             coverage: if whole { Coverage::Complete } else { Coverage::Partial },

@@ -74,8 +74,8 @@ fn a_read_that_was_killed_goes_on_from_its_last_checkpoint() {
         let proxy = Proxy::start(devnet.ethereum.url()).await;
         let one_by_one = |config: &mut Config| config.reading.log_concurrency = 1;
         let mut reader = Reader::of(devnet).ethereum().through(&[&proxy]).with(one_by_one).started().await;
-        // Nineteen ranges of two queries each are answered, then the node is silent and the host is killed.
-        proxy.rule(narrow_until(38, Reply::Hold));
+        // Nineteen ranges of three queries each are answered, then the node is silent and the host is killed.
+        proxy.rule(narrow_until(57, Reply::Hold));
         let (chains, wallet) = (reader.chains().clone(), devnet.wallet("busy").address);
         let waiting = tokio::spawn(async move { chains.snapshot(wallet).await });
         proxy.held().await;

@@ -3,6 +3,7 @@
 mod faults;
 mod history;
 mod lenders;
+mod lies;
 mod sharing;
 mod wallets;
 
