@@ -139,7 +139,7 @@ mod tests {
     fn a_market_that_names_the_wallet_first_needs_a_query_of_its_own() {
         let pool = market(Lender::AaveV3, Protocol::LenderAV3, 1);
         let comet = market(Lender::Comet, Protocol::LenderBV3, 3);
-        assert_eq!(asked(&[comet.clone()], vec![], WALLET), [([4, 1, 0, 0], 1), ([6, 0, 1, 0], 1)]);
+        assert_eq!(asked(std::slice::from_ref(&comet), vec![], WALLET), [([4, 1, 0, 0], 1), ([6, 0, 1, 0], 1)]);
         assert_eq!(asked(&[pool, comet.clone()], vec![], WALLET), [([5, 1, 0, 0], 2), ([11, 0, 1, 0], 2), ([1, 0, 0, 1], 1)]);
         assert_eq!(asked(&[comet], vec![], Address::ZERO), [([3, 1, 0, 0], 1), ([5, 0, 1, 0], 1)]);
     }
@@ -157,7 +157,7 @@ mod tests {
         let peers = [4, 5].map(B256::with_last_byte);
         let hints = peers.map(|peer| hint(8, Naming::With(peer))).to_vec();
         assert_eq!(
-            asked(&[pool.clone()], hints.clone(), WALLET),
+            asked(std::slice::from_ref(&pool), hints.clone(), WALLET),
             [([1, 1, 0, 0], 1), ([5, 0, 1, 0], 1), ([1, 0, 0, 1], 1), ([1, 3, 3, 0], 1)]
         );
         assert_eq!(asked(&[pool], hints, Address::ZERO), [([1, 1, 0, 0], 1), ([5, 0, 1, 0], 1), ([1, 0, 0, 1], 1)]);
@@ -175,7 +175,7 @@ mod tests {
         let both = [pool.clone(), comet];
         assert_eq!(tail(&both, vec![Some(vec![holder.clone()]), Some(vec![])]), [([5, 1, 0, 0], 3), ([11, 0, 1, 0], 3)]);
         let peers = vec![holder, hint(9, Naming::With(B256::with_last_byte(4)))];
-        assert_eq!(tail(&[pool.clone()], vec![Some(peers)]), [([2, 1, 0, 0], 3), ([6, 0, 1, 0], 3)]);
+        assert_eq!(tail(std::slice::from_ref(&pool), vec![Some(peers)]), [([2, 1, 0, 0], 3), ([6, 0, 1, 0], 3)]);
         // Nothing leads to the liquidations of a pool whose aTokens are not known.
         assert_eq!(tail(&[pool], vec![Some(vec![])]), [([1, 1, 0, 0], 1), ([5, 0, 1, 0], 1), ([1, 0, 0, 1], 1)]);
     }

@@ -2,6 +2,7 @@
 
 mod aave_v2;
 mod comet;
+mod together;
 
 use std::path::Path;
 

@@ -76,7 +76,7 @@ fn amounts(amounts: &[i64]) -> Vec<I256> {
 fn who_lets_a_gateway_withdraw_has_withdrawn() {
     let given = transfer(WALLET, GATEWAY, 1);
     let taken = withdraw(GATEWAY, ASSET, 3);
-    assert_eq!(read(&[], std::slice::from_ref(&given), &[taken.clone()]), (vec![EventKind::Withdraw], amounts(&[-100])));
+    assert_eq!(read(&[], std::slice::from_ref(&given), std::slice::from_ref(&taken)), (vec![EventKind::Withdraw], amounts(&[-100])));
     for unlike in [withdraw(OTHER, ASSET, 3), withdraw(GATEWAY, OTHER, 3), withdraw(GATEWAY, ASSET, 0)] {
         assert_eq!(read(&[], std::slice::from_ref(&given), &[unlike]), (vec![], amounts(&[-100])));
     }
