@@ -1,3 +1,5 @@
+//! Which receipts are asked for, and which are believed.
+
 use alloy::primitives::{Bytes, LogData};
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Transfers of aTokens as pools and wallets make them, and what they lead to.
+
 use alloy::primitives::{Bytes, I256, LogData, U256};
 
 use super::*;
