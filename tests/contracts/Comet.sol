@@ -37,6 +37,17 @@ contract CometStub {
         uint128 supplyCap;
     }
 
+    struct TotalsBasic {
+        uint64 baseSupplyIndex;
+        uint64 baseBorrowIndex;
+        uint64 trackingSupplyIndex;
+        uint64 trackingBorrowIndex;
+        uint104 totalSupplyBase;
+        uint104 totalBorrowBase;
+        uint40 lastAccrualTime;
+        uint8 pauseFlags;
+    }
+
     struct UserCollateral {
         uint128 balance;
         uint128 _reserved;
@@ -65,6 +76,10 @@ contract CometStub {
 
     function accrue(uint256 supply_, uint256 borrow_) external {
         (supplyIndex, borrowIndex) = (supply_, borrow_);
+    }
+
+    function totalsBasic() external view returns (TotalsBasic memory) {
+        return TotalsBasic(uint64(supplyIndex), uint64(borrowIndex), 0, 0, 0, 0, uint40(block.timestamp), 0);
     }
 
     function numAssets() external view returns (uint8) {

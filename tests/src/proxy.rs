@@ -45,6 +45,7 @@ pub enum Reply {
 }
 
 type Rule = Box<dyn FnMut(&Call) -> Reply + Send>;
+type Choice = Box<dyn FnMut(&Value) -> bool + Send>;
 
 /// Running until dropped.
 pub struct Proxy {
@@ -57,6 +58,7 @@ struct Shared {
     upstream: String,
     http: reqwest::Client,
     rule: Mutex<Rule>,
+    forgets: Mutex<Choice>,
     asked: Mutex<Vec<Call>>,
     held: Semaphore,
     holding: Semaphore,
@@ -70,6 +72,7 @@ impl Proxy {
             upstream: upstream.to_owned(),
             http: reqwest::Client::builder().no_proxy().build().unwrap_or_default(),
             rule: Mutex::new(Box::new(|_| Reply::Pass)),
+            forgets: Mutex::new(Box::new(|_| false)),
             asked: Mutex::default(),
             held: Semaphore::new(0),
             holding: Semaphore::new(0),
@@ -84,6 +87,11 @@ impl Proxy {
     /// Decides about every call from now on.
     pub fn rule(&self, rule: impl FnMut(&Call) -> Reply + Send + 'static) {
         *self.shared.rule.lock().unwrap_or_else(PoisonError::into_inner) = Box::new(rule);
+    }
+
+    /// Leaves these logs out of every answer to `eth_getLogs` from now on. Receipts keep them.
+    pub fn forget(&self, forgets: impl FnMut(&Value) -> bool + Send + 'static) {
+        *self.shared.forgets.lock().unwrap_or_else(PoisonError::into_inner) = Box::new(forgets);
     }
 
     /// Lets `calls` that are or will be held go on.
@@ -155,7 +163,12 @@ async fn answer(State(shared): State<Arc<Shared>>, body: Bytes) -> Response {
             Ok(given) => given.json::<Value>().await.ok(),
             Err(_) => None,
         };
-        let Some(Value::Array(given)) = given else { return StatusCode::BAD_GATEWAY.into_response() };
+        let Some(Value::Array(mut given)) = given else { return StatusCode::BAD_GATEWAY.into_response() };
+        // Nothing else that is asked for here is a list of things with topics.
+        for logs in given.iter_mut().filter_map(|answer| answer.get_mut("result")?.as_array_mut()) {
+            let mut forgets = shared.forgets.lock().unwrap_or_else(PoisonError::into_inner);
+            logs.retain(|log| !(log["topics"].is_array() && forgets(log)));
+        }
         answers.extend(given);
     }
     let body = if single { answers.pop().unwrap_or_default() } else { Value::Array(answers) };

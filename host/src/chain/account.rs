@@ -7,7 +7,7 @@ use super::{
     call::{Call, getEthBalanceCall, returned},
     client::{Block, Client},
     fault::Fault,
-    lending::{AllTerms, Market, MarketTerms},
+    lending::{AllTerms, Market, MarketTerms, Standing},
     prices::Prices,
 };
 use crate::{
@@ -63,6 +63,11 @@ impl Account {
             account.markets.push(terms.clone().map(|terms| (terms, own.to_vec())));
         }
         Ok(account)
+    }
+
+    /// What there is of each asset, one entry per market; `None` for one that cannot be read.
+    pub(super) fn standings(&self) -> Vec<Option<Vec<Standing>>> {
+        self.markets.iter().map(|read| read.as_ref().and_then(|(terms, answers)| terms.standings(answers))).collect()
     }
 
     /// The lending positions, and whether they are all there are: one that cannot be read or priced is left out.

@@ -17,7 +17,8 @@ use super::{
     endpoint::Http,
     fault::Fault,
     lending::{
-        AllTerms, Jobs, Lender, Market, MarketTerms, Reader, Recent, Rest, TermsBook, cross_check, doubt_unborrowed, failed_pool, hints,
+        AllTerms, Found, Jobs, Lender, Market, MarketTerms, Reader, Recent, Rest, TermsBook, cross_check, doubt_unborrowed, failed_pool,
+        hints,
     },
     prices::{External, PriceBook},
 };
@@ -108,7 +109,7 @@ impl Chain {
             let blocks = numbers.iter().zip(answers.iter().skip(1)).filter(|(number, _)| anchors.contains(number));
             blocks.map(|(_, answer)| block_from(answer.clone()?)).collect()
         });
-        let (account, activity, (pools, rest)) = tokio::join!(
+        let (account, activity, (pools, sums, rest)) = tokio::join!(
             timeout_at(deadline, account),
             timeout_at(deadline, self.activity.read(wallet, known, &vouching, head, answers)),
             self.lending.history(wallet, kept, hints, blocks.boxed(), head, deadline)
@@ -132,7 +133,8 @@ impl Chain {
             Err(_) => (Activity::default(), false),
         };
         let (positions, all) = account.positions(&self.config, self.markets(), &prices.prices);
-        cross_check(&mut snapshot.pools, &positions);
+        let found = Found { positions: &positions, standings: &account.standings(), at: head.time };
+        cross_check(&mut snapshot.pools, self.markets(), &sums, &found);
         let tokens = account.holdings(&self.config, &prices.prices);
         // What is held and has lost its price counts as nothing, and what a market's oracle says may be wrong: neither unsaid.
         let priced = !tokens.iter().any(|held| prices.lacking.contains(&held.contract)) && (prices.trusted || positions.is_empty());

@@ -1,10 +1,11 @@
 //! The values that stand in the store. Their JSON is a format: a field may be added as optional, never renamed or retyped.
 
+use alloy::primitives::I256;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     config::Scope,
-    domain::{B256, Digest, EventCounts, ModelVersion, Time},
+    domain::{Address, B256, Digest, EventCounts, ModelVersion, Time},
 };
 
 /// A model by version and bytes, so that a role can never point to other bytes than it was given to.
@@ -36,6 +37,38 @@ pub struct LendingProgress {
     pub synced_to_block: u64,
     /// Hash of that block: another one there means the chain was reorganised or replaced.
     pub synced_block_hash: B256,
+    /// What the amounts of the events add up to. Absent where they were not summed, and in records older than this field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flows: Option<Vec<FlowRecord>>,
+}
+
+/// Which part of a position an amount belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    /// Supplied, bearing interest.
+    Supply,
+    /// Borrowed.
+    Debt,
+    /// Supplied where positive, borrowed where negative.
+    Base,
+    /// Supplied, bearing none.
+    Collateral,
+}
+
+/// What moved of one asset, in its smallest unit. Sums are signed decimal numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FlowRecord {
+    pub side: Side,
+    pub asset: Address,
+    pub net: I256,
+    /// The most and the least that the sum was on the way: never below zero, and never above.
+    pub high: I256,
+    pub low: I256,
+    pub moves: u64,
+    /// Some of it was debt at a rate of its own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fixed_rate: bool,
 }
 
 /// A minted API key. Its text was shown once and is nowhere; its hash is the key of this record.

@@ -96,6 +96,12 @@ fn describe() {
     describe_counter!("assay_log_ranges_total", Unit::Count, "Ranges of blocks whose logs were asked for, by chain");
     describe_counter!("assay_receipts_total", Unit::Count, "Receipts of transactions that logs pointed at, by chain");
     describe_counter!("assay_logs_refused_total", Unit::Count, "Logs given that were not asked for and not counted, by chain");
+    describe_counter!("assay_receipts_total", Unit::Count, "Receipts of transactions that logs pointed at, by chain");
+    describe_counter!(
+        "assay_positions_unexplained_total",
+        Unit::Count,
+        "Lending histories that did not add up to the position, by chain, protocol and difference"
+    );
     describe_counter!("assay_snapshots_total", Unit::Count, "Snapshots given, by source: cache, shared with another request, or read");
     describe_histogram!(
         "assay_snapshot_duration_seconds",

@@ -1,7 +1,7 @@
 //! The devnet: two local chains (ids 1 and 8453) with the real Aave v3 contracts and four years of wallets that have
 //! lived. Everything it starts ends when it is dropped.
 
-mod aave;
+pub(crate) mod aave;
 pub mod actors;
 pub(crate) mod artifact;
 mod cast;

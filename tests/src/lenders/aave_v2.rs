@@ -31,6 +31,12 @@ sol! {
     interface Token {
         function mint(uint256 value) external;
         function approve(address spender, uint256 amount) external;
+        function transfer(address to, uint256 amount) external;
+        event Transfer(address indexed from, address indexed to, uint256 amount);
+    }
+
+    interface Gateway {
+        function withdrawETH(uint256 amount, address to) external;
     }
 
     interface Governance {
@@ -54,6 +60,7 @@ sol! {
         function getUserReserveData(address asset, address user) external view returns (
             uint256 aTokenBalance, uint256 stableDebt, uint256 variableDebt, uint256 principalStableDebt, uint256 scaledVariableDebt,
             uint256 stableBorrowRate, uint256 liquidityRate, uint40 stableRateLastUpdated, bool usageAsCollateralEnabled);
+        function getReserveTokensAddresses(address asset) external view returns (address aToken, address stableDebt, address variableDebt);
     }
 }
 
@@ -66,6 +73,10 @@ pub struct Market {
     pub usdc: Reserve,
     /// Quotes the stablecoin in ether.
     pub usdc_feed: Address,
+    /// What wrapped ether is supplied as.
+    pub a_weth: Address,
+    /// Supplies and withdraws ether for others.
+    pub gateway: Address,
     data_provider: Address,
     provider: Address,
 }
@@ -79,6 +90,10 @@ pub struct Reserve {
 /// Where the world's v2 deployments keep their data provider.
 fn data_provider_id() -> B256 {
     B256::right_padding_from(&[1])
+}
+
+fn units_of_ether(ether: u64) -> U256 {
+    U256::from(ether) * U256::from(10).pow(U256::from(18))
 }
 
 fn admin() -> Address {
@@ -156,9 +171,11 @@ pub async fn deploy(chain: &mut Small, usdc_per_ether: u64) -> Result<Market, Er
         let arguments = (symbol.to_owned(), symbol.to_owned(), U256::from(decimals)).abi_encode_params();
         Ok::<_, Error>(Reserve { asset: deploy.create("mocks/tokens/MintableERC20", &arguments)?, decimals })
     };
-    let (weth, usdc) = (token("WETH", 18)?, token("USDC", 6)?);
+    let usdc = token("USDC", 6)?;
+    let weth = Reserve { asset: deploy.create("mocks/tokens/WETH9Mocked", &[])?, decimals: 18 };
     let usdc_feed = deploy.chain.create(feed::creation_code(), "a price feed");
-    let market = Market { pool, weth, usdc, usdc_feed, data_provider, provider };
+    let (a_weth, gateway) = (Address::ZERO, Address::ZERO);
+    let mut market = Market { pool, weth, usdc, usdc_feed, a_weth, gateway, data_provider, provider };
     market.queue_price(deploy.chain, usdc_per_ether);
     let arguments = (vec![usdc.asset], vec![usdc_feed], Address::ZERO, weth.asset).abi_encode_params();
     let oracle = deploy.create("misc/AaveOracle", &arguments)?;
@@ -171,6 +188,13 @@ pub async fn deploy(chain: &mut Small, usdc_per_ether: u64) -> Result<Market, Er
         deploy.reserve(&market, configurator, reserve, strategy)?;
     }
     deploy.chain.mine().await?;
+    market.gateway = deploy.create("misc/WETHGateway", &(weth.asset, pool).abi_encode_params())?;
+    deploy.chain.mine().await?;
+    let call = DataProvider::getReserveTokensAddressesCall { asset: weth.asset };
+    market.a_weth = deploy.chain.view(data_provider, &call, deploy.chain.head).await?.aToken;
+    // Minted out of nothing, wrapped ether has no ether behind it.
+    let plenty = units_of_ether(1_000_000);
+    let _: serde_json::Value = deploy.chain.rpc.request("anvil_setBalance", serde_json::json!([weth.asset, plenty])).await?;
     Ok(market)
 }
 
@@ -203,7 +227,7 @@ impl Market {
         Ok((whole(held.aTokenBalance), whole(held.stableDebt) + whole(held.variableDebt)))
     }
 
-    /// The events that `wallet` owns.
+    /// The events that `wallet` owns, and withdrawals by whom it gave wrapped ether's aTokens to.
     ///
     /// # Errors
     /// When the node does not answer.
@@ -211,11 +235,17 @@ impl Market {
         let mut lived = LendingEvents::default();
         for number in 1..=chain.head {
             let (time, logs) = chain.block(number).await?;
-            for log in logs.iter().filter(|log| log.address == self.pool) {
+            let mut given = None;
+            for log in logs.iter().filter(|log| log.address == self.pool || log.address == self.a_weth) {
+                let from = log.topics.get(1) == Some(&wallet.into_word());
+                if log.topics.first() == Some(&Token::Transfer::SIGNATURE_HASH) && from {
+                    given = log.topics.get(2).copied();
+                }
                 let owner = |topic: usize| log.topics.get(topic) == Some(&wallet.into_word());
                 let count = match log.topics.first().copied() {
                     Some(Pool::Deposit::SIGNATURE_HASH) if owner(2) => &mut lived.supply,
                     Some(Pool::Withdraw::SIGNATURE_HASH) if owner(2) => &mut lived.withdraw,
+                    Some(Pool::Withdraw::SIGNATURE_HASH) if given.is_some() && log.topics.get(2) == given.as_ref() => &mut lived.withdraw,
                     Some(Pool::Borrow::SIGNATURE_HASH) if owner(2) => &mut lived.borrow,
                     Some(Pool::Repay::SIGNATURE_HASH) if owner(2) => &mut lived.repay,
                     Some(Pool::LiquidationCall::SIGNATURE_HASH) if owner(3) => {

@@ -9,13 +9,13 @@ mod solc;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use alloy::primitives::{Address, B256, Bytes, U256};
+use alloy::primitives::{Address, B256, Bytes, U64, U256};
 use alloy::sol_types::SolCall;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::devnet::sender::{Sender, Tx};
-use crate::devnet::{Error, Rpc, actors};
+use crate::devnet::{Error, Rpc, aave, actors};
 use crate::node::{self, Anvil};
 
 const DAY: u64 = 86_400;
@@ -63,6 +63,18 @@ impl Small {
 
     pub fn url(&self) -> &str {
         self.node.url()
+    }
+
+    /// Deploys Aave v3, the real contracts, in the first blocks, and tells where its pool is.
+    ///
+    /// # Errors
+    /// When a package is missing or a transaction fails.
+    pub async fn aave_v3(&mut self) -> Result<Address, Error> {
+        let modules = tokio::task::spawn_blocking(node::packages).await.map_err(|e| Error::Task(e.to_string()))??;
+        let market = aave::deploy(&self.rpc, &modules, &mut self.sender, self.now).await?;
+        let head: U64 = self.rpc.request("eth_blockNumber", json!([])).await?;
+        self.head = head.to();
+        Ok(market.pool)
     }
 
     /// Queues the creation of a contract by the deployer and tells where it will be.

@@ -3,7 +3,9 @@
 use alloy::sol;
 use alloy::sol_types::SolCall;
 use assay::config::Config;
-use assay::domain::{Coverage, U256};
+use assay::domain::{Coverage, EventCounts, U256};
+use assay::store::keys;
+use assay::store::records::LendingProgress;
 use assay_tests::devnet::receipts::{LendingEvents, lending_events};
 use assay_tests::devnet::{Chain, Devnet};
 use assay_tests::proxy::{Call, Proxy, Reply};
@@ -74,8 +76,8 @@ fn a_read_that_was_killed_goes_on_from_its_last_checkpoint() {
         let proxy = Proxy::start(devnet.ethereum.url()).await;
         let one_by_one = |config: &mut Config| config.reading.log_concurrency = 1;
         let mut reader = Reader::of(devnet).ethereum().through(&[&proxy]).with(one_by_one).started().await;
-        // Nineteen ranges of two queries each are answered, then the node is silent and the host is killed.
-        proxy.rule(narrow_until(38, Reply::Hold));
+        // Nineteen ranges of three queries each are answered, then the node is silent and the host is killed.
+        proxy.rule(narrow_until(57, Reply::Hold));
         let (chains, wallet) = (reader.chains().clone(), devnet.wallet("busy").address);
         let waiting = tokio::spawn(async move { chains.snapshot(wallet).await });
         proxy.held().await;
@@ -83,6 +85,33 @@ fn a_read_that_was_killed_goes_on_from_its_last_checkpoint() {
         reader.restart().await;
         let from_block = reader.config.chains[0].markets[0].from_block;
         assert_eq!(reads_on_from(&reader, &proxy, devnet).await, from_block + 16 * 10);
+    });
+}
+
+#[test]
+fn a_history_without_amounts_is_read_once_more() {
+    with(async |devnet| {
+        let proxy = Proxy::start(devnet.ethereum.url()).await;
+        let mut reader = Reader::of(devnet).ethereum().through(&[&proxy]).with(uncached).started().await;
+        let wallet = devnet.wallet("borrower").address;
+        let pool = reader.pool(wallet).await;
+        let key = keys::lending(1, pool.market_address, wallet);
+        // As a host wrote it that did not sum, of a node that told it nothing.
+        let older = |kept: LendingProgress| LendingProgress { counts: EventCounts::ZERO, flows: None, ..kept };
+        reader
+            .restart_after(async |store| {
+                let kept = store.get(&key).await.unwrap().unwrap();
+                assert!(kept.flows.as_ref().is_some_and(|flows| flows.len() == 2), "{kept:?}");
+                store.put(&key, &older(kept)).await.unwrap();
+            })
+            .await;
+        for first_block in [reader.config.chains[0].markets[0].from_block, pool.synced_to_block.unwrap() - 15] {
+            proxy.take();
+            let again = reader.pool(wallet).await;
+            assert_eq!((again.coverage, &again.counts), (Coverage::Complete, &pool.counts));
+            let from = proxy.take().iter().filter_map(Call::span).map(|(from, _)| from).max().unwrap();
+            assert_eq!(from, first_block);
+        }
     });
 }
 

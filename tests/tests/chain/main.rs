@@ -3,6 +3,7 @@
 mod faults;
 mod history;
 mod lenders;
+mod lies;
 mod prices;
 mod sharing;
 mod wallets;
@@ -97,13 +98,18 @@ impl Reader {
 
     /// Ends everything at once and forgets what is in memory. What is in the store stays.
     async fn restart(&mut self) {
+        self.restart_after(async |_| ()).await;
+    }
+
+    /// As [`restart`](Self::restart), with something done to the store between.
+    async fn restart_after(&mut self, change: impl AsyncFnOnce(&Store)) {
         let Some(running) = self.running.take() else { return };
         running.stop.cancel();
         drop(running);
         // The store's file is free when the last task that holds it has gone.
         loop {
             match Store::open(&self.config.store).await {
-                Ok(store) => break drop(store),
+                Ok(store) => break change(&store).await,
                 Err(_) => tokio::task::yield_now().await,
             }
         }

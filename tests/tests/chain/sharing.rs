@@ -22,7 +22,7 @@ fn two_hundred_requests_for_one_address_are_one_read() {
         proxy.take();
         let reads = join_all((0..200).map(|_| reader.chains().snapshot(wallet))).await;
         let calls = proxy.take();
-        assert_eq!(count(&calls, "eth_getLogs"), 2, "{calls:?}");
+        assert_eq!(count(&calls, "eth_getLogs"), 3, "{calls:?}");
         assert!(reads.iter().all(|read| !read.cached && read.snapshot == reads[0].snapshot));
         assert!(reader.chains().snapshot(wallet).await.cached);
         assert_eq!(count(&proxy.take(), "eth_getLogs"), 0);
@@ -66,9 +66,9 @@ fn a_first_read_that_outlasts_its_budget_is_pending_and_then_done() {
         assert!(early.chains[0].activity.transactions > 0 && !early.chains[0].positions.is_empty());
         // Kept only while the read goes on, which nobody starts again.
         assert!(reader.chains().snapshot(wallet).await.cached);
-        assert_eq!(count(&proxy.take(), "eth_getLogs"), 2);
+        assert_eq!(count(&proxy.take(), "eth_getLogs"), 3);
         proxy.rule(|_| Reply::Pass);
-        proxy.release(2);
+        proxy.release(3);
         let done = async {
             loop {
                 let read = reader.chains().snapshot(wallet).await;

@@ -31,14 +31,14 @@ fn a_debt_without_an_event_makes_report_and_score_provisional() {
         chain.call(wallet("ada"), market.comet, &borrow).await.expect("base is borrowed");
         let repay = Comet::supplyToCall { dst: wallet("ada"), asset: base, amount: amount(100, 6) };
         chain.call(wallet("ada"), market.comet, &repay).await.expect("base is repaid");
-        let silent = Comet::transferAssetCall { dst: wallet("ada"), asset: base, amount: amount(50, 6) };
+        let silent = Comet::transferAssetCall { dst: wallet("ben"), asset: base, amount: amount(50, 6) };
         chain.call(wallet("emil"), market.comet, &silent).await.expect("base is borrowed by a transfer");
 
         let setup = Setup { native_feed, markets: vec![("lenderB_v3", "USD", market.comet)], ..Setup::default() };
         let service = Service::start(&setup.toml(chain.url(), &plugins(), Path::new("{dir}/assay.redb"), KEY));
         let api = service.keyed();
         for (name, coverage, counts, borrowed) in [
-            ("ada", "complete", json!({"supply": 1, "withdraw": 0, "borrow": 1, "repay": 1, "liquidation": 0}), 75.0),
+            ("ada", "complete", json!({"supply": 1, "withdraw": 0, "borrow": 1, "repay": 1, "liquidation": 0}), 100.0),
             ("emil", "partial", json!({"supply": 1, "withdraw": 0, "borrow": 0, "repay": 0, "liquidation": 0}), 25.0),
         ] {
             let report = api.get(&format!("/api/v2/report/address/{}", wallet(name))).await.ok();

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use alloy::rpc::types::Log;
 
-use super::{EventKind, Market, Signature, plan::Plan};
+use super::{EventKind, Market, Signature, hints::Hint, plan::Plan, sums::Move};
 use crate::{
     chain::{client::LogQuery, span::Span},
     domain::B256,
@@ -40,6 +40,24 @@ pub(super) struct Evidence<'a> {
     /// All that the market logged in transactions that any market's hints point at. They may name others, and contain what is
     /// in `own`.
     pub receipts: Vec<&'a Log>,
+    /// What the hints are.
+    pub listed: &'a [Hint],
+}
+
+/// What the logs of a span tell of a wallet in all markets, each list in the order of the chain.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    pub events: Vec<Event>,
+    pub moves: Vec<Moved>,
+}
+
+/// An amount that moved in a market.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Moved {
+    /// Index of the market in the chain's list.
+    pub market: usize,
+    pub block: u64,
+    pub amount: Move,
 }
 
 /// Whether `log` is an answer to `query` over `span`, and final in its block.
@@ -54,25 +72,28 @@ pub(super) fn answers(log: &Log, query: &LogQuery, span: Span) -> bool {
         && log.log_index.is_some()
 }
 
-/// The events in what was found, each log once, in the order of the chain.
-pub(super) fn events(markets: &[Market], plan: &Plan, mut found: Found) -> Vec<Event> {
+/// What was found tells, each log once, in the order of the chain.
+pub(super) fn told(markets: &[Market], plan: &Plan, mut found: Found) -> Told {
     in_order(&mut found.logs);
     in_order(&mut found.receipts);
-    let (mut events, wallet) = (Vec::new(), plan.wallet.into_word());
+    let (mut told, wallet) = (Told::default(), plan.wallet.into_word());
     for (index, (market, hints)) in markets.iter().zip(plan.hints.iter()).enumerate() {
         let Some(hints) = hints else { continue };
         let evidence = Evidence {
             own: found.logs.iter().filter(|log| is_own(market, log, wallet)).collect(),
             hints: found.logs.iter().filter(|log| hints.iter().any(|hint| hint.is(log, wallet))).collect(),
             receipts: found.receipts.iter().filter(|log| log.address() == market.config.address).collect(),
+            listed: hints,
         };
-        events.extend(market.lender.events(&evidence, wallet).into_iter().filter_map(|(kind, log)| {
+        told.events.extend(market.lender.events(&evidence, wallet).into_iter().filter_map(|(kind, log)| {
             let time = log.block_timestamp.filter(|time| *time > 0);
             Some(Event { market: index, kind, block: log.block_number?, time })
         }));
+        let moves = market.lender.moves(&evidence, wallet).into_iter();
+        told.moves.extend(moves.filter_map(|(amount, log)| Some(Moved { market: index, block: log.block_number?, amount })));
     }
-    events.sort_by_key(|event| event.block);
-    events
+    told.events.sort_by_key(|event| event.block);
+    told
 }
 
 fn in_order(logs: &mut Vec<Log>) {
@@ -132,7 +153,7 @@ mod tests {
 
     #[test]
     fn only_what_was_asked_for_is_believed() {
-        let query = &plan(&[market(1)]).queries[0];
+        let query = &plan(&[market(1)]).queries[1];
         assert!(answers(&log(1, 0, 15, 0), query, SPAN));
         let mut other_wallet = query.clone();
         other_wallet.topics[2] = vec![B256::with_last_byte(9)];
@@ -151,14 +172,14 @@ mod tests {
         let plan = Plan::new(&markets, [None, Some(Vec::new())].into(), WALLET);
         assert_eq!(plan.queries[0].addresses, [markets[1].config.address]);
         let logs = vec![log(1, 0, 15, 1), log(2, 0, 15, 2)];
-        assert_eq!(events(&markets, &plan, Found { logs, receipts: Vec::new() }).len(), 1);
+        assert_eq!(told(&markets, &plan, Found { logs, receipts: Vec::new() }).events.len(), 1);
     }
 
     #[test]
     fn a_log_given_twice_is_one_event() {
         let logs = vec![log(1, 3, 16, 2), log(1, 0, 15, 1), log(1, 3, 16, 2), log(2, 2, 12, 7)];
         let markets = [market(1), market(2)];
-        let events = events(&markets, &plan(&markets), Found { logs, receipts: Vec::new() });
+        let events = told(&markets, &plan(&markets), Found { logs, receipts: Vec::new() }).events;
         let told: Vec<_> = events.iter().map(|e| (e.market, e.kind, e.block, e.time)).collect();
         assert_eq!(
             told,
@@ -177,7 +198,7 @@ mod tests {
         let mut foreign = deposit.clone();
         (foreign.inner.address, foreign.log_index) = (Address::repeat_byte(1), Some(1));
         let logs = vec![deposit, foreign, log(3, 1, 15, 2), log(1, 1, 16, 3), log(3, 0, 17, 4)];
-        let events = events(&markets, &plan(&markets), Found { logs, receipts: Vec::new() });
+        let events = told(&markets, &plan(&markets), Found { logs, receipts: Vec::new() }).events;
         let told: Vec<_> = events.iter().map(|event| (event.market, event.kind)).collect();
         assert_eq!(told, [(1, EventKind::Supply), (1, EventKind::Withdraw), (0, EventKind::Withdraw)]);
     }

@@ -3,11 +3,14 @@
 
 use std::sync::Arc;
 
-use alloy::rpc::types::Log;
+use alloy::{primitives::b256, rpc::types::Log};
 use futures::future::BoxFuture;
 
-use super::{AllTerms, Lender, Market};
+use super::{AllTerms, Lender, Market, aave};
 use crate::domain::{Address, B256};
+
+/// Of every token, and of Comet markets for their base asset.
+pub(in crate::chain) const TRANSFER: B256 = b256!("0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef");
 
 /// A kind of log that makes its transaction one to look into.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +31,8 @@ pub(in crate::chain) enum Naming {
     At(usize),
     /// In topic 1 or topic 2, of which the other is this word.
     With(B256),
+    /// In topic 1 as who had a token that stands for a supply of this asset, or in topic 2 as who has it now.
+    Holder(Address),
 }
 
 /// One entry per market: its hints, or `None` where they are not known now, so that the market cannot be read.
@@ -50,15 +55,19 @@ impl Hint {
         let topics = log.topics();
         let named = match self.naming {
             Naming::At(topic) => topics.get(topic) == Some(&wallet),
+            Naming::Holder(_) => topics.get(1) == Some(&wallet) || topics.get(2) == Some(&wallet),
             Naming::With(peer) => matches!(topics, [_, from, to, ..] if (*from, *to) == (wallet, peer) || (*from, *to) == (peer, wallet)),
         };
         named && log.address() == self.contract && topics.first() == Some(&self.topic0)
     }
 
-    /// Whether `own`, logs of the market that name the wallet, make the receipt of `log`'s transaction needless.
-    pub(super) fn is_explained(&self, log: &Log, own: &[&Log]) -> bool {
-        let same = |other: &&&Log| other.block_hash == log.block_hash && other.transaction_hash == log.transaction_hash;
-        own.iter().filter(same).any(|own| own.topic0().is_some_and(|topic| self.explained_by.contains(topic)))
+    /// Whether the receipt of `log`'s transaction is needless, by what else is known of it: `own`, logs of the market that name the
+    /// wallet, and `hints`, logs that its hints are about.
+    pub(super) fn is_explained(&self, log: &Log, wallet: B256, own: &[&Log], hints: &[&Log]) -> bool {
+        match self.naming {
+            Naming::Holder(asset) => aave::is_explained(log, asset, wallet, own, hints),
+            Naming::At(_) | Naming::With(_) => own.iter().any(|own| own.topic0().is_some_and(|topic| self.explained_by.contains(topic))),
+        }
     }
 }
 

@@ -19,6 +19,7 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
+    AllSums,
     hints::Hinted,
     ledger::{Ledger, Progress},
     reader::{Blocks, Reader},
@@ -88,8 +89,8 @@ impl Jobs {
         self.reader.anchors(&kept.0, head)
     }
 
-    /// The history of `wallet` in every market of the chain, as far as it is read by `deadline`; and the rest of the reading
-    /// where it goes on.
+    /// The history of `wallet` in every market of the chain, as far as it is read by `deadline`, and what its amounts add up to; and
+    /// the rest of the reading where it goes on.
     pub(in crate::chain) async fn history(
         &self,
         wallet: Address,
@@ -98,14 +99,14 @@ impl Jobs {
         blocks: Blocks,
         head: Block,
         deadline: Instant,
-    ) -> (Vec<PoolHistory>, Option<Rest>) {
+    ) -> (Vec<PoolHistory>, AllSums, Option<Rest>) {
         let job = self.join(wallet, kept, hints, blocks, head);
         let (progress, rest) = match timeout_at(deadline, job.outcome.clone()).await {
             Ok(progress) => (progress, None),
             Err(_) => (Progress::Running, self.leave(&job)),
         };
-        let pools = job.view.borrow().pools(self.reader.chain, &self.reader.markets, progress);
-        (pools, rest)
+        let ledger = job.view.borrow();
+        (ledger.pools(self.reader.chain, &self.reader.markets, progress), ledger.sums(), rest)
     }
 
     /// The job for `wallet` that runs, or a new one.

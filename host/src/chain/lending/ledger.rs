@@ -1,6 +1,6 @@
 //! What is known of a wallet's lending history while and after it is read.
 
-use super::{Market, hints::AllHints, records::Settled, tally::Tally};
+use super::{Market, hints::AllHints, records::Settled, sums::Sums, tally::Tally};
 use crate::{
     config::MarketConfig,
     domain::{ChainId, Coverage, EventCounts, PoolHistory},
@@ -12,12 +12,15 @@ pub(super) struct Ledger {
     pub entries: Vec<Entry>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
     /// Of blocks that are settled.
     pub settled: Tally,
+    /// `None` where the amounts in settled blocks are not known.
+    pub settled_sums: Option<Sums>,
     /// Of later blocks, which every read takes anew.
     pub tail: Tally,
+    pub tail_sums: Sums,
     /// Complete through this block; `None` before any was read.
     pub through: Option<u64>,
     /// An earlier read was completed: this is not the first.
@@ -44,23 +47,27 @@ impl Ledger {
         let entry = |(market, settled): (&Market, &Option<Settled>)| {
             let none = Tally::of(market.lender.no_events());
             Entry {
-                settled: settled.map_or(none, |s| s.tally),
+                settled: settled.as_ref().map_or(none, |s| s.tally),
+                settled_sums: settled.as_ref().map_or_else(|| Some(Sums::default()), |s| s.sums.clone()),
                 tail: none,
-                through: settled.map(|s| s.through),
+                tail_sums: Sums::default(),
+                through: settled.as_ref().map(|s| s.through),
                 read_before: settled.is_some(),
-                next: settled.map_or(market.config.from_block, |s| s.through.saturating_add(1)),
+                next: settled.as_ref().map_or(market.config.from_block, |s| s.through.saturating_add(1)),
                 left_out: false,
             }
         };
         Self { entries: markets.iter().zip(settled).map(entry).collect() }
     }
 
-    /// Leaves out the markets without an entry in `hints`.
+    /// Leaves out the markets without an entry in `hints`, and the sums of those whose moves are not all told by what is asked.
     #[must_use]
-    pub(super) fn without(mut self, hints: &AllHints) -> Self {
-        for (entry, hints) in self.entries.iter_mut().zip(hints.iter()) {
-            if hints.is_none() {
-                (entry.left_out, entry.next) = (true, u64::MAX);
+    pub(super) fn planned(mut self, markets: &[Market], hints: &AllHints) -> Self {
+        for ((entry, market), hints) in self.entries.iter_mut().zip(markets).zip(hints.iter()) {
+            match hints {
+                None => (entry.left_out, entry.next) = (true, u64::MAX),
+                Some(hints) if !market.lender.adds_up(hints) => entry.settled_sums = None,
+                Some(_) => {}
             }
         }
         self
@@ -74,6 +81,11 @@ impl Ledger {
     /// The contract's view.
     pub(super) fn pools(&self, chain: ChainId, markets: &[Market], progress: Progress) -> Vec<PoolHistory> {
         markets.iter().zip(&self.entries).map(|(market, entry)| entry.pool(chain, market, progress)).collect()
+    }
+
+    /// What the amounts of all that was read add up to, one entry per market; `None` where it is not known.
+    pub(super) fn sums(&self) -> Vec<Option<Sums>> {
+        self.entries.iter().map(|entry| entry.settled_sums.clone().map(|sums| sums.then(&entry.tail_sums))).collect()
     }
 }
 
@@ -129,8 +141,8 @@ mod tests {
         let markets = [Market { lender: Lender::AaveV3, config }];
         let mut tally = Tally::of(EventCounts::ZERO);
         tally.add(EventKind::Repay, Some(5));
-        let settled = settled.map(|block| Settled { tally, through: block, hash: B256::ZERO });
-        let mut ledger = Ledger::new(&markets, &[settled]);
+        let settled = settled.map(|block| Settled { tally, sums: None, through: block, hash: B256::ZERO });
+        let mut ledger = Ledger::new(&markets, std::slice::from_ref(&settled));
         assert_eq!(ledger.entries[0].next, settled.map_or(10, |s| s.through + 1));
         ledger.entries[0].through = ledger.entries[0].through.max(through);
         ledger.entries[0].tail.add(EventKind::Borrow, Some(9));

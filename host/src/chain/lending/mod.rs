@@ -16,6 +16,8 @@ mod range;
 mod reader;
 mod receipts;
 mod records;
+mod standing;
+mod sums;
 mod tally;
 mod terms;
 
@@ -26,13 +28,16 @@ use crate::{
     domain::{B256, EventCounts, Protocol},
 };
 use events::Evidence;
+use hints::Hint;
+use sums::Move;
 
-pub(super) use crosscheck::cross_check;
+pub(super) use crosscheck::{AllSums, Found, cross_check};
 pub(super) use ctoken::doubt_unborrowed;
 pub(super) use hints::hints;
 pub(super) use jobs::{Jobs, Rest};
 pub(super) use ledger::failed_pool;
 pub(super) use reader::{Reader, Recent};
+pub(super) use standing::Standing;
 pub(super) use terms::{AllTerms, MarketTerms, TermsBook};
 
 /// How a protocol's history and positions are read.
@@ -103,9 +108,29 @@ impl Lender {
     /// event by several logs of a transaction.
     fn events<'a>(self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(EventKind, &'a Log)> {
         match self {
-            Self::AaveV2 | Self::AaveV3 => evidence.own.iter().filter_map(|log| Some((aave::event(log)?, *log))).collect(),
+            Self::AaveV2 | Self::AaveV3 => aave::events(evidence, wallet),
             Self::Comet => comet::events(&evidence.own, wallet),
             Self::CToken => ctoken::events(&evidence.receipts, wallet),
+        }
+    }
+
+    /// The amounts that the same logs moved of `wallet`'s position, in the order of the chain.
+    fn moves<'a>(self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(Move, &'a Log)> {
+        match self {
+            Self::AaveV2 | Self::AaveV3 => aave::moves(evidence, wallet),
+            Self::Comet => comet::moves(&evidence.own, wallet),
+            // Supplies and withdrawals are not collected.
+            Self::CToken => Vec::new(),
+        }
+    }
+
+    /// Whether all that moves a position is told, so that amounts can be held against it. Of a pool it is where its aTokens are
+    /// known.
+    fn adds_up(self, hints: &[Hint]) -> bool {
+        match self {
+            Self::AaveV2 | Self::AaveV3 => !hints.is_empty(),
+            Self::Comet => true,
+            Self::CToken => false,
         }
     }
 }

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 use super::{
     chunk::{Chunk, Stop},
-    events::{Event, events},
+    events::{Event, Told, told},
     ledger::Ledger,
     plan::Plan,
     reader::Reader,
@@ -49,7 +49,7 @@ struct Saved {
 
 impl<'a> Pass<'a> {
     pub(super) fn new(reader: &'a Reader, plan: Plan, records: Vec<Option<Settled>>, head: Block, settled_to: Option<Block>) -> Self {
-        let ledger = Ledger::new(&reader.markets, &records).without(&plan.hints);
+        let ledger = Ledger::new(&reader.markets, &records).planned(&reader.markets, &plan.hints);
         let at = ledger.start();
         let saved = Saved { when: Instant::now(), ranges_since: 0, all: false };
         Self { reader, plan, head, settled_to, ledger, records, at, saved }
@@ -89,7 +89,7 @@ impl Pass<'_> {
     /// Counts a chunk that begins where this read stands. `Some` width where what follows is to be narrower.
     async fn take(&mut self, chunk: Chunk) -> Result<Option<u64>, Fault> {
         if let Some(through) = chunk.through {
-            self.count(events(&self.reader.markets, &self.plan, chunk.found)).await?;
+            self.count(told(&self.reader.markets, &self.plan, chunk.found)).await?;
             self.at = through.saturating_add(1);
             for entry in &mut self.ledger.entries {
                 if through >= entry.next {
@@ -109,7 +109,8 @@ impl Pass<'_> {
         }
     }
 
-    async fn count(&mut self, mut events: Vec<Event>) -> Result<(), Fault> {
+    async fn count(&mut self, told: Told) -> Result<(), Fault> {
+        let mut events = told.events;
         let settled_to = self.settled_to.map(|block| block.number);
         let is_settled = |event: &Event| settled_to.is_some_and(|to| event.block <= to);
         let entries = &self.ledger.entries;
@@ -132,6 +133,14 @@ impl Pass<'_> {
                 tally.add(event.kind, event.time);
             }
         }
+        for moved in &told.moves {
+            let Some(entry) = self.ledger.entries.get_mut(moved.market).filter(|entry| moved.block >= entry.next) else { continue };
+            let settled = settled_to.is_some_and(|to| moved.block <= to);
+            let sums = if settled { entry.settled_sums.as_mut() } else { Some(&mut entry.tail_sums) };
+            if let Some(sums) = sums {
+                sums.add(&moved.amount);
+            }
+        }
         Ok(())
     }
 
@@ -152,9 +161,9 @@ impl Pass<'_> {
         let mut batch = Ok(Batch::new());
         for (index, entry) in advanced {
             let (Some(market), Some(record)) = (self.reader.markets.get(index), self.records.get_mut(index)) else { continue };
-            let settled = Settled { tally: entry.settled, through: block.number, hash: block.hash };
-            *record = Some(settled);
+            let settled = Settled { tally: entry.settled, sums: entry.settled_sums.clone(), through: block.number, hash: block.hash };
             batch = batch.and_then(|batch| records::put(batch, self.reader.chain, market, self.plan.wallet, &settled));
+            *record = Some(settled);
         }
         self.saved = Saved { when: Instant::now(), ranges_since: 0, all: through == settled_to.number };
         self.reader.keep(self.plan.wallet, &self.records, batch).await;

@@ -10,7 +10,7 @@ use tokio_util::task::TaskTracker;
 
 use super::{
     Market,
-    hints::Hinted,
+    hints::{AllHints, Hint, Hinted},
     ledger::{Ledger, Progress},
     pass::Pass,
     plan::Plan,
@@ -47,6 +47,9 @@ pub(in crate::chain) type Blocks = BoxFuture<'static, Result<Vec<Option<Block>>,
 /// Records by wallet, one entry per market.
 pub(in crate::chain) struct Recent(Cache<Address, Arc<[Option<Settled>]>>);
 
+/// Blocks in which a wallet has so few logs that it is not worth asking for less: days to hours.
+const TAIL: u64 = 20_000;
+
 /// Wallets whose records are remembered.
 const REMEMBERED: u64 = 50_000;
 
@@ -78,28 +81,31 @@ impl Reader {
         head: Block,
         view: &watch::Sender<Ledger>,
     ) -> Progress {
-        let plan = Plan::new(&self.markets, hints.await, wallet);
-        let ledger = Ledger::new(&self.markets, &records).without(&plan.hints);
+        let hints = hints.await;
+        let ledger = Ledger::new(&self.markets, &records).planned(&self.markets, &hints);
         let from = ledger.start();
+        let unsummed = self.unsummed(&records, &hints);
+        let is_tail = unsummed.is_empty() && records.iter().all(Option::is_some) && head.number.saturating_sub(from) < TAIL;
+        let whole = Plan::new(&self.markets, hints.clone(), wallet);
+        let plan = if is_tail { Plan::tail(&self.markets, hints, wallet) } else { whole.clone() };
         view.send_replace(ledger);
         if plan.queries.is_empty() {
             return Progress::Done;
         }
         // The first span is asked for while the records are checked against the chain. Seldom is it asked for in vain.
-        let first = Span { from, to: head.number }.pieces(self.client.log_ceiling()).next().filter(|_| from <= head.number);
+        let from_there = unsummed.is_empty() && from <= head.number;
+        let first = Span { from, to: head.number }.pieces(self.client.log_ceiling()).next().filter(|_| from_there);
         let ask_first = async {
             match first {
                 Some(span) => Some(self.chunk(&plan, span).await),
                 None => None,
             }
         };
-        let (checked, mut first) = tokio::join!(self.check(&records, blocks, head), ask_first);
-        let (records, settled_to) = match checked {
-            Ok((stale, settled_to)) if stale.is_empty() => (records, settled_to),
-            Ok((stale, settled_to)) => {
-                first = None;
-                (self.forget(wallet, records, &stale).await, settled_to)
-            }
+        let (checked, first) = tokio::join!(self.check(&records, unsummed, blocks, head), ask_first);
+        let (records, settled_to, plan, first) = match checked {
+            Ok((stale, settled_to)) if stale.is_empty() => (records, settled_to, plan, first),
+            // What was asked for is not where the read begins now.
+            Ok((stale, settled_to)) => (self.forget(wallet, records, &stale).await, settled_to, whole, None),
             Err(fault) => {
                 tracing::warn!(chain = self.chain, %fault, "lending history cannot be continued");
                 return Progress::Stopped;
@@ -147,21 +153,27 @@ impl Reader {
     /// beginning costs a block and a write.
     fn settles(&self, records: &[Option<Settled>], head: Block) -> Option<u64> {
         let deepest = head.number.checked_sub(self.finality)?;
-        let due = |record: &Option<Settled>| record.is_none_or(|record| record.through.saturating_add(self.finality) <= deepest);
+        let due = |record: &Option<Settled>| record.as_ref().is_none_or(|record| record.through.saturating_add(self.finality) <= deepest);
         records.iter().any(due).then_some(deepest)
     }
 
-    /// Which records stand on blocks that are no longer there, and the block through which this read settles history. `blocks`
-    /// are those of [`anchors`](Self::anchors).
-    async fn check(&self, records: &[Option<Settled>], blocks: Blocks, head: Block) -> Result<(Vec<usize>, Option<Block>), Fault> {
+    /// Which records cannot be gone on with, because they are `unsummed` or stand on blocks that are no longer there, and the block
+    /// through which this read settles history. `blocks` are those of [`anchors`](Self::anchors).
+    async fn check(
+        &self,
+        records: &[Option<Settled>],
+        unsummed: Vec<usize>,
+        blocks: Blocks,
+        head: Block,
+    ) -> Result<(Vec<usize>, Option<Block>), Fault> {
         let (numbers, blocks) = (self.anchors(records, head), blocks.await?);
         let block = |number: u64| {
             let index = numbers.binary_search(&number).ok()?;
             blocks.get(index).copied().flatten()
         };
-        let mut stale = Vec::new();
+        let mut stale = unsummed;
         for (index, record) in records.iter().enumerate() {
-            let Some(record) = record else { continue };
+            let Some(record) = record.as_ref().filter(|_| !stale.contains(&index)) else { continue };
             if record.through > head.number {
                 stale.push(index);
                 continue;
@@ -181,8 +193,18 @@ impl Reader {
         Ok((stale, settles.transpose()?))
     }
 
+    /// The records that say nothing of amounts although these are known now: of an older host, or read while a market did not tell
+    /// its tokens. Such a history is read once more, for without amounts nothing vouches for it.
+    fn unsummed(&self, records: &[Option<Settled>], hints: &AllHints) -> Vec<usize> {
+        let markets = self.markets.iter().zip(hints.iter());
+        let known = |(market, hints): (&Market, &Option<Vec<Hint>>)| hints.as_ref().is_some_and(|hints| market.lender.adds_up(hints));
+        let silent = |record: &Option<Settled>| record.as_ref().is_some_and(|record| record.sums.is_none());
+        records.iter().zip(markets).enumerate().filter(|(_, (record, market))| silent(record) && known(*market)).map(|(i, _)| i).collect()
+    }
+
     async fn forget(&self, wallet: Address, mut records: Vec<Option<Settled>>, stale: &[usize]) -> Vec<Option<Settled>> {
-        tracing::warn!(chain = self.chain, %wallet, "the chain was replaced below settled blocks; lending history is read again");
+        tracing::warn!(chain = self.chain, %wallet, markets = stale.len(),
+            "settled lending history is read again: the chain was replaced below it, or its amounts were not known");
         self.recent.0.invalidate(&wallet).await;
         for index in stale {
             if let (Some(market), Some(record)) = (self.markets.get(*index), records.get_mut(*index)) {

@@ -1,7 +1,7 @@
 //! Receipts of the transactions that hints point at: each asked for once, over all markets together, and believed only where it
 //! is the receipt of that transaction in that block and holds the very logs that led to it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use alloy::{primitives::U64, rpc::types::Log};
 use futures::{StreamExt, TryStreamExt, stream};
@@ -81,10 +81,13 @@ fn wanted(markets: &[Market], plan: &Plan, logs: &[Log]) -> Result<Vec<Wanted>, 
         if hints.is_empty() {
             continue;
         }
-        let own: Vec<&Log> = logs.iter().filter(|log| is_own(market, log, wallet)).collect();
-        for log in logs {
-            let mut pointing = hints.iter().filter(|hint| hint.is(log, wallet)).peekable();
-            if pointing.peek().is_some() && !pointing.any(|hint| hint.is_explained(log, &own)) {
+        let own = by_transaction(logs.iter().filter(|log| is_own(market, log, wallet)));
+        let hinting = by_transaction(logs.iter().filter(|log| hints.iter().any(|hint| hint.is(log, wallet))));
+        let beside = |logs: &HashMap<_, Vec<_>>, log: &Log| logs.get(&place(log)).cloned().unwrap_or_default();
+        for log in hinting.values().flatten().copied() {
+            let (own, hinting) = (beside(&own, log), beside(&hinting, log));
+            let mut pointing = hints.iter().filter(|hint| hint.is(log, wallet));
+            if !pointing.any(|hint| hint.is_explained(log, wallet, &own, &hinting)) {
                 let transaction = log.transaction_hash.ok_or_else(|| Fault::Malformed("a log without its transaction".into()))?;
                 found.entry(transaction).or_default().push(log.clone());
             }
@@ -97,6 +100,21 @@ fn wanted(markets: &[Market], plan: &Plan, logs: &[Log]) -> Result<Vec<Wanted>, 
 fn too_many(wanted: &[Wanted]) -> bool {
     let block = |wanted: &Wanted| wanted.hints.first().and_then(|hint| hint.block_number);
     wanted.len() > MOST && wanted.windows(2).any(|pair| matches!(pair, [one, next] if block(one) != block(next)))
+}
+
+type Place = (Option<B256>, Option<B256>);
+
+/// The block and the transaction of a log.
+fn place(log: &Log) -> Place {
+    (log.block_hash, log.transaction_hash)
+}
+
+fn by_transaction<'a>(logs: impl Iterator<Item = &'a Log>) -> HashMap<Place, Vec<&'a Log>> {
+    let mut found = HashMap::<_, Vec<_>>::new();
+    for log in logs {
+        found.entry(place(log)).or_default().push(log);
+    }
+    found
 }
 
 /// The logs in `answer`, where it is the receipt of `wanted`.

@@ -1,16 +1,18 @@
 //! What is kept of a wallet's lending history between reads: one record per market, settled through a block that no
 //! reorganisation reaches any more.
 
-use super::{Market, tally::Tally};
+use super::{Market, sums::Sums, tally::Tally};
 use crate::{
     domain::{Address, B256, ChainId},
     store::{Batch, Store, StoreError, keys, records::LendingProgress},
 };
 
 /// A market's settled history.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Settled {
     pub tally: Tally,
+    /// `None` where the amounts are not known: the history can be continued, and not be held against the position.
+    pub sums: Option<Sums>,
     pub through: u64,
     pub hash: B256,
 }
@@ -29,6 +31,7 @@ pub(super) async fn load(store: &Store, chain: ChainId, markets: &[Market], wall
                     last: record.last_event_at,
                     last_liquidation: record.last_liquidation_at,
                 },
+                sums: record.flows.map(|flows| flows.into_iter().collect()),
                 through: record.synced_to_block,
                 hash: record.synced_block_hash,
             })
@@ -45,6 +48,7 @@ pub(super) fn put(batch: Batch, chain: ChainId, market: &Market, wallet: Address
         last_liquidation_at: settled.tally.last_liquidation,
         synced_to_block: settled.through,
         synced_block_hash: settled.hash,
+        flows: settled.sums.as_ref().map(Sums::records),
     };
     batch.put(&keys::lending(chain, market.config.address, wallet), &record)
 }

@@ -8,7 +8,7 @@ use std::{
 use alloy::primitives::Bytes;
 use tokio::sync::Mutex;
 
-use super::{Lender, Market, aave, comet, ctoken, hints::Hint};
+use super::{Lender, Market, aave, comet, ctoken, hints::Hint, standing::Standing};
 use crate::{
     chain::{call::Call, client::Client, fault::Fault, prices::Prices},
     domain::{Address, B256, U256},
@@ -57,8 +57,19 @@ impl MarketTerms {
     /// Which logs beside those of the market tell to look into a transaction.
     pub(in crate::chain) fn hints(&self) -> Vec<Hint> {
         match self {
-            Self::Aave(_) | Self::Comet(_) => Vec::new(),
+            Self::Aave(terms) => terms.hints(),
+            Self::Comet(_) => Vec::new(),
             Self::CToken(terms) => terms.hints(),
+        }
+    }
+
+    /// What the wallet has there of each asset, in the answers to [`calls`](Self::calls); `None` where a part of it is missing,
+    /// or of a protocol whose amounts are not followed.
+    pub(in crate::chain) fn standings(&self, answers: &[Option<Bytes>]) -> Option<Vec<Standing>> {
+        match self {
+            Self::Aave(terms) => terms.standings(answers),
+            Self::Comet(terms) => terms.standings(answers),
+            Self::CToken(_) => None,
         }
     }
 

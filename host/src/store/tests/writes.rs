@@ -24,6 +24,7 @@ async fn what_was_put_is_read_back_also_after_reopening() {
         last_liquidation_at: None,
         synced_to_block: 9,
         synced_block_hash: B256::repeat_byte(3),
+        flows: Some(vec![]),
     };
     let [one, two] = [1, 2].map(|byte| keys::lending(1, Address::repeat_byte(9), Address::repeat_byte(byte)));
     store.put(&keys::roles(ModelKind::Credit), &roles).await.unwrap();
@@ -36,6 +37,18 @@ async fn what_was_put_is_read_back_also_after_reopening() {
     assert_eq!(store.get_many(&[one, two.clone()]).await.unwrap(), [None, Some(progress)]);
     store.remove(&two).await.unwrap();
     assert_eq!(store.get(&two).await.unwrap(), None);
+}
+
+#[test]
+fn progress_that_says_nothing_of_amounts_is_read() {
+    let text = format!(
+        r#"{{"counts":{},"first_event_at":null,"last_event_at":null,"last_liquidation_at":null,"synced_to_block":9,"synced_block_hash":"{}"}}"#,
+        serde_json::to_string(&EventCounts::ZERO).unwrap(),
+        B256::repeat_byte(3)
+    );
+    let old: LendingProgress = serde_json::from_str(&text).unwrap();
+    assert_eq!((old.synced_to_block, &old.flows), (9, &None));
+    assert_eq!(serde_json::to_string(&old).unwrap(), text);
 }
 
 #[tokio::test]

@@ -1,23 +1,25 @@
 //! Aave v2, the real contracts: every wallet is what receipts and the data provider say, beside a market of another lender.
 
 use alloy::primitives::{Address, U256};
+use alloy::sol_types::SolEvent;
 use assay::domain::{ChainSnapshot, Coverage, Protocol};
 use assay_tests::devnet::actors::address as wallet;
 use assay_tests::devnet::receipts::LendingEvents;
 use assay_tests::lenders::Small;
-use assay_tests::lenders::aave_v2::{self, Market, Pool, Reserve};
+use assay_tests::lenders::aave_v2::{self, Gateway, Market, Pool, Reserve, Token};
 use assay_tests::lenders::comet::{self, Comet};
 use assay_tests::lenders::config::{CHAIN, Setup, price_feed};
 use assay_tests::proxy::{Call, Proxy};
 use tokio::sync::OnceCell;
 
+use super::super::lies::first_of;
 use super::super::wallets::counted;
 use super::super::{RUNTIME, Reader};
 use super::{Done, pool, position};
 
 const ETHER_USD: f64 = 2_500.0;
 /// Of the stablecoin for one ether, so that one is worth a dollar at first, half a dollar for a day, and two dollars at last.
-const USDC_PER_ETHER: u64 = 2_500;
+pub(super) const USDC_PER_ETHER: u64 = 2_500;
 const LOW_USDC_PER_ETHER: u64 = 5_000;
 const LAST_USDC_PER_ETHER: u64 = 1_250;
 
@@ -40,10 +42,10 @@ fn units(amount: u64, reserve: Reserve) -> U256 {
 }
 
 /// The pool's calls, on a chain.
-struct On<'a>(&'a mut Small, &'a Market);
+pub(super) struct On<'a>(pub &'a mut Small, pub &'a Market);
 
 impl On<'_> {
-    async fn deposit(&mut self, from: &str, to: &str, reserve: Reserve, amount: u64) -> Done {
+    pub(super) async fn deposit(&mut self, from: &str, to: &str, reserve: Reserve, amount: u64) -> Done {
         let (asset, amount) = (reserve.asset, units(amount, reserve));
         self.1.queue_tokens(self.0, wallet(from), reserve, amount);
         let call = Pool::depositCall { asset, amount, onBehalfOf: wallet(to), referralCode: 0 };
@@ -56,7 +58,7 @@ impl On<'_> {
     }
 
     /// Mode 1 is stable, mode 2 variable.
-    async fn borrow(&mut self, from: &str, reserve: Reserve, amount: u64, mode: u64) -> Done {
+    pub(super) async fn borrow(&mut self, from: &str, reserve: Reserve, amount: u64, mode: u64) -> Done {
         let (amount, mode) = (units(amount, reserve), U256::from(mode));
         let call = Pool::borrowCall { asset: reserve.asset, amount, interestRateMode: mode, referralCode: 0, onBehalfOf: wallet(from) };
         self.0.call(wallet(from), self.1.pool, &call).await
@@ -68,6 +70,17 @@ impl On<'_> {
         let call = Pool::repayCall { asset, amount, rateMode: U256::from(mode), onBehalfOf: wallet(to) };
         self.0.call(wallet(from), self.1.pool, &call).await
     }
+}
+
+/// Half the stablecoin's worth is gone, and a quarter of one ether of `user`'s debt is paid for it.
+pub(super) async fn liquidate(on: &mut On<'_>, user: &str) -> Done {
+    let (weth, usdc) = (on.1.weth, on.1.usdc);
+    on.1.queue_price(on.0, LOW_USDC_PER_ETHER);
+    on.1.queue_tokens(on.0, wallet("liquidator"), weth, units(1, weth));
+    let (user, debt) = (wallet(user), units(1, weth) / U256::from(4));
+    let call =
+        Pool::liquidationCallCall { collateralAsset: usdc.asset, debtAsset: weth.asset, user, debtToCover: debt, receiveAToken: false };
+    on.0.call(wallet("liquidator"), on.1.pool, &call).await
 }
 
 async fn live(chain: &mut Small, market: &Market) -> Done {
@@ -84,15 +97,28 @@ async fn live(chain: &mut Small, market: &Market) -> Done {
     on.borrow("ada", usdc, 500, 1).await?;
     on.deposit("ben", "ben", usdc, 4_000).await?;
     on.borrow("ben", weth, 1, 2).await?;
+    on.deposit("ivan", "ivan", usdc, 4_000).await?;
+    on.borrow("ivan", weth, 1, 2).await?;
     // The stablecoin loses half of itself, and who pledged it is liquidated.
-    market.queue_price(on.0, LOW_USDC_PER_ETHER);
+    liquidate(&mut on, "ben").await?;
+    // And who likewise did, by one who takes what is supplied.
+    let user = wallet("ivan");
+    let call = Pool::liquidationCallCall {
+        collateralAsset: usdc.asset,
+        debtAsset: weth.asset,
+        user,
+        debtToCover: units(1, weth) / U256::from(4),
+        receiveAToken: true,
+    };
     market.queue_tokens(on.0, wallet("liquidator"), weth, units(1, weth));
-    let (user, cover) = (wallet("ben"), units(1, weth) / U256::from(4));
-    let call =
-        Pool::liquidationCallCall { collateralAsset: usdc.asset, debtAsset: weth.asset, user, debtToCover: cover, receiveAToken: false };
     on.0.call(wallet("liquidator"), market.pool, &call).await?;
     market.queue_price(on.0, LAST_USDC_PER_ETHER);
-    on.0.mine().await
+    on.0.mine().await?;
+    // Supplies that move without the pool: to be withdrawn as ether, and given away.
+    on.deposit("gwen", "gwen", weth, 5).await?;
+    on.0.call(wallet("gwen"), market.a_weth, &Token::approveCall { spender: market.gateway, amount: U256::MAX }).await?;
+    on.0.call(wallet("gwen"), market.gateway, &Gateway::withdrawETHCall { amount: units(2, weth), to: wallet("gwen") }).await?;
+    on.0.call(wallet("gwen"), market.a_weth, &Token::transferCall { to: wallet("hugo"), amount: units(1, weth) }).await
 }
 
 impl World {
@@ -136,7 +162,7 @@ impl World {
 fn every_wallet_is_what_receipts_and_the_data_provider_say() {
     with(async |world| {
         let reader = world.reader().started().await;
-        for name in ["bank", "ada", "ben", "cleo", "liquidator"] {
+        for name in ["bank", "ada", "ben", "ivan", "gwen", "hugo", "cleo", "liquidator"] {
             let snapshot = reader.read(wallet(name)).await;
             assert_eq!(snapshot.coverage(), Coverage::Complete, "{name}");
             let lived = world.compare(name, &snapshot.chains[0]).await;
@@ -144,7 +170,8 @@ fn every_wallet_is_what_receipts_and_the_data_provider_say() {
             match name {
                 "bank" => assert_eq!(told, (2, 0, 0, 0, 0)),
                 "ada" => assert_eq!(told, (2, 1, 2, 2, 0)),
-                "ben" => assert_eq!(told, (1, 0, 1, 0, 1)),
+                "ben" | "ivan" => assert_eq!(told, (1, 0, 1, 0, 1), "{name}"),
+                "gwen" => assert_eq!(told, (1, 1, 0, 0, 0)),
                 _ => assert_eq!(told, (0, 0, 0, 0, 0), "{name}"),
             }
         }
@@ -162,6 +189,36 @@ fn two_lenders_are_read_with_one_query_for_each_topic() {
         assert_eq!((pool(read, world.comet).counts.supply, pool(read, world.comet).protocol), (Some(1), Protocol::LenderBV3));
         assert!((position(read, world.comet).unwrap().supplied_usd - 4.5).abs() < 1e-9);
         assert_eq!(proxy.take().iter().filter_map(Call::span).count(), 3);
+    });
+}
+
+#[test]
+fn a_log_that_is_left_out_is_found_or_does_not_pass() {
+    with(async |world| {
+        let (mut found, mut partial) = (0, 0);
+        for (name, kind, named) in [
+            ("ada", Pool::Deposit::SIGNATURE_HASH, 2),
+            ("ada", Pool::Withdraw::SIGNATURE_HASH, 2),
+            ("ada", Pool::Borrow::SIGNATURE_HASH, 2),
+            ("ada", Pool::Repay::SIGNATURE_HASH, 2),
+            ("ben", Pool::LiquidationCall::SIGNATURE_HASH, 3),
+            ("ivan", Pool::LiquidationCall::SIGNATURE_HASH, 3),
+            ("gwen", Token::Transfer::SIGNATURE_HASH, 1),
+            ("hugo", Token::Transfer::SIGNATURE_HASH, 2),
+        ] {
+            let proxy = Proxy::start(world.chain.url()).await;
+            proxy.forget(first_of(kind, named, wallet(name)));
+            let read = world.reader().through(&[&proxy]).started().await.read(wallet(name)).await;
+            if read.events_coverage() == Coverage::Complete {
+                world.compare(name, &read.chains[0]).await;
+                found += 1;
+            } else {
+                assert_eq!(pool(&read.chains[0], world.market.pool).coverage, Coverage::Partial, "{name}");
+                partial += 1;
+            }
+        }
+        // What an aToken leads to is found: deposits, withdrawals and liquidations.
+        assert_eq!((found, partial), (4, 4));
     });
 }
 

@@ -1,6 +1,6 @@
 //! Comet, as a stub: every wallet is what the market's own balances say, before and after each of its transactions.
 
-use alloy::primitives::{Address, U256};
+use alloy::primitives::{Address, U256, keccak256};
 use alloy::providers::bindings::IMulticall3;
 use assay::domain::{ChainSnapshot, Coverage};
 use assay_tests::devnet::actors::address as wallet;
@@ -10,6 +10,7 @@ use assay_tests::lenders::config::{CHAIN, Setup, price_feed};
 use assay_tests::proxy::{Call, Proxy};
 use tokio::sync::OnceCell;
 
+use super::super::lies::first_of;
 use super::super::wallets::counted;
 use super::super::{RUNTIME, Reader};
 use super::{Done, pool, position};
@@ -191,6 +192,41 @@ fn a_debt_that_no_log_tells_of_lowers_the_coverage_of_its_market_alone() {
         assert!(position(read, world.dollars.comet).unwrap().borrowed_usd > 0.0);
         assert_eq!(pool(read, world.ether.comet).coverage, Coverage::Complete);
         assert!(snapshot.coverage().is_provisional());
+    });
+}
+
+#[test]
+fn a_log_that_is_left_out_is_made_up_for_or_does_not_pass() {
+    with(async |world| {
+        let mut partial = 0;
+        for (name, event, named) in [
+            ("ada", "Supply(address,address,uint256)", 2),
+            ("ada", "Withdraw(address,address,uint256)", 1),
+            ("ada", "SupplyCollateral(address,address,address,uint256)", 2),
+            ("ada", "WithdrawCollateral(address,address,address,uint256)", 1),
+            ("cleo", "TransferCollateral(address,address,address,uint256)", 1),
+            ("ben", "Supply(address,address,uint256)", 2),
+            ("cleo", "Withdraw(address,address,uint256)", 1),
+            ("dora", "AbsorbDebt(address,address,uint256,uint256)", 2),
+            ("dora", "AbsorbCollateral(address,address,address,uint256,uint256)", 2),
+            ("dora", "Withdraw(address,address,uint256)", 1),
+        ] {
+            let proxy = Proxy::start(world.chain.url()).await;
+            proxy.forget(first_of(keccak256(event), named, wallet(name)));
+            let read = world.reader().through(&[&proxy]).started().await.read(wallet(name)).await;
+            if pool(&read.chains[0], world.dollars.comet).coverage == Coverage::Complete {
+                // The log right after it tells the same.
+                world.compare(name, &read.chains[0]).await;
+            } else {
+                assert_eq!(pool(&read.chains[0], world.dollars.comet).coverage, Coverage::Partial, "{name} without a {event}");
+                partial += 1;
+            }
+        }
+        assert_eq!(partial, 9);
+        let proxy = Proxy::start(world.chain.url()).await;
+        proxy.forget(|_| true);
+        let read = world.reader().through(&[&proxy]).started().await.read(wallet("ben")).await;
+        assert!(read.chains[0].pools.iter().all(|pool| pool.coverage == Coverage::Partial));
     });
 }
 

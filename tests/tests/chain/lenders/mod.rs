@@ -3,6 +3,7 @@
 mod aave_v2;
 mod comet;
 mod ctoken;
+mod together;
 
 use std::path::Path;
 

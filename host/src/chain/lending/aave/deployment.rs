@@ -4,6 +4,7 @@
 use alloy::{primitives::Bytes, sol};
 
 use super::{
+    super::standing::Interest,
     Version,
     positions::{Quote, Reserve, Terms},
 };
@@ -29,6 +30,8 @@ sol! {
     function BASE_CURRENCY_UNIT() external view returns (uint256 unit);
     function WETH() external view returns (address asset);
     function decimals() external view returns (uint8 places);
+    function getReserveTokensAddresses(address asset) external view returns (address aToken, address stableDebt, address variableDebt);
+    function getReserveData(address asset) external view returns (uint256 first);
 }
 
 /// Under which v2 deployments keep their data provider: a first byte of 1.
@@ -83,16 +86,24 @@ pub(in crate::chain::lending) async fn look_up(
     let lists = client.calls(&helpers.iter().flat_map(four).collect::<Vec<_>>(), at).await?;
     let lists: Vec<_> = lists.chunks(4).map(|four| (returned::<getAllReservesTokensCall>(four.first()), quote(four))).collect();
 
-    let assets: Vec<Address> = lists.iter().flat_map(|(tokens, _)| tokens.iter().flatten().map(|token| token.tokenAddress)).collect();
-    let places = client.calls(&assets.iter().map(|asset| Call::new(*asset, &decimalsCall {})).collect::<Vec<_>>(), at).await?;
-    let mut places = places.iter().map(|answer| returned::<decimalsCall>(Some(answer)));
+    let three = |(data_provider, asset): (Address, Address)| {
+        [
+            Call::new(asset, &decimalsCall {}),
+            Call::new(data_provider, &getReserveTokensAddressesCall { asset }),
+            Call::new(data_provider, &getReserveDataCall { asset }),
+        ]
+    };
+    let assets = lists.iter().zip(&helpers).flat_map(|((tokens, _), (data_provider, _))| {
+        tokens.iter().flatten().map(|token| (data_provider.unwrap_or_default(), token.tokenAddress))
+    });
+    let answers = client.calls(&assets.flat_map(three).collect::<Vec<_>>(), at).await?;
+    let mut answers = answers.chunks(3);
 
     let mut found = Vec::with_capacity(pools.len());
     for ((data_provider, oracle), (tokens, quote)) in helpers.into_iter().zip(lists) {
         let reserves: Option<Vec<_>> = tokens.and_then(|tokens| {
-            // Every asset takes its answer, also after one without decimals.
-            let reserves: Vec<_> =
-                tokens.iter().map(|token| Some(Reserve { asset: token.tokenAddress, decimals: places.next().flatten()? })).collect();
+            // Every asset takes its answers, also after one without.
+            let reserves: Vec<_> = tokens.iter().map(|token| reserve(token.tokenAddress, answers.next()?)).collect();
             reserves.into_iter().collect()
         });
         found.push(match (data_provider, oracle, quote, reserves) {
@@ -101,6 +112,20 @@ pub(in crate::chain::lending) async fn look_up(
         });
     }
     Ok(found)
+}
+
+fn reserve(asset: Address, answers: &[Option<Bytes>]) -> Option<Reserve> {
+    let decimals = returned::<decimalsCall>(answers.first())?;
+    let token = returned::<getReserveTokensAddressesCall>(answers.get(1))?.aToken;
+    let [supply, debt, touched] = answers.get(2)?.as_deref().and_then(|data| last_three(data))?;
+    Some(Reserve { asset, decimals, token, supply: Interest::of(supply, touched)?, debt: Interest::of(debt, touched)? })
+}
+
+/// Both versions end a reserve's data with its two indexes and the time that they are of, after numbers of which v3 has more.
+fn last_three(data: &[u8]) -> Option<[U256; 3]> {
+    let words: Vec<U256> = data.rchunks_exact(32).take(3).filter_map(U256::try_from_be_slice).collect();
+    let [touched, debt, supply] = words.try_into().ok()?;
+    Some([supply, debt, touched])
 }
 
 /// What an oracle quotes in: dollars where it names no asset, and ether where it is too old to say.
@@ -126,6 +151,16 @@ mod tests {
         let address = |address: Option<Address>| address.map(|address| Bytes::from(WETHCall::abi_encode_returns(&address)));
         let unit = unit.map(|unit| Bytes::from(BASE_CURRENCY_UNITCall::abi_encode_returns(&U256::from(unit))));
         quote(&[None, address(base), unit, address(weth)])
+    }
+
+    #[test]
+    fn a_reserve_is_known_by_the_end_of_its_data() {
+        let ray = U256::from(10).pow(U256::from(27));
+        let mut words = vec![U256::MAX; 9];
+        words.extend([ray + U256::ONE, ray * U256::from(2), U256::from(77)]);
+        let data: Vec<u8> = words.iter().flat_map(U256::to_be_bytes::<32>).collect();
+        assert_eq!(last_three(&data), Some([ray + U256::ONE, ray * U256::from(2), U256::from(77)]));
+        assert_eq!(last_three(&data[..64]), None);
     }
 
     #[test]

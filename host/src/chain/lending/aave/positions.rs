@@ -1,16 +1,20 @@
 //! What a wallet has in an Aave pool: aToken and debt balances by the pool's data provider, times the pool's oracle, in integers
 //! until the last step.
 
-use alloy::sol;
+use alloy::{primitives::Bytes, sol};
 
 use crate::{
     chain::{
         call::{Call, returned},
-        lending::terms::Held,
+        lending::{
+            hints::{Hint, Naming, TRANSFER},
+            standing::{Interest, Standing},
+            terms::Held,
+        },
     },
-    domain::{Address, U256},
+    domain::{Address, U256, address},
+    store::records::Side,
 };
-use alloy::primitives::Bytes;
 
 sol! {
     function getUserReserveData(address asset, address user) external view returns (
@@ -41,10 +45,20 @@ pub(in crate::chain) struct Quote {
 pub(super) struct Reserve {
     pub asset: Address,
     pub decimals: u8,
+    /// The aToken, which stands for a supply.
+    pub token: Address,
+    /// What supplies and debts at the market's rate have grown by.
+    pub supply: Interest,
+    pub debt: Interest,
 }
 
 /// Scale of sums: dollars, or what the oracle quotes in, times this.
 const SCALE: u64 = 1_000_000_000_000_000_000;
+
+/// Tokens whose balances change by themselves, and with them those of their aTokens: stETH and AMPL, both in v2 on Ethereum.
+/// What was supplied of them says nothing of what is there.
+const REBASING: [Address; 2] =
+    [address!("0xae7ab96520DE3A18E5e111B5EaAb095312D7fE84"), address!("0xD46bA6D942050d489DBd938a2C909A5d5039A161")];
 
 impl Terms {
     /// The calls that tell a wallet's position; [`held`](Self::held) reads their answers.
@@ -77,6 +91,31 @@ impl Terms {
         Some(Held { supplied_usd: dollars(supplied), borrowed_usd: dollars(borrowed), supplied_assets: assets })
     }
 
+    /// Each aToken: who has it has the supply, wherever it came from.
+    pub(in crate::chain) fn hints(&self) -> Vec<Hint> {
+        let hint = |reserve: &Reserve| Hint {
+            contract: reserve.token,
+            topic0: TRANSFER,
+            naming: Naming::Holder(reserve.asset),
+            explained_by: &[],
+        };
+        self.reserves.iter().map(hint).collect()
+    }
+
+    /// What the wallet has of each reserve, to hold its events against. `None` where a balance is missing.
+    pub(in crate::chain) fn standings(&self, answers: &[Option<Bytes>]) -> Option<Vec<Standing>> {
+        let mut standings = Vec::new();
+        for (i, reserve) in self.reserves.iter().enumerate() {
+            let data = returned::<getUserReserveDataCall>(answers.get(i))?;
+            let debt = data.stableDebt.checked_add(data.variableDebt)?;
+            let (asset, rebasing) = (reserve.asset, REBASING.contains(&reserve.asset));
+            let standing = |side, amount, interest| Standing { gains: Some(interest), rebasing, ..Standing::still(side, asset, amount) };
+            standings.push(standing(Side::Supply, data.aTokenBalance, reserve.supply));
+            standings.push(Standing { fixed_rate: !data.stableDebt.is_zero(), ..standing(Side::Debt, debt, reserve.debt) });
+        }
+        Some(standings)
+    }
+
     fn scaled(&self, amount: U256, price: U256, decimals: u8) -> Option<U256> {
         if amount.is_zero() {
             return Some(U256::ZERO);
@@ -95,7 +134,9 @@ mod tests {
     use super::*;
 
     fn terms() -> Terms {
-        let reserve = |byte, decimals| Reserve { asset: Address::repeat_byte(byte), decimals };
+        let interest = Interest::of(U256::from(10).pow(U256::from(27)), U256::ZERO).unwrap();
+        let token = Address::ZERO;
+        let reserve = |byte, decimals| Reserve { asset: Address::repeat_byte(byte), decimals, token, supply: interest, debt: interest };
         Terms {
             data_provider: Address::ZERO,
             oracle: Address::ZERO,

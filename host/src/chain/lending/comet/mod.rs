@@ -3,8 +3,8 @@
 //! was debt.
 //!
 //! A transfer of a position is a withdrawal of the one and a supply of the other, as if it had been done by these two calls.
-//! Not told by any log: debt that a transfer of the base asset makes or repays. A debt without a borrowing is found by the
-//! position, and lowers the coverage.
+//! Not told by any log: debt that a transfer of the base asset makes or repays. The amounts then do not add up to the position,
+//! which lowers the coverage.
 
 mod positions;
 mod split;
@@ -14,25 +14,33 @@ use alloy::{
     rpc::types::Log,
 };
 
-use super::{EventKind, Signature};
-use crate::domain::B256;
+use super::{
+    EventKind, Signature,
+    hints::TRANSFER,
+    sums::{Move, named, word},
+};
+use crate::{
+    domain::{Address, B256},
+    store::records::Side,
+};
 
 pub(super) use positions::Terms;
 
 const SUPPLY: B256 = b256!("0xd1cf3d156d5f8f0d50f6c122ed609cec09d35c9b9fb3fff6ea0959134dae424e");
 const WITHDRAW: B256 = b256!("0x9b1bfa7fa9ee420a16e124f794c35ac9f90472acc99140eb2f6447c714cad8eb");
-pub(super) const TRANSFER: B256 = b256!("0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef");
 const SUPPLY_COLLATERAL: B256 = b256!("0xfa56f7b24f17183d81894d3ac2ee654e3c26388d17a28dbd9549b8114304e1f4");
 const WITHDRAW_COLLATERAL: B256 = b256!("0xd6d480d5b3068db003533b170d67561494d72e3bf9fa40a266471351ebba9e16");
 const TRANSFER_COLLATERAL: B256 = b256!("0x29db89d45e1a802b4d55e202984fce9faf1d30aedf86503ff1ea0ed9ebb64201");
 const ABSORB_DEBT: B256 = b256!("0x1547a878dc89ad3c367b6338b4be6a65a5dd74fb77ae044da1e8747ef1f4f62f");
+const ABSORB_COLLATERAL: B256 = b256!("0x9850ab1af75177e4a9201c65a2cf7976d5d28e40ef63494b44366f86b2f9412e");
 
 /// The owner is `dst` of a supply, `src` of a withdrawal, `borrower` of an absorption, and either side of a transfer. The
-/// collateral that an absorption seizes has events of its own, which say nothing more.
+/// collateral that an absorption seizes has logs of its own, which are no events but amounts.
 pub(super) const SIGNATURES: &[Signature] = &[
     Signature { topic0: SUPPLY, wallet_at: 2 },
     Signature { topic0: SUPPLY_COLLATERAL, wallet_at: 2 },
     Signature { topic0: ABSORB_DEBT, wallet_at: 2 },
+    Signature { topic0: ABSORB_COLLATERAL, wallet_at: 2 },
     Signature { topic0: TRANSFER, wallet_at: 2 },
     Signature { topic0: TRANSFER_COLLATERAL, wallet_at: 2 },
     Signature { topic0: WITHDRAW, wallet_at: 1 },
@@ -48,16 +56,37 @@ enum Told {
     Withdraw(U256),
     SupplyCollateral(U256),
     WithdrawCollateral(U256),
-    Absorbed,
+    /// Debt that the market paid, all of it.
+    Absorbed(U256),
+    /// Collateral that the market took for it.
+    Seized(U256),
     /// Base supply that appears, as the part of a supply that is no repayment.
     Minted(U256),
     /// Base supply that disappears, as the part of a withdrawal that is no borrowing.
     Burnt(U256),
 }
 
-/// The events of `wallet` in checked logs of one market, in the order of the chain. A supply that also repays is both, and so is
-/// a withdrawal that also borrows. Amounts of nothing are not events.
+/// The events of `wallet` in checked logs of one market, in the order of the chain.
 pub(super) fn events<'a>(logs: &[&'a Log], wallet: B256) -> Vec<(EventKind, &'a Log)> {
+    read(logs, wallet).into_iter().flat_map(|read| read.kinds.into_iter().flatten().map(move |kind| (kind, read.log))).collect()
+}
+
+/// The amounts that they moved.
+pub(super) fn moves<'a>(logs: &[&'a Log], wallet: B256) -> Vec<(Move, &'a Log)> {
+    read(logs, wallet).into_iter().filter_map(|read| Some((read.moved?, read.log))).collect()
+}
+
+/// What a log, with the one right after it, tells.
+struct Reading<'a> {
+    log: &'a Log,
+    kinds: [Option<EventKind>; 2],
+    moved: Option<Move>,
+}
+
+/// What `logs`, checked logs of one market in the order of the chain, tell of `wallet`: events and amounts. A supply that also
+/// repays is both, and so is a withdrawal that also borrows; the amount of either is one amount of base. Amounts of nothing are
+/// not events.
+fn read<'a>(logs: &[&'a Log], wallet: B256) -> Vec<Reading<'a>> {
     let mut found = Vec::new();
     let mut logs = logs.iter().filter_map(|log| Some((told(log, wallet)?, *log))).peekable();
     while let Some((told, log)) = logs.next() {
@@ -79,31 +108,43 @@ pub(super) fn events<'a>(logs: &[&'a Log], wallet: B256) -> Vec<(EventKind, &'a 
                 let parts = split::split(amount, neighbour(burnt));
                 (parts.supply.then_some(EventKind::Withdraw), parts.debt.then_some(EventKind::Borrow))
             }
-            Told::Absorbed => {
+            Told::Absorbed(_) => {
                 // What is left of the collateral after the debt is given back as base supply, which nobody supplied.
                 neighbour(minted);
                 (None, Some(EventKind::Liquidation))
             }
+            Told::Seized(_) => (None, None),
             Told::SupplyCollateral(amount) | Told::Minted(amount) => ((!amount.is_zero()).then_some(EventKind::Supply), None),
             Told::WithdrawCollateral(amount) | Told::Burnt(amount) => ((!amount.is_zero()).then_some(EventKind::Withdraw), None),
         };
-        found.extend([debt, position].into_iter().flatten().map(|kind| (kind, log)));
+        found.push(Reading { log, kinds: [debt, position], moved: told.moved(log) });
     }
     found
 }
 
+impl Told {
+    fn moved(self, log: &Log) -> Option<Move> {
+        // A market has one base asset, which need not be named.
+        let base = Address::ZERO;
+        Some(match self {
+            Self::Supply(amount) | Self::Minted(amount) | Self::Absorbed(amount) => Move::gain(Side::Base, base, amount),
+            Self::Withdraw(amount) | Self::Burnt(amount) => Move::loss(Side::Base, base, amount),
+            Self::SupplyCollateral(amount) => Move::gain(Side::Collateral, named(log, 3)?, amount),
+            Self::WithdrawCollateral(amount) | Self::Seized(amount) => Move::loss(Side::Collateral, named(log, 3)?, amount),
+        })
+    }
+}
+
 fn told(log: &Log, wallet: B256) -> Option<Told> {
     let [signature, from, to, ..] = *log.topics() else { return None };
-    let amount = |word: usize| {
-        let start = word.checked_mul(32)?;
-        log.data().data.get(start..start.checked_add(32)?).and_then(U256::try_from_be_slice)
-    };
+    let amount = |place| word(log, place);
     match signature {
         SUPPLY => Some(Told::Supply(amount(0)?)),
         WITHDRAW => Some(Told::Withdraw(amount(0)?)),
         SUPPLY_COLLATERAL => Some(Told::SupplyCollateral(amount(0)?)),
         WITHDRAW_COLLATERAL => Some(Told::WithdrawCollateral(amount(0)?)),
-        ABSORB_DEBT => Some(Told::Absorbed),
+        ABSORB_DEBT => Some(Told::Absorbed(amount(0)?)),
+        ABSORB_COLLATERAL => Some(Told::Seized(amount(0)?)),
         // To oneself: the market refuses it, and it would move nothing.
         TRANSFER_COLLATERAL if from == to => None,
         TRANSFER_COLLATERAL if from == wallet => Some(Told::WithdrawCollateral(amount(0)?)),

@@ -9,9 +9,14 @@ use crate::{
         call::{Call, returned},
         client::Client,
         fault::Fault,
-        lending::terms::Held,
+        lending::{
+            standing::{Interest, Standing},
+            sums::signed,
+            terms::Held,
+        },
     },
     domain::{Address, B256, U256},
+    store::records::Side,
 };
 
 sol! {
@@ -19,6 +24,11 @@ sol! {
     struct AssetInfo {
         uint8 offset; address asset; address priceFeed; uint64 scale;
         uint64 borrowCollateralFactor; uint64 liquidateCollateralFactor; uint64 liquidationFactor; uint128 supplyCap;
+    }
+    #[derive(Debug)]
+    struct Totals {
+        uint64 baseSupplyIndex; uint64 baseBorrowIndex; uint64 trackingSupplyIndex; uint64 trackingBorrowIndex;
+        uint104 totalSupplyBase; uint104 totalBorrowBase; uint40 lastAccrualTime; uint8 pauseFlags;
     }
     function baseToken() external view returns (address token);
     function baseTokenPriceFeed() external view returns (address feed);
@@ -28,11 +38,15 @@ sol! {
     function balanceOf(address account) external view returns (uint256 balance);
     function borrowBalanceOf(address account) external view returns (uint256 balance);
     function userCollateral(address account, address asset) external view returns (uint128 balance, uint128 reserved);
+    function totalsBasic() external view returns (Totals totals);
     function getPrice(address priceFeed) external view returns (uint256 price);
 }
 
 /// Every price of a market is a multiple of 10^-8, of dollars or of the base asset.
 const ONE: u64 = 100_000_000;
+
+/// Indexes of a market are multiples of 10^-15, and those of [`Interest`] of 10^-27.
+const INDEX: U256 = U256::from_limbs([1_000_000_000_000, 0, 0, 0]);
 
 /// What is fixed of a market for a while.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +55,8 @@ pub(in crate::chain) struct Terms {
     pub base: Address,
     base_feed: Address,
     base_scale: U256,
+    /// What supplies and debts have grown by. `None` where the market does not tell.
+    interest: Option<(Interest, Interest)>,
     assets: Vec<Asset>,
 }
 
@@ -56,16 +72,17 @@ struct Asset {
 impl Terms {
     /// Looks all of `markets` up together, in two round trips. `None` for one that does not answer like a Comet.
     pub(in crate::chain) async fn look_up(client: &Client, markets: &[Address], at: B256) -> Result<Vec<Option<Self>>, Fault> {
-        let four = |market: &Address| {
+        let five = |market: &Address| {
             [
                 Call::new(*market, &baseTokenCall {}),
                 Call::new(*market, &baseTokenPriceFeedCall {}),
                 Call::new(*market, &baseScaleCall {}),
                 Call::new(*market, &numAssetsCall {}),
+                Call::new(*market, &totalsBasicCall {}),
             ]
         };
-        let answers = client.calls(&markets.iter().flat_map(four).collect::<Vec<_>>(), at).await?;
-        let found: Vec<_> = markets.iter().zip(answers.chunks(4)).map(|(market, answers)| Self::bare(*market, answers)).collect();
+        let answers = client.calls(&markets.iter().flat_map(five).collect::<Vec<_>>(), at).await?;
+        let found: Vec<_> = markets.iter().zip(answers.chunks(5)).map(|(market, answers)| Self::bare(*market, answers)).collect();
 
         let count = |found: &Option<(Self, u8)>| found.as_ref().map_or(0, |(_, assets)| *assets);
         let infos = markets.iter().zip(&found).flat_map(|(market, found)| {
@@ -89,7 +106,11 @@ impl Terms {
         let base_feed = returned::<baseTokenPriceFeedCall>(answers.get(1))?;
         let base_scale = returned::<baseScaleCall>(answers.get(2)).filter(|scale| !scale.is_zero())?;
         let assets = returned::<numAssetsCall>(answers.get(3))?;
-        Some((Self { market, base, base_feed, base_scale, assets: Vec::new() }, assets))
+        let interest = returned::<totalsBasicCall>(answers.get(4)).and_then(|totals| {
+            let interest = |index: u64| Interest::of(U256::from(index).checked_mul(INDEX)?, U256::from(totals.lastAccrualTime));
+            interest(totals.baseSupplyIndex).zip(interest(totals.baseBorrowIndex))
+        });
+        Some((Self { market, base, base_feed, base_scale, interest, assets: Vec::new() }, assets))
     }
 
     /// The calls that tell a wallet's position; [`held`](Self::held) reads their answers.
@@ -133,6 +154,22 @@ impl Terms {
         Some(held)
     }
 
+    /// What the wallet has of the base asset and of each collateral, to hold its events against. `None` where a balance is missing.
+    pub(in crate::chain) fn standings(&self, answers: &[Option<Bytes>]) -> Option<Vec<Standing>> {
+        let supplied = returned::<balanceOfCall>(answers.first())?;
+        let borrowed = returned::<borrowBalanceOfCall>(answers.get(1))?;
+        let amount = signed(supplied).checked_sub(signed(borrowed))?;
+        let (gains, costs) = self.interest.unzip();
+        // Without its indexes nothing is known of a market's interest but the most that any takes.
+        let fixed_rate = self.interest.is_none();
+        let mut standings = vec![Standing { amount, gains, costs, fixed_rate, ..Standing::still(Side::Base, Address::ZERO, U256::ZERO) }];
+        for (asset, answers) in self.assets.iter().zip(answers.get(3..)?.chunks(2)) {
+            let balance = returned::<userCollateralCall>(answers.first())?.balance;
+            standings.push(Standing::still(Side::Collateral, asset.token, U256::from(balance)));
+        }
+        Some(standings)
+    }
+
     /// A market that quotes in its base asset has a feed for it that says one, always. Any other number is a price in dollars.
     fn quoted_in_dollars(&self, base: U256) -> Option<f64> {
         (base != U256::from(ONE)).then(|| f64::from(base) / ONE as f64)
@@ -163,6 +200,7 @@ mod tests {
             base: Address::repeat_byte(1),
             base_feed: Address::repeat_byte(4),
             base_scale: U256::from(1_000_000),
+            interest: None,
             assets: vec![asset],
         }
     }

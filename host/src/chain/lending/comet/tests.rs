@@ -34,6 +34,7 @@ fn topics_are_the_hashes_of_the_events() {
         (WITHDRAW_COLLATERAL, "WithdrawCollateral(address,address,address,uint256)"),
         (TRANSFER_COLLATERAL, "TransferCollateral(address,address,address,uint256)"),
         (ABSORB_DEBT, "AbsorbDebt(address,address,uint256,uint256)"),
+        (ABSORB_COLLATERAL, "AbsorbCollateral(address,address,address,uint256,uint256)"),
     ] {
         assert_eq!(topic, keccak256(event), "{event}");
     }

@@ -24,7 +24,10 @@ use alloy::{
     rpc::types::Log,
 };
 
-use super::{EventKind, comet::TRANSFER, hints::Hint, hints::Naming};
+use super::{
+    EventKind,
+    hints::{Hint, Naming, TRANSFER},
+};
 use crate::domain::{Address, B256};
 
 pub(super) use positions::Terms;

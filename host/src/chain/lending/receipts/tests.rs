@@ -7,8 +7,7 @@ use crate::{
     chain::lending::{
         Lender,
         aave::SIGNATURES_V3,
-        comet::TRANSFER,
-        hints::{Hint, Naming},
+        hints::{Hint, Naming, TRANSFER},
     },
     config::MarketConfig,
     domain::{Address, Protocol},

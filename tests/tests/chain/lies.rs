@@ -1,0 +1,116 @@
+//! Nodes that leave logs out and say nothing: what the wallet has gives them away.
+
+use std::collections::HashSet;
+
+use alloy::primitives::{B256, U256};
+use alloy::sol_types::SolEvent;
+use assay::domain::{Address, Coverage, PoolHistory};
+use assay_tests::devnet::Devnet;
+use assay_tests::devnet::receipts::{Borrow, LendingEvents, LiquidationCall, Repay, Supply, Withdraw, lending_events};
+use assay_tests::proxy::Proxy;
+use serde_json::Value;
+
+use super::wallets::counted;
+use super::{Reader, with};
+
+/// A topic of a log.
+pub(super) fn topic(log: &Value, index: usize) -> Option<B256> {
+    log["topics"][index].as_str()?.parse().ok()
+}
+
+/// Leaves out the first log with this topic in which the wallet is named by that one.
+pub(super) fn first_of(kind: B256, named: usize, wallet: Address) -> impl FnMut(&Value) -> bool + Send {
+    let mut first = None;
+    move |log| {
+        if topic(log, 0) != Some(kind) || topic(log, named) != Some(wallet.into_word()) {
+            return false;
+        }
+        let place = (log["transactionHash"].clone(), log["logIndex"].clone());
+        *first.get_or_insert_with(|| place.clone()) == place
+    }
+}
+
+/// Leaves out whatever names the wallet in these transactions, in whatever order it is asked for.
+pub(super) fn all_of(transactions: HashSet<String>) -> impl FnMut(&Value) -> bool + Send {
+    move |log| log["transactionHash"].as_str().is_some_and(|hash| transactions.contains(hash))
+}
+
+async fn read(devnet: &Devnet, wallet: Address, forgets: impl FnMut(&Value) -> bool + Send + 'static) -> PoolHistory {
+    let proxy = Proxy::start(devnet.ethereum.url()).await;
+    proxy.forget(forgets);
+    Reader::of(devnet).ethereum().through(&[&proxy]).started().await.pool(wallet).await
+}
+
+/// The transaction in which the wallet did this with the greatest amount.
+async fn greatest(devnet: &Devnet, wallet: Address, kind: B256, named: usize, amount_at: usize) -> Option<String> {
+    let filter = serde_json::json!([{ "fromBlock": "0x0", "toBlock": "latest", "address": devnet.ethereum.market.pool, "topics": [kind] }]);
+    let logs: Vec<Value> = devnet.ethereum.rpc.request("eth_getLogs", filter).await.unwrap();
+    let amount = |log: &Value| {
+        let data = alloy::hex::decode(log["data"].as_str().unwrap()).unwrap();
+        U256::from_be_slice(&data[amount_at * 32..][..32])
+    };
+    let own = logs.iter().filter(|log| topic(log, named) == Some(wallet.into_word()));
+    own.max_by_key(|log| amount(log)).map(|log| log["transactionHash"].as_str().unwrap().to_owned())
+}
+
+const KINDS: [(&str, B256, usize, usize); 5] = [
+    ("supply", Supply::SIGNATURE_HASH, 2, 1),
+    ("withdraw", Withdraw::SIGNATURE_HASH, 2, 0),
+    ("borrow", Borrow::SIGNATURE_HASH, 2, 1),
+    ("repay", Repay::SIGNATURE_HASH, 2, 0),
+    ("liquidation", LiquidationCall::SIGNATURE_HASH, 3, 0),
+];
+
+const WALLETS: [&str; 6] = ["borrower", "saver", "liquidated", "leaver", "collector", "atoken-repayer"];
+
+#[test]
+fn a_transaction_that_is_left_out_does_not_pass() {
+    with(async |devnet| {
+        let mut tried = 0;
+        for name in WALLETS {
+            let wallet = devnet.wallet(name).address;
+            for (kind, signature, named, amount_at) in KINDS {
+                let Some(transaction) = greatest(devnet, wallet, signature, named, amount_at).await else { continue };
+                let pool = read(devnet, wallet, all_of(HashSet::from([transaction]))).await;
+                assert_eq!(pool.coverage, Coverage::Partial, "{name} without its greatest {kind}");
+                tried += 1;
+            }
+        }
+        assert_eq!(tried, 20);
+    });
+}
+
+#[test]
+fn one_log_that_is_left_out_is_found_or_does_not_pass() {
+    with(async |devnet| {
+        let (mut found, mut partial) = (0, 0);
+        for name in WALLETS {
+            let wallet = devnet.wallet(name).address;
+            let truth = lending_events(&devnet.ethereum, wallet).await.unwrap();
+            for (kind, signature, named, amount_at) in KINDS {
+                if greatest(devnet, wallet, signature, named, amount_at).await.is_none() {
+                    continue;
+                }
+                let pool = read(devnet, wallet, first_of(signature, named, wallet)).await;
+                match pool.coverage {
+                    // An aToken that moved led to the receipt.
+                    Coverage::Complete => assert_eq!(counted(&pool), truth, "{name} without a {kind}"),
+                    coverage => assert_eq!(coverage, Coverage::Partial, "{name} without a {kind}"),
+                }
+                *(if pool.coverage == Coverage::Complete { &mut found } else { &mut partial }) += 1;
+            }
+        }
+        assert!(found >= 9 && partial >= 8, "{found} found, {partial} partial");
+    });
+}
+
+#[test]
+fn a_position_without_any_log_does_not_pass() {
+    with(async |devnet| {
+        // Who left has nothing any more that could speak for the history.
+        for name in WALLETS.into_iter().filter(|name| *name != "leaver") {
+            let pool = read(devnet, devnet.wallet(name).address, |_| true).await;
+            assert_eq!((pool.coverage, counted(&pool)), (Coverage::Partial, LendingEvents::default()), "{name}");
+        }
+    });
+}
