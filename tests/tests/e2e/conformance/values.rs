@@ -151,9 +151,13 @@ fn of_schema(schema: &Value, dice: &mut Dice) -> Value {
     };
     match kind {
         "object" => {
-            let fields = schema["properties"].as_object().into_iter().flatten();
-            let some = fields.filter_map(|(name, schema)| dice.percent(75).then(|| (name.clone(), of_schema(schema, dice))));
-            Value::Object(some.collect())
+            let mut some = serde_json::Map::new();
+            for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
+                if dice.percent(75) {
+                    some.insert(name.clone(), of_schema(schema, dice));
+                }
+            }
+            Value::Object(some)
         }
         "number" => [json!(0), json!(0.01), json!(49_999.99), json!(50_000), json!(1e15), json!(1e308), json!(-0.0), json!(5e-324)]
             [dice.below(8)]
