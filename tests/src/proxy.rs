@@ -1,16 +1,21 @@
 //! A node that misbehaves on purpose: forwards JSON-RPC to a real one, counts what is asked, and answers in its place where a
 //! rule says so.
 
+mod fault;
+
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use axum::serve::ListenerExt;
 use axum::{Router, routing::post};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
+
+pub use fault::Fault;
 
 /// One call as it was asked.
 #[derive(Debug, Clone)]
@@ -31,6 +36,10 @@ impl Call {
 #[derive(Debug, Clone)]
 pub enum Reply {
     Pass,
+    /// The real node is asked with these parameters.
+    Instead(Value),
+    /// The real node's answer to the whole request is spoilt.
+    Spoil(Fault),
     /// A JSON-RPC error.
     Error {
         code: i64,
@@ -80,6 +89,8 @@ impl Proxy {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap_or_else(|e| panic!("no free port: {e}"));
         let url = listener.local_addr().map(|at| format!("http://{at}")).unwrap_or_default();
         let app = Router::new().route("/", post(answer)).with_state(shared.clone());
+        // An answer that breaks off ends its connection with a reset.
+        let listener = listener.tap_io(|connection| _ = connection.set_zero_linger());
         let server = tokio::spawn(async move { axum::serve(listener, app).await.unwrap_or_default() });
         Self { url, shared, server }
     }
@@ -126,12 +137,15 @@ async fn answer(State(shared): State<Arc<Shared>>, body: Bytes) -> Response {
     };
     let mut answered = Vec::new();
     let mut passed = Vec::new();
-    for request in requests {
+    let mut spoilt = None;
+    for mut request in requests {
         let call = Call { method: request["method"].as_str().unwrap_or_default().to_owned(), params: request["params"].clone() };
         shared.asked.lock().unwrap_or_else(PoisonError::into_inner).push(call.clone());
         let reply = (shared.rule.lock().unwrap_or_else(PoisonError::into_inner))(&call);
         match reply {
             Reply::Pass => {}
+            Reply::Instead(params) => request["params"] = params,
+            Reply::Spoil(fault) => spoilt = Some(fault),
             Reply::Hold => {
                 shared.holding.add_permits(1);
                 if let Ok(permit) = shared.held.acquire().await {
@@ -171,6 +185,12 @@ async fn answer(State(shared): State<Arc<Shared>>, body: Bytes) -> Response {
         }
         answers.extend(given);
     }
+    if let Some(fault) = spoilt {
+        fault.spoil(&mut answers);
+    }
     let body = if single { answers.pop().unwrap_or_default() } else { Value::Array(answers) };
+    if let Some(fault) = spoilt {
+        return fault.carry(body.to_string());
+    }
     ([(header::CONTENT_TYPE, "application/json")], body.to_string()).into_response()
 }

@@ -66,8 +66,17 @@ impl Service {
 
     /// Resident memory in bytes.
     pub fn resident(&self) -> u64 {
+        self.memory("VmRSS:")
+    }
+
+    /// The most that was ever resident, in bytes.
+    pub fn peak(&self) -> u64 {
+        self.memory("VmHWM:")
+    }
+
+    fn memory(&self, what: &str) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).expect("the process is alive");
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("VmRSS");
+        let line = status.lines().find_map(|line| line.strip_prefix(what)).expect(what);
         line.trim().trim_end_matches(" kB").trim().parse::<u64>().expect("a number") * 1024
     }
 
@@ -172,8 +181,16 @@ impl Caller {
 
 /// Sends a request and reads the whole answer.
 pub async fn answer(request: reqwest::RequestBuilder) -> Answer {
-    let response = request.send().await.expect("the host answers");
-    Answer { status: response.status(), headers: response.headers().clone(), text: response.text().await.expect("a whole body") }
+    try_answer(request).await.expect("the host answers")
+}
+
+/// As [`answer`], where there may be none.
+///
+/// # Errors
+/// When the connection fails before the answer is whole.
+pub async fn try_answer(request: reqwest::RequestBuilder) -> reqwest::Result<Answer> {
+    let response = request.send().await?;
+    Ok(Answer { status: response.status(), headers: response.headers().clone(), text: response.text().await? })
 }
 
 /// Configuration of a host with no chains.

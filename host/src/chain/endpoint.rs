@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use alloy::rpc::json_rpc::{Id, Request, RequestPacket, ResponsePacket, ResponsePayload};
+use alloy::rpc::json_rpc::{Id, Request, RequestPacket, Response, ResponsePacket, ResponsePayload};
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use tokio::{
     sync::Semaphore,
@@ -243,6 +243,10 @@ impl Endpoint {
                 Some(payload) => Err(Fault::from_payload(payload)),
                 None => Err(Fault::Malformed("a single answer to a batch".into())),
             },
+            // What stands between us and a node may mix its answers up. An error before the request was understood has no id.
+            Ok(Ok(ResponsePacket::Single(response))) if is_foreign(packet, &response) => {
+                Err(Fault::Malformed("an answer to another request".into()))
+            }
             Ok(answer) => answer,
             Err(_) => Err(Fault::TimedOut(longest)),
         }
@@ -294,6 +298,12 @@ impl Endpoint {
         }
         packet
     }
+}
+
+/// Whether `response` bears the id of another request than the one that was sent.
+fn is_foreign(packet: &RequestPacket, response: &Response) -> bool {
+    let nameless = response.id.is_none() && response.is_error();
+    packet.as_single().is_some_and(|request| *request.id() != response.id) && !nameless
 }
 
 /// The innermost reason: outer layers of a connection error repeat one another.

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use assay::config::Secret;
-use assay::domain::{Coverage, EventCounts};
+use assay::domain::{Address, Coverage, EventCounts, Snapshot};
 use assay_tests::devnet::receipts::lending_events;
-use assay_tests::devnet::{BASE, ETHEREUM};
-use assay_tests::proxy::{Call, Proxy, Reply};
+use assay_tests::devnet::{BASE, Devnet, ETHEREUM};
+use assay_tests::proxy::{Call, Fault, Proxy, Reply};
 
 use super::wallets::counted;
 use super::{Reader, chain, with};
@@ -264,5 +264,147 @@ fn a_node_without_old_state_still_counts() {
         assert_eq!((activity.first_transaction, activity.last_transaction), (None, None));
         assert!(activity.transactions > 0);
         assert_eq!(read.coverage(), Coverage::Complete);
+    });
+}
+
+/// Whether `read` is what an undisturbed read said, as far as it claims to be whole. What it does not claim it may leave out.
+fn is_right_or_honest(read: &Snapshot, whole: &Snapshot, what: &str) {
+    let (read, whole) = (&read.chains[0], &whole.chains[0]);
+    for (pool, right) in read.pools.iter().zip(&whole.pools) {
+        match pool.coverage {
+            Coverage::Complete => assert_eq!(pool.counts, right.counts, "{what}"),
+            Coverage::Failed => assert_eq!((pool.counts, pool.synced_to_block), (EventCounts::default(), None), "{what}"),
+            Coverage::Partial | Coverage::Pending => {}
+        }
+    }
+    if read.coverage == Coverage::Complete {
+        assert_eq!((&read.activity, &read.tokens, &read.positions), (&whole.activity, &whole.tokens, &whole.positions), "{what}");
+    }
+}
+
+/// A wallet that owes something on chain 1, and what an undisturbed read says of it.
+async fn indebted(devnet: &Devnet) -> (Address, Arc<Snapshot>) {
+    let reader = Reader::of(devnet).ethereum().started().await;
+    for wallet in &devnet.wallets {
+        let read = reader.read(wallet.address).await;
+        if read.chains[0].positions.iter().any(|position| position.borrowed_usd > 0.0) {
+            assert_eq!(read.coverage(), Coverage::Complete, "{}", wallet.name);
+            return (wallet.address, read);
+        }
+    }
+    panic!("no wallet owes anything");
+}
+
+fn impatient(config: &mut assay::config::Config) {
+    config.reading.rpc.retries = 1;
+    config.scoring.cache_ms = 0;
+    config.scoring.incomplete_cache_ms = 0;
+}
+
+/// What a fault leads to where it lasts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ends {
+    /// As if there were none.
+    Well,
+    /// With nothing claimed of the lending history.
+    Unread,
+}
+
+#[test]
+fn no_spoilt_answer_becomes_a_wrong_number() {
+    with(async |devnet| {
+        let (wallet, whole) = indebted(devnet).await;
+        for (fault, ends) in [
+            (Fault::Half, Ends::Unread),
+            (Fault::Reset, Ends::Unread),
+            (Fault::Page, Ends::Unread),
+            (Fault::Redirect, Ends::Unread),
+            (Fault::OtherId, Ends::Unread),
+            (Fault::Backwards, Ends::Well),
+            (Fault::Unordered, Ends::Well),
+            (Fault::Twice, Ends::Well),
+            (Fault::Foreign, Ends::Well),
+            // Debt without a borrowing: the history is not believed.
+            (Fault::NoLogs, Ends::Unread),
+            (Fault::Removed, Ends::Unread),
+            (Fault::Pending, Ends::Unread),
+        ] {
+            let proxy = Proxy::start(devnet.ethereum.url()).await;
+            let reader = Reader::of(devnet).ethereum().through(&[&proxy]).with(impatient).started().await;
+            reader.read(devnet.wallet("saver").address).await;
+            // Its logs alone first, then everything there is.
+            proxy.rule(move |call| if call.method == "eth_getLogs" { Reply::Spoil(fault) } else { Reply::Pass });
+            let read = reader.read(wallet).await;
+            is_right_or_honest(&read, &whole, &format!("{fault:?} of logs"));
+            let expected = ends == Ends::Well;
+            assert_eq!(read.events_coverage() == Coverage::Complete, expected, "{fault:?}");
+            proxy.rule(move |_| Reply::Spoil(fault));
+            is_right_or_honest(&*reader.read(wallet).await, &whole, &format!("{fault:?} of everything"));
+            // Logs left out stay out of what was settled meanwhile: the report says so for as long as the debt stands.
+            if fault == Fault::NoLogs {
+                continue;
+            }
+            // Once it is over, nothing of it is left.
+            proxy.rule(|_| Reply::Pass);
+            let well = async {
+                loop {
+                    let read = reader.read(wallet).await;
+                    is_right_or_honest(&read, &whole, &format!("after {fault:?}"));
+                    if read.coverage() == Coverage::Complete {
+                        break;
+                    }
+                    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+                }
+            };
+            tokio::time::timeout(super::PATIENCE, well).await.unwrap_or_else(|_| panic!("{fault:?} lasts"));
+        }
+    });
+}
+
+#[test]
+fn a_batch_that_is_answered_in_part_or_in_another_order_is_no_other_answer() {
+    with(async |devnet| {
+        let wallet = devnet.wallet("borrower").address;
+        let whole = Reader::of(devnet).ethereum().started().await.read(wallet).await;
+        for fault in [Fault::Partly, Fault::Backwards, Fault::OtherId] {
+            let proxy = Proxy::start(devnet.ethereum.url()).await;
+            // Without a multicall contract everything goes in batches.
+            let batched = |config: &mut assay::config::Config| config.chains[0].multicall = None;
+            let reader = Reader::of(devnet).ethereum().through(&[&proxy]).with(impatient).with(batched).started().await;
+            proxy.rule(move |call| match call.method.as_str() {
+                "eth_chainId" | "eth_getLogs" => Reply::Pass,
+                _ => Reply::Spoil(fault),
+            });
+            let read = reader.read(wallet).await;
+            is_right_or_honest(&read, &whole, &format!("{fault:?}"));
+            assert_eq!(read.coverage() == Coverage::Complete, fault == Fault::Backwards, "{fault:?}");
+        }
+    });
+}
+
+#[test]
+fn a_head_that_lags_and_goes_back_is_followed() {
+    with(async |devnet| {
+        let (on, wallet) = (&devnet.ethereum, devnet.wallet("busy").address);
+        let proxy = Proxy::start(on.url()).await;
+        let reader = Reader::of(devnet).ethereum().through(&[&proxy]).with(impatient).started().await;
+        let whole = reader.read(wallet).await;
+        let head = on.head().await.unwrap().0;
+        // Within what is settled, below it, and back again.
+        for behind in [5, 40, 2, 0] {
+            proxy.rule(move |call| match call.method.as_str() {
+                "eth_getBlockByNumber" if call.params[0] == "latest" => {
+                    Reply::Instead(serde_json::json!([format!("{:#x}", head - behind), false]))
+                }
+                _ => Reply::Pass,
+            });
+            let pool = reader.pool(wallet).await;
+            assert_eq!((pool.coverage, pool.synced_to_block), (Coverage::Complete, Some(head - behind)), "{behind} behind");
+            let (now, then) = (counted(&pool), counted(&whole.chains[0].pools[0]));
+            assert!(now.total() <= then.total(), "{behind} behind");
+            if behind == 0 {
+                assert_eq!(now, then);
+            }
+        }
     });
 }

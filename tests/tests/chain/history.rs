@@ -147,6 +147,31 @@ fn the_tail_is_read_again_and_follows_a_reorganisation() {
 }
 
 #[test]
+fn a_reorganisation_of_ten_blocks_is_followed_exactly() {
+    alone(async |devnet| {
+        let on = &devnet.ethereum;
+        let reader = Reader::of(devnet).ethereum().with(uncached).started().await;
+        let before = is_current(&reader, devnet, "before").await;
+        let here = on.snapshot().await.unwrap();
+        one_more_event(devnet, on).await;
+        on.mine(9).await.unwrap();
+        let head = on.head().await.unwrap().0;
+        let left = is_current(&reader, devnet, "one event and ten blocks more").await;
+        assert_eq!(left.withdraw, before.withdraw + 1);
+        on.revert(here).await.unwrap();
+        let here = on.snapshot().await.unwrap();
+        on.pass(1_000).await.unwrap();
+        one_more_event(devnet, on).await;
+        on.mine(8).await.unwrap();
+        assert_eq!(on.head().await.unwrap().0, head, "as long as the branch that was left");
+        let after = is_current(&reader, devnet, "on the other branch").await;
+        assert_eq!((after.withdraw, after.total()), (left.withdraw, left.total()));
+        assert!(after.last > left.last, "the event of this branch came later");
+        on.revert(here).await.unwrap();
+    });
+}
+
+#[test]
 fn settled_history_of_another_chain_is_dropped() {
     alone(async |devnet| {
         let on = &devnet.ethereum;

@@ -1,8 +1,11 @@
 //! The whole of Assay on real parts: one binary, so that the chains are started once.
 
 mod check_config;
+mod conformance;
+mod crowd;
 mod errors;
 mod hostile;
+mod killed;
 mod lenders;
 mod reports;
 mod sandbox;

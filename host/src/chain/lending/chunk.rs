@@ -71,6 +71,10 @@ impl Reader {
         metrics::counter!("assay_log_ranges_total", "chain" => self.chain.to_string()).increment(1);
         let asked = plan.queries.iter().map(async |query| {
             let mut logs = self.client.logs(query, span).await?;
+            // Dropping these would settle a history without them; the next read may find them in a block that stands.
+            if logs.iter().any(|log| log.removed || log.block_hash.is_none()) {
+                return Err(Fault::Malformed("logs of a block that is not in the chain".into()));
+            }
             let given = logs.len();
             logs.retain(|log| answers(log, query, span));
             let refused = given - logs.len();
