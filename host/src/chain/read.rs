@@ -7,7 +7,10 @@ use std::{
 };
 
 use futures::FutureExt;
-use tokio::time::{Instant, timeout_at};
+use tokio::{
+    sync::oneshot,
+    time::{Instant, timeout_at},
+};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
@@ -22,7 +25,7 @@ use super::{
 };
 use crate::{
     config::{ChainConfig, MarketConfig, Prices, Reading},
-    domain::{Activity, Address, ChainSnapshot, Coverage, PoolHistory},
+    domain::{Activity, Address, ChainId, ChainSnapshot, Coverage, PoolHistory},
     store::Store,
 };
 
@@ -93,11 +96,22 @@ impl Chain {
         }
     }
 
-    /// Reads `wallet` by `deadline`. What is not read by then says so; lending history that goes on being read is the rest.
-    pub(super) async fn read(&self, wallet: Address, deadline: Instant) -> (ChainSnapshot, Option<Rest>) {
+    pub(super) fn id(&self) -> ChainId {
+        self.config.id
+    }
+
+    pub(super) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Reads `wallet` by `deadline`. What is not read by then says so; lending history that goes on being read is the rest. Whoever
+    /// reads the same chain beside this is `told` the block.
+    pub(super) async fn read(&self, wallet: Address, deadline: Instant, told: oneshot::Sender<Block>) -> (ChainSnapshot, Option<Rest>) {
         // What earlier reads left is fetched while the chain is asked for its head.
         let start = async { tokio::join!(self.head(), self.lending.kept(wallet), self.activity.known(wallet)) };
         let Ok((Ok(head), kept, known)) = timeout_at(deadline, start).await else { return (self.failed(), None) };
+        // Nobody may be listening.
+        let _ = told.send(head);
         let account = async {
             let terms = self.terms.current(&self.client, self.markets(), head.hash).await?;
             // Prices need the markets' oracles; both reads of state go out together.

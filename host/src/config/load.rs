@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use config::{Environment, File, FileFormat};
 
-use super::{Config, Problem, validate};
+use super::{Config, Problem, known, validate};
 
 /// The default file, with every key and its reason.
 pub const DEFAULTS: &str = include_str!("defaults.toml");
@@ -25,7 +25,8 @@ pub enum ConfigError {
 /// # Errors
 /// [`ConfigError`] names every problem found, not the first alone.
 pub fn load(file: Option<&Path>) -> Result<Config, ConfigError> {
-    let mut builder = config::Config::builder().add_source(File::from_str(DEFAULTS, FileFormat::Toml));
+    let embedded = [DEFAULTS, known::IDENTITY].map(|text| File::from_str(text, FileFormat::Toml));
+    let mut builder = config::Config::builder().add_source(embedded.to_vec());
     let fallback = Path::new("assay.toml");
     if let Some(path) = file.or_else(|| fallback.exists().then_some(fallback)) {
         let text = std::fs::read_to_string(path).map_err(|error| ConfigError::Unreadable { path: path.to_owned(), error })?;

@@ -3,9 +3,12 @@
 
 mod access;
 mod chains;
+mod identity;
 mod known;
 mod load;
 mod models;
+mod names;
+mod outbound;
 mod scoring;
 mod secret;
 mod store;
@@ -18,9 +21,12 @@ use serde::Deserialize;
 
 pub use access::{Access, KeyConfig, Scope, X402};
 pub use chains::{ChainConfig, MarketConfig, NativeConfig, Reading, RpcLimits, TokenConfig};
+pub use identity::{Data, Identity, Lookup, SourceConfig};
 pub use known::chain_names;
 pub use load::{ConfigError, DEFAULTS, load};
 pub use models::Models;
+pub use names::{Names, RegistryConfig};
+pub use outbound::Outbound;
 pub use scoring::Scoring;
 pub use secret::Secret;
 pub use store::{Backend, Store};
@@ -43,6 +49,9 @@ pub struct Config {
     #[serde(default, deserialize_with = "written::chains")]
     pub chains: Vec<ChainConfig>,
     pub prices: Prices,
+    pub names: Names,
+    pub identity: Identity,
+    pub outbound: Outbound,
     pub agents: Option<Agents>,
     pub reputation: Option<Reputation>,
     pub ipfs: Option<Ipfs>,

@@ -1,6 +1,6 @@
 //! Everything read about one address at one moment: the input of features, and of every report.
 
-use super::{Address, ChainId, Coverage, Nft, PoolHistory, Position, Time, TokenBalance};
+use super::{Address, Attestation, ChainId, Coverage, IdentitySource, Nft, PoolHistory, Position, Time, TokenBalance};
 
 /// What one chain says of an address.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,15 +38,6 @@ pub struct Seen {
     pub time: Time,
 }
 
-/// A verified statement about who the owner is.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Attestation {
-    pub provider: String,
-    pub issued: Option<Time>,
-    pub expires: Option<Time>,
-    pub score: Option<f64>,
-}
-
 /// Everything read about one address.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Snapshot {
@@ -56,6 +47,8 @@ pub struct Snapshot {
     /// One entry per configured chain, by ascending id.
     pub chains: Vec<ChainSnapshot>,
     pub attestations: Vec<Attestation>,
+    /// Who was asked for those.
+    pub identity: Vec<IdentitySource>,
 }
 
 impl Snapshot {
@@ -64,9 +57,24 @@ impl Snapshot {
         Coverage::least(self.pools().map(|pool| pool.coverage))
     }
 
-    /// The least complete coverage of anything in here: decides how long it may be cached.
+    /// The least complete coverage of anything that the chains say.
     pub fn coverage(&self) -> Coverage {
         Coverage::least(self.chains.iter().map(|chain| chain.coverage)).min(self.events_coverage())
+    }
+
+    /// Of the attestations.
+    pub fn identity_coverage(&self) -> Coverage {
+        IdentitySource::coverage(&self.identity)
+    }
+
+    /// Those that have not ended before the snapshot was finished.
+    pub fn valid_attestations(&self) -> impl Iterator<Item = &Attestation> {
+        self.attestations.iter().filter(|attestation| attestation.expires.is_none_or(|at| at > self.as_of))
+    }
+
+    /// Nothing is left to be read: decides how long it may be cached.
+    pub fn is_whole(&self) -> bool {
+        self.coverage() == Coverage::Complete && self.identity_coverage() == Coverage::Complete
     }
 
     pub fn pools(&self) -> impl Iterator<Item = &PoolHistory> {
