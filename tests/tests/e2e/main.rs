@@ -3,7 +3,9 @@
 mod check_config;
 mod errors;
 mod hostile;
+mod identity;
 mod lenders;
+mod names;
 mod reports;
 mod sandbox;
 mod swap;
