@@ -117,6 +117,25 @@ mod tests {
     }
 
     #[test]
+    fn lists_of_names_and_attesters_are_replaced_and_checked() {
+        let none = load_text("[names]\nregistries = []\n[identity]\nsources = []\n").unwrap();
+        assert_eq!((none.names.registries.len(), none.identity.sources.len(), none.names.cache_ms), (0, 0, 300_000));
+        let registry = "{ provider = \"a\", chain = 1, registry = \"0x00000000000C2E074eC69A0dFb2997BA6C7d2e1e\", reverse = \"Reverse\" }";
+        let text = format!(
+            "[names]\ncache_ms = 300001\nregistries = [{registry}, {registry}]\n[outbound]\nmax_bytes = 0\n\
+             allow = [\"localhost:80\", \"[::1]:80\", \"localhost\", \"http://localhost:80\", \"a@b:80\"]\n"
+        );
+        let error = load_text(&text).unwrap_err().to_string();
+        for key in
+            ["names.registries[0].reverse", "names.registries[1]: another", "names.cache_ms", "outbound.max_bytes", "outbound.allow[2]"]
+        {
+            assert!(error.contains(key), "{key} not in {error}");
+        }
+        assert!(error.contains("outbound.allow[3]") && error.contains("outbound.allow[4]"), "{error}");
+        assert!(!error.contains("outbound.allow[0]") && !error.contains("outbound.allow[1]"), "{error}");
+    }
+
+    #[test]
     fn a_known_chain_needs_its_endpoint_alone() {
         let config = load_text("[[chains]]\nid = 42161\nrpc = [\"http://node.example\"]\n").unwrap();
         let chain = &config.chains[0];

@@ -1,5 +1,7 @@
 //! Everything read about one address at one moment: the input of features, and of every report.
 
+use std::collections::BTreeMap;
+
 use super::{Address, Attestation, ChainId, Coverage, IdentitySource, Nft, PoolHistory, Position, Time, TokenBalance};
 
 /// What one chain says of an address.
@@ -72,6 +74,18 @@ impl Snapshot {
         self.attestations.iter().filter(|attestation| attestation.expires.is_none_or(|at| at > self.as_of))
     }
 
+    /// Each statement once, by its label, however many chains repeat it: the one with the highest score.
+    pub fn distinct_attestations(&self) -> BTreeMap<String, &Attestation> {
+        let mut distinct = BTreeMap::<String, &Attestation>::new();
+        for attestation in self.valid_attestations() {
+            let known = distinct.entry(attestation.label()).or_insert(attestation);
+            if attestation.score > known.score {
+                *known = attestation;
+            }
+        }
+        distinct
+    }
+
     /// Nothing is left to be read: decides how long it may be cached.
     pub fn is_whole(&self) -> bool {
         self.coverage() == Coverage::Complete && self.identity_coverage() == Coverage::Complete
@@ -96,5 +110,42 @@ impl Snapshot {
     /// No chain could be read at all.
     pub fn all_failed(&self) -> bool {
         !self.chains.is_empty() && self.chains.iter().all(|chain| chain.coverage == Coverage::Failed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::time_from_unix;
+
+    fn attestation(provider: &str, kind: Option<&str>, expires: Option<u64>, score: Option<f64>) -> Attestation {
+        Attestation {
+            provider: provider.into(),
+            kind: kind.map(str::to_owned),
+            chain_id: 1,
+            name: None,
+            schema: None,
+            uid: None,
+            attester: None,
+            issued: None,
+            expires: expires.map(time_from_unix),
+            score,
+        }
+    }
+
+    #[test]
+    fn a_statement_on_several_chains_is_one() {
+        let attestations = vec![
+            attestation("passport", None, None, Some(3.0)),
+            attestation("passport", None, None, Some(25.0)),
+            attestation("passport", None, Some(100), Some(90.0)),
+            attestation("coinbase", Some("account"), None, None),
+            attestation("coinbase", Some("country"), Some(101), None),
+        ];
+        let snapshot =
+            Snapshot { address: Address::ZERO, as_of: time_from_unix(100), chains: Vec::new(), attestations, identity: Vec::new() };
+        let distinct = snapshot.distinct_attestations();
+        assert_eq!(distinct.keys().collect::<Vec<_>>(), ["coinbase/account", "coinbase/country", "passport"]);
+        assert_eq!(distinct["passport"].score, Some(25.0), "what has ended is not the best");
     }
 }

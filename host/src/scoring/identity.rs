@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use super::{Scoring, ScoringError};
-use crate::domain::{Attestation, Freshness, Snapshot, Subject};
+use crate::domain::{Freshness, Snapshot, Subject};
 
 /// Attestations of one address.
 #[derive(Debug, Clone)]
@@ -30,5 +30,5 @@ impl Scoring {
 
 /// The attestations of a snapshot, each once.
 pub(super) fn distinct(snapshot: &Snapshot) -> BTreeSet<String> {
-    snapshot.valid_attestations().map(Attestation::label).collect()
+    snapshot.distinct_attestations().into_keys().collect()
 }
