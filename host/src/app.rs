@@ -69,7 +69,11 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     let tasks = Tasks::new();
     let registry = open_registry(config, &store).await?;
     let (readers, stop) = (TaskTracker::new(), tasks.spawner().stopping());
-    let chains = Chains::connect(&config.chains, &config.reading, &config.prices, &config.scoring, &store, &readers, &stop);
+    let chains = Chains::connect(&config.chains, &config.reading, &config.prices, &config.scoring, &store, &readers, &stop).with_people(
+        &config.names,
+        &config.identity,
+        &config.outbound,
+    );
     let scoring = Scoring::new(registry, chains, store.clone(), &config.scoring);
     scoring.keep_roles(&tasks.spawner());
     let access = Access::new(&config.access, store);

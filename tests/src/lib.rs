@@ -7,6 +7,7 @@ pub mod hostile;
 pub mod lenders;
 pub mod native;
 pub mod node;
+pub mod people;
 pub mod price_api;
 pub mod process;
 pub mod proxy;

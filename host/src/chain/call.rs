@@ -2,6 +2,7 @@
 
 use alloy::{
     primitives::Bytes,
+    rpc::json_rpc::ErrorPayload,
     sol,
     sol_types::{SolCall, SolValue},
 };
@@ -84,8 +85,17 @@ pub(super) fn aggregated(answer: &[u8], calls: usize) -> Result<Vec<Option<Bytes
     Ok(returned.into_iter().map(|one| one.success.then_some(one.returnData)).collect())
 }
 
+/// What a call was reverted with. Nodes put it into the error's data, some behind a word, some in an object.
+pub(super) fn reverted_with(error: &ErrorPayload) -> Option<Bytes> {
+    let data = error.data.as_ref()?.get();
+    let hex = data.split_once("0x")?.1;
+    let digits = hex.find(|c: char| !c.is_ascii_hexdigit()).map_or(hex, |end| hex.get(..end).unwrap_or_default());
+    // Objects hold transaction hashes too: a custom error has four bytes and whole words.
+    (digits.len() % 64 == 8).then(|| hex::decode(digits).ok()).flatten().map(Bytes::from)
+}
+
 /// The call ran and failed, which is an answer about the contract and not about the endpoint.
-fn reverted(fault: &Fault) -> bool {
+pub(super) fn reverted(fault: &Fault) -> bool {
     let Fault::Refused { code, message } = fault else { return false };
     let message = message.to_lowercase();
     *code == 3 || ["revert", "invalid opcode", "out of gas", "stack underflow", "bad instruction"].iter().any(|m| message.contains(m))

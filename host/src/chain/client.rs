@@ -161,6 +161,20 @@ impl Client {
         calls.iter().zip(answers).map(|(call, answer)| call.answered(answer)).collect()
     }
 
+    /// One call in the state after block `at`. What a contract reverts with is an answer too, and the only one where it refers elsewhere.
+    pub(super) async fn attempt(&self, to: Address, data: &Bytes, at: B256) -> Result<Result<Bytes, Bytes>, Fault> {
+        let (method, params) = Call::Contract { to, data: data.clone() }.ask(pinned(at));
+        let error = match self.rpc.request::<_, Bytes>(method, params).await {
+            Ok(answer) => return Ok(Ok(answer)),
+            Err(error) => error,
+        };
+        if let Some(why) = error.as_error_resp().and_then(call::reverted_with) {
+            return Ok(Err(why));
+        }
+        let fault = Fault::from(error);
+        if call::reverted(&fault) { Ok(Err(Bytes::new())) } else { Err(fault) }
+    }
+
     /// `None` where there is no Multicall3 contract at `multicall`.
     async fn aggregate(&self, multicall: Address, calls: &[Call], at: B256) -> Result<Option<Vec<Option<Bytes>>>, Fault> {
         let request = json!({ "to": multicall, "data": call::aggregate(multicall, calls) });

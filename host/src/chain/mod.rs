@@ -7,7 +7,10 @@ mod call;
 mod client;
 mod endpoint;
 mod fault;
+mod guarded;
+mod identity;
 mod lending;
+mod names;
 mod prices;
 mod read;
 mod redact;
@@ -17,5 +20,6 @@ mod transport;
 mod verify;
 mod wording;
 
-pub use snapshots::{ChainStatus, Chains, NotResolved, Read};
+pub use names::NameError;
+pub use snapshots::{ChainStatus, Chains, Read};
 pub use verify::{Finding, verify};

@@ -6,7 +6,10 @@ use std::{
 };
 
 use futures::FutureExt;
-use tokio::time::{Instant, timeout_at};
+use tokio::{
+    sync::oneshot,
+    time::{Instant, timeout_at},
+};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
@@ -24,7 +27,7 @@ use super::{
 };
 use crate::{
     config::{ChainConfig, Reading},
-    domain::{Activity, Address, ChainSnapshot, Coverage},
+    domain::{Activity, Address, ChainId, ChainSnapshot, Coverage},
     store::Store,
 };
 
@@ -79,11 +82,22 @@ impl Chain {
         }
     }
 
-    /// Reads `wallet` by `deadline`. What is not read by then says so; lending history that goes on being read is the rest.
-    pub(super) async fn read(&self, wallet: Address, deadline: Instant) -> (ChainSnapshot, Option<Rest>) {
+    pub(super) fn id(&self) -> ChainId {
+        self.config.id
+    }
+
+    pub(super) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Reads `wallet` by `deadline`. What is not read by then says so; lending history that goes on being read is the rest. Whoever
+    /// reads the same chain beside this is `told` the block.
+    pub(super) async fn read(&self, wallet: Address, deadline: Instant, told: oneshot::Sender<Block>) -> (ChainSnapshot, Option<Rest>) {
         // What earlier reads left is fetched while the chain is asked for its head.
         let start = async { tokio::join!(self.head(), self.lending.kept(wallet), self.activity.known(wallet)) };
         let Ok((Ok(head), kept, known)) = timeout_at(deadline, start).await else { return (self.failed(), None) };
+        // Nobody may be listening.
+        let _ = told.send(head);
         let (book, client, markets) = (self.terms.clone(), self.client.clone(), self.lending.reader().markets.clone());
         let terms = async move { book.current(&client, &markets, head.hash).await }.boxed().shared();
         let (found, markets) = (terms.clone(), self.lending.reader().markets.clone());

@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -11,12 +11,20 @@ use futures::{
     future::{BoxFuture, Shared, join_all},
 };
 use moka::{Expiry, future::Cache};
+use tokio::sync::oneshot;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{endpoint, prices::External, read::Chain};
+use super::{
+    endpoint,
+    guarded::Guarded,
+    identity::Identity,
+    names::{NameError, Names},
+    prices::External,
+    read::Chain,
+};
 use crate::{
-    config::{ChainConfig, Prices, Reading, Scoring},
-    domain::{Address, ChainId, Coverage, Snapshot},
+    config::{self, ChainConfig, Prices, Reading, Scoring},
+    domain::{Address, ChainId, Name, Snapshot},
     store::Store,
 };
 
@@ -33,6 +41,7 @@ pub struct Chains {
 
 struct Inner {
     chains: Vec<Arc<Chain>>,
+    people: OnceLock<People>,
     budget: Duration,
     cache: Cache<Address, Arc<Snapshot>>,
     flights: Mutex<HashMap<Address, Flight>>,
@@ -61,10 +70,11 @@ pub struct ChainStatus {
     pub error: Option<String>,
 }
 
-/// A name that stands for no address.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the name {0} does not resolve to an address")]
-pub struct NotResolved(pub String);
+/// Who knows names, and to whom addresses belong.
+struct People {
+    names: Names,
+    identity: Identity,
+}
 
 /// How long snapshots live.
 struct Lives {
@@ -74,7 +84,7 @@ struct Lives {
 
 impl Expiry<Address, Arc<Snapshot>> for Lives {
     fn expire_after_create(&self, _: &Address, snapshot: &Arc<Snapshot>, _: Instant) -> Option<Duration> {
-        Some(if snapshot.coverage() == Coverage::Complete { self.complete } else { self.incomplete })
+        Some(if snapshot.is_whole() { self.complete } else { self.incomplete })
     }
 
     fn expire_after_update(&self, wallet: &Address, snapshot: &Arc<Snapshot>, now: Instant, _: Option<Duration>) -> Option<Duration> {
@@ -103,6 +113,7 @@ impl Chains {
         let cache = Cache::builder().max_capacity(scoring.cache_entries).expire_after(lives).build();
         let inner = Inner {
             chains,
+            people: OnceLock::new(),
             budget: Duration::from_millis(scoring.read_budget_ms),
             cache,
             flights: Mutex::default(),
@@ -113,6 +124,18 @@ impl Chains {
             tasks.spawn(watch(chain.clone(), stop.clone()));
         }
         Self { inner: Arc::new(inner) }
+    }
+
+    /// These chains with their naming services and attesters. Without it no name resolves and nobody attests.
+    #[must_use]
+    pub fn with_people(self, names: &config::Names, identity: &config::Identity, outbound: &config::Outbound) -> Self {
+        let chains = &self.inner.chains;
+        let client = |id| Some(chains.iter().find(|chain| chain.id() == id)?.client().clone());
+        let names = Names::new(names, &Guarded::new(outbound), client);
+        let identity = Identity::new(identity, &names, chains.iter().map(|chain| (chain.id(), chain.client().clone())));
+        // Set once, by whoever wires the chains up.
+        let _ = self.inner.people.set(People { names, identity });
+        self
     }
 
     /// What all chains say of `wallet`: from the cache, or read within the budget for all who ask at once. Always an answer; a
@@ -130,9 +153,12 @@ impl Chains {
     /// The address that a name stands for.
     ///
     /// # Errors
-    /// [`NotResolved`] for every name: no naming service is read yet.
-    pub async fn resolve(&self, name: &str) -> Result<Address, NotResolved> {
-        Err(NotResolved(name.to_owned()))
+    /// [`NameError`] where it stands for none, or that cannot be told.
+    pub async fn resolve(&self, name: &Name) -> Result<Address, NameError> {
+        match self.inner.people.get() {
+            Some(people) => people.names.resolve(name).await,
+            None => Err(NameError::NotConfigured),
+        }
     }
 
     /// How each chain stood when it was last asked, by ascending id.
@@ -163,9 +189,25 @@ impl Chains {
         }
         let started = Instant::now();
         let deadline = tokio::time::Instant::from_std(started) + inner.budget;
-        let parts = join_all(inner.chains.iter().map(|chain| chain.read(wallet, deadline))).await;
+        let mut heads = Vec::with_capacity(inner.chains.len());
+        let reads: Vec<_> = inner
+            .chains
+            .iter()
+            .map(|chain| {
+                let (told, head) = oneshot::channel();
+                heads.push((chain.id(), head));
+                chain.read(wallet, deadline, told)
+            })
+            .collect();
+        let people = async {
+            match inner.people.get() {
+                Some(people) => people.identity.read(wallet, heads, deadline).await,
+                None => Default::default(),
+            }
+        };
+        let (parts, (attestations, identity)) = tokio::join!(join_all(reads), people);
         let (chains, rests): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
-        let snapshot = Arc::new(Snapshot { address: wallet, as_of: chrono::Utc::now(), chains, attestations: Vec::new() });
+        let snapshot = Arc::new(Snapshot { address: wallet, as_of: chrono::Utc::now(), chains, attestations, identity });
         inner.cache.insert(wallet, snapshot.clone()).await;
         drop(landed);
         let coverage = snapshot.coverage().as_str();
@@ -185,7 +227,7 @@ impl Chains {
 impl Inner {
     fn nothing(&self, wallet: Address) -> Snapshot {
         let chains = self.chains.iter().map(|chain| chain.failed()).collect();
-        Snapshot { address: wallet, as_of: chrono::Utc::now(), chains, attestations: Vec::new() }
+        Snapshot { address: wallet, as_of: chrono::Utc::now(), chains, attestations: Vec::new(), identity: Vec::new() }
     }
 }
 

@@ -19,7 +19,7 @@ pub fn run(file: &ConfigFile, live: bool) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::cannot)?;
     let found = runtime.block_on(join_all(config.chains.iter().map(|chain| {
         // A reader of the progress that has gone ends nothing.
-        chain::verify(chain, &config.reading.rpc, |words| drop(print(format!("chain {} {}: {words}", chain.id, chain.name))))
+        chain::verify(chain, &config, |words| drop(print(format!("chain {} {}: {words}", chain.id, chain.name))))
     })));
     let found: Vec<_> = found.into_iter().flatten().map(|finding| format!("  {finding}")).collect();
     if found.is_empty() {

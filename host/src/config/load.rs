@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use config::{Environment, File, FileFormat};
 
-use super::{Config, Problem, validate};
+use super::{Config, Problem, known, validate};
 
 /// The default file, with every key and its reason.
 pub const DEFAULTS: &str = include_str!("defaults.toml");
@@ -25,7 +25,8 @@ pub enum ConfigError {
 /// # Errors
 /// [`ConfigError`] names every problem found, not the first alone.
 pub fn load(file: Option<&Path>) -> Result<Config, ConfigError> {
-    let mut builder = config::Config::builder().add_source(File::from_str(DEFAULTS, FileFormat::Toml));
+    let embedded = [DEFAULTS, known::IDENTITY].map(|text| File::from_str(text, FileFormat::Toml));
+    let mut builder = config::Config::builder().add_source(embedded.to_vec());
     let fallback = Path::new("assay.toml");
     if let Some(path) = file.or_else(|| fallback.exists().then_some(fallback)) {
         let text = std::fs::read_to_string(path).map_err(|error| ConfigError::Unreadable { path: path.to_owned(), error })?;
@@ -113,6 +114,25 @@ mod tests {
             assert!(error.contains(part), "{part} not in {error}");
         }
         assert!(!error.contains("k3y"), "{error}");
+    }
+
+    #[test]
+    fn lists_of_names_and_attesters_are_replaced_and_checked() {
+        let none = load_text("[names]\nregistries = []\n[identity]\nsources = []\n").unwrap();
+        assert_eq!((none.names.registries.len(), none.identity.sources.len(), none.names.cache_ms), (0, 0, 300_000));
+        let registry = "{ provider = \"a\", chain = 1, registry = \"0x00000000000C2E074eC69A0dFb2997BA6C7d2e1e\", reverse = \"Reverse\" }";
+        let text = format!(
+            "[names]\ncache_ms = 300001\nregistries = [{registry}, {registry}]\n[outbound]\nmax_bytes = 0\n\
+             allow = [\"localhost:80\", \"[::1]:80\", \"localhost\", \"http://localhost:80\", \"a@b:80\"]\n"
+        );
+        let error = load_text(&text).unwrap_err().to_string();
+        for key in
+            ["names.registries[0].reverse", "names.registries[1]: another", "names.cache_ms", "outbound.max_bytes", "outbound.allow[2]"]
+        {
+            assert!(error.contains(key), "{key} not in {error}");
+        }
+        assert!(error.contains("outbound.allow[3]") && error.contains("outbound.allow[4]"), "{error}");
+        assert!(!error.contains("outbound.allow[0]") && !error.contains("outbound.allow[1]"), "{error}");
     }
 
     #[test]

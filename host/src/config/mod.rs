@@ -3,9 +3,12 @@
 
 mod access;
 mod chains;
+mod identity;
 mod known;
 mod load;
 mod models;
+mod names;
+mod outbound;
 mod prices;
 mod scoring;
 mod secret;
@@ -19,9 +22,12 @@ use serde::Deserialize;
 
 pub use access::{Access, KeyConfig, Scope, X402};
 pub use chains::{ChainConfig, MarketConfig, NativeConfig, Reading, RpcLimits, Slugs, TokenConfig};
+pub use identity::{Data, Identity, Lookup, SourceConfig};
 pub use known::chain_names;
 pub use load::{ConfigError, DEFAULTS, load};
 pub use models::Models;
+pub use names::{Names, RegistryConfig};
+pub use outbound::Outbound;
 pub use prices::{PriceApi, Prices};
 pub use scoring::Scoring;
 pub use secret::Secret;
@@ -45,6 +51,9 @@ pub struct Config {
     #[serde(default, deserialize_with = "written::chains")]
     pub chains: Vec<ChainConfig>,
     pub prices: Prices,
+    pub names: Names,
+    pub identity: Identity,
+    pub outbound: Outbound,
     pub agents: Option<Agents>,
     pub reputation: Option<Reputation>,
     pub ipfs: Option<Ipfs>,

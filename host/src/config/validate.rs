@@ -2,7 +2,8 @@
 
 use std::{collections::BTreeSet, fmt};
 
-use super::{Backend, ChainConfig, Config, PriceApi};
+use super::{Backend, ChainConfig, Config, PriceApi, RegistryConfig};
+use crate::domain::Name;
 
 /// No feed of a currency is let go without a round for longer, in seconds.
 const LONGEST_HEARTBEAT: u64 = 7 * 24 * 3600;
@@ -32,6 +33,34 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
         }
         for (key, what) in chain_problems(chain) {
             problem(format!("chains[{i}].{key}"), what);
+        }
+    }
+    for (i, registry) in config.names.registries.iter().enumerate() {
+        let dotted = |name: &str| Name::parse(name).is_ok_and(|normal| normal.as_str() == name);
+        if !dotted(&registry.reverse) {
+            problem(format!("names.registries[{i}].reverse"), "not a name in its normal form, such as addr.reverse");
+        }
+        if registry.under.as_deref().is_some_and(|under| !dotted(under)) {
+            problem(format!("names.registries[{i}].under"), "not a name in its normal form, such as base.eth");
+        }
+        let same = |other: &&RegistryConfig| (other.chain, &other.under) == (registry.chain, &registry.under);
+        if config.names.registries.iter().filter(same).count() > 1 {
+            problem(format!("names.registries[{i}]"), "another registry of this chain has the same names");
+        }
+    }
+    for (i, at) in config.outbound.allow.iter().enumerate() {
+        let has_port = at.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+        if !has_port || !url::Url::parse(&format!("http://{at}/")).is_ok_and(|url| url.path() == "/" && url.username().is_empty()) {
+            problem(format!("outbound.allow[{i}]"), "not host:port, such as gateway.internal:8080");
+        }
+    }
+    let mut sources = BTreeSet::new();
+    for (i, source) in config.identity.sources.iter().enumerate() {
+        if source.provider.is_empty() {
+            problem(format!("identity.sources[{i}].provider"), "empty; attestations are told by it");
+        }
+        if !sources.insert((source.chain, source.eas, source.schema, source.attester)) {
+            problem(format!("identity.sources[{i}]"), "this schema of this attester is listed twice");
         }
     }
     let mut names = BTreeSet::new();
@@ -76,6 +105,9 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
         ("reading.log_concurrency", config.reading.log_concurrency as u64),
         ("reading.rpc.concurrency", config.reading.rpc.concurrency as u64),
         ("reading.rpc.timeout_ms", config.reading.rpc.timeout_ms),
+        ("outbound.timeout_ms", config.outbound.timeout_ms),
+        ("outbound.max_bytes", config.outbound.max_bytes as u64),
+        ("outbound.concurrency", config.outbound.concurrency as u64),
         ("http.max_body_bytes", config.http.max_body_bytes as u64),
         ("http.max_addresses", config.http.max_addresses as u64),
     ] {
@@ -87,6 +119,11 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
         ("reading.log_concurrency", config.reading.log_concurrency as u64, 1_000),
         ("reading.rpc.concurrency", config.reading.rpc.concurrency as u64, 10_000),
         ("scoring.cache_ms", config.scoring.cache_ms, 86_400_000),
+        ("names.cache_ms", config.names.cache_ms, 300_000),
+        ("names.negative_cache_ms", config.names.negative_cache_ms, 60_000),
+        ("outbound.timeout_ms", config.outbound.timeout_ms, 20_000),
+        ("outbound.max_bytes", config.outbound.max_bytes as u64, 16 << 20),
+        ("outbound.concurrency", config.outbound.concurrency as u64, 1_000),
     ] {
         if value > most {
             problem(key.into(), &format!("{value}; may be at most {most}"));

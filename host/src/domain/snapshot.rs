@@ -1,6 +1,8 @@
 //! Everything read about one address at one moment: the input of features, and of every report.
 
-use super::{Address, ChainId, Coverage, Nft, PoolHistory, Position, Time, TokenBalance};
+use std::collections::BTreeMap;
+
+use super::{Address, Attestation, ChainId, Coverage, IdentitySource, Nft, PoolHistory, Position, Time, TokenBalance};
 
 /// What one chain says of an address.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,15 +40,6 @@ pub struct Seen {
     pub time: Time,
 }
 
-/// A verified statement about who the owner is.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Attestation {
-    pub provider: String,
-    pub issued: Option<Time>,
-    pub expires: Option<Time>,
-    pub score: Option<f64>,
-}
-
 /// Everything read about one address.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Snapshot {
@@ -56,6 +49,8 @@ pub struct Snapshot {
     /// One entry per configured chain, by ascending id.
     pub chains: Vec<ChainSnapshot>,
     pub attestations: Vec<Attestation>,
+    /// Who was asked for those.
+    pub identity: Vec<IdentitySource>,
 }
 
 impl Snapshot {
@@ -64,9 +59,36 @@ impl Snapshot {
         Coverage::least(self.pools().map(|pool| pool.coverage))
     }
 
-    /// The least complete coverage of anything in here: decides how long it may be cached.
+    /// The least complete coverage of anything that the chains say.
     pub fn coverage(&self) -> Coverage {
         Coverage::least(self.chains.iter().map(|chain| chain.coverage)).min(self.events_coverage())
+    }
+
+    /// Of the attestations.
+    pub fn identity_coverage(&self) -> Coverage {
+        IdentitySource::coverage(&self.identity)
+    }
+
+    /// Those that have not ended before the snapshot was finished.
+    pub fn valid_attestations(&self) -> impl Iterator<Item = &Attestation> {
+        self.attestations.iter().filter(|attestation| attestation.expires.is_none_or(|at| at > self.as_of))
+    }
+
+    /// Each statement once, by its label, however many chains repeat it: the one with the highest score.
+    pub fn distinct_attestations(&self) -> BTreeMap<String, &Attestation> {
+        let mut distinct = BTreeMap::<String, &Attestation>::new();
+        for attestation in self.valid_attestations() {
+            let known = distinct.entry(attestation.label()).or_insert(attestation);
+            if attestation.score > known.score {
+                *known = attestation;
+            }
+        }
+        distinct
+    }
+
+    /// Nothing is left to be read: decides how long it may be cached.
+    pub fn is_whole(&self) -> bool {
+        self.coverage() == Coverage::Complete && self.identity_coverage() == Coverage::Complete
     }
 
     pub fn pools(&self) -> impl Iterator<Item = &PoolHistory> {
@@ -88,5 +110,42 @@ impl Snapshot {
     /// No chain could be read at all.
     pub fn all_failed(&self) -> bool {
         !self.chains.is_empty() && self.chains.iter().all(|chain| chain.coverage == Coverage::Failed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::time_from_unix;
+
+    fn attestation(provider: &str, kind: Option<&str>, expires: Option<u64>, score: Option<f64>) -> Attestation {
+        Attestation {
+            provider: provider.into(),
+            kind: kind.map(str::to_owned),
+            chain_id: 1,
+            name: None,
+            schema: None,
+            uid: None,
+            attester: None,
+            issued: None,
+            expires: expires.map(time_from_unix),
+            score,
+        }
+    }
+
+    #[test]
+    fn a_statement_on_several_chains_is_one() {
+        let attestations = vec![
+            attestation("passport", None, None, Some(3.0)),
+            attestation("passport", None, None, Some(25.0)),
+            attestation("passport", None, Some(100), Some(90.0)),
+            attestation("coinbase", Some("account"), None, None),
+            attestation("coinbase", Some("country"), Some(101), None),
+        ];
+        let snapshot =
+            Snapshot { address: Address::ZERO, as_of: time_from_unix(100), chains: Vec::new(), attestations, identity: Vec::new() };
+        let distinct = snapshot.distinct_attestations();
+        assert_eq!(distinct.keys().collect::<Vec<_>>(), ["coinbase/account", "coinbase/country", "passport"]);
+        assert_eq!(distinct["passport"].score, Some(25.0), "what has ended is not the best");
     }
 }

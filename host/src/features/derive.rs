@@ -12,7 +12,7 @@ pub fn features(snapshot: &Snapshot) -> Features {
         chains: snapshot.chains.iter().map(chain).collect(),
         markets: snapshot.chains.iter().flat_map(|chain| chain.pools.iter().map(move |pool| market(chain, pool))).collect(),
         holdings: holdings(snapshot),
-        identity: snapshot.attestations.iter().filter(|a| a.expires.is_none_or(|at| at > snapshot.as_of)).map(attestation).collect(),
+        identity: snapshot.distinct_attestations().into_values().map(attestation).collect(),
     }
 }
 

@@ -7,6 +7,7 @@ mod docs;
 mod error;
 mod extract;
 mod fresh;
+mod identity;
 mod middleware;
 mod mode;
 mod models;

@@ -18,7 +18,7 @@ const SANDBOX: HeaderName = HeaderName::from_static("x-assay-sandbox");
 pub fn stand_in(subject: &Subject) -> Address {
     match subject {
         Subject::Address(address) => *address,
-        Subject::Name(name) => Address::from_word(keccak256(name.to_lowercase())),
+        Subject::Name(name) => Address::from_word(keccak256(name.as_str())),
     }
 }
 

@@ -5,6 +5,7 @@ use axum::http::StatusCode;
 use super::{ApiError, App};
 use crate::{
     access::AccessError,
+    chain::NameError,
     domain::ChainId,
     registry::{LoadError, RoleError, ScoreError},
     scoring::{MoveError, ScoringError},
@@ -45,6 +46,8 @@ impl From<ScoringError> for ApiError {
             ScoringError::ChainsDown | ScoringError::ChainDown(_) => {
                 Self::new(StatusCode::BAD_GATEWAY, error.to_string()).retry_after(WHILE)
             }
+            ScoringError::Name(NameError::NotConfigured) => Self::coded(StatusCode::BAD_GATEWAY, "names_not_configured", error.to_string()),
+            ScoringError::Name(_) => Self::coded(StatusCode::BAD_GATEWAY, "name_unreadable", error.to_string()).retry_after(WHILE),
             ScoringError::Model(error) => error.into(),
         }
     }

@@ -7,7 +7,7 @@ use axum::{
     routing::{MethodFilter, MethodRouter, on},
 };
 
-use super::{ApiError, App, admin, docs, middleware, models, ops, report, sandbox, score};
+use super::{ApiError, App, admin, docs, identity, middleware, models, ops, report, sandbox, score};
 
 /// The one path that takes a component instead of a small body.
 pub const UPLOAD: &str = "/api/v2/admin/models";
@@ -29,6 +29,7 @@ pub fn routes(app: App) -> Routes {
         .get("/api/v2/report/address/{address}/chain/{chain_id}/summary", report::chain::summary)
         .get("/api/v2/report/address/{address}/total/usd", report::portfolio::portfolio)
         .get("/api/v2/report/address/{address}/total/usd/aggregate", report::portfolio::total)
+        .get("/api/v2/identity/address/{address}/attestations", identity::attestations)
         .get("/api/v2/sandbox/score/address/{address}", sandbox::score::get)
         .post("/api/v2/sandbox/score/address/{address}", sandbox::score::post)
         .get("/api/v2/sandbox/score/", sandbox::score::mean)

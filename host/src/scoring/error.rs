@@ -1,6 +1,7 @@
 //! Why there is no answer.
 
 use crate::{
+    chain::NameError,
     domain::ChainId,
     registry::{Refusal, ScoreError},
 };
@@ -20,8 +21,20 @@ pub enum ScoringError {
     /// Of several subjects none is an address, nor a name of one.
     #[error("No valid addresses provided")]
     NoneValid,
+    /// Whom a name stands for cannot be told.
+    #[error(transparent)]
+    Name(NameError),
     #[error(transparent)]
     Model(ScoreError),
+}
+
+impl From<NameError> for ScoringError {
+    fn from(error: NameError) -> Self {
+        match error {
+            NameError::NotResolved => Self::NotFound,
+            error => Self::Name(error),
+        }
+    }
 }
 
 impl From<ScoreError> for ScoringError {

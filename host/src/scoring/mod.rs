@@ -2,6 +2,7 @@
 
 mod boost;
 mod error;
+mod identity;
 mod report;
 mod roles;
 mod sandbox;
@@ -14,12 +15,13 @@ use std::{sync::Arc, time::Duration};
 use crate::{
     chain::Chains,
     config,
-    domain::{Coverage, Freshness, Snapshot},
+    domain::{Freshness, Snapshot},
     registry::Registry,
     store::Store,
 };
 
 pub use error::ScoringError;
+pub use identity::IdentityReport;
 pub use report::{ChainReport, Report};
 pub use roles::{MoveError, remembered};
 pub use sandbox::{Sandbox, SandboxScore};
@@ -79,7 +81,7 @@ impl Scoring {
 
     fn freshness(&self, snapshot: &Snapshot) -> Freshness {
         let Lives { complete, incomplete } = self.inner.lives;
-        let life = if snapshot.coverage() == Coverage::Complete { complete } else { incomplete };
+        let life = if snapshot.is_whole() { complete } else { incomplete };
         Freshness { read_at: snapshot.as_of, life }
     }
 }

@@ -63,7 +63,7 @@ impl Scoring {
     pub(super) async fn address(&self, subject: &Subject) -> Result<Address, ScoringError> {
         match subject {
             Subject::Address(address) => Ok(*address),
-            Subject::Name(name) => self.inner.chains.resolve(name).await.map_err(|_| ScoringError::NotFound),
+            Subject::Name(name) => Ok(self.inner.chains.resolve(name).await?),
         }
     }
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{Scoring, ScoringError};
-use crate::domain::{Address, ChainId, ChainSummary, Coverage, Freshness, Snapshot, Subject, Summary, Time};
+use super::{Scoring, ScoringError, identity::distinct};
+use crate::domain::{Address, ChainId, ChainSummary, Coverage, Freshness, Subject, Summary, Time};
 
 /// An address in sums.
 #[derive(Debug, Clone)]
@@ -93,12 +93,7 @@ impl Scoring {
             address,
             fresh: self.freshness(&snapshot),
             chains: snapshot.chains.iter().map(ChainSummary::from).collect(),
-            identity: identity(&snapshot),
+            identity: distinct(&snapshot),
         })
     }
-}
-
-fn identity(snapshot: &Snapshot) -> BTreeSet<String> {
-    let valid = snapshot.attestations.iter().filter(|attestation| attestation.expires.is_none_or(|at| at > snapshot.as_of));
-    valid.map(|attestation| attestation.provider.clone()).collect()
 }

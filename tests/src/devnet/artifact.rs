@@ -13,6 +13,7 @@ use super::Error;
 #[serde(rename_all = "camelCase")]
 struct Artifact {
     bytecode: String,
+    #[serde(default)]
     link_references: BTreeMap<String, BTreeMap<String, Vec<Place>>>,
 }
 
@@ -30,8 +31,20 @@ struct Place {
 pub fn creation_code(modules: &Path, package: &str, path: &str, libraries: &BTreeMap<String, Address>) -> Result<Bytes, Error> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let file = modules.join(format!("{package}/artifacts/contracts/{path}.sol/{name}.json"));
-    let bad = |why: String| Error::Artifact { file: file.clone(), why };
-    let text = fs::read(&file).map_err(|e| bad(e.to_string()))?;
+    linked(&file, libraries)
+}
+
+/// The creation code of the contract `name` in an npm `package` that Truffle built, which needs no library.
+///
+/// # Errors
+/// As [`creation_code`].
+pub fn built(modules: &Path, package: &str, name: &str) -> Result<Bytes, Error> {
+    linked(&modules.join(format!("{package}/build/contracts/{name}.json")), &BTreeMap::new())
+}
+
+fn linked(file: &Path, libraries: &BTreeMap<String, Address>) -> Result<Bytes, Error> {
+    let bad = |why: String| Error::Artifact { file: file.to_owned(), why };
+    let text = fs::read(file).map_err(|e| bad(e.to_string()))?;
     let artifact: Artifact = serde_json::from_slice(&text).map_err(|e| bad(e.to_string()))?;
     let mut code = artifact.bytecode.trim_start_matches("0x").to_owned();
     for (library, places) in artifact.link_references.values().flatten() {

@@ -107,6 +107,11 @@ impl Small {
         self.sender.mine(self.now).await
     }
 
+    /// Time of the newest block, in seconds since 1970.
+    pub fn now(&self) -> u64 {
+        self.now
+    }
+
     /// Mines one call, a day after the last block.
     ///
     /// # Errors
@@ -141,7 +146,7 @@ impl Small {
 }
 
 /// The creation code of the stubs in a file of `contracts/`.
-async fn stubs(file: &'static str) -> Result<std::collections::BTreeMap<String, Bytes>, Error> {
+pub(crate) async fn stubs(file: &'static str) -> Result<std::collections::BTreeMap<String, Bytes>, Error> {
     let compiled = tokio::task::spawn_blocking(move || {
         node::packages()?;
         solc::compile(file)

@@ -92,7 +92,11 @@ impl Reader {
         let store = Store::open(&self.config.store).await.unwrap();
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let config = &self.config;
-        let chains = Chains::connect(&config.chains, &config.reading, &config.prices, &config.scoring, &store, &tasks, &stop);
+        let chains = Chains::connect(&config.chains, &config.reading, &config.prices, &config.scoring, &store, &tasks, &stop).with_people(
+            &config.names,
+            &config.identity,
+            &config.outbound,
+        );
         self.running = Some(Running { chains, stop });
     }
 

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::{devnet, run};
 
 /// Exit code, standard output and standard error of a check of `config`.
-fn check(config: &str) -> (Option<i32>, String, String) {
+pub(super) fn check(config: &str) -> (Option<i32>, String, String) {
     let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
     std::io::Write::write_all(&mut file, config.as_bytes()).expect("writing the configuration");
     let done = Command::new(binary()).args(["check-config", "--live", "--config"]).arg(file.path()).output().expect("assay runs");

@@ -4,7 +4,7 @@ use std::fmt;
 
 use alloy::{sol, sol_types::SolCall};
 
-use super::market;
+use super::{identity, market};
 use crate::{
     chain::{
         call::{self, Call, aggregate3Call, returned},
@@ -12,7 +12,7 @@ use crate::{
         fault::Fault,
         prices::{Sequencer, decimalsCall, latestRoundDataCall, stale_after, stands},
     },
-    config::{ChainConfig, MarketConfig, TokenConfig},
+    config::{ChainConfig, Identity, MarketConfig, Names, RegistryConfig, SourceConfig, TokenConfig},
     domain::{Address, U256},
 };
 
@@ -33,6 +33,9 @@ pub(super) enum Claim<'a> {
     Token(&'a TokenConfig),
     TokenFeed(&'a TokenConfig, Address),
     Market(&'a MarketConfig),
+    Registry(&'a RegistryConfig),
+    Attester(&'a SourceConfig),
+    Index(&'a SourceConfig),
 }
 
 /// Every contract of `chain`, in the order of the configuration.
@@ -45,6 +48,13 @@ pub(super) fn claims(chain: &ChainConfig) -> Vec<Claim<'_>> {
     ];
     let tokens = chain.tokens.iter().flat_map(|token| [Some(Claim::Token(token)), token.feed.map(|feed| Claim::TokenFeed(token, feed))]);
     own.into_iter().chain(tokens).flatten().chain(chain.markets.iter().map(Claim::Market)).collect()
+}
+
+/// Every contract of the naming services and attesters on `chain`.
+pub(super) fn people<'a>(chain: &ChainConfig, names: &'a Names, identity: &'a Identity) -> Vec<Claim<'a>> {
+    let registries = names.registries.iter().filter(|registry| registry.chain == chain.id).map(Claim::Registry);
+    let sources = identity.sources.iter().filter(|source| source.chain == chain.id);
+    registries.chain(sources.flat_map(|source| [Claim::Attester(source), Claim::Index(source)])).collect()
 }
 
 impl fmt::Display for Claim<'_> {
@@ -60,6 +70,9 @@ impl fmt::Display for Claim<'_> {
                 write!(f, "market {}", market.protocol.as_str())?;
                 market.market.iter().try_for_each(|name| write!(f, " {name}"))?;
             }
+            Self::Registry(registry) => write!(f, "registry of {} names", registry.provider)?,
+            Self::Attester(source) => write!(f, "attestation service of {}", source.provider)?,
+            Self::Index(source) => write!(f, "index of {}", source.provider)?,
         }
         write!(f, " at {}", self.address())
     }
@@ -72,6 +85,9 @@ impl Claim<'_> {
             Self::NativeFeed(address, _) | Self::TokenFeed(_, address) => *address,
             Self::Token(token) => token.address,
             Self::Market(market) => market.address,
+            Self::Registry(registry) => registry.registry,
+            Self::Attester(source) => source.eas,
+            Self::Index(source) => source.index,
         }
     }
 
@@ -84,6 +100,8 @@ impl Claim<'_> {
             Self::Wrapped(_) => "chains.native.wrapped",
             Self::Token(_) | Self::TokenFeed(..) => "chains.tokens",
             Self::Market(_) => "chains.markets",
+            Self::Registry(_) => "names.registries",
+            Self::Attester(_) | Self::Index(_) => "identity.sources",
         }
     }
 
@@ -100,6 +118,9 @@ impl Claim<'_> {
             Self::Wrapped(address) => token(client, *address, NATIVE_DECIMALS, head).await,
             Self::Token(config) => token(client, config.address, config.decimals, head).await,
             Self::Market(config) => market::check(client, config, head).await,
+            Self::Registry(config) => identity::registry(client, config, head).await,
+            Self::Attester(config) => identity::service(client, config, head).await,
+            Self::Index(config) => identity::index(client, config, head).await,
         }
     }
 }

@@ -2,6 +2,7 @@
 //! it is configured to be. An operator asks for it; no request does.
 
 mod claim;
+mod identity;
 mod market;
 
 use alloy::primitives::Bytes;
@@ -14,11 +15,11 @@ use super::{
     fault::Fault,
 };
 use crate::{
-    config::{ChainConfig, RpcLimits, Secret},
+    config::{ChainConfig, Config, Secret},
     domain::ChainId,
 };
 
-use claim::{Claim, claims};
+use claim::{Claim, claims, people};
 
 /// One thing that is not as configured.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,8 +37,10 @@ impl std::fmt::Display for Finding {
     }
 }
 
-/// Everything of `chain` that its endpoints contradict; nothing where all is well. `tell` hears how far it is.
-pub async fn verify(chain: &ChainConfig, limits: &RpcLimits, tell: impl Fn(String)) -> Vec<Finding> {
+/// Everything of `chain`, and of the naming services and attesters of `config` on it, that its endpoints contradict; nothing where
+/// all is well. `tell` hears how far it is.
+pub async fn verify(chain: &ChainConfig, config: &Config, tell: impl Fn(String)) -> Vec<Finding> {
+    let limits = &config.reading.rpc;
     let finding = |part: String, what: String| Finding { chain: chain.id, part, what };
     let http = endpoint::http();
     // Multicall3 is itself in question, so that nothing is asked through it.
@@ -60,7 +63,13 @@ pub async fn verify(chain: &ChainConfig, limits: &RpcLimits, tell: impl Fn(Strin
     }
     let Some(head) = newest else { return found };
     let client = direct(good);
-    let claims = claims(chain);
+    let mut claims = claims(chain);
+    let people = people(chain, &config.names, &config.identity);
+    match with_code(&client, &people).await {
+        // A local chain: they are not asked there at all.
+        Ok(coded) if !people.is_empty() && !coded.contains(&true) => tell("has none of the naming services and attesters".into()),
+        _ => claims.extend(people),
+    }
     tell(format!("asking {} contracts", claims.len()));
     let problems = match with_code(&client, &claims).await {
         Ok(coded) => join_all(claims.iter().zip(coded).map(|(claim, coded)| problems(&client, claim, coded, head))).await,

@@ -22,6 +22,9 @@ const FILES: [&str; 12] = [
     include_str!("scroll.toml"),
 ];
 
+/// The naming services and attesters on known chains: defaults of `names.registries` and `identity.sources`.
+pub(super) const IDENTITY: &str = include_str!("identity.toml");
+
 /// What a data file says of its chain: everything but how to reach it.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -91,6 +94,20 @@ mod tests {
                 let address: Address = word.parse().unwrap_or_else(|error| panic!("{}: {word}: {error}", known.name));
                 assert_eq!(address.to_checksum(None), word, "{}", known.name);
             }
+        }
+    }
+
+    #[test]
+    fn names_and_attesters_are_on_known_chains_and_at_checked_addresses() {
+        let loaded = crate::config::load(Some(tempfile::NamedTempFile::new().unwrap().path())).unwrap();
+        let (registries, sources) = (loaded.names.registries, loaded.identity.sources);
+        assert_eq!((registries.len(), sources.len()), (2, 9));
+        let known: BTreeSet<_> = chain_names().map(|(id, _)| id).collect();
+        assert!(
+            registries.iter().map(|registry| registry.chain).chain(sources.iter().map(|source| source.chain)).all(|id| known.contains(&id))
+        );
+        for word in IDENTITY.split('"').filter(|word| word.starts_with("0x") && word.len() == 42) {
+            assert_eq!(word.parse::<Address>().unwrap().to_checksum(None), word);
         }
     }
 

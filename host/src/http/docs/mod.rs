@@ -18,7 +18,7 @@ use utoipa::{
     },
 };
 
-use super::{ApiError, admin, error, models, ops, report, sandbox, score, validation, wire};
+use super::{ApiError, admin, error, identity, models, ops, report, sandbox, score, validation, wire};
 
 /// The OpenAPI 3.1 document.
 pub fn document() -> openapi::OpenApi {
@@ -40,6 +40,7 @@ pub fn document() -> openapi::OpenApi {
         score::get, score::post, score::several::mean, score::several::batch,
         report::get, report::enhanced::post, report::aggregated::aggregated, report::chain::report, report::chain::summary,
         report::portfolio::portfolio, report::portfolio::total,
+        identity::attestations,
         sandbox::score::get, sandbox::score::post, sandbox::score::mean, sandbox::score::batch,
         sandbox::report::get, sandbox::report::total, sandbox::report::chain_total,
         models::list, admin::add, admin::champion, admin::challengers, admin::remove,
@@ -50,6 +51,7 @@ pub fn document() -> openapi::OpenApi {
     tags(
         (name = "scores", description = "Credit scores, 300 to 1000"),
         (name = "reports", description = "What a score stands on"),
+        (name = "identity", description = "Who an address is said to belong to"),
         (name = "sandbox", description = "Deterministic mocks of the same shapes; they cost nothing and read no chain"),
         (name = "models", description = "The scoring models"),
         (name = "admin", description = "Moving models and their roles"),

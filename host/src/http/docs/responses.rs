@@ -108,7 +108,7 @@ pub enum Unknown {
 /// An answer from the chains.
 #[derive(IntoResponses)]
 pub enum Chains {
-    /// The chains could not be read, or the chain asked for is not configured
+    /// The chains could not be read, the chain asked for is not configured, or a name could not be looked up
     #[response(status = 502)]
     Down(DetailBody),
     /// No model is in service, or every instance is at work

@@ -1,6 +1,7 @@
 //! What leaves the process, as the contract shapes it. Nothing else in the server is serialised for a client.
 
 mod chain;
+mod identity;
 mod model;
 mod money;
 mod portfolio;
@@ -9,6 +10,7 @@ mod score;
 mod summary;
 
 pub use chain::{ChainActivity, ChainReportBody};
+pub use identity::{AttestationBody, IdentityBody, IdentitySourceBody};
 pub use model::{ModelBody, ModelsBody, ReferenceBody, RolesBody};
 pub use money::Usd;
 pub use portfolio::{ChainValueBody, PortfolioBody, TotalBody};

@@ -35,7 +35,7 @@ pub fn everywhere() -> Subject {
 /// What was read of [`everywhere`].
 pub fn snapshot() -> Snapshot {
     let chains = CHAINS.iter().enumerate().map(|(index, id)| chain(*id, if index < 6 { 3 } else { 2 })).collect();
-    Snapshot { address: Address::repeat_byte(0xa5), as_of: time_from_unix(NOW), chains, attestations: Vec::new() }
+    Snapshot { address: Address::repeat_byte(0xa5), as_of: time_from_unix(NOW), chains, attestations: Vec::new(), identity: Vec::new() }
 }
 
 fn chain(chain_id: ChainId, markets: u8) -> ChainSnapshot {

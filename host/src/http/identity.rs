@@ -1,0 +1,35 @@
+//! `/api/v2/identity/…`: who an address is said to belong to.
+
+use axum::{Json, extract::State, response::Response};
+
+use super::{
+    ApiError, App,
+    docs::responses,
+    extract::{Caller, SubjectPath, charge},
+    fresh::Known,
+    mode,
+    wire::IdentityBody,
+};
+
+/// The names of an address, and what is attested about its owner.
+///
+/// Everything is checked again at each reading: a name has to stand for this very address, an attestation must be neither revoked nor
+/// expired and of the attester that is named here. An address of which nothing is said has an empty list.
+#[utoipa::path(
+    get, path = "/api/v2/identity/address/{address}/attestations", tag = "identity", operation_id = "attestations",
+    params(("address" = String, Path, description = "Ethereum address or ENS name", example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045")),
+    responses((status = 200, description = "The attestations", body = IdentityBody), responses::Unchanged, responses::Address, responses::Keyed, responses::Units, responses::Unknown, responses::Chains),
+    security(("key" = [])),
+)]
+pub async fn attestations(
+    caller: Caller<charge::Report>,
+    State(app): State<App>,
+    known: Known,
+    SubjectPath(subject): SubjectPath,
+) -> Result<Response, ApiError> {
+    if app.sandbox_only {
+        return Ok(mode::marked(Json(IdentityBody::mock(mode::stand_in(&subject)))));
+    }
+    let report = caller.pay(&app, async { app.scoring.identity(&subject).await.map_err(|error| app.refuse(error)) }).await?;
+    known.answer(report.fresh, &IdentityBody::of(&report))
+}

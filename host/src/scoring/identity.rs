@@ -1,0 +1,34 @@
+//! Who is said to be behind an address.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use super::{Scoring, ScoringError};
+use crate::domain::{Freshness, Snapshot, Subject};
+
+/// Attestations of one address.
+#[derive(Debug, Clone)]
+pub struct IdentityReport {
+    pub snapshot: Arc<Snapshot>,
+    /// The distinct ones among them.
+    pub distinct: BTreeSet<String>,
+    /// Served from an earlier reading.
+    pub cached: bool,
+    pub fresh: Freshness,
+}
+
+impl Scoring {
+    /// What is attested about the owner of `subject`, read with everything else about it.
+    ///
+    /// # Errors
+    /// As [`Scoring::report`].
+    pub async fn identity(&self, subject: &Subject) -> Result<IdentityReport, ScoringError> {
+        let read = self.read(self.address(subject).await?).await?;
+        let (distinct, fresh) = (distinct(&read.snapshot), self.freshness(&read.snapshot));
+        Ok(IdentityReport { snapshot: read.snapshot, distinct, cached: read.cached, fresh })
+    }
+}
+
+/// The attestations of a snapshot, each once.
+pub(super) fn distinct(snapshot: &Snapshot) -> BTreeSet<String> {
+    snapshot.distinct_attestations().into_keys().collect()
+}

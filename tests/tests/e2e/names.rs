@@ -1,0 +1,230 @@
+//! Names instead of addresses, through the whole server: the real registry and resolver of ENS, stubs of resolvers whose records are
+//! elsewhere, and a gateway of our own.
+
+use std::time::{Duration, Instant};
+
+use alloy::primitives::{Address, keccak256};
+use alloy::sol_types::SolValue;
+use assay_tests::{
+    devnet::actors::{self, address as wallet},
+    lenders::Small,
+    people::{
+        self,
+        ens::{self, Ens},
+        gateway::Gateway,
+    },
+    proxy::{Proxy, Reply},
+    service::{Service, plugins, sandbox_config},
+};
+use futures::future::join_all;
+use serde_json::json;
+
+use super::run;
+
+const NOT_FOUND: &str = "Address not found or has no on-chain activity";
+
+/// A chain with names.
+struct World {
+    chain: Small,
+    ens: Ens,
+}
+
+impl World {
+    async fn start() -> Self {
+        let mut chain = Small::start(1).await.expect("the chain starts");
+        let ens = ens::deploy(&mut chain).await.expect("ENS is deployed");
+        ens.name(&mut chain, "ada.eth", wallet("ada"));
+        ens.name(&mut chain, "🅰🅱.eth", wallet("emil"));
+        ens.name(&mut chain, "zero.eth", Address::ZERO);
+        // A wallet has a score when it has done something.
+        for name in ["ada", "emil"] {
+            chain.queue(
+                wallet(name),
+                wallet(actors::TREASURY),
+                &people::ens::Resolver::setNameCall { node: keccak256(name), name: name.into() },
+            );
+        }
+        chain.mine().await.expect("names are registered");
+        Self { chain, ens }
+    }
+
+    /// A server that reaches the chain at `rpc`.
+    fn serve(&self, rpc: &str, more: &str) -> Service {
+        let toml = with_chain(1, rpc);
+        let registry = self.ens.registry;
+        let names =
+            format!("[names]\nregistries = [{{ provider = \"ens\", chain = 1, registry = \"{registry}\", reverse = \"addr.reverse\" }}]\n");
+        Service::start(&format!("{toml}\n{names}\n[reading.rpc]\nretries = 0\n{more}"))
+    }
+}
+
+/// A configuration with one chain that has nothing but wallets.
+fn with_chain(id: u64, rpc: &str) -> String {
+    let chain = format!("[[chains]]\nid = {id}\nname = \"Local\"\nrpc = [\"{rpc}\"]\nfinality = 16\nmulticall = \"none\"");
+    format!("{}{chain}\nnative = {{ symbol = \"ETH\" }}\ntokens = []\nmarkets = []\n", sandbox_config(&plugins()))
+}
+
+#[test]
+fn a_name_is_as_good_as_the_address_it_stands_for() {
+    run(async {
+        let mut world = World::start().await;
+        let wild = people::stub(&mut world.chain, "WildcardStub", wallet("emil").abi_encode()).await.expect("a resolver");
+        world.ens.register(&mut world.chain, "wild.eth", wild);
+        world.chain.mine().await.expect("a wildcard is registered");
+        let service = world.serve(world.chain.url(), "");
+        let api = service.keyed();
+        let (ada, emil) = (wallet("ada").to_checksum(None), wallet("emil").to_checksum(None));
+
+        // Every spelling of a name, a name with signs in it, and one that only a resolver above it knows.
+        for (name, owner) in [("ada.eth", &ada), ("AdA.ETH", &ada), ("🅰️🅱.eth", &emil), ("x.y.wild.eth", &emil)] {
+            let report = api.get(&format!("/api/v2/report/address/{name}")).await.ok();
+            assert_eq!(report["address"], json!(owner), "{name}");
+            let score = api.get(&format!("/api/v2/score/address/{name}")).await.ok();
+            assert_eq!((&score["address"], &score["score"]), (&json!(owner), &report["score"]["value"]), "{name}");
+        }
+        // Nobody's, one that stands for no address, and those that the wildcard does not answer for.
+        for name in ["nobody.eth", "zero.eth", "wild.eth", "x.wild.eth", "sub.ada.eth"] {
+            let answer = api.get(&format!("/api/v2/report/address/{name}")).await.expect(404);
+            assert_eq!(answer, json!({ "detail": NOT_FOUND }), "{name}");
+        }
+        // A Cyrillic letter, a hidden joiner, labels that are none; and an address with one letter in the wrong case.
+        let wrong = ada.char_indices().rev().find(|(_, c)| c.is_ascii_alphabetic()).map(|(at, c)| {
+            let other = if c.is_ascii_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() };
+            format!("{}{other}{}", &ada[..at], &ada[at + 1..])
+        });
+        for bad in ["\u{430}da.eth", "a\u{200d}da.eth", "a..eth", "ab--c.eth", "eth", &wrong.expect("an address with a letter")] {
+            for path in ["report", "score"] {
+                let answer = api.get(&format!("/api/v2/{path}/address/{bad}")).await.expect(400);
+                assert_eq!(answer, json!({ "detail": "Invalid Ethereum address format" }), "{bad}");
+            }
+        }
+        let list = format!("?address=ADA.eth,{emil},ada.eth,nobody.eth,\u{430}da.eth,{ada}");
+        let aggregated = api.get(&format!("/api/v2/report/{list}")).await.ok();
+        assert_eq!(aggregated["report"]["address"], json!([ada, emil]));
+        let batch = api.get(&format!("/api/v2/score/batch{list}")).await.ok();
+        assert_eq!((&batch["count"], &batch["scores"][0]["address"]), (&json!(2), &json!(ada)));
+    });
+}
+
+#[test]
+fn a_name_is_asked_for_once_and_a_silence_is_no_answer() {
+    run(async {
+        let world = World::start().await;
+        let proxy = Proxy::start(world.chain.url()).await;
+        let service = world.serve(&proxy.url, "");
+        let api = service.keyed();
+        let registry = json!(world.ens.registry.to_string().to_lowercase());
+        let ada = keccak256(b"resolver(bytes32)")[..4].to_vec();
+        let asked = |node: &str| -> usize {
+            let data = format!("0x{}{}", hex::encode(&ada), hex::encode(ens::node(node)));
+            let calls = proxy.take();
+            calls.iter().filter(|call| call.params[0]["to"] == registry && call.params[0]["data"] == json!(data)).count()
+        };
+
+        // Twenty at once, then again in another spelling; and a name of nobody.
+        let path = |name: &str| format!("/api/v2/report/address/{name}");
+        let first = join_all((0..20).map(|_| api.get("/api/v2/report/address/ada.eth"))).await;
+        assert!(first.iter().all(|answer| answer.status == 200));
+        assert_eq!(asked("ada.eth"), 1);
+        api.get(&path("ADA.eth")).await.ok();
+        assert_eq!(asked("ada.eth"), 0);
+        for times in [1, 0] {
+            api.get(&path("nobody.eth")).await.expect(404);
+            assert_eq!(asked("nobody.eth"), times);
+        }
+
+        // The chain does not answer: what is known stands, what is not is neither found nor absent, and is asked again.
+        proxy.rule(|_| Reply::Error { code: -32000, message: "down".into() });
+        api.get(&path("ada.eth")).await.ok();
+        let silent = api.get(&path("🅰🅱.eth")).await;
+        assert_eq!((&silent.expect(502)["code"], silent.headers.contains_key("retry-after")), (&json!("name_unreadable"), true));
+        let list = api.get("/api/v2/report/?address=ada.eth,🅰🅱.eth").await;
+        assert_eq!(list.status, 502, "an aggregate without one of its names would be wrong: {}", list.text);
+        proxy.rule(|_| Reply::Pass);
+        let until = Instant::now() + Duration::from_secs(20);
+        while api.get(&path("🅰🅱.eth")).await.status != 200 {
+            assert!(Instant::now() < until, "the name is not found again");
+            tokio::task::yield_now().await;
+        }
+    });
+}
+
+#[test]
+fn without_a_chain_of_names_that_is_said() {
+    run(async {
+        let chain = Small::start(31_337).await.expect("the chain starts");
+        let service = Service::start(&with_chain(31_337, chain.url()));
+        let answer = service.keyed().get("/api/v2/report/address/ada.eth").await.expect(502);
+        assert_eq!(answer["code"], "names_not_configured");
+        service.keyed().get(&format!("/api/v2/report/address/{}", wallet("ada"))).await.ok();
+    });
+}
+
+#[test]
+fn records_that_are_elsewhere_are_fetched_from_there_and_from_nowhere_inward() {
+    run(async {
+        let mut world = World::start().await;
+        let owner = wallet("emil");
+        let inward = Gateway::start(owner, String::new()).await;
+        let gateway = Gateway::start(owner, format!("{}/stolen", inward.url)).await;
+        let at = |path: &str| format!("{}{path}", gateway.url);
+        let none = Address::ZERO;
+        // What a name has its gateways at, who it says it is, how often it refers on, and what comes of it.
+        let cases = [
+            ("get.eth", vec![at("/{sender}/{data}.json")], none, 1, 200),
+            ("post.eth", vec![at("/post/{sender}")], none, 1, 200),
+            ("second.eth", vec![at("/error/500"), at("/{data}")], none, 1, 200),
+            ("four.eth", vec![at("/{data}")], none, 4, 200),
+            ("five.eth", vec![at("/{data}")], none, 5, 404),
+            ("foreign.eth", vec![at("/{data}")], wallet("ada"), 1, 404),
+            ("no.eth", vec![at("/error/404/{data}"), at("/{data}")], none, 1, 404),
+            ("broken.eth", vec![at("/error/500/{data}")], none, 1, 502),
+            ("later.eth", vec![at("/error/429/{data}")], none, 1, 502),
+            ("inward.eth", vec![at("/inward/{data}")], none, 1, 404),
+            ("file.eth", vec!["file:///etc/passwd?{data}".to_owned()], none, 1, 404),
+        ];
+        for (name, urls, sender, rounds, _) in &cases {
+            let resolver = people::offchain(&mut world.chain, urls, *sender, *rounds).await.expect("a resolver");
+            world.ens.register(&mut world.chain, name, resolver);
+            world.chain.mine().await.expect("a name is registered");
+        }
+
+        // By default nothing private is fetched, and nothing is connected to to find that out.
+        let service = world.serve(world.chain.url(), "");
+        for (name, ..) in &cases {
+            service.keyed().get(&format!("/api/v2/report/address/{name}")).await.expect(404);
+        }
+        assert_eq!((gateway.connections(), inward.connections()), (0, 0));
+
+        // The operator vouches for the gateway. It sends some to another port of the same host, and nobody goes.
+        let allowed = gateway.url.trim_start_matches("http://");
+        let service = world.serve(world.chain.url(), &format!("[outbound]\nallow = [\"{allowed}\"]\n"));
+        for (name, _, _, rounds, status) in &cases {
+            gateway.take();
+            let answer = service.keyed().get(&format!("/api/v2/report/address/{name}")).await.expect(*status);
+            let asked = gateway.take();
+            match (*status, *name) {
+                (200, "get.eth") => {
+                    assert!(
+                        matches!(&asked[..], [(method, path, _)] if method == "GET" && path.starts_with("/0x") && path.ends_with(".json"))
+                    );
+                    assert!(asked[0].1.contains("/0x3b3b57de"), "{asked:?}");
+                }
+                (200, "post.eth") => {
+                    let body: serde_json::Value = serde_json::from_str(&asked[0].2).expect("JSON");
+                    assert_eq!((asked.len(), &asked[0].0[..]), (1, "POST"));
+                    assert!(asked[0].1.ends_with(body["sender"].as_str().expect("a sender")), "{asked:?}");
+                }
+                (200, "second.eth") => assert_eq!(asked.len(), 2),
+                (200, _) => assert_eq!(asked.len() as u64, *rounds),
+                (_, "foreign.eth" | "file.eth") => assert_eq!(asked, [], "{name}"),
+                (_, "five.eth") => assert_eq!(asked.len(), 4),
+                _ => assert_eq!(asked.len(), 1, "{name}"),
+            }
+            if *status == 200 {
+                assert_eq!(answer["address"], json!(owner.to_checksum(None)), "{name}");
+            }
+        }
+        assert_eq!(inward.connections(), 0);
+    });
+}
