@@ -13,7 +13,7 @@ use futures::{
 use moka::{Expiry, future::Cache};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{endpoint, read::Chain};
+use super::{endpoint, explorer::Explorers, read::Chain};
 use crate::{
     config::{ChainConfig, Prices, Reading, Scoring},
     domain::{Address, ChainId, Coverage, Snapshot},
@@ -96,7 +96,9 @@ impl Chains {
         let mut chains: Vec<_> = chains.iter().collect();
         chains.sort_by_key(|chain| chain.id);
         let http = endpoint::http();
-        let chains = chains.into_iter().map(|chain| Arc::new(Chain::new(&http, chain, reading, prices, store, tasks, stop))).collect();
+        let explorers = Explorers::new(&http, &reading.explorer);
+        let chain = |chain| Arc::new(Chain::new(&http, chain, &explorers, reading, prices, store, (tasks, stop)));
+        let chains = chains.into_iter().map(chain).collect();
         let lives =
             Lives { complete: Duration::from_millis(scoring.cache_ms), incomplete: Duration::from_millis(scoring.incomplete_cache_ms) };
         let cache = Cache::builder().max_capacity(scoring.cache_entries).expire_after(lives).build();

@@ -17,7 +17,7 @@ use std::net::SocketAddr;
 use serde::Deserialize;
 
 pub use access::{Access, KeyConfig, Scope, X402};
-pub use chains::{ChainConfig, MarketConfig, NativeConfig, Reading, RpcLimits, TokenConfig};
+pub use chains::{ChainConfig, ExplorerLimits, MarketConfig, NativeConfig, Reading, RpcLimits, TokenConfig};
 pub use known::chain_names;
 pub use load::{ConfigError, DEFAULTS, load};
 pub use models::Models;
@@ -53,7 +53,6 @@ impl Config {
     pub fn without_effect(&self) -> Vec<&'static str> {
         let keys = [
             ("access.x402", self.access.x402.enabled),
-            ("chains.explorer", self.chains.iter().any(|chain| chain.explorer.is_some())),
             ("prices.api", self.prices.api.is_some()),
             ("agents", self.agents.is_some()),
             ("reputation", self.reputation.is_some()),

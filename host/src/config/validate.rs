@@ -65,6 +65,7 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
         ("reading.log_concurrency", config.reading.log_concurrency as u64),
         ("reading.rpc.concurrency", config.reading.rpc.concurrency as u64),
         ("reading.rpc.timeout_ms", config.reading.rpc.timeout_ms),
+        ("reading.explorer.timeout_ms", config.reading.explorer.timeout_ms),
         ("http.max_body_bytes", config.http.max_body_bytes as u64),
         ("http.max_addresses", config.http.max_addresses as u64),
     ] {
@@ -96,9 +97,12 @@ fn chain_problems(chain: &ChainConfig) -> Vec<(String, &'static str)> {
         found.push(("rpc".into(), "empty; at least one JSON-RPC URL is needed"));
     }
     for (i, rpc) in chain.rpc.iter().enumerate() {
-        if !url::Url::parse(rpc.expose()).is_ok_and(|url| matches!(url.scheme(), "http" | "https")) {
+        if !is_web(rpc.expose()) {
             found.push((format!("rpc[{i}]"), "not an http or https URL"));
         }
+    }
+    if chain.explorer.as_ref().is_some_and(|explorer| !is_web(explorer.expose())) {
+        found.push(("explorer".into(), "not an http or https URL"));
     }
     let mut markets = BTreeSet::new();
     for (i, market) in chain.markets.iter().enumerate() {
@@ -107,4 +111,8 @@ fn chain_problems(chain: &ChainConfig) -> Vec<(String, &'static str)> {
         }
     }
     found
+}
+
+fn is_web(url: &str) -> bool {
+    url::Url::parse(url).is_ok_and(|url| matches!(url.scheme(), "http" | "https"))
 }
