@@ -56,7 +56,8 @@ impl Index {
             let blocks = numbers.iter().map(|number| ("eth_getBlockByNumber", json!([hex(*number), true])));
             let blocks: Vec<Value> = self.rpc.batch(&blocks.collect::<Vec<_>>()).await?;
             let busy = |block: &Value| block["transactions"].as_array().is_some_and(|list| !list.is_empty());
-            let asks: Vec<_> = blocks.iter().filter(|block| busy(block)).map(|block| ("eth_getBlockReceipts", json!([block["number"]]))).collect();
+            let asks: Vec<_> =
+                blocks.iter().filter(|block| busy(block)).map(|block| ("eth_getBlockReceipts", json!([block["number"]]))).collect();
             let mut receipts = self.rpc.batch::<Vec<Value>>(&asks).await?.into_iter();
             for block in &blocks {
                 if busy(block) {
@@ -117,7 +118,9 @@ fn transfers(log: &Log) -> Vec<(&'static str, Own)> {
                 let value = U256::try_from_be_slice(&log.data).unwrap_or_default().to_string();
                 vec![("tokentx", [between(1, 2), vec![("value", value.into())]].concat())]
             }
-            (4, Some(id)) => vec![("tokennfttx", [between(1, 2), vec![("tokenID", U256::from_be_bytes(id.0).to_string().into())]].concat())],
+            (4, Some(id)) => {
+                vec![("tokennfttx", [between(1, 2), vec![("tokenID", U256::from_be_bytes(id.0).to_string().into())]].concat())]
+            }
             _ => Vec::new(),
         },
         Some(&TransferSingle::SIGNATURE_HASH) => {

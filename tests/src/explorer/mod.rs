@@ -99,12 +99,14 @@ struct Shared {
 
 impl Explorer {
     /// # Panics
-    /// When no port can be bound.
+    /// When the node cannot be read, or no port can be bound.
     pub async fn start(flavour: Flavour, chain: u64, rpc: Rpc) -> Self {
+        let mut index = Index::of(rpc);
+        index.catch_up().await.unwrap_or_else(|e| panic!("the node cannot be indexed: {e}"));
         let shared = Arc::new(Shared {
             flavour,
             chain,
-            index: tokio::sync::Mutex::new(Index::of(rpc)),
+            index: tokio::sync::Mutex::new(index),
             made_up: Mutex::default(),
             rule: Mutex::new(Box::new(|_| Reply::Right)),
             asked: Mutex::default(),
@@ -157,7 +159,8 @@ impl Shared {
         let also: &[Value] = if asked.action == "txlist" { &made_up } else { &[] };
         let repeats = self.flavour == Flavour::Blockscout && asked.action == "tokentx";
         let lists: &[&str] = if repeats { &["tokentx", "tokennfttx"] } else { &[asked.action.as_str()] };
-        let mut rows: Vec<Value> = lists.iter().flat_map(|list| index.rows(list)).chain(also).filter(|row| asked.covers(row)).cloned().collect();
+        let mut rows: Vec<Value> =
+            lists.iter().flat_map(|list| index.rows(list)).chain(also).filter(|row| asked.covers(row)).cloned().collect();
         rows.sort_by_key(|row| (number(row, "blockNumber"), number(row, "transactionIndex")));
         if self.flavour == Flavour::Etherscan {
             rows.iter_mut().filter_map(Value::as_object_mut).for_each(|row| _ = row.remove("logIndex"));

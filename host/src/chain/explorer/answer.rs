@@ -84,7 +84,7 @@ pub(super) fn rows(body: &[u8]) -> Result<Vec<Value>, Refusal> {
                 () if says(NOTHING) => return Ok(Vec::new()),
                 () if says(LARGE) => Refusal::TooLarge,
                 () if says(CHAIN) => Refusal::NotThisChain(told),
-                () if says(DENIED) && !(says(RATE) && !says(&["daily", "invalid"])) => Refusal::Denied(told),
+                () if says(DENIED) && (says(&["daily", "invalid"]) || !says(RATE)) => Refusal::Denied(told),
                 () if says(RATE) => Refusal::Rate,
                 () => Refusal::Other(told),
             })

@@ -29,7 +29,7 @@ const SMALLEST_PAGE: u64 = 10;
 const MAX_ANSWER_BYTES: usize = 16 << 20;
 const RETRIES: u32 = 4;
 /// First wait before a retry; doubled with each further one.
-const BACKOFF: Duration = Duration::from_millis(400);
+const BACKOFF: Duration = Duration::from_millis(250);
 /// Longest wait that a `Retry-After` can ask of us.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(10);
 /// A wrong key is not tried again for this long: hosts shut out who tries one too often.

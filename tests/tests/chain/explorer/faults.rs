@@ -14,7 +14,7 @@ async fn read(reader: &Reader, devnet: &Devnet) -> ChainSnapshot {
 async fn started(devnet: &Devnet, flavour: Flavour, rule: impl FnMut(&Asked) -> Reply + Send + 'static) -> (Explorer, Reader) {
     let explorer = of_chain(flavour, &devnet.ethereum).await;
     explorer.rule(rule);
-    let hurried = |config: &mut assay::config::Config| config.reading.explorer.timeout_ms = 500;
+    let hurried = |config: &mut assay::config::Config| config.reading.explorer.timeout_ms = 1_500;
     let reader = reader(devnet, &explorer).with(hurried).started().await;
     (explorer, reader)
 }

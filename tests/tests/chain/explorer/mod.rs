@@ -2,7 +2,7 @@
 
 mod activity;
 mod faults;
-//mod holdings;
+mod holdings;
 mod long;
 
 use assay::config::{Config, Secret};
