@@ -10,12 +10,17 @@ const MANY_CHAINS: &str = "/v2/api";
 
 /// `url` for `chain`. A parameter that the operator wrote stands.
 pub(super) fn of_chain(mut url: Url, chain: ChainId) -> Url {
-    let named = url.query_pairs().any(|(key, _)| key == "chainid" || key == "chain_id");
+    let named = url.query_pairs().any(|(name, _)| names_chain(&name));
     if !named && url.path().trim_end_matches('/') == MANY_CHAINS {
         let blockscout = url.host_str().is_some_and(|host| host.contains("blockscout"));
         url.query_pairs_mut().append_pair(if blockscout { "chain_id" } else { "chainid" }, &chain.to_string());
     }
     url
+}
+
+/// Whether a parameter of this name tells the chain.
+pub(super) fn names_chain(parameter: &str) -> bool {
+    parameter == "chainid" || parameter == "chain_id"
 }
 
 #[cfg(test)]

@@ -3,10 +3,7 @@
 
 use std::{
     num::NonZeroU32,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -22,9 +19,6 @@ use crate::{
     domain::ChainId,
 };
 
-/// Rows in one page, until a host refuses that many: what free plans give at most.
-const PAGE: u64 = 1_000;
-const SMALLEST_PAGE: u64 = 10;
 /// Largest answer read: some ten times what a page of rows takes.
 const MAX_ANSWER_BYTES: usize = 16 << 20;
 const RETRIES: u32 = 4;
@@ -43,7 +37,6 @@ pub(super) struct Host {
     redact: Redact,
     timeout: Duration,
     pace: Option<DefaultDirectRateLimiter>,
-    page: AtomicU64,
     /// Until when it is not asked, and why.
     resting: Mutex<Option<(Instant, Refusal)>>,
 }
@@ -62,18 +55,12 @@ impl Host {
             redact: Redact::of(url, None),
             timeout: Duration::from_millis(limits.timeout_ms),
             pace: rate.map(RateLimiter::direct),
-            page: AtomicU64::new(PAGE),
             resting: Mutex::default(),
         }
     }
 
     pub(super) fn name(&self) -> &str {
         &self.name
-    }
-
-    /// Rows to ask for in one page.
-    pub(super) fn page_size(&self) -> u64 {
-        self.page.load(Ordering::Relaxed)
     }
 
     /// The rows that `url` lists.
@@ -116,12 +103,7 @@ impl Host {
 
     fn refused(&self, refusal: &Refusal) {
         let rest = match refusal {
-            Refusal::TooLarge => {
-                let page = self.page.load(Ordering::Relaxed);
-                self.page.fetch_min((page / 2).max(SMALLEST_PAGE), Ordering::Relaxed);
-                return;
-            }
-            Refusal::NotThisChain(_) | Refusal::Other(_) => return,
+            Refusal::TooLarge | Refusal::NotThisChain(_) | Refusal::Other(_) => return,
             Refusal::Denied(_) => DENIED_REST,
             Refusal::Rate | Refusal::Unreachable(_) | Refusal::Malformed(_) => FAILED_REST,
         };

@@ -13,6 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use serde_json::Value;
 use url::Url;
 
 pub(super) use answer::Refusal;
@@ -56,7 +57,7 @@ impl List {
     }
 }
 
-/// The hosts that explorers of all chains are asked at, each once: their limits count all calls.
+/// The hosts that explorers of all chains are asked at, one for each key: limits count all calls with it.
 pub(super) struct Explorers {
     http: Http,
     limits: ExplorerLimits,
@@ -80,25 +81,26 @@ impl Explorers {
     /// The explorer of a chain that has one.
     pub(super) fn of(&self, chain: &ChainConfig) -> Option<Explorer> {
         let url = flavour::of_chain(Url::parse(chain.explorer.as_ref()?.expose()).ok()?, chain.id);
-        let authority = url.authority().to_owned();
+        let query = url.query_pairs().filter(|(name, _)| !flavour::names_chain(name));
+        let account = query.fold(url.authority().to_owned(), |account, (name, value)| format!("{account} {name}={value}"));
         let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
-        let host = hosts.entry(authority).or_insert_with(|| Arc::new(Host::new(self.http.clone(), &url, &self.limits))).clone();
+        let host = hosts.entry(account).or_insert_with(|| Arc::new(Host::new(self.http.clone(), &url, &self.limits))).clone();
         Some(Explorer { chain: chain.id, url, host, denied: Mutex::default() })
     }
 }
 
 impl Explorer {
-    /// One page of a list, oldest rows first, of blocks `from` to `to`. Pages count from 1.
+    /// Page `page`, from 1, of `size` rows of a list, oldest rows first, of blocks `from` to `to`. The rows are as they were
+    /// answered.
     ///
     /// # Errors
     /// [`Refusal`] where there is no list after retries.
-    async fn page(&self, list: List, of: Address, (from, to): (u64, u64), page: u64) -> Result<Page, Refusal> {
+    async fn page(&self, list: List, of: Address, (from, to): (u64, u64), (page, size): (u64, u64)) -> Result<Vec<Value>, Refusal> {
         if let Some((until, refusal)) = &*self.denied.lock().unwrap_or_else(PoisonError::into_inner)
             && *until > Instant::now()
         {
             return Err(refusal.clone());
         }
-        let size = self.host.page_size();
         let mut url = self.url.clone();
         url.query_pairs_mut()
             .append_pair("module", "account")
@@ -110,7 +112,7 @@ impl Explorer {
             .append_pair("offset", &size.to_string())
             .append_pair("sort", "asc");
         match self.host.list(url, self.chain).await {
-            Ok(rows) => Ok(Page { rows, size }),
+            Ok(rows) => Ok(rows),
             Err(refusal) => {
                 if let Refusal::NotThisChain(_) = &refusal {
                     let mut denied = self.denied.lock().unwrap_or_else(PoisonError::into_inner);
@@ -121,10 +123,4 @@ impl Explorer {
             }
         }
     }
-}
-
-/// A page as it was answered, and how many rows fill one.
-struct Page {
-    rows: Vec<serde_json::Value>,
-    size: u64,
 }

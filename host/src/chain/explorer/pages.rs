@@ -7,6 +7,10 @@ use std::collections::BTreeSet;
 use super::{Explorer, List, Refusal, Row};
 use crate::domain::Address;
 
+/// Rows in one page: what free plans give at most. Where that is too much at once, fewer are asked for in that one read: large
+/// rows of one address say nothing of the others.
+const PAGE: u64 = 1_000;
+const SMALLEST_PAGE: u64 = 10;
 /// Explorers refuse pages further than this many rows in.
 const WINDOW: u64 = 10_000;
 /// An answer of so many rows or more that is a round number may have been cut there, whatever was asked for.
@@ -21,6 +25,7 @@ pub(in crate::chain) struct Pages<'a> {
     from: u64,
     to: u64,
     page: u64,
+    size: u64,
     /// Rows of the block `from`, while one block fills whole pages.
     held: Vec<Row>,
     done: bool,
@@ -30,7 +35,7 @@ pub(in crate::chain) struct Pages<'a> {
 
 impl<'a> Pages<'a> {
     pub(in crate::chain) fn new(explorer: &'a Explorer, list: List, wallet: Address, from: u64, to: u64) -> Self {
-        Self { explorer, list, wallet, from, to, page: 1, held: Vec::new(), done: from > to, damaged: false }
+        Self { explorer, list, wallet, from, to, page: 1, size: PAGE, held: Vec::new(), done: from > to, damaged: false }
     }
 
     /// Nothing is left to ask for.
@@ -47,26 +52,25 @@ impl<'a> Pages<'a> {
             if self.done {
                 return Ok(None);
             }
-            let size = self.explorer.host.page_size();
-            let page = match self.explorer.page(self.list, self.wallet, (self.from, self.to), self.page).await {
+            let page = match self.explorer.page(self.list, self.wallet, (self.from, self.to), (self.page, self.size)).await {
                 Ok(page) => page,
-                // Fewer at once may pass: the host remembers. Pages of another size do not go on from those before.
-                Err(Refusal::TooLarge) if self.explorer.host.page_size() < size => {
-                    (self.page, self.held) = (1, Vec::new());
+                // Pages of another size do not go on from those before.
+                Err(Refusal::TooLarge) if self.size > SMALLEST_PAGE => {
+                    (self.page, self.size, self.held) = (1, (self.size / 2).max(SMALLEST_PAGE), Vec::new());
                     continue;
                 }
                 Err(refusal) => return Err(refusal),
             };
-            if let Some(rows) = self.take(page.rows, page.size)? {
+            if let Some(rows) = self.take(page)? {
                 return Ok(Some(rows));
             }
         }
     }
 
     /// Takes a page in: the rows of all blocks that are whole now, or `None` where that needs another page.
-    fn take(&mut self, written: Vec<serde_json::Value>, size: u64) -> Result<Option<Vec<Row>>, Refusal> {
+    fn take(&mut self, written: Vec<serde_json::Value>) -> Result<Option<Vec<Row>>, Refusal> {
         let count = written.len();
-        let full = count as u64 >= size || (count >= SMALLEST_CUT && count.is_multiple_of(ROUND));
+        let full = count as u64 >= self.size || (count >= SMALLEST_CUT && count.is_multiple_of(ROUND));
         let read: Vec<Row> = written.into_iter().filter_map(|row| Row::read(self.list, row)).collect();
         self.damaged |= read.len() < count;
         let in_order = read.is_sorted_by_key(|row| row.block);
@@ -86,7 +90,7 @@ impl<'a> Pages<'a> {
             (self.from, self.page) = (last, 1);
             return Ok(Some(self.own(rows)));
         }
-        if (self.page + 1).saturating_mul(size) > WINDOW {
+        if (self.page + 1).saturating_mul(self.size) > WINDOW {
             return Err(Refusal::TooLarge);
         }
         (self.from, self.page, self.held) = (last, self.page + 1, rows);

@@ -78,7 +78,7 @@ fn figures_are_those_of_the_blocks_in_both_flavours() {
         for flavour in [Flavour::Etherscan, Flavour::Blockscout] {
             let explorer = of_chain(flavour, on).await;
             let reader = reader(devnet, &explorer).started().await;
-            for name in ["busy", "holder", "whale", "collector", "empty"] {
+            for name in ["busy", "whale", "collector", "empty"] {
                 let what = format!("{name} by {flavour:?}");
                 let wallet = devnet.wallet(name).address;
                 let snapshot = reader.read(wallet).await;

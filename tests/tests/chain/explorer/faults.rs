@@ -11,12 +11,12 @@ async fn read(reader: &Reader, devnet: &Devnet) -> ChainSnapshot {
     chain(&*reader.read(devnet.wallet("collector").address).await, ETHEREUM).clone()
 }
 
-async fn started(devnet: &Devnet, flavour: Flavour, rule: impl FnMut(&Asked) -> Reply + Send + 'static) -> (Explorer, Reader) {
-    let explorer = of_chain(flavour, &devnet.ethereum).await;
+/// A reader that knows nothing yet, of an explorer that answers by `rule`.
+async fn started(devnet: &Devnet, explorer: &Explorer, rule: impl FnMut(&Asked) -> Reply + Send + 'static) -> Reader {
     explorer.rule(rule);
+    explorer.take();
     let hurried = |config: &mut assay::config::Config| config.reading.explorer.timeout_ms = 1_500;
-    let reader = reader(devnet, &explorer).with(hurried).started().await;
-    (explorer, reader)
+    reader(devnet, explorer).with(hurried).started().await
 }
 
 /// Does `reply` with the first calls, and then what is right.
@@ -31,8 +31,9 @@ fn at_first(calls: usize, reply: Reply) -> impl FnMut(&Asked) -> Reply + Send + 
 #[test]
 fn what_passes_is_waited_for_and_what_is_odd_is_understood() {
     with(async |devnet| {
-        let (_explorer, right) = started(devnet, Flavour::Etherscan, |_| Reply::Right).await;
-        let right = read(&right, devnet).await;
+        let (explorer, other) =
+            (of_chain(Flavour::Etherscan, &devnet.ethereum).await, of_chain(Flavour::Blockscout, &devnet.ethereum).await);
+        let right = read(&started(devnet, &explorer, |_| Reply::Right).await, devnet).await;
         assert_eq!(right.coverage, Coverage::Complete);
         let limit = "Max calls per sec rate limit reached (3/sec)";
         let large = "Result window is too large, PageNo x Offset size must be less than or equal to 10000";
@@ -50,8 +51,7 @@ fn what_passes_is_waited_for_and_what_is_odd_is_understood() {
             rules.push((what, Box::new(move |_| reply.clone())));
         }
         for (what, rule) in rules {
-            let (_explorer, reader) = started(devnet, Flavour::Blockscout, rule).await;
-            let read = read(&reader, devnet).await;
+            let read = read(&started(devnet, &other, rule).await, devnet).await;
             assert_eq!((read.coverage, &read.activity), (Coverage::Complete, &right.activity), "{what}");
             assert_eq!(read.tokens, right.tokens, "{what}");
         }
@@ -61,8 +61,8 @@ fn what_passes_is_waited_for_and_what_is_odd_is_understood() {
 #[test]
 fn what_does_not_pass_leaves_the_node_and_says_so() {
     with(async |devnet| {
-        let (_explorer, right) = started(devnet, Flavour::Etherscan, |_| Reply::Right).await;
-        let right = read(&right, devnet).await;
+        let explorer = of_chain(Flavour::Etherscan, &devnet.ethereum).await;
+        let right = read(&started(devnet, &explorer, |_| Reply::Right).await, devnet).await;
         let plan = "Free API access is not supported for this chain. Please upgrade your api plan for full chain coverage";
         for (what, reply, most) in [
             ("wrong key", Reply::No("Invalid API Key"), 1),
@@ -72,7 +72,7 @@ fn what_does_not_pass_leaves_the_node_and_says_so() {
             ("behind", Reply::Behind, 8),
             ("damaged", Reply::Damaged, 8),
         ] {
-            let (explorer, reader) = started(devnet, Flavour::Etherscan, move |_| reply.clone()).await;
+            let reader = started(devnet, &explorer, move |_| reply.clone()).await;
             let first = read(&reader, devnet).await;
             let again = read(&reader, devnet).await;
             for read in [&first, &again] {
