@@ -7,6 +7,8 @@ use assay_tests::explorer::{Asked, Explorer, Flavour, Reply};
 use super::super::{chain, with};
 use super::{Reader, of_chain, reader};
 
+type Rule = Box<dyn FnMut(&Asked) -> Reply + Send>;
+
 async fn read(reader: &Reader, devnet: &Devnet) -> ChainSnapshot {
     chain(&*reader.read(devnet.wallet("collector").address).await, ETHEREUM).clone()
 }
@@ -37,7 +39,7 @@ fn what_passes_is_waited_for_and_what_is_odd_is_understood() {
         assert_eq!(right.coverage, Coverage::Complete);
         let limit = "Max calls per sec rate limit reached (3/sec)";
         let large = "Result window is too large, PageNo x Offset size must be less than or equal to 10000";
-        let mut rules: Vec<(&str, Box<dyn FnMut(&Asked) -> Reply + Send>)> = vec![
+        let mut rules: Vec<(&str, Rule)> = vec![
             ("limited", Box::new(at_first(3, Reply::No(limit)))),
             ("429", Box::new(at_first(2, Reply::Status(429)))),
             ("502", Box::new(at_first(3, Reply::Status(502)))),
