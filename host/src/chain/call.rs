@@ -94,11 +94,15 @@ pub(super) fn reverted_with(error: &ErrorPayload) -> Option<Bytes> {
     (digits.len() % 64 == 8).then(|| hex::decode(digits).ok()).flatten().map(Bytes::from)
 }
 
+/// How nodes say that a call ran and failed.
+const FAILED: &[&str] =
+    &["revert", "invalid opcode", "out of gas", "stack underflow", "bad instruction", "invalid jump", "evm error", "vm execution error"];
+
 /// The call ran and failed, which is an answer about the contract and not about the endpoint.
 pub(super) fn reverted(fault: &Fault) -> bool {
     let Fault::Refused { code, message } = fault else { return false };
     let message = message.to_lowercase();
-    *code == 3 || ["revert", "invalid opcode", "out of gas", "stack underflow", "bad instruction"].iter().any(|m| message.contains(m))
+    *code == 3 || FAILED.iter().any(|m| message.contains(m))
 }
 
 #[cfg(test)]
@@ -131,6 +135,7 @@ mod tests {
         let call = Call::Balance(address!("0x00000000000000000000000000000000000000aa"));
         let refused = |code, message: &str| Err(Fault::Refused { code, message: message.into() });
         assert_eq!(call.answered(refused(3, "execution reverted")), Ok(None));
+        assert_eq!(call.answered(refused(-32603, "EVM error InvalidFEOpcode")), Ok(None));
         assert!(call.answered(refused(-32000, "header not found")).is_err());
         assert_eq!(call.answered(Ok(json!("0x10"))), Ok(Some(U256::from(16).abi_encode().into())));
     }

@@ -1,13 +1,14 @@
 //! Everything read from chains: one client per chain, and for an address its activity, holdings, lending positions and lending
 //! history on all of them as one snapshot. A chain that cannot be read is a failed part of a snapshot, never a failed request.
 
-mod account;
 mod activity;
 mod call;
 mod client;
 mod endpoint;
+mod explorer;
 mod fault;
 mod guarded;
+mod holdings;
 mod identity;
 mod lending;
 mod names;

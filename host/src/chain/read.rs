@@ -14,21 +14,22 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     ChainStatus,
-    account::Account,
-    activity::{self, ActivityReader},
+    activity::{self, ActivityReader, Histories, Listed, Stands},
     client::{Block, Client, ask_block, block_from},
     endpoint::Http,
+    explorer::Explorers,
     fault::Fault,
+    holdings::{Account, Finder, Found},
     lending::{
-        AllTerms, Found, Jobs, Lender, Market, MarketTerms, Reader, Recent, Rest, TermsBook, cross_check, doubt_unborrowed, failed_pool,
+        AllTerms, Jobs, Lender, Market, MarketTerms, Reader, Recent, Rest, State, TermsBook, cross_check, doubt_unborrowed, failed_pool,
         hints,
     },
-    prices::{External, PriceBook},
+    prices::{External, PriceBook, Prices},
 };
 use crate::{
     config::{ChainConfig, Reading},
     domain::{Activity, Address, ChainId, ChainSnapshot, Coverage},
-    store::Store,
+    store::{Store, records::ActivityProgress},
 };
 
 /// One configured chain.
@@ -38,6 +39,8 @@ pub(super) struct Chain {
     terms: Arc<TermsBook>,
     prices: PriceBook,
     activity: ActivityReader,
+    /// Where the chain has an explorer.
+    listed: Option<(Histories, Finder)>,
     lending: Jobs,
     status: Mutex<Standing>,
 }
@@ -53,11 +56,11 @@ impl Chain {
     pub(super) fn new(
         http: &Http,
         config: &ChainConfig,
+        explorers: &Explorers,
         reading: &Reading,
         external: &Arc<External>,
         store: &Store,
-        tasks: &TaskTracker,
-        stop: &CancellationToken,
+        (tasks, stop): (&TaskTracker, &CancellationToken),
     ) -> Self {
         let client = Client::new(http, config, &reading.rpc);
         let markets = config.markets.iter().map(|market| Market { lender: Lender::of(market.protocol), config: market.clone() });
@@ -71,8 +74,13 @@ impl Chain {
             finality: config.finality,
             recent: Recent::default(),
         };
+        let listed = explorers.of(config).map(|explorer| {
+            let histories = Histories::new(config.id, explorer, store.clone(), config.finality, tasks.clone(), stop.clone());
+            (histories, Finder::new(client.clone(), store.clone(), config))
+        });
         Self {
             client: client.clone(),
+            listed,
             terms: Arc::default(),
             prices: PriceBook::new(config, external),
             activity: ActivityReader::new(config.id, client, store.clone(), config.finality),
@@ -94,8 +102,8 @@ impl Chain {
     /// reads the same chain beside this is `told` the block.
     pub(super) async fn read(&self, wallet: Address, deadline: Instant, told: oneshot::Sender<Block>) -> (ChainSnapshot, Option<Rest>) {
         // What earlier reads left is fetched while the chain is asked for its head.
-        let start = async { tokio::join!(self.head(), self.lending.kept(wallet), self.activity.known(wallet)) };
-        let Ok((Ok(head), kept, known)) = timeout_at(deadline, start).await else { return (self.failed(), None) };
+        let start = async { tokio::join!(self.head(), self.lending.kept(wallet), self.activity.known(wallet), self.settled(wallet)) };
+        let Ok((Ok(head), kept, known, settled)) = timeout_at(deadline, start).await else { return (self.failed(), None) };
         // Nobody may be listening.
         let _ = told.send(head);
         let (book, client, markets) = (self.terms.clone(), self.client.clone(), self.lending.reader().markets.clone());
@@ -115,19 +123,31 @@ impl Chain {
         // What the two histories ask for besides is one request.
         let vouching = known.as_ref().map(|known| activity::anchors(known, self.lending.settled(&kept))).unwrap_or_default();
         let anchors = self.lending.anchors(&kept, head);
-        let numbers: BTreeSet<u64> = vouching.iter().map(|block| block.number).chain(anchors.iter().copied()).collect();
+        let anchor = settled.anchor.filter(|anchor| anchor.block <= head.number);
+        let vouched = vouching.iter().map(|block| block.number).chain(anchor.map(|anchor| anchor.block));
+        let numbers: BTreeSet<u64> = vouched.chain(anchors.iter().copied()).collect();
         let asks = std::iter::once(activity::ask_nonce(wallet, head)).chain(numbers.iter().copied().map(ask_block));
         let answers = self.client.together(asks.collect());
+        // An explorer's rows name no block by its hash: its time has to do.
+        let place = anchor.and_then(|anchor| numbers.iter().position(|number| *number == anchor.block));
+        let behind = settled.anchor.is_some() && anchor.is_none();
+        let stands = answers.clone().map(move |answers| {
+            let Some((anchor, place)) = anchor.zip(place) else { return (!behind).then_some(true) };
+            let block = block_from(answers.ok()?.get(place + 1)?.clone().ok()?).ok()?;
+            Some(block.is_some_and(|block| block.moment() == anchor.time))
+        });
         let blocks = answers.clone().map(move |answers| {
             let answers = answers?;
             let blocks = numbers.iter().zip(answers.iter().skip(1)).filter(|(number, _)| anchors.contains(number));
             blocks.map(|(_, answer)| block_from(answer.clone()?)).collect()
         });
-        let (account, activity, (pools, sums, rest)) = tokio::join!(
+        let (account, activity, (pools, sums, rest), (listed, more)) = tokio::join!(
             timeout_at(deadline, account),
             timeout_at(deadline, self.activity.read(wallet, known, &vouching, head, answers)),
-            self.lending.history(wallet, kept, hints, blocks.boxed(), head, deadline)
+            self.lending.history(wallet, kept, hints, blocks.boxed(), head, deadline),
+            self.listed(wallet, settled, stands.boxed(), head, deadline)
         );
+        let rest = both(rest, more);
         let mut snapshot = ChainSnapshot { pools, ..self.failed() };
         doubt_unborrowed(&mut snapshot.pools);
         let (account, prices) = match account {
@@ -146,16 +166,76 @@ impl Chain {
             }
             Err(_) => (Activity::default(), false),
         };
+        let (activity, searched) = match &listed {
+            Some(seen) if searched => {
+                match timeout_at(deadline, activity::together(&self.client, wallet, head, activity.clone(), &seen.listed)).await {
+                    Ok((activity, whole)) => (activity, whole && seen.whole),
+                    Err(_) => (activity, false),
+                }
+            }
+            _ => (activity, searched),
+        };
         let (positions, all) = account.positions(&self.config, self.markets(), &prices.prices);
-        let found = Found { positions: &positions, standings: &account.standings(), at: head.time };
-        cross_check(&mut snapshot.pools, self.markets(), &sums, &found);
-        let tokens = account.holdings(&self.config, &prices.prices);
+        let state = State { positions: &positions, standings: &account.standings(), at: head.time };
+        cross_check(&mut snapshot.pools, self.markets(), &sums, &state);
+        let mut tokens = account.holdings(&self.config, &prices.prices);
         // What is held and has lost its price counts as nothing, and what a market's oracle says may be wrong: neither unsaid.
         let priced = !tokens.iter().any(|held| prices.lacking.contains(&held.contract)) && (prices.trusted || positions.is_empty());
         let whole = account.whole && all && searched && priced;
-        let snapshot =
-            ChainSnapshot { coverage: if whole { Coverage::Complete } else { Coverage::Partial }, activity, tokens, positions, ..snapshot };
+        let nfts = listed.map(|seen| {
+            // What oracles and feeds say goes before what an API says.
+            let prices = seen.prices.into_iter().chain(prices.prices).collect();
+            tokens.extend(seen.found.tokens(&self.config, &prices));
+            seen.found.nfts
+        });
+        let snapshot = ChainSnapshot {
+            coverage: if whole { Coverage::Complete } else { Coverage::Partial },
+            activity,
+            tokens,
+            nfts: nfts.unwrap_or_default(),
+            positions,
+            ..snapshot
+        };
         (snapshot, rest)
+    }
+
+    /// What an explorer's lists were settled as by earlier reads.
+    async fn settled(&self, wallet: Address) -> ActivityProgress {
+        match &self.listed {
+            Some((histories, _)) => histories.kept(wallet).await,
+            None => ActivityProgress::default(),
+        }
+    }
+
+    /// What an explorer lists of `wallet`, and what it holds of that; and the rest of the reading where it goes on.
+    async fn listed(
+        &self,
+        wallet: Address,
+        settled: ActivityProgress,
+        stands: Stands,
+        head: Block,
+        deadline: Instant,
+    ) -> (Option<Seen>, Option<Rest>) {
+        let Some((histories, finder)) = &self.listed else { return (None, None) };
+        // What is listed has to be looked up after that.
+        let soon = deadline - deadline.saturating_duration_since(Instant::now()) / 4;
+        let (listed, rest) = histories.read(wallet, settled, stands, head, soon).await;
+        let found = match timeout_at(deadline, finder.find(wallet, &listed.progress, head)).await {
+            Ok(Ok(found)) => found,
+            Ok(Err(fault)) => {
+                tracing::warn!(chain = self.config.id, %fault, "tokens that an explorer lists cannot be looked up");
+                Found::default()
+            }
+            Err(_) => Found::default(),
+        };
+        let tokens = found.to_price();
+        let prices = match tokens.is_empty() {
+            true => Ok(Prices::new()),
+            false => timeout_at(deadline, self.prices.found(&tokens)).await,
+        };
+        let priced = prices.as_ref().is_ok_and(|prices| !self.prices.lost(&tokens, prices));
+        let seen = Seen { whole: listed.whole && found.whole && priced, listed, found, prices: prices.unwrap_or_default() };
+        (Some(seen), rest)
     }
 
     /// Asks the chain for its head, and looks up what its markets have in common, so that the first request need not.
@@ -216,6 +296,23 @@ impl Chain {
 
     fn markets(&self) -> &[Market] {
         &self.lending.reader().markets
+    }
+}
+
+/// What an explorer told of an address.
+struct Seen {
+    listed: Listed,
+    found: Found,
+    prices: Prices,
+    /// None of it was left out.
+    whole: bool,
+}
+
+/// Completes when both have.
+fn both(one: Option<Rest>, other: Option<Rest>) -> Option<Rest> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(async { _ = tokio::join!(one, other) }.boxed()),
+        (one, other) => one.or(other),
     }
 }
 

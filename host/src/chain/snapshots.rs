@@ -16,6 +16,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     endpoint,
+    explorer::Explorers,
     guarded::Guarded,
     identity::Identity,
     names::{NameError, Names},
@@ -107,7 +108,9 @@ impl Chains {
         chains.sort_by_key(|chain| chain.id);
         let http = endpoint::http();
         let external = Arc::new(External::new(&http, prices, &chains));
-        let chains = chains.into_iter().map(|chain| Arc::new(Chain::new(&http, chain, reading, &external, store, tasks, stop))).collect();
+        let explorers = Explorers::new(&http, &reading.explorer);
+        let chain = |chain| Arc::new(Chain::new(&http, chain, &explorers, reading, &external, store, (tasks, stop)));
+        let chains = chains.into_iter().map(chain).collect();
         let lives =
             Lives { complete: Duration::from_millis(scoring.cache_ms), incomplete: Duration::from_millis(scoring.incomplete_cache_ms) };
         let cache = Cache::builder().max_capacity(scoring.cache_entries).expire_after(lives).build();

@@ -12,7 +12,7 @@ pub struct ChainConfig {
     pub name: String,
     /// JSON-RPC endpoints, best first; the next is asked when one fails.
     pub rpc: Vec<Secret>,
-    /// Etherscan-v2 or Blockscout compatible API.
+    /// Etherscan-v2 or Blockscout compatible API, with its key in the query. `chainid` or `chain_id` is added where it belongs.
     pub explorer: Option<Secret>,
     /// Blocks below the head that no reorganisation reaches any more.
     pub finality: u64,
@@ -83,6 +83,7 @@ pub struct MarketConfig {
 #[serde(deny_unknown_fields)]
 pub struct Reading {
     pub rpc: RpcLimits,
+    pub explorer: ExplorerLimits,
     /// Widest span of one `eth_getLogs` after an endpoint has refused a range without naming its limit. A whole history is asked
     /// for at once first, and spans are adapted to what each endpoint can answer.
     pub log_range: u64,
@@ -105,6 +106,16 @@ pub struct RpcLimits {
     pub per_second: u32,
     /// Retries of a transient fault, with backoff.
     pub retries: u32,
+}
+
+/// Bounds on calls to one explorer.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExplorerLimits {
+    /// Calls started per second at one host, over all chains that are asked there; 0 for no bound.
+    pub per_second: u32,
+    /// Longest time one call may take, in milliseconds.
+    pub timeout_ms: u64,
 }
 
 /// The longest heartbeat that feeds of currencies commonly have.

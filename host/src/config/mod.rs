@@ -21,7 +21,7 @@ use std::net::SocketAddr;
 use serde::Deserialize;
 
 pub use access::{Access, KeyConfig, Scope, X402};
-pub use chains::{ChainConfig, MarketConfig, NativeConfig, Reading, RpcLimits, Slugs, TokenConfig};
+pub use chains::{ChainConfig, ExplorerLimits, MarketConfig, NativeConfig, Reading, RpcLimits, Slugs, TokenConfig};
 pub use identity::{Data, Identity, Lookup, SourceConfig};
 pub use known::chain_names;
 pub use load::{ConfigError, DEFAULTS, load};
@@ -64,7 +64,6 @@ impl Config {
     pub fn without_effect(&self) -> Vec<&'static str> {
         let keys = [
             ("access.x402", self.access.x402.enabled),
-            ("chains.explorer", self.chains.iter().any(|chain| chain.explorer.is_some())),
             ("agents", self.agents.is_some()),
             ("reputation", self.reputation.is_some()),
             ("ipfs", self.ipfs.is_some()),

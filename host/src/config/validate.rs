@@ -108,6 +108,7 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
         ("outbound.timeout_ms", config.outbound.timeout_ms),
         ("outbound.max_bytes", config.outbound.max_bytes as u64),
         ("outbound.concurrency", config.outbound.concurrency as u64),
+        ("reading.explorer.timeout_ms", config.reading.explorer.timeout_ms),
         ("http.max_body_bytes", config.http.max_body_bytes as u64),
         ("http.max_addresses", config.http.max_addresses as u64),
     ] {
@@ -144,9 +145,12 @@ fn chain_problems(chain: &ChainConfig) -> Vec<(String, &'static str)> {
         found.push(("rpc".into(), "empty; at least one JSON-RPC URL is needed"));
     }
     for (i, rpc) in chain.rpc.iter().enumerate() {
-        if !url::Url::parse(rpc.expose()).is_ok_and(|url| matches!(url.scheme(), "http" | "https")) {
+        if !is_web(rpc.expose()) {
             found.push((format!("rpc[{i}]"), "not an http or https URL"));
         }
+    }
+    if chain.explorer.as_ref().is_some_and(|explorer| !is_web(explorer.expose())) {
+        found.push(("explorer".into(), "not an http or https URL"));
     }
     let tokens = chain.tokens.iter().enumerate().map(|(i, token)| (format!("tokens[{i}].heartbeat"), token.heartbeat));
     for (key, heartbeat) in [("native.heartbeat".to_owned(), chain.native.heartbeat)].into_iter().chain(tokens) {
@@ -161,4 +165,8 @@ fn chain_problems(chain: &ChainConfig) -> Vec<(String, &'static str)> {
         }
     }
     found
+}
+
+fn is_web(url: &str) -> bool {
+    url::Url::parse(url).is_ok_and(|url| matches!(url.scheme(), "http" | "https"))
 }

@@ -5,6 +5,8 @@
 //! | `roles/{kind}` | [`RolesRecord`] | for ever | `registry` |
 //! | `lending/{chain}/{market}/{address}` | [`LendingProgress`] | for ever | `chain` |
 //! | `first/{chain}/{address}` | [`Seen`]: first transaction | for ever | `chain` |
+//! | `activity/{chain}/{address}` | [`ActivityProgress`]: what an explorer lists, as far as settled | for ever | `chain` |
+//! | `token/{chain}/{contract}` | [`TokenRecord`]: what a contract calls itself | for ever | `chain` |
 //! | `units/{name of a configured key, or hash of a minted one}` | `u64`: units used | for ever, or until revoked | `access` |
 //! | `api-key/{SHA-256 of the key}` | [`KeyRecord`] | until revoked | `access` |
 //! | `api-key-name/{name}` | `String`: the SHA-256, so that a name is given once | until revoked | `access` |
@@ -14,7 +16,7 @@
 
 use std::{fmt, marker::PhantomData};
 
-use super::records::{KeyRecord, LeaseRecord, LendingProgress, RolesRecord};
+use super::records::{ActivityProgress, KeyRecord, LeaseRecord, LendingProgress, RolesRecord, TokenRecord};
 use crate::domain::{Address, ChainId, ModelKind, Seen};
 
 /// A key and the type of what stands under it.
@@ -42,6 +44,16 @@ pub fn lending(chain: ChainId, market: Address, address: Address) -> Key<Lending
 /// The first transaction of an address on one chain, once found.
 pub fn first_transaction(chain: ChainId, address: Address) -> Key<Seen> {
     Key::new(format!("first/{chain}/{address:#x}"))
+}
+
+/// How far an explorer's lists of one address have been read on one chain.
+pub fn activity(chain: ChainId, address: Address) -> Key<ActivityProgress> {
+    Key::new(format!("activity/{chain}/{address:#x}"))
+}
+
+/// What a token contract that was found calls itself.
+pub fn token(chain: ChainId, contract: Address) -> Key<TokenRecord> {
+    Key::new(format!("token/{chain}/{contract:#x}"))
 }
 
 /// Units used, by the name of a configured API key or the hash of a minted one in hex.

@@ -1,11 +1,13 @@
 //! The values that stand in the store. Their JSON is a format: a field may be added as optional, never renamed or retyped.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use alloy::primitives::I256;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     config::Scope,
-    domain::{Address, B256, Digest, EventCounts, ModelVersion, Time},
+    domain::{Address, B256, Digest, EventCounts, ModelVersion, Seen, Time, U256},
 };
 
 /// A model by version and bytes, so that a role can never point to other bytes than it was given to.
@@ -69,6 +71,60 @@ pub struct FlowRecord {
     /// Some of it was debt at a rate of its own.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fixed_rate: bool,
+}
+
+/// What an explorer lists of one address on one chain, as far as it is settled: each list through its last row that no
+/// reorganisation reaches any more. A list that shows nothing for a while may be behind, so that no empty span is settled.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ActivityProgress {
+    /// First block of each list that is not settled.
+    pub transactions_from: u64,
+    pub transfers_from: u64,
+    pub collectibles_from: u64,
+    pub multi_from: u64,
+    /// The newest settled row: another time of that block means that the chain was replaced.
+    pub anchor: Option<Seen>,
+    /// Transactions sent.
+    pub sent: u64,
+    pub first_sent: Option<Seen>,
+    pub last_sent: Option<Seen>,
+    /// Token transfers in and out.
+    pub transfers: u64,
+    /// The smallest hashes of the others in transactions; all of them where none was left out.
+    pub others: BTreeSet<u64>,
+    pub others_left_out: bool,
+    /// Days since 1970 (UTC) with a transaction sent.
+    pub days: BTreeSet<u32>,
+    /// Hours of the day (UTC) with a transaction sent, one bit each.
+    pub hours: u32,
+    /// Times between transactions sent, counted by class of length.
+    pub gaps: BTreeMap<u32, u64>,
+    /// ERC-20 contracts that moved something from or to the address, with the block of the last time.
+    pub tokens: BTreeMap<Address, u64>,
+    pub tokens_left_out: bool,
+    /// Non-fungible tokens that came and were not seen to go, latest last.
+    pub nfts: Vec<NftRecord>,
+}
+
+/// One non-fungible token of which an address may have some.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NftRecord {
+    pub contract: Address,
+    pub id: U256,
+    /// ERC-1155, of which many may have some.
+    pub multi: bool,
+}
+
+/// What a token contract says of itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TokenRecord {
+    pub symbol: Option<String>,
+    pub name: Option<String>,
+    pub decimals: Option<u8>,
+    /// The tokens that a share of it is a share of.
+    pub pair: Option<(Address, Address)>,
+    /// The lending pool whose deposit or debt it stands for, as it says.
+    pub pool: Option<Address>,
 }
 
 /// A minted API key. Its text was shown once and is nowhere; its hash is the key of this record.

@@ -145,8 +145,11 @@ impl Small {
     }
 }
 
-/// The creation code of the stubs in a file of `contracts/`.
-pub(crate) async fn stubs(file: &'static str) -> Result<std::collections::BTreeMap<String, Bytes>, Error> {
+/// The creation code of the contracts in a file of `contracts/`.
+///
+/// # Errors
+/// When they cannot be compiled.
+pub async fn stubs(file: &'static str) -> Result<std::collections::BTreeMap<String, Bytes>, Error> {
     let compiled = tokio::task::spawn_blocking(move || {
         node::packages()?;
         solc::compile(file)

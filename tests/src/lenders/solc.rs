@@ -25,7 +25,10 @@ pub fn compile(file: &str) -> Result<BTreeMap<String, Bytes>, Error> {
         "settings": { "optimizer": { "enabled": true }, "outputSelection": { "*": { "*": ["evm.bytecode.object"] } } },
     });
     let mut command = Command::new("node");
-    command.arg(node::packages()?.join("solc/solc.js")).arg("--standard-json");
+    let packages = node::packages()?;
+    command.arg(packages.join("solc/solc.js")).arg("--standard-json");
+    // Imports are looked up from where the contracts are, and among the packages.
+    command.arg("--base-path").arg(path.with_file_name("")).arg("--include-path").arg(&packages);
     let mut running = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(|e| bad(format!("node: {e}")))?;
     if let Some(mut stdin) = running.stdin.take() {
         stdin.write_all(input.to_string().as_bytes()).map_err(|e| bad(e.to_string()))?;

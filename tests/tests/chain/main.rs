@@ -1,5 +1,6 @@
 //! Reading real chains: what the host says of the devnet's wallets, and how it holds up when nodes do not.
 
+mod explorer;
 mod faults;
 mod history;
 mod lenders;

@@ -8,7 +8,7 @@ use crate::domain::{Coverage, PoolHistory, Position};
 pub(in crate::chain) type AllSums = Vec<Option<Sums>>;
 
 /// What a wallet has, at one block.
-pub(in crate::chain) struct Found<'a> {
+pub(in crate::chain) struct State<'a> {
     /// In dollars, where there is anything.
     pub positions: &'a [Position],
     /// By asset, one entry per market; `None` where it could not be read.
@@ -17,16 +17,16 @@ pub(in crate::chain) struct Found<'a> {
     pub at: u64,
 }
 
-/// Lowers the coverage of every complete history that cannot have led to the position beside it. `sums` and what was `found` have an
+/// Lowers the coverage of every complete history that cannot have led to the position beside it. `sums` and `state` have an
 /// entry for each of `markets`.
-pub(in crate::chain) fn cross_check(pools: &mut [PoolHistory], markets: &[Market], sums: &[Option<Sums>], found: &Found<'_>) {
+pub(in crate::chain) fn cross_check(pools: &mut [PoolHistory], markets: &[Market], sums: &[Option<Sums>], state: &State<'_>) {
     for pool in pools.iter_mut().filter(|pool| pool.coverage == Coverage::Complete) {
         let own = |market: &Market| market.config.protocol == pool.protocol && market.config.address == pool.market_address;
         let index = markets.iter().position(own);
-        let summed = index.and_then(|index| sums.get(index)?.as_ref().zip(found.standings.get(index)?.as_ref()));
+        let summed = index.and_then(|index| sums.get(index)?.as_ref().zip(state.standings.get(index)?.as_ref()));
         let fits = match summed {
-            Some((sums, standings)) => adds_up(pool, sums, standings, found.at),
-            None => is_explained(pool, found.positions),
+            Some((sums, standings)) => adds_up(pool, sums, standings, state.at),
+            None => is_explained(pool, state.positions),
         };
         if !fits {
             pool.coverage = Coverage::Partial;
@@ -90,8 +90,8 @@ mod tests {
         let position =
             Position { chain_id: 1, protocol, market_address: address, market: None, supplied_usd: 1.0, borrowed_usd, supplied_assets: 1 };
         let standing = |held| Standing::still(Side::Supply, Address::ZERO, U256::from(held));
-        let found = Found { positions: &[position], standings: &[held.map(|held| vec![standing(held)])], at: 0 };
-        cross_check(&mut pools, &[Market { lender: Lender::AaveV3, config }], &[sums], &found);
+        let state = State { positions: &[position], standings: &[held.map(|held| vec![standing(held)])], at: 0 };
+        cross_check(&mut pools, &[Market { lender: Lender::AaveV3, config }], &[sums], &state);
         pools[0].coverage
     }
 

@@ -40,7 +40,7 @@ pub struct SummaryBody {
     total_debt_usd: Usd,
     /// Transactions sent.
     count_transactions: u64,
-    /// Token transfers, as far as a source lists them.
+    /// Token transfers in and out, as far as explorers list them: 0 of a chain without one.
     count_transfers: u64,
     /// Tokens of which something is held.
     count_balances: u64,

@@ -3,14 +3,14 @@
 
 use alloy::{primitives::Bytes, sol};
 
-use super::{
-    call::{Call, getEthBalanceCall, returned},
-    client::{Block, Client},
-    fault::Fault,
-    lending::{AllTerms, Market, MarketTerms, Standing},
-    prices::Prices,
-};
 use crate::{
+    chain::{
+        call::{Call, getEthBalanceCall, returned},
+        client::{Block, Client},
+        fault::Fault,
+        lending::{AllTerms, Market, MarketTerms, Standing},
+        prices::Prices,
+    },
     config::ChainConfig,
     domain::{Address, AssetClass, Position, TokenBalance, U256},
 };
@@ -24,7 +24,7 @@ const NATIVE_DECIMALS: u8 = 18;
 
 /// Balances and positions, not yet priced.
 #[derive(Debug, Default)]
-pub(super) struct Account {
+pub(in crate::chain) struct Account {
     native: U256,
     /// One entry per configured token.
     tokens: Vec<U256>,
@@ -37,7 +37,13 @@ pub(super) struct Account {
 impl Account {
     /// # Errors
     /// [`Fault`] where the chain did not answer. A single contract that does not makes the account less than whole.
-    pub(super) async fn read(client: &Client, chain: &ChainConfig, terms: &AllTerms, wallet: Address, head: Block) -> Result<Self, Fault> {
+    pub(in crate::chain) async fn read(
+        client: &Client,
+        chain: &ChainConfig,
+        terms: &AllTerms,
+        wallet: Address,
+        head: Block,
+    ) -> Result<Self, Fault> {
         let mut calls = vec![Call::Balance(wallet)];
         calls.extend(chain.tokens.iter().map(|token| Call::new(token.address, &balanceOfCall { owner: wallet })));
         let balances = calls.len();
@@ -66,12 +72,12 @@ impl Account {
     }
 
     /// What there is of each asset, one entry per market; `None` for one that cannot be read.
-    pub(super) fn standings(&self) -> Vec<Option<Vec<Standing>>> {
+    pub(in crate::chain) fn standings(&self) -> Vec<Option<Vec<Standing>>> {
         self.markets.iter().map(|read| read.as_ref().and_then(|(terms, answers)| terms.standings(answers))).collect()
     }
 
     /// The lending positions, and whether they are all there are: one that cannot be read or priced is left out.
-    pub(super) fn positions(&self, chain: &ChainConfig, markets: &[Market], prices: &Prices) -> (Vec<Position>, bool) {
+    pub(in crate::chain) fn positions(&self, chain: &ChainConfig, markets: &[Market], prices: &Prices) -> (Vec<Position>, bool) {
         let (mut positions, mut whole) = (Vec::new(), true);
         for (market, read) in markets.iter().zip(&self.markets) {
             let Some(held) = read.as_ref().and_then(|(terms, answers)| terms.held(answers, prices)) else {
@@ -95,7 +101,7 @@ impl Account {
     }
 
     /// What is held, with prices where there are any.
-    pub(super) fn holdings(&self, chain: &ChainConfig, prices: &Prices) -> Vec<TokenBalance> {
+    pub(in crate::chain) fn holdings(&self, chain: &ChainConfig, prices: &Prices) -> Vec<TokenBalance> {
         let native = TokenBalance {
             chain_id: chain.id,
             contract: None,

@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 use moka::future::Cache;
 use serde_json::{Value, json};
 
-use super::{
-    client::{Answers, Ask, Block, Client, block_from, hex, pinned, quantity},
-    fault::Fault,
-};
 use crate::{
+    chain::{
+        client::{Answers, Ask, Block, Client, block_from, hex, pinned, quantity},
+        fault::Fault,
+    },
     domain::{Activity, Address, B256, ChainId, Seen},
     store::{Store, keys},
 };
@@ -21,7 +21,7 @@ const PROBES: u64 = 7;
 const REMEMBERED: u64 = 50_000;
 
 /// Reads activity on one chain.
-pub(super) struct ActivityReader {
+pub(in crate::chain) struct ActivityReader {
     chain: ChainId,
     client: Client,
     store: Store,
@@ -31,7 +31,7 @@ pub(super) struct ActivityReader {
 
 /// What was found for an address before, as long as its last transaction's block is still there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Latest {
+pub(in crate::chain) struct Latest {
     nonce: u64,
     first: Option<Block>,
     last: Option<Block>,
@@ -82,13 +82,13 @@ impl Search {
 }
 
 /// The question for the transactions that `wallet` had sent by `head`.
-pub(super) fn ask_nonce(wallet: Address, head: Block) -> Ask {
+pub(in crate::chain) fn ask_nonce(wallet: Address, head: Block) -> Ask {
     ("eth_getTransactionCount", json!([wallet, pinned(head.hash)]))
 }
 
 /// The blocks by which what is known is checked. A block that still has its hash has its whole past: a `settled` one vouches for
 /// all before it, the last one for the first.
-pub(super) fn anchors(known: &Latest, settled: Option<Block>) -> Vec<Block> {
+pub(in crate::chain) fn anchors(known: &Latest, settled: Option<Block>) -> Vec<Block> {
     match known.last {
         Some(last) if !last.hash.is_zero() => vec![settled.filter(|settled| settled.number >= last.number).unwrap_or(last)],
         last => known.first.into_iter().chain(last).collect(),
@@ -96,7 +96,7 @@ pub(super) fn anchors(known: &Latest, settled: Option<Block>) -> Vec<Block> {
 }
 
 impl ActivityReader {
-    pub(super) fn new(chain: ChainId, client: Client, store: Store, finality: u64) -> Self {
+    pub(in crate::chain) fn new(chain: ChainId, client: Client, store: Store, finality: u64) -> Self {
         Self { chain, client, store, finality, latest: Cache::builder().max_capacity(REMEMBERED).build() }
     }
 
@@ -106,7 +106,7 @@ impl ActivityReader {
     ///
     /// # Errors
     /// [`Fault`] where the nonce cannot be read, or a search broke off.
-    pub(super) async fn read(
+    pub(in crate::chain) async fn read(
         &self,
         wallet: Address,
         known: Option<Latest>,
@@ -142,7 +142,7 @@ impl ActivityReader {
     }
 
     /// What earlier reads found.
-    pub(super) async fn known(&self, wallet: Address) -> Option<Latest> {
+    pub(in crate::chain) async fn known(&self, wallet: Address) -> Option<Latest> {
         if let Some(latest) = self.latest.get(&wallet).await {
             return Some(latest);
         }

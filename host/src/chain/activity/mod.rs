@@ -1,0 +1,38 @@
+//! What an address has done on one chain. The node alone tells how many transactions it sent, and when the first and the last;
+//! with whom, on how many days and what tokens moved is told by an explorer, where there is one.
+
+mod gaps;
+mod history;
+mod node;
+mod others;
+mod tally;
+
+use serde_json::json;
+
+pub(super) use history::{Histories, Listed, Stands};
+pub(super) use node::{ActivityReader, anchors, ask_nonce};
+
+use super::client::{Block, Client, pinned};
+use crate::domain::{Activity, Address};
+
+/// `activity` of the node and the lists of an explorer as one, and whether they agree: an explorer that lists other than the
+/// transactions that the node counts is behind, or leaves some out.
+pub(super) async fn together(client: &Client, wallet: Address, head: Block, activity: Activity, listed: &Listed) -> (Activity, bool) {
+    let sent = listed.progress.sent;
+    let agree = !listed.whole || sent == activity.transactions || counts_otherwise(client, wallet, head).await;
+    if !agree {
+        tracing::warn!(
+            listed = sent,
+            counted = activity.transactions,
+            "explorer lists other transactions than the node counts; activity counts as partial"
+        );
+    }
+    (tally::complete(activity, &listed.progress), listed.whole && agree)
+}
+
+/// The nonce of an account with code also counts what it created, or authorised without sending it.
+async fn counts_otherwise(client: &Client, wallet: Address, head: Block) -> bool {
+    let answer = client.batch(vec![("eth_getCode", json!([wallet, pinned(head.hash)]))]).await;
+    let code = answer.ok().and_then(|answers| answers.into_iter().next()?.ok());
+    code.is_some_and(|code| code.as_str().is_some_and(|code| code.len() > 2))
+}

@@ -1,0 +1,87 @@
+//! Names and symbols of contracts as text that can be shown. Whoever wrote the contract wrote them.
+
+use alloy::{primitives::Bytes, sol_types::SolValue};
+
+use crate::domain::{Address, U256};
+
+/// In characters.
+const LONGEST: usize = 48;
+/// Digits of a token's number that are shown whole.
+const DIGITS: usize = 16;
+
+/// What a `string`, or the `bytes32` of old contracts, says; `None` where that is nothing that can be shown.
+pub(super) fn text(answer: &Bytes) -> Option<String> {
+    let bytes = match Bytes::abi_decode(answer) {
+        Ok(bytes) => bytes,
+        Err(_) if answer.len() == 32 => answer.clone(),
+        Err(_) => return None,
+    };
+    // More than can be shown is not looked at.
+    let bytes = bytes.get(..bytes.len().min(4 * LONGEST)).unwrap_or_default();
+    let text = String::from_utf8_lossy(bytes);
+    let text = text.trim_end_matches('\u{fffd}').split('\0').next().unwrap_or_default();
+    let seen: String = text.chars().filter(|c| !is_unseen(*c)).collect();
+    let words: Vec<&str> = seen.split_whitespace().collect();
+    let label: String = words.join(" ").chars().take(LONGEST).collect();
+    (!label.is_empty()).then_some(label)
+}
+
+/// Characters that are not seen themselves and change what is: controls, directions, joiners, variants and tags.
+fn is_unseen(c: char) -> bool {
+    (c.is_control() && !c.is_whitespace())
+        || matches!(c,
+            '\u{ad}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}'
+            | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fffd}' | '\u{e000}'..='\u{f8ff}' | '\u{e0000}'..='\u{e0fff}' | '\u{f0000}'..='\u{10ffff}')
+}
+
+/// A contract that does not say what it is called.
+pub(super) fn of_contract(contract: Address) -> String {
+    let hex = contract.to_checksum(None);
+    format!("{}…{}", hex.get(..6).unwrap_or_default(), hex.get(38..).unwrap_or_default())
+}
+
+/// One token of a collection.
+pub(super) fn of_token(collection: &str, id: U256) -> String {
+    let digits = id.to_string();
+    match digits.get(digits.len().saturating_sub(4)..) {
+        Some(end) if digits.len() > DIGITS => format!("{collection} #{}…{end}", digits.get(..6).unwrap_or_default()),
+        _ => format!("{collection} #{digits}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloy::primitives::FixedBytes;
+
+    use super::*;
+
+    fn shown(name: &str) -> Option<String> {
+        text(&name.to_owned().abi_encode().into())
+    }
+
+    #[test]
+    fn names_are_shown_as_they_are_and_hostile_ones_without_what_cannot_be_seen() {
+        assert_eq!(shown("Dai Stablecoin").as_deref(), Some("Dai Stablecoin"));
+        assert_eq!(shown("US\u{200b}DC\u{202e}\n<b>\t x").as_deref(), Some("USDC <b> x"));
+        assert_eq!(shown(" \u{200b}\0"), None);
+        assert_eq!(shown(&"é".repeat(10_000)).map(|name| name.chars().count()), Some(LONGEST));
+    }
+
+    #[test]
+    fn old_contracts_answer_with_32_bytes() {
+        let mut old = [0; 32];
+        old[..3].copy_from_slice(b"MKR");
+        assert_eq!(text(&FixedBytes(old).abi_encode().into()).as_deref(), Some("MKR"));
+        for bad in [vec![], vec![0; 32], vec![0xff; 64], vec![1; 31]] {
+            assert_eq!(text(&bad.into()), None);
+        }
+    }
+
+    #[test]
+    fn what_has_no_name_is_told_by_its_address() {
+        assert_eq!(of_contract(Address::repeat_byte(0x11)), "0x1111…1111");
+        assert_eq!(of_token("Punks", U256::from(7)), "Punks #7");
+        assert_eq!(of_token("Names", U256::MAX), "Names #115792…9935");
+    }
+}

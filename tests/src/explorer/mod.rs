@@ -1,0 +1,265 @@
+//! A mock of a block explorer: no explorer runs on this machine, so this one speaks the module/action API of Etherscan v2 and of a
+//! Blockscout instance over real HTTP. What it lists is the data of a real node, which it indexes itself; it answers wrongly, or
+//! with rows that it makes up, only where a test tells it to.
+
+mod index;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use alloy::primitives::{Address, B256, U256};
+use axum::extract::{Query, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::{Router, routing::get};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+
+use crate::devnet::{Error, Rpc};
+use index::Index;
+
+/// The only key it takes.
+pub const KEY: &str = "a-key-of-the-explorer";
+/// Rows given at once at most, as on a free plan.
+const MOST: usize = 1_000;
+/// How far pages may be counted.
+const WINDOW: usize = 10_000;
+
+/// Whose API it speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flavour {
+    /// One address for many chains, `chainid`, a key.
+    Etherscan,
+    /// An instance of one chain. It repeats non-fungible transfers among the others, and names logs.
+    Blockscout,
+}
+
+/// One call as it was asked.
+#[derive(Debug, Clone, Deserialize, Default)]
+#[serde(default)]
+pub struct Asked {
+    pub action: String,
+    pub address: String,
+    pub startblock: u64,
+    pub endblock: u64,
+    pub page: usize,
+    pub offset: usize,
+    chainid: Option<u64>,
+    apikey: Option<String>,
+    module: String,
+    sort: String,
+}
+
+/// How a call is answered.
+#[derive(Debug, Clone)]
+pub enum Reply {
+    Right,
+    /// Status 200, "NOTOK", and this text for a result.
+    No(&'static str),
+    /// This status and a page for people.
+    Status(u16),
+    /// Nothing, ever.
+    Silence,
+    /// Half of the right answer.
+    Half,
+    /// Numbers as numbers.
+    Numbers,
+    /// The first and the last row twice.
+    Doubled,
+    /// Rows of another address among the right ones.
+    Foreign,
+    /// The newest row first.
+    Backwards,
+    /// A row without its block.
+    Damaged,
+    /// This many rows, whatever was asked for.
+    Capped(usize),
+    /// Nothing, as an indexer that is behind.
+    Behind,
+}
+
+type Rule = Box<dyn FnMut(&Asked) -> Reply + Send>;
+
+/// Running until dropped.
+pub struct Explorer {
+    /// What `chains.explorer` is to be.
+    pub url: String,
+    shared: Arc<Shared>,
+    server: JoinHandle<()>,
+}
+
+struct Shared {
+    flavour: Flavour,
+    chain: u64,
+    index: tokio::sync::Mutex<Index>,
+    made_up: Mutex<Vec<Value>>,
+    rule: Mutex<Rule>,
+    asked: Mutex<Vec<Asked>>,
+}
+
+impl Explorer {
+    /// # Panics
+    /// When the node cannot be read, or no port can be bound.
+    pub async fn start(flavour: Flavour, chain: u64, rpc: Rpc) -> Self {
+        let mut index = Index::of(rpc);
+        index.catch_up().await.unwrap_or_else(|e| panic!("the node cannot be indexed: {e}"));
+        let shared = Arc::new(Shared {
+            flavour,
+            chain,
+            index: tokio::sync::Mutex::new(index),
+            made_up: Mutex::default(),
+            rule: Mutex::new(Box::new(|_| Reply::Right)),
+            asked: Mutex::default(),
+        });
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap_or_else(|e| panic!("no free port: {e}"));
+        let at = listener.local_addr().map(|at| at.to_string()).unwrap_or_default();
+        let url = match flavour {
+            Flavour::Etherscan => format!("http://{at}/v2/api?apikey={KEY}"),
+            Flavour::Blockscout => format!("http://{at}/api"),
+        };
+        let app = Router::new().route("/v2/api", get(answer)).route("/api", get(answer)).with_state(shared.clone());
+        let server = tokio::spawn(async move { axum::serve(listener, app).await.unwrap_or_default() });
+        Self { url, shared, server }
+    }
+
+    /// Decides about every call from now on.
+    pub fn rule(&self, rule: impl FnMut(&Asked) -> Reply + Send + 'static) {
+        *self.shared.rule.lock().unwrap_or_else(PoisonError::into_inner) = Box::new(rule);
+    }
+
+    /// What was asked since the last call of this.
+    pub fn take(&self) -> Vec<Asked> {
+        std::mem::take(&mut *self.shared.asked.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Lists transactions that no chain has, one for each of `blocks` with its time, by `from` to a stranger each.
+    pub fn make_up(&self, from: Address, blocks: impl IntoIterator<Item = (u64, u64)>) {
+        let row = |(i, (block, time)): (usize, (u64, u64))| {
+            let n: U256 = U256::from(i + 1);
+            let (hash, to) = (B256::from(n), Address::from_word(B256::from(n << 64_usize)));
+            json!({ "blockNumber": block.to_string(), "timeStamp": time.to_string(), "hash": hash, "from": from, "to": to,
+                "value": "0", "transactionIndex": "0", "isError": "0", "contractAddress": "" })
+        };
+        *self.shared.made_up.lock().unwrap_or_else(PoisonError::into_inner) = blocks.into_iter().enumerate().map(row).collect();
+    }
+}
+
+impl Drop for Explorer {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+impl Shared {
+    /// Everything that the list has for the address, oldest first.
+    async fn listed(&self, asked: &Asked) -> Result<Vec<Value>, Error> {
+        let mut index = self.index.lock().await;
+        index.catch_up().await?;
+        let made_up = self.made_up.lock().unwrap_or_else(PoisonError::into_inner);
+        let also: &[Value] = if asked.action == "txlist" { &made_up } else { &[] };
+        let repeats = self.flavour == Flavour::Blockscout && asked.action == "tokentx";
+        let lists: &[&str] = if repeats { &["tokentx", "tokennfttx"] } else { &[asked.action.as_str()] };
+        let mut rows: Vec<Value> =
+            lists.iter().flat_map(|list| index.rows(list)).chain(also).filter(|row| asked.covers(row)).cloned().collect();
+        rows.sort_by_key(|row| (number(row, "blockNumber"), number(row, "transactionIndex")));
+        if self.flavour == Flavour::Etherscan {
+            rows.iter_mut().filter_map(Value::as_object_mut).for_each(|row| _ = row.remove("logIndex"));
+        }
+        Ok(rows)
+    }
+}
+
+impl Asked {
+    fn covers(&self, row: &Value) -> bool {
+        let named = |key: &str| row[key].as_str().is_some_and(|at| at.eq_ignore_ascii_case(&self.address));
+        let in_range = number(row, "blockNumber").is_some_and(|block| (self.startblock..=self.endblock).contains(&block));
+        in_range && (named("from") || named("to"))
+    }
+}
+
+fn number(row: &Value, key: &str) -> Option<u64> {
+    row[key].as_str()?.parse().ok()
+}
+
+async fn answer(State(shared): State<Arc<Shared>>, Query(asked): Query<Asked>) -> Response {
+    shared.asked.lock().unwrap_or_else(PoisonError::into_inner).push(asked.clone());
+    let reply = (shared.rule.lock().unwrap_or_else(PoisonError::into_inner))(&asked);
+    let no = |text: &str| json_text(json!({ "status": "0", "message": "NOTOK", "result": text }).to_string());
+    match reply {
+        Reply::No(text) => return no(text),
+        Reply::Status(status) => {
+            let page = "<html><body><h1>Something went wrong</h1></body></html>";
+            return (StatusCode::from_u16(status).unwrap_or_default(), [(header::CONTENT_TYPE, "text/html")], page).into_response();
+        }
+        Reply::Silence => std::future::pending().await,
+        _ => {}
+    }
+    if shared.flavour == Flavour::Etherscan {
+        if asked.chainid != Some(shared.chain) {
+            return no("Missing or unsupported chainid parameter (required for v2 api), please see the list of supported chainids");
+        }
+        if asked.apikey.as_deref() != Some(KEY) {
+            return no("Invalid API Key");
+        }
+    }
+    if asked.module != "account" || asked.sort != "asc" {
+        return no("Error! Missing Or invalid Module name");
+    }
+    if asked.page * asked.offset > WINDOW {
+        return no("Result window is too large, PageNo x Offset size must be less than or equal to 10000");
+    }
+    let Ok(rows) = shared.listed(&asked).await else { return StatusCode::BAD_GATEWAY.into_response() };
+    let cap = if let Reply::Capped(cap) = reply { cap } else { MOST };
+    let skipped = asked.page.saturating_sub(1) * asked.offset;
+    let mut page: Vec<Value> = rows.into_iter().skip(skipped).take(asked.offset.min(cap)).collect();
+    spoil(&mut page, &reply);
+    let (status, message) = match (page.is_empty(), asked.action.as_str()) {
+        (false, _) => ("1", "OK"),
+        (true, "txlist") => ("0", "No transactions found"),
+        (true, _) if shared.flavour == Flavour::Blockscout => ("0", "No token transfers found"),
+        (true, _) => ("0", "No transactions found"),
+    };
+    let mut text = json!({ "status": status, "message": message, "result": page }).to_string();
+    if matches!(reply, Reply::Half) {
+        text.truncate(text.len() / 2);
+    }
+    json_text(text)
+}
+
+/// What `reply` makes of a page.
+fn spoil(page: &mut Vec<Value>, reply: &Reply) {
+    match reply {
+        Reply::Numbers => {
+            for row in page.iter_mut().filter_map(Value::as_object_mut) {
+                for key in ["blockNumber", "timeStamp", "nonce", "transactionIndex"] {
+                    let number = row.get(key).and_then(|text| text.as_str()?.parse::<u64>().ok());
+                    number.map(|number| row.insert(key.to_owned(), number.into()));
+                }
+            }
+        }
+        Reply::Doubled => {
+            let (first, last) = (page.first().cloned(), page.last().cloned());
+            page.splice(0..0, first);
+            page.extend(last);
+        }
+        Reply::Foreign => {
+            if let Some(mut foreign) = page.first().cloned() {
+                (foreign["from"], foreign["to"]) = (json!(Address::repeat_byte(0xf0)), json!(Address::repeat_byte(0xf1)));
+                foreign["hash"] = json!(B256::repeat_byte(0xf2));
+                page.insert(0, foreign);
+            }
+        }
+        Reply::Backwards => page.reverse(),
+        Reply::Damaged => {
+            if let Some(row) = page.first_mut() {
+                row["blockNumber"] = json!("soon");
+            }
+        }
+        Reply::Behind => page.clear(),
+        _ => {}
+    }
+}
+
+fn json_text(text: String) -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], text).into_response()
+}

@@ -1,0 +1,122 @@
+//! An explorer that misbehaves: each time the right answer, or a coverage that says it is none.
+
+use assay::domain::{ChainSnapshot, Coverage};
+use assay_tests::devnet::{Devnet, ETHEREUM};
+use assay_tests::explorer::{Asked, Explorer, Flavour, Reply};
+
+use super::super::{chain, with};
+use super::{Reader, of_chain, reader};
+
+type Rule = Box<dyn FnMut(&Asked) -> Reply + Send>;
+
+async fn read(reader: &Reader, devnet: &Devnet) -> ChainSnapshot {
+    chain(&*reader.read(devnet.wallet("collector").address).await, ETHEREUM).clone()
+}
+
+/// A reader that knows nothing yet, of an explorer that answers by `rule`.
+async fn started(devnet: &Devnet, explorer: &Explorer, rule: impl FnMut(&Asked) -> Reply + Send + 'static) -> Reader {
+    explorer.rule(rule);
+    explorer.take();
+    let hurried = |config: &mut assay::config::Config| config.reading.explorer.timeout_ms = 1_500;
+    reader(devnet, explorer).with(hurried).started().await
+}
+
+/// Does `reply` with the first calls, and then what is right.
+fn at_first(calls: usize, reply: Reply) -> impl FnMut(&Asked) -> Reply + Send + 'static {
+    let mut left = calls;
+    move |_| {
+        left = left.saturating_sub(1);
+        if left > 0 { reply.clone() } else { Reply::Right }
+    }
+}
+
+#[test]
+fn what_passes_is_waited_for_and_what_is_odd_is_understood() {
+    with(async |devnet| {
+        let (explorer, other) =
+            (of_chain(Flavour::Etherscan, &devnet.ethereum).await, of_chain(Flavour::Blockscout, &devnet.ethereum).await);
+        let right = read(&started(devnet, &explorer, |_| Reply::Right).await, devnet).await;
+        assert_eq!(right.coverage, Coverage::Complete);
+        let limit = "Max calls per sec rate limit reached (3/sec)";
+        let large = "Result window is too large, PageNo x Offset size must be less than or equal to 10000";
+        let mut rules: Vec<(&str, Rule)> = vec![
+            ("limited", Box::new(at_first(3, Reply::No(limit)))),
+            ("429", Box::new(at_first(2, Reply::Status(429)))),
+            ("502", Box::new(at_first(3, Reply::Status(502)))),
+            ("cut off", Box::new(at_first(2, Reply::Half))),
+            ("silent once", Box::new(at_first(2, Reply::Silence))),
+            ("too large", Box::new(move |asked| if asked.offset > 100 { Reply::No(large) } else { Reply::Right })),
+        ];
+        for (what, reply) in
+            [("numbers", Reply::Numbers), ("doubled", Reply::Doubled), ("foreign", Reply::Foreign), ("backwards", Reply::Backwards)]
+        {
+            rules.push((what, Box::new(move |_| reply.clone())));
+        }
+        for (what, rule) in rules {
+            let read = read(&started(devnet, &other, rule).await, devnet).await;
+            assert_eq!((read.coverage, &read.activity), (Coverage::Complete, &right.activity), "{what}");
+            assert_eq!(read.tokens, right.tokens, "{what}");
+        }
+    });
+}
+
+#[test]
+fn what_does_not_pass_leaves_the_node_and_says_so() {
+    with(async |devnet| {
+        let explorer = of_chain(Flavour::Etherscan, &devnet.ethereum).await;
+        let right = read(&started(devnet, &explorer, |_| Reply::Right).await, devnet).await;
+        let plan = "Free API access is not supported for this chain. Please upgrade your api plan for full chain coverage";
+        for (what, reply, most) in [
+            ("wrong key", Reply::No("Invalid API Key"), 1),
+            ("another plan", Reply::No(plan), 1),
+            ("forbidden", Reply::Status(403), 1),
+            ("502", Reply::Status(502), 5),
+            ("behind", Reply::Behind, 8),
+            ("damaged", Reply::Damaged, 8),
+        ] {
+            let reader = started(devnet, &explorer, move |_| reply.clone()).await;
+            let first = read(&reader, devnet).await;
+            let again = read(&reader, devnet).await;
+            for read in [&first, &again] {
+                assert_eq!(read.coverage, Coverage::Partial, "{what}");
+                // What the node and the configuration know is all there.
+                assert_eq!(read.activity.transactions, right.activity.transactions, "{what}");
+                assert_eq!(read.activity.first_transaction, right.activity.first_transaction, "{what}");
+                assert_eq!((&read.positions, &read.pools), (&right.positions, &right.pools), "{what}");
+                assert!(read.activity.transfers <= right.activity.transfers, "{what}");
+            }
+            let asked = explorer.take();
+            assert!(asked.len() <= most, "{what}: {} calls", asked.len());
+        }
+    });
+}
+
+#[test]
+fn a_silent_explorer_does_not_keep_an_answer_waiting() {
+    with(async |devnet| {
+        let explorer = of_chain(Flavour::Etherscan, &devnet.ethereum).await;
+        explorer.rule(|_| Reply::Silence);
+        let hurried = |config: &mut assay::config::Config| config.scoring.read_budget_ms = 2_000;
+        let reader = reader(devnet, &explorer).with(hurried).started().await;
+        let started = std::time::Instant::now();
+        let read = read(&reader, devnet).await;
+        assert!(started.elapsed().as_millis() < 4_000, "{:?}", started.elapsed());
+        assert_eq!(read.coverage, Coverage::Partial);
+        assert!(read.activity.transactions > 0 && read.pools.iter().all(|pool| pool.coverage == Coverage::Complete));
+    });
+}
+
+#[test]
+fn a_wrong_chain_or_key_in_the_url_is_told_once_without_the_key() {
+    with(async |devnet| {
+        let explorer = of_chain(Flavour::Etherscan, &devnet.ethereum).await;
+        let other = |config: &mut assay::config::Config| {
+            config.chains[0].explorer = Some(assay::config::Secret::new(format!("{}&chainid=999", explorer.url)));
+        };
+        let reader = reader(devnet, &explorer).with(other).started().await;
+        for _ in 0..3 {
+            assert_eq!(read(&reader, devnet).await.coverage, Coverage::Partial);
+        }
+        assert_eq!(explorer.take().len(), 1);
+    });
+}

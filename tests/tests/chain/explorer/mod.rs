@@ -1,0 +1,31 @@
+//! Activity and holdings with an explorer, in both of its flavours, held against what the blocks themselves say.
+
+mod activity;
+mod faults;
+mod holdings;
+mod long;
+
+use assay::config::{Config, Secret};
+use assay_tests::devnet::{Chain, Devnet};
+use assay_tests::explorer::{Explorer, Flavour};
+
+use super::Reader;
+
+/// The explorer of a chain of the devnet.
+async fn of_chain(flavour: Flavour, chain: &Chain) -> Explorer {
+    Explorer::start(flavour, chain.id, chain.rpc.clone()).await
+}
+
+/// A reader of chain 1 of the devnet with its explorer. Nothing is cached, and the explorer is asked as fast as it answers.
+fn reader(devnet: &Devnet, explorer: &Explorer) -> Reader {
+    with_explorer(Reader::of(devnet).ethereum(), explorer)
+}
+
+fn with_explorer(reader: Reader, explorer: &Explorer) -> Reader {
+    reader.with(|config: &mut Config| {
+        config.chains[0].explorer = Some(Secret::new(&explorer.url));
+        config.scoring.cache_ms = 0;
+        config.scoring.incomplete_cache_ms = 0;
+        config.reading.explorer.per_second = 0;
+    })
+}
