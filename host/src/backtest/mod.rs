@@ -25,6 +25,8 @@ mod run;
 mod source;
 mod summary;
 mod tally;
+#[cfg(test)]
+mod tests;
 mod verdict;
 mod words;
 

@@ -29,7 +29,12 @@ pub fn verdict(found: &Comparison, second: &ModelPart) -> String {
         parts.push(format!("it failed on {} of them", grouped(second.failed)));
     }
     let last = parts.pop().unwrap_or_default();
-    format!("{} and {last}.", parts.join(", "))
+    capital(&format!("{} and {last}.", parts.join(", ")))
+}
+
+fn capital(sentence: &str) -> String {
+    let mut rest = sentence.chars();
+    rest.next().map(|first| first.to_uppercase().chain(rest).collect()).unwrap_or_default()
 }
 
 /// Where most of those that move go.
@@ -82,7 +87,9 @@ fn foresight(found: &Comparison, outcomes: &OutcomePart) -> String {
     match (of_first.high < 0.5, of_second.high < 0.5) {
         (true, true) => format!("like {first} {upside_down}"),
         (false, true) => format!("unlike {first} {upside_down}"),
-        _ if of_first.contains(0.5) && of_second.contains(0.5) => format!("like {first} is not shown to tell bad outcomes from good ones ({pair})"),
+        _ if of_first.contains(0.5) && of_second.contains(0.5) => {
+            format!("like {first} is not shown to tell bad outcomes from good ones ({pair})")
+        }
         _ if difference.low > 0.0 => format!("tells bad outcomes from good ones better than {first} ({pair})"),
         _ if difference.high < 0.0 => format!("tells bad outcomes from good ones worse than {first} ({pair})"),
         _ => format!("is not shown to tell bad outcomes from good ones better or worse ({pair})"),

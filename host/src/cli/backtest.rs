@@ -156,11 +156,15 @@ fn stop_on_signal() -> Result<Arc<AtomicBool>, Failure> {
     use tokio::signal::unix::{SignalKind, signal};
     let stop = Arc::new(AtomicBool::new(false));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::cannot)?;
+    // Listened to from here on, not only when the thread has started.
+    let (mut terminate, mut interrupt) = {
+        let _entered = runtime.enter();
+        (signal(SignalKind::terminate()).map_err(Failure::cannot)?, signal(SignalKind::interrupt()).map_err(Failure::cannot)?)
+    };
     let flag = stop.clone();
     thread::spawn(move || {
         runtime.block_on(async {
-            let (Ok(mut terminate), Ok(mut interrupt)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) else { return };
-            for _ in 0..2 {
+            loop {
                 tokio::select! {
                     _ = terminate.recv() => {}
                     _ = interrupt.recv() => {}

@@ -15,10 +15,15 @@ use crate::stats::{DecileRow, Interval};
 pub fn section(found: &Comparison, outcomes: &OutcomePart) -> String {
     let (first, second) = (esc(&found.first), esc(&found.second));
     let rows = [
-        figure("AUC", "0.5 is chance, 1 is perfect", &outcomes.auc),
-        figure("Gini", "0 is chance", &outcomes.gini),
-        figure("KS", "0 is chance; it does not say which way", &outcomes.ks),
-        figure("Brier", &format!("lower is better; the bad rate alone has {}", decimal(outcomes.brier_of_base_rate, 4)), &outcomes.brier),
+        figure("AUC", "0.5 is chance, 1 is perfect", 3, &outcomes.auc),
+        figure("Gini", "0 is chance", 3, &outcomes.gini),
+        figure("KS", "0 is chance; it does not say which way", 3, &outcomes.ks),
+        figure(
+            "Brier",
+            &format!("lower is better; the bad rate alone has {}", decimal(outcomes.brier_of_base_rate, 4)),
+            4,
+            &outcomes.brier,
+        ),
     ];
     let body = table("With 95 % intervals", &["Measure", &first, &second, "Difference", ""], &rows)
         + &format!(
@@ -53,9 +58,9 @@ pub fn without(report: &Report) -> String {
     format!("<section>\n<h2>Foresight</h2>\n<p class=\"lead\">{why}</p>\n</section>\n")
 }
 
-fn figure(name: &str, remark: &str, Figure { first, second, intervals }: &Figure) -> Vec<String> {
+fn figure(name: &str, remark: &str, places: usize, Figure { first, second, intervals }: &Figure) -> Vec<String> {
     let cell = |figure: Option<f64>, interval: Option<Interval>| {
-        format!("{}<small>{}</small>", decimal(figure, 3), range(interval, |n| decimal(n, 3)))
+        format!("{}<small>{}</small>", decimal(figure, places), range(interval, |n| decimal(n, places)))
     };
     let difference = first.zip(*second).map(|(first, second)| second - first);
     let told = match intervals.difference {
@@ -67,7 +72,7 @@ fn figure(name: &str, remark: &str, Figure { first, second, intervals }: &Figure
         format!("{name}<small>{remark}</small>"),
         cell(*first, intervals.first),
         cell(*second, intervals.second),
-        format!("{}<small>{}</small>", signed(difference, 3), range(intervals.difference, |n| signed(n, 3))),
+        format!("{}<small>{}</small>", signed(difference, places), range(intervals.difference, |n| signed(n, places))),
         told.to_owned(),
     ]
 }

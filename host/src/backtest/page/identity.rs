@@ -17,17 +17,23 @@ pub fn section(report: &Report, found: &Comparison) -> String {
         .filter_map(|(index, class, role)| report.models.get(index).map(|model| (model, class, role)))
         .map(|(model, class, role)| {
             vec![
-                format!("<span class=\"swatch {class}\"></span>{}", esc(&model.identity.name)),
-                format!("<span class=\"words\">{}<br><small>{role}</small></span>", esc(&model.identity.title)),
-                format!("<code>{}</code>", model.identity.digest),
+                format!("<span class=\"name\"><span class=\"swatch {class}\"></span>{}</span>", esc(&model.identity.name)),
+                format!(
+                    "<span class=\"words\">{}<small>{role}</small><code>{}</code></span>",
+                    esc(&model.identity.title),
+                    model.identity.digest
+                ),
                 grouped(model.scored),
                 grouped(model.refused),
                 grouped(model.failed),
             ]
         })
         .collect();
-    let sample = table("Models", &["Model", "", "SHA-256 of the component", "Scored", "Refused", "Failed"], &rows)
-        + &format!("<p>{}</p>\n", sample(&report.sample))
+    let sample = table(
+        "Models",
+        &["Model", "<span class=\"words\">Title, role, and SHA-256 of the component</span>", "Scored", "Refused", "Failed"],
+        &rows,
+    ) + &format!("<p>{}</p>\n", sample(&report.sample))
         + &bad_lines(&report.sample)
         + &failures(report, found);
     format!("<section class=\"plain\">\n<h2 class=\"quiet\">What was compared</h2>\n{sample}</section>\n")
