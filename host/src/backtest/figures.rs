@@ -26,6 +26,10 @@ pub const NAMES: [&str; 17] = [
     "Attestations",
 ];
 
+/// Whether a figure is a whole number, in the same order.
+pub const WHOLE: [bool; NAMES.len()] =
+    [false, false, true, true, true, true, true, false, false, false, true, true, true, true, true, true, true];
+
 /// Seconds in a day.
 const DAY: f64 = 86_400.0;
 

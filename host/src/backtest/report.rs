@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{
     compare::{Comparison, compare},
-    figures::NAMES,
+    figures::{NAMES, WHOLE},
     record::BadLine,
     tally::{OfModel, Tally, Without},
 };
@@ -122,14 +122,16 @@ pub struct Shift {
 
 /// Of each figure, the shift from `expected` to `actual`, the largest first.
 pub fn shifts(expected: &[Sketch], actual: &[Sketch]) -> Vec<Shift> {
-    let shift = |((figure, expected), actual): ((&&'static str, &Sketch), &Sketch)| Shift {
+    // Below 32 a band has one whole number, at which it begins.
+    let median = |sketch: &Sketch, whole: bool| sketch.quantile(0.5).map(|median| if whole { median.floor() } else { median });
+    let shift = |(((figure, whole), expected), actual): (((&&'static str, bool), &Sketch), &Sketch)| Shift {
         figure,
         psi: expected.psi(actual),
-        expected_median: expected.quantile(0.5),
-        actual_median: actual.quantile(0.5),
+        expected_median: median(expected, whole),
+        actual_median: median(actual, whole),
         bins: expected.bins(actual, 10),
     };
-    let mut shifts: Vec<_> = NAMES.iter().zip(expected).zip(actual).map(shift).collect();
+    let mut shifts: Vec<_> = NAMES.iter().zip(WHOLE).zip(expected).zip(actual).map(shift).collect();
     // What nobody has says nothing.
     shifts.retain(|shift| shift.expected_median.is_some() || shift.actual_median.is_some());
     shifts.sort_by(|a, b| b.psi.unwrap_or(0.0).total_cmp(&a.psi.unwrap_or(0.0)));

@@ -29,7 +29,7 @@ pub fn verdict(found: &Comparison, second: &ModelPart) -> String {
         parts.push(format!("it failed on {} of them", grouped(second.failed)));
     }
     let last = parts.pop().unwrap_or_default();
-    capital(&format!("{} and {last}.", parts.join(", ")))
+    capital(&format!("{}, and {last}.", parts.join(", ")))
 }
 
 fn capital(sentence: &str) -> String {
@@ -83,12 +83,12 @@ fn foresight(found: &Comparison, outcomes: &OutcomePart) -> String {
     let (Some(of_first), Some(of_second), Some(difference)) = (intervals.first, intervals.second, intervals.difference) else {
         return format!("is not shown to tell bad outcomes from good ones better or worse ({pair})");
     };
-    let upside_down = format!("scores those who turned out bad higher than the others ({pair}, where 0.5 is chance)");
+    let upside_down = |other: &str| format!("scores those who turned out bad higher than the others{other} ({pair}, where 0.5 is chance)");
     match (of_first.high < 0.5, of_second.high < 0.5) {
-        (true, true) => format!("like {first} {upside_down}"),
-        (false, true) => format!("unlike {first} {upside_down}"),
+        (true, true) => upside_down(&format!(", as {first} does")),
+        (false, true) => upside_down(&format!(", as {first} does not")),
         _ if of_first.contains(0.5) && of_second.contains(0.5) => {
-            format!("like {first} is not shown to tell bad outcomes from good ones ({pair})")
+            format!("is not shown to tell bad outcomes from good ones, nor is {first} ({pair})")
         }
         _ if difference.low > 0.0 => format!("tells bad outcomes from good ones better than {first} ({pair})"),
         _ if difference.high < 0.0 => format!("tells bad outcomes from good ones worse than {first} ({pair})"),

@@ -28,7 +28,7 @@ pub fn section(heading: &str, lead: &str, body: &str) -> String {
 
 /// A table. The first cell of a row names it; cells are HTML already. `head` and every row have the same length.
 pub fn table(caption: &str, head: &[&str], rows: &[Vec<String>]) -> String {
-    let mut text = format!("<div class=\"scroll\"><table><caption>{caption}</caption>\n<thead><tr>");
+    let mut text = format!("<div class=\"scroll\" tabindex=\"0\"><table><caption>{caption}</caption>\n<thead><tr>");
     for cell in head {
         let _ = write!(text, "<th scope=\"col\">{cell}</th>");
     }

@@ -29,7 +29,7 @@ pub fn section(found: &Comparison) -> String {
 
 fn matrix(found: &Comparison) -> String {
     let mut text = format!(
-        "<div class=\"scroll\"><table class=\"matrix\"><caption>{} → {}</caption>\n<thead><tr><th></th>",
+        "<div class=\"scroll\" tabindex=\"0\"><table class=\"matrix\"><caption>{} → {}</caption>\n<thead><tr><th></th>",
         esc(&found.first),
         esc(&found.second)
     );
@@ -75,8 +75,9 @@ fn matrix(found: &Comparison) -> String {
 
 fn swap(found: &Comparison) -> String {
     let (set, first, second) = (&found.swap.set, esc(&found.first), esc(&found.second));
-    let bad = |(known, bad): (u64, u64)| match known {
+    let bad = |(known, bad): (u64, u64), all: u64| match known {
         0 => String::new(),
+        _ if known == all => format!(" {} of them turned out bad ({}).", grouped(bad), percent(bad, known)),
         _ => {
             format!(" Of the {} of them whose outcome is known, {} turned out bad ({}).", grouped(known), grouped(bad), percent(bad, known))
         }
@@ -89,8 +90,8 @@ fn swap(found: &Comparison) -> String {
         grouped(set.both + set.swapped_out),
         grouped(set.both + set.swapped_in),
         grouped(set.swapped_in),
-        bad(found.swap.known_in),
+        bad(found.swap.known_in, set.swapped_in),
         grouped(set.swapped_out),
-        bad(found.swap.known_out)
+        bad(found.swap.known_out, set.swapped_out)
     )
 }
