@@ -53,11 +53,19 @@ fn wallets(count: u64) -> impl Iterator<Item = String> {
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 fn run<'a>(file: &'a Path, threads: usize, scores: Option<&'a mut (dyn std::io::Write + 'a)>) -> (Tally, Digest) {
-    super::run(Run { file, models: &MODELS, counting: Vec::new(), threads, stop: &NEVER, scores }, |_| {}).unwrap()
+    run_of(&MODELS, file, threads, scores)
+}
+
+fn run_of<'a>(models: &'a [Formula], file: &'a Path, threads: usize, scores: Option<&'a mut (dyn std::io::Write + 'a)>) -> (Tally, Digest) {
+    super::run(Run { file, models, counting: Vec::new(), threads, stop: &NEVER, scores }, |_| {}).unwrap()
 }
 
 fn report(file: &Path, threads: usize) -> Report {
-    let (tally, digest) = run(file, threads, None);
+    report_of(&MODELS, file, threads)
+}
+
+fn report_of(models: &[Formula], file: &Path, threads: usize) -> Report {
+    let (tally, digest) = run_of(models, file, threads, None);
     let identity = |name: &str| Identity { name: name.into(), title: "<i>".into(), digest: Digest([7; 32]), deciles: Vec::new() };
     let about = About {
         made_at: chrono::DateTime::UNIX_EPOCH,
@@ -150,4 +158,46 @@ fn a_file_without_outcomes_says_what_is_missing() {
     assert!(super::page(&report).unwrap().contains("does not say what became of the wallets"));
     assert!(!report.comparisons[0].verdict.contains("AUC"), "{}", report.comparisons[0].verdict);
     assert!(super::summary(&report).contains("300 wallets of <wallets>"));
+}
+
+#[test]
+fn the_verdict_says_no_more_than_the_figures() {
+    const RISING: Formula = Formula { label: "f", score: |n| Ok(300 + u32::try_from(n % 601).unwrap()) };
+    const FALLING: Formula = Formula { label: "f", score: |n| Ok(1000 - u32::try_from(n % 601).unwrap()) };
+    const LEVEL: Formula = Formula { label: "f", score: |_| Ok(700) };
+    let verdict = |models: [Formula; 2], count: u64, bad: fn(u64) -> bool| {
+        let file = file((0..count).map(|n| format!(r#"{{"as_of":{n},"outcome":{}}}"#, bad(n))));
+        report_of(&models, file.path(), 2).comparisons[0].verdict.clone()
+    };
+    for (models, bad, parts) in [
+        (
+            [RISING, FALLING],
+            (|n| n < 150) as fn(u64) -> bool,
+            ["an unrelated order", "turned out bad higher than the others, as credit 1.0 does not (AUC 0.000 against 1.000"],
+        ),
+        (
+            [FALLING, RISING],
+            |n| n < 150,
+            [
+                "an unrelated order (rank correlation −1.00)",
+                "tells bad outcomes from good ones better than credit 1.0 (AUC 1.000 against 0.000)",
+            ],
+        ),
+        (
+            [RISING, RISING],
+            |n| n < 150,
+            ["leaves all 300 wallets in their range", "is not shown to tell bad outcomes from good ones better or worse"],
+        ),
+        (
+            [RISING, RISING],
+            |n| n % 3 == 0,
+            ["almost the same order", "is not shown to tell bad outcomes from good ones, nor is credit 1.0"],
+        ),
+        ([RISING, FALLING], |n| n < 9, ["all of them up", "and 9 bad outcomes are too few to show which"]),
+        ([RISING, LEVEL], |_| false, ["Credit 2.0 would move", "one of the two gives everybody the same score"]),
+    ] {
+        let said = verdict(models, 300, bad);
+        assert!(parts.iter().all(|part| said.contains(part)) && said.ends_with('.'), "{parts:?}: {said}");
+    }
+    assert!(verdict([RISING, FALLING], 40, |_| true).contains("40 wallets, too few to say much, to another range"));
 }

@@ -78,7 +78,7 @@ fn foresight(found: &Comparison, outcomes: &OutcomePart) -> String {
     let (first, intervals) = (&found.first, &outcomes.auc.intervals);
     let pair = format!("AUC {} against {}", decimal(outcomes.auc.second, 3), decimal(outcomes.auc.first, 3));
     if outcomes.bad < ENOUGH_BAD {
-        return format!("has seen too few bad outcomes to show which of the two tells them from good ones better ({pair})");
+        return format!("{} bad outcomes are too few to show which of the two tells them from good ones better ({pair})", outcomes.bad);
     }
     let (Some(of_first), Some(of_second), Some(difference)) = (intervals.first, intervals.second, intervals.difference) else {
         return format!("is not shown to tell bad outcomes from good ones better or worse ({pair})");

@@ -2,30 +2,28 @@
 
 use std::{
     fs,
-    io::{self, BufWriter, IsTerminal as _, Write as _},
+    io::{self, BufWriter, Write as _},
     path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
     thread,
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use clap::Args;
 
-use super::{ConfigFile, Failure, print};
+use super::{ConfigFile, Failure, meter::Meter, print};
 use crate::{
     app,
-    backtest::{self, About, Identity, Loaded, Progress, Run, RunError, Tally, grouped},
+    backtest::{self, About, Identity, Loaded, Run, RunError, Tally, grouped},
     domain::{Digest, Score},
     registry::{Counting, Model},
 };
 
 /// Exit code of a command that a signal ended, as shells have it.
 const INTERRUPTED: u8 = 130;
-/// Between two words on progress: on a terminal, and in a log.
-const TICK: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
 
 #[derive(Args)]
 pub struct Arguments {
@@ -221,49 +219,6 @@ impl Drop for Scores {
     fn drop(&mut self) {
         if !self.kept {
             let _ = fs::remove_file(part(&self.file));
-        }
-    }
-}
-
-/// Says on standard error how far a file is: on one line of a terminal, or now and then in a log.
-struct Meter {
-    name: String,
-    started: Instant,
-    last: Instant,
-    terminal: bool,
-}
-
-impl Meter {
-    fn new(name: String) -> Self {
-        let now = Instant::now();
-        Self { name, started: now, last: now, terminal: io::stderr().is_terminal() }
-    }
-
-    fn show(&mut self, Progress { records, bytes, size }: Progress) {
-        let tick = if self.terminal { TICK.0 } else { TICK.1 };
-        if self.last.elapsed() < tick {
-            return;
-        }
-        self.last = Instant::now();
-        let (seconds, share) = (self.started.elapsed().as_secs_f64(), (bytes as f64 / size.max(1) as f64).min(1.0));
-        let left = if share > 0.0 { seconds / share - seconds } else { 0.0 };
-        let words = format!(
-            "{:>3.0} %  {} lines, {}/s, {left:.0} s left",
-            share * 100.0,
-            grouped(records),
-            grouped((records as f64 / seconds) as u64)
-        );
-        if self.terminal {
-            let filled = (share * 24.0) as usize;
-            eprint!("\r\x1b[K{}  {}{}  {words}", self.name, "█".repeat(filled), "░".repeat(24_usize.saturating_sub(filled)));
-        } else {
-            eprintln!("{}: {}", self.name, words.trim_start());
-        }
-    }
-
-    fn clear(&self) {
-        if self.terminal {
-            eprint!("\r\x1b[K");
         }
     }
 }

@@ -5,6 +5,7 @@ mod backtest;
 mod check_config;
 mod features;
 mod key;
+mod meter;
 mod model;
 mod serve;
 

@@ -57,7 +57,7 @@ fn wallet(n: u64) -> String {
     format!(
         r#"{{"id":"wallet {n}","as_of":{},"outcome":{},"chains":[{{"chain_id":1,"coverage":"complete","first_transaction":1600000000,"transactions":{n},"assets_usd":0,"supplied_usd":0,"borrowed_usd":0}}]}}"#,
         1_760_000_000 + n,
-        n % 5 == 0
+        n.is_multiple_of(5)
     )
 }
 
