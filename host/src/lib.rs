@@ -8,14 +8,15 @@
 //! | 7 | `cli` |
 //! | 6 | `app` |
 //! | 5 | `http` |
-//! | 4 | `scoring`, `access` |
+//! | 4 | `scoring`, `access`, `backtest` |
 //! | 3 | `chain` |
 //! | 2 | `store`, `registry` |
-//! | 1 | `config`, `telemetry`, `tasks`, `features` |
+//! | 1 | `config`, `telemetry`, `tasks`, `features`, `stats` |
 //! | 0 | `domain` |
 
 pub mod access;
 pub mod app;
+pub mod backtest;
 pub mod chain;
 pub mod cli;
 pub mod config;
@@ -24,6 +25,7 @@ pub mod features;
 pub mod http;
 pub mod registry;
 pub mod scoring;
+pub mod stats;
 pub mod store;
 pub mod tasks;
 pub mod telemetry;

@@ -8,7 +8,7 @@
 //! | `loader`, `shelf`, `book` | files that come and go, on one thread |
 //! | `examine`, `world`, `contract`, `encode`, `selftest`, `samples`, `compiled` | from bytes to a model |
 //! | `model`, `answer`, `mock` | the questions, and the checks of the answers |
-//! | `check`, `measure` | what a model author and a benchmark want to know |
+//! | `check`, `lone`, `measure` | what a model author, a backtest and a benchmark want to know |
 //! | `engine`, `lane`, `call`, `clock`, `abi` | confinement, and the shapes that cross it |
 
 #![deny(unsafe_code)]
@@ -28,6 +28,7 @@ mod lane;
 mod lineup;
 mod load_error;
 mod loader;
+mod lone;
 #[doc(hidden)]
 pub mod measure;
 mod mock;
@@ -47,6 +48,7 @@ pub use check::{CheckReport, Cost, Problem, check};
 pub use encode::{EncodeError, to_component};
 pub use lineup::Lineup;
 pub use load_error::{LoadError, RoleError};
+pub use lone::{Counting, Fuel, LoneError, counting, lone};
 pub use mock::{ChainValue, MockNft, MockPool, MockPosition, MockReport, MockToken};
 pub use model::Model;
 pub use registry::{OpenError, Registry};
