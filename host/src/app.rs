@@ -70,8 +70,8 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     let registry = open_registry(config, &store).await?;
     let (readers, stop) = (TaskTracker::new(), tasks.spawner().stopping());
     let chains = Chains::connect(&config.chains, &config.reading, &config.prices, &config.scoring, &store, &readers, &stop);
-    let scoring = Scoring::new(registry, chains, store.clone(), &config.scoring);
-    scoring.keep_roles(&tasks.spawner());
+    let scoring = Scoring::open(registry, chains, store.clone(), &config.scoring, &config.promotion).await?;
+    scoring.start(&tasks.spawner());
     let access = Access::new(&config.access, store);
     fold_metrics(&tasks, metrics.clone());
     Ok(Assembled { http: http::App::new(config, scoring, access.clone(), metrics), tasks, readers, access })

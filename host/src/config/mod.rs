@@ -6,6 +6,7 @@ mod chains;
 mod known;
 mod load;
 mod models;
+mod promotion;
 mod scoring;
 mod secret;
 mod store;
@@ -21,6 +22,7 @@ pub use chains::{ChainConfig, MarketConfig, NativeConfig, Reading, RpcLimits, To
 pub use known::chain_names;
 pub use load::{ConfigError, DEFAULTS, load};
 pub use models::Models;
+pub use promotion::Promotion;
 pub use scoring::Scoring;
 pub use secret::Secret;
 pub use store::{Backend, Store};
@@ -40,6 +42,7 @@ pub struct Config {
     pub access: Access,
     pub reading: Reading,
     pub scoring: Scoring,
+    pub promotion: Promotion,
     #[serde(default, deserialize_with = "written::chains")]
     pub chains: Vec<ChainConfig>,
     pub prices: Prices,

@@ -1,12 +1,13 @@
-//! `GET /api/v2/models`: which models there are, what each does, and what is wrong with the files that are none.
+//! `/api/v2/models`: which models there are, what each does, and what is wrong with the files that are none; and several on one subject.
 
-use axum::{Json, extract::State};
+use axum::{Json, extract::State, response::Response};
 
 use super::{
     ApiError, App,
     docs::responses,
-    extract::{Caller, charge},
-    wire::{ModelBody, ModelsBody},
+    extract::{Caller, SubjectPath, Versions, charge},
+    fresh,
+    wire::{ComparisonBody, ModelBody, ModelsBody},
 };
 
 /// The models on the shelf, with state, role and, where one is not in service, the reason.
@@ -18,4 +19,32 @@ use super::{
 pub async fn list(_: Caller<charge::Models>, State(app): State<App>) -> Result<Json<ModelsBody>, ApiError> {
     let models: Vec<ModelBody> = app.scoring.registry().list().into_iter().map(ModelBody::from).collect();
     Ok(Json(ModelsBody { count: models.len(), models }))
+}
+
+/// What several versions of the credit model say of one address, all from one and the same reading.
+///
+/// Differences are to the first version. A version that fails says why, and keeps no other from its answer. Each version costs the
+/// units of one score.
+#[utoipa::path(
+    get, path = "/api/v2/models/compare/address/{address}", tag = "models", operation_id = "compare",
+    params(
+        ("address" = String, Path, description = "Ethereum address or ENS name", example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"),
+        ("versions" = Option<String>, Query, description = "Up to 8 versions joined by commas; champion and challengers where absent", example = "1.0,1.1"),
+    ),
+    responses((status = 200, description = "What they say", body = ComparisonBody), responses::Address, responses::Validated, responses::Keyed, responses::Units, responses::Unknown, responses::Chains),
+    security(("key" = [])),
+)]
+pub async fn compare(
+    caller: Caller<charge::Score>,
+    State(app): State<App>,
+    SubjectPath(subject): SubjectPath,
+    Versions(mut versions): Versions,
+) -> Result<Response, ApiError> {
+    if versions.is_empty() {
+        versions = app.scoring.rivals()?;
+    }
+    let count = versions.len();
+    let compared = async { app.scoring.compare(&subject, versions).await.map_err(|error| app.refuse(error)) };
+    let comparison = caller.pay_each(&app, count, compared).await?;
+    Ok(fresh::once(Json(ComparisonBody::from(comparison))))
 }

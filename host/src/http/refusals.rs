@@ -45,6 +45,7 @@ impl From<ScoringError> for ApiError {
             ScoringError::ChainsDown | ScoringError::ChainDown(_) => {
                 Self::new(StatusCode::BAD_GATEWAY, error.to_string()).retry_after(WHILE)
             }
+            ScoringError::Version(error) => error.into(),
             ScoringError::Model(error) => error.into(),
         }
     }
@@ -85,7 +86,11 @@ impl From<RoleError> for ApiError {
     fn from(error: RoleError) -> Self {
         let status = match error {
             RoleError::Unknown { .. } => StatusCode::NOT_FOUND,
-            RoleError::IsChampion { .. } | RoleError::ChallengesItself { .. } => StatusCode::CONFLICT,
+            RoleError::IsChampion { .. }
+            | RoleError::ChallengesItself { .. }
+            | RoleError::Benched { .. }
+            | RoleError::NotLoaded { .. }
+            | RoleError::NoPrevious(_) => StatusCode::CONFLICT,
             RoleError::Closed => StatusCode::SERVICE_UNAVAILABLE,
             RoleError::Delete { .. } => return Self::internal(error.code(), error),
         };
@@ -98,6 +103,8 @@ impl From<MoveError> for ApiError {
         match error {
             MoveError::Role(error) => error.into(),
             MoveError::Store(error) => Self::internal("store", error),
+            MoveError::Contested => Self::coded(StatusCode::CONFLICT, "contested", capital(&error.to_string())),
+            MoveError::Guarded { .. } => Self::coded(StatusCode::CONFLICT, "guarded", capital(&error.to_string())),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     domain::ChainId,
-    registry::{Refusal, ScoreError},
+    registry::{Refusal, RoleError, ScoreError},
 };
 
 /// No score or report can be given.
@@ -20,6 +20,9 @@ pub enum ScoringError {
     /// Of several subjects none is an address, nor a name of one.
     #[error("No valid addresses provided")]
     NoneValid,
+    /// The version that was asked for does not answer.
+    #[error(transparent)]
+    Version(#[from] RoleError),
     #[error(transparent)]
     Model(ScoreError),
 }

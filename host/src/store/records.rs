@@ -1,6 +1,12 @@
 //! The values that stand in the store. Their JSON is a format: a field may be added as optional, never renamed or retyped.
 
+mod audit;
+mod served;
+
 use serde::{Deserialize, Serialize};
+
+pub use audit::{AuditEnd, AuditRecord};
+pub use served::{BoostRecord, Exact, FactorRecord, FeaturesRecord, ServedRecord};
 
 use crate::{
     config::Scope,

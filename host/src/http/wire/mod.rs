@@ -1,17 +1,23 @@
 //! What leaves the process, as the contract shapes it. Nothing else in the server is serialised for a client.
 
+mod audit;
 mod chain;
+mod compare;
 mod model;
 mod money;
 mod portfolio;
+mod provenance;
 mod report;
 mod score;
 mod summary;
 
+pub use audit::{AuditBody, AuditEntryBody};
 pub use chain::{ChainActivity, ChainReportBody};
+pub use compare::ComparisonBody;
 pub use model::{ModelBody, ModelsBody, ReferenceBody, RolesBody};
 pub use money::Usd;
 pub use portfolio::{ChainValueBody, PortfolioBody, TotalBody};
+pub use provenance::{AuditedBody, ProvenanceBody, WeighedFactorBody};
 pub use report::{
     Activity, Assets, Counts, CreditEvents, Defi, NftBody, NotApplicable, Pool, ProtocolBody, ReportBody, ReportScore, TokenBody, Totals,
 };
