@@ -11,7 +11,7 @@
 //! | 4 | `scoring`, `access` |
 //! | 3 | `chain` |
 //! | 2 | `store`, `registry` |
-//! | 1 | `config`, `telemetry`, `tasks`, `features` |
+//! | 1 | `config`, `telemetry`, `tasks`, `features`, `stats` |
 //! | 0 | `domain` |
 
 pub mod access;
@@ -24,6 +24,7 @@ pub mod features;
 pub mod http;
 pub mod registry;
 pub mod scoring;
+pub mod stats;
 pub mod store;
 pub mod tasks;
 pub mod telemetry;
