@@ -4,6 +4,8 @@
 mod check_config;
 mod key;
 mod model;
+mod remote;
+mod replay;
 mod serve;
 
 use std::{path::PathBuf, process::ExitCode};
@@ -44,6 +46,8 @@ enum Command {
     /// Work on API keys
     #[command(subcommand)]
     Key(key::Command),
+    /// Compute served scores again from the same bytes, and say what differs
+    Replay(replay::Replay),
     /// Print the OpenAPI document of the API
     Openapi,
 }
@@ -87,6 +91,7 @@ pub fn run() -> ExitCode {
         Command::CheckConfig { file, live } => check_config::run(&file, live),
         Command::Model(command) => model::run(command),
         Command::Key(command) => key::run(command),
+        Command::Replay(replay) => replay::run(&replay),
         Command::Openapi => openapi(),
     };
     match done {

@@ -1,13 +1,14 @@
-//! `/api/v2/models`: which models there are, what each does, and what is wrong with the files that are none; and several on one subject.
+//! `/api/v2/models`: which models there are, what each does, and what is wrong with the files that are none; several on one subject,
+//! and how challengers stand in the shadow.
 
 use axum::{Json, extract::State, response::Response};
 
 use super::{
     ApiError, App,
     docs::responses,
-    extract::{Caller, SubjectPath, Versions, charge},
+    extract::{Caller, KindPath, SubjectPath, Versions, Window, charge},
     fresh,
-    wire::{ComparisonBody, ModelBody, ModelsBody},
+    wire::{ComparisonBody, ModelBody, ModelsBody, ShadowBody},
 };
 
 /// The models on the shelf, with state, role and, where one is not in service, the reason.
@@ -47,4 +48,28 @@ pub async fn compare(
     let compared = async { app.scoring.compare(&subject, versions).await.map_err(|error| app.refuse(error)) };
     let comparison = caller.pay_each(&app, count, compared).await?;
     Ok(fresh::once(Json(ComparisonBody::from(comparison))))
+}
+
+/// How the challengers of a kind stand beside its champion, from live traffic, of all hosts together.
+///
+/// Challengers score what the champion has computed, off the request's path, and change no answer. Windows begin with an hour. Only
+/// credit models have a shadow: the report of another kind has no pairs.
+#[utoipa::path(
+    get, path = "/api/v2/models/{kind}/report", tag = "models", operation_id = "shadow_report",
+    params(
+        ("kind" = String, Path, description = "credit, boost, sybil or sandbox", example = "credit"),
+        ("window" = Option<String>, Query, description = "Hours or days that are looked back; `promotion.window_hours` where absent", example = "24h"),
+    ),
+    responses((status = 200, description = "The report", body = ShadowBody), responses::Kind, responses::Validated, responses::Keyed),
+    security(("key" = [])),
+)]
+pub async fn report(
+    _: Caller<charge::Models>,
+    State(app): State<App>,
+    KindPath(kind): KindPath,
+    Window(hours): Window,
+) -> Result<Json<ShadowBody>, ApiError> {
+    let hours = hours.unwrap_or_else(|| app.scoring.window());
+    let standings = app.scoring.standings(kind, hours).await.map_err(|error| ApiError::internal("store", error))?;
+    Ok(Json(ShadowBody::new(kind, hours, chrono::Utc::now(), app.scoring.shadow_share(), standings)))
 }

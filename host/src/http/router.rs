@@ -42,6 +42,7 @@ pub fn routes(app: App) -> Routes {
         .get("/api/v2/models", models::list)
         .get("/api/v2/models/", models::list)
         .get("/api/v2/models/compare/address/{address}", models::compare)
+        .get("/api/v2/models/{kind}/report", models::report)
         .post(UPLOAD, admin::add)
         .put("/api/v2/admin/models/{kind}/champion", admin::champion)
         .put("/api/v2/admin/models/{kind}/challengers", admin::challengers)

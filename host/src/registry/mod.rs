@@ -8,13 +8,14 @@
 //! | `loader`, `shelf`, `book` | files that come and go, on one thread |
 //! | `examine`, `world`, `contract`, `encode`, `selftest`, `samples`, `compiled` | from bytes to a model |
 //! | `model`, `answer`, `mock` | the questions, and the checks of the answers |
-//! | `check`, `measure` | what a model author and a benchmark want to know |
+//! | `check`, `alone`, `measure` | what a model author, an auditor and a benchmark want to know |
 //! | `twins` | the same models apart, counted in fuel, for what must not disturb an answer |
 //! | `engine`, `lane`, `call`, `clock`, `abi` | confinement, and the shapes that cross it |
 
 #![deny(unsafe_code)]
 
 mod abi;
+mod alone;
 mod answer;
 mod book;
 mod call;
@@ -45,6 +46,7 @@ mod status;
 mod twins;
 mod world;
 
+pub use alone::alone;
 pub use check::{CheckReport, Cost, Problem, check};
 pub use encode::{EncodeError, to_component};
 pub use lineup::Lineup;

@@ -12,6 +12,7 @@ mod roles;
 mod sandbox;
 mod score;
 mod several;
+mod shadow;
 mod summary;
 
 use std::{sync::Arc, time::Duration};
@@ -36,6 +37,7 @@ pub use roles::{MoveError, remembered};
 pub use sandbox::{Sandbox, SandboxScore};
 pub use score::Scored;
 pub use several::MeanScore;
+pub use shadow::{Spread, Standing};
 pub use summary::{Aggregate, Summarized};
 
 /// The scoring service. Cheap to clone.
@@ -53,6 +55,8 @@ struct Inner {
     keeper: roles::Keeper,
     provenance: provenance::Provenance,
     promotion: config::Promotion,
+    shadow: shadow::Shadow,
+    shadow_life: Duration,
 }
 
 /// How long a reading stands.
@@ -80,14 +84,17 @@ impl Scoring {
         let lives =
             Lives { complete: Duration::from_millis(settings.cache_ms), incomplete: Duration::from_millis(settings.incomplete_cache_ms) };
         let provenance = provenance::Provenance::open(&store, settings).await?;
-        let promotion = promotion.clone();
-        Ok(Self { inner: Arc::new(Inner { registry, chains, store, scores, lives, keeper, provenance, promotion }) })
+        let (promotion, shadow_life) = (promotion.clone(), Duration::from_secs(settings.shadow_hours.saturating_mul(3_600)));
+        let shadow = shadow::Shadow::start(&registry, settings).map_err(|error| StoreError::Failed { reason: error.to_string() })?;
+        let inner = Inner { registry, chains, store, scores, lives, keeper, provenance, promotion, shadow, shadow_life };
+        Ok(Self { inner: Arc::new(inner) })
     }
 
     /// Starts everything that goes on in the background.
     pub fn start(&self, tasks: &Spawner) {
         self.keep_roles(tasks);
         self.keep_scores(tasks);
+        self.keep_shadow(tasks);
     }
 
     /// Mock answers from the sandbox champion.

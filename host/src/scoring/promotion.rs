@@ -1,6 +1,6 @@
 //! Guarded promotion: what the shadow saw of a version, held against the configured bounds.
 
-use super::{Scoring, roles::MoveError};
+use super::{Scoring, roles::MoveError, shadow::Standing};
 use crate::{
     config,
     domain::ModelKind,
@@ -93,7 +93,13 @@ impl Scoring {
             Err(RoleError::Benched { why, .. }) => Some(why),
             _ => None,
         };
-        Ok(Figures::new(&self.inner.promotion, None, benched))
+        let champion = self.inner.registry.champion(kind).ok();
+        let standings = self.standings(kind, self.inner.promotion.window_hours).await?;
+        let mine = |standing: &&Standing| {
+            let (champion, record) = (champion.as_ref().map(|champion| champion.digest()), &standing.record);
+            (Some(record.champion.digest), record.challenger.digest) == (champion, model.digest())
+        };
+        Ok(Figures::new(&self.inner.promotion, standings.iter().find(mine).map(Standing::evidence), benched))
     }
 }
 

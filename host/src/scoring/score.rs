@@ -117,6 +117,7 @@ impl Scoring {
         if let Some(slot) = slot {
             slot.fill(&scored, Inputs { features: Arc::clone(&features), boost: None, asked_by: by.to_owned() });
         }
+        self.inner.shadow.offer(&self.inner.registry, model, &scored, &features);
         let found = (scored, features);
         self.inner.scores.insert(key, found.clone()).await;
         Ok(found)

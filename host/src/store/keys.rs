@@ -5,6 +5,7 @@
 //! | `roles/{kind}` | [`RolesRecord`] | for ever | `registry` |
 //! | `score/{id}` | [`ServedRecord`]: what a served score was made of | `scoring.provenance_days` | `scoring` |
 //! | `score-secret` | `String`: 32 bytes in hex, with which the ids of scores are bound to their owners | for ever | `scoring` |
+//! | `shadow/credit/{hour since the epoch}/{process}` | [`ShadowRecord`]: what challengers showed there | `scoring.shadow_hours` | `scoring` |
 //! | `audit/{time}-{random}` | [`AuditRecord`]: a step that was about to be made | for ever, never written over | `scoring` |
 //! | `audit-end/{time}-{random}` | [`AuditEnd`]: what became of it | for ever, never written over | `scoring` |
 //! | `lending/{chain}/{market}/{address}` | [`LendingProgress`] | for ever | `chain` |
@@ -20,7 +21,7 @@ use std::{fmt, marker::PhantomData};
 
 use uuid::Uuid;
 
-use super::records::{AuditEnd, AuditRecord, KeyRecord, LeaseRecord, LendingProgress, RolesRecord, ServedRecord};
+use super::records::{AuditEnd, AuditRecord, KeyRecord, LeaseRecord, LendingProgress, RolesRecord, ServedRecord, ShadowRecord};
 use crate::domain::{Address, ChainId, ModelKind, Seen};
 
 /// A key and the type of what stands under it.
@@ -49,6 +50,18 @@ pub fn served(id: Uuid) -> Key<ServedRecord> {
 pub fn score_secret() -> Key<String> {
     Key::new("score-secret".to_owned())
 }
+
+/// What one process saw of credit challengers in one hour since the epoch.
+pub fn shadow(hour: i64, process: &str) -> Key<ShadowRecord> {
+    Key::new(format!("{SHADOWS}{hour}/{process}"))
+}
+
+/// Everything that is kept of credit challengers.
+pub fn shadows() -> Family<ShadowRecord> {
+    Family { prefix: SHADOWS, value: PhantomData }
+}
+
+const SHADOWS: &str = "shadow/credit/";
 
 /// A step of the audit log. Ids begin with the time, so that their order is that of the steps.
 pub fn audit(id: &str) -> Key<AuditRecord> {

@@ -2,11 +2,13 @@
 
 mod audit;
 mod served;
+mod shadow;
 
 use serde::{Deserialize, Serialize};
 
 pub use audit::{AuditEnd, AuditRecord};
 pub use served::{BoostRecord, Exact, FactorRecord, FeaturesRecord, ServedRecord};
+pub use shadow::{CostRecord, PairCounts, PairRecord, ShadowRecord};
 
 use crate::{
     config::Scope,

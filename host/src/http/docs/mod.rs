@@ -42,7 +42,7 @@ pub fn document() -> openapi::OpenApi {
         report::portfolio::portfolio, report::portfolio::total,
         sandbox::score::get, sandbox::score::post, sandbox::score::mean, sandbox::score::batch,
         sandbox::report::get, sandbox::report::total, sandbox::report::chain_total,
-        models::list, models::compare, admin::add, admin::champion, admin::challengers, admin::roll_back, admin::remove,
+        models::list, models::compare, models::report, admin::add, admin::champion, admin::challengers, admin::roll_back, admin::remove,
         admin::audit, score::provenance::audited,
         ops::health, ops::ready, ops::metrics,
     ),

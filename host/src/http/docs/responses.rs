@@ -132,6 +132,14 @@ pub enum Models {
     Unready(DetailBody),
 }
 
+/// A path with a kind of model in it.
+#[derive(IntoResponses)]
+pub enum Kind {
+    /// No such kind of model
+    #[response(status = 404)]
+    Unknown(DetailBody),
+}
+
 /// A path with a model in it.
 #[derive(IntoResponses)]
 pub enum Model {

@@ -9,6 +9,7 @@ mod portfolio;
 mod provenance;
 mod report;
 mod score;
+mod shadow;
 mod summary;
 
 pub use audit::{AuditBody, AuditEntryBody};
@@ -22,6 +23,7 @@ pub use report::{
     Activity, Assets, Counts, CreditEvents, Defi, NftBody, NotApplicable, Pool, ProtocolBody, ReportBody, ReportScore, TokenBody, Totals,
 };
 pub use score::{CoverageName, FactorBody, MeanBody, RangeName, ScoreBody, ScoresBody};
+pub use shadow::ShadowBody;
 pub use summary::{AggregatedBody, ChainSummaryBody, EnhancedBody, OffChainData};
 
 use serde::{Serialize, Serializer};

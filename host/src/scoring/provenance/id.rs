@@ -17,7 +17,8 @@ pub struct ScoreId {
 }
 
 impl ScoreId {
-    pub(in crate::scoring) fn record(&self) -> Uuid {
+    /// The record that it is of, whoever owns it.
+    pub fn record(&self) -> Uuid {
         self.record
     }
 }
