@@ -148,6 +148,8 @@ impl Scoring {
     /// [`MoveError`]; it is then still there.
     pub async fn remove(&self, kind: ModelKind, version: &ModelVersion, with: Move) -> Result<(), MoveError> {
         let registry = &self.inner.registry;
+        // A version must not be promoted while it goes.
+        let _moves = self.inner.keeper.written.lock().await;
         registry.loaded(kind, version)?;
         let step = AuditRecord { from: self.pins(kind, Some(version)), ..audit::step("remove", kind, with) };
         let store = &self.inner.store;

@@ -77,7 +77,7 @@ fn where_a_score_came_from_is_its_owners_alone() {
             assert_eq!(caller.get(&format!("/api/v2/score/{id}")).await.expect(404)["code"], "unknown_score");
         }
         let audited = api.get(&format!("/api/v2/admin/scores/{}", id(&theirs))).await.ok();
-        assert_eq!((&audited["asked_by"], &audited["score"]), (&json!("test"), &score["score"]), "first computed for the first key");
+        assert_eq!((&audited["asked_by"], &audited["score"]), (&json!("dev"), &score["score"]), "first computed for the first key");
         assert_eq!(other.get(&format!("/api/v2/admin/scores/{}", id(&theirs))).await.status, 403);
 
         let both = format!("{},{}", address("borrower"), address("saver"));

@@ -61,8 +61,9 @@ impl Worker {
             if self.stop.load(Relaxed) {
                 return;
             }
+            let started = Instant::now();
             let spent = self.work(&job, jobs % CHAMPION_EVERY == 0);
-            paid = paid.max(Instant::now()) + spent.div_f64(self.budget.clamp(0.001, 1.0));
+            paid = paid.max(started) + spent.div_f64(self.budget.clamp(0.001, 1.0));
             jobs += 1;
         }
     }
@@ -76,7 +77,7 @@ impl Worker {
             champion_spent = answer.is_ok().then_some(spent);
         }
         for challenger in &job.challengers {
-            took += self.ask(job, challenger, champion_spent.take()).took;
+            took += self.ask(job, challenger, champion_spent).took;
         }
         took
     }
