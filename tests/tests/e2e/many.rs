@@ -36,7 +36,7 @@ fn five_hundred_models_come_and_go_and_nothing_of_them_stays() {
                 let old = n - AT_ONCE;
                 assert_eq!(api.delete(&format!("/api/v2/admin/models/credit/8.{old}")).await.status, 204);
                 // The same version comes again with other bytes, which a cache by version would mistake for the old ones.
-                if old % 10 == 0 {
+                if old.is_multiple_of(10) {
                     api.post_bytes("/api/v2/admin/models", model(old, 1)).await.expect(201);
                     let answer = api.get(&format!("{path}?model_version=8.{old}")).await.ok();
                     assert_eq!(answer["score"], 300 + (old + 350) % 701, "8.{old} again");

@@ -62,7 +62,7 @@ impl Worker {
                 return;
             }
             let started = Instant::now();
-            let spent = self.work(&job, jobs % CHAMPION_EVERY == 0);
+            let spent = self.work(&job, jobs.is_multiple_of(CHAMPION_EVERY));
             paid = paid.max(started) + spent.div_f64(self.budget.clamp(0.001, 1.0));
             jobs += 1;
         }
