@@ -8,7 +8,7 @@
 //! | 7 | `cli` |
 //! | 6 | `app` |
 //! | 5 | `http` |
-//! | 4 | `scoring`, `access` |
+//! | 4 | `scoring`, `access`, `backtest` |
 //! | 3 | `chain` |
 //! | 2 | `store`, `registry` |
 //! | 1 | `config`, `telemetry`, `tasks`, `features`, `stats` |
@@ -16,6 +16,7 @@
 
 pub mod access;
 pub mod app;
+pub mod backtest;
 pub mod chain;
 pub mod cli;
 pub mod config;

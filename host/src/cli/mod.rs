@@ -1,7 +1,9 @@
 //! The commands of the binary. What a command prints goes to standard output, what went wrong to standard error in one
 //! message; the exit code is 0, 1 where the answer is no, and 2 where the command could not be carried out.
 
+mod backtest;
 mod check_config;
+mod features;
 mod key;
 mod model;
 mod remote;
@@ -43,6 +45,11 @@ enum Command {
     /// Work on model files
     #[command(subcommand)]
     Model(model::Command),
+    /// Put models side by side on a file of features: how they differ, for whom, by how much and at what cost
+    Backtest(backtest::Arguments),
+    /// Work on features files
+    #[command(subcommand)]
+    Features(features::Command),
     /// Work on API keys
     #[command(subcommand)]
     Key(key::Command),
@@ -90,6 +97,8 @@ pub fn run() -> ExitCode {
         Command::Serve { file, sandbox } => serve::run(&file, sandbox),
         Command::CheckConfig { file, live } => check_config::run(&file, live),
         Command::Model(command) => model::run(command),
+        Command::Backtest(arguments) => backtest::run(&arguments),
+        Command::Features(command) => features::run(command),
         Command::Key(command) => key::run(command),
         Command::Replay(replay) => replay::run(&replay),
         Command::Openapi => openapi(),

@@ -38,7 +38,8 @@ pub(super) struct Replay {
 pub(super) fn run(replay: &Replay) -> Result<(), Failure> {
     let config = replay.server.file.load()?;
     let records = Records::open(&config, &replay.server)?;
-    let mut bench = Bench { limits: app::limits(&config.models), shelf: &config.models.shelf, models: HashMap::new() };
+    let mut bench =
+        Bench { limits: Limits { instances: 1, ..app::limits(&config.models) }, shelf: &config.models.shelf, models: HashMap::new() };
     let (mut same, mut all) = (0_usize, 0_usize);
     for id in ids(&replay.ids)? {
         let parsed: ScoreId = id.parse().map_err(Failure::cannot)?;
@@ -152,7 +153,7 @@ impl Bench<'_> {
             }
             let Ok(bytes) = fs::read(&path) else { continue };
             if Digest(Sha256::digest(&bytes).into()) == digest {
-                let model = registry::alone(&bytes, &self.limits).map_err(|error| format!("{}: {error}", path.display()))?;
+                let model = registry::lone(&bytes, &self.limits).map_err(|error| format!("{}: {error}", path.display()))?;
                 self.models.insert(digest, model);
                 return Ok(());
             }

@@ -1,4 +1,6 @@
 //! What a model may know of a subject, taken from a snapshot. Pure: no I/O, no clock, no address.
+//!
+//! Kept as JSON, the names are those of the WIT record with underscores; an absent option is none, and a name that is not here is refused.
 
 mod derive;
 
@@ -7,7 +9,8 @@ use crate::domain::{AssetClass, ChainId, Coverage, Protocol};
 pub use derive::features;
 
 /// The host's form of the WIT record `features`: Unix seconds in UTC, US dollars, EIP-155 chain ids.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Features {
     /// The moment the features describe.
     pub as_of: u64,
@@ -19,7 +22,8 @@ pub struct Features {
 }
 
 /// One chain on which the address was looked up.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ChainFeatures {
     pub chain_id: ChainId,
     pub coverage: Coverage,
@@ -37,7 +41,8 @@ pub struct ChainFeatures {
 }
 
 /// One lending market on one chain. `None` counts are not collected there.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct MarketFeatures {
     pub chain_id: ChainId,
     pub protocol: Protocol,
@@ -57,7 +62,8 @@ pub struct MarketFeatures {
 }
 
 /// Everything held in one class of asset, over all chains.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Holding {
     pub class: AssetClass,
     pub usd: f64,
@@ -65,7 +71,8 @@ pub struct Holding {
 }
 
 /// An attestation that was valid at `as_of`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct AttestationFeature {
     pub provider: String,
     pub issued: Option<u64>,

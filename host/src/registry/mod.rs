@@ -8,14 +8,13 @@
 //! | `loader`, `shelf`, `book` | files that come and go, on one thread |
 //! | `examine`, `world`, `contract`, `encode`, `selftest`, `samples`, `compiled` | from bytes to a model |
 //! | `model`, `answer`, `mock` | the questions, and the checks of the answers |
-//! | `check`, `alone`, `measure` | what a model author, an auditor and a benchmark want to know |
+//! | `check`, `lone`, `measure` | what a model author, a backtest, an auditor and a benchmark want to know |
 //! | `twins` | the same models apart, counted in fuel, for what must not disturb an answer |
 //! | `engine`, `lane`, `call`, `clock`, `abi` | confinement, and the shapes that cross it |
 
 #![deny(unsafe_code)]
 
 mod abi;
-mod alone;
 mod answer;
 mod book;
 mod call;
@@ -30,6 +29,7 @@ mod lane;
 mod lineup;
 mod load_error;
 mod loader;
+mod lone;
 #[doc(hidden)]
 pub mod measure;
 mod mock;
@@ -46,11 +46,11 @@ mod status;
 mod twins;
 mod world;
 
-pub use alone::alone;
 pub use check::{CheckReport, Cost, Problem, check};
 pub use encode::{EncodeError, to_component};
 pub use lineup::Lineup;
 pub use load_error::{LoadError, RoleError};
+pub use lone::{Counting, Fuel, LoneError, counting, lone};
 pub use mock::{ChainValue, MockNft, MockPool, MockPosition, MockReport, MockToken};
 pub use model::{Model, Spent};
 pub use registry::{Benching, OpenError, Registry};

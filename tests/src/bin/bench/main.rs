@@ -2,6 +2,7 @@
 //! word in a table, and only a measurement that could not be made is an error.
 
 mod answers;
+mod backtests;
 mod calls;
 mod clock;
 mod cores;
@@ -59,6 +60,8 @@ enum Group {
     Calls,
     /// Two threads against one
     Threads,
+    /// A file of features through two models on every core
+    Backtest,
     /// Requests per second over HTTP
     Answers,
     /// From a file on the shelf to a model that serves
@@ -110,6 +113,7 @@ fn measure(cli: &Cli) -> Result<ExitCode, Failure> {
         let rows: Result<Vec<Row>, Failure> = match group {
             Group::Calls => calls::one(effort),
             Group::Threads => calls::two(effort),
+            Group::Backtest => backtests::measure(effort),
             Group::Answers => answers::measure(effort),
             Group::Drops => drops::measure(effort),
             Group::Reports => reports::measure(effort),

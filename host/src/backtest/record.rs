@@ -1,0 +1,128 @@
+//! The format of a features file: one JSON object a line, the features of one wallet with who it is and what became of it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::features::{AttestationFeature, ChainFeatures, Features, Holding, MarketFeatures};
+
+/// The longest line that is read, in bytes.
+pub const MAX_LINE: usize = 1 << 20;
+/// The longest id that is kept, in characters.
+const MAX_ID: usize = 100;
+
+/// One line. Its fields are those of the WIT record `features`, and `id` and `outcome` beside them; a field that is none of these is
+/// refused, so that a misspelt one does not silently count as absent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Record {
+    /// Whose features they are, for people. No model sees it.
+    pub id: Option<String>,
+    /// What became of the wallet afterwards: true where it was bad, such as a default or a liquidation. No model sees it.
+    pub outcome: Option<bool>,
+    pub features: Features,
+}
+
+/// Why a line is no record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BadLine {
+    /// Counted from 1.
+    pub line: u64,
+    pub reason: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    outcome: Option<bool>,
+    as_of: u64,
+    #[serde(default)]
+    chains: Vec<ChainFeatures>,
+    #[serde(default)]
+    markets: Vec<MarketFeatures>,
+    #[serde(default)]
+    holdings: Vec<Holding>,
+    #[serde(default)]
+    identity: Vec<AttestationFeature>,
+}
+
+impl Record {
+    /// Reads line number `line`; `None` where it is blank.
+    ///
+    /// # Errors
+    /// What is wrong with it, and where in the line.
+    pub fn read(line: u64, text: &[u8]) -> Result<Option<Self>, BadLine> {
+        let bad = |reason: String| BadLine { line, reason };
+        if text.len() > MAX_LINE {
+            return Err(bad(format!("it is longer than {MAX_LINE} bytes")));
+        }
+        if text.iter().all(u8::is_ascii_whitespace) {
+            return Ok(None);
+        }
+        let Line { id, outcome, as_of, chains, markets, holdings, identity } = serde_json::from_slice(text).map_err(|error| {
+            // It counts lines within a line, of which there is one.
+            let reason = error.to_string().replacen(" at line 1 column ", " at column ", 1);
+            bad(reason.chars().take(300).collect())
+        })?;
+        if id.as_ref().is_some_and(|id| id.chars().count() > MAX_ID) {
+            return Err(bad(format!("its id is longer than {MAX_ID} characters")));
+        }
+        Ok(Some(Self { id, outcome, features: Features { as_of, chains, markets, holdings, identity } }))
+    }
+
+    /// As a line, with its end.
+    ///
+    /// # Errors
+    /// Where a figure is infinite or not a number, which JSON has no word for.
+    pub fn write(self) -> Result<String, String> {
+        let Self { id, outcome, features: Features { as_of, chains, markets, holdings, identity } } = self;
+        let money = chains.iter().flat_map(|chain| [chain.assets_usd, chain.supplied_usd, chain.borrowed_usd]);
+        let money = money.chain(markets.iter().flat_map(|market| [market.supplied_usd, market.borrowed_usd]));
+        let money = money.chain(holdings.iter().map(|holding| holding.usd)).chain(identity.iter().filter_map(|one| one.score));
+        if money.into_iter().any(|figure| !figure.is_finite()) {
+            return Err("a figure of it is infinite or not a number".into());
+        }
+        let line = Line { id, outcome, as_of, chains, markets, holdings, identity };
+        serde_json::to_string(&line).map(|text| text + "\n").map_err(|error| error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_was_written_is_read_again() {
+        let features = Features {
+            holdings: vec![Holding { class: crate::domain::AssetClass::Stablecoin, usd: 0.1, assets: 2 }],
+            ..Features::default()
+        };
+        let record = Record { id: Some("0xab".into()), outcome: Some(true), features };
+        let text = record.clone().write().unwrap();
+        assert_eq!(Record::read(1, text.as_bytes()), Ok(Some(record.clone())));
+        assert_eq!(Record::read(1, b" \r\n"), Ok(None));
+        let mut endless = record;
+        endless.features.holdings[0].usd = f64::INFINITY;
+        assert!(endless.write().is_err());
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_line() {
+        let chain = r#"{"chain_id":1,"coverage":"complete","transactions":1,"assets_usd":1,"supplied_usd":0,"borrowed_usd":0"#;
+        for (text, part) in [
+            (r#"{"as_of":1,"outcom":true}"#.to_owned(), "unknown field `outcom`"),
+            (format!(r#"{{"as_of":1,"chains":[{chain},"nonce":3}}]}}"#), "unknown field `nonce`"),
+            (r#"{"as_of":-1}"#.into(), "invalid value: integer `-1`"),
+            (r#"{"as_of":1,"as_of":2}"#.into(), "duplicate field `as_of`"),
+            (r#"{"as_of":1,"holdings":[{"class":"native","usd":1e999,"assets":1}]}"#.into(), "number out of range at column"),
+            ("{".into(), "EOF"),
+            ("\u{feff}{}".into(), "expected value"),
+            (" ".repeat(MAX_LINE + 1), "longer than"),
+            (format!(r#"{{"as_of":1,"id":"{}"}}"#, "x".repeat(101)), "id is longer"),
+        ] {
+            let bad = Record::read(7, text.as_bytes()).unwrap_err();
+            assert_eq!(bad.line, 7);
+            assert!(bad.reason.contains(part), "{part}: {}", bad.reason);
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Numbers for people.
+
+/// Whole numbers with a comma between thousands.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `part` of `of` in percent with one decimal; a dash of nothing. Neither none nor all is rounded to, short of being so.
+pub fn percent(part: u64, of: u64) -> String {
+    if of == 0 {
+        return "–".into();
+    }
+    let share = part as f64 / of as f64 * 100.0;
+    match share {
+        _ if part == 0 => "0 %".into(),
+        _ if part == of => "100 %".into(),
+        ..0.1 => "under 0.1 %".into(),
+        99.9.. => "over 99.9 %".into(),
+        _ => format!("{share:.1} %"),
+    }
+}
+
+/// A figure with as many decimals as are worth reading; a dash where there is none.
+pub fn decimal(figure: Option<f64>, places: usize) -> String {
+    figure.map_or("–".into(), |figure| minus(&format!("{figure:.places$}")))
+}
+
+/// With its sign, also where it is positive.
+pub fn signed(figure: Option<f64>, places: usize) -> String {
+    figure.map_or("–".into(), |figure| minus(&format!("{figure:+.places$}")))
+}
+
+/// Any size, in about three digits.
+pub fn size(figure: Option<f64>) -> String {
+    let Some(figure) = figure else { return "–".into() };
+    match figure.abs() {
+        0.0 => "0".into(),
+        ..0.01 => "<0.01".into(),
+        ..10.0 => format!("{figure:.2}").trim_end_matches('0').trim_end_matches('.').to_owned(),
+        ..1000.0 => format!("{figure:.0}"),
+        ..1e15 => grouped(figure as u64),
+        _ => format!("{figure:.1e}"),
+    }
+}
+
+/// Bytes in KiB.
+pub fn kib(bytes: u64) -> String {
+    format!("{} KiB", grouped(bytes / 1024))
+}
+
+/// A true minus sign, and none before what is rounded to zero.
+fn minus(text: &str) -> String {
+    let zero = text.trim_start_matches(['-', '+']).chars().all(|c| c == '0' || c == '.');
+    if zero { text.trim_start_matches(['-', '+']).to_owned() } else { text.replace('-', "−") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!(
+            [(0, 9), (9, 9), (1, 9), (1, 10_000), (9_999, 10_000), (0, 0)].map(|(a, b)| percent(a, b)),
+            ["0 %", "100 %", "11.1 %", "under 0.1 %", "over 99.9 %", "–"]
+        );
+        assert_eq!([Some(-0.001), Some(-1.26), None].map(|n| decimal(n, 1)), ["0.0", "−1.3", "–"]);
+        assert_eq!([Some(0.04), Some(2.0), Some(-2.0)].map(|n| signed(n, 1)), ["0.0", "+2.0", "−2.0"]);
+        assert_eq!([0.0, 0.001, 1.5, 42.4, 12_345.6].map(|n| size(Some(n))), ["0", "<0.01", "1.5", "42", "12,345"]);
+    }
+}

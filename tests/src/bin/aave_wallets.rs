@@ -1,0 +1,129 @@
+//! `aave_wallets FILE`: features of real wallets from a table of what they did on Aave v2 on Polygon, for `assay backtest`.
+//!
+//! The table is comma-separated with a head, one wallet a line, and is kept beside the project: nothing here needs it. The columns that are
+//! read are `wallet`, `first_ts`, `last_ts` (Unix seconds), `n_supply`, `n_withdraw`, `n_borrow`, `n_repay`, `n_liquidation`,
+//! `usd_supply`, `usd_withdraw`, `usd_borrow`, `usd_repay`, `n_assets` and `active_days`.
+//!
+//! What a record says, and what it cannot say:
+//! - `as_of` is the last event of the whole table, so that every wallet is seen at the same moment.
+//! - The chain's transactions are the lending events, the only ones that the table knows: a lower bound, and its coverage `partial`.
+//! - What is supplied and owed is what came in less what went out, in dollars of the day of each event, and not less than nothing. What
+//!   is supplied is held as collateral; anything else that the wallet held is not known.
+//! - `outcome` is whether the wallet was ever liquidated. The features then say nothing of liquidations (`none`, not collected), which would
+//!   give the answer away; the other counts include what happened after one. So the outcome shows whether a score goes with liquidation,
+//!   and not whether it foresaw it.
+
+use std::{
+    collections::HashMap,
+    error::Error,
+    fs,
+    io::{BufWriter, Write as _},
+    path::PathBuf,
+};
+
+use assay::{
+    backtest::Record,
+    domain::{AssetClass, Coverage, Protocol},
+    features::{ChainFeatures, Features, Holding, MarketFeatures},
+};
+use clap::Parser;
+
+const POLYGON: u64 = 137;
+
+/// Turn a table of wallets on Aave v2 on Polygon into a features file
+#[derive(Parser)]
+#[command(name = "aave_wallets", version)]
+struct Cli {
+    table: PathBuf,
+    /// The features file
+    #[arg(long, short)]
+    output: PathBuf,
+    /// Write the wallets again and again until there are so many records
+    #[arg(long)]
+    records: Option<usize>,
+}
+
+/// One line of the table, by column.
+struct Row<'a> {
+    columns: &'a HashMap<&'a str, usize>,
+    cells: Vec<&'a str>,
+}
+
+impl Row<'_> {
+    fn text(&self, column: &str) -> Result<&str, Box<dyn Error>> {
+        let cell = self.columns.get(column).and_then(|index| self.cells.get(*index));
+        cell.copied().ok_or_else(|| format!("no column {column}").into())
+    }
+
+    fn count(&self, column: &str) -> Result<u64, Box<dyn Error>> {
+        self.text(column)?.parse().map_err(|error| format!("{column}: {error}").into())
+    }
+
+    fn usd(&self, column: &str) -> Result<f64, Box<dyn Error>> {
+        self.text(column)?.parse().map_err(|error| format!("{column}: {error}").into())
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let cli = Cli::parse();
+    let table = fs::read_to_string(&cli.table).map_err(|error| format!("{}: {error}", cli.table.display()))?;
+    let (head, body) = table.split_once('\n').ok_or("the table has no head")?;
+    let columns: HashMap<_, _> = head.trim().split(',').zip(0..).collect();
+    let rows: Vec<_> = body.lines().map(|line| Row { columns: &columns, cells: line.trim().split(',').collect() }).collect();
+    let as_of =
+        rows.iter().map(|row| row.count("last_ts")).collect::<Result<Vec<_>, _>>()?.into_iter().max().ok_or("the table is empty")?;
+    let mut lines = Vec::new();
+    for (row, number) in rows.iter().zip(2..) {
+        lines.push(record(row, as_of).map_err(|error| format!("line {number}: {error}"))?.write()?);
+    }
+    let mut output = BufWriter::new(fs::File::create(&cli.output)?);
+    for line in lines.iter().cycle().take(cli.records.unwrap_or(lines.len())) {
+        output.write_all(line.as_bytes())?;
+    }
+    Ok(output.flush()?)
+}
+
+fn record(row: &Row<'_>, as_of: u64) -> Result<Record, Box<dyn Error>> {
+    let (first, last) = (row.count("first_ts")?, row.count("last_ts")?);
+    let [supply, withdraw, borrow, repay, liquidation] =
+        ["n_supply", "n_withdraw", "n_borrow", "n_repay", "n_liquidation"].map(|column| row.count(column));
+    let (supply, withdraw, borrow, repay, liquidation) = (supply?, withdraw?, borrow?, repay?, liquidation?);
+    let supplied_usd = (row.usd("usd_supply")? - row.usd("usd_withdraw")?).max(0.0);
+    let borrowed_usd = (row.usd("usd_borrow")? - row.usd("usd_repay")?).max(0.0);
+    let assets = u32::try_from(row.count("n_assets")?)?;
+    let chain = ChainFeatures {
+        chain_id: POLYGON,
+        coverage: Coverage::Partial,
+        first_transaction: Some(first),
+        last_transaction: Some(last),
+        transactions: supply + withdraw + borrow + repay,
+        transfers: None,
+        counterparties: None,
+        active_days: Some(u32::try_from(row.count("active_days")?)?),
+        active_hours: None,
+        median_gap: None,
+        assets_usd: 0.0,
+        supplied_usd,
+        borrowed_usd,
+    };
+    let market = MarketFeatures {
+        chain_id: POLYGON,
+        protocol: Protocol::LenderAV2,
+        market: None,
+        coverage: Coverage::Complete,
+        feeds_score: true,
+        supply: Some(supply),
+        withdraw: Some(withdraw),
+        borrow: Some(borrow),
+        repay: Some(repay),
+        liquidation: None,
+        first_event: Some(first),
+        last_event: Some(last),
+        last_liquidation: None,
+        supplied_usd,
+        borrowed_usd,
+    };
+    let holdings = if supplied_usd > 0.0 { vec![Holding { class: AssetClass::Collateral, usd: supplied_usd, assets }] } else { Vec::new() };
+    let features = Features { as_of, chains: vec![chain], markets: vec![market], holdings, identity: Vec::new() };
+    Ok(Record { id: Some(row.text("wallet")?.to_owned()), outcome: Some(liquidation > 0), features })
+}

@@ -1,0 +1,123 @@
+//! A backtest of both credit models on every core, against the same file through the same models as native code.
+
+use std::{
+    fs,
+    io::{BufWriter, Write as _},
+    path::Path,
+    sync::atomic::AtomicBool,
+    time::Instant,
+};
+
+use assay::{
+    backtest::{Record, Run, Scorer, run},
+    domain::{Assessment, Decile, Factor, Range, Score},
+    features::Features,
+    registry::{Limits, Model, Refusal, ScoreError, lone},
+};
+use assay_tests::{native, service::plugins};
+
+use super::{
+    Effort, Failure,
+    clock::Rounds,
+    cores, subjects,
+    table::{Row, Target, Unit},
+};
+
+/// Records in a round.
+const RECORDS: u64 = 60_000;
+
+/// A native model as the host sees a component.
+enum Native {
+    Previous,
+    Champion,
+}
+
+/// The model's own types are those of its crate, so each needs the same few lines.
+macro_rules! native_score {
+    ($model:ident, $features:expr) => {{
+        use ::$model::types::Rating;
+        let found = ::$model::score(&native::$model::features($features))
+            .map_err(|refusal| ScoreError::Refused(Refusal::Missing(format!("{refusal:?}"))))?;
+        let range = |rating| match rating {
+            Rating::Low => Range::Low,
+            Rating::Fair => Range::Fair,
+            Rating::Good => Range::Good,
+            Rating::VeryGood => Range::VeryGood,
+            Rating::Excellent => Range::Excellent,
+        };
+        let factors = found.factors.into_iter().map(|factor| Factor {
+            label: factor.label,
+            rating: range(factor.rating),
+            description: factor.description,
+            points: factor.points,
+            possible: factor.possible,
+        });
+        (found.score, found.decile, factors.collect())
+    }};
+}
+
+impl Scorer for Native {
+    fn score(&self, features: &Features) -> Result<Assessment, ScoreError> {
+        let (score, decile, factors): (u32, u8, Vec<Factor>) = match self {
+            Self::Previous => native_score!(credit_1_0, features),
+            Self::Champion => native_score!(credit_1_1, features),
+        };
+        let nonsense = || ScoreError::OutOfRange(format!("{score}"));
+        Ok(Assessment { score: Score::new(score).ok_or_else(nonsense)?, decile: Decile::new(decile).ok_or_else(nonsense)?, factors })
+    }
+}
+
+/// Records a second.
+pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
+    let limits = Limits::default();
+    let load = |file: &str| -> Result<Model, Failure> { Ok(lone(&fs::read(plugins().join(file))?, &limits)?) };
+    let components = [load("credit-1.0.wasm")?, load("credit-1.1.wasm")?];
+    let natives = [Native::Previous, Native::Champion];
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("features.jsonl");
+    write(&file)?;
+    let threads = cores::available().len();
+    let (one, other) = (through(&file, &components, threads)?, through(&file, &natives, threads)?);
+    if one.1 != other.1 {
+        return Err("the components and the native models do not score alike".into());
+    }
+    let rounds = Rounds::measured(effort.of(9), 2, |case| {
+        let done = if case == 0 { through(&file, &components, threads) } else { through(&file, &natives, threads) };
+        done.map_or(f64::NAN, |(rate, _)| rate)
+    });
+    Ok(vec![Row {
+        what: format!("a backtest of two models on {threads} threads"),
+        measured: rounds.median(0),
+        reference: "the same models, native".into(),
+        reference_value: rounds.median(1),
+        unit: Unit::PerSecond,
+        ratio: rounds.ratio(0, 1),
+        target: Target::AtLeast(0.3),
+        note: format!("{RECORDS} wallets of 2 chains and 3 markets a round; both read the same file and count the same"),
+    }])
+}
+
+/// Wallets that differ in age and use, so that scores do.
+fn write(file: &Path) -> Result<(), Failure> {
+    let mut output = BufWriter::new(fs::File::create(file)?);
+    for number in 0..RECORDS {
+        let mut features = subjects::ordinary().features;
+        for chain in &mut features.chains {
+            chain.transactions = number % 2_000;
+            chain.first_transaction = chain.first_transaction.map(|at| at - number % 40_000_000);
+        }
+        let line = Record { id: Some(number.to_string()), outcome: Some(number % 37 == 0), features }.write()?;
+        output.write_all(line.as_bytes())?;
+    }
+    Ok(output.flush()?)
+}
+
+/// Records a second, and the pairs of scores.
+fn through<S: Scorer>(file: &Path, models: &[S], threads: usize) -> Result<(f64, assay::stats::Joint), Failure> {
+    let stop = AtomicBool::new(false);
+    let started = Instant::now();
+    let (tally, _) = run(Run { file, models, counting: Vec::new(), threads, stop: &stop, scores: None }, |_| ())?;
+    let rate = tally.records as f64 / started.elapsed().as_secs_f64();
+    let joint = tally.pairs.into_iter().next().map(|pair| pair.joint).unwrap_or_default();
+    Ok((rate, joint))
+}

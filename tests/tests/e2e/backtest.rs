@@ -1,0 +1,191 @@
+//! `assay backtest` and `assay features export` as processes: from real chains to a page.
+
+use std::{
+    io::{BufRead as _, BufReader, Write as _},
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+};
+
+use assay_tests::{
+    hostile::{Credit, act},
+    service::{KEY, binary, plugins},
+};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::{devnet, run};
+
+/// A folder with a configuration whose shelf is the released one.
+struct Desk {
+    folder: TempDir,
+}
+
+impl Desk {
+    fn new(config: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        std::fs::write(folder.path().join("assay.toml"), config.replace("{dir}", &folder.path().display().to_string())).unwrap();
+        Self { folder }
+    }
+
+    fn shelf() -> Self {
+        Self::new(&format!("[models]\nshelf = {:?}\n", plugins()))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(binary());
+        command.current_dir(self.folder.path()).args(arguments);
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
+        let Output { status, stdout, stderr } = self.command(arguments).output().expect("assay runs");
+        let text = |bytes| String::from_utf8(bytes).expect("text");
+        (status.code(), text(stdout), text(stderr))
+    }
+
+    fn json(&self, name: &str) -> Value {
+        serde_json::from_slice(&std::fs::read(self.path(name)).unwrap()).unwrap()
+    }
+}
+
+/// A wallet with so many transactions, whom the clock makes one of 200.
+fn wallet(n: u64) -> String {
+    format!(
+        r#"{{"id":"wallet {n}","as_of":{},"outcome":{},"chains":[{{"chain_id":1,"coverage":"complete","first_transaction":1600000000,"transactions":{n},"assets_usd":0,"supplied_usd":0,"borrowed_usd":0}}]}}"#,
+        1_760_000_000 + n,
+        n % 5 == 0
+    )
+}
+
+fn write(path: &Path, lines: impl IntoIterator<Item = String>) {
+    let mut file = std::io::BufWriter::new(std::fs::File::create(path).unwrap());
+    lines.into_iter().for_each(|line| writeln!(file, "{line}").unwrap());
+}
+
+#[test]
+fn two_models_are_compared_on_a_file() {
+    let desk = Desk::shelf();
+    write(&desk.path("w.jsonl"), (0..400).map(wallet));
+    let given = ["backtest", "--models", "1.0,1.1", "--features", "w.jsonl", "--json", "r.json", "--html", "p.html", "--scores", "s.csv"];
+    let (code, out, err) = desk.run(&given);
+    assert_eq!((code, err.as_str()), (Some(0), ""), "{out}");
+    let report = desk.json("r.json");
+    let found = &report["comparisons"][0];
+    assert_eq!((&report["sample"]["records"], &found["count"]), (&400.into(), &400.into()));
+    assert!(out.contains(found["verdict"].as_str().unwrap()), "{out}");
+    for (model, file) in [(0, "credit-1.0.wasm"), (1, "credit-1.1.wasm")] {
+        let sums = std::fs::read_to_string(plugins().join("SHA256SUMS")).unwrap();
+        let digest = sums.lines().find_map(|line| line.strip_suffix(file)).unwrap().trim();
+        assert_eq!(report["models"][model]["digest"], digest);
+        assert!(report["models"][model]["cost"]["fuel_p50"].as_f64().unwrap() > 1000.0, "{}", report["models"][model]);
+    }
+    // The scores written are those counted.
+    let scores = std::fs::read_to_string(desk.path("s.csv")).unwrap();
+    let sum: f64 = scores.lines().skip(1).map(|line| line.split(',').next_back().unwrap().parse::<f64>().unwrap()).sum();
+    assert!((sum / 400.0 - report["models"][1]["mean"].as_f64().unwrap()).abs() < 1e-9);
+    let page = std::fs::read_to_string(desk.path("p.html")).unwrap();
+    assert!(page.starts_with("<!doctype html>") && page.contains(found["verdict"].as_str().unwrap()), "{page:.500}");
+    assert!(!desk.path("p.html.part").exists() && !desk.path("s.csv.part").exists());
+    // Counted again, everything but time is the same.
+    let (_, _, _) = desk.run(&["backtest", "--models", "1.0,1.1", "--features", "w.jsonl", "--json", "again.json", "--threads", "7"]);
+    assert_eq!(desk.json("again.json")["comparisons"], report["comparisons"]);
+    assert_eq!(desk.json("again.json")["models"][1]["cost"]["fuel_p99"], report["models"][1]["cost"]["fuel_p99"]);
+}
+
+#[test]
+fn a_challenger_that_traps_is_told_on_and_harms_nobody() {
+    let desk = Desk::shelf();
+    write(&desk.path("w.jsonl"), (0..300).map(wallet));
+    let trapping = "(i64.eq (i64.rem_u (local.get $as_of) (i64.const 10)) (i64.const 3))";
+    std::fs::write(desk.path("bad.wasm"), Credit::new("9.0").act_when(trapping, act::TRAP).build()).unwrap();
+    let (code, out, err) = desk.run(&["backtest", "--models", "1.1,bad.wasm", "--features", "w.jsonl", "--json", "r.json"]);
+    assert_eq!(code, Some(0), "{out}\n{err}");
+    let report = desk.json("r.json");
+    assert_eq!((&report["models"][0]["scored"], &report["models"][1]["scored"]), (&300.into(), &270.into()), "{out}");
+    assert_eq!(report["models"][1]["without_score"]["trap"]["calls"], 30);
+    assert_eq!(report["models"][1]["without_score"]["trap"]["line"], 4);
+    assert_eq!(report["comparisons"][0]["count"], 270);
+    assert!(out.contains("it failed on 30 of them"), "{out}");
+}
+
+#[test]
+fn what_cannot_be_done_is_said() {
+    let desk = Desk::shelf();
+    write(&desk.path("w.jsonl"), (0..20).map(|n| if n == 4 { r#"{"as_of":1,"chain":[]}"#.to_owned() } else { wallet(n) }));
+    let (code, out, err) = desk.run(&["backtest", "--models", "1.0,1.1", "--features", "w.jsonl"]);
+    assert_eq!(code, Some(1), "{out}\n{err}");
+    assert!(out.contains("line 5: unknown field `chain`") && err.contains("1 of the lines could not be read"), "{out}\n{err}");
+    let (code, out, err) = desk.run(&["backtest", "--models", "1.0,1.1", "--features", "w.jsonl", "--skip-bad"]);
+    assert_eq!((code, err.as_str()), (Some(0), ""), "{out}");
+    for (arguments, part) in [
+        (["backtest", "--models", "1.0,7.7", "--features", "w.jsonl"], "no credit model 7.7; it has 1.0, 1.1"),
+        (["backtest", "--models", "1.0", "--features", "w.jsonl"], "needs two models"),
+        (["backtest", "--models", "1.0,1.1", "--features", "nowhere.jsonl"], "nowhere.jsonl: the features cannot be read"),
+        (["backtest", "--models", "1.0,w.jsonl", "--features", "w.jsonl"], "w.jsonl: "),
+    ] {
+        let (code, out, err) = desk.run(&arguments);
+        assert_eq!((code, out.as_str()), (Some(2), ""), "{err}");
+        assert!(err.contains(part), "{part}: {err}");
+    }
+}
+
+#[test]
+fn an_interrupted_backtest_leaves_nothing() {
+    let desk = Desk::shelf();
+    // A pipe: the run is under way for as long as nobody ends it.
+    let pipe = desk.path("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let arguments = ["backtest", "--models", "1.0,1.1", "--features", "pipe", "--json", "r.json", "--scores", "s.csv"];
+    let child = desk.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // Opening it waits for the reader.
+    let mut lines = std::fs::OpenOptions::new().write(true).open(&pipe).unwrap();
+    (0..500).for_each(|n| writeln!(lines, "{}", wallet(n)).unwrap());
+    assert!(Command::new("kill").args(["-s", "INT", &child.id().to_string()]).status().unwrap().success());
+    // The reader looks at the flag with the next chunk.
+    while (0..200).all(|n| writeln!(lines, "{}", wallet(n)).is_ok()) {}
+    let done = child.wait_with_output().unwrap();
+    assert_eq!(done.status.code(), Some(130), "{}", String::from_utf8_lossy(&done.stderr));
+    assert!(String::from_utf8_lossy(&done.stderr).contains("no result was written"));
+    for name in ["r.json", "s.csv", "r.json.part", "s.csv.part"] {
+        assert!(!desk.path(name).exists(), "{name}");
+    }
+}
+
+#[test]
+fn features_are_exported_from_real_chains_and_the_export_goes_on() {
+    run(async {
+        let devnet = devnet().await;
+        let desk = Desk::new(&devnet.config_toml("127.0.0.1:0", &plugins(), Path::new("{dir}/assay.redb"), KEY));
+        let [one, two, three] = [1, 2, 3].map(|n| format!("0x{n:040x}"));
+        let known = devnet.ethereum.market.pool.to_string();
+        let export = |more: &[&str]| {
+            let mut arguments = vec!["features", "export", "-o", "f.jsonl"];
+            arguments.extend(more);
+            desk.run(&arguments)
+        };
+        std::fs::write(desk.path("list"), format!("# two wallets\n{one}\n{two} # the second\n\n")).unwrap();
+        let (code, _, err) = export(&["--from", "list", "0xnonsense"]);
+        assert_eq!(code, Some(1), "{err}");
+        assert!(err.contains("0xnonsense: Invalid Ethereum address format") && err.contains("2 written"), "{err}");
+        // What an interruption left of a last line is written anew, and what is there is not read again.
+        let mut file = std::fs::OpenOptions::new().append(true).open(desk.path("f.jsonl")).unwrap();
+        file.write_all(br#"{"id":"0xcut"#).unwrap();
+        let (code, _, err) = export(&[&one, &three, &known, &two]);
+        assert_eq!(code, Some(0), "{err}");
+        assert!(err.contains("2 written, 2 there before"), "{err}");
+        let lines: Vec<Value> = BufReader::new(std::fs::File::open(desk.path("f.jsonl")).unwrap())
+            .lines()
+            .map(|line| serde_json::from_str(&line.unwrap()).unwrap())
+            .collect();
+        assert_eq!(lines.iter().map(|line| line["id"].as_str().unwrap()).collect::<Vec<_>>(), [&one, &two, &three, &known]);
+        assert_eq!(lines[0]["chains"].as_array().unwrap().len(), 2);
+        assert!(!std::fs::read_to_string(desk.path("f.jsonl")).unwrap().contains("address"), "no model sees one");
+        let (code, out, err) = desk.run(&["backtest", "--models", "1.0,1.1", "--features", "f.jsonl"]);
+        assert_eq!(code, Some(0), "{out}\n{err}");
+        assert!(out.contains("4 wallets") && out.contains("too few to say much"), "{out}");
+    });
+}
