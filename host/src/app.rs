@@ -74,8 +74,8 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
         &config.identity,
         &config.outbound,
     );
-    let scoring = Scoring::new(registry, chains, store.clone(), &config.scoring);
-    scoring.keep_roles(&tasks.spawner());
+    let scoring = Scoring::open(registry, chains, store.clone(), &config.scoring, &config.promotion).await?;
+    scoring.start(&tasks.spawner());
     let access = Access::new(&config.access, store);
     fold_metrics(&tasks, metrics.clone());
     Ok(Assembled { http: http::App::new(config, scoring, access.clone(), metrics), tasks, readers, access })

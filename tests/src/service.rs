@@ -87,6 +87,16 @@ impl Service {
         self.process.finish().expect("assay has ended")
     }
 
+    /// SIGTERM, waiting until it has ended, and keeping the folder so that another server can start in it.
+    pub async fn terminate_keeping(self) -> TempDir {
+        signal(self.pid(), "TERM");
+        let Self { process, dir, .. } = self;
+        process.ended().await;
+        let ended = process.finish().expect("assay has ended");
+        assert!(ended.success(), "{ended}");
+        dir
+    }
+
     /// SIGKILL, keeping the folder so that another server can start in it.
     pub fn kill(self) -> TempDir {
         let Self { process, dir, .. } = self;

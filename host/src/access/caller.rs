@@ -34,6 +34,11 @@ impl Caller {
         if self.scopes.contains(&scope) { Ok(()) } else { Err(AccessError::Scope { needed: scope }) }
     }
 
+    /// Tells this key from every other, also from a later one of the same name.
+    pub fn identity(&self) -> &str {
+        &self.meter
+    }
+
     /// Where the units used are counted.
     pub(super) fn meter(&self) -> Key<u64> {
         keys::units(&self.meter)

@@ -7,6 +7,8 @@ mod features;
 mod key;
 mod meter;
 mod model;
+mod remote;
+mod replay;
 mod serve;
 
 use std::{path::PathBuf, process::ExitCode};
@@ -52,6 +54,8 @@ enum Command {
     /// Work on API keys
     #[command(subcommand)]
     Key(key::Command),
+    /// Compute served scores again from the same bytes, and say what differs
+    Replay(replay::Replay),
     /// Print the OpenAPI document of the API
     Openapi,
 }
@@ -97,6 +101,7 @@ pub fn run() -> ExitCode {
         Command::Backtest(arguments) => backtest::run(&arguments),
         Command::Features(command) => features::run(command),
         Command::Key(command) => key::run(command),
+        Command::Replay(replay) => replay::run(&replay),
         Command::Openapi => openapi(),
     };
     match done {

@@ -1,4 +1,4 @@
-//! `assay model`: model files, without a server.
+//! `assay model`: model files, without a server; and the roles of models, on a running one.
 
 use std::{
     fmt::Write as _,
@@ -7,10 +7,13 @@ use std::{
 };
 
 use clap::Subcommand;
+use reqwest::Method;
+use serde_json::{Value, json};
 
-use super::{ConfigFile, Failure, print};
+use super::{ConfigFile, Failure, print, remote::Server};
 use crate::{
     app,
+    domain::{ModelKind, ModelVersion},
     registry::{self, CheckReport, Limits},
 };
 
@@ -39,6 +42,42 @@ pub enum Command {
         #[arg(short, long)]
         output: PathBuf,
     },
+    /// Make a version the one that answers, on a running server
+    Promote {
+        #[arg(value_parser = kind)]
+        kind: ModelKind,
+        version: ModelVersion,
+        /// For the audit log
+        #[arg(long)]
+        why: Option<String>,
+        /// Pass the bounds of [promotion]; needs --why
+        #[arg(long, requires = "why")]
+        force: bool,
+        #[command(flatten)]
+        server: Server,
+    },
+    /// Let versions score in the shadow, and no others, on a running server
+    Challenge {
+        #[arg(value_parser = kind)]
+        kind: ModelKind,
+        /// None ends the shadow of this kind
+        versions: Vec<ModelVersion>,
+        /// For the audit log
+        #[arg(long)]
+        why: Option<String>,
+        #[command(flatten)]
+        server: Server,
+    },
+    /// Let the champion before this one answer again, on a running server
+    Rollback {
+        #[arg(value_parser = kind)]
+        kind: ModelKind,
+        /// For the audit log
+        #[arg(long)]
+        why: Option<String>,
+        #[command(flatten)]
+        server: Server,
+    },
 }
 
 pub fn run(command: Command) -> Result<(), Failure> {
@@ -46,7 +85,32 @@ pub fn run(command: Command) -> Result<(), Failure> {
         Command::Check { file, json, config } => check(&file, json, &config),
         Command::List { json, config } => list(json, &config),
         Command::Pack { core, output } => pack(&core, &output, &Limits::default()),
+        Command::Promote { kind, version, why, force, server } => {
+            let body = json!({ "version": version, "why": why, "force": force });
+            moved(&server, Method::PUT, kind, "champion", &body)
+        }
+        Command::Challenge { kind, versions, why, server } => {
+            moved(&server, Method::PUT, kind, "challengers", &json!({ "versions": versions, "why": why }))
+        }
+        Command::Rollback { kind, why, server } => moved(&server, Method::POST, kind, "rollback", &json!({ "why": why })),
     }
+}
+
+fn kind(text: &str) -> Result<ModelKind, String> {
+    text.parse().map_err(|()| "there are credit, boost, sybil and sandbox".to_owned())
+}
+
+/// Asks the server to move a role, and says what the roles are then.
+fn moved(server: &Server, method: Method, kind: ModelKind, what: &str, body: &Value) -> Result<(), Failure> {
+    let remote = server.reach(&server.file.load()?)?;
+    let roles = remote.ask(method, &format!("/api/v2/admin/models/{kind}/{what}"), Some(body))?;
+    let names = |value: &Value| match value {
+        Value::String(one) => one.clone(),
+        Value::Array(several) if !several.is_empty() => several.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", "),
+        _ => "none".to_owned(),
+    };
+    let of = |role: &str| roles.get(role).map_or_else(|| "none".to_owned(), names);
+    print(format!("{kind}: champion {}, challengers {}", of("champion"), of("challengers")))
 }
 
 fn check(file: &Path, json: bool, config: &ConfigFile) -> Result<(), Failure> {

@@ -10,6 +10,7 @@ mod models;
 mod names;
 mod outbound;
 mod prices;
+mod promotion;
 mod scoring;
 mod secret;
 mod store;
@@ -29,6 +30,7 @@ pub use models::Models;
 pub use names::{Names, RegistryConfig};
 pub use outbound::Outbound;
 pub use prices::{PriceApi, Prices};
+pub use promotion::Promotion;
 pub use scoring::Scoring;
 pub use secret::Secret;
 pub use store::{Backend, Store};
@@ -48,6 +50,7 @@ pub struct Config {
     pub access: Access,
     pub reading: Reading,
     pub scoring: Scoring,
+    pub promotion: Promotion,
     #[serde(default, deserialize_with = "written::chains")]
     pub chains: Vec<ChainConfig>,
     pub prices: Prices,

@@ -1,8 +1,8 @@
-//! `[scoring]`: how long answers live.
+//! `[scoring]`: how long answers and their records live, and how much of the traffic challengers see.
 
 use serde::Deserialize;
 
-/// Cache lives of the contract, and how long a first read may hold up an answer.
+/// Cache lives of the contract, how long a first read may hold up an answer, and what is done beside it.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scoring {
@@ -14,4 +14,12 @@ pub struct Scoring {
     pub cache_entries: u64,
     /// How long an answer waits for a first read before it says `pending`, in milliseconds.
     pub read_budget_ms: u64,
+    /// How long what a served score was made of is kept, in days; 0 keeps nothing, and scores have no id then.
+    pub provenance_days: u64,
+    /// Share of computed scores that challengers score too, 0 to 1.
+    pub shadow_share: f64,
+    /// Most of one core that the shadow may take, 0 to 1.
+    pub shadow_budget: f64,
+    /// How long what the shadow found is kept, in hours.
+    pub shadow_hours: u64,
 }

@@ -111,6 +111,8 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
         ("reading.explorer.timeout_ms", config.reading.explorer.timeout_ms),
         ("http.max_body_bytes", config.http.max_body_bytes as u64),
         ("http.max_addresses", config.http.max_addresses as u64),
+        ("scoring.shadow_hours", config.scoring.shadow_hours),
+        ("promotion.window_hours", config.promotion.window_hours),
     ] {
         if value == 0 {
             problem(key.into(), "0; must be at least 1");
@@ -125,9 +127,29 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
         ("outbound.timeout_ms", config.outbound.timeout_ms, 20_000),
         ("outbound.max_bytes", config.outbound.max_bytes as u64, 16 << 20),
         ("outbound.concurrency", config.outbound.concurrency as u64, 1_000),
+        ("scoring.provenance_days", config.scoring.provenance_days, 3_650),
+        ("scoring.shadow_hours", config.scoring.shadow_hours, 8_760),
+        ("promotion.window_hours", config.promotion.window_hours, 8_760),
     ] {
         if value > most {
             problem(key.into(), &format!("{value}; may be at most {most}"));
+        }
+    }
+    for (key, value) in [
+        ("scoring.shadow_share", config.scoring.shadow_share),
+        ("scoring.shadow_budget", config.scoring.shadow_budget),
+        ("promotion.max_migration", config.promotion.max_migration),
+        ("promotion.max_failures", config.promotion.max_failures),
+    ] {
+        if !(0.0..=1.0).contains(&value) {
+            problem(key.into(), &format!("{value}; a share is 0 to 1"));
+        }
+    }
+    for (key, value) in
+        [("promotion.max_psi", config.promotion.max_psi), ("promotion.max_latency_ratio", config.promotion.max_latency_ratio)]
+    {
+        if !value.is_finite() || value < 0.0 {
+            problem(key.into(), &format!("{value}; must be a number of at least 0"));
         }
     }
     if config.access.x402.enabled && (config.access.x402.pay_to.is_none() || config.access.x402.asset.is_none()) {

@@ -1,4 +1,4 @@
-//! `/api/v2/admin/models`: putting models on the shelf, moving their roles, and taking them off.
+//! `/api/v2/admin/models`: putting models on the shelf, moving their roles, and taking them off; and the log of all that.
 
 use axum::{
     Json,
@@ -11,17 +11,31 @@ use utoipa::ToSchema;
 use super::{
     ApiError, App,
     docs::responses,
-    extract::{self, Caller, JsonObject, KindPath, VersionPath, charge},
+    extract::{self, Caller, JsonObject, KindPath, Paging, VersionPath, charge},
     router::UPLOAD,
-    wire::{ReferenceBody, RolesBody},
+    wire::{AuditBody, AuditEntryBody, ReferenceBody, RolesBody},
 };
-use crate::domain::ModelVersion;
+use crate::{domain::ModelVersion, scoring::Move};
+
+const LONGEST_WHY: usize = 1_000;
 
 #[derive(Deserialize, ToSchema)]
-#[schema(example = json!({ "version": "1.1" }))]
+#[schema(example = json!({ "version": "1.1", "why": "a week in the shadow without a failure" }))]
 #[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
 pub struct OneVersion {
     version: String,
+    /// For the audit log.
+    why: Option<String>,
+    /// Passes the bounds of `[promotion]`; needs a `why`.
+    force: Option<bool>,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[schema(example = json!({ "why": "complaints about the new one" }))]
+#[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
+pub struct Reason {
+    /// For the audit log.
+    why: Option<String>,
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -29,6 +43,8 @@ pub struct OneVersion {
 #[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
 pub struct SeveralVersions {
     versions: Vec<String>,
+    /// For the audit log.
+    why: Option<String>,
 }
 
 /// The bytes of a model.
@@ -50,16 +66,19 @@ pub struct Component(Vec<u8>);
     security(("key" = [])),
 )]
 pub async fn add(
-    _: Caller<charge::Admin>,
+    caller: Caller<charge::Admin>,
     State(app): State<App>,
     request: Request,
 ) -> Result<(StatusCode, Json<ReferenceBody>), ApiError> {
     let bytes = extract::read(request.into_body(), app.limits.component, app.limits.arrival()).await?;
-    let model = app.scoring.registry().add(bytes.into()).await?;
+    let model = app.scoring.stage(bytes.into(), by(&caller)).await?;
     Ok((StatusCode::CREATED, Json(model.into())))
 }
 
 /// Makes a version the one that answers.
+///
+/// Where the shadow has seen enough of it beside the champion, the bounds of `[promotion]` are held: 409 with the figures where one
+/// is exceeded, unless `force` is given with a `why`.
 #[utoipa::path(
     put, path = "/api/v2/admin/models/{kind}/champion", tag = "admin", operation_id = "set_champion",
     params(("kind" = String, Path, description = "credit, boost, sybil or sandbox", example = "credit")),
@@ -68,16 +87,40 @@ pub async fn add(
     security(("key" = [])),
 )]
 pub async fn champion(
-    _: Caller<charge::Admin>,
+    caller: Caller<charge::Admin>,
     State(app): State<App>,
     KindPath(kind): KindPath,
     mut body: JsonObject,
 ) -> Result<Json<RolesBody>, ApiError> {
     let version: Option<ModelVersion> = body.required("version");
+    let (why, force) = (why(&mut body), body.flag("force"));
+    if force && why.is_none() {
+        body.refuse("why", "a promotion is forced with a reason");
+    }
     body.finish()?;
     if let Some(version) = version {
-        app.scoring.set_champion(kind, &version).await?;
+        app.scoring.set_champion(kind, &version, Move { why, force, ..by(&caller) }).await?;
     }
+    Ok(Json(RolesBody::of(kind, &app.scoring.registry().list())))
+}
+
+/// Makes the champion before this one answer again. No bound keeps one from going back.
+#[utoipa::path(
+    post, path = "/api/v2/admin/models/{kind}/rollback", tag = "admin", operation_id = "roll_back",
+    params(("kind" = String, Path, description = "credit, boost, sybil or sandbox", example = "credit")),
+    request_body = Reason,
+    responses((status = 200, description = "The roles as they are now", body = RolesBody), responses::Model, responses::Validated, responses::Bodied, responses::Keyed),
+    security(("key" = [])),
+)]
+pub async fn roll_back(
+    caller: Caller<charge::Admin>,
+    State(app): State<App>,
+    KindPath(kind): KindPath,
+    mut body: JsonObject,
+) -> Result<Json<RolesBody>, ApiError> {
+    let why = why(&mut body);
+    body.finish()?;
+    app.scoring.roll_back(kind, Move { why, ..by(&caller) }).await?;
     Ok(Json(RolesBody::of(kind, &app.scoring.registry().list())))
 }
 
@@ -90,14 +133,15 @@ pub async fn champion(
     security(("key" = [])),
 )]
 pub async fn challengers(
-    _: Caller<charge::Admin>,
+    caller: Caller<charge::Admin>,
     State(app): State<App>,
     KindPath(kind): KindPath,
     mut body: JsonObject,
 ) -> Result<Json<RolesBody>, ApiError> {
     let versions: Vec<ModelVersion> = body.required_list("versions");
+    let why = why(&mut body);
     body.finish()?;
-    app.scoring.set_challengers(kind, &versions).await?;
+    app.scoring.set_challengers(kind, &versions, Move { why, ..by(&caller) }).await?;
     Ok(Json(RolesBody::of(kind, &app.scoring.registry().list())))
 }
 
@@ -112,11 +156,43 @@ pub async fn challengers(
     security(("key" = [])),
 )]
 pub async fn remove(
-    _: Caller<charge::Admin>,
+    caller: Caller<charge::Admin>,
     State(app): State<App>,
     KindPath(kind): KindPath,
     VersionPath(version): VersionPath,
 ) -> Result<StatusCode, ApiError> {
-    app.scoring.registry().remove(kind, &version).await?;
+    app.scoring.remove(kind, &version, by(&caller)).await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// The audit log: every step of a model, latest first.
+///
+/// A step is written before it is made and closed after, and neither is ever written over. What a crash interrupted is closed at the
+/// next start, by looking at the role.
+#[utoipa::path(
+    get, path = "/api/v2/admin/audit", tag = "admin", operation_id = "audit",
+    params(
+        ("page" = Option<usize>, Query, description = "From 1", minimum = 1),
+        ("limit" = Option<usize>, Query, description = "Entries on a page, 20 where absent", minimum = 1, maximum = 100),
+    ),
+    responses((status = 200, description = "The page", body = AuditBody), responses::Paged, responses::Validated, responses::Keyed),
+    security(("key" = [])),
+)]
+pub async fn audit(_: Caller<charge::Admin>, State(app): State<App>, Paging { page, limit }: Paging) -> Result<Json<AuditBody>, ApiError> {
+    let found = app.scoring.audit((page - 1).saturating_mul(limit), limit).await;
+    let (entries, total) = found.map_err(|error| ApiError::internal("store", error))?;
+    Ok(Json(AuditBody { entries: entries.into_iter().map(AuditEntryBody::from).collect(), total, page, limit }))
+}
+
+fn by(caller: &Caller<charge::Admin>) -> Move {
+    Move { by: caller.name().to_owned(), ..Move::default() }
+}
+
+/// The reason, of a length that a log can bear.
+fn why(body: &mut JsonObject) -> Option<String> {
+    let why = body.text("why");
+    if why.as_ref().is_some_and(|why| why.chars().count() > LONGEST_WHY) {
+        body.refuse("why", format!("a reason has at most {LONGEST_WHY} characters"));
+    }
+    why
 }

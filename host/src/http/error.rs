@@ -121,6 +121,11 @@ impl ApiError {
         Self::coded(StatusCode::NOT_FOUND, "unknown_kind", "No such kind of model; there are credit, boost, sybil and sandbox")
     }
 
+    /// An id of no score that is kept, or of somebody else's.
+    pub fn no_score() -> Self {
+        Self::coded(StatusCode::NOT_FOUND, "unknown_score", "No score of this id is kept for this key")
+    }
+
     pub fn no_valid_address() -> Self {
         Self::several("No valid addresses provided")
     }

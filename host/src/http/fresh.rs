@@ -1,18 +1,21 @@
 //! How long an answer may be kept, on the answer itself: `Age`, `Cache-Control` and a strong `ETag`, and 304 for a client
 //! that has these very bytes.
 
-use std::convert::Infallible;
+use std::{convert::Infallible, fmt::Write as _};
 
 use axum::{
     extract::FromRequestParts,
-    http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header, request::Parts},
     response::{IntoResponse, Response},
 };
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::ApiError;
-use crate::domain::Freshness;
+use crate::{domain::Freshness, scoring::ScoreId};
+
+/// Under which its key can ask where a score came from.
+const SCORE_ID: HeaderName = HeaderName::from_static("assay-score-id");
 
 /// What the client has already, by `If-None-Match`.
 pub struct Known(Vec<HeaderValue>);
@@ -57,6 +60,29 @@ pub fn once(body: impl IntoResponse) -> Response {
     let mut response = body.into_response();
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
+}
+
+/// `answer` with the ids of the scores in it, in their order; a dash for one without.
+pub fn identified(mut answer: Response, ids: impl IntoIterator<Item = Option<ScoreId>>) -> Response {
+    let mut list = String::new();
+    let mut known = false;
+    for id in ids {
+        if !list.is_empty() {
+            list.push(',');
+        }
+        match id {
+            Some(id) => {
+                known = true;
+                // Writing to a text cannot fail.
+                let _ = write!(list, "{id}");
+            }
+            None => list.push('-'),
+        }
+    }
+    if known {
+        answer.headers_mut().insert(SCORE_ID, text(list));
+    }
+    answer
 }
 
 /// Numbers and hex digits are always a header's value.

@@ -1,12 +1,14 @@
-//! `GET /api/v2/models`: which models there are, what each does, and what is wrong with the files that are none.
+//! `/api/v2/models`: which models there are, what each does, and what is wrong with the files that are none; several on one subject,
+//! and how challengers stand in the shadow.
 
-use axum::{Json, extract::State};
+use axum::{Json, extract::State, response::Response};
 
 use super::{
     ApiError, App,
     docs::responses,
-    extract::{Caller, charge},
-    wire::{ModelBody, ModelsBody},
+    extract::{Caller, KindPath, SubjectPath, Versions, Window, charge},
+    fresh,
+    wire::{ComparisonBody, ModelBody, ModelsBody, ShadowBody},
 };
 
 /// The models on the shelf, with state, role and, where one is not in service, the reason.
@@ -18,4 +20,56 @@ use super::{
 pub async fn list(_: Caller<charge::Models>, State(app): State<App>) -> Result<Json<ModelsBody>, ApiError> {
     let models: Vec<ModelBody> = app.scoring.registry().list().into_iter().map(ModelBody::from).collect();
     Ok(Json(ModelsBody { count: models.len(), models }))
+}
+
+/// What several versions of the credit model say of one address, all from one and the same reading.
+///
+/// Differences are to the first version. A version that fails says why, and keeps no other from its answer. Each version costs the
+/// units of one score.
+#[utoipa::path(
+    get, path = "/api/v2/models/compare/address/{address}", tag = "models", operation_id = "compare",
+    params(
+        ("address" = String, Path, description = "Ethereum address or ENS name", example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"),
+        ("versions" = Option<String>, Query, description = "Up to 8 versions joined by commas; champion and challengers where absent", example = "1.0,1.1"),
+    ),
+    responses((status = 200, description = "What they say", body = ComparisonBody), responses::Address, responses::Validated, responses::Keyed, responses::Units, responses::Unknown, responses::Chains),
+    security(("key" = [])),
+)]
+pub async fn compare(
+    caller: Caller<charge::Score>,
+    State(app): State<App>,
+    SubjectPath(subject): SubjectPath,
+    Versions(mut versions): Versions,
+) -> Result<Response, ApiError> {
+    if versions.is_empty() {
+        versions = app.scoring.rivals()?;
+    }
+    let count = versions.len();
+    let compared = async { app.scoring.compare(&subject, versions).await.map_err(|error| app.refuse(error)) };
+    let comparison = caller.pay_each(&app, count, compared).await?;
+    Ok(fresh::once(Json(ComparisonBody::from(comparison))))
+}
+
+/// How the challengers of a kind stand beside its champion, from live traffic, of all hosts together.
+///
+/// Challengers score what the champion has computed, off the request's path, and change no answer. Windows begin with an hour. Only
+/// credit models have a shadow: the report of another kind has no pairs.
+#[utoipa::path(
+    get, path = "/api/v2/models/{kind}/report", tag = "models", operation_id = "shadow_report",
+    params(
+        ("kind" = String, Path, description = "credit, boost, sybil or sandbox", example = "credit"),
+        ("window" = Option<String>, Query, description = "Hours or days that are looked back; `promotion.window_hours` where absent", example = "24h"),
+    ),
+    responses((status = 200, description = "The report", body = ShadowBody), responses::Kind, responses::Validated, responses::Keyed),
+    security(("key" = [])),
+)]
+pub async fn report(
+    _: Caller<charge::Models>,
+    State(app): State<App>,
+    KindPath(kind): KindPath,
+    Window(hours): Window,
+) -> Result<Json<ShadowBody>, ApiError> {
+    let hours = hours.unwrap_or_else(|| app.scoring.window());
+    let standings = app.scoring.standings(kind, hours).await.map_err(|error| ApiError::internal("store", error))?;
+    Ok(Json(ShadowBody::new(kind, hours, chrono::Utc::now(), app.scoring.shadow_share(), standings)))
 }

@@ -48,6 +48,7 @@ impl From<ScoringError> for ApiError {
             }
             ScoringError::Name(NameError::NotConfigured) => Self::coded(StatusCode::BAD_GATEWAY, "names_not_configured", error.to_string()),
             ScoringError::Name(_) => Self::coded(StatusCode::BAD_GATEWAY, "name_unreadable", error.to_string()).retry_after(WHILE),
+            ScoringError::Version(error) => error.into(),
             ScoringError::Model(error) => error.into(),
         }
     }
@@ -88,7 +89,11 @@ impl From<RoleError> for ApiError {
     fn from(error: RoleError) -> Self {
         let status = match error {
             RoleError::Unknown { .. } => StatusCode::NOT_FOUND,
-            RoleError::IsChampion { .. } | RoleError::ChallengesItself { .. } => StatusCode::CONFLICT,
+            RoleError::IsChampion { .. }
+            | RoleError::ChallengesItself { .. }
+            | RoleError::Benched { .. }
+            | RoleError::NotLoaded { .. }
+            | RoleError::NoPrevious(_) => StatusCode::CONFLICT,
             RoleError::Closed => StatusCode::SERVICE_UNAVAILABLE,
             RoleError::Delete { .. } => return Self::internal(error.code(), error),
         };
@@ -101,6 +106,8 @@ impl From<MoveError> for ApiError {
         match error {
             MoveError::Role(error) => error.into(),
             MoveError::Store(error) => Self::internal("store", error),
+            MoveError::Contested => Self::coded(StatusCode::CONFLICT, "contested", capital(&error.to_string())),
+            MoveError::Guarded { .. } => Self::coded(StatusCode::CONFLICT, "guarded", capital(&error.to_string())),
         }
     }
 }

@@ -88,6 +88,54 @@ impl Book {
         self.models.get_mut(&(kind, version.clone())).ok_or_else(|| RoleError::Unknown { kind, version: version.clone(), loaded })
     }
 
+    /// Whether all of these are loaded and none is champion.
+    pub fn may_challenge(&mut self, kind: ModelKind, versions: &[ModelVersion]) -> Result<(), RoleError> {
+        for version in versions {
+            self.entry(kind, version)?;
+            if self.is_champion(&(kind, version.clone())) {
+                return Err(RoleError::ChallengesItself { kind, version: version.clone() });
+            }
+        }
+        Ok(())
+    }
+
+    /// The loaded version, where it may answer.
+    ///
+    /// # Errors
+    /// [`RoleError::Benched`], [`RoleError::NotLoaded`] with what is wrong with its file, or [`RoleError::Unknown`].
+    pub fn in_service(&self, kind: ModelKind, version: &ModelVersion) -> Result<&Entry, RoleError> {
+        let Some(entry) = self.models.get(&(kind, version.clone())) else { return Err(self.absent(kind, version)) };
+        match &entry.benched {
+            None => Ok(entry),
+            Some(Reason { message, .. }) => Err(RoleError::Benched { kind, version: version.clone(), why: message.clone() }),
+        }
+    }
+
+    /// Why a version is not loaded: its file is no good, or there is none.
+    fn absent(&self, kind: ModelKind, version: &ModelVersion) -> RoleError {
+        let of_it = |file: &File| match &file.outcome {
+            Outcome::Failed { rejected, .. } => {
+                let info = rejected.info.as_ref().filter(|info| (info.kind, &info.version) == (kind, version))?;
+                Some((info.version.clone(), rejected.error.to_string()))
+            }
+            Outcome::Loaded(_) => None,
+        };
+        match self.files.values().find_map(of_it) {
+            Some((version, why)) => RoleError::NotLoaded { kind, version, why },
+            None => {
+                let loaded = self.of(kind).map(|entry| entry.model.version().to_string()).collect();
+                RoleError::Unknown { kind, version: version.clone(), loaded }
+            }
+        }
+    }
+
+    /// The latest champion before this one that may answer.
+    pub fn before(&self, kind: ModelKind) -> Option<ModelVersion> {
+        let champion = self.roles.champion(kind).cloned();
+        let fit = |version: &ModelVersion| self.in_service(kind, version).is_ok();
+        self.roles.of(kind).previous.into_iter().rev().find(|version| Some(version) != champion.as_ref() && fit(version))
+    }
+
     /// Takes a failing champion out of service where another can answer, and says which does.
     pub fn bench(&mut self, kind: ModelKind, version: &ModelVersion, reason: Reason) -> Option<ModelVersion> {
         let before = self.roles.of(kind).previous;

@@ -72,6 +72,16 @@ impl Compiled {
         }
     }
 
+    /// Takes out what was kept of a component, for whichever engine.
+    pub fn forget(&self, digest: &Digest) {
+        let of_it = format!("{digest}-");
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(&of_it)) {
+            // What stays costs room on the disk until it is asked for again.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+
     fn path(&self, engine: &Engine, digest: &Digest) -> PathBuf {
         // The standard hasher has fixed keys here: the same engine gives the same name at the next start.
         let mut hasher = DefaultHasher::new();

@@ -31,6 +31,8 @@ pub(crate) struct Purpose {
 
 impl Purpose {
     pub const SERVE: Self = Self { pool: true, epoch: true, fuel: false };
+    /// Beside those that serve.
+    pub const SHADOW: Self = Self { pool: true, epoch: true, fuel: true };
     pub const COUNT: Self = Self { pool: false, epoch: true, fuel: true };
 }
 

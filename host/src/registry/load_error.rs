@@ -99,6 +99,12 @@ impl LoadError {
 pub enum RoleError {
     #[error("no {kind} model {version} is loaded{}", if loaded.is_empty() { String::new() } else { format!("; loaded are {}", list(loaded)) })]
     Unknown { kind: ModelKind, version: ModelVersion, loaded: Vec<String> },
+    #[error("{kind} {version} is loaded, and out of service because {why}")]
+    Benched { kind: ModelKind, version: ModelVersion, why: String },
+    #[error("{kind} {version} is on the shelf, and is not loaded because {why}")]
+    NotLoaded { kind: ModelKind, version: ModelVersion, why: String },
+    #[error("no earlier champion of {0} is loaded and in service: there is nothing to go back to")]
+    NoPrevious(ModelKind),
     #[error("{kind} {version} is the champion: make another version champion first, then remove it")]
     IsChampion { kind: ModelKind, version: ModelVersion },
     #[error("{kind} {version} is the champion and cannot challenge itself")]
@@ -114,6 +120,9 @@ impl RoleError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Unknown { .. } => "unknown_model",
+            Self::Benched { .. } => "benched",
+            Self::NotLoaded { .. } => "not_loaded",
+            Self::NoPrevious(_) => "no_previous",
             Self::IsChampion { .. } => "is_champion",
             Self::ChallengesItself { .. } => "challenges_itself",
             Self::Delete { .. } => "shelf_delete",

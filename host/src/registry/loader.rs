@@ -191,6 +191,10 @@ impl Loader {
         // The role may have moved here while the file went. Then it answers from memory, and its status says so.
         book.files.retain(|name, _| !files.contains(name));
         if !book.is_champion(key) {
+            let digest = book.models.get(key).map(|entry| entry.model.digest());
+            if let Some((compiled, digest)) = self.shared.compiled.as_ref().zip(digest) {
+                compiled.forget(&digest);
+            }
             book.withdraw(key);
             book.roles.forget(kind, &version);
         }

@@ -8,7 +8,8 @@
 //! | `loader`, `shelf`, `book` | files that come and go, on one thread |
 //! | `examine`, `world`, `contract`, `encode`, `selftest`, `samples`, `compiled` | from bytes to a model |
 //! | `model`, `answer`, `mock` | the questions, and the checks of the answers |
-//! | `check`, `lone`, `measure` | what a model author, a backtest and a benchmark want to know |
+//! | `check`, `lone`, `measure` | what a model author, a backtest, an auditor and a benchmark want to know |
+//! | `twins` | the same models apart, counted in fuel, for what must not disturb an answer |
 //! | `engine`, `lane`, `call`, `clock`, `abi` | confinement, and the shapes that cross it |
 
 #![deny(unsafe_code)]
@@ -42,6 +43,7 @@ mod selftest;
 mod settings;
 mod shelf;
 mod status;
+mod twins;
 mod world;
 
 pub use check::{CheckReport, Cost, Problem, check};
@@ -50,8 +52,8 @@ pub use lineup::Lineup;
 pub use load_error::{LoadError, RoleError};
 pub use lone::{Counting, Fuel, LoneError, counting, lone};
 pub use mock::{ChainValue, MockNft, MockPool, MockPosition, MockReport, MockToken};
-pub use model::Model;
-pub use registry::{OpenError, Registry};
+pub use model::{Model, Spent};
+pub use registry::{Benching, OpenError, Registry};
 pub use roles::{KindRoles, Roles};
 pub use score_error::{Refusal, ScoreError};
 pub use settings::{Limits, Settings};

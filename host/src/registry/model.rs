@@ -31,6 +31,17 @@ pub struct Model {
     pub(crate) supervisor: OnceLock<Weak<dyn Supervisor>>,
 }
 
+/// What one call cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// From asking to a checked answer.
+    pub took: Duration,
+    /// Instructions, roughly: the same number on every machine.
+    pub fuel: u64,
+    /// The most linear memory it had, in bytes.
+    pub memory: usize,
+}
+
 /// Who takes a failing champion out of service.
 pub(crate) trait Supervisor: Send + Sync {
     fn failing(&self, model: &ModelRef, error: &ScoreError);
@@ -161,19 +172,54 @@ impl Model {
         if self.kind() != kind {
             return Err(ScoreError::WrongKind { is: self.kind(), asked: kind });
         }
-        let started = Instant::now();
+        let (answer, spent) = self.unrecorded(ask, check);
+        if self.runtime.purpose.fuel {
+            self.tally.fuel.store(spent.fuel, Relaxed);
+            self.tally.memory.store(spent.memory, Relaxed);
+        }
+        self.record(spent.took, answer.as_ref().err());
+        answer
+    }
+
+    /// The same, without a word to the tally or the supervisor.
+    fn unrecorded<Raw, T>(
+        &self,
+        ask: impl FnOnce(&mut Call<'_>, &dyn Abi) -> wasmtime::Result<Raw>,
+        check: impl FnOnce(Raw) -> Result<T, ScoreError>,
+    ) -> (Result<T, ScoreError>, Spent) {
+        let (started, mut fuel, mut memory) = (Instant::now(), 0, 0);
         let answer = self.start().and_then(|(mut call, abi)| {
             let raw = ask(&mut call, abi);
             if self.runtime.purpose.fuel {
-                self.tally.fuel.store(call.fuel(), Relaxed);
-                self.tally.memory.store(call.peak_memory(), Relaxed);
+                (fuel, memory) = (call.fuel(), call.peak_memory());
             }
             // The answer is ours already: checking it needs no instance.
             raw.map_err(|error| call.failure(&error))
         });
         let answer = answer.and_then(check);
-        self.record(started.elapsed(), answer.as_ref().err());
-        answer
+        (answer, Spent { took: started.elapsed(), fuel, memory })
+    }
+
+    /// A credit score, and what it cost; fuel and memory are 0 unless this is a twin. It counts neither as a call nor as a failure.
+    pub fn weigh(&self, features: &Features) -> (Result<Assessment, ScoreError>, Spent) {
+        if self.kind() != ModelKind::Credit {
+            return (Err(ScoreError::WrongKind { is: self.kind(), asked: ModelKind::Credit }), Spent::default());
+        }
+        self.unrecorded(|call, abi| abi.score(call, features), |raw| answer::assessment(raw, |score| self.decile(score)))
+    }
+
+    /// As [`Model::score`], and what it cost.
+    pub fn timed(&self, features: &Features) -> (Result<Assessment, ScoreError>, Spent) {
+        let (answer, spent) = self.weigh(features);
+        self.record(spent.took, answer.as_ref().err());
+        (answer, spent)
+    }
+
+    /// A credit score by the `twin` of this model. It counts as a call of this model, and a failure as its failure.
+    pub fn shadowed(&self, twin: &Self, features: &Features) -> (Result<Assessment, ScoreError>, Spent) {
+        let (answer, spent) = twin.weigh(features);
+        self.record(spent.took, answer.as_ref().err());
+        (answer, spent)
     }
 
     fn record(&self, took: Duration, error: Option<&ScoreError>) {

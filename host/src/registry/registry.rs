@@ -19,6 +19,7 @@ use super::{
     model::Supervisor,
     shelf::Shelf,
     status,
+    twins::Twins,
 };
 use crate::domain::{ModelKind, ModelRef, ModelVersion};
 
@@ -40,6 +41,7 @@ pub struct Registry {
     shared: Arc<Shared>,
     commands: mpsc::Sender<Command>,
     loader: Option<thread::JoinHandle<()>>,
+    benched: Mutex<mpsc::Receiver<Benching>>,
 }
 
 /// What requests, role moves and the loader share.
@@ -52,6 +54,17 @@ pub(crate) struct Shared {
     book: Mutex<Book>,
     lineup: ArcSwap<Lineup>,
     roles: watch::Sender<Roles>,
+    benchings: mpsc::Sender<Benching>,
+    pub twins: Twins,
+}
+
+/// A model that was taken out of service.
+#[derive(Debug, Clone)]
+pub struct Benching {
+    pub model: ModelRef,
+    pub reason: Reason,
+    /// Who answers instead, where it was champion.
+    pub successor: Option<ModelVersion>,
 }
 
 impl Registry {
@@ -72,6 +85,7 @@ impl Registry {
             None => None,
             Some(folder) => Some(Compiled::open(folder).map_err(|reason| OpenError::Compiled { folder: folder.clone(), reason })?),
         };
+        let (benchings, benched) = mpsc::channel();
         let shared = Arc::new_cyclic(|this| Shared {
             runtime: Arc::new(runtime),
             shelf,
@@ -80,11 +94,13 @@ impl Registry {
             book: Mutex::new(Book { roles: settings.roles.clone(), ..Book::default() }),
             lineup: ArcSwap::default(),
             roles: watch::Sender::new(settings.roles.clone()),
+            benchings,
+            twins: Twins::new(&settings.limits),
             settings,
         });
         let (commands, inbox) = mpsc::channel();
         let loader = loader::start(Arc::clone(&shared), commands.clone(), inbox).map_err(OpenError::Thread)?;
-        Ok(Arc::new(Self { shared, commands, loader: Some(loader) }))
+        Ok(Arc::new(Self { shared, commands, loader: Some(loader), benched: Mutex::new(benched) }))
     }
 
     /// The models in force now. Take it once per request and keep it: what it holds never changes.
@@ -108,6 +124,52 @@ impl Registry {
     /// A loaded version, whatever its role.
     pub fn version(&self, kind: ModelKind, version: &ModelVersion) -> Option<Arc<Model>> {
         self.glance().version(kind, version).cloned()
+    }
+
+    /// A loaded version that may answer.
+    ///
+    /// # Errors
+    /// [`RoleError::Unknown`] with the versions there are; [`RoleError::Benched`] or [`RoleError::NotLoaded`] with the reason.
+    pub fn in_service(&self, kind: ModelKind, version: &ModelVersion) -> Result<Arc<Model>, RoleError> {
+        self.shared.book().in_service(kind, version).map(|entry| Arc::clone(&entry.model))
+    }
+
+    /// A loaded version, whether or not it may answer.
+    ///
+    /// # Errors
+    /// [`RoleError::Unknown`] with the versions there are.
+    pub fn loaded(&self, kind: ModelKind, version: &ModelVersion) -> Result<Arc<Model>, RoleError> {
+        self.shared.book().entry(kind, version).map(|entry| Arc::clone(&entry.model))
+    }
+
+    /// Whether these versions could be made challengers now.
+    ///
+    /// # Errors
+    /// [`RoleError::Unknown`], [`RoleError::ChallengesItself`].
+    pub fn may_challenge(&self, kind: ModelKind, versions: &[ModelVersion]) -> Result<(), RoleError> {
+        self.shared.book().may_challenge(kind, versions)
+    }
+
+    /// The champion that a rollback goes back to.
+    ///
+    /// # Errors
+    /// [`RoleError::NoPrevious`].
+    pub fn before(&self, kind: ModelKind) -> Result<ModelVersion, RoleError> {
+        self.shared.book().before(kind).ok_or(RoleError::NoPrevious(kind))
+    }
+
+    /// Models that were taken out of service since this was last asked. [`Registry::watch_roles`] tells when to ask.
+    pub fn benchings(&self) -> Vec<Benching> {
+        self.benched.lock().unwrap_or_else(PoisonError::into_inner).try_iter().collect()
+    }
+
+    /// The same model on an engine apart, where calls cost no seat that an answer needs and are counted in fuel. Compiles it the
+    /// first time, so not on an async thread.
+    ///
+    /// # Errors
+    /// Why there is none: its file is gone from the shelf, or this machine has no room for another engine.
+    pub fn twin(&self, model: &Model) -> Result<Arc<Model>, String> {
+        self.shared.twin(model)
     }
 
     /// Every model, and every file that did not become one.
@@ -147,17 +209,29 @@ impl Registry {
         Ok(())
     }
 
-    /// Makes loaded versions score in the shadow, instead of those before.
+    /// Makes an earlier champion answer again; the one that answers now is not remembered as a good one.
+    ///
+    /// # Errors
+    /// [`RoleError::Unknown`].
+    pub fn give_back(&self, kind: ModelKind, version: &ModelVersion) -> Result<(), RoleError> {
+        let mut book = self.shared.book();
+        book.entry(kind, version)?;
+        book.roles.give_back(kind, version);
+        self.shared.publish(&mut book, "rollback");
+        Ok(())
+    }
+
+    /// Makes loaded versions score in the shadow, instead of those before. One that was taken out of service is given another chance.
     ///
     /// # Errors
     /// [`RoleError::Unknown`], [`RoleError::ChallengesItself`].
     pub fn set_challengers(&self, kind: ModelKind, versions: &[ModelVersion]) -> Result<(), RoleError> {
         let mut book = self.shared.book();
+        book.may_challenge(kind, versions)?;
         for version in versions {
-            book.entry(kind, version)?;
-            if book.is_champion(&(kind, version.clone())) {
-                return Err(RoleError::ChallengesItself { kind, version: version.clone() });
-            }
+            let entry = book.entry(kind, version)?;
+            entry.benched = None;
+            entry.model.tally.forgive();
         }
         book.roles.set_challengers(kind, versions);
         self.shared.publish(&mut book, "operator");
@@ -217,6 +291,7 @@ impl Shared {
         }
         let lineup = Arc::new(book.lineup());
         let before = self.lineup.swap(Arc::clone(&lineup));
+        self.twins.keep(|digest| ModelKind::ALL.into_iter().any(|kind| lineup.loaded(kind).iter().any(|model| model.digest() == digest)));
         for kind in ModelKind::ALL {
             metrics::gauge!("assay_models_loaded", "kind" => kind.as_str()).set(lineup.loaded(kind).len() as f64);
             let (old, new) = (before.champion(kind).ok(), lineup.champion(kind).ok());
@@ -226,14 +301,31 @@ impl Shared {
                 tracing::info!(%kind, from = version(old), to = version(new), cause, "champion");
             }
         }
+        // Who keeps the roles is told of a benching too, which may move none.
+        let told = cause == "failures";
         self.roles.send_if_modified(|roles| {
             let changed = *roles != book.roles;
             if changed {
                 roles.clone_from(&book.roles);
             }
-            changed
+            changed || told
         });
         !withdrawn.is_empty()
+    }
+}
+
+impl Shared {
+    fn tell(&self, benching: Benching) {
+        // Nobody listens only once the registry is gone.
+        let _ = self.benchings.send(benching);
+    }
+
+    fn twin(&self, model: &Model) -> Result<Arc<Model>, String> {
+        self.twins.of(model, self.compiled.as_ref(), || {
+            let files = self.book().files_of(&(model.kind(), model.version().clone()));
+            let read = |name: &String| self.shelf.read(name, self.settings.limits.file).ok();
+            files.iter().find_map(read).ok_or_else(|| "its file is gone from the shelf".to_owned())
+        })
     }
 }
 
@@ -241,15 +333,24 @@ impl Supervisor for Shared {
     fn failing(&self, model: &ModelRef, error: &ScoreError) {
         let mut book = self.book();
         let key = (model.kind, model.version.clone());
-        // Another call may have benched it, or an operator moved the role, since this call began.
+        let message = format!("it failed {} times in a row, the last time because {error}", self.settings.limits.failures);
+        let reason = Reason { code: error.code(), message };
+        let benching = |successor| Benching { model: model.clone(), reason: reason.clone(), successor };
         let in_office = book.champion(model.kind).is_some_and(|entry| entry.model.reference() == model);
         if !in_office {
+            // Another call may have benched it, or its version be other bytes by now, since this call began.
+            let entry = book.models.get_mut(&key).filter(|entry| entry.benched.is_none() && entry.model.reference() == model);
+            let Some(entry) = entry else { return };
+            entry.benched = Some(reason.clone());
+            tracing::error!(kind = %key.0, version = %key.1, code = error.code(), "a model that is not champion taken out of service");
+            self.tell(benching(None));
+            self.publish(&mut book, "failures");
             return;
         }
-        let message = format!("it failed {} times in a row, the last time because {error}", self.settings.limits.failures);
-        match book.bench(key.0, &key.1, Reason { code: error.code(), message }) {
+        match book.bench(key.0, &key.1, reason.clone()) {
             Some(successor) => {
                 tracing::error!(kind = %key.0, version = %key.1, %successor, code = error.code(), "champion taken out of service");
+                self.tell(benching(Some(successor)));
                 self.publish(&mut book, "failures");
             }
             // A model that fails for some subjects still serves the others better than none does.

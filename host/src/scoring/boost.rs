@@ -2,20 +2,27 @@
 
 use std::sync::Arc;
 
-use super::{Scored, Scoring, ScoringError};
+use super::{Ask, Scored, Scoring, ScoringError, provenance::Inputs};
 use crate::domain::{Assessment, ModelKind, Subject};
 
 impl Scoring {
     /// The score of `subject` with `total_asset_usd` of off-chain assets added by the boost champion.
-    /// Decile and model version are the credit champion's: it is the score's scale.
+    /// Decile and model version are the credit model's: it is the score's scale.
     ///
     /// # Errors
     /// As [`Scoring::score`].
-    pub async fn boosted(&self, subject: &Subject, total_asset_usd: f64) -> Result<Arc<Scored>, ScoringError> {
-        let credit = self.inner.registry.champion(ModelKind::Credit)?;
-        let base = self.score_with(&credit, subject).await?;
-        let score = self.inner.registry.champion(ModelKind::Boost)?.boost(base.assessment.score, total_asset_usd)?;
+    pub async fn boosted(&self, subject: &Subject, total_asset_usd: f64, ask: &Ask<'_>) -> Result<Arc<Scored>, ScoringError> {
+        let credit = self.credit(ask)?;
+        let (base, features) = self.score_with(&credit, subject, ask.by).await?;
+        let model = self.inner.registry.champion(ModelKind::Boost)?;
+        let score = model.boost(base.assessment.score, total_asset_usd)?;
         let assessment = Assessment { score, decile: credit.decile(score)?, factors: base.assessment.factors.clone() };
-        Ok(Arc::new(Scored { assessment, ..Scored::clone(&base) }))
+        let slot = self.inner.provenance.slot();
+        let scored = Arc::new(Scored { assessment, record: slot.as_ref().map(|slot| slot.id), ..Scored::clone(&base) });
+        if let Some(slot) = slot {
+            let boost = Some((model.reference().clone(), total_asset_usd));
+            slot.fill(&scored, Inputs { features, boost, asked_by: ask.by.to_owned() });
+        }
+        Ok(scored)
     }
 }

@@ -3,7 +3,7 @@
 use crate::{
     chain::NameError,
     domain::ChainId,
-    registry::{Refusal, ScoreError},
+    registry::{Refusal, RoleError, ScoreError},
 };
 
 /// No score or report can be given.
@@ -24,6 +24,9 @@ pub enum ScoringError {
     /// Whom a name stands for cannot be told.
     #[error(transparent)]
     Name(NameError),
+    /// The version that was asked for does not answer.
+    #[error(transparent)]
+    Version(#[from] RoleError),
     #[error(transparent)]
     Model(ScoreError),
 }

@@ -1,13 +1,19 @@
 //! From an address to an answer: what the chains say, through features, into the champion.
 
+mod ask;
+mod audit;
 mod boost;
+mod compare;
 mod error;
 mod identity;
+mod promotion;
+mod provenance;
 mod report;
 mod roles;
 mod sandbox;
 mod score;
 mod several;
+mod shadow;
 mod summary;
 
 use std::{sync::Arc, time::Duration};
@@ -17,16 +23,23 @@ use crate::{
     config,
     domain::{Freshness, Snapshot},
     registry::Registry,
-    store::Store,
+    store::{Store, StoreError},
+    tasks::Spawner,
 };
 
+pub use ask::Ask;
+pub use audit::{AuditEntry, Move};
+pub use compare::{Compared, Comparison, Gap, MOST_VERSIONS, Why};
 pub use error::ScoringError;
 pub use identity::IdentityReport;
+pub use promotion::Figures;
+pub use provenance::{ReplayError, Replayed, ScoreId, replay, served};
 pub use report::{ChainReport, Report};
 pub use roles::{MoveError, remembered};
 pub use sandbox::{Sandbox, SandboxScore};
 pub use score::Scored;
 pub use several::MeanScore;
+pub use shadow::{Spread, Standing};
 pub use summary::{Aggregate, Summarized};
 
 /// The scoring service. Cheap to clone.
@@ -42,6 +55,10 @@ struct Inner {
     scores: score::Cache,
     lives: Lives,
     keeper: roles::Keeper,
+    provenance: provenance::Provenance,
+    promotion: config::Promotion,
+    shadow: shadow::Shadow,
+    shadow_life: Duration,
 }
 
 /// How long a reading stands.
@@ -52,11 +69,34 @@ struct Lives {
 }
 
 impl Scoring {
-    pub fn new(registry: Arc<Registry>, chains: Chains, store: Store, settings: &config::Scoring) -> Self {
-        let (scores, keeper) = (score::cache(settings), roles::Keeper::default());
+    /// Takes up what the store remembers, and closes the steps that a crash left open.
+    ///
+    /// # Errors
+    /// The store's failure.
+    pub async fn open(
+        registry: Arc<Registry>,
+        chains: Chains,
+        store: Store,
+        settings: &config::Scoring,
+        promotion: &config::Promotion,
+    ) -> Result<Self, StoreError> {
+        let remembered = remembered(&store).await?;
+        audit::complete(&store, &registry, &remembered).await?;
+        let (scores, keeper) = (score::cache(settings), roles::Keeper::new(remembered));
         let lives =
             Lives { complete: Duration::from_millis(settings.cache_ms), incomplete: Duration::from_millis(settings.incomplete_cache_ms) };
-        Self { inner: Arc::new(Inner { registry, chains, store, scores, lives, keeper }) }
+        let provenance = provenance::Provenance::open(&store, settings).await?;
+        let (promotion, shadow_life) = (promotion.clone(), Duration::from_secs(settings.shadow_hours.saturating_mul(3_600)));
+        let shadow = shadow::Shadow::start(&registry, settings).map_err(|error| StoreError::Failed { reason: error.to_string() })?;
+        let inner = Inner { registry, chains, store, scores, lives, keeper, provenance, promotion, shadow, shadow_life };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// Starts everything that goes on in the background.
+    pub fn start(&self, tasks: &Spawner) {
+        self.keep_roles(tasks);
+        self.keep_scores(tasks);
+        self.keep_shadow(tasks);
     }
 
     /// Mock answers from the sandbox champion.

@@ -29,9 +29,9 @@ impl Scoring {
     ///
     /// # Errors
     /// As [`Scoring::score`], except that an unknown address is not an error.
-    pub async fn report(&self, subject: &Subject) -> Result<Report, ScoringError> {
+    pub async fn report(&self, subject: &Subject, by: &str) -> Result<Report, ScoringError> {
         let read = self.read(self.address(subject).await?).await?;
-        let scored = self.assess(&*self.inner.registry.champion(ModelKind::Credit)?, &read.snapshot).await?;
+        let (scored, _) = self.assess(&*self.inner.registry.champion(ModelKind::Credit)?, &read.snapshot, by).await?;
         Ok(Report { scored, snapshot: read.snapshot, cached: read.cached })
     }
 

@@ -1,17 +1,27 @@
-//! Roles of models, written down before they are moved, so that a restart answers with the same champion.
+//! Roles of models, written down before they are moved, so that a restart answers with the same champion; and every move, also one
+//! that nobody asked for, in the audit log.
+
+use std::time::Duration;
 
 use tokio::sync::Mutex;
 
-use super::Scoring;
+use super::{
+    Scoring,
+    audit::{self, Move},
+    promotion::Figures,
+};
 use crate::{
-    domain::{ModelKind, ModelVersion},
-    registry::{KindRoles, Registry, RoleError, Roles},
+    domain::{ModelKind, ModelRef, ModelVersion},
+    registry::{Benching, KindRoles, LoadError, Registry, RoleError, Roles},
     store::{
-        Store, StoreError, keys,
-        records::{ModelPin, RolesRecord},
+        Batch, Store, StoreError, keys,
+        records::{AuditRecord, ModelPin, RolesRecord},
     },
     tasks::Spawner,
 };
+
+/// Wait after a change that could not be written down.
+const AGAIN: Duration = Duration::from_secs(1);
 
 /// A role that was not moved.
 #[derive(Debug, thiserror::Error)]
@@ -20,12 +30,21 @@ pub enum MoveError {
     Role(#[from] RoleError),
     #[error("the role could not be written down, so it was not moved: {0}")]
     Store(#[from] StoreError),
+    #[error("another host has closed this step; look at the roles and try again")]
+    Contested,
+    #[error("{kind} {version} was not promoted: {}. Give `force` and a `why` to promote it all the same", .figures.verdict())]
+    Guarded { kind: ModelKind, version: ModelVersion, figures: Box<Figures> },
 }
 
 /// The one who writes roles down: what the store holds now, behind a lock so that two moves never interleave.
-#[derive(Default)]
 pub(super) struct Keeper {
     written: Mutex<Roles>,
+}
+
+impl Keeper {
+    pub fn new(written: Roles) -> Self {
+        Self { written: Mutex::new(written) }
+    }
 }
 
 /// The roles that were in force when they were last written down.
@@ -45,72 +64,205 @@ pub async fn remembered(store: &Store) -> Result<Roles, StoreError> {
 }
 
 impl Scoring {
-    /// Makes a loaded version the one that answers.
+    /// Makes a loaded version the one that answers, where the bounds of promotion allow it.
     ///
     /// # Errors
     /// [`MoveError`]; the role is then where it was.
-    pub async fn set_champion(&self, kind: ModelKind, version: &ModelVersion) -> Result<(), MoveError> {
+    pub async fn set_champion(&self, kind: ModelKind, version: &ModelVersion, with: Move) -> Result<(), MoveError> {
         let registry = &self.inner.registry;
         let mut written = self.inner.keeper.written.lock().await;
-        if registry.version(kind, version).is_some() {
-            let mut roles = registry.roles();
-            roles.promote(kind, version);
-            write(&self.inner.store, registry, &roles, &mut written).await?;
-        }
         // Says what is loaded where this version is not.
+        let model = registry.loaded(kind, version)?;
+        let (mut roles, forced) = (registry.roles(), with.force);
+        let step = AuditRecord {
+            from: self.pins(kind, roles.champion(kind)),
+            to: vec![pin(model.reference())],
+            ..audit::step("promote", kind, with)
+        };
+        let figures = self.guard(kind, &model).await?;
+        if !forced && !figures.allow() {
+            self.inner.store.commit(audit::whole(Batch::new(), &step, audit::REFUSED, Some(figures.verdict()))?).await?;
+            return Err(MoveError::Guarded { kind, version: version.clone(), figures: Box::new(figures) });
+        }
+        roles.promote(kind, version);
+        self.make(&step, roles, &mut written, figures.said()).await?;
         Ok(registry.set_champion(kind, version)?)
+    }
+
+    /// Makes the champion before this one answer again.
+    ///
+    /// # Errors
+    /// [`MoveError`]; the role is then where it was.
+    pub async fn roll_back(&self, kind: ModelKind, with: Move) -> Result<ModelVersion, MoveError> {
+        let registry = &self.inner.registry;
+        let mut written = self.inner.keeper.written.lock().await;
+        let version = registry.before(kind)?;
+        let mut roles = registry.roles();
+        let step = AuditRecord {
+            from: self.pins(kind, roles.champion(kind)),
+            to: self.pins(kind, Some(&version)),
+            ..audit::step("rollback", kind, with)
+        };
+        roles.give_back(kind, &version);
+        self.make(&step, roles, &mut written, None).await?;
+        registry.give_back(kind, &version)?;
+        Ok(version)
     }
 
     /// Makes loaded versions score in the shadow, instead of those before.
     ///
     /// # Errors
-    /// [`MoveError`]. A challenger never changes an answer, so it may be in its role before that is written down.
-    pub async fn set_challengers(&self, kind: ModelKind, versions: &[ModelVersion]) -> Result<(), MoveError> {
+    /// [`MoveError`]; the roles are then where they were.
+    pub async fn set_challengers(&self, kind: ModelKind, versions: &[ModelVersion], with: Move) -> Result<(), MoveError> {
         let registry = &self.inner.registry;
         let mut written = self.inner.keeper.written.lock().await;
-        registry.set_challengers(kind, versions)?;
-        Ok(write(&self.inner.store, registry, &registry.roles(), &mut written).await?)
+        registry.may_challenge(kind, versions)?;
+        let mut roles = registry.roles();
+        let step = AuditRecord {
+            from: self.pins(kind, roles.challengers(kind)),
+            to: self.pins(kind, versions),
+            ..audit::step("challenge", kind, with)
+        };
+        roles.set_challengers(kind, versions);
+        self.make(&step, roles, &mut written, None).await?;
+        Ok(registry.set_challengers(kind, versions)?)
     }
 
-    /// Writes down the role changes that nobody asked for: the first champion of a kind, and an automatic return.
+    /// Puts a component on the shelf.
+    ///
+    /// # Errors
+    /// What is wrong with it. The log says only what was put there, and a component is there also where that could not be written.
+    pub async fn stage(&self, bytes: Vec<u8>, with: Move) -> Result<ModelRef, LoadError> {
+        let model = self.inner.registry.add(bytes).await?;
+        let step = audit::staged(&model, with);
+        let logged = async { self.inner.store.commit(audit::whole(Batch::new(), &step, audit::DONE, None)?).await };
+        if let Err(error) = logged.await {
+            tracing::error!(%error, kind = %model.kind, version = %model.version, "a model was put on the shelf, and the audit log does not say so");
+        }
+        Ok(model)
+    }
+
+    /// Takes a version off the shelf.
+    ///
+    /// # Errors
+    /// [`MoveError`]; it is then still there.
+    pub async fn remove(&self, kind: ModelKind, version: &ModelVersion, with: Move) -> Result<(), MoveError> {
+        let registry = &self.inner.registry;
+        // A version must not be promoted while it goes.
+        let _moves = self.inner.keeper.written.lock().await;
+        registry.loaded(kind, version)?;
+        let step = AuditRecord { from: self.pins(kind, Some(version)), ..audit::step("remove", kind, with) };
+        let store = &self.inner.store;
+        let open = audit::begin(store, &step).await?;
+        let removed = registry.remove(kind, version).await;
+        let (outcome, detail) = match &removed {
+            Ok(()) => (audit::DONE, None),
+            Err(error) => (audit::REFUSED, Some(error.to_string())),
+        };
+        store.commit(open.close(Batch::new(), outcome, detail)?).await?;
+        Ok(removed?)
+    }
+
+    /// Writes the step down, then the roles with the step's end, all or nothing. What is left to do cannot fail.
+    async fn make(&self, step: &AuditRecord, roles: Roles, written: &mut Roles, detail: Option<String>) -> Result<(), MoveError> {
+        let store = &self.inner.store;
+        let open = audit::begin(store, step).await?;
+        let batch = open.close(changed(Batch::new(), &self.inner.registry, &roles, written)?, audit::DONE, detail)?;
+        if !store.commit(batch).await? {
+            return Err(MoveError::Contested);
+        }
+        *written = roles;
+        Ok(())
+    }
+
+    fn pins<'a>(&self, kind: ModelKind, versions: impl IntoIterator<Item = &'a ModelVersion>) -> Vec<ModelPin> {
+        pins(&self.inner.registry, kind, versions)
+    }
+
+    /// Writes down the role changes that nobody asked for: the first champion of a kind, and an automatic return; and every model
+    /// that was taken out of service.
     pub fn keep_roles(&self, tasks: &Spawner) {
         let scoring = self.clone();
         let mut changes = self.inner.registry.watch_roles();
         let stopping = tasks.stopping();
         tasks.spawn("roles", async move {
+            // Benchings that are not in the log yet.
+            let mut benched = Vec::new();
             loop {
                 let mut written = scoring.inner.keeper.written.lock().await;
                 let roles = changes.borrow_and_update().clone();
-                if let Err(error) = write(&scoring.inner.store, &scoring.inner.registry, &roles, &mut written).await {
-                    tracing::error!(%error, "roles of models are not written down; a restart would go back to the earlier ones");
-                }
+                benched.extend(scoring.inner.registry.benchings());
+                let kept = scoring.keep(&roles, &benched, &mut written).await;
                 drop(written);
+                let Err(error) = kept else {
+                    benched.clear();
+                    tokio::select! {
+                        changed = changes.changed() => if changed.is_err() { return },
+                        () = stopping.cancelled() => return,
+                    }
+                    continue;
+                };
+                tracing::error!(%error, "roles of models are not written down; a restart would go back to the earlier ones");
                 tokio::select! {
-                    changed = changes.changed() => if changed.is_err() { return },
+                    () = tokio::time::sleep(AGAIN) => {}
                     () = stopping.cancelled() => return,
                 }
             }
         });
     }
+
+    async fn keep(&self, roles: &Roles, benched: &[Benching], written: &mut Roles) -> Result<(), StoreError> {
+        let registry = &self.inner.registry;
+        let by = || Move { by: audit::ITSELF.to_owned(), ..Move::default() };
+        let mut batch = changed(Batch::new(), registry, roles, written)?;
+        for Benching { model, reason, successor } in benched {
+            let step = AuditRecord {
+                from: vec![pin(model)],
+                to: pins(registry, model.kind, successor),
+                why: Some(reason.message.clone()),
+                ..audit::step("bench", model.kind, by())
+            };
+            batch = audit::whole(batch, &step, audit::DONE, Some(reason.code.to_owned()))?;
+        }
+        for kind in ModelKind::ALL {
+            let returned = benched.iter().any(|benching| benching.model.kind == kind && benching.successor.is_some());
+            if roles.champion(kind) != written.champion(kind) && !returned {
+                let step = AuditRecord {
+                    from: pins(registry, kind, written.champion(kind)),
+                    to: pins(registry, kind, roles.champion(kind)),
+                    why: Some("this kind had no champion: its highest version was taken".to_owned()),
+                    ..audit::step("appoint", kind, by())
+                };
+                batch = audit::whole(batch, &step, audit::DONE, None)?;
+            }
+        }
+        self.inner.store.commit(batch).await?;
+        written.clone_from(roles);
+        Ok(())
+    }
 }
 
-async fn write(store: &Store, registry: &Registry, roles: &Roles, written: &mut Roles) -> Result<(), StoreError> {
+/// The records of the kinds whose roles are not as `written`, in `batch`.
+fn changed(mut batch: Batch, registry: &Registry, roles: &Roles, written: &Roles) -> Result<Batch, StoreError> {
     for kind in ModelKind::ALL {
         let now = roles.of(kind);
         if now != written.of(kind) {
-            store.put(&keys::roles(kind), &pinned(registry, kind, &now)).await?;
-            written.set(kind, now);
+            let record = RolesRecord {
+                champion: pins(registry, kind, &now.champion).into_iter().next(),
+                previous: pins(registry, kind, &now.previous),
+                challengers: pins(registry, kind, &now.challengers),
+            };
+            batch = batch.put(&keys::roles(kind), &record)?;
         }
     }
-    Ok(())
+    Ok(batch)
 }
 
 /// Versions with the digests of the bytes that are loaded under them. A version that is not loaded has none, and no role to keep.
-fn pinned(registry: &Registry, kind: ModelKind, roles: &KindRoles) -> RolesRecord {
-    let pin = |version: &ModelVersion| Some(ModelPin { version: version.clone(), digest: registry.version(kind, version)?.digest() });
-    RolesRecord {
-        champion: roles.champion.as_ref().and_then(pin),
-        previous: roles.previous.iter().filter_map(pin).collect(),
-        challengers: roles.challengers.iter().filter_map(pin).collect(),
-    }
+fn pins<'a>(registry: &Registry, kind: ModelKind, versions: impl IntoIterator<Item = &'a ModelVersion>) -> Vec<ModelPin> {
+    versions.into_iter().filter_map(|version| Some(pin(registry.version(kind, version)?.reference()))).collect()
+}
+
+fn pin(model: &ModelRef) -> ModelPin {
+    ModelPin { version: model.version.clone(), digest: model.digest }
 }

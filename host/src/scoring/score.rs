@@ -4,13 +4,14 @@ use std::{sync::Arc, time::Duration};
 
 use chrono::Utc;
 use moka::future::Cache as Moka;
+use uuid::Uuid;
 
-use super::{Scoring, ScoringError};
+use super::{Ask, Scoring, ScoringError, provenance::Inputs};
 use crate::{
     chain::Read,
     config,
-    domain::{Address, Assessment, Coverage, Digest, Freshness, ModelKind, ModelRef, Snapshot, Subject, Time},
-    features::features,
+    domain::{Address, Assessment, Coverage, Digest, Freshness, ModelRef, Snapshot, Subject, Time},
+    features::{Features, features},
     registry::Model,
 };
 
@@ -26,10 +27,13 @@ pub struct Scored {
     pub coverage: Coverage,
     /// Of the reading behind it.
     pub fresh: Freshness,
+    /// Its record; `None` where what it was made of is not kept.
+    pub record: Option<Uuid>,
 }
 
 /// Scores by model, address and snapshot: a swap can never serve the old model's number, nor a new reading the old score.
-pub(super) type Cache = Moka<(Digest, Address, Time), Arc<Scored>>;
+/// The features stand beside the score, for whoever boosts it.
+pub(super) type Cache = Moka<(Digest, Address, Time), (Arc<Scored>, Arc<Features>)>;
 
 /// An entry lives as long as the longest-lived snapshot; a shorter-lived one is superseded by its key.
 pub(super) fn cache(settings: &config::Scoring) -> Cache {
@@ -41,23 +45,41 @@ impl Scoring {
     ///
     /// # Errors
     /// [`ScoringError::NotFound`] for an address that no chain knows or a name that resolves to nobody,
-    /// [`ScoringError::ChainsDown`] where nothing could be read, otherwise what the model did wrong.
-    pub async fn score(&self, subject: &Subject) -> Result<Arc<Scored>, ScoringError> {
-        self.score_with(&*self.inner.registry.champion(ModelKind::Credit)?, subject).await
+    /// [`ScoringError::ChainsDown`] where nothing could be read, [`ScoringError::Version`] where the version asked for does not
+    /// answer, otherwise what the model did wrong.
+    pub async fn score(&self, subject: &Subject, ask: &Ask<'_>) -> Result<Arc<Scored>, ScoringError> {
+        let model = self.credit(ask)?;
+        Ok(self.score_with(&model, subject, ask.by).await?.0)
     }
 
-    pub(super) async fn score_with(&self, model: &Model, subject: &Subject) -> Result<Arc<Scored>, ScoringError> {
+    pub(super) async fn score_with(
+        &self,
+        model: &Model,
+        subject: &Subject,
+        by: &str,
+    ) -> Result<(Arc<Scored>, Arc<Features>), ScoringError> {
         let address = self.address(subject).await?;
-        self.score_address(model, address).await
+        self.score_address(model, address, by).await
     }
 
-    pub(super) async fn score_address(&self, model: &Model, address: Address) -> Result<Arc<Scored>, ScoringError> {
+    pub(super) async fn score_address(
+        &self,
+        model: &Model,
+        address: Address,
+        by: &str,
+    ) -> Result<(Arc<Scored>, Arc<Features>), ScoringError> {
+        let snapshot = self.active(address).await?;
+        self.assess(model, &snapshot, by).await
+    }
+
+    /// The snapshot of an address that can be scored.
+    pub(super) async fn active(&self, address: Address) -> Result<Arc<Snapshot>, ScoringError> {
         let snapshot = self.read(address).await?.snapshot;
         if !snapshot.has_activity() {
             // A chain that could not be read may be the one where the address lives.
             return Err(if snapshot.coverage() == Coverage::Complete { ScoringError::NotFound } else { ScoringError::ChainsDown });
         }
-        self.assess(model, &snapshot).await
+        Ok(snapshot)
     }
 
     pub(super) async fn address(&self, subject: &Subject) -> Result<Address, ScoringError> {
@@ -75,20 +97,29 @@ impl Scoring {
         Ok(read)
     }
 
-    pub(super) async fn assess(&self, model: &Model, snapshot: &Snapshot) -> Result<Arc<Scored>, ScoringError> {
+    pub(super) async fn assess(&self, model: &Model, snapshot: &Snapshot, by: &str) -> Result<(Arc<Scored>, Arc<Features>), ScoringError> {
         let key = (model.digest(), snapshot.address, snapshot.as_of);
-        if let Some(scored) = self.inner.scores.get(&key).await {
-            return Ok(scored);
+        if let Some(found) = self.inner.scores.get(&key).await {
+            return Ok(found);
         }
+        let features = Arc::new(features(snapshot));
+        let assessment = model.score(&features)?;
+        let slot = self.inner.provenance.slot();
         let scored = Arc::new(Scored {
             address: snapshot.address,
-            assessment: model.score(&features(snapshot))?,
+            assessment,
             model: model.reference().clone(),
             at: Utc::now(),
             coverage: snapshot.events_coverage(),
             fresh: self.freshness(snapshot),
+            record: slot.as_ref().map(|slot| slot.id),
         });
-        self.inner.scores.insert(key, scored.clone()).await;
-        Ok(scored)
+        if let Some(slot) = slot {
+            slot.fill(&scored, Inputs { features: Arc::clone(&features), boost: None, asked_by: by.to_owned() });
+        }
+        self.inner.shadow.offer(&self.inner.registry, model, &scored, &features);
+        let found = (scored, features);
+        self.inner.scores.insert(key, found.clone()).await;
+        Ok(found)
     }
 }

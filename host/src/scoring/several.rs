@@ -4,9 +4,9 @@ use std::{collections::HashSet, future::Future, sync::Arc};
 
 use futures::{StreamExt, TryStreamExt, stream};
 
-use super::{Scored, Scoring, ScoringError};
+use super::{Ask, Scored, Scoring, ScoringError};
 use crate::{
-    domain::{Address, Coverage, Decile, Freshness, ModelKind, ModelRef, Score, Subject, Time},
+    domain::{Address, Coverage, Decile, Freshness, ModelRef, Score, Subject, Time},
     registry::Model,
 };
 
@@ -26,6 +26,8 @@ pub struct MeanScore {
     /// The least complete of any.
     pub coverage: Coverage,
     pub fresh: Freshness,
+    /// The scores behind the mean.
+    pub scores: Vec<Arc<Scored>>,
 }
 
 impl Scoring {
@@ -34,17 +36,17 @@ impl Scoring {
     /// # Errors
     /// [`ScoringError::NoneValid`] where no name resolves, [`ScoringError::NotFound`] or [`ScoringError::ChainsDown`] where nobody
     /// has a score, and what the model did wrong with any of them.
-    pub async fn scores(&self, subjects: Vec<Subject>) -> Result<Vec<Arc<Scored>>, ScoringError> {
-        self.each_score(&self.inner.registry.champion(ModelKind::Credit)?, subjects).await
+    pub async fn scores(&self, subjects: Vec<Subject>, ask: &Ask<'_>) -> Result<Vec<Arc<Scored>>, ScoringError> {
+        self.each_score(&self.credit(ask)?, subjects, ask.by).await
     }
 
-    /// The mean of their scores, rounded half up, on the scale of the credit champion.
+    /// The mean of their scores, rounded half up, on the scale of the model.
     ///
     /// # Errors
     /// As [`Scoring::scores`].
-    pub async fn mean(&self, subjects: Vec<Subject>) -> Result<MeanScore, ScoringError> {
-        let model = self.inner.registry.champion(ModelKind::Credit)?;
-        let scored = self.each_score(&model, subjects).await?;
+    pub async fn mean(&self, subjects: Vec<Subject>, ask: &Ask<'_>) -> Result<MeanScore, ScoringError> {
+        let model = self.credit(ask)?;
+        let scored = self.each_score(&model, subjects, ask.by).await?;
         let scores: Vec<Score> = scored.iter().map(|scored| scored.assessment.score).collect();
         let score = Score::mean(&scores).ok_or(ScoringError::NoneValid)?;
         let fresh = Freshness::soonest(scored.iter().map(|scored| scored.fresh)).ok_or(ScoringError::NoneValid)?;
@@ -56,13 +58,14 @@ impl Scoring {
             at: scored.iter().map(|scored| scored.at).min().unwrap_or(fresh.read_at),
             coverage: Coverage::least(scored.iter().map(|scored| scored.coverage)),
             fresh,
+            scores: scored,
         })
     }
 
-    async fn each_score(&self, model: &Arc<Model>, subjects: Vec<Subject>) -> Result<Vec<Arc<Scored>>, ScoringError> {
+    async fn each_score(&self, model: &Arc<Model>, subjects: Vec<Subject>, by: &str) -> Result<Vec<Arc<Scored>>, ScoringError> {
         let score = |scoring: Self, address| {
             let model = model.clone();
-            async move { scoring.score_address(&model, address).await }
+            async move { Ok(scoring.score_address(&model, address, by).await?.0) }
         };
         self.each(subjects, score).await
     }

@@ -3,6 +3,11 @@
 //! | key | value | lives | owner |
 //! |---|---|---|---|
 //! | `roles/{kind}` | [`RolesRecord`] | for ever | `registry` |
+//! | `score/{id}` | [`ServedRecord`]: what a served score was made of | `scoring.provenance_days` | `scoring` |
+//! | `score-secret` | `String`: 32 bytes in hex, with which the ids of scores are bound to their owners | for ever | `scoring` |
+//! | `shadow/credit/{hour since the epoch}/{process}` | [`ShadowRecord`]: what challengers showed there | `scoring.shadow_hours` | `scoring` |
+//! | `audit/{time}-{random}` | [`AuditRecord`]: a step that was about to be made | for ever, never written over | `scoring` |
+//! | `audit-end/{time}-{random}` | [`AuditEnd`]: what became of it | for ever, never written over | `scoring` |
 //! | `lending/{chain}/{market}/{address}` | [`LendingProgress`] | for ever | `chain` |
 //! | `first/{chain}/{address}` | [`Seen`]: first transaction | for ever | `chain` |
 //! | `activity/{chain}/{address}` | [`ActivityProgress`]: what an explorer lists, as far as settled | for ever | `chain` |
@@ -16,7 +21,11 @@
 
 use std::{fmt, marker::PhantomData};
 
-use super::records::{ActivityProgress, KeyRecord, LeaseRecord, LendingProgress, RolesRecord, TokenRecord};
+use uuid::Uuid;
+
+use super::records::{
+    ActivityProgress, AuditEnd, AuditRecord, KeyRecord, LeaseRecord, LendingProgress, RolesRecord, ServedRecord, ShadowRecord, TokenRecord,
+};
 use crate::domain::{Address, ChainId, ModelKind, Seen};
 
 /// A key and the type of what stands under it.
@@ -35,6 +44,51 @@ pub struct Family<T> {
 pub fn roles(kind: ModelKind) -> Key<RolesRecord> {
     Key::new(format!("roles/{kind}"))
 }
+
+/// What a served score was made of.
+pub fn served(id: Uuid) -> Key<ServedRecord> {
+    Key::new(format!("score/{}", id.simple()))
+}
+
+/// What binds the ids of scores to their owners, in hex.
+pub fn score_secret() -> Key<String> {
+    Key::new("score-secret".to_owned())
+}
+
+/// What one process saw of credit challengers in one hour since the epoch.
+pub fn shadow(hour: i64, process: &str) -> Key<ShadowRecord> {
+    Key::new(format!("{SHADOWS}{hour}/{process}"))
+}
+
+/// Everything that is kept of credit challengers.
+pub fn shadows() -> Family<ShadowRecord> {
+    Family { prefix: SHADOWS, value: PhantomData }
+}
+
+const SHADOWS: &str = "shadow/credit/";
+
+/// A step of the audit log. Ids begin with the time, so that their order is that of the steps.
+pub fn audit(id: &str) -> Key<AuditRecord> {
+    Key::new(format!("{AUDIT}{id}"))
+}
+
+/// Every step of the audit log, oldest first.
+pub fn audits() -> Family<AuditRecord> {
+    Family { prefix: AUDIT, value: PhantomData }
+}
+
+/// What became of a step of the audit log.
+pub fn audit_end(id: &str) -> Key<AuditEnd> {
+    Key::new(format!("{AUDIT_END}{id}"))
+}
+
+/// What became of every step of the audit log.
+pub fn audit_ends() -> Family<AuditEnd> {
+    Family { prefix: AUDIT_END, value: PhantomData }
+}
+
+const AUDIT: &str = "audit/";
+const AUDIT_END: &str = "audit-end/";
 
 /// How far one address has been read in one lending market.
 pub fn lending(chain: ChainId, market: Address, address: Address) -> Key<LendingProgress> {

@@ -1,9 +1,17 @@
 //! The values that stand in the store. Their JSON is a format: a field may be added as optional, never renamed or retyped.
 
+mod audit;
+mod served;
+mod shadow;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use alloy::primitives::I256;
 use serde::{Deserialize, Serialize};
+
+pub use audit::{AuditEnd, AuditRecord};
+pub use served::{BoostRecord, Exact, FactorRecord, FeaturesRecord, ServedRecord};
+pub use shadow::{CostRecord, PairCounts, PairRecord, ShadowRecord};
 
 use crate::{
     config::Scope,

@@ -123,6 +123,9 @@ fn describe() {
     describe_gauge!("assay_chain_head_block", Unit::Count, "Newest block seen, by chain");
     describe_histogram!("assay_store_batch_writes", Unit::Count, "Writes that shared one commit of the embedded store");
     describe_histogram!("assay_store_commit_seconds", Unit::Seconds, "Time of one commit of the embedded store");
+    describe_counter!("assay_score_records_dropped_total", Unit::Count, "Scores served without an id: the store was behind");
+    describe_counter!("assay_score_records_lost_total", Unit::Count, "Scores whose record could not be written, though they have an id");
+    describe_counter!("assay_shadow_dropped_total", Unit::Count, "Scores that challengers did not see: the shadow was behind");
     describe_counter!("assay_task_panics_total", Unit::Count, "Background tasks that panicked, by task");
 }
 

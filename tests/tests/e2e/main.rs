@@ -9,10 +9,15 @@ mod hostile;
 mod identity;
 mod killed;
 mod lenders;
+mod many;
 mod names;
+mod promotion;
+mod replay;
 mod reports;
 mod sandbox;
+mod shadow;
 mod swap;
+mod versions;
 mod wallets;
 
 use std::sync::LazyLock;
@@ -36,10 +41,15 @@ async fn devnet() -> &'static Devnet {
     DEVNET.get_or_init(|| async { Devnet::start(|_| ()).await.expect("the devnet starts") }).await
 }
 
+/// The configuration of a server on the devnet, with `more` at its end.
+async fn configured(shelf: &std::path::Path, more: &str) -> String {
+    let config = devnet().await.config_toml("127.0.0.1:0", shelf, std::path::Path::new("{dir}/assay.redb"), KEY);
+    format!("{config}\n{more}")
+}
+
 /// A server on the devnet, with `more` at the end of its configuration.
 async fn on_devnet(shelf: &std::path::Path, more: &str) -> Service {
-    let config = devnet().await.config_toml("127.0.0.1:0", shelf, std::path::Path::new("{dir}/assay.redb"), KEY);
-    Service::start(&format!("{config}\n{more}"))
+    Service::start(&configured(shelf, more).await)
 }
 
 /// A server on the devnet and the released shelf.

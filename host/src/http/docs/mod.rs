@@ -37,13 +37,14 @@ pub fn document() -> openapi::OpenApi {
             `Cache-Control` say how much of that is left, and `If-None-Match` with their `ETag` gets a 304 while nothing has changed."
     ),
     paths(
-        score::get, score::post, score::several::mean, score::several::batch,
+        score::get, score::post, score::several::mean, score::several::batch, score::provenance::mine,
         report::get, report::enhanced::post, report::aggregated::aggregated, report::chain::report, report::chain::summary,
         report::portfolio::portfolio, report::portfolio::total,
         identity::attestations,
         sandbox::score::get, sandbox::score::post, sandbox::score::mean, sandbox::score::batch,
         sandbox::report::get, sandbox::report::total, sandbox::report::chain_total,
-        models::list, admin::add, admin::champion, admin::challengers, admin::remove,
+        models::list, models::compare, models::report, admin::add, admin::champion, admin::challengers, admin::roll_back, admin::remove,
+        admin::audit, score::provenance::audited,
         ops::health, ops::ready, ops::metrics,
     ),
     components(schemas(wire::CoverageName, wire::RangeName, error::DetailBody, error::DetailOrError, error::ErrorBody, error::ValidationBody, validation::Violation)),

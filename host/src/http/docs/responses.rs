@@ -105,6 +105,14 @@ pub enum Unknown {
     NotFound(DetailBody),
 }
 
+/// A version that was asked for.
+#[derive(IntoResponses)]
+pub enum OutOfService {
+    /// The version asked for is there, and does not answer; the message says why
+    #[response(status = 409)]
+    Benched(DetailBody),
+}
+
 /// An answer from the chains.
 #[derive(IntoResponses)]
 pub enum Chains {
@@ -124,6 +132,14 @@ pub enum Models {
     Unready(DetailBody),
 }
 
+/// A path with a kind of model in it.
+#[derive(IntoResponses)]
+pub enum Kind {
+    /// No such kind of model
+    #[response(status = 404)]
+    Unknown(DetailBody),
+}
+
 /// A path with a model in it.
 #[derive(IntoResponses)]
 pub enum Model {
@@ -133,6 +149,22 @@ pub enum Model {
     /// The model's role does not allow it
     #[response(status = 409)]
     Conflict(DetailBody),
+}
+
+/// A path with the id of a score in it.
+#[derive(IntoResponses)]
+pub enum NoScore {
+    /// No score of this id is kept for this key
+    #[response(status = 404)]
+    Unknown(DetailBody),
+}
+
+/// A page of a list.
+#[derive(IntoResponses)]
+pub enum Paged {
+    /// Page below 1, or limit not 1 to 100
+    #[response(status = 400)]
+    Invalid(DetailBody),
 }
 
 /// An upload.

@@ -51,6 +51,16 @@ impl<C: Charge> FromRequestParts<App> for Caller<C> {
 }
 
 impl<C: Charge> Caller<C> {
+    /// Name of the key.
+    pub fn name(&self) -> &str {
+        &self.caller.name
+    }
+
+    /// Tells this key from every other.
+    pub fn owner(&self) -> &str {
+        self.caller.identity()
+    }
+
     /// Does `work` for this caller's units. They are set aside before it, spent by an answer (one that says "not found" too),
     /// and given back where the failure is ours or the caller has gone.
     ///

@@ -94,6 +94,23 @@ impl JsonObject {
         None
     }
 
+    /// A flag that may be absent or null, which is false.
+    pub fn flag(&mut self, field: &'static str) -> bool {
+        match self.fields.get(field) {
+            None | Some(Value::Null) => false,
+            Some(Value::Bool(flag)) => *flag,
+            Some(_) => {
+                self.violations.push(Violation::not_a_bool(Place::Body, field));
+                false
+            }
+        }
+    }
+
+    /// Notes that `field` is not as it must be.
+    pub fn refuse(&mut self, field: &'static str, why: impl std::fmt::Display) {
+        self.violations.push(Violation::refused(Place::Body, field, why));
+    }
+
     /// Whether nothing was found wrong so far.
     pub fn is_good(&self) -> bool {
         self.violations.is_empty()

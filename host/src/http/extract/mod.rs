@@ -8,5 +8,5 @@ mod query;
 
 pub use auth::{Caller, charge};
 pub use body::{JsonObject, check_declared, read};
-pub use path::{AddressPath, ChainPath, KindPath, ReportChain, SubjectPath, SummaryChain, VersionPath};
-pub use query::{AddressList, IncludeFactors, SubjectList};
+pub use path::{AddressPath, ChainPath, KindPath, ReportChain, ScorePath, SubjectPath, SummaryChain, VersionPath};
+pub use query::{AddressList, Asked, IncludeFactors, Paging, SubjectList, Versions, Window};

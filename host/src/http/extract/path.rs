@@ -13,6 +13,7 @@ use crate::{
         validation::Place,
         validation::Violation,
     },
+    scoring::ScoreId,
 };
 
 /// `{address}` as an address or a name.
@@ -35,6 +36,9 @@ pub struct KindPath(pub ModelKind);
 
 /// `{version}`.
 pub struct VersionPath(pub ModelVersion);
+
+/// `{id}` of a served score.
+pub struct ScorePath(pub ScoreId);
 
 impl FromRequestParts<App> for SubjectPath {
     type Rejection = ApiError;
@@ -105,6 +109,15 @@ impl FromRequestParts<App> for VersionPath {
         let version = param(parts, app, "version", str::parse).await;
         let version = version.unwrap_or_else(|| Err("version is not UTF-8 text".to_owned()));
         version.map(Self).map_err(|why| ApiError::invalid(vec![Violation::refused(Place::Path, "version", why)]))
+    }
+}
+
+impl FromRequestParts<App> for ScorePath {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        let id = param(parts, app, "id", |text| text.parse().ok()).await.flatten();
+        id.map(Self).ok_or_else(ApiError::no_score)
     }
 }
 

@@ -2,12 +2,16 @@
 
 use std::borrow::Cow;
 
-use axum::{extract::FromRequestParts, http::request::Parts};
+use axum::{
+    extract::FromRequestParts,
+    http::{StatusCode, request::Parts},
+};
 use url::form_urlencoded;
 
 use crate::{
-    domain::{Address, Subject, parse_address},
+    domain::{Address, ModelVersion, Subject, parse_address},
     http::{ApiError, App, validation::Place, validation::Violation},
+    scoring::MOST_VERSIONS,
 };
 
 /// `include_factors`, false where absent.
@@ -55,6 +59,89 @@ impl FromRequestParts<App> for SubjectList {
         }
         Ok(Self(subjects))
     }
+}
+
+/// `model_version`: which version is to answer; the champion where absent.
+pub struct Asked(pub Option<ModelVersion>);
+
+impl FromRequestParts<App> for Asked {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, ApiError> {
+        let Some(text) = values(parts, "model_version").last() else { return Ok(Self(None)) };
+        text.parse().map(|version| Self(Some(version))).map_err(|why: String| refused("model_version", why))
+    }
+}
+
+/// `versions`, a comma-separated list, each once, in the order given; empty where absent.
+pub struct Versions(pub Vec<ModelVersion>);
+
+impl FromRequestParts<App> for Versions {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, ApiError> {
+        let mut versions: Vec<ModelVersion> = Vec::new();
+        for list in values(parts, "versions") {
+            for item in list.split(',').map(str::trim).filter(|item| !item.is_empty()) {
+                let version = item.parse().map_err(|why: String| refused("versions", why))?;
+                if !versions.contains(&version) {
+                    versions.push(version);
+                }
+                if versions.len() > MOST_VERSIONS {
+                    return Err(refused("versions", format!("more than {MOST_VERSIONS} versions in one comparison")));
+                }
+            }
+        }
+        Ok(Self(versions))
+    }
+}
+
+/// `window` in whole hours, as `24h`; the configured window of promotion where absent.
+pub struct Window(pub Option<u64>);
+
+impl FromRequestParts<App> for Window {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, ApiError> {
+        let Some(text) = values(parts, "window").last() else { return Ok(Self(None)) };
+        let hours = match text.split_at_checked(text.len().saturating_sub(1)) {
+            Some((number, "h")) => number.parse().ok(),
+            Some((number, "d")) => number.parse::<u64>().ok().and_then(|days| days.checked_mul(24)),
+            _ => None,
+        };
+        let known = hours.filter(|hours| (1..=MOST_HOURS).contains(hours));
+        known.map(|hours| Self(Some(hours))).ok_or_else(|| refused("window", format!("give 1h to {MOST_HOURS}h, or days, such as 7d")))
+    }
+}
+
+/// A year.
+const MOST_HOURS: u64 = 8_760;
+
+/// `page` from 1 and `limit` from 1 to 100, 1 and 20 where absent.
+pub struct Paging {
+    pub page: usize,
+    pub limit: usize,
+}
+
+impl FromRequestParts<App> for Paging {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, ApiError> {
+        let number = |name: &'static str, default: i64| match values(parts, name).last() {
+            None => Ok(default),
+            Some(text) => text.parse::<i64>().map_err(|_| ApiError::invalid(vec![Violation::not_an_integer(Place::Query, name)])),
+        };
+        let (page, limit) = (number("page", 1)?, number("limit", 20)?);
+        let page = usize::try_from(page).ok().filter(|page| *page >= 1);
+        let page = page.ok_or_else(|| ApiError::new(StatusCode::BAD_REQUEST, "Page must be >= 1"))?;
+        let limit = usize::try_from(limit).ok().filter(|limit| (1..=100).contains(limit));
+        let limit = limit.ok_or_else(|| ApiError::new(StatusCode::BAD_REQUEST, "Limit must be between 1 and 100"))?;
+        Ok(Self { page, limit })
+    }
+}
+
+fn refused(field: &'static str, why: impl std::fmt::Display) -> ApiError {
+    ApiError::invalid(vec![Violation::refused(Place::Query, field, why)])
 }
 
 /// The items of `address` that are something.

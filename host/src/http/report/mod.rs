@@ -13,7 +13,7 @@ use super::{
     ApiError, App,
     docs::responses,
     extract::{Caller, SubjectPath, charge},
-    fresh::Known,
+    fresh::{self, Known},
     mode,
     wire::ReportBody,
 };
@@ -40,8 +40,9 @@ pub async fn get(
         let body = mocked(&app, mode::stand_in(&subject), false)?;
         return Ok(mode::marked(Json(body)));
     }
-    let report = caller.pay(&app, async { app.scoring.report(&subject).await.map_err(|error| app.refuse(error)) }).await?;
-    known.answer(report.scored.fresh, &real::body(&report, &app.not_covered))
+    let report = caller.pay(&app, async { app.scoring.report(&subject, caller.name()).await.map_err(|error| app.refuse(error)) }).await?;
+    let answer = known.answer(report.scored.fresh, &real::body(&report, &app.not_covered))?;
+    Ok(fresh::identified(answer, [app.scoring.score_id(&report.scored, caller.owner())]))
 }
 
 /// One subject in sums, paid for.

@@ -1,5 +1,6 @@
 //! `/api/v2/score/address/{address}`: the score of one subject, from the chains alone or with off-chain assets added.
 
+pub mod provenance;
 pub mod several;
 
 use axum::{Json, extract::State, response::Response};
@@ -9,12 +10,15 @@ use utoipa::ToSchema;
 use super::{
     ApiError, App,
     docs::responses,
-    extract::{Caller, IncludeFactors, JsonObject, SubjectPath, charge},
+    extract::{Asked, Caller, IncludeFactors, JsonObject, SubjectPath, charge},
     fresh::{self, Known},
     mode,
     wire::{FactorBody, ScoreBody},
 };
-use crate::domain::{Coverage, Subject};
+use crate::{
+    domain::{Coverage, Subject},
+    scoring::Ask,
+};
 
 /// Off-chain figures that the caller vouches for.
 #[derive(Deserialize, ToSchema)]
@@ -35,8 +39,9 @@ pub struct OffChain {
     params(
         ("address" = String, Path, description = "Ethereum address or ENS name", example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"),
         ("include_factors" = Option<bool>, Query, description = "Also say what the score is made of"),
+        ("model_version" = Option<String>, Query, description = "Which version is to answer; the champion where absent", example = "1.0"),
     ),
-    responses((status = 200, description = "The score", body = ScoreBody), responses::Unchanged, responses::Address, responses::Validated, responses::Keyed, responses::Units, responses::Unknown, responses::Chains),
+    responses((status = 200, description = "The score", body = ScoreBody, headers(("Assay-Score-Id" = String, description = "Under which this key can ask where the score came from, see `/api/v2/score/{id}`; absent where that is not kept"))), responses::Unchanged, responses::Address, responses::Validated, responses::Keyed, responses::Units, responses::Unknown, responses::OutOfService, responses::Chains),
     security(("key" = [])),
 )]
 pub async fn get(
@@ -45,12 +50,15 @@ pub async fn get(
     known: Known,
     SubjectPath(subject): SubjectPath,
     IncludeFactors(factors): IncludeFactors,
+    Asked(version): Asked,
 ) -> Result<Response, ApiError> {
     if app.sandbox_only {
         return mock(&app, &subject, None, factors);
     }
-    let scored = caller.pay(&app, async { app.scoring.score(&subject).await.map_err(|error| app.refuse(error)) }).await?;
-    known.answer(scored.fresh, &ScoreBody::scored(&scored, factors))
+    let ask = Ask { by: caller.name(), version: version.as_ref() };
+    let scored = caller.pay(&app, async { app.scoring.score(&subject, &ask).await.map_err(|error| app.refuse(error)) }).await?;
+    let answer = known.answer(scored.fresh, &ScoreBody::scored(&scored, factors))?;
+    Ok(fresh::identified(answer, [app.scoring.score_id(&scored, caller.owner())]))
 }
 
 /// The score of one address with off-chain assets added.
@@ -61,9 +69,10 @@ pub async fn get(
     params(
         ("address" = String, Path, description = "Ethereum address or ENS name", example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"),
         ("include_factors" = Option<bool>, Query, description = "Also say what the score is made of"),
+        ("model_version" = Option<String>, Query, description = "Which version is to answer; the champion where absent", example = "1.0"),
     ),
     request_body(content = OffChain, content_type = "application/json"),
-    responses((status = 200, description = "The score", body = ScoreBody), responses::Address, responses::Validated, responses::Bodied, responses::Keyed, responses::Units, responses::Unknown, responses::Chains),
+    responses((status = 200, description = "The score", body = ScoreBody, headers(("Assay-Score-Id" = String, description = "Under which this key can ask where the score came from, see `/api/v2/score/{id}`; absent where that is not kept"))), responses::Address, responses::Validated, responses::Bodied, responses::Keyed, responses::Units, responses::Unknown, responses::OutOfService, responses::Chains),
     security(("key" = [])),
 )]
 pub async fn post(
@@ -71,6 +80,7 @@ pub async fn post(
     State(app): State<App>,
     SubjectPath(subject): SubjectPath,
     IncludeFactors(factors): IncludeFactors,
+    Asked(version): Asked,
     mut body: JsonObject,
 ) -> Result<Response, ApiError> {
     let assets = body.amount("total_asset_usd").unwrap_or(0.0);
@@ -78,8 +88,11 @@ pub async fn post(
     if app.sandbox_only {
         return mock(&app, &subject, Some(assets), factors);
     }
-    let scored = caller.pay(&app, async { app.scoring.boosted(&subject, assets).await.map_err(|error| app.refuse(error)) }).await?;
-    Ok(fresh::once(Json(ScoreBody::scored(&scored, factors))))
+    let ask = Ask { by: caller.name(), version: version.as_ref() };
+    let boosted = async { app.scoring.boosted(&subject, assets, &ask).await.map_err(|error| app.refuse(error)) };
+    let scored = caller.pay(&app, boosted).await?;
+    let answer = fresh::once(Json(ScoreBody::scored(&scored, factors)));
+    Ok(fresh::identified(answer, [app.scoring.score_id(&scored, caller.owner())]))
 }
 
 fn mock(app: &App, subject: &Subject, assets: Option<f64>, factors: bool) -> Result<Response, ApiError> {

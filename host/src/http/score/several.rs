@@ -7,12 +7,12 @@ use crate::{
     http::{
         ApiError, App,
         docs::responses,
-        extract::{Caller, IncludeFactors, SubjectList, charge},
-        fresh::Known,
+        extract::{Asked, Caller, IncludeFactors, SubjectList, charge},
+        fresh::{self, Known},
         mode,
         wire::{FactorBody, MeanBody, ScoreBody, ScoresBody},
     },
-    scoring::ScoringError,
+    scoring::{Ask, ScoringError},
 };
 
 /// One score for several addresses: the mean of theirs.
@@ -21,8 +21,11 @@ use crate::{
 /// Each address costs the units of one score.
 #[utoipa::path(
     get, path = "/api/v2/score/", tag = "scores", operation_id = "mean_score",
-    params(("address" = String, Query, description = "Comma-separated addresses or ENS names", example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045,vitalik.eth")),
-    responses((status = 200, description = "The mean", body = MeanBody), responses::Unchanged, responses::Several, responses::Validated, responses::Keyed, responses::Units, responses::Unknown, responses::Chains),
+    params(
+        ("address" = String, Query, description = "Comma-separated addresses or ENS names", example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045,vitalik.eth"),
+        ("model_version" = Option<String>, Query, description = "Which version is to answer; the champion where absent", example = "1.0"),
+    ),
+    responses((status = 200, description = "The mean", body = MeanBody, headers(("Assay-Score-Id" = String, description = "Ids of the scores in their order, joined by commas; a dash for one that is not kept"))), responses::Unchanged, responses::Several, responses::Validated, responses::Keyed, responses::Units, responses::Unknown, responses::OutOfService, responses::Chains),
     security(("key" = [])),
 )]
 pub async fn mean(
@@ -30,13 +33,17 @@ pub async fn mean(
     State(app): State<App>,
     known: Known,
     SubjectList(subjects): SubjectList,
+    Asked(version): Asked,
 ) -> Result<Response, ApiError> {
     if app.sandbox_only {
         return mock_mean(&app, &subjects).await;
     }
     let count = subjects.len();
-    let mean = caller.pay_each(&app, count, async { app.scoring.mean(subjects).await.map_err(|error| app.refuse(error)) }).await?;
-    known.answer(mean.fresh, &MeanBody::from(mean))
+    let ask = Ask { by: caller.name(), version: version.as_ref() };
+    let mean = async { app.scoring.mean(subjects, &ask).await.map_err(|error| app.refuse(error)) };
+    let mean = caller.pay_each(&app, count, mean).await?;
+    let ids: Vec<_> = mean.scores.iter().map(|scored| app.scoring.score_id(scored, caller.owner())).collect();
+    Ok(fresh::identified(known.answer(mean.fresh, &MeanBody::from(mean))?, ids))
 }
 
 /// The score of each of several addresses.
@@ -48,8 +55,9 @@ pub async fn mean(
     params(
         ("address" = String, Query, description = "Comma-separated addresses or ENS names", example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045,vitalik.eth"),
         ("include_factors" = Option<bool>, Query, description = "Also say what the scores are made of"),
+        ("model_version" = Option<String>, Query, description = "Which version is to answer; the champion where absent", example = "1.0"),
     ),
-    responses((status = 200, description = "The scores", body = ScoresBody), responses::Unchanged, responses::Several, responses::Validated, responses::Keyed, responses::Units, responses::Unknown, responses::Chains),
+    responses((status = 200, description = "The scores", body = ScoresBody, headers(("Assay-Score-Id" = String, description = "Ids of the scores in their order, joined by commas; a dash for one that is not kept"))), responses::Unchanged, responses::Several, responses::Validated, responses::Keyed, responses::Units, responses::Unknown, responses::OutOfService, responses::Chains),
     security(("key" = [])),
 )]
 pub async fn batch(
@@ -58,15 +66,19 @@ pub async fn batch(
     known: Known,
     SubjectList(subjects): SubjectList,
     IncludeFactors(factors): IncludeFactors,
+    Asked(version): Asked,
 ) -> Result<Response, ApiError> {
     if app.sandbox_only {
         return mock_batch(&app, &subjects, factors).await;
     }
     let count = subjects.len();
-    let scored = caller.pay_each(&app, count, async { app.scoring.scores(subjects).await.map_err(|error| app.refuse(error)) }).await?;
-    let fresh = Freshness::soonest(scored.iter().map(|scored| scored.fresh)).ok_or(ScoringError::NoneValid)?;
+    let ask = Ask { by: caller.name(), version: version.as_ref() };
+    let scored = async { app.scoring.scores(subjects, &ask).await.map_err(|error| app.refuse(error)) };
+    let scored = caller.pay_each(&app, count, scored).await?;
+    let soonest = Freshness::soonest(scored.iter().map(|scored| scored.fresh)).ok_or(ScoringError::NoneValid)?;
     let bodies: Vec<ScoreBody> = scored.iter().map(|scored| ScoreBody::scored(scored, factors)).collect();
-    known.answer(fresh, &ScoresBody::from(bodies))
+    let ids = scored.iter().map(|scored| app.scoring.score_id(scored, caller.owner()));
+    Ok(fresh::identified(known.answer(soonest, &ScoresBody::from(bodies))?, ids))
 }
 
 async fn mock_mean(app: &App, subjects: &[Subject]) -> Result<Response, ApiError> {

@@ -1,23 +1,31 @@
 //! What leaves the process, as the contract shapes it. Nothing else in the server is serialised for a client.
 
+mod audit;
 mod chain;
+mod compare;
 mod identity;
 mod model;
 mod money;
 mod portfolio;
+mod provenance;
 mod report;
 mod score;
+mod shadow;
 mod summary;
 
+pub use audit::{AuditBody, AuditEntryBody};
 pub use chain::{ChainActivity, ChainReportBody};
+pub use compare::ComparisonBody;
 pub use identity::{AttestationBody, IdentityBody, IdentitySourceBody};
 pub use model::{ModelBody, ModelsBody, ReferenceBody, RolesBody};
 pub use money::Usd;
 pub use portfolio::{ChainValueBody, PortfolioBody, TotalBody};
+pub use provenance::{AuditedBody, ProvenanceBody, WeighedFactorBody};
 pub use report::{
     Activity, Assets, Counts, CreditEvents, Defi, NftBody, NotApplicable, Pool, ProtocolBody, ReportBody, ReportScore, TokenBody, Totals,
 };
 pub use score::{CoverageName, FactorBody, MeanBody, RangeName, ScoreBody, ScoresBody};
+pub use shadow::ShadowBody;
 pub use summary::{AggregatedBody, ChainSummaryBody, EnhancedBody, OffChainData};
 
 use serde::{Serialize, Serializer};

@@ -10,6 +10,7 @@ mod drops;
 mod load;
 mod reports;
 mod server;
+mod shadow;
 mod start;
 mod subjects;
 mod table;
@@ -67,6 +68,8 @@ enum Group {
     Drops,
     /// Cold and warm reports against the bare RPC calls
     Reports,
+    /// Scores with a challenger beside them against scores without
+    Shadow,
     /// Opening the shelf, deriving features
     Start,
 }
@@ -114,6 +117,7 @@ fn measure(cli: &Cli) -> Result<ExitCode, Failure> {
             Group::Answers => answers::measure(effort),
             Group::Drops => drops::measure(effort),
             Group::Reports => reports::measure(effort),
+            Group::Shadow => shadow::measure(effort),
             Group::Start => start::measure(effort),
         };
         match rows {

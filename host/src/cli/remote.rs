@@ -1,0 +1,89 @@
+//! A running server, spoken to by its admin API.
+
+use std::time::Duration;
+
+use clap::Args;
+use reqwest::Method;
+use serde_json::Value;
+
+use super::{ConfigFile, Failure};
+use crate::config::{Config, Scope, Secret};
+
+/// Longest wait for an answer.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Where the server is, and with which key.
+#[derive(Args)]
+pub(super) struct Server {
+    /// Root URL of the server; the `listen` address of the configuration where absent
+    #[arg(long, value_name = "URL")]
+    server: Option<String>,
+    /// Name of an environment variable with an API key of scope admin; the first such key of the configuration where absent
+    #[arg(long, value_name = "VARIABLE")]
+    key_from: Option<String>,
+    #[command(flatten)]
+    pub file: ConfigFile,
+}
+
+/// A server and a key for it.
+pub(super) struct Remote {
+    root: String,
+    key: Secret,
+    client: reqwest::Client,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl Server {
+    /// Whether a server was named.
+    pub fn is_named(&self) -> bool {
+        self.server.is_some()
+    }
+
+    /// Nothing is sent yet.
+    pub fn reach(&self, config: &Config) -> Result<Remote, Failure> {
+        let root = self.server.clone().unwrap_or_else(|| format!("http://{}", config.listen));
+        let configured = || {
+            let admin = config.access.keys.iter().find(|key| key.scopes.contains(&Scope::Admin));
+            admin
+                .map(|key| key.key.clone())
+                .ok_or_else(|| Failure::cannot("the configuration has no key of scope admin; name one with --key-from"))
+        };
+        let key = match &self.key_from {
+            Some(name) => {
+                std::env::var(name).map(Secret::new).map_err(|_| Failure::cannot(format!("environment variable {name} is not set")))?
+            }
+            None => configured()?,
+        };
+        let client = reqwest::Client::builder().timeout(PATIENCE).build().map_err(Failure::cannot)?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::cannot)?;
+        Ok(Remote { root: root.trim_end_matches('/').to_owned(), key, client, runtime })
+    }
+}
+
+impl Remote {
+    /// The body of a good answer.
+    ///
+    /// # Errors
+    /// What the server says, as a no; that there is none, as a failure to carry it out.
+    pub fn ask(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Value, Failure> {
+        self.runtime.block_on(async {
+            let request = self.client.request(method, format!("{}{path}", self.root)).bearer_auth(self.key.expose());
+            let request = match body {
+                Some(body) => request.json(body),
+                None => request,
+            };
+            // The error would repeat the whole URL, which somebody may have put a password into.
+            let silent = |error: reqwest::Error| Failure::cannot(format!("no server answers there: {}", error.without_url()));
+            let answer = request.send().await.map_err(silent)?;
+            let status = answer.status();
+            let body: Value = answer.json().await.map_err(silent)?;
+            if status.is_success() {
+                return Ok(body);
+            }
+            let detail = body
+                .get("detail")
+                .map_or_else(|| body.to_string(), |detail| detail.as_str().map_or_else(|| detail.to_string(), str::to_owned));
+            Err(Failure::no(format!("{detail} ({})", status.as_u16())))
+        })
+    }
+}

@@ -1,0 +1,188 @@
+//! `assay replay`: served scores computed again, from what was kept of them and the models' own bytes.
+
+use std::{
+    collections::HashMap,
+    fs,
+    io::{self, BufRead as _},
+    path::Path,
+};
+
+use clap::Args;
+use reqwest::Method;
+use sha2::{Digest as _, Sha256};
+
+use super::{Failure, print, remote::Remote, remote::Server};
+use crate::{
+    app,
+    config::{Backend, Config},
+    domain::{Digest, Freshness, ModelKind, ModelRef},
+    http::wire::ScoreBody,
+    registry::{self, Limits, Model},
+    scoring::{self, ScoreId, Scored},
+    store::{OpenError, Store, keys, records::ServedRecord},
+};
+
+/// Served scores to compute again.
+#[derive(Args)]
+pub(super) struct Replay {
+    /// From the header `Assay-Score-Id` of a score; `-` reads them from standard input, one a line
+    #[arg(required = true, value_name = "ID")]
+    ids: Vec<String>,
+    /// A line of JSON for each, with both answers as they are served
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    server: Server,
+}
+
+pub(super) fn run(replay: &Replay) -> Result<(), Failure> {
+    let config = replay.server.file.load()?;
+    let records = Records::open(&config, &replay.server)?;
+    let mut bench =
+        Bench { limits: Limits { instances: 1, ..app::limits(&config.models) }, shelf: &config.models.shelf, models: HashMap::new() };
+    let (mut same, mut all) = (0_usize, 0_usize);
+    for id in ids(&replay.ids)? {
+        let parsed: ScoreId = id.parse().map_err(Failure::cannot)?;
+        let record = records.get(&parsed)?;
+        let told = bench.again(&record).map_err(|why| Failure::cannot(format!("{id}: {why}")))?;
+        all += 1;
+        same += usize::from(told.differences.is_empty());
+        print(if replay.json { told.json(&id)? } else { told.text(&id, &record) })?;
+    }
+    if all > 1 && !replay.json {
+        print(format!("{same} of {all} are the same to the byte"))?;
+    }
+    if same == all { Ok(()) } else { Err(Failure::no("")) }
+}
+
+fn ids(given: &[String]) -> Result<Vec<String>, Failure> {
+    let mut ids = Vec::new();
+    for id in given {
+        if id == "-" {
+            for line in io::stdin().lock().lines() {
+                let line = line.map_err(Failure::cannot)?;
+                ids.extend(Some(line.trim().to_owned()).filter(|line| !line.is_empty()));
+            }
+        } else {
+            ids.push(id.clone());
+        }
+    }
+    Ok(ids)
+}
+
+/// Where records are: in the store, or, while a server has that, with the server.
+enum Records {
+    Store(Box<Store>, tokio::runtime::Runtime),
+    Server(Box<Remote>),
+}
+
+impl Records {
+    fn open(config: &Config, server: &Server) -> Result<Self, Failure> {
+        let remote = || server.reach(config).map(|remote| Self::Server(Box::new(remote)));
+        // Opening an embedded store that is not there would make one.
+        let here = config.store.backend == Backend::Redis || config.store.path.exists();
+        if server.is_named() || !here {
+            return remote();
+        }
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::cannot)?;
+        match runtime.block_on(Store::open(&config.store)) {
+            Ok(store) => Ok(Self::Store(Box::new(store), runtime)),
+            Err(OpenError::Locked { .. }) => remote(),
+            Err(error) => Err(Failure::cannot(error)),
+        }
+    }
+
+    fn get(&self, id: &ScoreId) -> Result<ServedRecord, Failure> {
+        match self {
+            Self::Store(store, runtime) => {
+                let found = runtime.block_on(store.get(&keys::served(id.record()))).map_err(Failure::cannot)?;
+                found.ok_or_else(|| Failure::cannot(format!("no score {id} is kept in this store")))
+            }
+            Self::Server(remote) => {
+                let mut body = remote.ask(Method::GET, &format!("/api/v2/admin/scores/{id}"), None)?;
+                let record = body.get_mut("record").map(serde_json::Value::take).unwrap_or_default();
+                serde_json::from_value(record).map_err(|error| Failure::cannot(format!("the server answers with no record: {error}")))
+            }
+        }
+    }
+}
+
+/// The models of the shelf by their bytes, loaded when they are needed.
+struct Bench<'a> {
+    limits: Limits,
+    shelf: &'a Path,
+    models: HashMap<Digest, Model>,
+}
+
+impl Bench<'_> {
+    fn again(&mut self, record: &ServedRecord) -> Result<Told, String> {
+        self.load(ModelKind::Credit, record.model.digest)?;
+        if let Some(boost) = &record.boost {
+            self.load(ModelKind::Boost, boost.model.digest)?;
+        }
+        let credit = self.models.get(&record.model.digest).ok_or("its model is not loaded")?;
+        let boost = record.boost.as_ref().and_then(|boost| self.models.get(&boost.model.digest));
+        let again = scoring::replay(record, credit, boost).map_err(|error| error.to_string())?;
+        let served = scoring::served(record).map_err(|error| error.to_string())?;
+        let body = |assessment| {
+            let model = ModelRef { kind: ModelKind::Credit, version: record.model.version.clone(), digest: record.model.digest };
+            let fresh = Freshness { read_at: record.as_of, life: std::time::Duration::ZERO };
+            let scored =
+                Scored { address: record.address, assessment, model, at: record.at, coverage: record.coverage, fresh, record: None };
+            serde_json::to_string(&ScoreBody::scored(&scored, true)).map_err(|error| error.to_string())
+        };
+        let (served, now) = (body(served)?, body(again.assessment)?);
+        let mut differences = again.differences;
+        if differences.is_empty() && served != now {
+            differences.push("the answer has other bytes".to_owned());
+        }
+        Ok(Told { served, now, differences })
+    }
+
+    /// Finds the bytes by their digest: names of files mean nothing, and a version without its bytes is another model.
+    fn load(&mut self, kind: ModelKind, digest: Digest) -> Result<(), String> {
+        if self.models.contains_key(&digest) {
+            return Ok(());
+        }
+        let unreadable = |error: io::Error| format!("the shelf {} cannot be read: {error}", self.shelf.display());
+        for entry in fs::read_dir(self.shelf).map_err(unreadable)? {
+            let path = entry.map_err(unreadable)?.path();
+            let small = fs::metadata(&path).is_ok_and(|file| file.is_file() && file.len() <= self.limits.file as u64);
+            if !small || path.extension().is_none_or(|extension| extension != "wasm") {
+                continue;
+            }
+            let Ok(bytes) = fs::read(&path) else { continue };
+            if Digest(Sha256::digest(&bytes).into()) == digest {
+                let model = registry::lone(&bytes, &self.limits).map_err(|error| format!("{}: {error}", path.display()))?;
+                self.models.insert(digest, model);
+                return Ok(());
+            }
+        }
+        Err(format!("the bytes of its {kind} model, SHA-256 {digest}, are not on the shelf {}", self.shelf.display()))
+    }
+}
+
+/// A score as it was served and as it is now.
+struct Told {
+    served: String,
+    now: String,
+    differences: Vec<String>,
+}
+
+impl Told {
+    fn json(&self, id: &str) -> Result<String, Failure> {
+        let same = self.differences.is_empty();
+        let line = serde_json::json!({ "id": id, "same": same, "served": self.served, "now": self.now, "differences": self.differences });
+        serde_json::to_string(&line).map_err(Failure::cannot)
+    }
+
+    fn text(&self, id: &str, record: &ServedRecord) -> String {
+        let here = env!("CARGO_PKG_VERSION");
+        let host = if record.host == here { String::new() } else { format!(", served by version {} and computed by {here}", record.host) };
+        let what = format!("{id}: credit {} ({:.12}){host}", record.model.version, record.model.digest.to_string());
+        if self.differences.is_empty() {
+            return format!("{what}: the same {} bytes\n  {}", self.now.len(), self.now);
+        }
+        format!("{what}: differs\n  {}", self.differences.join("\n  "))
+    }
+}

@@ -1,0 +1,47 @@
+//! `/api/v2/score/{id}`: where a served score came from, for the key it was given to; and for auditors, whoever it was given to.
+
+use axum::{Json, extract::State};
+
+use crate::{
+    http::{
+        ApiError, App,
+        docs::responses,
+        extract::{Caller, ScorePath, charge},
+        wire::{AuditedBody, ProvenanceBody},
+    },
+    store::{StoreError, records::ServedRecord},
+};
+
+/// Where a served score came from: the exact input of the model, and the bytes that made it.
+///
+/// The id is in the answer's header `Assay-Score-Id`, and is good for the key that was given it, as long as
+/// `scoring.provenance_days` says. From this and the model's bytes `assay replay` computes the same score again.
+#[utoipa::path(
+    get, path = "/api/v2/score/{id}", tag = "scores", operation_id = "provenance",
+    params(("id" = String, Path, description = "From the header `Assay-Score-Id` of a score", example = "0b6d7c1e6f0e4a6c9a3e2d1c0b9a8f7e-1122334455667788")),
+    responses((status = 200, description = "Where it came from", body = ProvenanceBody), responses::NoScore, responses::Keyed),
+    security(("key" = [])),
+)]
+pub async fn mine(
+    caller: Caller<charge::Models>,
+    State(app): State<App>,
+    ScorePath(id): ScorePath,
+) -> Result<Json<ProvenanceBody>, ApiError> {
+    let found = known(app.scoring.provenance(&id, caller.owner()).await)?;
+    Ok(Json(ProvenanceBody::new(&id, found)))
+}
+
+/// The same for an auditor, with the record that `assay replay` reads.
+#[utoipa::path(
+    get, path = "/api/v2/admin/scores/{id}", tag = "admin", operation_id = "audited_provenance",
+    params(("id" = String, Path, description = "From the header `Assay-Score-Id` of anybody's score", example = "0b6d7c1e6f0e4a6c9a3e2d1c0b9a8f7e-1122334455667788")),
+    responses((status = 200, description = "Where it came from", body = AuditedBody), responses::NoScore, responses::Keyed),
+    security(("key" = [])),
+)]
+pub async fn audited(_: Caller<charge::Admin>, State(app): State<App>, ScorePath(id): ScorePath) -> Result<Json<AuditedBody>, ApiError> {
+    Ok(Json(AuditedBody::new(&id, known(app.scoring.audited(&id).await)?)))
+}
+
+fn known(found: Result<Option<ServedRecord>, StoreError>) -> Result<ServedRecord, ApiError> {
+    found.map_err(|error| ApiError::internal("store", error))?.ok_or_else(ApiError::no_score)
+}

@@ -1,0 +1,140 @@
+//! Several versions on one subject.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{Checksummed, CoverageName, Moment, RangeName, WeighedFactorBody};
+use crate::{
+    domain::{Address, Assessment, Coverage, Factor},
+    scoring::{Compared, Comparison, Gap, Why},
+};
+
+/// What several versions say of one and the same reading of an address.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "Comparison")]
+pub struct ComparisonBody {
+    #[schema(value_type = String)]
+    address: Checksummed,
+    /// When the reading behind all of them ended.
+    #[schema(value_type = String, format = DateTime)]
+    snapshot_time: Moment,
+    #[schema(value_type = CoverageName)]
+    credit_events_coverage: Coverage,
+    provisional: bool,
+    /// In the order asked for; differences are to the first.
+    versions: Vec<ComparedBody>,
+    count: usize,
+}
+
+/// What one version says, or why it says nothing.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "ComparedVersion")]
+pub struct ComparedBody {
+    version: String,
+    /// SHA-256 of the model's bytes; null of a version that is not in service.
+    digest: Option<String>,
+    score: Option<u32>,
+    decile: Option<u8>,
+    range: Option<RangeName>,
+    factors: Option<Vec<WeighedFactorBody>>,
+    /// Microseconds from asking to a checked answer.
+    latency_us: Option<f64>,
+    /// What the call costs in instructions, roughly: the same number on every machine.
+    fuel: Option<u64>,
+    /// The most linear memory of the call, in bytes.
+    memory_bytes: Option<usize>,
+    /// To the first version; null of that itself, and where either says nothing.
+    difference: Option<GapBody>,
+    error: Option<FailureBody>,
+}
+
+/// This version less the first.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "Difference")]
+pub struct GapBody {
+    score: i32,
+    decile: i32,
+    /// Null where both are in the same range.
+    range: Option<RangeMoveBody>,
+    factors: Vec<FactorGapBody>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "RangeMove")]
+pub struct RangeMoveBody {
+    from: RangeName,
+    to: RangeName,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "FactorDifference")]
+pub struct FactorGapBody {
+    label: String,
+    points: i32,
+}
+
+/// A code that never changes, and a sentence.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "VersionError")]
+pub struct FailureBody {
+    #[schema(value_type = String)]
+    code: &'static str,
+    detail: String,
+}
+
+impl From<Comparison> for ComparisonBody {
+    fn from(comparison: Comparison) -> Self {
+        let Comparison { address, as_of, coverage, versions } = comparison;
+        let address: Address = address;
+        Self {
+            address: Checksummed(address),
+            snapshot_time: Moment(as_of),
+            credit_events_coverage: coverage,
+            provisional: coverage.is_provisional(),
+            count: versions.len(),
+            versions: versions.into_iter().map(Into::into).collect(),
+        }
+    }
+}
+
+impl From<Compared> for ComparedBody {
+    fn from(compared: Compared) -> Self {
+        let Compared { version, model, said, took, cost, gap } = compared;
+        let (said, error) = match said {
+            Ok(said) => (Some(said), None),
+            Err(why) => (None, Some(FailureBody::from(why))),
+        };
+        Self {
+            version: version.to_string(),
+            digest: model.map(|model| model.digest.to_string()),
+            score: said.as_ref().map(|said| said.score.get()),
+            decile: said.as_ref().map(|said| said.decile.get()),
+            range: said.as_ref().map(|said| said.score.range().into()),
+            factors: said.map(|Assessment { factors, .. }| factors.into_iter().map(Into::into).collect()),
+            latency_us: took.map(|took| took.as_nanos() as f64 / 1e3),
+            fuel: cost.map(|(fuel, _)| fuel),
+            memory_bytes: cost.map(|(_, memory)| memory),
+            difference: gap.map(Into::into),
+            error,
+        }
+    }
+}
+
+impl From<Gap> for GapBody {
+    fn from(Gap { score, decile, range, factors }: Gap) -> Self {
+        let range = range.map(|(from, to)| RangeMoveBody { from: from.into(), to: to.into() });
+        Self { score, decile, range, factors: factors.into_iter().map(|(label, points)| FactorGapBody { label, points }).collect() }
+    }
+}
+
+impl From<Why> for FailureBody {
+    fn from(why: Why) -> Self {
+        Self { code: why.code(), detail: why.to_string() }
+    }
+}
+
+impl From<Factor> for WeighedFactorBody {
+    fn from(Factor { label, rating, description, points, possible }: Factor) -> Self {
+        Self { label, rating: rating.as_str().to_owned(), description, points, possible }
+    }
+}

@@ -1,0 +1,120 @@
+//! Where a served score came from.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{Checksummed, CoverageName, Moment, RangeName, ReferenceBody};
+use crate::{
+    domain::{Coverage, ModelKind},
+    scoring::ScoreId,
+    store::records::{BoostRecord, FactorRecord, FeaturesRecord, ModelPin, ServedRecord},
+};
+
+/// A served score with everything it was made of.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "Provenance")]
+pub struct ProvenanceBody {
+    id: String,
+    /// With its EIP-55 checksum.
+    #[schema(value_type = String)]
+    address: Checksummed,
+    #[schema(minimum = 300, maximum = 1000)]
+    score: u32,
+    #[schema(minimum = 1, maximum = 10)]
+    decile: u8,
+    range: RangeName,
+    factors: Vec<WeighedFactorBody>,
+    /// When the score was calculated.
+    #[schema(value_type = String, format = DateTime)]
+    timestamp: Moment,
+    /// When the reading behind it had ended.
+    #[schema(value_type = String, format = DateTime)]
+    snapshot_time: Moment,
+    #[schema(value_type = CoverageName)]
+    credit_events_coverage: Coverage,
+    provisional: bool,
+    /// The model, with the SHA-256 of its bytes.
+    model: ReferenceBody,
+    /// Off-chain assets that were added, and by which model; null where none were.
+    boost: Option<BoostBody>,
+    /// Version of the server.
+    host_version: String,
+    /// Exactly what the model was given: times in Unix seconds, dollars as texts that read back to the same number.
+    #[schema(value_type = Object)]
+    features: FeaturesRecord,
+}
+
+/// The same for an auditor.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "AuditedProvenance")]
+pub struct AuditedBody {
+    /// Name of the key that the score was first computed for.
+    asked_by: String,
+    /// As it stands in the store: what `assay replay` computes the score from.
+    #[schema(value_type = Object)]
+    record: ServedRecord,
+    #[serde(flatten)]
+    provenance: ProvenanceBody,
+}
+
+/// One part of the assessment, with its points.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "WeighedFactor")]
+pub struct WeighedFactorBody {
+    pub label: String,
+    /// A range name.
+    pub rating: String,
+    pub description: String,
+    /// Added to the base, negative where taken away.
+    pub points: i32,
+    /// The most this factor can add.
+    pub possible: u32,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "Boost")]
+struct BoostBody {
+    model: ReferenceBody,
+    /// As a text that reads back to the same number.
+    total_asset_usd: String,
+}
+
+impl ProvenanceBody {
+    pub fn new(id: &ScoreId, record: ServedRecord) -> Self {
+        let model = |kind: ModelKind, ModelPin { version, digest }: ModelPin| {
+            ReferenceBody::from(crate::domain::ModelRef { kind, version, digest })
+        };
+        let boost = |BoostRecord { model: by, total_asset_usd }| BoostBody {
+            model: model(ModelKind::Boost, by),
+            total_asset_usd: total_asset_usd.to_string(),
+        };
+        Self {
+            id: id.to_string(),
+            address: Checksummed(record.address),
+            score: record.score.get(),
+            decile: record.decile,
+            range: record.score.range().into(),
+            factors: record.factors.into_iter().map(Into::into).collect(),
+            timestamp: Moment(record.at),
+            snapshot_time: Moment(record.as_of),
+            credit_events_coverage: record.coverage,
+            provisional: record.coverage.is_provisional(),
+            model: model(ModelKind::Credit, record.model),
+            boost: record.boost.map(boost),
+            host_version: record.host,
+            features: record.features,
+        }
+    }
+}
+
+impl AuditedBody {
+    pub fn new(id: &ScoreId, record: ServedRecord) -> Self {
+        Self { asked_by: record.asked_by.clone(), record: record.clone(), provenance: ProvenanceBody::new(id, record) }
+    }
+}
+
+impl From<FactorRecord> for WeighedFactorBody {
+    fn from(FactorRecord { label, rating, description, points, possible }: FactorRecord) -> Self {
+        Self { label, rating, description, points, possible }
+    }
+}

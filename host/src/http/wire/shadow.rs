@@ -1,0 +1,207 @@
+//! How challengers stood in the shadow.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{Moment, ReferenceBody};
+use crate::{
+    domain::{ModelKind, ModelRef, Time},
+    scoring::{Spread, Standing},
+    stats::{Histogram, INVESTIGATE, SIGNIFICANT},
+    store::records::{CostRecord, ModelPin},
+};
+
+/// What challengers of one kind showed beside the champion, of all hosts together.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "ShadowReport")]
+pub struct ShadowBody {
+    #[schema(value_type = String)]
+    pub kind: ModelKind,
+    pub window_hours: u64,
+    #[schema(value_type = String, format = DateTime)]
+    pub timestamp: Moment,
+    /// Share of the computed scores that challengers see on this host.
+    pub share: f64,
+    /// One for each challenger beside each champion of the window. Empty where nothing was scored in the shadow, and for kinds other than
+    /// credit, which have none.
+    pub pairs: Vec<PairBody>,
+    pub count: usize,
+}
+
+/// One challenger beside one champion.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "ShadowPair")]
+pub struct PairBody {
+    champion: ReferenceBody,
+    challenger: ReferenceBody,
+    /// Scores that the champion computed; an answer from the cache is not computed.
+    seen: u64,
+    /// Of those, in the sample.
+    sampled: u64,
+    /// Of the sample, left out because the shadow was behind.
+    dropped: u64,
+    /// Of the sample, scored by both.
+    scored: u64,
+    /// Of the sample, refused by the challenger.
+    refused: u64,
+    /// Of the sample, failed by the challenger.
+    failed: u64,
+    /// Failures by their code.
+    failures: Vec<FailureCount>,
+    champion_scores: ScoresSummary,
+    challenger_scores: ScoresSummary,
+    /// Population stability index of the scores, in tenths of the champion's; null where nothing was scored by both.
+    psi: Option<f64>,
+    /// `no significant change` (below 0.1), `requires investigation` (below 0.25), `significant change`.
+    #[schema(value_type = Option<String>)]
+    psi_band: Option<&'static str>,
+    /// Subjects by the champion's range (rows) and the challenger's (columns), low to excellent.
+    range_migration: [[u64; 5]; 5],
+    /// Share of subjects in the same range by both.
+    same_range: Option<f64>,
+    /// Share of subjects in the same decile by both, each by its own table.
+    same_decile: Option<f64>,
+    /// Rank correlation after Spearman; null where a model gives all the same.
+    spearman: Option<f64>,
+    /// Rank correlation after Kendall (tau-b).
+    kendall: Option<f64>,
+    /// The challenger's score less the champion's.
+    difference: DifferenceBody,
+    factors: Vec<FactorDriftBody>,
+    champion_cost: CostBody,
+    challenger_cost: CostBody,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "FailureCount")]
+pub struct FailureCount {
+    code: String,
+    count: u64,
+}
+
+/// A distribution of scores.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "ScoresSummary")]
+pub struct ScoresSummary {
+    mean: Option<f64>,
+    p10: Option<f64>,
+    p50: Option<f64>,
+    p90: Option<f64>,
+    /// Every score that was given, with how often.
+    histogram: Vec<(u32, u64)>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "ScoreDifference")]
+pub struct DifferenceBody {
+    mean: Option<f64>,
+    p50: Option<f64>,
+    /// Of the distance, whichever way.
+    p95_absolute: Option<f64>,
+    higher: u64,
+    equal: u64,
+    lower: u64,
+}
+
+/// Mean points of one factor; null where the model has none of this label.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "FactorDrift")]
+pub struct FactorDriftBody {
+    label: String,
+    champion_points: Option<f64>,
+    challenger_points: Option<f64>,
+}
+
+/// What calls cost in the shadow, where both models are measured alike, the champion now and then; figures are right to 1.6 %.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "ShadowCost")]
+pub struct CostBody {
+    calls: u64,
+    latency_us_p50: Option<f64>,
+    latency_us_p99: Option<f64>,
+    fuel_p50: Option<f64>,
+    fuel_p99: Option<f64>,
+}
+
+impl ShadowBody {
+    pub fn new(kind: ModelKind, window_hours: u64, at: Time, share: f64, standings: Vec<Standing>) -> Self {
+        let pairs: Vec<PairBody> = standings.into_iter().map(|standing| PairBody::new(kind, standing)).collect();
+        Self { kind, window_hours, timestamp: Moment(at), share, count: pairs.len(), pairs }
+    }
+}
+
+impl PairBody {
+    fn new(kind: ModelKind, standing: Standing) -> Self {
+        let Standing { record, champion_scores, challenger_scores, psi, migration } = standing;
+        let model = |ModelPin { version, digest }: ModelPin| ReferenceBody::from(ModelRef { kind, version, digest });
+        let (scores, differences) = (&record.scores, record.scores.differences());
+        let (higher, equal, lower) = differences.signs();
+        let scored = scores.count();
+        let factors = record.factors.iter().map(|(label, (champion, challenger))| FactorDriftBody {
+            label: label.clone(),
+            champion_points: champion.mean(),
+            challenger_points: challenger.mean(),
+        });
+        Self {
+            seen: record.counts.seen,
+            sampled: record.counts.sampled,
+            dropped: record.counts.dropped,
+            scored,
+            refused: record.counts.refused,
+            failed: record.failed(),
+            failures: record.failures.iter().map(|(code, count)| FailureCount { code: code.clone(), count: *count }).collect(),
+            champion_scores: ScoresSummary::of(&champion_scores),
+            challenger_scores: ScoresSummary::of(&challenger_scores),
+            psi,
+            psi_band: psi.map(band),
+            range_migration: scores.migration(),
+            same_range: migration.map(|moved| 1.0 - moved),
+            same_decile: (scored > 0).then(|| record.counts.same_decile as f64 / scored as f64),
+            spearman: scores.spearman(),
+            kendall: scores.kendall(),
+            difference: DifferenceBody {
+                mean: differences.mean(),
+                p50: differences.quantile(0.5),
+                p95_absolute: differences.absolute_quantile(0.95),
+                higher,
+                equal,
+                lower,
+            },
+            factors: factors.collect(),
+            champion_cost: CostBody::of(&record.champion_cost),
+            challenger_cost: CostBody::of(&record.challenger_cost),
+            champion: model(record.champion),
+            challenger: model(record.challenger),
+        }
+    }
+}
+
+impl ScoresSummary {
+    fn of(scores: &Histogram) -> Self {
+        let [p10, p50, p90] = [0.1, 0.5, 0.9].map(|p| scores.quantile(p));
+        Self { mean: scores.mean(), p10, p50, p90, histogram: scores.given().collect() }
+    }
+}
+
+impl CostBody {
+    fn of(cost: &CostRecord) -> Self {
+        let (latency, fuel) = (Spread::of(&cost.latency_us), Spread::of(&cost.fuel));
+        Self {
+            calls: cost.latency_us.count(),
+            latency_us_p50: latency.p50,
+            latency_us_p99: latency.p99,
+            fuel_p50: fuel.p50,
+            fuel_p99: fuel.p99,
+        }
+    }
+}
+
+fn band(psi: f64) -> &'static str {
+    if psi < INVESTIGATE {
+        "no significant change"
+    } else if psi < SIGNIFICANT {
+        "requires investigation"
+    } else {
+        "significant change"
+    }
+}

@@ -1,0 +1,31 @@
+//! Who asks for a score, and which version is to answer.
+
+use std::sync::Arc;
+
+use super::{Scoring, ScoringError};
+use crate::{
+    domain::{ModelKind, ModelVersion},
+    registry::Model,
+};
+
+/// A question for a score, whoever it is about.
+#[derive(Debug, Clone, Copy)]
+pub struct Ask<'a> {
+    /// Name of the API key.
+    pub by: &'a str,
+    /// The champion where absent.
+    pub version: Option<&'a ModelVersion>,
+}
+
+impl Scoring {
+    /// The credit model that is to answer.
+    ///
+    /// # Errors
+    /// [`ScoringError::Version`] for a version that is not loaded or out of service, [`ScoringError::Model`] without a champion.
+    pub(super) fn credit(&self, ask: &Ask<'_>) -> Result<Arc<Model>, ScoringError> {
+        match ask.version {
+            None => Ok(self.inner.registry.champion(ModelKind::Credit)?),
+            Some(version) => Ok(self.inner.registry.in_service(ModelKind::Credit, version)?),
+        }
+    }
+}

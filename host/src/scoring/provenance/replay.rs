@@ -1,0 +1,90 @@
+//! A served score computed again from its record and the same bytes.
+
+use std::fmt;
+
+use crate::{
+    domain::{Assessment, Decile, Digest, Factor, Range},
+    registry::{Model, ScoreError},
+    store::records::{FactorRecord, ServedRecord},
+};
+
+/// A score that was computed again.
+#[derive(Debug, Clone)]
+pub struct Replayed {
+    pub assessment: Assessment,
+    /// What is not as it was served; nothing where it is the same.
+    pub differences: Vec<String>,
+}
+
+/// Why a score cannot be computed again.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReplayError {
+    #[error("the score was made by bytes of digest {needed}, and {given} were given")]
+    OtherBytes { needed: Digest, given: Digest },
+    #[error("the score was boosted by bytes of digest {0}, and none were given")]
+    NoBoost(Digest),
+    #[error("the model does not answer now: {0}")]
+    Model(#[from] ScoreError),
+    #[error("the record is not one of a score: {0}")]
+    Record(String),
+}
+
+/// Computes the score of `record` again by the models that made it.
+///
+/// # Errors
+/// [`ReplayError`]. An answer that differs is none.
+pub fn replay(record: &ServedRecord, credit: &Model, boost: Option<&Model>) -> Result<Replayed, ReplayError> {
+    same(record.model.digest, credit.digest())?;
+    let mut assessment = credit.score(&(&record.features).into())?;
+    if let Some(boosted) = &record.boost {
+        let model = boost.ok_or(ReplayError::NoBoost(boosted.model.digest))?;
+        same(boosted.model.digest, model.digest())?;
+        assessment.score = model.boost(assessment.score, boosted.total_asset_usd.0)?;
+        assessment.decile = credit.decile(assessment.score)?;
+    }
+    Ok(Replayed { differences: differences(&served(record)?, &assessment), assessment })
+}
+
+fn same(needed: Digest, given: Digest) -> Result<(), ReplayError> {
+    if needed == given { Ok(()) } else { Err(ReplayError::OtherBytes { needed, given }) }
+}
+
+/// The assessment as it was served.
+///
+/// # Errors
+/// [`ReplayError::Record`] where the record holds what no assessment can.
+pub fn served(record: &ServedRecord) -> Result<Assessment, ReplayError> {
+    let decile = Decile::new(record.decile).ok_or_else(|| ReplayError::Record(format!("a decile of {}", record.decile)))?;
+    let factors = record.factors.iter().map(factor).collect::<Result<_, _>>()?;
+    Ok(Assessment { score: record.score, decile, factors })
+}
+
+fn factor(record: &FactorRecord) -> Result<Factor, ReplayError> {
+    const RANGES: [Range; 5] = [Range::Low, Range::Fair, Range::Good, Range::VeryGood, Range::Excellent];
+    let rating = RANGES.into_iter().find(|range| range.as_str() == record.rating);
+    let rating = rating.ok_or_else(|| ReplayError::Record(format!("a rating of {:?}", record.rating)))?;
+    let FactorRecord { label, description, points, possible, .. } = record.clone();
+    Ok(Factor { label, rating, description, points, possible })
+}
+
+fn differences(then: &Assessment, now: &Assessment) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut compare = |what: String, then: &dyn fmt::Debug, now: &dyn fmt::Debug| {
+        let (then, now) = (format!("{then:?}"), format!("{now:?}"));
+        if then != now {
+            found.push(format!("{what} was {then} and is {now}"));
+        }
+    };
+    compare("score".into(), &then.score.get(), &now.score.get());
+    compare("decile".into(), &then.decile.get(), &now.decile.get());
+    compare("number of factors".into(), &then.factors.len(), &now.factors.len());
+    for (then, now) in then.factors.iter().zip(&now.factors) {
+        let of = |part: &str| format!("{part} of {:?}", then.label);
+        compare(of("label"), &then.label, &now.label);
+        compare(of("rating"), &then.rating.as_str(), &now.rating.as_str());
+        compare(of("description"), &then.description, &now.description);
+        compare(of("points"), &then.points, &now.points);
+        compare(of("possible points"), &then.possible, &now.possible);
+    }
+    found
+}

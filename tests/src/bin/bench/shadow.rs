@@ -1,0 +1,110 @@
+//! Scores from two real chain nodes, each computed anew: while a challenger sees every one of them, against the same while none does.
+
+use std::{path::Path, time::Duration};
+
+use assay_tests::{
+    devnet::Devnet,
+    service::{Caller, KEY, Service, plugins},
+};
+use futures::{StreamExt, stream};
+use serde_json::json;
+use tokio::{
+    runtime,
+    time::{Instant, sleep},
+};
+
+use super::{
+    Effort, Failure,
+    clock::median,
+    table::{Row, Target, Unit},
+};
+
+/// A score lives for a millisecond here, so that every request computes one, and all of them are in the sample.
+const SETTINGS: &str = "\n[scoring]\ncache_ms = 1\nincomplete_cache_ms = 1\nshadow_share = 1.0\n";
+const WALLETS: [&str; 6] = ["saver", "borrower", "liquidated", "holder", "collector", "ordinary-one"];
+/// Requests under way at one time, so that what the shadow does for one falls on others.
+const AT_ONCE: usize = 4;
+/// Requests in one block. Blocks with and without a challenger take turns.
+const BLOCK: usize = 60;
+/// Blocks of each kind in one round: enough requests for a 99th percentile.
+const BLOCKS: usize = 10;
+/// After a block, until the shadow has nothing left to do.
+const PAUSE: Duration = Duration::from_millis(30);
+
+pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
+    let runtime = runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let devnet = Devnet::start(|_| {}).await?;
+        let config = devnet.config_toml("127.0.0.1:0", &plugins(), Path::new("{dir}/assay.redb"), KEY);
+        let service = Service::start(&format!("{config}{SETTINGS}"));
+        let api = service.keyed();
+        let paths: Vec<String> = WALLETS.iter().map(|wallet| format!("/api/v2/score/address/{}", devnet.wallet(wallet).address)).collect();
+        for shadowed in [true, false] {
+            challenge(&api, shadowed).await?;
+            block(&api, &paths).await?;
+        }
+        let (mut alone, mut beside) = (Vec::new(), Vec::new());
+        for _ in 0..effort.of(12) {
+            let (mut with, mut without) = (Vec::new(), Vec::new());
+            for turn in 0..2 * BLOCKS {
+                // With, without, without, with: what drifts falls on both.
+                let shadowed = turn % 4 == 0 || turn % 4 == 3;
+                challenge(&api, shadowed).await?;
+                let took = block(&api, &paths).await?;
+                if shadowed { with.extend(took) } else { without.extend(took) }
+            }
+            beside.push(with);
+            alone.push(without);
+        }
+        let report = api.get("/api/v2/models/credit/report").await.json();
+        let pair = &report["pairs"][0];
+        let of = |rounds: &[Vec<f64>], p: f64| rounds.iter().map(|round| quantile(round, p)).collect::<Vec<_>>();
+        let (p99, p99_alone) = (of(&beside, 0.99), of(&alone, 0.99));
+        Ok(vec![Row {
+            what: "p99 of a computed score, a challenger beside it".to_owned(),
+            measured: median(p99.clone()),
+            reference: "the same without a challenger".to_owned(),
+            reference_value: median(p99_alone.clone()),
+            unit: Unit::Milliseconds,
+            ratio: median(p99.iter().zip(&p99_alone).map(|(p99, alone)| p99 / alone).collect()),
+            target: Target::AtMost(1.05),
+            note: format!(
+                "rounds of {} requests each, {AT_ONCE} at a time; medians {:.2} and {:.2} ms; the shadow saw {}, scored {} and dropped {}",
+                BLOCK * BLOCKS,
+                median(of(&beside, 0.5)),
+                median(of(&alone, 0.5)),
+                pair["seen"],
+                pair["scored"],
+                pair["dropped"],
+            ),
+        }])
+    })
+}
+
+async fn challenge(api: &Caller, shadowed: bool) -> Result<(), Failure> {
+    let versions: &[&str] = if shadowed { &["1.0"] } else { &[] };
+    let answer = api.put("/api/v2/admin/models/credit/challengers", &json!({ "versions": versions })).await;
+    sleep(PAUSE).await;
+    if answer.status.is_success() { Ok(()) } else { Err(answer.text.into()) }
+}
+
+/// Milliseconds of each request.
+async fn block(api: &Caller, paths: &[String]) -> Result<Vec<f64>, Failure> {
+    let ask = |n: usize| {
+        let (api, path) = (api.clone(), paths[n % paths.len()].clone());
+        async move {
+            let started = Instant::now();
+            let answer = api.get(&path).await;
+            let took = started.elapsed().as_secs_f64() * 1e3;
+            if answer.status.is_success() { Ok(took) } else { Err(answer.text) }
+        }
+    };
+    let all: Vec<Result<f64, String>> = stream::iter((0..BLOCK).map(ask)).buffer_unordered(AT_ONCE).collect().await;
+    Ok(all.into_iter().collect::<Result<_, _>>()?)
+}
+
+fn quantile(values: &[f64], p: f64) -> f64 {
+    let mut values = values.to_vec();
+    values.sort_by(f64::total_cmp);
+    values.get((values.len() as f64 * p) as usize).copied().unwrap_or(f64::NAN)
+}

@@ -1,0 +1,67 @@
+//! Hundreds of models that come, answer, go and come again: nothing of them stays behind, and nothing old is ever served.
+
+use assay_tests::{hostile::Credit, service::shelf_copy};
+use serde_json::{Value, json};
+
+use super::{on_devnet, run};
+
+const MODELS: u32 = 500;
+/// Loaded at one time.
+const AT_ONCE: u32 = 5;
+
+/// Each with a score of its own.
+fn model(n: u32, generation: u32) -> Vec<u8> {
+    Credit::new(&format!("8.{n}")).score(&format!("(i32.const {})", 300 + (n + generation * 350) % 701)).build()
+}
+
+#[test]
+fn five_hundred_models_come_and_go_and_nothing_of_them_stays() {
+    run(async {
+        let shelf = shelf_copy();
+        let service = on_devnet(shelf.path(), "").await;
+        let api = service.keyed();
+        let path = format!("/api/v2/score/address/{}", assay_tests::devnet::actors::address("saver"));
+        let versions = |list: &Value| -> Vec<String> {
+            let models = list["models"].as_array().unwrap().iter().filter(|model| model["kind"] == "credit");
+            models.map(|model| model["version"].as_str().unwrap().to_owned()).collect()
+        };
+        let mut warm = 0;
+        for n in 0..MODELS {
+            let (name, score) = (format!("8.{n}"), 300 + n % 701);
+            api.post_bytes("/api/v2/admin/models", model(n, 0)).await.expect(201);
+            api.put("/api/v2/admin/models/credit/champion", &json!({ "version": name })).await.ok();
+            let answer = api.get(&path).await.ok();
+            assert_eq!((&answer["model_version"], &answer["score"]), (&json!(name), &json!(score)), "{n}");
+            if n >= AT_ONCE {
+                let old = n - AT_ONCE;
+                assert_eq!(api.delete(&format!("/api/v2/admin/models/credit/8.{old}")).await.status, 204);
+                // The same version comes again with other bytes, which a cache by version would mistake for the old ones.
+                if old.is_multiple_of(10) {
+                    api.post_bytes("/api/v2/admin/models", model(old, 1)).await.expect(201);
+                    let answer = api.get(&format!("{path}?model_version=8.{old}")).await.ok();
+                    assert_eq!(answer["score"], 300 + (old + 350) % 701, "8.{old} again");
+                    assert_eq!(api.delete(&format!("/api/v2/admin/models/credit/8.{old}")).await.status, 204);
+                }
+            }
+            if n % 50 == 49 {
+                let list = api.get("/api/v2/models").await.ok();
+                let expected: Vec<String> =
+                    ["1.0".to_owned(), "1.1".to_owned()].into_iter().chain((n - AT_ONCE + 1..=n).map(|n| format!("8.{n}"))).collect();
+                assert_eq!(versions(&list), expected, "after {n}");
+            }
+            // Pools, caches and the allocator have settled.
+            if n == MODELS / 2 {
+                warm = service.resident();
+            }
+        }
+        api.put("/api/v2/admin/models/credit/champion", &json!({ "version": "1.1" })).await.ok();
+        let (warm_mib, end_mib) = (warm >> 20, service.resident() >> 20);
+        let kept = std::fs::read_dir(service.dir().join("compiled")).unwrap().count();
+        let files = std::fs::read_dir(shelf.path()).unwrap().count();
+        println!(
+            "{MODELS} models; resident {warm_mib} MiB after half of them, {end_mib} MiB at the end; {kept} compiled files, {files} on the shelf"
+        );
+        assert!(end_mib as f64 <= warm_mib as f64 * 1.1 + 8.0, "{warm_mib} MiB after half, {end_mib} MiB at the end");
+        assert!(kept < 20 && files < 20, "{kept} compiled files, {files} on the shelf");
+    });
+}

@@ -1,0 +1,132 @@
+//! Any version on request, and several side by side on one subject.
+
+use assay_tests::{
+    hostile::{Credit, IN_PRODUCTION, act},
+    service::shelf_copy,
+};
+use serde_json::{Value, json};
+
+use super::{on_devnet, run};
+
+fn path(wallet: &str) -> String {
+    format!("/api/v2/score/address/{}", assay_tests::devnet::actors::address(wallet))
+}
+
+#[test]
+fn a_version_answers_where_it_is_asked_for() {
+    run(async {
+        let shelf = shelf_copy();
+        let service = on_devnet(shelf.path(), "").await;
+        let api = service.keyed();
+        let path = path("borrower");
+        let old = api.get(&format!("{path}?model_version=1.0&include_factors=true")).await.ok();
+        let new = api.get(&format!("{path}?model_version=1.1&include_factors=true")).await.ok();
+        assert_eq!((&old["model_version"], &new["model_version"]), (&json!("1.0"), &json!("1.1")));
+        assert_ne!(old["factors"], new["factors"]);
+        assert_eq!(api.get(&format!("{path}?include_factors=true")).await.ok(), new, "without one the champion answers");
+        let boosted = api.post(&format!("{path}?model_version=1.0"), &json!({ "total_asset_usd": 50_000 })).await.ok();
+        assert_eq!(boosted["model_version"], "1.0");
+        assert!(boosted["score"].as_u64() > old["score"].as_u64());
+        let address = old["address"].as_str().unwrap();
+        let batch = api.get(&format!("/api/v2/score/batch/?address={address}&model_version=1.0")).await.ok();
+        assert_eq!((&batch["scores"][0]["score"], &batch["scores"][0]["model_version"]), (&old["score"], &json!("1.0")));
+        let mean = api.get(&format!("/api/v2/score/?address={address}&model_version=1.0")).await.ok();
+        assert_eq!((&mean["score"], &mean["model_version"]), (&old["score"], &json!("1.0")));
+
+        let unknown = api.get(&format!("{path}?model_version=9.9")).await.expect(404);
+        assert_eq!(unknown["code"], "unknown_model");
+        assert_eq!(unknown["detail"], "No credit model 9.9 is loaded; loaded are 1.0, 1.1");
+        let nonsense = api.get(&format!("{path}?model_version=latest")).await.expect(422);
+        assert_eq!(nonsense["detail"][0]["loc"], json!(["query", "model_version"]));
+        let sandbox = api.get(&format!("/api/v2/sandbox/score/address/{address}?model_version=1.0")).await.ok();
+        assert_eq!(sandbox["model_version"], "1.1", "the sandbox has the champion's version, whatever is asked for");
+    });
+}
+
+#[test]
+fn a_version_out_of_service_is_a_conflict_with_its_reason() {
+    run(async {
+        let shelf = shelf_copy();
+        let service = on_devnet(shelf.path(), "").await;
+        let (api, path) = (service.keyed(), path("borrower"));
+        let bad = Credit::new("6.1").act_when(IN_PRODUCTION, act::TRAP).build();
+        api.post_bytes("/api/v2/admin/models", bad).await.expect(201);
+        for _ in 0..3 {
+            assert_eq!(api.get(&format!("{path}?model_version=6.1")).await.expect(500)["code"], "trap");
+        }
+        let benched = api.get(&format!("{path}?model_version=6.1")).await.expect(409);
+        assert_eq!(benched["code"], "benched");
+        assert!(benched["detail"].as_str().unwrap().contains("failed 3 times in a row"), "{benched}");
+        assert_eq!(api.get(&path).await.ok()["model_version"], "1.1");
+
+        std::fs::write(shelf.path().join("loop.wasm"), Credit::new("6.2").act(act::LOOP).build()).unwrap();
+        let started = std::time::Instant::now();
+        let refused = loop {
+            let answer = api.get(&format!("{path}?model_version=6.2")).await;
+            if answer.status == 409 {
+                break answer.json();
+            }
+            assert!(started.elapsed().as_secs() < 30, "{}", answer.text);
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        };
+        assert_eq!(refused["code"], "not_loaded");
+        assert!(refused["detail"].as_str().unwrap().contains("within 20 ms"), "{refused}");
+    });
+}
+
+#[test]
+fn versions_are_compared_on_the_very_same_features() {
+    run(async {
+        let shelf = shelf_copy();
+        let service = on_devnet(shelf.path(), "").await;
+        let api = service.keyed();
+        let address = assay_tests::devnet::actors::address("borrower");
+        // Says what time its features are of, so that two readings could not go unnoticed.
+        let clock = "(i32.add (i32.const 300) (i32.wrap_i64 (i64.rem_u (local.get $as_of) (i64.const 701))))";
+        for model in
+            [Credit::new("7.1").score(clock), Credit::new("7.2").score(clock), Credit::new("7.3").act_when(IN_PRODUCTION, act::TRAP)]
+        {
+            api.post_bytes("/api/v2/admin/models", model.build()).await.expect(201);
+        }
+        let compare = |versions: &str| format!("/api/v2/models/compare/address/{address}?versions={versions}");
+        let body = api.get(&compare("1.1,1.0,7.1,7.2,7.3,9.9")).await.ok();
+        let versions = body["versions"].as_array().unwrap();
+        assert_eq!(body["count"], 6);
+        for (index, version) in [(0, "1.1"), (1, "1.0")] {
+            let served = api.get(&format!("{}?model_version={version}", path("borrower"))).await.ok();
+            for field in ["score", "decile", "range"] {
+                assert_eq!(versions[index][field], served[field], "{version} {field}");
+            }
+            let fuel = versions[index]["fuel"].as_u64().unwrap();
+            assert!(fuel > 1_000 && versions[index]["latency_us"].as_f64().unwrap() > 0.0, "{}", versions[index]);
+        }
+        let (first, second) = (&versions[0], &versions[1]);
+        assert_eq!(first["difference"], Value::Null);
+        let whole = |value: &Value| value.as_i64().unwrap();
+        assert_eq!(whole(&second["difference"]["score"]), whole(&second["score"]) - whole(&first["score"]));
+        for factor in second["difference"]["factors"].as_array().unwrap() {
+            let points = |of: &Value| {
+                let all = of["factors"].as_array().unwrap().iter().filter(|other| other["label"] == factor["label"]);
+                all.map(|other| whole(&other["points"])).sum::<i64>()
+            };
+            assert_eq!(whole(&factor["points"]), points(second) - points(first), "{factor}");
+        }
+        assert_eq!(versions[2]["score"], versions[3]["score"], "both read one clock");
+        assert_eq!((&versions[4]["score"], &versions[4]["error"]["code"]), (&Value::Null, &json!("trap")));
+        assert_eq!(versions[5]["error"]["code"], "unknown_model");
+
+        let again = api.get(&compare("1.1,1.0")).await.ok();
+        for index in 0..2 {
+            assert_eq!(again["versions"][index]["fuel"], versions[index]["fuel"], "fuel is the same every time");
+        }
+        api.put("/api/v2/admin/models/credit/challengers", &json!({ "versions": ["1.0"] })).await.ok();
+        let rivals = api.get(&format!("/api/v2/models/compare/address/{address}")).await.ok();
+        let named: Vec<_> = rivals["versions"].as_array().unwrap().iter().map(|version| version["version"].as_str().unwrap()).collect();
+        assert_eq!(named, ["1.1", "1.0"], "champion and challengers where none is named");
+        assert_eq!(api.get(&compare("9.9")).await.expect(404)["code"], "unknown_model");
+        assert_eq!(
+            api.get(&compare("1.0,1.1,1.2,1.3,1.4,1.5,1.6,1.7,1.8")).await.expect(422)["detail"][0]["loc"],
+            json!(["query", "versions"])
+        );
+    });
+}
