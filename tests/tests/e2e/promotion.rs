@@ -3,7 +3,7 @@
 use std::{process::Command, time::Duration};
 
 use assay_tests::{
-    hostile::Credit,
+    hostile::{Credit, IN_PRODUCTION, act},
     service::{Caller, KEY, Service, binary, shelf_copy},
 };
 use serde_json::{Value, json};
@@ -131,6 +131,39 @@ fn a_promotion_beyond_its_bounds_is_refused_unless_forced_with_a_reason() {
         assert_eq!(ends, [("refused", false), ("refused", false), ("done", true)]);
         assert!(promotions[2]["detail"].as_str().unwrap().contains("12 calls in the shadow"), "{}", promotions[2]);
         assert_eq!(promotions[2]["why"], "the board said so");
+    });
+}
+
+#[test]
+fn an_automatic_return_is_a_step_too_and_its_cause_is_not_promoted_again_unseen() {
+    run(async {
+        let shelf = shelf_copy();
+        let service = on_devnet(shelf.path(), "").await;
+        let api = service.keyed();
+        let bad = Credit::new("6.1").act_when(IN_PRODUCTION, act::TRAP).build();
+        api.post_bytes("/api/v2/admin/models", bad).await.expect(201);
+        api.put(CHAMPION, &json!({ "version": "6.1" })).await.ok();
+        let path = format!("/api/v2/score/address/{}", assay_tests::devnet::actors::address("saver"));
+        for _ in 0..3 {
+            api.get(&path).await.expect(500);
+        }
+        assert_eq!(champion(&api).await, "1.1");
+        let started = std::time::Instant::now();
+        // The role comes back at once, and is written down right after.
+        let last = loop {
+            let last = log(&api).await.pop().unwrap();
+            if last["action"] == "bench" {
+                break last;
+            }
+            assert!(started.elapsed() < Duration::from_secs(30), "{last}");
+        };
+        assert_eq!(versions(&last), ("bench".to_owned(), vec!["6.1"], vec!["1.1"], "done".to_owned()));
+        assert_eq!((&last["by"], &last["detail"]), (&json!("assay"), &json!("trap")));
+        assert!(last["why"].as_str().unwrap().contains("failed 3 times in a row"), "{last}");
+        let again = api.put(CHAMPION, &json!({ "version": "6.1" })).await.expect(409);
+        assert!(again["code"] == "guarded" && again["detail"].as_str().unwrap().contains("it is out of service"), "{again}");
+        api.put(CHAMPION, &json!({ "version": "6.1", "force": true, "why": "to see it once more" })).await.ok();
+        assert_eq!(champion(&api).await, "6.1");
     });
 }
 
