@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use chrono::Utc;
 use uuid::Uuid;
 
-use super::Scoring;
+use super::{Scoring, provenance::pin};
 use crate::{
     domain::{ModelKind, ModelRef},
     registry::{Registry, Roles},
@@ -130,5 +130,5 @@ impl Scoring {
 
 /// A model that was put on the shelf, in the log.
 pub(super) fn staged(model: &ModelRef, by: Move) -> AuditRecord {
-    AuditRecord { to: vec![ModelPin { version: model.version.clone(), digest: model.digest }], ..step("stage", model.kind, by) }
+    AuditRecord { to: vec![pin(model)], ..step("stage", model.kind, by) }
 }

@@ -9,6 +9,7 @@ use super::{
     Scoring,
     audit::{self, Move},
     promotion::Figures,
+    provenance::pin,
 };
 use crate::{
     domain::{ModelKind, ModelRef, ModelVersion},
@@ -261,8 +262,4 @@ fn changed(mut batch: Batch, registry: &Registry, roles: &Roles, written: &Roles
 /// Versions with the digests of the bytes that are loaded under them. A version that is not loaded has none, and no role to keep.
 fn pins<'a>(registry: &Registry, kind: ModelKind, versions: impl IntoIterator<Item = &'a ModelVersion>) -> Vec<ModelPin> {
     versions.into_iter().filter_map(|version| Some(pin(registry.version(kind, version)?.reference()))).collect()
-}
-
-fn pin(model: &ModelRef) -> ModelPin {
-    ModelPin { version: model.version.clone(), digest: model.digest }
 }

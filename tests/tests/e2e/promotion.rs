@@ -3,7 +3,7 @@
 use std::{process::Command, time::Duration};
 
 use assay_tests::{
-    hostile::Credit,
+    hostile::{Credit, IN_PRODUCTION, act},
     service::{Caller, KEY, Service, binary, shelf_copy},
 };
 use serde_json::{Value, json};
@@ -135,11 +135,49 @@ fn a_promotion_beyond_its_bounds_is_refused_unless_forced_with_a_reason() {
 }
 
 #[test]
+fn an_automatic_return_is_a_step_too_and_its_cause_is_not_promoted_again_unseen() {
+    run(async {
+        let shelf = shelf_copy();
+        let service = on_devnet(shelf.path(), "").await;
+        let api = service.keyed();
+        let bad = Credit::new("6.1").act_when(IN_PRODUCTION, act::TRAP).build();
+        api.post_bytes("/api/v2/admin/models", bad).await.expect(201);
+        api.put(CHAMPION, &json!({ "version": "6.1" })).await.ok();
+        let path = format!("/api/v2/score/address/{}", assay_tests::devnet::actors::address("saver"));
+        for _ in 0..3 {
+            api.get(&path).await.expect(500);
+        }
+        assert_eq!(champion(&api).await, "1.1");
+        let started = std::time::Instant::now();
+        // The role comes back at once, and is written down right after.
+        let last = loop {
+            let last = log(&api).await.pop().unwrap();
+            if last["action"] == "bench" {
+                break last;
+            }
+            assert!(started.elapsed() < Duration::from_secs(30), "{last}");
+        };
+        assert_eq!(versions(&last), ("bench".to_owned(), vec!["6.1"], vec!["1.1"], "done".to_owned()));
+        assert_eq!((&last["by"], &last["detail"]), (&json!("assay"), &json!("trap")));
+        assert!(last["why"].as_str().unwrap().contains("failed 3 times in a row"), "{last}");
+        let again = api.put(CHAMPION, &json!({ "version": "6.1" })).await.expect(409);
+        assert!(again["code"] == "guarded" && again["detail"].as_str().unwrap().contains("it is out of service"), "{again}");
+        api.put(CHAMPION, &json!({ "version": "6.1", "force": true, "why": "to see it once more" })).await.ok();
+        assert_eq!(champion(&api).await, "6.1");
+    });
+}
+
+#[test]
 fn whenever_the_server_dies_the_role_is_one_or_the_other_and_the_log_says_which() {
     run(async {
         let shelf = shelf_copy();
         let config = configured(shelf.path(), "").await;
         let mut service = Service::start(&config);
+        // The first champion was chosen by nobody, and is written down beside the first requests.
+        let started = std::time::Instant::now();
+        while log(&service.keyed()).await.is_empty() {
+            assert!(started.elapsed() < Duration::from_secs(30));
+        }
         let mut answered = 0;
         // From before the step is written to after it is answered.
         for (round, delay_us) in [0, 300, 700, 1_200, 2_000, 3_000, 5_000, 8_000, 12_000, 20_000].into_iter().enumerate() {

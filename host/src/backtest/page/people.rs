@@ -34,10 +34,16 @@ pub fn moved(found: &Comparison) -> String {
 
 pub fn movers(found: &Comparison) -> String {
     let (first, second) = (esc(&found.first), esc(&found.second));
+    // A name of two words stays on one line.
+    let (first, second) = (first.replace(' ', "&nbsp;"), second.replace(' ', "&nbsp;"));
     let factors: Vec<_> = found.factors.iter().map(factor).collect();
     let list = |heading: &str, movers: &[Mover]| {
         let rows: Vec<_> = movers.iter().map(mover).collect();
-        if rows.is_empty() { String::new() } else { table(heading, &["Wallet", &first, &second, "Points", "What moved it"], &rows) }
+        if rows.is_empty() {
+            String::new()
+        } else {
+            table(heading, &["Wallet", &first, &second, "Points", "<span class=\"words\">What moved it</span>"], &rows)
+        }
     };
     wrap(
         "Where the points come from",
@@ -71,9 +77,9 @@ fn mover(mover: &Mover) -> Vec<String> {
 fn moved_by(factor: &FactorPoints) -> String {
     let label = esc(&factor.label);
     match (factor.first, factor.second) {
-        (None, _) => format!("{label} {} (new)", change(factor.difference() as f64, 0)),
-        (_, None) => format!("{label} {} (gone)", change(factor.difference() as f64, 0)),
-        _ => format!("{label} {}", change(factor.difference() as f64, 0)),
+        (None, _) => format!("{label}&nbsp;{}&nbsp;(new)", change(factor.difference() as f64, 0)),
+        (_, None) => format!("{label}&nbsp;{}&nbsp;(gone)", change(factor.difference() as f64, 0)),
+        _ => format!("{label}&nbsp;{}", change(factor.difference() as f64, 0)),
     }
 }
 

@@ -122,6 +122,7 @@ fn sampled(address: Address, version: &ModelVersion, share: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::registry::Settings;
 
     #[test]
     fn a_sample_has_its_share_and_grows_with_it() {
@@ -131,5 +132,42 @@ mod tests {
         assert_eq!((count(0.0), count(1.0)), (0, 4_000));
         assert!((900..1_100).contains(&count(0.25)), "{}", count(0.25));
         assert!(addresses.clone().all(|address| !sampled(address, &version, 0.1) || sampled(address, &version, 0.3)));
+    }
+    /// The first is asked, the second at work or resting, and as many as the queue has room for wait: the rest is dropped at once.
+    #[test]
+    fn a_shadow_that_is_behind_drops_and_counts_and_never_waits() {
+        const OFFERS: u64 = 3 * QUEUE as u64;
+        let plugins = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins");
+        let registry = Registry::open(Settings { watch: false, ..Settings::new(plugins) }).unwrap();
+        let (champion, challenger) = ("1.1".parse().unwrap(), "1.0".parse().unwrap());
+        registry.set_champion(ModelKind::Credit, &champion).unwrap();
+        registry.set_challengers(ModelKind::Credit, &[challenger]).unwrap();
+        let settings = config::load(None).unwrap().scoring;
+        // A thousandth of a core: after one call it rests for longer than this test takes.
+        let shadow = Shadow::start(&registry, &config::Scoring { shadow_budget: 0.001, ..settings }).unwrap();
+        let model = registry.champion(ModelKind::Credit).unwrap();
+        let features = Arc::new(Features { as_of: 1_750_000_000, ..crate::registry::measure::typical() });
+        let now = chrono::Utc::now();
+        let scored = Arc::new(Scored {
+            address: Address::repeat_byte(7),
+            assessment: model.score(&features).unwrap(),
+            model: model.reference().clone(),
+            at: now,
+            coverage: crate::domain::Coverage::Complete,
+            fresh: crate::domain::Freshness { read_at: now, life: std::time::Duration::ZERO },
+            record: None,
+        });
+        let started = std::time::Instant::now();
+        (0..OFFERS).for_each(|_| shadow.offer(&registry, &model, &scored, &features));
+        let took = started.elapsed();
+        assert!(took < std::time::Duration::from_secs(2), "{took:?} for {OFFERS} offers");
+        let passed = shadow.gate.take();
+        let counts = passed.values().next().unwrap().counts;
+        assert_eq!((passed.len(), counts.seen, counts.sampled), (1, counts.dropped, counts.dropped));
+        let taken = OFFERS - counts.dropped;
+        assert!((QUEUE as u64..QUEUE as u64 + 100).contains(&taken), "{taken} of {OFFERS} were taken");
+        let stopping = std::time::Instant::now();
+        drop(shadow);
+        assert!(stopping.elapsed() < std::time::Duration::from_secs(2), "it stops without working off the queue");
     }
 }
