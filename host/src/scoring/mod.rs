@@ -8,6 +8,7 @@ mod error;
 mod promotion;
 mod provenance;
 mod report;
+mod returns;
 mod roles;
 mod sandbox;
 mod score;
