@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `registry`, `lineup`, `roles`, `status` | what others call |
 //! | `loader`, `shelf`, `book` | files that come and go, on one thread |
+//! | `benching` | models that fail and leave service |
 //! | `examine`, `world`, `contract`, `encode`, `selftest`, `samples`, `compiled` | from bytes to a model |
 //! | `model`, `answer`, `mock` | the questions, and the checks of the answers |
 //! | `check`, `lone`, `measure` | what a model author, a backtest, an auditor and a benchmark want to know |
@@ -16,6 +17,7 @@
 
 mod abi;
 mod answer;
+mod benching;
 mod book;
 mod call;
 mod check;
@@ -46,6 +48,7 @@ mod status;
 mod twins;
 mod world;
 
+pub use benching::Benching;
 pub use check::{CheckReport, Cost, Problem, check};
 pub use encode::{EncodeError, to_component};
 pub use lineup::Lineup;
@@ -53,7 +56,7 @@ pub use load_error::{LoadError, RoleError};
 pub use lone::{Counting, Fuel, LoneError, counting, lone};
 pub use mock::{ChainValue, MockNft, MockPool, MockPosition, MockReport, MockToken};
 pub use model::{Model, Spent};
-pub use registry::{Benching, OpenError, Registry};
+pub use registry::{OpenError, Registry};
 pub use roles::{KindRoles, Roles};
 pub use score_error::{Refusal, ScoreError};
 pub use settings::{Limits, Settings};

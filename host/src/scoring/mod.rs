@@ -9,6 +9,7 @@ mod identity;
 mod promotion;
 mod provenance;
 mod report;
+mod returns;
 mod roles;
 mod sandbox;
 mod score;

@@ -1,8 +1,6 @@
 //! Roles of models, written down before they are moved, so that a restart answers with the same champion; and every move, also one
 //! that nobody asked for, in the audit log.
 
-use std::time::Duration;
-
 use tokio::sync::Mutex;
 
 use super::{
@@ -13,16 +11,12 @@ use super::{
 };
 use crate::{
     domain::{ModelKind, ModelRef, ModelVersion},
-    registry::{Benching, KindRoles, LoadError, Registry, RoleError, Roles},
+    registry::{KindRoles, LoadError, Registry, RoleError, Roles},
     store::{
         Batch, Store, StoreError, keys,
         records::{AuditRecord, ModelPin, RolesRecord},
     },
-    tasks::Spawner,
 };
-
-/// Wait after a change that could not be written down.
-const AGAIN: Duration = Duration::from_secs(1);
 
 /// A role that was not moved.
 #[derive(Debug, thiserror::Error)]
@@ -39,7 +33,7 @@ pub enum MoveError {
 
 /// The one who writes roles down: what the store holds now, behind a lock so that two moves never interleave.
 pub(super) struct Keeper {
-    written: Mutex<Roles>,
+    pub written: Mutex<Roles>,
 }
 
 impl Keeper {
@@ -179,72 +173,10 @@ impl Scoring {
     fn pins<'a>(&self, kind: ModelKind, versions: impl IntoIterator<Item = &'a ModelVersion>) -> Vec<ModelPin> {
         pins(&self.inner.registry, kind, versions)
     }
-
-    /// Writes down the role changes that nobody asked for: the first champion of a kind, and an automatic return; and every model
-    /// that was taken out of service.
-    pub fn keep_roles(&self, tasks: &Spawner) {
-        let scoring = self.clone();
-        let mut changes = self.inner.registry.watch_roles();
-        let stopping = tasks.stopping();
-        tasks.spawn("roles", async move {
-            // Benchings that are not in the log yet.
-            let mut benched = Vec::new();
-            loop {
-                let mut written = scoring.inner.keeper.written.lock().await;
-                let roles = changes.borrow_and_update().clone();
-                benched.extend(scoring.inner.registry.benchings());
-                let kept = scoring.keep(&roles, &benched, &mut written).await;
-                drop(written);
-                let Err(error) = kept else {
-                    benched.clear();
-                    tokio::select! {
-                        changed = changes.changed() => if changed.is_err() { return },
-                        () = stopping.cancelled() => return,
-                    }
-                    continue;
-                };
-                tracing::error!(%error, "roles of models are not written down; a restart would go back to the earlier ones");
-                tokio::select! {
-                    () = tokio::time::sleep(AGAIN) => {}
-                    () = stopping.cancelled() => return,
-                }
-            }
-        });
-    }
-
-    async fn keep(&self, roles: &Roles, benched: &[Benching], written: &mut Roles) -> Result<(), StoreError> {
-        let registry = &self.inner.registry;
-        let by = || Move { by: audit::ITSELF.to_owned(), ..Move::default() };
-        let mut batch = changed(Batch::new(), registry, roles, written)?;
-        for Benching { model, reason, successor } in benched {
-            let step = AuditRecord {
-                from: vec![pin(model)],
-                to: pins(registry, model.kind, successor),
-                why: Some(reason.message.clone()),
-                ..audit::step("bench", model.kind, by())
-            };
-            batch = audit::whole(batch, &step, audit::DONE, Some(reason.code.to_owned()))?;
-        }
-        for kind in ModelKind::ALL {
-            let returned = benched.iter().any(|benching| benching.model.kind == kind && benching.successor.is_some());
-            if roles.champion(kind) != written.champion(kind) && !returned {
-                let step = AuditRecord {
-                    from: pins(registry, kind, written.champion(kind)),
-                    to: pins(registry, kind, roles.champion(kind)),
-                    why: Some("this kind had no champion: its highest version was taken".to_owned()),
-                    ..audit::step("appoint", kind, by())
-                };
-                batch = audit::whole(batch, &step, audit::DONE, None)?;
-            }
-        }
-        self.inner.store.commit(batch).await?;
-        written.clone_from(roles);
-        Ok(())
-    }
 }
 
 /// The records of the kinds whose roles are not as `written`, in `batch`.
-fn changed(mut batch: Batch, registry: &Registry, roles: &Roles, written: &Roles) -> Result<Batch, StoreError> {
+pub(super) fn changed(mut batch: Batch, registry: &Registry, roles: &Roles, written: &Roles) -> Result<Batch, StoreError> {
     for kind in ModelKind::ALL {
         let now = roles.of(kind);
         if now != written.of(kind) {
@@ -260,6 +192,6 @@ fn changed(mut batch: Batch, registry: &Registry, roles: &Roles, written: &Roles
 }
 
 /// Versions with the digests of the bytes that are loaded under them. A version that is not loaded has none, and no role to keep.
-fn pins<'a>(registry: &Registry, kind: ModelKind, versions: impl IntoIterator<Item = &'a ModelVersion>) -> Vec<ModelPin> {
+pub(super) fn pins<'a>(registry: &Registry, kind: ModelKind, versions: impl IntoIterator<Item = &'a ModelVersion>) -> Vec<ModelPin> {
     versions.into_iter().filter_map(|version| Some(pin(registry.version(kind, version)?.reference()))).collect()
 }
