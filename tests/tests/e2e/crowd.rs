@@ -128,7 +128,7 @@ fn two_hundred_first_requests_for_one_address_cost_one_read() {
         }
         for proxy in &proxies {
             let logs = proxy.take().iter().filter(|call| call.method == "eth_getLogs").count();
-            assert_eq!(logs, 2, "one read is two queries");
+            assert_eq!(logs, 3, "one read is three queries");
         }
     });
 }

@@ -75,7 +75,7 @@ impl World {
         let mut toml = sandbox_config(&plugins());
         for (id, name, rpc) in [(1, "Ethereum", ethereum), (8_453, "Base", base)] {
             let _ = writeln!(toml, "[[chains]]\nid = {id}\nname = \"{name}\"\nrpc = [\"{rpc}\"]\nfinality = 16\nmulticall = \"none\"");
-            let _ = writeln!(toml, "native = {{ symbol = \"ETH\" }}\ntokens = []\nmarkets = []");
+            let _ = writeln!(toml, "native = {{ symbol = \"ETH\" }}\nsequencer = \"none\"\ntokens = []\nmarkets = []");
         }
         let _ = writeln!(toml, "[reading.rpc]\nretries = 0\n[names]\nregistries = [");
         let (ens, basenames) = (self.ens.registry, self.basenames.registry);

@@ -26,8 +26,8 @@ fn a_killed_server_continues_a_first_read_where_it_was() {
         proxy.rule(move |call| {
             let reply = narrow(call);
             answered += usize::from(call.span().is_some() && matches!(reply, Reply::Pass));
-            // Twenty ranges of two queries each, more than are read before the first checkpoint.
-            if answered > 40 && call.span().is_some() { Reply::Hold } else { reply }
+            // Twenty ranges of three queries each, more than are read before the first checkpoint.
+            if answered > 60 && call.span().is_some() { Reply::Hold } else { reply }
         });
         let service = Service::start(&config);
         let (api, busy) = (service.keyed(), actors::address("busy"));
