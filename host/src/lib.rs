@@ -8,13 +8,14 @@
 //! | 7 | `cli` |
 //! | 6 | `app` |
 //! | 5 | `http` |
-//! | 4 | `scoring`, `access` |
+//! | 4 | `scoring`, `agents`, `access` |
 //! | 3 | `chain` |
 //! | 2 | `store`, `registry` |
 //! | 1 | `config`, `telemetry`, `tasks`, `features` |
 //! | 0 | `domain` |
 
 pub mod access;
+pub mod agents;
 pub mod app;
 pub mod chain;
 pub mod cli;

@@ -3,6 +3,7 @@
 
 mod account;
 mod activity;
+mod agents;
 mod call;
 mod client;
 mod endpoint;
@@ -20,6 +21,7 @@ mod transport;
 mod verify;
 mod wording;
 
+pub use agents::{AgentChange, AgentEvent, AgentRegistries, AgentsError, Documents, Located, Mark, Outside, Token};
 pub use names::NameError;
 pub use snapshots::{ChainStatus, Chains, Read};
 pub use verify::{Finding, verify};

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fmt};
 
-use super::{Backend, ChainConfig, Config, PriceApi, RegistryConfig};
+use super::{Backend, ChainConfig, Config, PriceApi, RegistryConfig, Secret};
 use crate::domain::Name;
 
 /// No feed of a currency is let go without a round for longer, in seconds.
@@ -129,10 +129,22 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
             problem(key.into(), &format!("{value}; may be at most {most}"));
         }
     }
+    if let Some(agents) = &config.agents {
+        if !(1..=1_800_000).contains(&agents.refresh_ms) {
+            problem("agents.refresh_ms".into(), "must be 1 to 1800000; the index is refreshed every 30 minutes at least");
+        }
+    }
+    if config.ipfs.as_ref().and_then(|ipfs| ipfs.gateway.as_ref()).is_some_and(|gateway| !is_http(gateway)) {
+        problem("ipfs.gateway".into(), "not an http or https URL");
+    }
     if config.access.x402.enabled && (config.access.x402.pay_to.is_none() || config.access.x402.asset.is_none()) {
         problem("access.x402".into(), "enabled without pay_to or asset");
     }
     found
+}
+
+fn is_http(url: &Secret) -> bool {
+    url::Url::parse(url.expose()).is_ok_and(|url| matches!(url.scheme(), "http" | "https"))
 }
 
 fn chain_problems(chain: &ChainConfig) -> Vec<(String, &'static str)> {
@@ -144,7 +156,7 @@ fn chain_problems(chain: &ChainConfig) -> Vec<(String, &'static str)> {
         found.push(("rpc".into(), "empty; at least one JSON-RPC URL is needed"));
     }
     for (i, rpc) in chain.rpc.iter().enumerate() {
-        if !url::Url::parse(rpc.expose()).is_ok_and(|url| matches!(url.scheme(), "http" | "https")) {
+        if !is_http(rpc) {
             found.push((format!("rpc[{i}]"), "not an http or https URL"));
         }
     }

@@ -8,13 +8,15 @@
 //! | `units/{name of a configured key, or hash of a minted one}` | `u64`: units used | for ever, or until revoked | `access` |
 //! | `api-key/{SHA-256 of the key}` | [`KeyRecord`] | until revoked | `access` |
 //! | `api-key-name/{name}` | `String`: the SHA-256, so that a name is given once | until revoked | `access` |
+//! | `agents/{chain}/{registry}/progress` | [`AgentProgress`] | for ever | `agents` |
+//! | `agents/{chain}/{registry}/{page}` | [`AgentPage`]: agents by id, so many to a page | for ever | `agents` |
 //! | `lease/{name}` | `LeaseRecord`: holder, token, end | for ever, so that its token only grows | whoever names it |
 //!
 //! Addresses are lower-case hex with `0x`. Values are JSON; a field added later is optional, so that older records stay readable.
 
 use std::{fmt, marker::PhantomData};
 
-use super::records::{KeyRecord, LeaseRecord, LendingProgress, RolesRecord};
+use super::records::{AgentPage, AgentProgress, KeyRecord, LeaseRecord, LendingProgress, RolesRecord};
 use crate::domain::{Address, ChainId, ModelKind, Seen};
 
 /// A key and the type of what stands under it.
@@ -62,6 +64,16 @@ pub fn api_keys() -> Family<KeyRecord> {
 /// The hash in hex of the minted API key of this name.
 pub fn api_key_name(name: &str) -> Key<String> {
     Key::new(format!("api-key-name/{name}"))
+}
+
+/// How far the events of an identity registry are in its pages.
+pub fn agent_progress(chain: ChainId, registry: Address) -> Key<AgentProgress> {
+    Key::new(format!("agents/{chain}/{registry:#x}/progress"))
+}
+
+/// Some agents of an identity registry, by their ids.
+pub fn agent_page(chain: ChainId, registry: Address, page: u64) -> Key<AgentPage> {
+    Key::new(format!("agents/{chain}/{registry:#x}/{page}"))
 }
 
 const API_KEYS: &str = "api-key/";

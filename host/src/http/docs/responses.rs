@@ -151,3 +151,38 @@ pub enum Upload {
     #[response(status = 422)]
     Refused(DetailBody),
 }
+
+/// A page of a list.
+#[derive(IntoResponses)]
+pub enum Paged {
+    /// Page or limit out of range
+    #[response(status = 400)]
+    OutOfRange(DetailBody),
+}
+
+/// A path with an agent in it.
+#[derive(IntoResponses)]
+pub enum Agent {
+    /// The agent does not exist in the Identity Registry
+    #[response(status = 404)]
+    Unknown(DetailBody),
+}
+
+/// An answer from the agent registries.
+#[derive(IntoResponses)]
+pub enum AgentRegistry {
+    /// The registry could not be read, or none is configured
+    #[response(status = 502)]
+    Down(DetailBody),
+}
+
+/// An answer from the index of agents.
+#[derive(IntoResponses)]
+pub enum AgentIndex {
+    /// The search failed, or no registry is configured
+    #[response(status = 502)]
+    Failed(DetailBody),
+    /// The index is being built for the first time
+    #[response(status = 503)]
+    Unready(DetailBody),
+}
