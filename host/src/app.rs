@@ -7,6 +7,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     access::Access,
+    agents::Agents,
     chain::Chains,
     config::{self, Config},
     http,
@@ -74,11 +75,13 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
         &config.identity,
         &config.outbound,
     );
+    let registries = config.agents.as_ref().and_then(|agents| chains.agents(agents, config.reading.log_range));
+    let agents = Agents::new(config, registries, &store, &tasks.spawner());
     let scoring = Scoring::open(registry, chains, store.clone(), &config.scoring, &config.promotion).await?;
     scoring.start(&tasks.spawner());
     let access = Access::new(&config.access, store);
     fold_metrics(&tasks, metrics.clone());
-    Ok(Assembled { http: http::App::new(config, scoring, access.clone(), metrics), tasks, readers, access })
+    Ok(Assembled { http: http::App::new(config, scoring, agents, access.clone(), metrics), tasks, readers, access })
 }
 
 /// Serves on `listener` until `cancel`, then lets requests in flight finish.

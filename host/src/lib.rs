@@ -8,13 +8,14 @@
 //! | 7 | `cli` |
 //! | 6 | `app` |
 //! | 5 | `http` |
-//! | 4 | `scoring`, `access`, `backtest` |
+//! | 4 | `scoring`, `agents`, `access`, `backtest` |
 //! | 3 | `chain` |
 //! | 2 | `store`, `registry` |
 //! | 1 | `config`, `telemetry`, `tasks`, `features`, `stats` |
 //! | 0 | `domain` |
 
 pub mod access;
+pub mod agents;
 pub mod app;
 pub mod backtest;
 pub mod chain;

@@ -2,6 +2,7 @@
 //! history on all of them as one snapshot. A chain that cannot be read is a failed part of a snapshot, never a failed request.
 
 mod activity;
+mod agents;
 mod call;
 mod client;
 mod endpoint;
@@ -21,6 +22,7 @@ mod transport;
 mod verify;
 mod wording;
 
+pub use agents::{AgentChange, AgentEvent, AgentRegistries, AgentsError, Documents, Located, Mark, Outside, Token};
 pub use names::NameError;
 pub use snapshots::{ChainStatus, Chains, Read};
 pub use verify::{Finding, verify};

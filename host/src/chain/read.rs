@@ -94,6 +94,11 @@ impl Chain {
         self.config.id
     }
 
+    /// Blocks after which one is final.
+    pub(super) fn finality(&self) -> u64 {
+        self.config.finality
+    }
+
     pub(super) fn client(&self) -> &Client {
         &self.client
     }

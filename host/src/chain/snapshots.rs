@@ -15,6 +15,7 @@ use tokio::sync::oneshot;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
+    agents::AgentRegistries,
     endpoint,
     explorer::Explorers,
     guarded::Guarded,
@@ -139,6 +140,12 @@ impl Chains {
         // Set once, by whoever wires the chains up.
         let _ = self.inner.people.set(People { names, identity });
         self
+    }
+
+    /// The ERC-8004 registries; `None` where their chain is not configured.
+    pub fn agents(&self, config: &config::Agents, log_range: u64) -> Option<AgentRegistries> {
+        let chain = self.inner.chains.iter().find(|chain| chain.id() == config.chain)?;
+        Some(AgentRegistries::new(chain.client().clone(), config, chain.finality(), log_range))
     }
 
     /// What all chains say of `wallet`: from the cache, or read within the budget for all who ask at once. Always an answer; a

@@ -2,6 +2,7 @@
 //! fields before the port is bound. Known chains are completed from embedded data. A component receives only its own section.
 
 mod access;
+mod agents;
 mod chains;
 mod identity;
 mod known;
@@ -22,6 +23,7 @@ use std::net::SocketAddr;
 use serde::Deserialize;
 
 pub use access::{Access, KeyConfig, Scope, X402};
+pub use agents::Agents;
 pub use chains::{ChainConfig, ExplorerLimits, MarketConfig, NativeConfig, Reading, RpcLimits, Slugs, TokenConfig};
 pub use identity::{Data, Identity, Lookup, SourceConfig};
 pub use known::chain_names;
@@ -67,9 +69,8 @@ impl Config {
     pub fn without_effect(&self) -> Vec<&'static str> {
         let keys = [
             ("access.x402", self.access.x402.enabled),
-            ("agents", self.agents.is_some()),
             ("reputation", self.reputation.is_some()),
-            ("ipfs", self.ipfs.is_some()),
+            ("ipfs.api", self.ipfs.as_ref().is_some_and(|ipfs| ipfs.api.is_some())),
         ];
         keys.into_iter().filter(|(_, set)| *set).map(|(key, _)| key).collect()
     }
@@ -87,15 +88,6 @@ pub struct Http {
     pub max_addresses: usize,
     /// Longest wait for requests in flight when the server is told to stop, in milliseconds.
     pub drain_timeout_ms: u64,
-}
-
-/// The ERC-8004 registries.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Agents {
-    pub chain: u64,
-    pub identity_registry: crate::domain::Address,
-    pub reputation_registry: crate::domain::Address,
 }
 
 /// How reputation reaches the chain.

@@ -152,6 +152,14 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
             problem(key.into(), &format!("{value}; must be a number of at least 0"));
         }
     }
+    if let Some(agents) = &config.agents
+        && !(1..=1_800_000).contains(&agents.refresh_ms)
+    {
+        problem("agents.refresh_ms".into(), "must be 1 to 1800000; the index is refreshed every 30 minutes at least");
+    }
+    if config.ipfs.as_ref().and_then(|ipfs| ipfs.gateway.as_ref()).is_some_and(|gateway| !is_web(gateway.expose())) {
+        problem("ipfs.gateway".into(), "not an http or https URL");
+    }
     if config.access.x402.enabled && (config.access.x402.pay_to.is_none() || config.access.x402.asset.is_none()) {
         problem("access.x402".into(), "enabled without pay_to or asset");
     }

@@ -1,5 +1,6 @@
 //! Values and rules of credit scoring. No async, no I/O, and no wire format: what leaves the process is shaped in `http`.
 
+mod agent;
 mod assessment;
 mod coverage;
 mod freshness;
@@ -13,6 +14,7 @@ mod snapshot;
 mod subject;
 mod summary;
 
+pub use agent::{Agent, AgentMetadata, AgentReputation, TagSummary};
 pub use assessment::{Assessment, Factor, RiskAssessment};
 pub use coverage::Coverage;
 pub use freshness::Freshness;

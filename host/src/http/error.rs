@@ -126,6 +126,19 @@ impl ApiError {
         Self::coded(StatusCode::NOT_FOUND, "unknown_score", "No score of this id is kept for this key")
     }
 
+    /// `id` as it stood in the path.
+    pub fn no_agent(id: impl std::fmt::Display) -> Self {
+        Self::new(StatusCode::NOT_FOUND, format!("Agent {id} does not exist in the Identity Registry"))
+    }
+
+    pub fn page_out_of_range() -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "Page must be >= 1")
+    }
+
+    pub fn limit_out_of_range() -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "Limit must be between 1 and 100")
+    }
+
     pub fn no_valid_address() -> Self {
         Self::several("No valid addresses provided")
     }

@@ -3,6 +3,7 @@
 //! what that costs.
 
 mod admin;
+mod agents;
 mod docs;
 mod error;
 mod extract;

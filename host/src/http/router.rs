@@ -7,7 +7,7 @@ use axum::{
     routing::{MethodFilter, MethodRouter, on},
 };
 
-use super::{ApiError, App, admin, docs, identity, middleware, models, ops, report, sandbox, score};
+use super::{ApiError, App, admin, agents, docs, identity, middleware, models, ops, report, sandbox, score};
 
 /// The one path that takes a component instead of a small body.
 pub const UPLOAD: &str = "/api/v2/admin/models";
@@ -31,6 +31,12 @@ pub fn routes(app: App) -> Routes {
         .get("/api/v2/report/address/{address}/total/usd", report::portfolio::portfolio)
         .get("/api/v2/report/address/{address}/total/usd/aggregate", report::portfolio::total)
         .get("/api/v2/identity/address/{address}/attestations", identity::attestations)
+        .get("/api/v2/agents", agents::list)
+        .get("/api/v2/agents/", agents::list)
+        .get("/api/v2/agents/search", agents::search)
+        .get("/api/v2/agents/search/", agents::search)
+        .get("/api/v2/agents/{agent_id}", agents::get)
+        .get("/api/v2/agents/{agent_id}/reputation", agents::reputation)
         .get("/api/v2/sandbox/score/address/{address}", sandbox::score::get)
         .post("/api/v2/sandbox/score/address/{address}", sandbox::score::post)
         .get("/api/v2/sandbox/score/", sandbox::score::mean)

@@ -9,6 +9,7 @@ use std::{
 
 use crate::{
     access::Access,
+    agents::Agents,
     config::{self, Config},
     domain::ChainId,
     scoring::Scoring,
@@ -27,6 +28,7 @@ pub struct App(Arc<Inner>);
 /// The parts of an [`App`].
 pub struct Inner {
     pub scoring: Scoring,
+    pub agents: Agents,
     pub access: Access,
     pub metrics: Metrics,
     /// Production score and report paths answer from the sandbox generator.
@@ -60,10 +62,11 @@ impl Limits {
 }
 
 impl App {
-    pub fn new(config: &Config, scoring: Scoring, access: Access, metrics: Metrics) -> Self {
+    pub fn new(config: &Config, scoring: Scoring, agents: Agents, access: Access, metrics: Metrics) -> Self {
         let configured = config.chains.iter().map(|chain| (chain.id, chain.name.clone()));
         Self(Arc::new(Inner {
             scoring,
+            agents,
             access,
             metrics,
             sandbox_only: config.sandbox,

@@ -117,14 +117,16 @@ async fn entries(store: &Store) -> Result<Vec<AuditEntry>, StoreError> {
 }
 
 impl Scoring {
-    /// The log, latest first: `count` entries after the first `skip`, and how many there are.
+    /// A page of the log, latest first, of `limit` entries; and how many there are in all. Pages count from 1.
     ///
     /// # Errors
     /// The store's failure.
-    pub async fn audit(&self, skip: usize, count: usize) -> Result<(Vec<AuditEntry>, usize), StoreError> {
+    pub async fn audit(&self, page: u64, limit: u64) -> Result<(Vec<AuditEntry>, usize), StoreError> {
         let all = entries(&self.inner.store).await?;
         let total = all.len();
-        Ok((all.into_iter().rev().skip(skip).take(count).collect(), total))
+        let most = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+        let skipped = most(page.saturating_sub(1).saturating_mul(limit));
+        Ok((all.into_iter().rev().skip(skipped).take(most(limit)).collect(), total))
     }
 }
 

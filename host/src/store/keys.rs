@@ -15,6 +15,8 @@
 //! | `units/{name of a configured key, or hash of a minted one}` | `u64`: units used | for ever, or until revoked | `access` |
 //! | `api-key/{SHA-256 of the key}` | [`KeyRecord`] | until revoked | `access` |
 //! | `api-key-name/{name}` | `String`: the SHA-256, so that a name is given once | until revoked | `access` |
+//! | `agents/{chain}/{registry}/progress` | [`AgentProgress`] | for ever | `agents` |
+//! | `agents/{chain}/{registry}/{page}` | [`AgentPage`]: agents by id, so many to a page | for ever | `agents` |
 //! | `lease/{name}` | `LeaseRecord`: holder, token, end | for ever, so that its token only grows | whoever names it |
 //!
 //! Addresses are lower-case hex with `0x`. Values are JSON; a field added later is optional, so that older records stay readable.
@@ -24,7 +26,8 @@ use std::{fmt, marker::PhantomData};
 use uuid::Uuid;
 
 use super::records::{
-    ActivityProgress, AuditEnd, AuditRecord, KeyRecord, LeaseRecord, LendingProgress, RolesRecord, ServedRecord, ShadowRecord, TokenRecord,
+    ActivityProgress, AgentPage, AgentProgress, AuditEnd, AuditRecord, KeyRecord, LeaseRecord, LendingProgress, RolesRecord, ServedRecord,
+    ShadowRecord, TokenRecord,
 };
 use crate::domain::{Address, ChainId, ModelKind, Seen};
 
@@ -128,6 +131,16 @@ pub fn api_keys() -> Family<KeyRecord> {
 /// The hash in hex of the minted API key of this name.
 pub fn api_key_name(name: &str) -> Key<String> {
     Key::new(format!("api-key-name/{name}"))
+}
+
+/// How far the events of an identity registry are in its pages.
+pub fn agent_progress(chain: ChainId, registry: Address) -> Key<AgentProgress> {
+    Key::new(format!("agents/{chain}/{registry:#x}/progress"))
+}
+
+/// Some agents of an identity registry, by their ids.
+pub fn agent_page(chain: ChainId, registry: Address, page: u64) -> Key<AgentPage> {
+    Key::new(format!("agents/{chain}/{registry:#x}/{page}"))
 }
 
 const API_KEYS: &str = "api-key/";

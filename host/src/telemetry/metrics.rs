@@ -120,6 +120,9 @@ fn describe() {
         "Prices read anew, by chain and source: feed, oracle, kind of API, or none of those; also stale_feed and sequencer_down, for which another source serves"
     );
     describe_counter!("assay_price_requests_total", Unit::Count, "Requests to external price APIs, by kind of API and outcome");
+    describe_gauge!("assay_agents_indexed", Unit::Count, "Agents in the search index");
+    describe_gauge!("assay_agents_without_metadata", Unit::Count, "Agents whose document was not read the last time, by reason");
+    describe_histogram!("assay_agents_refresh_seconds", Unit::Seconds, "Time of one refresh of the search index, by outcome");
     describe_gauge!("assay_chain_head_block", Unit::Count, "Newest block seen, by chain");
     describe_histogram!("assay_store_batch_writes", Unit::Count, "Writes that shared one commit of the embedded store");
     describe_histogram!("assay_store_commit_seconds", Unit::Seconds, "Time of one commit of the embedded store");

@@ -61,7 +61,7 @@ pub(super) struct Moved {
 }
 
 /// Whether `log` is an answer to `query` over `span`, and final in its block.
-pub(super) fn answers(log: &Log, query: &LogQuery, span: Span) -> bool {
+pub(in crate::chain) fn answers(log: &Log, query: &LogQuery, span: Span) -> bool {
     let topics = log.topics();
     let fits = |(at, wanted): (usize, &Vec<B256>)| wanted.is_empty() || topics.get(at).is_some_and(|topic| wanted.contains(topic));
     !log.removed

@@ -33,9 +33,11 @@ use sums::Move;
 
 pub(super) use crosscheck::{AllSums, State, cross_check};
 pub(super) use ctoken::doubt_unborrowed;
+pub(super) use events::answers;
 pub(super) use hints::hints;
 pub(super) use jobs::{Jobs, Rest};
 pub(super) use ledger::failed_pool;
+pub(super) use range::{Reaction, reaction};
 pub(super) use reader::{Reader, Recent};
 pub(super) use standing::Standing;
 pub(super) use terms::{AllTerms, MarketTerms, TermsBook};

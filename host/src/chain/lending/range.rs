@@ -7,7 +7,7 @@ const TIMEOUTS: u32 = 3;
 
 /// How a refused span is gone on with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reaction {
+pub(in crate::chain) enum Reaction {
     /// The endpoint never answers spans wider than this.
     Ceiling(u64),
     /// Ask for this span in pieces of this width.
@@ -18,7 +18,7 @@ pub(super) enum Reaction {
 
 /// What to do about `span`. `fallback` is the width to try where an endpoint refuses a range without naming its limit;
 /// `timeouts` counts those of the span that this one was cut from.
-pub(super) fn reaction(fault: &Fault, span: Span, fallback: u64, timeouts: u32) -> Reaction {
+pub(in crate::chain) fn reaction(fault: &Fault, span: Span, fallback: u64, timeouts: u32) -> Reaction {
     let half = span.width() / 2;
     if half == 0 {
         return Reaction::GiveUp;

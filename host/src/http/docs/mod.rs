@@ -18,7 +18,7 @@ use utoipa::{
     },
 };
 
-use super::{ApiError, admin, error, identity, models, ops, report, sandbox, score, validation, wire};
+use super::{ApiError, admin, agents, error, identity, models, ops, report, sandbox, score, validation, wire};
 
 /// The OpenAPI 3.1 document.
 pub fn document() -> openapi::OpenApi {
@@ -41,6 +41,7 @@ pub fn document() -> openapi::OpenApi {
         report::get, report::enhanced::post, report::aggregated::aggregated, report::chain::report, report::chain::summary,
         report::portfolio::portfolio, report::portfolio::total,
         identity::attestations,
+        agents::list, agents::search, agents::get, agents::reputation,
         sandbox::score::get, sandbox::score::post, sandbox::score::mean, sandbox::score::batch,
         sandbox::report::get, sandbox::report::total, sandbox::report::chain_total,
         models::list, models::compare, models::report, admin::add, admin::champion, admin::challengers, admin::roll_back, admin::remove,
@@ -53,6 +54,7 @@ pub fn document() -> openapi::OpenApi {
         (name = "scores", description = "Credit scores, 300 to 1000"),
         (name = "reports", description = "What a score stands on"),
         (name = "identity", description = "Who an address is said to belong to"),
+        (name = "agents", description = "Agents of the ERC-8004 registries; free"),
         (name = "sandbox", description = "Deterministic mocks of the same shapes; they cost nothing and read no chain"),
         (name = "models", description = "The scoring models"),
         (name = "admin", description = "Moving models and their roles"),

@@ -159,14 +159,6 @@ pub enum NoScore {
     Unknown(DetailBody),
 }
 
-/// A page of a list.
-#[derive(IntoResponses)]
-pub enum Paged {
-    /// Page below 1, or limit not 1 to 100
-    #[response(status = 400)]
-    Invalid(DetailBody),
-}
-
 /// An upload.
 #[derive(IntoResponses)]
 pub enum Upload {
@@ -182,4 +174,39 @@ pub enum Upload {
     /// It is no model that can be served; the message says what is wrong and what to do
     #[response(status = 422)]
     Refused(DetailBody),
+}
+
+/// A page of a list.
+#[derive(IntoResponses)]
+pub enum Paged {
+    /// Page or limit out of range
+    #[response(status = 400)]
+    OutOfRange(DetailBody),
+}
+
+/// A path with an agent in it.
+#[derive(IntoResponses)]
+pub enum Agent {
+    /// The agent does not exist in the Identity Registry
+    #[response(status = 404)]
+    Unknown(DetailBody),
+}
+
+/// An answer from the agent registries.
+#[derive(IntoResponses)]
+pub enum AgentRegistry {
+    /// The registry could not be read, or none is configured
+    #[response(status = 502)]
+    Down(DetailBody),
+}
+
+/// An answer from the index of agents.
+#[derive(IntoResponses)]
+pub enum AgentIndex {
+    /// The search failed, or no registry is configured
+    #[response(status = 502)]
+    Failed(DetailBody),
+    /// The index is being built for the first time
+    #[response(status = 503)]
+    Unready(DetailBody),
 }

@@ -30,7 +30,7 @@ pub mod charge {
         )* };
     }
 
-    rows!(Score, Report, Sandbox, Models, Admin);
+    rows!(Score, Report, Sandbox, Models, Agents, Admin);
 }
 
 /// A caller whose key is good and may make this call. It is looked at before anything else of the request.

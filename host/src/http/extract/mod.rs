@@ -1,12 +1,16 @@
 //! From a request to values. Each argument of a handler is one of these types, so a handler's signature says who may call
 //! it, what it costs and what it takes.
 
+mod agent;
 mod auth;
 mod body;
+mod paging;
 mod path;
 mod query;
 
+pub use agent::AgentPath;
 pub use auth::{Caller, charge};
 pub use body::{JsonObject, check_declared, read};
+pub use paging::{Paging, SearchQuery};
 pub use path::{AddressPath, ChainPath, KindPath, ReportChain, ScorePath, SubjectPath, SummaryChain, VersionPath};
-pub use query::{AddressList, Asked, IncludeFactors, Paging, SubjectList, Versions, Window};
+pub use query::{AddressList, Asked, IncludeFactors, SubjectList, Versions, Window};

@@ -2,10 +2,7 @@
 
 use std::borrow::Cow;
 
-use axum::{
-    extract::FromRequestParts,
-    http::{StatusCode, request::Parts},
-};
+use axum::{extract::FromRequestParts, http::request::Parts};
 use url::form_urlencoded;
 
 use crate::{
@@ -116,29 +113,6 @@ impl FromRequestParts<App> for Window {
 
 /// A year.
 const MOST_HOURS: u64 = 8_760;
-
-/// `page` from 1 and `limit` from 1 to 100, 1 and 20 where absent.
-pub struct Paging {
-    pub page: usize,
-    pub limit: usize,
-}
-
-impl FromRequestParts<App> for Paging {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, ApiError> {
-        let number = |name: &'static str, default: i64| match values(parts, name).last() {
-            None => Ok(default),
-            Some(text) => text.parse::<i64>().map_err(|_| ApiError::invalid(vec![Violation::not_an_integer(Place::Query, name)])),
-        };
-        let (page, limit) = (number("page", 1)?, number("limit", 20)?);
-        let page = usize::try_from(page).ok().filter(|page| *page >= 1);
-        let page = page.ok_or_else(|| ApiError::new(StatusCode::BAD_REQUEST, "Page must be >= 1"))?;
-        let limit = usize::try_from(limit).ok().filter(|limit| (1..=100).contains(limit));
-        let limit = limit.ok_or_else(|| ApiError::new(StatusCode::BAD_REQUEST, "Limit must be between 1 and 100"))?;
-        Ok(Self { page, limit })
-    }
-}
 
 fn refused(field: &'static str, why: impl std::fmt::Display) -> ApiError {
     ApiError::invalid(vec![Violation::refused(Place::Query, field, why)])

@@ -16,8 +16,8 @@ use crate::{
 pub struct AuditBody {
     pub entries: Vec<AuditEntryBody>,
     pub total: usize,
-    pub page: usize,
-    pub limit: usize,
+    pub page: u64,
+    pub limit: u64,
 }
 
 /// One step of a model, written before it was made.

@@ -1,0 +1,196 @@
+//! Agents as the events of the registry tell them, and what their documents said; kept in pages of the store, so that a restart goes
+//! on where the last process was. Nothing is written that is not settled on the chain.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use alloy::primitives::keccak256;
+
+use super::metadata;
+use crate::{
+    chain::{AgentChange, AgentEvent, Documents, Located, Mark, Outside},
+    domain::{Address, Agent, AgentMetadata, B256, ChainId},
+    store::{
+        Batch, Store, StoreError, keys,
+        records::{AgentMetadataRecord, AgentPage, AgentProgress, AgentRecord},
+    },
+};
+
+/// Agents in one page: small enough to be written again for one of them.
+const PAGE: u64 = 64;
+/// Pages read in one round trip.
+const PAGES_AT_ONCE: u64 = 256;
+
+/// Seconds after which a document on a server of its owner's is read again.
+const AGAIN: u64 = 24 * 3_600;
+/// Seconds to the next try after a failure, doubled each time, up to a week.
+const RETRY: u64 = 15 * 60;
+const LONGEST_RETRY: u64 = 7 * 24 * 3_600;
+
+/// All agents. Cloned for what is not settled yet.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Book {
+    agents: BTreeMap<u64, AgentRecord>,
+    /// Pages that differ from those in the store.
+    changed: BTreeSet<u64>,
+}
+
+/// Whose records these are.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shelf {
+    pub chain: ChainId,
+    pub registry: Address,
+}
+
+impl Book {
+    /// As it was kept, and through which block.
+    pub(super) async fn load(store: &Store, shelf: Shelf) -> Result<Option<(Self, Mark)>, StoreError> {
+        let Some(progress) = store.get(&keys::agent_progress(shelf.chain, shelf.registry)).await? else { return Ok(None) };
+        let mut book = Self::default();
+        let mut page = 0;
+        while page < progress.pages {
+            let end = progress.pages.min(page + PAGES_AT_ONCE);
+            let wanted: Vec<_> = (page..end).map(|page| keys::agent_page(shelf.chain, shelf.registry, page)).collect();
+            let pages: Vec<Option<AgentPage>> = store.get_many(&wanted).await?;
+            book.agents.extend(pages.into_iter().flatten().flat_map(|page| page.agents).map(|agent| (agent.id, agent)));
+            page = end;
+        }
+        Ok(Some((book, Mark { number: progress.synced_to_block, hash: progress.synced_block_hash })))
+    }
+
+    /// Writes what has changed, together with the block through which it is true.
+    pub(super) async fn save(&mut self, store: &Store, shelf: Shelf, synced: Mark) -> Result<(), StoreError> {
+        let pages = self.agents.keys().next_back().map_or(0, |last| last / PAGE + 1);
+        let progress = AgentProgress { synced_to_block: synced.number, synced_block_hash: synced.hash, pages };
+        let mut batch = Batch::new().put(&keys::agent_progress(shelf.chain, shelf.registry), &progress)?;
+        for &page in &self.changed {
+            let agents = self.agents.range(page * PAGE..(page + 1) * PAGE).map(|(_, agent)| agent.clone()).collect();
+            batch = batch.put(&keys::agent_page(shelf.chain, shelf.registry, page), &AgentPage { agents })?;
+        }
+        store.commit(batch).await?;
+        self.changed.clear();
+        Ok(())
+    }
+
+    /// Forgets everything. Pages of the store are written over as agents are found again; those that are not are left behind.
+    pub(super) fn clear(&mut self) {
+        let pages: Vec<u64> = self.agents.keys().map(|id| id / PAGE).collect();
+        self.agents.clear();
+        self.changed.extend(pages);
+    }
+
+    pub(super) fn apply(&mut self, event: AgentEvent, documents: &Documents) {
+        let id = event.id;
+        self.changed.insert(id / PAGE);
+        if event.change == AgentChange::Burned {
+            self.agents.remove(&id);
+            return;
+        }
+        let agent = self.agents.entry(id).or_insert_with(|| AgentRecord {
+            id,
+            owner: Address::ZERO,
+            uri: keccak256([]),
+            at: None,
+            metadata: None,
+            skipped: Some("no_uri".to_owned()),
+            due: None,
+            failures: 0,
+        });
+        match event.change {
+            AgentChange::Owner(owner) => agent.owner = owner,
+            AgentChange::Uri(uri) => {
+                let digest = keccak256(&uri);
+                // Written again as it was: what is known of it still holds.
+                if agent.uri != digest {
+                    relocate(agent, &uri, digest, documents);
+                }
+            }
+            AgentChange::Burned => {}
+        }
+    }
+
+    /// Takes over what `other` knows of documents that were not fetched for this book yet.
+    pub(super) fn adopt(&mut self, other: &Self) {
+        for (id, known) in &other.agents {
+            let Some(agent) = self.agents.get_mut(id).filter(|agent| agent.uri == known.uri && agent.due == Some(0)) else { continue };
+            *agent = AgentRecord { owner: agent.owner, ..known.clone() };
+            self.changed.insert(id / PAGE);
+        }
+    }
+
+    /// Forgets all agents but those of `events`.
+    pub(super) fn keep_only(&mut self, events: &[AgentEvent]) {
+        let ids: BTreeSet<u64> = events.iter().map(|event| event.id).collect();
+        self.agents.retain(|id, _| ids.contains(id));
+    }
+
+    /// Agents whose documents are to be fetched at `now`, in seconds since the Unix epoch.
+    pub(super) fn due(&self, now: u64, documents: &Documents) -> Vec<(u64, Outside)> {
+        let due = self.agents.values().filter(|agent| agent.due.is_some_and(|due| due <= now));
+        due.filter_map(|agent| match documents.locate(agent.at.as_deref()?) {
+            Located::Outside(outside) => Some((agent.id, outside)),
+            _ => None,
+        })
+        .collect()
+    }
+
+    /// What came of fetching a document at `now`. One that was read before is kept while its server fails.
+    pub(super) fn fetched(&mut self, id: u64, outside: &Outside, outcome: Result<Vec<u8>, &'static str>, now: u64) {
+        let Some(agent) = self.agents.get_mut(&id) else { return };
+        self.changed.insert(id / PAGE);
+        match outcome.and_then(|document| metadata::read(&document).ok_or("not_metadata")) {
+            Ok(metadata) => {
+                (agent.metadata, agent.skipped, agent.failures) = (Some(record(metadata)), None, 0);
+                agent.due = (!outside.by_content).then_some(now + AGAIN);
+            }
+            Err(why) => {
+                agent.skipped = Some(why.to_owned());
+                agent.due = Some(now + LONGEST_RETRY.min(RETRY << agent.failures.min(20)));
+                agent.failures = agent.failures.saturating_add(1);
+            }
+        }
+    }
+
+    /// As callers may see them: token 0 has no id that they can name.
+    pub(super) fn agents(&self) -> Vec<Agent> {
+        let seen = self.agents.range(1..).map(|(_, agent)| agent).filter(|agent| agent.owner != Address::ZERO);
+        seen.map(|agent| Agent { id: agent.id, owner: agent.owner, metadata: agent.metadata.clone().map(metadata_of) }).collect()
+    }
+
+    /// The digest of each agent's URI, by ascending id.
+    pub(super) fn uris(&self) -> Vec<(u64, B256)> {
+        self.agents.range(1..).map(|(id, agent)| (*id, agent.uri)).collect()
+    }
+
+    /// Agents without metadata, by reason.
+    pub(super) fn skipped(&self) -> BTreeMap<&str, u64> {
+        let mut count = BTreeMap::new();
+        for why in self.agents.values().filter_map(|agent| agent.skipped.as_deref()) {
+            *count.entry(why).or_default() += 1;
+        }
+        count
+    }
+}
+
+/// Points an agent at another document.
+fn relocate(agent: &mut AgentRecord, uri: &str, digest: B256, documents: &Documents) {
+    let (at, metadata, skipped, due) = match documents.locate(uri) {
+        Located::Here(document) => match metadata::read(&document) {
+            Some(metadata) => (None, Some(record(metadata)), None, None),
+            None => (None, None, Some("not_metadata"), None),
+        },
+        Located::Outside(_) => (Some(uri.to_owned()), None, Some("not_read_yet"), Some(0)),
+        // With a gateway it could be read, after a restart.
+        Located::Nowhere("no_gateway") => (Some(uri.to_owned()), None, Some("no_gateway"), Some(0)),
+        Located::Nowhere(why) => (None, None, Some(why), None),
+    };
+    let skipped = skipped.map(str::to_owned);
+    *agent = AgentRecord { id: agent.id, owner: agent.owner, uri: digest, at, metadata, skipped, due, failures: 0 };
+}
+
+fn record(from: AgentMetadata) -> AgentMetadataRecord {
+    AgentMetadataRecord { name: from.name, description: from.description, image: from.image }
+}
+
+fn metadata_of(from: AgentMetadataRecord) -> AgentMetadata {
+    AgentMetadata { name: from.name, description: from.description, image: from.image }
+}

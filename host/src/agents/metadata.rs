@@ -1,0 +1,115 @@
+//! From an agent's document to what may be shown of it. Whoever owns the agent wrote it: nothing in it is believed to be short,
+//! harmless or of the right type.
+
+use serde_json::{Map, Value};
+
+use crate::domain::AgentMetadata;
+
+/// Longest texts, in characters.
+const NAME: usize = 200;
+const DESCRIPTION: usize = 2_000;
+/// Longest image URI, in bytes: a picture inside of one is left out.
+const IMAGE: usize = 2_048;
+/// Schemes of an image that a page may show.
+const SCHEMES: [&str; 4] = ["ipfs://", "https://", "http://", "ar://"];
+
+/// `None` for what is not a JSON object. Nesting is bounded by the JSON reader, size by whoever fetched it.
+pub fn read(document: &[u8]) -> Option<AgentMetadata> {
+    let document = document.strip_prefix(b"\xef\xbb\xbf").unwrap_or(document);
+    let fields: Map<String, Value> = serde_json::from_slice(document).ok()?;
+    let text = |key: &str, most| Some(clean(fields.get(key)?.as_str()?, most));
+    let image = fields.get("image").and_then(Value::as_str).and_then(image);
+    Some(AgentMetadata { name: text("name", NAME), description: text("description", DESCRIPTION), image })
+}
+
+/// Without what is not seen or turns other text around, on one line, and cut.
+fn clean(text: &str, most: usize) -> String {
+    let mut clean = String::with_capacity(text.len().min(most));
+    let mut space = false;
+    let mut length = 0;
+    for c in text.chars() {
+        if c.is_whitespace() {
+            space = length > 0;
+            continue;
+        }
+        if is_hidden(c) {
+            continue;
+        }
+        if length + usize::from(space) >= most {
+            break;
+        }
+        if std::mem::take(&mut space) {
+            clean.push(' ');
+            length += 1;
+        }
+        clean.push(c);
+        length += 1;
+    }
+    clean
+}
+
+/// Controls, marks and overrides of direction, fillers of no width, tags, and what is no character. Joiners stay: scripts need them.
+fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+        || u32::from(c) & 0xfffe == 0xfffe
+        || matches!(c, '\u{fdd0}'..='\u{fdef}')
+}
+
+fn image(uri: &str) -> Option<String> {
+    let uri = uri.trim();
+    let known = SCHEMES.iter().any(|scheme| uri.get(..scheme.len()).is_some_and(|head| head.eq_ignore_ascii_case(scheme)));
+    let visible = !uri.chars().any(|c| c.is_whitespace() || is_hidden(c));
+    (known && visible && uri.len() <= IMAGE).then(|| uri.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn field(text: Option<&str>) -> Option<String> {
+        text.map(str::to_owned)
+    }
+
+    #[test]
+    fn a_document_is_three_texts() {
+        let read = |text: &str| read(text.as_bytes());
+        let whole = read(r#"{"type":"x","name":"Ada","description":"counts","image":"ipfs://bafy/a.png","services":[{}]}"#).unwrap();
+        assert_eq!(
+            (whole.name, whole.description, whole.image),
+            (field(Some("Ada")), field(Some("counts")), field(Some("ipfs://bafy/a.png")))
+        );
+        let odd = read("\u{feff}{\"name\":7,\"description\":\"\",\"image\":\"\"}").unwrap();
+        assert_eq!(odd, AgentMetadata { name: None, description: field(Some("")), image: None });
+        let deep = format!("{{\"name\":{}{}}}", "[".repeat(10_000), "]".repeat(10_000));
+        for garbage in ["", "[]", "7", "null", "{", "\"name\"", &deep] {
+            assert_eq!(read(garbage), None, "{garbage:.40}");
+        }
+        assert!(super::read(b"{\"name\":\"\xff\"}").is_none());
+    }
+
+    #[test]
+    fn texts_are_cleaned_and_cut() {
+        for (text, expected) in [
+            ("  a\r\n\tb  ", "a b"),
+            ("a\u{202e}b\u{2066}c\u{200f}\u{0}\u{7f}\u{1b}d", "abcd"),
+            ("\u{feff}\u{200b}\u{ad}", ""),
+            ("नमस्ते\u{200d} 👩\u{200d}💻", "नमस्ते\u{200d} 👩\u{200d}💻"),
+            ("a\u{ffff}\u{fdd0}\u{e0041}b", "ab"),
+        ] {
+            assert_eq!(clean(text, 50), expected, "{text:?}");
+        }
+        assert_eq!(clean(&"é".repeat(300), NAME).chars().count(), NAME);
+        assert_eq!(clean("ab cd", 3), "ab");
+    }
+
+    #[test]
+    fn only_images_that_may_be_shown() {
+        for uri in ["javascript:alert(1)", "data:image/svg+xml,<svg/>", "/a.png", "https://a b", "https://a\u{202e}gpj.exe"] {
+            assert_eq!(image(uri), None, "{uri}");
+        }
+        assert_eq!(image(&format!("https://{}", "a".repeat(IMAGE))), None);
+        assert_eq!(image(" HTTPS://a.example/a.png ").as_deref(), Some("HTTPS://a.example/a.png"));
+    }
+}

@@ -1,0 +1,154 @@
+//! Agents of the ERC-8004 registries: their list and each of them as the chain says now, a search over all of them in an index that is
+//! kept in the background, and what was said of them.
+
+mod book;
+mod gather;
+mod index;
+mod metadata;
+mod published;
+mod refresh;
+mod view;
+
+use std::{sync::Arc, time::Duration};
+
+use moka::future::Cache;
+
+pub use index::{Found, Index};
+
+use crate::{
+    chain::{AgentRegistries, AgentsError, Documents},
+    config::Config,
+    domain::{Agent, AgentReputation},
+    store::Store,
+    tasks::Spawner,
+};
+use published::Published;
+use refresh::Refresher;
+use view::View;
+
+/// How long the reputation of an agent is kept: it takes many calls to read.
+const REPUTATION: Duration = Duration::from_secs(30);
+const REPUTATIONS: u64 = 1_000;
+
+/// Documents fetched at once for the index, whatever `[outbound]` allows more.
+const AT_ONCE: usize = 32;
+
+/// Why there is no answer about agents.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AgentError {
+    /// No registry, or not its chain, is configured.
+    #[error("no agent registry is configured")]
+    NotConfigured,
+    /// There is no such token.
+    #[error("the agent does not exist")]
+    Unknown,
+    /// The registry could not be read.
+    #[error(transparent)]
+    Unreadable(#[from] AgentsError),
+    /// The index has not been built for the first time.
+    #[error("the index of agents is being built")]
+    NotBuilt,
+    /// Searching itself failed.
+    #[error("the search panicked")]
+    Search,
+}
+
+/// One page of all agents.
+#[derive(Debug, Clone)]
+pub struct Page {
+    pub agents: Vec<Agent>,
+    /// Agents ever registered, with token 0, which no caller can name, and those that exist no more.
+    pub total: u64,
+}
+
+/// Agents as handlers see them. Cheap to clone.
+#[derive(Clone)]
+pub struct Agents {
+    inner: Option<Arc<Inner>>,
+}
+
+struct Inner {
+    registries: AgentRegistries,
+    view: View,
+    published: Arc<Published>,
+    reputations: Cache<u64, Arc<AgentReputation>>,
+}
+
+impl Agents {
+    /// Starts keeping the index of `registries` on `spawner`. Without them every question is answered by an error.
+    pub fn new(config: &Config, registries: Option<AgentRegistries>, store: &Store, spawner: &Spawner) -> Self {
+        let (Some(agents), Some(registries)) = (&config.agents, registries) else { return Self { inner: None } };
+        let published = Arc::<Published>::default();
+        let refresher = Refresher {
+            registries: registries.clone(),
+            documents: documents(config),
+            at_once: config.outbound.concurrency.min(AT_ONCE),
+            store: store.clone(),
+            published: published.clone(),
+            every: Duration::from_millis(agents.refresh_ms),
+        };
+        let stop = spawner.stopping();
+        spawner.spawn("agents", async move {
+            stop.run_until_cancelled(refresher.run()).await;
+        });
+        // Requests do not wait behind the index.
+        let view = View::new(documents(config), published.clone(), spawner.clone());
+        let reputations = Cache::builder().max_capacity(REPUTATIONS).time_to_live(REPUTATION).build();
+        Self { inner: Some(Arc::new(Inner { registries, view, published, reputations })) }
+    }
+
+    /// The agents with ids from `(page - 1) * limit + 1`, as the chain says now. Those that do not exist are left out.
+    ///
+    /// # Errors
+    /// [`AgentError`].
+    pub async fn page(&self, page: u64, limit: u64) -> Result<Page, AgentError> {
+        let inner = self.configured()?;
+        let first = page.saturating_sub(1).saturating_mul(limit).saturating_add(1);
+        // Ids are counted from 0, so that the last is one less than their number.
+        let ids = |total: u64| (first..total.min(first.saturating_add(limit))).collect();
+        let (total, tokens) = inner.registries.page(ids).await?;
+        Ok(Page { agents: inner.view.agents(tokens).await, total })
+    }
+
+    /// One agent, as the chain says now.
+    ///
+    /// # Errors
+    /// [`AgentError`].
+    pub async fn get(&self, id: u64) -> Result<Agent, AgentError> {
+        let inner = self.configured()?;
+        let token = inner.registries.token(id).await?.ok_or(AgentError::Unknown)?;
+        inner.view.agents(vec![token]).await.into_iter().next().ok_or(AgentError::Unknown)
+    }
+
+    /// Agents whose name or description contains `query`, as of the last refresh.
+    ///
+    /// # Errors
+    /// [`AgentError`].
+    pub async fn search(&self, query: &str, page: u64, limit: u64) -> Result<Found, AgentError> {
+        let shown = self.configured()?.published.get().ok_or(AgentError::NotBuilt)?;
+        let (query, skip) = (query.to_owned(), page.saturating_sub(1).saturating_mul(limit));
+        // Milliseconds of scanning, away from the threads that serve everyone.
+        tokio::task::spawn_blocking(move || shown.index.search(&query, skip, limit)).await.map_err(|_| AgentError::Search)
+    }
+
+    /// What the reputation registry holds of an agent.
+    ///
+    /// # Errors
+    /// [`AgentError`].
+    pub async fn reputation(&self, id: u64) -> Result<Arc<AgentReputation>, AgentError> {
+        let inner = self.configured()?;
+        let read = async {
+            inner.registries.token(id).await?.ok_or(AgentError::Unknown)?;
+            Ok(Arc::new(inner.registries.reputation(id).await?))
+        };
+        inner.reputations.try_get_with(id, read).await.map_err(|error: Arc<AgentError>| (*error).clone())
+    }
+
+    fn configured(&self) -> Result<&Inner, AgentError> {
+        self.inner.as_deref().ok_or(AgentError::NotConfigured)
+    }
+}
+
+fn documents(config: &Config) -> Documents {
+    Documents::new(&config.outbound, config.ipfs.as_ref())
+}

@@ -1,0 +1,199 @@
+//! Keeps the search index current, in the background: what was kept is served at once, then the events since are taken in, then the
+//! documents that are due are fetched. What was found is published as a whole, and written as it is found.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use chrono::Utc;
+use tokio::{sync::mpsc, time::sleep};
+
+use super::{
+    book::{Book, Shelf},
+    gather::gather,
+    published::Published,
+};
+use crate::{
+    chain::{AgentEvent, AgentRegistries, AgentsError, Documents, Mark},
+    store::{Store, StoreError},
+};
+
+/// Time to the next try after a refresh that failed.
+const AFTER_FAILURE: Duration = Duration::from_secs(20);
+/// Outcomes after which what was found so far is written and published.
+const CHUNK: usize = 512;
+/// And the longest time until then.
+const LATEST: Duration = Duration::from_secs(10);
+
+/// The one that writes the index.
+pub(super) struct Refresher {
+    pub registries: AgentRegistries,
+    pub documents: Documents,
+    /// Documents fetched at once.
+    pub at_once: usize,
+    pub store: Store,
+    pub published: Arc<Published>,
+    pub every: Duration,
+}
+
+/// What a refresh goes on from.
+#[derive(Default)]
+struct State {
+    book: Book,
+    /// The block through which the book is true.
+    synced: Option<Mark>,
+    /// Agents of events that were not settled the last time, for their documents.
+    ahead: Book,
+}
+
+#[derive(Debug, thiserror::Error)]
+enum RefreshError {
+    #[error(transparent)]
+    Registry(#[from] AgentsError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("the block before the newest final one is gone")]
+    Moving,
+}
+
+impl Refresher {
+    /// Refreshes for ever.
+    pub(super) async fn run(self) {
+        let mut state = match Book::load(&self.store, self.shelf()).await {
+            Ok(Some((book, synced))) => {
+                self.published.set(&book);
+                State { book, synced: Some(synced), ahead: Book::default() }
+            }
+            Ok(None) => State::default(),
+            Err(error) => {
+                tracing::error!(%error, "the index of agents cannot be read and is built anew");
+                State::default()
+            }
+        };
+        loop {
+            let started = Instant::now();
+            let outcome = self.refresh(&mut state).await;
+            let word = if outcome.is_ok() { "complete" } else { "failed" };
+            metrics::histogram!("assay_agents_refresh_seconds", "outcome" => word).record(started.elapsed());
+            match outcome {
+                Ok(()) => sleep(self.every).await,
+                Err(error) => {
+                    tracing::warn!(%error, "the index of agents was not refreshed");
+                    sleep(self.every.min(AFTER_FAILURE)).await;
+                }
+            }
+        }
+    }
+
+    fn shelf(&self) -> Shelf {
+        Shelf { chain: self.registries.chain(), registry: self.registries.identity() }
+    }
+
+    async fn refresh(&self, state: &mut State) -> Result<(), RefreshError> {
+        let (head, settled) = self.registries.head().await?;
+        if let Some(mark) = state.synced
+            && self.registries.mark(mark.number).await? != Some(mark)
+        {
+            tracing::warn!(block = mark.number, "the chain of the agents was replaced; their index is built anew");
+            state.book.clear();
+            state.synced = None;
+        }
+        let mut next = state.synced.map_or(self.registries.start(), |mark| mark.number + 1);
+        while let Some(settled) = settled.filter(|settled| next <= *settled) {
+            let (events, through) = self.registries.events(next, settled).await?;
+            let mark = self.registries.mark(through).await?.ok_or(RefreshError::Moving)?;
+            for event in events {
+                state.book.apply(event, &self.documents);
+            }
+            state.book.adopt(&state.ahead);
+            state.book.save(&self.store, self.shelf(), mark).await?;
+            state.synced = Some(mark);
+            next = through + 1;
+        }
+        let tail = self.tail(next, head).await?;
+        self.publish(state, &tail);
+        self.fetch_settled(state, &tail).await?;
+        self.fetch_ahead(state, &tail).await;
+        Ok(())
+    }
+
+    /// Events that are not settled: part of the index, and never written.
+    async fn tail(&self, mut next: u64, head: Mark) -> Result<Vec<AgentEvent>, RefreshError> {
+        let mut tail = Vec::new();
+        while next <= head.number {
+            let (events, through) = self.registries.events(next, head.number).await?;
+            tail.extend(events);
+            next = through + 1;
+        }
+        Ok(tail)
+    }
+
+    /// Documents of the settled agents; what comes of them is written as it comes.
+    async fn fetch_settled(&self, state: &mut State, tail: &[AgentEvent]) -> Result<(), RefreshError> {
+        let now = now();
+        let (told, mut outcomes) = mpsc::channel(CHUNK);
+        let fetched = gather(&self.documents, state.book.due(now, &self.documents), self.at_once, told);
+        let read = async {
+            let (mut since, mut last) = (0, Instant::now());
+            while let Some((id, outside, outcome)) = outcomes.recv().await {
+                state.book.fetched(id, &outside, outcome, now);
+                since += 1;
+                if since >= CHUNK || last.elapsed() >= LATEST {
+                    self.keep(state, tail).await?;
+                    (since, last) = (0, Instant::now());
+                }
+            }
+            if since > 0 { self.keep(state, tail).await } else { Ok(()) }
+        };
+        tokio::join!(fetched, read).1
+    }
+
+    /// Documents of agents whose events are not settled.
+    async fn fetch_ahead(&self, state: &mut State, tail: &[AgentEvent]) {
+        let now = now();
+        let mut ahead = self.ahead(state, tail);
+        let (told, mut outcomes) = mpsc::channel(CHUNK);
+        let fetched = gather(&self.documents, ahead.due(now, &self.documents), self.at_once, told);
+        let read = async {
+            let mut any = false;
+            while let Some((id, outside, outcome)) = outcomes.recv().await {
+                ahead.fetched(id, &outside, outcome, now);
+                any = true;
+            }
+            if any {
+                self.published.set(&ahead);
+            }
+        };
+        tokio::join!(fetched, read);
+        ahead.keep_only(tail);
+        state.ahead = ahead;
+    }
+
+    async fn keep(&self, state: &mut State, tail: &[AgentEvent]) -> Result<(), RefreshError> {
+        if let Some(mark) = state.synced {
+            state.book.save(&self.store, self.shelf(), mark).await?;
+        }
+        self.publish(state, tail);
+        Ok(())
+    }
+
+    /// The settled agents with what is not settled yet.
+    fn ahead(&self, state: &State, tail: &[AgentEvent]) -> Book {
+        let mut ahead = state.book.clone();
+        for event in tail {
+            ahead.apply(event.clone(), &self.documents);
+        }
+        ahead.adopt(&state.ahead);
+        ahead
+    }
+
+    fn publish(&self, state: &State, tail: &[AgentEvent]) {
+        if tail.is_empty() { self.published.set(&state.book) } else { self.published.set(&self.ahead(state, tail)) }
+    }
+}
+
+/// Seconds since the Unix epoch.
+fn now() -> u64 {
+    u64::try_from(Utc::now().timestamp()).unwrap_or_default()
+}

@@ -1,0 +1,125 @@
+//! `/api/v2/agents…`: the ERC-8004 registries as the contract shows them.
+
+mod wire;
+
+use axum::{Json, extract::State};
+
+use super::{
+    ApiError, App,
+    docs::responses,
+    extract::{AgentPath, Caller, Paging, SearchQuery, charge},
+};
+use crate::agents::AgentError;
+
+pub use wire::{AgentBody, AgentReputationBody, AgentsBody, FoundBody};
+
+/// Seconds after which an index that is being built, or a registry that was not read, is worth another try.
+const WHILE: u64 = 10;
+
+const NOT_READ: &str = "Failed to read from the Identity Registry contract";
+const NOT_SEARCHED: &str = "Failed to search agents";
+
+/// All agents, by their ids from 1 on, as the registry says now.
+///
+/// Tokens that do not exist are skipped, so that a page may hold fewer than `limit`. `total` is the number of tokens that the registry
+/// ever gave out. The registry counts from 0: its token 0 is among them, and has no page.
+#[utoipa::path(
+    get, path = "/api/v2/agents", tag = "agents", operation_id = "list_agents",
+    params(
+        ("page" = Option<u64>, Query, description = "From 1 on", minimum = 1, example = 1),
+        ("limit" = Option<u64>, Query, description = "Agents on a page; 20 unless it is said", minimum = 1, maximum = 100, example = 20),
+    ),
+    responses((status = 200, description = "The agents", body = AgentsBody), responses::Paged, responses::Validated, responses::Keyed, responses::AgentRegistry),
+    security(("key" = [])),
+)]
+pub async fn list(caller: Caller<charge::Agents>, State(app): State<App>, paging: Paging) -> Result<Json<AgentsBody>, ApiError> {
+    let Paging { page, limit } = paging;
+    let found = caller.pay(&app, async { app.agents.page(page, limit).await.map_err(|error| read_error(error, None)) }).await?;
+    Ok(Json(AgentsBody::of(&found, page, limit)))
+}
+
+/// Agents whose name or description contains a text, by their ids.
+///
+/// Case does not matter, in any script. Searched is an index that is refreshed every 30 minutes.
+#[utoipa::path(
+    get, path = "/api/v2/agents/search", tag = "agents", operation_id = "search_agents",
+    params(
+        ("q" = String, Query, description = "What to look for", min_length = 1, example = "lending"),
+        ("page" = Option<u64>, Query, description = "From 1 on", minimum = 1, example = 1),
+        ("limit" = Option<u64>, Query, description = "Agents on a page; 20 unless it is said", minimum = 1, maximum = 100, example = 20),
+    ),
+    responses((status = 200, description = "Those that match", body = FoundBody), responses::Paged, responses::Validated, responses::Keyed, responses::AgentIndex),
+    security(("key" = [])),
+)]
+pub async fn search(
+    caller: Caller<charge::Agents>,
+    State(app): State<App>,
+    SearchQuery(query): SearchQuery,
+    paging: Paging,
+) -> Result<Json<FoundBody>, ApiError> {
+    let Paging { page, limit } = paging;
+    let found = caller.pay(&app, async { app.agents.search(&query, page, limit).await.map_err(search_error) }).await?;
+    Ok(Json(FoundBody::of(&found, query, page, limit)))
+}
+
+/// One agent, as the registry says now.
+#[utoipa::path(
+    get, path = "/api/v2/agents/{agent_id}", tag = "agents", operation_id = "get_agent",
+    params(("agent_id" = u64, Path, description = "The ERC-721 token id in the Identity Registry", minimum = 1, example = 1)),
+    responses((status = 200, description = "The agent", body = AgentBody), responses::Agent, responses::Validated, responses::Keyed, responses::AgentRegistry),
+    security(("key" = [])),
+)]
+pub async fn get(caller: Caller<charge::Agents>, State(app): State<App>, AgentPath(id): AgentPath) -> Result<Json<AgentBody>, ApiError> {
+    let agent = caller.pay(&app, async { app.agents.get(id).await.map_err(|error| read_error(error, Some(id))) }).await?;
+    Ok(Json(AgentBody::from(&agent)))
+}
+
+/// What the Reputation Registry holds of an agent, by tag.
+///
+/// Feedback that was revoked does not count. Read are the latest 500 clients, of each the latest 20, and 1,000 in all; where that is
+/// not everything, `complete` says so.
+#[utoipa::path(
+    get, path = "/api/v2/agents/{agent_id}/reputation", tag = "agents", operation_id = "agent_reputation",
+    params(("agent_id" = u64, Path, description = "The ERC-721 token id in the Identity Registry", minimum = 1, example = 1)),
+    responses((status = 200, description = "Summaries of the feedback", body = AgentReputationBody), responses::Agent, responses::Validated, responses::Keyed, responses::AgentRegistry),
+    security(("key" = [])),
+)]
+pub async fn reputation(
+    caller: Caller<charge::Agents>,
+    State(app): State<App>,
+    AgentPath(id): AgentPath,
+) -> Result<Json<AgentReputationBody>, ApiError> {
+    let held = caller.pay(&app, async { app.agents.reputation(id).await.map_err(|error| reputation_error(error, id)) }).await?;
+    Ok(Json(AgentReputationBody::of(id, &held)))
+}
+
+fn read_error(error: AgentError, id: Option<u64>) -> ApiError {
+    match (error, id) {
+        (AgentError::Unknown, Some(id)) => ApiError::no_agent(id),
+        (error, _) => down(&error, NOT_READ),
+    }
+}
+
+fn reputation_error(error: AgentError, id: u64) -> ApiError {
+    match error {
+        AgentError::Unknown => ApiError::no_agent(id),
+        error => down(&error, "Failed to read from the Reputation Registry contract"),
+    }
+}
+
+fn search_error(error: AgentError) -> ApiError {
+    match error {
+        AgentError::NotBuilt => ApiError::coded(http::StatusCode::SERVICE_UNAVAILABLE, "index_not_built", NOT_SEARCHED).retry_after(WHILE),
+        error => down(&error, NOT_SEARCHED),
+    }
+}
+
+fn down(error: &AgentError, detail: &'static str) -> ApiError {
+    let code = match error {
+        AgentError::NotConfigured => return ApiError::coded(http::StatusCode::BAD_GATEWAY, "agents_not_configured", detail),
+        AgentError::Search => "search_failed",
+        _ => "registry_unreadable",
+    };
+    tracing::warn!(%error, code, "agents cannot be read");
+    ApiError::coded(http::StatusCode::BAD_GATEWAY, code, detail).retry_after(WHILE)
+}

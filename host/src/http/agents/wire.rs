@@ -1,0 +1,137 @@
+//! Agents as the contract shapes them.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::{
+    agents::{Found, Page},
+    domain::{Agent, AgentMetadata, AgentReputation, TagSummary},
+    http::wire::Checksummed,
+};
+
+/// An agent of the Identity Registry.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(title = "Agent", example = json!({
+    "agent_id": 1, "owner": "0x9ce7082814bDA389F3ba548BDf2626006279569c",
+    "metadata": { "name": "Lender", "description": "Lends to other agents", "image": "ipfs://bafybeigdyrzt5sfp7udm7hu76uh7y26nf3efuylqabf3oclgtqy55fbzdi" }
+}))]
+pub struct AgentBody {
+    /// The ERC-721 token id.
+    #[schema(minimum = 1)]
+    agent_id: u64,
+    /// With its EIP-55 checksum.
+    #[schema(value_type = String)]
+    owner: Checksummed,
+    /// Null where the document that the token points at is not available.
+    metadata: Option<MetadataBody>,
+}
+
+/// From the document that the owner wrote: cleaned, and not checked.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(title = "AgentMetadata")]
+pub struct MetadataBody {
+    name: Option<String>,
+    description: Option<String>,
+    /// An `ipfs://` or web URI.
+    image: Option<String>,
+}
+
+/// A page of agents.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(title = "Agents")]
+pub struct AgentsBody {
+    agents: Vec<AgentBody>,
+    /// Agents in the registry.
+    total: u64,
+    page: u64,
+    limit: u64,
+}
+
+/// A page of agents that match.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(title = "FoundAgents")]
+pub struct FoundBody {
+    agents: Vec<AgentBody>,
+    /// Agents that match, on all pages.
+    total_results: u64,
+    query: String,
+    page: u64,
+    limit: u64,
+}
+
+/// What the Reputation Registry holds of an agent.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(title = "AgentReputation", example = json!({
+    "agent_id": 1,
+    "summaries": [{ "tag": "creditScore", "count": 2, "clients": 1, "mean": 741.5, "min": 738.0, "max": 745.0 }],
+    "total_clients": 1, "clients_read": 1, "complete": true
+}))]
+pub struct AgentReputationBody {
+    #[schema(minimum = 1)]
+    agent_id: u64,
+    /// By tag. Revoked feedback does not count.
+    summaries: Vec<TagBody>,
+    /// Clients who ever gave feedback.
+    total_clients: usize,
+    /// Of them, those whose feedback was read: the latest.
+    clients_read: usize,
+    /// Everything that the registry holds of the agent was read.
+    complete: bool,
+}
+
+/// Feedback under one tag.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(title = "TagSummary")]
+pub struct TagBody {
+    /// The first tag of the feedback; empty where it has none.
+    tag: String,
+    count: u64,
+    /// Distinct clients.
+    clients: u64,
+    mean: f64,
+    min: f64,
+    max: f64,
+}
+
+impl From<&Agent> for AgentBody {
+    fn from(agent: &Agent) -> Self {
+        Self { agent_id: agent.id, owner: Checksummed(agent.owner), metadata: agent.metadata.clone().map(MetadataBody::from) }
+    }
+}
+
+impl From<AgentMetadata> for MetadataBody {
+    fn from(from: AgentMetadata) -> Self {
+        Self { name: from.name, description: from.description, image: from.image }
+    }
+}
+
+impl From<&TagSummary> for TagBody {
+    fn from(from: &TagSummary) -> Self {
+        let TagSummary { tag, count, clients, mean, least, most } = from.clone();
+        Self { tag, count, clients, mean, min: least, max: most }
+    }
+}
+
+impl AgentsBody {
+    pub fn of(found: &Page, page: u64, limit: u64) -> Self {
+        Self { agents: found.agents.iter().map(AgentBody::from).collect(), total: found.total, page, limit }
+    }
+}
+
+impl FoundBody {
+    pub fn of(found: &Found, query: String, page: u64, limit: u64) -> Self {
+        Self { agents: found.agents.iter().map(AgentBody::from).collect(), total_results: found.total, query, page, limit }
+    }
+}
+
+impl AgentReputationBody {
+    pub fn of(id: u64, held: &AgentReputation) -> Self {
+        Self {
+            agent_id: id,
+            summaries: held.summaries.iter().map(TagBody::from).collect(),
+            total_clients: held.clients,
+            clients_read: held.clients_read,
+            complete: held.complete,
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! `page`, `limit` and `q` of a list.
+
+use axum::{extract::FromRequestParts, http::request::Parts};
+use url::form_urlencoded;
+
+use crate::http::{ApiError, App, validation::Place, validation::Violation};
+
+const LIMIT: u64 = 20;
+const MOST: u64 = 100;
+
+/// Which part of a list: page 1 with 20 entries unless it is said otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Paging {
+    /// From 1 on.
+    pub page: u64,
+    /// 1 to 100.
+    pub limit: u64,
+}
+
+/// `q`, at least one character.
+pub struct SearchQuery(pub String);
+
+impl FromRequestParts<App> for Paging {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, ApiError> {
+        paging(parts.uri.query().unwrap_or_default())
+    }
+}
+
+impl FromRequestParts<App> for SearchQuery {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, ApiError> {
+        match last(parts.uri.query().unwrap_or_default(), "q") {
+            None => Err(ApiError::invalid(vec![Violation::missing(Place::Query, "q")])),
+            Some(q) if q.is_empty() => Err(ApiError::invalid(vec![Violation::empty(Place::Query, "q")])),
+            Some(q) => Ok(Self(q)),
+        }
+    }
+}
+
+fn paging(query: &str) -> Result<Paging, ApiError> {
+    let (page, limit) = (integer(query, "page"), integer(query, "limit"));
+    let violations: Vec<Violation> = [&page, &limit].into_iter().filter_map(|read| read.as_ref().err().cloned()).collect();
+    let (Ok(page), Ok(limit)) = (page, limit) else { return Err(ApiError::invalid(violations)) };
+    let (page, limit) = (page.unwrap_or(1), limit.unwrap_or(LIMIT as i128));
+    if page < 1 {
+        return Err(ApiError::page_out_of_range());
+    }
+    if !(1..=MOST as i128).contains(&limit) {
+        return Err(ApiError::limit_out_of_range());
+    }
+    Ok(Paging { page: u64::try_from(page).unwrap_or(u64::MAX), limit: limit as u64 })
+}
+
+/// The integer under `name`; one beyond all counting is the largest or smallest.
+fn integer(query: &str, name: &'static str) -> Result<Option<i128>, Violation> {
+    let Some(text) = last(query, name) else { return Ok(None) };
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(&text);
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(Violation::not_an_integer(Place::Query, name));
+    }
+    let beyond = if text.starts_with('-') { i128::MIN } else { i128::MAX };
+    Ok(Some(text.parse().unwrap_or(beyond)))
+}
+
+fn last(query: &str, name: &str) -> Option<String> {
+    form_urlencoded::parse(query.as_bytes()).filter(|(key, _)| key == name).last().map(|(_, value)| value.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_and_their_bounds() {
+        let read = |query: &str| paging(query).map(|paging| (paging.page, paging.limit)).map_err(|error| format!("{error:?}"));
+        assert_eq!((read(""), read("page=3&limit=100&q=x"), read("page=1&page=2")), (Ok((1, 20)), Ok((3, 100)), Ok((2, 20))));
+        assert_eq!(read(&format!("page={}", "9".repeat(60))), Ok((u64::MAX, 20)));
+        for (query, why) in [
+            ("page=0", "Page must be >= 1"),
+            ("page=-7&limit=0", "Page must be >= 1"),
+            ("limit=0", "Limit must be between 1 and 100"),
+            ("limit=101", "Limit must be between 1 and 100"),
+            ("limit=-1", "Limit must be between 1 and 100"),
+            ("page=", "int_parsing"),
+            ("page=1.5", "int_parsing"),
+            ("limit=ten", "int_parsing"),
+        ] {
+            let error = read(query).unwrap_err();
+            assert!(error.contains(why), "{query}: {error}");
+        }
+    }
+}
