@@ -9,6 +9,7 @@ mod endpoint;
 mod fault;
 mod guarded;
 mod identity;
+mod intake;
 mod lending;
 mod names;
 mod prices;

@@ -7,7 +7,7 @@ use std::{
 
 use futures::FutureExt;
 use tokio::{
-    sync::oneshot,
+    sync::{Semaphore, oneshot},
     time::{Instant, timeout_at},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -31,6 +31,10 @@ use crate::{
     store::Store,
 };
 
+/// Reads of a chain's state at one time. Those that go on together share what the endpoints answer, and were there a thousand, none
+/// would end before all do; so the next one waits until one has ended.
+const AT_ONCE: usize = 32;
+
 /// One configured chain.
 pub(super) struct Chain {
     config: ChainConfig,
@@ -40,6 +44,7 @@ pub(super) struct Chain {
     activity: ActivityReader,
     lending: Jobs,
     status: Mutex<Standing>,
+    turns: Semaphore,
 }
 
 /// How the chain answered last; neither before it was asked.
@@ -78,6 +83,7 @@ impl Chain {
             activity: ActivityReader::new(config.id, client, store.clone(), config.finality),
             lending: Jobs::new(reader, tasks.clone(), stop.clone()),
             status: Mutex::default(),
+            turns: Semaphore::new(AT_ONCE),
             config: config.clone(),
         }
     }
@@ -94,8 +100,17 @@ impl Chain {
     /// reads the same chain beside this is `told` the block.
     pub(super) async fn read(&self, wallet: Address, deadline: Instant, told: oneshot::Sender<Block>) -> (ChainSnapshot, Option<Rest>) {
         // What earlier reads left is fetched while the chain is asked for its head.
-        let start = async { tokio::join!(self.head(), self.lending.kept(wallet), self.activity.known(wallet)) };
-        let Ok((Ok(head), kept, known)) = timeout_at(deadline, start).await else { return (self.failed(), None) };
+        let start = async {
+            let turn = self.turns.acquire().await;
+            let (head, kept, known) = tokio::join!(self.head(), self.lending.kept(wallet), self.activity.known(wallet));
+            (turn, head, kept, known)
+        };
+        let (turn, head, kept, known) = match timeout_at(deadline, start).await {
+            Ok((turn, Ok(head), kept, known)) => (turn, head, kept, known),
+            Ok((_, Err(_), ..)) => return (self.failed(), None),
+            // Its turn did not come, or the head not before the time was up.
+            Err(_) => return (self.waited_for(), None),
+        };
         // Nobody may be listening.
         let _ = told.send(head);
         let (book, client, markets) = (self.terms.clone(), self.client.clone(), self.lending.reader().markets.clone());
@@ -123,11 +138,15 @@ impl Chain {
             let blocks = numbers.iter().zip(answers.iter().skip(1)).filter(|(number, _)| anchors.contains(number));
             blocks.map(|(_, answer)| block_from(answer.clone()?)).collect()
         });
-        let (account, activity, (pools, sums, rest)) = tokio::join!(
-            timeout_at(deadline, account),
-            timeout_at(deadline, self.activity.read(wallet, known, &vouching, head, answers)),
-            self.lending.history(wallet, kept, hints, blocks.boxed(), head, deadline)
-        );
+        let state = async {
+            let activity = self.activity.read(wallet, known, &vouching, head, answers);
+            let state = tokio::join!(timeout_at(deadline, account), timeout_at(deadline, activity));
+            // Histories wait for one another by themselves, and some of them long.
+            drop(turn);
+            state
+        };
+        let ((account, activity), (pools, sums, rest)) =
+            tokio::join!(state, self.lending.history(wallet, kept, hints, blocks.boxed(), head, deadline));
         let mut snapshot = ChainSnapshot { pools, ..self.failed() };
         doubt_unborrowed(&mut snapshot.pools);
         let (account, prices) = match account {
@@ -136,7 +155,16 @@ impl Chain {
                 tracing::warn!(chain = self.config.id, %fault, "balances and positions cannot be read");
                 return (snapshot, rest);
             }
-            Err(_) => return (snapshot, rest),
+            Err(_) => {
+                snapshot.coverage = Coverage::Pending;
+                // What the wallet has could not speak for them yet.
+                snapshot
+                    .pools
+                    .iter_mut()
+                    .filter(|pool| pool.coverage == Coverage::Complete)
+                    .for_each(|pool| pool.coverage = Coverage::Partial);
+                return (snapshot, rest);
+            }
         };
         let (activity, searched) = match activity {
             Ok(Ok(activity)) => (activity, true),
@@ -212,6 +240,16 @@ impl Chain {
             positions: Vec::new(),
             pools: self.config.markets.iter().map(|market| failed_pool(self.config.id, market)).collect(),
         }
+    }
+
+    /// The snapshot of a chain that was not read in time: it is going to be where it answered when it was asked last.
+    fn waited_for(&self) -> ChainSnapshot {
+        let mut snapshot = self.failed();
+        if self.status().head.is_some() {
+            snapshot.coverage = Coverage::Pending;
+            snapshot.pools.iter_mut().for_each(|pool| pool.coverage = Coverage::Pending);
+        }
+        snapshot
     }
 
     fn markets(&self) -> &[Market] {

@@ -54,8 +54,13 @@ impl Scoring {
     pub(super) async fn score_address(&self, model: &Model, address: Address) -> Result<Arc<Scored>, ScoringError> {
         let snapshot = self.read(address).await?.snapshot;
         if !snapshot.has_activity() {
-            // A chain that could not be read may be the one where the address lives.
-            return Err(if snapshot.coverage() == Coverage::Complete { ScoringError::NotFound } else { ScoringError::ChainsDown });
+            match snapshot.coverage() {
+                Coverage::Complete => return Err(ScoringError::NotFound),
+                // A chain that could not be read may be the one where the address lives.
+                Coverage::Partial | Coverage::Failed => return Err(ScoringError::ChainsDown),
+                // Being read for the first time: a score that says so.
+                Coverage::Pending => {}
+            }
         }
         self.assess(model, &snapshot).await
     }
