@@ -117,12 +117,13 @@ impl Chain {
         let terms = async move { book.current(&client, &markets, head.hash).await }.boxed().shared();
         let (found, markets) = (terms.clone(), self.lending.reader().markets.clone());
         let hints = async move { hints(&markets, found.await.ok().as_ref()) }.boxed();
+        let blank = self.lending.blank(&kept);
         let account = async {
             let terms = terms.await?;
             // Prices need the markets' oracles; both reads of state go out together.
             let (oracles, quotes) = (oracles(&terms), terms.iter().flatten().filter_map(MarketTerms::quoted_in).collect::<Vec<_>>());
             let (account, prices) = tokio::join!(
-                Account::read(&self.client, &self.config, &terms, wallet, head),
+                Account::read(&self.client, &self.config, &terms, &blank, wallet, head),
                 self.prices.current(&self.client, &oracles, &quotes, head)
             );
             account.map(|account| (account, prices))
@@ -175,8 +176,9 @@ impl Chain {
             Err(_) => (Activity::default(), false),
         };
         let (positions, all) = account.positions(&self.config, self.markets(), &prices.prices);
-        let found = Found { positions: &positions, standings: &account.standings(), at: head.time };
-        cross_check(&mut snapshot.pools, self.markets(), &sums, &found);
+        let found = Found { positions: &positions, standings: &account.standings(), ever_held: account.ever_held(), at: head.time };
+        let doubted = cross_check(&mut snapshot.pools, self.markets(), &sums, &found);
+        self.lending.doubt(wallet, &doubted, &blank).await;
         let tokens = account.holdings(&self.config, &prices.prices);
         // What is held and has lost its price counts as nothing, and what a market's oracle says may be wrong: neither unsaid.
         let priced = !tokens.iter().any(|held| prices.lacking.contains(&held.contract)) && (prices.trusted || positions.is_empty());
