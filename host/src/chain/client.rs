@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -14,7 +14,7 @@ use alloy::{
 };
 use futures::{
     FutureExt,
-    future::{BoxFuture, Shared, try_join_all},
+    future::{BoxFuture, Shared, WeakShared, try_join_all},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -42,6 +42,7 @@ pub(super) struct Client {
     transport: Failover,
     multicall: Option<Address>,
     multicall_missing: Arc<AtomicBool>,
+    head: Arc<Mutex<Option<WeakShared<NewestBlock>>>>,
 }
 
 /// A block as far as readers need it.
@@ -94,6 +95,8 @@ pub(super) type Ask = (&'static str, Value);
 /// Answers to a batch that several readers asked for together. Whoever needs them first sends it.
 pub(super) type Answers = Shared<BoxFuture<'static, Result<Arc<[Result<Value, Fault>]>, Fault>>>;
 
+type NewestBlock = BoxFuture<'static, Result<Block, Fault>>;
+
 impl Client {
     pub(super) fn new(http: &Http, chain: &ChainConfig, limits: &RpcLimits) -> Self {
         let transport = Failover::new(http, chain, limits);
@@ -103,6 +106,7 @@ impl Client {
             transport,
             multicall: chain.multicall,
             multicall_missing: Arc::default(),
+            head: Arc::default(),
         }
     }
 
@@ -122,9 +126,27 @@ impl Client {
         }
     }
 
+    /// The newest block. Who asks while another waits for the same answer has it with him; one that was given before is nobody's
+    /// newest.
+    ///
     /// # Errors
     /// [`Fault`]; as all reads here.
     pub(super) async fn head(&self) -> Result<Block, Fault> {
+        let asked = {
+            let mut asked = self.head.lock().unwrap_or_else(PoisonError::into_inner);
+            // What nobody waits for any more is gone.
+            let waited_for = asked.as_ref().and_then(WeakShared::upgrade).filter(|asked| asked.peek().is_none());
+            waited_for.unwrap_or_else(|| {
+                let client = self.clone();
+                let anew = async move { client.ask_head().await }.boxed().shared();
+                *asked = anew.downgrade();
+                anew
+            })
+        };
+        asked.await
+    }
+
+    async fn ask_head(&self) -> Result<Block, Fault> {
         let header: Option<Header> = self.rpc.request("eth_getBlockByNumber", ("latest", false)).await?;
         header.map(Block::from).ok_or_else(|| Fault::Malformed("no latest block".into()))
     }

@@ -2,6 +2,7 @@
 //! what it has been found unable to answer. Its URL may hold a credential and never leaves here: the host stands for it.
 
 use std::{
+    future::Future,
     num::NonZeroU32,
     sync::{
         Mutex, PoisonError,
@@ -18,16 +19,17 @@ use tokio::{
 };
 use url::Url;
 
-use super::{fault::Fault, redact::Redact};
+use super::{fault::Fault, intake::Intake, redact::Redact};
 use crate::{config::RpcLimits, domain::ChainId};
 
-/// Largest answer read. What is larger has to be asked for in parts.
-const MAX_ANSWER_BYTES: usize = 64 << 20;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Longest wait for an answer that costs a node nothing. Every read begins with one, so that a silent endpoint is left for the
 /// next within the time a request has.
 const PROBE_TIMEOUT: Duration = Duration::from_millis(2_500);
 const PROBES: [&str; 2] = ["eth_chainId", "eth_getBlockByNumber"];
+/// Which of those everything else waits for, so that they wait for nothing: whom the chain id and the newest block are told is one
+/// reader at a time.
+const FIRST: [(&str, &str); 2] = [("eth_chainId", ""), ("eth_getBlockByNumber", "\"latest\"")];
 /// What long histories are read by.
 const HISTORY: [&str; 2] = ["eth_getLogs", "eth_getTransactionReceipt"];
 /// First rest after a failure; doubled with each further one.
@@ -57,11 +59,15 @@ pub(super) struct Endpoint {
     chain: ChainId,
     timeout: Duration,
     gate: Semaphore,
+    /// One place of those that `rpc.concurrency` gives, where it gives several, kept for what everything else waits for.
+    first_gate: Option<Semaphore>,
     /// Passed first by log queries and receipts: long histories read in the background leave half of the gate to everybody else.
     log_gate: Semaphore,
     pace: Option<DefaultDirectRateLimiter>,
     standing: Mutex<Standing>,
     checking: tokio::sync::Mutex<()>,
+    /// Answers it has given to anything.
+    answered: AtomicU64,
     log_ceiling: AtomicU64,
     batch_ceiling: AtomicUsize,
 }
@@ -109,11 +115,13 @@ impl Endpoint {
             host,
             chain,
             timeout: Duration::from_millis(limits.timeout_ms),
-            gate: Semaphore::new(limits.concurrency),
+            gate: Semaphore::new(limits.concurrency.saturating_sub(1).max(1)),
+            first_gate: (limits.concurrency > 1).then(|| Semaphore::new(1)),
             log_gate: Semaphore::new((limits.concurrency / 2).max(1)),
             pace: NonZeroU32::new(limits.per_second).map(|rate| RateLimiter::direct(Quota::per_second(rate))),
             standing: Mutex::new(Standing::Unchecked),
             checking: tokio::sync::Mutex::new(()),
+            answered: AtomicU64::new(0),
             log_ceiling: AtomicU64::new(u64::MAX),
             batch_ceiling: AtomicUsize::new(MAX_BATCH),
         }
@@ -121,6 +129,11 @@ impl Endpoint {
 
     pub(super) fn host(&self) -> &str {
         &self.host
+    }
+
+    /// How many answers it has given.
+    pub(super) fn answered(&self) -> u64 {
+        self.answered.load(Ordering::Relaxed)
     }
 
     /// Widest span of blocks it answers logs for, as far as known.
@@ -225,20 +238,21 @@ impl Endpoint {
     pub(super) async fn post(&self, packet: &RequestPacket) -> Result<ResponsePacket, Fault> {
         let client = self.http.as_ref().map_err(|error| Fault::Unreachable(error.clone()))?;
         let body = serde_json::to_vec(packet).map_err(|error| Fault::Malformed(error.to_string()))?;
+        let closed = |_| Fault::Unreachable("stopped".into());
+        let method = packet.as_single().map_or("", |request| request.method());
+        let is_history = packet.requests().iter().any(|request| HISTORY.contains(&request.method()));
+        let _log_slot = if is_history { Some(self.log_gate.acquire().await.map_err(closed)?) } else { None };
+        let gate = self.first_gate.as_ref().filter(|_| is_first(packet)).unwrap_or(&self.gate);
+        let _slot = gate.acquire().await.map_err(closed)?;
+        // Behind the gate, so that a crowd waits there and not here, where nobody is first.
         if let Some(pace) = &self.pace {
             for _ in 0..packet.len() {
                 pace.until_ready().await;
             }
         }
-        let closed = |_| Fault::Unreachable("stopped".into());
-        let method = packet.as_single().map_or("", |request| request.method());
-        let is_history = packet.requests().iter().any(|request| HISTORY.contains(&request.method()));
-        let _log_slot = if is_history { Some(self.log_gate.acquire().await.map_err(closed)?) } else { None };
-        let _slot = self.gate.acquire().await.map_err(closed)?;
-        let is_probe = PROBES.contains(&method);
-        let longest = if is_probe { self.timeout.min(PROBE_TIMEOUT) } else { self.timeout };
+        let longest = if PROBES.contains(&method) { self.timeout.min(PROBE_TIMEOUT) } else { self.timeout };
         let is_batch = packet.as_batch().is_some();
-        match timeout(longest, self.exchange(client, body, is_batch)).await {
+        match self.patient(longest, self.exchange(client, body, is_batch)).await {
             Ok(Ok(ResponsePacket::Single(response))) if is_batch => match response.payload.as_error() {
                 Some(payload) => Err(Fault::from_payload(payload)),
                 None => Err(Fault::Malformed("a single answer to a batch".into())),
@@ -248,7 +262,26 @@ impl Endpoint {
                 Err(Fault::Malformed("an answer to another request".into()))
             }
             Ok(answer) => answer,
-            Err(_) => Err(Fault::TimedOut(longest)),
+            Err(waited) => Err(Fault::TimedOut(waited)),
+        }
+    }
+
+    /// Waits `longest` for an answer, and as long again while others have theirs, up to the timeout: an endpoint that answers is busy
+    /// and not silent. The time waited where none came.
+    async fn patient<T>(&self, longest: Duration, answer: impl Future<Output = T>) -> Result<T, Duration> {
+        let started = Instant::now();
+        let mut answer = std::pin::pin!(answer);
+        loop {
+            let answered = self.answered.load(Ordering::Relaxed);
+            let left = self.timeout.saturating_sub(started.elapsed());
+            match timeout(longest.min(left), &mut answer).await {
+                Ok(answer) => {
+                    self.answered.fetch_add(1, Ordering::Relaxed);
+                    return Ok(answer);
+                }
+                Err(_) if self.answered.load(Ordering::Relaxed) > answered && started.elapsed() < self.timeout => {}
+                Err(_) => return Err(started.elapsed()),
+            }
         }
     }
 
@@ -259,14 +292,13 @@ impl Endpoint {
         let status = response.status();
         let after = response.headers().get(http::header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
         let after = after.map(Duration::from_secs).map(|wait| wait.min(MAX_RETRY_AFTER));
-        let mut answer = Vec::new();
+        let mut answer = Intake::default();
         while let Some(chunk) = response.chunk().await.map_err(lost)? {
-            if answer.len() + chunk.len() > MAX_ANSWER_BYTES {
+            if !answer.take(&chunk).await {
                 return Err(Fault::TooDense { suggested: None });
             }
-            answer.extend_from_slice(&chunk);
         }
-        let packet = serde_json::from_slice::<ResponsePacket>(&answer);
+        let packet = serde_json::from_slice::<ResponsePacket>(answer.bytes());
         if status == http::StatusCode::TOO_MANY_REQUESTS || (after.is_some() && status.is_server_error()) {
             return Err(Fault::RateLimited { message: format!("HTTP status {status}"), after });
         }
@@ -298,6 +330,14 @@ impl Endpoint {
         }
         packet
     }
+}
+
+/// Whether `packet` is what everything else waits for.
+fn is_first(packet: &RequestPacket) -> bool {
+    let names = |(method, words): &(&str, &str)| {
+        packet.as_single().is_some_and(|r| r.method() == *method && r.params().is_some_and(|params| params.get().contains(words)))
+    };
+    FIRST.iter().any(names)
 }
 
 /// Whether `response` bears the id of another request than the one that was sent.

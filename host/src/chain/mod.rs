@@ -11,6 +11,7 @@ mod fault;
 mod guarded;
 mod holdings;
 mod identity;
+mod intake;
 mod lending;
 mod names;
 mod prices;

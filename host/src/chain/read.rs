@@ -7,7 +7,7 @@ use std::{
 
 use futures::FutureExt;
 use tokio::{
-    sync::oneshot,
+    sync::{Semaphore, oneshot},
     time::{Instant, timeout_at},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -32,6 +32,10 @@ use crate::{
     store::{Store, records::ActivityProgress},
 };
 
+/// Reads of a chain's state at one time. Those that go on together share what the endpoints answer, and were there a thousand, none
+/// would end before all do; so the next one waits until one has ended.
+const AT_ONCE: usize = 32;
+
 /// One configured chain.
 pub(super) struct Chain {
     config: ChainConfig,
@@ -43,6 +47,7 @@ pub(super) struct Chain {
     listed: Option<(Histories, Finder)>,
     lending: Jobs,
     status: Mutex<Standing>,
+    turns: Semaphore,
 }
 
 /// How the chain answered last; neither before it was asked.
@@ -86,6 +91,7 @@ impl Chain {
             activity: ActivityReader::new(config.id, client, store.clone(), config.finality),
             lending: Jobs::new(reader, tasks.clone(), stop.clone()),
             status: Mutex::default(),
+            turns: Semaphore::new(AT_ONCE),
             config: config.clone(),
         }
     }
@@ -107,20 +113,31 @@ impl Chain {
     /// reads the same chain beside this is `told` the block.
     pub(super) async fn read(&self, wallet: Address, deadline: Instant, told: oneshot::Sender<Block>) -> (ChainSnapshot, Option<Rest>) {
         // What earlier reads left is fetched while the chain is asked for its head.
-        let start = async { tokio::join!(self.head(), self.lending.kept(wallet), self.activity.known(wallet), self.settled(wallet)) };
-        let Ok((Ok(head), kept, known, settled)) = timeout_at(deadline, start).await else { return (self.failed(), None) };
+        let start = async {
+            let turn = self.turns.acquire().await;
+            let (head, kept, known, settled) =
+                tokio::join!(self.head(), self.lending.kept(wallet), self.activity.known(wallet), self.settled(wallet));
+            (turn, head, kept, known, settled)
+        };
+        let (turn, head, kept, known, settled) = match timeout_at(deadline, start).await {
+            Ok((turn, Ok(head), kept, known, settled)) => (turn, head, kept, known, settled),
+            Ok((_, Err(_), ..)) => return (self.failed(), None),
+            // Its turn did not come, or the head not before the time was up.
+            Err(_) => return (self.waited_for(), None),
+        };
         // Nobody may be listening.
         let _ = told.send(head);
         let (book, client, markets) = (self.terms.clone(), self.client.clone(), self.lending.reader().markets.clone());
         let terms = async move { book.current(&client, &markets, head.hash).await }.boxed().shared();
         let (found, markets) = (terms.clone(), self.lending.reader().markets.clone());
         let hints = async move { hints(&markets, found.await.ok().as_ref()) }.boxed();
+        let blank = self.lending.blank(&kept);
         let account = async {
             let terms = terms.await?;
             // Prices need the markets' oracles; both reads of state go out together.
             let (oracles, quotes) = (oracles(&terms), terms.iter().flatten().filter_map(MarketTerms::quoted_in).collect::<Vec<_>>());
             let (account, prices) = tokio::join!(
-                Account::read(&self.client, &self.config, &terms, wallet, head),
+                Account::read(&self.client, &self.config, &terms, &blank, wallet, head),
                 self.prices.current(&self.client, &oracles, &quotes, head)
             );
             account.map(|account| (account, prices))
@@ -146,9 +163,15 @@ impl Chain {
             let blocks = numbers.iter().zip(answers.iter().skip(1)).filter(|(number, _)| anchors.contains(number));
             blocks.map(|(_, answer)| block_from(answer.clone()?)).collect()
         });
-        let (account, activity, (pools, sums, rest), (listed, more)) = tokio::join!(
-            timeout_at(deadline, account),
-            timeout_at(deadline, self.activity.read(wallet, known, &vouching, head, answers)),
+        let own = async {
+            let activity = self.activity.read(wallet, known, &vouching, head, answers);
+            let own = tokio::join!(timeout_at(deadline, account), timeout_at(deadline, activity));
+            // Histories wait for one another by themselves, and some of them long.
+            drop(turn);
+            own
+        };
+        let ((account, activity), (pools, sums, rest), (listed, more)) = tokio::join!(
+            own,
             self.lending.history(wallet, kept, hints, blocks.boxed(), head, deadline),
             self.listed(wallet, settled, stands.boxed(), head, deadline)
         );
@@ -161,7 +184,16 @@ impl Chain {
                 tracing::warn!(chain = self.config.id, %fault, "balances and positions cannot be read");
                 return (snapshot, rest);
             }
-            Err(_) => return (snapshot, rest),
+            Err(_) => {
+                snapshot.coverage = Coverage::Pending;
+                // What the wallet has could not speak for them yet.
+                snapshot
+                    .pools
+                    .iter_mut()
+                    .filter(|pool| pool.coverage == Coverage::Complete)
+                    .for_each(|pool| pool.coverage = Coverage::Partial);
+                return (snapshot, rest);
+            }
         };
         let (activity, searched) = match activity {
             Ok(Ok(activity)) => (activity, true),
@@ -181,8 +213,9 @@ impl Chain {
             _ => (activity, searched),
         };
         let (positions, all) = account.positions(&self.config, self.markets(), &prices.prices);
-        let state = State { positions: &positions, standings: &account.standings(), at: head.time };
-        cross_check(&mut snapshot.pools, self.markets(), &sums, &state);
+        let state = State { positions: &positions, standings: &account.standings(), ever_held: account.ever_held(), at: head.time };
+        let doubted = cross_check(&mut snapshot.pools, self.markets(), &sums, &state);
+        self.lending.doubt(wallet, &doubted, &blank).await;
         let mut tokens = account.holdings(&self.config, &prices.prices);
         // What is held and has lost its price counts as nothing, and what a market's oracle says may be wrong: neither unsaid.
         let priced = !tokens.iter().any(|held| prices.lacking.contains(&held.contract)) && (prices.trusted || positions.is_empty());
@@ -297,6 +330,16 @@ impl Chain {
             positions: Vec::new(),
             pools: self.config.markets.iter().map(|market| failed_pool(self.config.id, market)).collect(),
         }
+    }
+
+    /// The snapshot of a chain that was not read in time: it is going to be where it answered when it was asked last.
+    fn waited_for(&self) -> ChainSnapshot {
+        let mut snapshot = self.failed();
+        if self.status().head.is_some() {
+            snapshot.coverage = Coverage::Pending;
+            snapshot.pools.iter_mut().for_each(|pool| pool.coverage = Coverage::Pending);
+        }
+        snapshot
     }
 
     fn markets(&self) -> &[Market] {

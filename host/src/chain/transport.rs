@@ -87,6 +87,7 @@ impl Failover {
                     continue;
                 }
             };
+            let answered = endpoint.answered();
             match self.ask(endpoint, packet, retries).await {
                 Ok(answer) if is_lesser(&answer) => lesser = lesser.or(Some((index, answer))),
                 Ok(answer) => {
@@ -102,6 +103,8 @@ impl Failover {
                     self.inner.current.store(index, Ordering::Relaxed);
                     return Err(fault);
                 }
+                // While others were answered, it was busy: neither it nor those who ask it next have to rest for that.
+                Err(fault @ Fault::TimedOut(_)) if endpoint.answered() > answered => last = fault,
                 Err(fault) => {
                     endpoint.rest(&fault);
                     last = fault;

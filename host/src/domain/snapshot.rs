@@ -9,7 +9,7 @@ use super::{Address, Attestation, ChainId, Coverage, IdentitySource, Nft, PoolHi
 pub struct ChainSnapshot {
     pub chain_id: ChainId,
     pub chain_name: String,
-    /// Of activity, balances and positions. When failed, those are empty and say nothing.
+    /// Of activity, balances and positions. When failed or pending, those are empty and say nothing.
     pub coverage: Coverage,
     pub activity: Activity,
     pub tokens: Vec<TokenBalance>,

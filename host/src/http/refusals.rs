@@ -43,6 +43,7 @@ impl From<ScoringError> for ApiError {
         match error {
             ScoringError::NotFound => Self::new(StatusCode::NOT_FOUND, "Address not found or has no on-chain activity"),
             ScoringError::NoneValid => Self::no_valid_address(),
+            ScoringError::NotYetRead => Self::too_slow().retry_after(MOMENT),
             ScoringError::ChainsDown | ScoringError::ChainDown(_) => {
                 Self::new(StatusCode::BAD_GATEWAY, error.to_string()).retry_after(WHILE)
             }

@@ -18,6 +18,9 @@ pub enum ScoringError {
     /// The one chain that the question is about could not be read.
     #[error("Chain {0} could not be read; try again later")]
     ChainDown(ChainId),
+    /// What the question is about was not read in time.
+    #[error("The answer took too long; try again, what was read so far is kept")]
+    NotYetRead,
     /// Of several subjects none is an address, nor a name of one.
     #[error("No valid addresses provided")]
     NoneValid,

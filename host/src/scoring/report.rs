@@ -38,11 +38,15 @@ impl Scoring {
     /// The report of `subject` on `chain` alone. It has no score: one chain is not the whole of an address.
     ///
     /// # Errors
-    /// As [`Scoring::report`], and [`ScoringError::ChainDown`] where this chain could not be read or is not configured.
+    /// As [`Scoring::report`], [`ScoringError::ChainDown`] where this chain could not be read or is not configured, and
+    /// [`ScoringError::NotYetRead`] where it is being read.
     pub async fn chain_report(&self, subject: &Subject, chain: ChainId) -> Result<ChainReport, ScoringError> {
         let read = self.read(self.address(subject).await?).await?;
-        let part = read.snapshot.chains.iter().find(|part| part.chain_id == chain && part.coverage != Coverage::Failed);
-        let part = part.ok_or(ScoringError::ChainDown(chain))?;
+        let part = read.snapshot.chains.iter().find(|part| part.chain_id == chain);
+        let part = part.filter(|part| part.coverage != Coverage::Failed).ok_or(ScoringError::ChainDown(chain))?;
+        if part.coverage == Coverage::Pending {
+            return Err(ScoringError::NotYetRead);
+        }
         let snapshot = Snapshot { chains: vec![part.clone()], ..Snapshot::clone(&read.snapshot) };
         Ok(ChainReport { snapshot, cached: read.cached, fresh: self.freshness(&read.snapshot) })
     }

@@ -76,8 +76,13 @@ impl Scoring {
     pub(super) async fn active(&self, address: Address) -> Result<Arc<Snapshot>, ScoringError> {
         let snapshot = self.read(address).await?.snapshot;
         if !snapshot.has_activity() {
-            // A chain that could not be read may be the one where the address lives.
-            return Err(if snapshot.coverage() == Coverage::Complete { ScoringError::NotFound } else { ScoringError::ChainsDown });
+            match snapshot.coverage() {
+                Coverage::Complete => return Err(ScoringError::NotFound),
+                // A chain that could not be read may be the one where the address lives.
+                Coverage::Partial | Coverage::Failed => return Err(ScoringError::ChainsDown),
+                // Being read for the first time: a score that says so.
+                Coverage::Pending => {}
+            }
         }
         Ok(snapshot)
     }

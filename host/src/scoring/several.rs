@@ -83,9 +83,9 @@ impl Scoring {
             match answer {
                 Ok(answer) => found.push(answer),
                 // That a chain is down may be why another address looks unknown.
-                Err(ScoringError::NotFound) if !matches!(none, ScoringError::ChainsDown) => none = ScoringError::NotFound,
+                Err(ScoringError::NotFound) if matches!(none, ScoringError::NoneValid) => none = ScoringError::NotFound,
                 Err(ScoringError::NotFound) => {}
-                Err(ScoringError::ChainsDown) => none = ScoringError::ChainsDown,
+                Err(error @ (ScoringError::ChainsDown | ScoringError::NotYetRead)) => none = error,
                 Err(error) => return Err(error),
             }
         }

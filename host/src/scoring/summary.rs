@@ -38,13 +38,20 @@ impl Summarized {
 
     /// Those that could be read.
     pub fn read(&self) -> impl Iterator<Item = &ChainSummary> {
-        self.chains.iter().filter(|chain| chain.coverage != Coverage::Failed)
+        self.chains.iter().filter(|chain| chain.coverage > Coverage::Pending)
     }
 
-    /// On one chain alone; `None` where it could not be read.
-    pub fn only(mut self, chain: ChainId) -> Option<Self> {
-        self.chains.retain(|part| part.chain_id == chain && part.coverage != Coverage::Failed);
-        (!self.chains.is_empty()).then_some(self)
+    /// On one chain alone.
+    ///
+    /// # Errors
+    /// [`ScoringError::ChainDown`] where it could not be read, [`ScoringError::NotYetRead`] where it is being read.
+    pub fn only(mut self, chain: ChainId) -> Result<Self, ScoringError> {
+        self.chains.retain(|part| part.chain_id == chain);
+        match self.chains.first().map(|part| part.coverage) {
+            None | Some(Coverage::Failed) => Err(ScoringError::ChainDown(chain)),
+            Some(Coverage::Pending) => Err(ScoringError::NotYetRead),
+            Some(Coverage::Partial | Coverage::Complete) => Ok(self),
+        }
     }
 }
 
@@ -65,7 +72,7 @@ impl Scoring {
     /// `subject` in sums. An address that no chain knows has zeros.
     ///
     /// # Errors
-    /// As [`Scoring::report`].
+    /// As [`Scoring::report`], and [`ScoringError::NotYetRead`] where no chain was read in time: sums of nothing are no sums.
     pub async fn summary(&self, subject: &Subject) -> Result<Summarized, ScoringError> {
         self.summary_of(self.address(subject).await?).await
     }
@@ -75,7 +82,7 @@ impl Scoring {
     /// # Errors
     /// As [`Scoring::chain_report`].
     pub async fn chain_summary(&self, subject: &Subject, chain: ChainId) -> Result<Summarized, ScoringError> {
-        self.summary(subject).await?.only(chain).ok_or(ScoringError::ChainDown(chain))
+        self.summary(subject).await?.only(chain)
     }
 
     /// Those of `subjects` that could be read, in sums.
@@ -89,6 +96,9 @@ impl Scoring {
 
     async fn summary_of(&self, address: Address) -> Result<Summarized, ScoringError> {
         let snapshot = self.read(address).await?.snapshot;
+        if snapshot.chains.iter().all(|chain| chain.coverage <= Coverage::Pending) {
+            return Err(ScoringError::NotYetRead);
+        }
         Ok(Summarized {
             address,
             fresh: self.freshness(&snapshot),

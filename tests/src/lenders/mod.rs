@@ -2,6 +2,7 @@
 //! lives, one transaction to a block and a day.
 
 pub mod aave_v2;
+pub mod busy;
 pub mod comet;
 pub mod config;
 pub mod ctoken;

@@ -107,10 +107,54 @@ fn one_log_that_is_left_out_is_found_or_does_not_pass() {
 #[test]
 fn a_position_without_any_log_does_not_pass() {
     with(async |devnet| {
-        // Who left has nothing any more that could speak for the history.
-        for name in WALLETS.into_iter().filter(|name| *name != "leaver") {
+        // Who left has nothing any more, and still the tokens that it had tell of it.
+        for name in WALLETS {
             let pool = read(devnet, devnet.wallet(name).address, |_| true).await;
             assert_eq!((pool.coverage, counted(&pool)), (Coverage::Partial, LendingEvents::default()), "{name}");
+        }
+    });
+}
+
+fn uncached(config: &mut assay::config::Config) {
+    (config.scoring.cache_ms, config.scoring.incomplete_cache_ms) = (0, 0);
+}
+
+#[test]
+fn a_false_history_that_was_settled_is_corrected_by_an_honest_read() {
+    with(async |devnet| {
+        let borrowed = greatest(devnet, devnet.wallet("borrower").address, Borrow::SIGNATURE_HASH, 2, 1).await.unwrap();
+        let everything: fn(&Value) -> bool = |_| true;
+        let one = all_of(HashSet::from([borrowed]));
+        let lies: [(&str, Box<dyn FnMut(&Value) -> bool + Send>); 3] =
+            [("leaver", Box::new(everything)), ("saver", Box::new(everything)), ("borrower", Box::new(one))];
+        for (name, lie) in lies {
+            let wallet = devnet.wallet(name).address;
+            let proxy = Proxy::start(devnet.ethereum.url()).await;
+            proxy.forget(lie);
+            let mut reader = Reader::of(devnet).ethereum().through(&[&proxy]).with(uncached).started().await;
+            assert_eq!(reader.pool(wallet).await.coverage, Coverage::Partial, "{name}");
+            proxy.forget(|_| false);
+            let truth = lending_events(&devnet.ethereum, wallet).await.unwrap();
+            for when in ["at once", "after a restart"] {
+                let pool = reader.pool(wallet).await;
+                assert_eq!((pool.coverage, counted(&pool)), (Coverage::Complete, truth), "{name} {when}");
+                reader.restart().await;
+            }
+        }
+    });
+}
+
+#[test]
+fn a_blank_history_that_is_true_is_complete_and_costs_two_queries_to_go_on_with() {
+    with(async |devnet| {
+        let proxy = Proxy::start(devnet.ethereum.url()).await;
+        let reader = Reader::of(devnet).ethereum().through(&[&proxy]).with(uncached).started().await;
+        let nobody = Address::repeat_byte(0x5a);
+        for queries in [3, 2] {
+            proxy.take();
+            let pool = reader.pool(nobody).await;
+            assert_eq!((pool.coverage, counted(&pool)), (Coverage::Complete, LendingEvents::default()));
+            assert_eq!(proxy.take().iter().filter(|call| call.method == "eth_getLogs").count(), queries);
         }
     });
 }

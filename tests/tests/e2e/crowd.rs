@@ -15,6 +15,9 @@ use super::{devnet, run};
 const ADDRESSES: usize = 1_000;
 /// Resident memory that all of them may add.
 const ROOM: u64 = 200 << 20;
+/// Resident memory that answers without an end may take: twice what the server has room for among the large and the largest, because
+/// an allocator gives back late, and what a read takes besides.
+const ENDLESS: u64 = 2 * (64 << 20) + (24 << 20);
 /// Calls to a chain that a first read of an address may take, searches for its first and last transaction included.
 const CALLS: usize = 60;
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -79,7 +82,11 @@ fn a_thousand_different_addresses_at_once_are_all_answered_right() {
         assert!(peak < before + ROOM, "{} MiB before, {} MiB at most", before >> 20, peak >> 20);
         assert!(calls.iter().all(|calls| *calls <= ADDRESSES * CALLS), "{calls:?}");
 
-        // What was not ready in time says so, and is whole when it is asked for again.
+        // The chains are up all the time, so that nobody is told otherwise. What was not ready in time says so, and is whole when it is
+        // asked for again.
+        for (path, (status, body)) in paths.iter().zip(&crowd) {
+            assert!(*status < 500, "{path}: {status} {body}");
+        }
         let mut settled = Vec::new();
         let mut late = 0;
         for (path, first) in paths.iter().zip(crowd) {
@@ -147,7 +154,6 @@ fn an_answer_that_never_ends_fills_no_memory() {
         println!("endless logs: resident {} MiB before, {} at most", before >> 20, peak >> 20);
         assert_eq!(status, 200, "{body}");
         assert_ne!(body["credit_events"]["coverage"], "complete");
-        // Two queries on each chain, each bounded, and what an allocator keeps while a buffer grows.
-        assert!(peak < before + (1 << 30), "{} MiB before, {} MiB at most", before >> 20, peak >> 20);
+        assert!(peak < before + ENDLESS, "{} MiB before, {} MiB at most", before >> 20, peak >> 20);
     });
 }

@@ -30,17 +30,22 @@ pub(in crate::chain) struct Account {
     tokens: Vec<U256>,
     /// One entry per market.
     markets: Vec<Option<(MarketTerms, Vec<Option<Bytes>>)>>,
+    /// Which markets the wallet has ever had anything in, as far as that was asked for: one entry per market.
+    ever_held: Vec<bool>,
     /// Every token contract answered.
     pub whole: bool,
 }
 
 impl Account {
+    /// `blank` markets are those whose history shows nothing so far: they are asked whether there ever was anything.
+    ///
     /// # Errors
     /// [`Fault`] where the chain did not answer. A single contract that does not makes the account less than whole.
     pub(in crate::chain) async fn read(
         client: &Client,
         chain: &ChainConfig,
         terms: &AllTerms,
+        blank: &[bool],
         wallet: Address,
         head: Block,
     ) -> Result<Self, Fault> {
@@ -48,7 +53,9 @@ impl Account {
         calls.extend(chain.tokens.iter().map(|token| Call::new(token.address, &balanceOfCall { owner: wallet })));
         let balances = calls.len();
         let plans: Vec<Vec<Call>> = terms.iter().map(|terms| terms.as_ref().map(|t| t.calls(wallet)).unwrap_or_default()).collect();
-        calls.extend(plans.iter().flatten().cloned());
+        let traces = terms.iter().zip(blank).map(|(terms, blank)| terms.as_ref().filter(|_| *blank).map(|t| t.traces(wallet)));
+        let traces: Vec<Vec<Call>> = traces.map(Option::unwrap_or_default).collect();
+        calls.extend(plans.iter().chain(&traces).flatten().cloned());
         let answers = client.calls(&calls, head.hash).await?;
         let (balances, mut rest) = answers.split_at(balances.min(answers.len()));
 
@@ -68,7 +75,17 @@ impl Account {
             rest = after;
             account.markets.push(terms.clone().map(|terms| (terms, own.to_vec())));
         }
+        for (terms, asked) in terms.iter().zip(&traces) {
+            let (own, after) = rest.split_at(asked.len().min(rest.len()));
+            rest = after;
+            account.ever_held.push(terms.as_ref().is_some_and(|terms| terms.ever_held(own)));
+        }
         Ok(account)
+    }
+
+    /// Whether the wallet is known to have had anything in each market.
+    pub(in crate::chain) fn ever_held(&self) -> &[bool] {
+        &self.ever_held
     }
 
     /// What there is of each asset, one entry per market; `None` for one that cannot be read.

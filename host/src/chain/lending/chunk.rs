@@ -84,7 +84,7 @@ impl Reader {
             }
             Ok::<_, Fault>(logs)
         });
-        let logs = try_join_all(asked).await?.concat();
+        let logs: Vec<_> = try_join_all(asked).await?.into_iter().flatten().collect();
         let receipts = self.receipts(plan, &logs).await?;
         Ok(Found { logs, receipts })
     }

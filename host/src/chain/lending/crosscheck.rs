@@ -13,25 +13,45 @@ pub(in crate::chain) struct State<'a> {
     pub positions: &'a [Position],
     /// By asset, one entry per market; `None` where it could not be read.
     pub standings: &'a [Option<Vec<Standing>>],
+    /// Whether the wallet is known to have had anything, one entry per market.
+    pub ever_held: &'a [bool],
     /// Time of the block, in seconds since 1970.
     pub at: u64,
 }
 
 /// Lowers the coverage of every complete history that cannot have led to the position beside it. `sums` and `state` have an
-/// entry for each of `markets`.
-pub(in crate::chain) fn cross_check(pools: &mut [PoolHistory], markets: &[Market], sums: &[Option<Sums>], state: &State<'_>) {
+/// entry for each of `markets`; the answer names those whose history was doubted, by their index.
+pub(in crate::chain) fn cross_check(pools: &mut [PoolHistory], markets: &[Market], sums: &[Option<Sums>], state: &State<'_>) -> Vec<usize> {
+    let mut doubted = Vec::new();
     for pool in pools.iter_mut().filter(|pool| pool.coverage == Coverage::Complete) {
         let own = |market: &Market| market.config.protocol == pool.protocol && market.config.address == pool.market_address;
         let index = markets.iter().position(own);
         let summed = index.and_then(|index| sums.get(index)?.as_ref().zip(state.standings.get(index)?.as_ref()));
         let fits = match summed {
-            Some((sums, standings)) => adds_up(pool, sums, standings, state.at),
+            Some((sums, standings)) => {
+                let held = index.and_then(|index| state.ever_held.get(index)).is_some_and(|held| *held);
+                adds_up(pool, sums, standings, state.at) && !(held && is_missing(pool, sums))
+            }
             None => is_explained(pool, state.positions),
         };
         if !fits {
             pool.coverage = Coverage::Partial;
+            doubted.extend(index);
         }
     }
+    doubted
+}
+
+/// Whether a history is blank that cannot be: a wallet that left has nothing any more that speaks for it but the trace.
+fn is_missing(pool: &PoolHistory, sums: &Sums) -> bool {
+    if !sums.is_empty() || pool.first_event_at.is_some() {
+        return false;
+    }
+    let (chain, protocol) = (pool.chain_id, pool.protocol.as_str());
+    metrics::counter!("assay_positions_unexplained_total", "chain" => chain.to_string(), "protocol" => protocol, "difference" => "blank")
+        .increment(1);
+    tracing::warn!(chain, protocol, market = %pool.market_address, "a wallet had something here that no log tells of; the history counts as partial");
+    true
 }
 
 /// Whether the moves of every asset can have led to what there is of it.
@@ -83,6 +103,10 @@ mod tests {
     };
 
     fn checked(sums: Option<Sums>, held: Option<u64>, borrowed_usd: f64, borrow: u64) -> Coverage {
+        checked_of(sums, held, false, borrowed_usd, borrow)
+    }
+
+    fn checked_of(sums: Option<Sums>, held: Option<u64>, ever_held: bool, borrowed_usd: f64, borrow: u64) -> Coverage {
         let (protocol, address) = (Protocol::LenderAV3, Address::repeat_byte(1));
         let config = MarketConfig { protocol, market: None, address, from_block: 0 };
         let counts = EventCounts { borrow: Some(borrow), ..EventCounts::ZERO };
@@ -90,8 +114,9 @@ mod tests {
         let position =
             Position { chain_id: 1, protocol, market_address: address, market: None, supplied_usd: 1.0, borrowed_usd, supplied_assets: 1 };
         let standing = |held| Standing::still(Side::Supply, Address::ZERO, U256::from(held));
-        let state = State { positions: &[position], standings: &[held.map(|held| vec![standing(held)])], at: 0 };
-        cross_check(&mut pools, &[Market { lender: Lender::AaveV3, config }], &[sums], &state);
+        let state = State { positions: &[position], standings: &[held.map(|held| vec![standing(held)])], ever_held: &[ever_held], at: 0 };
+        let doubted = cross_check(&mut pools, &[Market { lender: Lender::AaveV3, config }], &[sums], &state);
+        assert_eq!(doubted.is_empty(), pools[0].coverage == Coverage::Complete);
         pools[0].coverage
     }
 
@@ -103,6 +128,16 @@ mod tests {
         assert_eq!(checked(Some(sums.clone()), Some(2_000), 0.0, 0), Coverage::Partial);
         assert_eq!(checked(Some(sums), Some(500), 0.0, 0), Coverage::Partial);
         assert_eq!(checked(Some(Sums::default()), Some(500), 0.0, 0), Coverage::Partial);
+    }
+
+    #[test]
+    fn a_trace_contradicts_a_blank_history_and_no_other() {
+        assert_eq!(checked_of(Some(Sums::default()), Some(0), true, 0.0, 0), Coverage::Partial);
+        assert_eq!(checked_of(Some(Sums::default()), Some(0), false, 0.0, 0), Coverage::Complete);
+        assert_eq!(checked_of(None, Some(0), true, 0.0, 0), Coverage::Complete);
+        let mut sums = Sums::default();
+        sums.add(&Move::gain(Side::Supply, Address::ZERO, U256::ZERO));
+        assert_eq!(checked_of(Some(sums), Some(0), true, 0.0, 0), Coverage::Complete, "a transfer of nothing leaves a trace");
     }
 
     #[test]

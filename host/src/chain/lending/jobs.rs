@@ -11,6 +11,7 @@ use futures::{
     FutureExt,
     future::{BoxFuture, Shared},
 };
+use moka::future::Cache;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, watch},
     task::AbortHandle,
@@ -36,6 +37,12 @@ const BACKGROUND: usize = 32;
 /// A read that took longer than this reads on to where the head is then.
 const CURRENT: Duration = Duration::from_secs(20);
 
+/// A history that its position contradicts is read once more, and this long not again: where what contradicts it is no lie but
+/// something that no log tells, it would be read in full with every request.
+const DOUBT: Duration = Duration::from_secs(600);
+/// Wallets whose doubts are remembered.
+const DOUBTED: u64 = 10_000;
+
 /// Completes when a read that was left to the background has ended.
 pub(in crate::chain) type Rest = BoxFuture<'static, ()>;
 
@@ -49,6 +56,7 @@ pub(in crate::chain) struct Jobs {
     reader: Arc<Reader>,
     running: Running,
     background: Arc<Semaphore>,
+    doubted: Cache<Address, ()>,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
@@ -66,7 +74,8 @@ struct Job {
 impl Jobs {
     pub(in crate::chain) fn new(reader: Reader, tasks: TaskTracker, stop: CancellationToken) -> Self {
         let background = Arc::new(Semaphore::new(BACKGROUND));
-        Self { reader: Arc::new(reader), running: Running::default(), background, tasks, stop }
+        let doubted = Cache::builder().max_capacity(DOUBTED).time_to_live(DOUBT).build();
+        Self { reader: Arc::new(reader), running: Running::default(), background, doubted, tasks, stop }
     }
 
     pub(in crate::chain) fn reader(&self) -> &Reader {
@@ -76,6 +85,24 @@ impl Jobs {
     /// What was kept of `wallet`'s history, for [`history`](Self::history): it can be fetched while the head is.
     pub(in crate::chain) async fn kept(&self, wallet: Address) -> Kept {
         Kept(self.reader.records(wallet).await)
+    }
+
+    /// Which markets `kept` shows nothing of, one entry per market.
+    pub(in crate::chain) fn blank(&self, kept: &Kept) -> Vec<bool> {
+        kept.0.iter().map(|record| record.as_ref().is_none_or(Settled::is_blank)).collect()
+    }
+
+    /// Has the next read begin anew with the markets of which the history of `wallet` was `doubted`: what one endpoint left out
+    /// another, or the same on another day, may tell. Those that were `blank` cost no more than a first read.
+    pub(in crate::chain) async fn doubt(&self, wallet: Address, doubted: &[usize], blank: &[bool]) {
+        if doubted.is_empty() {
+            return;
+        }
+        let all_blank = doubted.iter().all(|index| blank.get(*index).is_some_and(|blank| *blank));
+        if !all_blank && !self.doubted.entry(wallet).or_insert(()).await.is_fresh() {
+            return;
+        }
+        self.reader.doubt(wallet, doubted).await;
     }
 
     /// The highest block that `kept` is settled through. Only its number and hash are known.

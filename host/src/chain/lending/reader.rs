@@ -202,9 +202,17 @@ impl Reader {
         records.iter().zip(markets).enumerate().filter(|(_, (record, market))| silent(record) && known(*market)).map(|(i, _)| i).collect()
     }
 
+    /// Forgets what was kept of these markets. Also what is on its way to the store, which this cannot overtake: what is remembered
+    /// counts until a restart, and after that it is doubted again.
+    pub(super) async fn doubt(&self, wallet: Address, doubted: &[usize]) {
+        let records = self.records(wallet).await;
+        let records = self.forget(wallet, records, doubted).await;
+        self.recent.0.insert(wallet, records.into()).await;
+    }
+
     async fn forget(&self, wallet: Address, mut records: Vec<Option<Settled>>, stale: &[usize]) -> Vec<Option<Settled>> {
         tracing::warn!(chain = self.chain, %wallet, markets = stale.len(),
-            "settled lending history is read again: the chain was replaced below it, or its amounts were not known");
+            "settled lending history is read again: the chain was replaced below it, its amounts were not known, or the position contradicts it");
         self.recent.0.invalidate(&wallet).await;
         for index in stale {
             if let (Some(market), Some(record)) = (self.markets.get(*index), records.get_mut(*index)) {

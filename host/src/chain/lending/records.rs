@@ -17,6 +17,13 @@ pub(super) struct Settled {
     pub hash: B256,
 }
 
+impl Settled {
+    /// Nothing ever happened, as far as it tells.
+    pub(super) fn is_blank(&self) -> bool {
+        self.tally.first.is_none() && self.sums.as_ref().is_none_or(Sums::is_empty)
+    }
+}
+
 /// The records of `markets`, in their order.
 pub(super) async fn load(store: &Store, chain: ChainId, markets: &[Market], wallet: Address) -> Result<Vec<Option<Settled>>, StoreError> {
     let keys: Vec<_> = markets.iter().map(|market| keys::lending(chain, market.config.address, wallet)).collect();

@@ -80,6 +80,10 @@ impl Sums {
         self
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(super) fn of(&self, side: Side, asset: Address) -> Flow {
         self.0.get(&(side, asset)).copied().unwrap_or_default()
     }

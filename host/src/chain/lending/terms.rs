@@ -44,6 +44,24 @@ impl MarketTerms {
         }
     }
 
+    /// The calls that tell whether a wallet whose history is blank ever had anything, as far as the protocol keeps a trace.
+    pub(in crate::chain) fn traces(&self, wallet: Address) -> Vec<Call> {
+        match self {
+            Self::Aave(terms) => terms.traces(wallet),
+            Self::Comet(terms) => terms.traces(wallet),
+            Self::CToken(_) => Vec::new(),
+        }
+    }
+
+    /// Whether it had, by the answers to [`traces`](Self::traces).
+    pub(in crate::chain) fn ever_held(&self, answers: &[Option<Bytes>]) -> bool {
+        match self {
+            Self::Aave(_) => aave::ever_held(answers),
+            Self::Comet(_) => comet::ever_held(answers),
+            Self::CToken(_) => false,
+        }
+    }
+
     /// The position in the answers to [`calls`](Self::calls); `None` where a part of it, or a price that it needs, is missing.
     pub(in crate::chain) fn held(&self, answers: &[Option<Bytes>], prices: &Prices) -> Option<Held> {
         let quote_usd = self.quoted_in().and_then(|asset| prices.get(&Some(asset)).copied());

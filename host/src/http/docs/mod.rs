@@ -1,5 +1,6 @@
 //! The API's description of itself: `/openapi.json` and, for people, `/docs`. Everything the page loads is in this binary.
 
+mod parameters;
 pub mod responses;
 
 use std::sync::{Arc, LazyLock};
@@ -17,6 +18,8 @@ use utoipa::{
         security::{Http, HttpAuthScheme, SecurityScheme},
     },
 };
+
+use parameters::Parameters;
 
 use super::{ApiError, admin, agents, error, identity, models, ops, report, sandbox, score, validation, wire};
 
@@ -49,7 +52,7 @@ pub fn document() -> openapi::OpenApi {
         ops::health, ops::ready, ops::metrics,
     ),
     components(schemas(wire::CoverageName, wire::RangeName, error::DetailBody, error::DetailOrError, error::ErrorBody, error::ValidationBody, validation::Violation)),
-    modifiers(&Key, &MayBeEmpty),
+    modifiers(&Key, &MayBeEmpty, &Parameters),
     tags(
         (name = "scores", description = "Credit scores, 300 to 1000"),
         (name = "reports", description = "What a score stands on"),

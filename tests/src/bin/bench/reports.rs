@@ -1,6 +1,7 @@
 //! Reports read anew from two real chain nodes, against the bare RPC calls without which there is no report.
 
 mod bare;
+mod long;
 
 use std::{path::Path, time::Duration};
 
@@ -63,6 +64,8 @@ pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
         rows.push(scene.warm("borrower", effort.of(301), Target::AtMost(1.3)).await?);
         rows.push(scene.warm("busy", effort.of(101), Target::None).await?);
         rows.push(scene.cold(&STRANGERS[..effort.of(STRANGERS.len())]).await?);
+        drop(scene);
+        rows.push(long::measure(effort).await?);
         Ok(rows)
     })
 }

@@ -1,6 +1,7 @@
 //! The lenders that the devnet does not have, each on a small chain of its own.
 
 mod aave_v2;
+mod busy;
 mod comet;
 mod ctoken;
 mod together;

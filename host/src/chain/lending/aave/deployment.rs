@@ -116,9 +116,10 @@ pub(in crate::chain::lending) async fn look_up(
 
 fn reserve(asset: Address, answers: &[Option<Bytes>]) -> Option<Reserve> {
     let decimals = returned::<decimalsCall>(answers.first())?;
-    let token = returned::<getReserveTokensAddressesCall>(answers.get(1))?.aToken;
+    let tokens = returned::<getReserveTokensAddressesCall>(answers.get(1))?;
     let [supply, debt, touched] = answers.get(2)?.as_deref().and_then(|data| last_three(data))?;
-    Some(Reserve { asset, decimals, token, supply: Interest::of(supply, touched)?, debt: Interest::of(debt, touched)? })
+    let (supply, debt) = (Interest::of(supply, touched)?, Interest::of(debt, touched)?);
+    Some(Reserve { asset, decimals, token: tokens.aToken, debt_token: tokens.variableDebt, supply, debt })
 }
 
 /// Both versions end a reserve's data with its two indexes and the time that they are of, after numbers of which v3 has more.

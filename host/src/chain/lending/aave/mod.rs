@@ -30,7 +30,7 @@ use super::{
 use crate::{domain::B256, store::records::Side};
 
 pub(super) use deployment::look_up;
-pub(super) use positions::Terms;
+pub(super) use positions::{Terms, ever_held};
 pub(super) use tokens::is_explained;
 
 /// Which contracts a pool belongs to.

@@ -20,6 +20,8 @@ sol! {
     function getUserReserveData(address asset, address user) external view returns (
         uint256 aTokenBalance, uint256 stableDebt, uint256 variableDebt, uint256 principalStableDebt, uint256 scaledVariableDebt,
         uint256 stableBorrowRate, uint256 liquidityRate, uint40 stableRateLastUpdated, bool usageAsCollateral);
+    /// Of aTokens and debt tokens of v3: not zero for whom one was ever minted, or given.
+    function getPreviousIndex(address user) external view returns (uint256 index);
     function getAssetsPrices(address[] assets) external view returns (uint256[] prices);
 }
 
@@ -47,6 +49,8 @@ pub(super) struct Reserve {
     pub decimals: u8,
     /// The aToken, which stands for a supply.
     pub token: Address,
+    /// The token of debt at the market's rate.
+    pub debt_token: Address,
     /// What supplies and debts at the market's rate have grown by.
     pub supply: Interest,
     pub debt: Interest,
@@ -67,6 +71,12 @@ impl Terms {
         let balances = assets.iter().map(|asset| Call::new(self.data_provider, &getUserReserveDataCall { asset: *asset, user }));
         let prices = Call::new(self.oracle, &getAssetsPricesCall { assets: assets.clone() });
         balances.chain([prices]).collect()
+    }
+
+    /// The calls that tell whether a wallet ever had anything here, for [`ever_held`]. Tokens of v2 keep no trace, and do not answer.
+    pub(in crate::chain) fn traces(&self, user: Address) -> Vec<Call> {
+        let tokens = self.reserves.iter().flat_map(|reserve| [reserve.token, reserve.debt_token]);
+        tokens.filter(|token| !token.is_zero()).map(|token| Call::new(token, &getPreviousIndexCall { user })).collect()
     }
 
     /// `quote_usd` is the price of the asset that the oracle quotes in, where it is known. `None` where a balance or a price that
@@ -127,6 +137,11 @@ impl Terms {
     }
 }
 
+/// Whether the answers to [`Terms::traces`] have one. Each change of a balance leaves it, and emits a transfer.
+pub(in crate::chain) fn ever_held(answers: &[Option<Bytes>]) -> bool {
+    answers.iter().any(|answer| returned::<getPreviousIndexCall>(Some(answer)).is_some_and(|index| !index.is_zero()))
+}
+
 #[cfg(test)]
 mod tests {
     use alloy::sol_types::SolCall;
@@ -136,7 +151,14 @@ mod tests {
     fn terms() -> Terms {
         let interest = Interest::of(U256::from(10).pow(U256::from(27)), U256::ZERO).unwrap();
         let token = Address::ZERO;
-        let reserve = |byte, decimals| Reserve { asset: Address::repeat_byte(byte), decimals, token, supply: interest, debt: interest };
+        let reserve = |byte, decimals| Reserve {
+            asset: Address::repeat_byte(byte),
+            decimals,
+            token,
+            debt_token: token,
+            supply: interest,
+            debt: interest,
+        };
         Terms {
             data_provider: Address::ZERO,
             oracle: Address::ZERO,

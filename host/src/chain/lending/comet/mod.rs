@@ -24,7 +24,7 @@ use crate::{
     store::records::Side,
 };
 
-pub(super) use positions::Terms;
+pub(super) use positions::{Terms, ever_held};
 
 const SUPPLY: B256 = b256!("0xd1cf3d156d5f8f0d50f6c122ed609cec09d35c9b9fb3fff6ea0959134dae424e");
 const WITHDRAW: B256 = b256!("0x9b1bfa7fa9ee420a16e124f794c35ac9f90472acc99140eb2f6447c714cad8eb");

@@ -38,6 +38,9 @@ sol! {
     function balanceOf(address account) external view returns (uint256 balance);
     function borrowBalanceOf(address account) external view returns (uint256 balance);
     function userCollateral(address account, address asset) external view returns (uint128 balance, uint128 reserved);
+    #[derive(Debug)]
+    struct UserBasic { int104 principal; uint64 baseTrackingIndex; uint64 baseTrackingAccrued; uint16 assetsIn; uint8 reserved; }
+    function userBasic(address account) external view returns (UserBasic basic);
     function totalsBasic() external view returns (Totals totals);
     function getPrice(address priceFeed) external view returns (uint256 price);
 }
@@ -127,6 +130,11 @@ impl Terms {
         calls
     }
 
+    /// The call that tells whether a wallet ever had a base position, for [`ever_held`].
+    pub(in crate::chain) fn traces(&self, account: Address) -> Vec<Call> {
+        vec![Call::new(self.market, &userBasicCall { account })]
+    }
+
     /// `base_usd` is the price of one base token, where it is known. `None` where a balance or a price that matters is missing.
     pub(in crate::chain) fn held(&self, answers: &[Option<Bytes>], base_usd: Option<f64>) -> Option<Held> {
         let supplied = returned::<balanceOfCall>(answers.first())?;
@@ -174,6 +182,12 @@ impl Terms {
     fn quoted_in_dollars(&self, base: U256) -> Option<f64> {
         (base != U256::from(ONE)).then(|| f64::from(base) / ONE as f64)
     }
+}
+
+/// Whether the answer to [`Terms::traces`] has a trace. Rewards that accrued are kept also when they were claimed, and accrue on
+/// nothing. The index beside them says nothing: anybody can have it set for anybody.
+pub(in crate::chain) fn ever_held(answers: &[Option<Bytes>]) -> bool {
+    returned::<userBasicCall>(answers.first()).is_some_and(|basic| basic.baseTrackingAccrued > 0)
 }
 
 fn price(answer: Option<&Option<Bytes>>) -> Option<U256> {
