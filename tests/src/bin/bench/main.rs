@@ -8,6 +8,7 @@ mod cores;
 mod drops;
 mod load;
 mod reports;
+mod search;
 mod server;
 mod start;
 mod subjects;
@@ -64,6 +65,8 @@ enum Group {
     Drops,
     /// Cold and warm reports against the bare RPC calls
     Reports,
+    /// Searching 60,000 agents
+    Search,
     /// Opening the shelf, deriving features
     Start,
 }
@@ -110,6 +113,7 @@ fn measure(cli: &Cli) -> Result<ExitCode, Failure> {
             Group::Answers => answers::measure(effort),
             Group::Drops => drops::measure(effort),
             Group::Reports => reports::measure(effort),
+            Group::Search => search::measure(effort),
             Group::Start => start::measure(effort),
         };
         match rows {
