@@ -129,10 +129,8 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
             problem(key.into(), &format!("{value}; may be at most {most}"));
         }
     }
-    if let Some(agents) = &config.agents {
-        if !(1..=1_800_000).contains(&agents.refresh_ms) {
-            problem("agents.refresh_ms".into(), "must be 1 to 1800000; the index is refreshed every 30 minutes at least");
-        }
+    if config.agents.as_ref().is_some_and(|agents| !(1..=1_800_000).contains(&agents.refresh_ms)) {
+        problem("agents.refresh_ms".into(), "must be 1 to 1800000; the index is refreshed every 30 minutes at least");
     }
     if config.ipfs.as_ref().and_then(|ipfs| ipfs.gateway.as_ref()).is_some_and(|gateway| !is_http(gateway)) {
         problem("ipfs.gateway".into(), "not an http or https URL");
