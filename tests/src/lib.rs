@@ -1,5 +1,6 @@
 //! What the end-to-end tests and `make run` stand on: a real chain node, real lending contracts, real processes.
 
+pub mod agents;
 pub mod devnet;
 pub mod explorer;
 pub mod features;

@@ -1,8 +1,8 @@
 //! The search index: every agent's name and description in one folded text, scanned as a whole.
 //!
 //! The rule: a query matches an agent where it stands, after folding, inside its name or inside its description, but not across
-//! the two. Folding maps each character to the lower case of its upper case, so that case does not matter in any script, `ß` is
-//! `ss` and every sigma is one. Nothing else is equal: accents count, and composed and decomposed forms differ.
+//! the two. Folding maps each character to lower, upper and lower case again, so that case does not matter in any script, `ß` and
+//! `ẞ` are `ss` and every sigma is one. Nothing else is equal: accents count, and composed and decomposed forms differ.
 
 use memchr::memmem::Finder;
 
@@ -93,7 +93,7 @@ impl Index {
 }
 
 fn fold(c: char) -> impl Iterator<Item = char> {
-    c.to_uppercase().flat_map(char::to_lowercase)
+    c.to_lowercase().flat_map(char::to_uppercase).flat_map(char::to_lowercase)
 }
 
 #[cfg(test)]

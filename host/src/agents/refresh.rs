@@ -151,6 +151,10 @@ impl Refresher {
 
     /// Documents of agents whose events are not settled.
     async fn fetch_ahead(&self, state: &mut State, tail: &[AgentEvent]) {
+        if tail.is_empty() {
+            state.ahead = Book::default();
+            return;
+        }
         let now = now();
         let mut ahead = self.ahead(state, tail);
         let (told, mut outcomes) = mpsc::channel(CHUNK);

@@ -1,5 +1,6 @@
 //! The whole of Assay on real parts: one binary, so that the chains are started once.
 
+mod agents;
 mod backtest;
 mod check_config;
 mod conformance;

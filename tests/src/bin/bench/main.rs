@@ -9,6 +9,7 @@ mod cores;
 mod drops;
 mod load;
 mod reports;
+mod search;
 mod server;
 mod shadow;
 mod start;
@@ -68,6 +69,8 @@ enum Group {
     Drops,
     /// Cold and warm reports against the bare RPC calls
     Reports,
+    /// Searching 60,000 agents
+    Search,
     /// Scores with a challenger beside them against scores without
     Shadow,
     /// Opening the shelf, deriving features
@@ -117,6 +120,7 @@ fn measure(cli: &Cli) -> Result<ExitCode, Failure> {
             Group::Answers => answers::measure(effort),
             Group::Drops => drops::measure(effort),
             Group::Reports => reports::measure(effort),
+            Group::Search => search::measure(effort),
             Group::Shadow => shadow::measure(effort),
             Group::Start => start::measure(effort),
         };
