@@ -11,6 +11,7 @@ mod guarded;
 mod identity;
 mod intake;
 mod lending;
+mod logs;
 mod names;
 mod prices;
 mod read;
