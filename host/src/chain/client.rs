@@ -23,6 +23,7 @@ use super::{
     call::{self, Call},
     endpoint::Http,
     fault::Fault,
+    logs::{LogQuery, Written},
     span::Span,
     transport::Failover,
 };
@@ -69,23 +70,6 @@ struct Header {
 impl From<Header> for Block {
     fn from(header: Header) -> Self {
         Self { number: header.number.to(), hash: header.hash, time: header.timestamp.to() }
-    }
-}
-
-/// Logs of some contracts with some topics.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct LogQuery {
-    pub addresses: Vec<Address>,
-    /// What each topic has to be one of; anything where the list is empty. The first is the signature.
-    pub topics: [Vec<B256>; 4],
-}
-
-impl LogQuery {
-    fn filter(&self, span: Span) -> Value {
-        let known = self.topics.iter().rposition(|topic| !topic.is_empty()).map_or(0, |last| last + 1);
-        let topics: Vec<Value> =
-            self.topics.iter().take(known).map(|topic| if topic.is_empty() { Value::Null } else { json!(topic) }).collect();
-        json!({ "address": self.addresses, "topics": topics, "fromBlock": hex(span.from), "toBlock": hex(span.to) })
     }
 }
 
@@ -164,7 +148,8 @@ impl Client {
 
     /// Logs as the endpoint gave them, not yet checked.
     pub(super) async fn logs(&self, query: &LogQuery, span: Span) -> Result<Vec<Log>, Fault> {
-        Ok(self.rpc.request("eth_getLogs", (query.filter(span),)).await?)
+        let logs: Vec<Written> = self.rpc.request("eth_getLogs", (query.filter(span),)).await?;
+        logs.into_iter().map(Log::try_from).collect()
     }
 
     /// Calls of contracts in the state after block `at`, in the order of `calls`; `None` for one that was reverted.

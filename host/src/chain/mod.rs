@@ -13,6 +13,7 @@ mod holdings;
 mod identity;
 mod intake;
 mod lending;
+mod logs;
 mod names;
 mod prices;
 mod read;

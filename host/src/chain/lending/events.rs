@@ -6,7 +6,7 @@ use alloy::rpc::types::Log;
 
 use super::{EventKind, Market, Signature, hints::Hint, plan::Plan, sums::Move};
 use crate::{
-    chain::{client::LogQuery, span::Span},
+    chain::{logs::LogQuery, span::Span},
     domain::B256,
 };
 

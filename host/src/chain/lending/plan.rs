@@ -19,7 +19,7 @@ use super::{
     hints::{AllHints, Naming, TRANSFER},
 };
 use crate::{
-    chain::client::LogQuery,
+    chain::logs::LogQuery,
     domain::{Address, B256},
 };
 
