@@ -8,7 +8,7 @@
 //! | 7 | `cli` |
 //! | 6 | `app` |
 //! | 5 | `http` |
-//! | 4 | `scoring`, `access` |
+//! | 4 | `scoring`, `reputation`, `access` |
 //! | 3 | `chain` |
 //! | 2 | `store`, `registry` |
 //! | 1 | `config`, `telemetry`, `tasks`, `features` |
@@ -23,6 +23,7 @@ pub mod domain;
 pub mod features;
 pub mod http;
 pub mod registry;
+pub mod reputation;
 pub mod scoring;
 pub mod store;
 pub mod tasks;

@@ -1,5 +1,6 @@
 //! Everything read from chains: one client per chain, and for an address its activity, holdings, lending positions and lending
 //! history on all of them as one snapshot. A chain that cannot be read is a failed part of a snapshot, never a failed request.
+//! And the little that is written: transactions of one account, and documents for IPFS.
 
 mod account;
 mod activity;
@@ -9,17 +10,21 @@ mod endpoint;
 mod fault;
 mod guarded;
 mod identity;
+mod ipfs;
 mod lending;
 mod names;
 mod prices;
 mod read;
 mod redact;
+mod sender;
 mod snapshots;
 mod span;
 mod transport;
 mod verify;
 mod wording;
 
+pub use ipfs::{Ipfs, IpfsError, cid};
 pub use names::NameError;
+pub use sender::{Feedback, Given, Market, Offer, Sender, SenderError, Sent, Sight, Signed, Told, View};
 pub use snapshots::{ChainStatus, Chains, Read};
 pub use verify::{Finding, verify};

@@ -15,6 +15,7 @@ use tokio::sync::oneshot;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
+    client::Client,
     endpoint,
     guarded::Guarded,
     identity::Identity,
@@ -159,6 +160,10 @@ impl Chains {
             Some(people) => people.names.resolve(name).await,
             None => Err(NameError::NotConfigured),
         }
+    }
+
+    pub(super) fn client(&self, id: ChainId) -> Option<Client> {
+        Some(self.inner.chains.iter().find(|chain| chain.id() == id)?.client().clone())
     }
 
     /// How each chain stood when it was last asked, by ascending id.

@@ -10,6 +10,7 @@ mod models;
 mod names;
 mod outbound;
 mod prices;
+mod reputation;
 mod scoring;
 mod secret;
 mod store;
@@ -29,6 +30,7 @@ pub use models::Models;
 pub use names::{Names, RegistryConfig};
 pub use outbound::Outbound;
 pub use prices::{PriceApi, Prices};
+pub use reputation::{Ipfs, Pinning, Reputation};
 pub use scoring::Scoring;
 pub use secret::Secret;
 pub use store::{Backend, Store};
@@ -65,9 +67,8 @@ impl Config {
         let keys = [
             ("access.x402", self.access.x402.enabled),
             ("chains.explorer", self.chains.iter().any(|chain| chain.explorer.is_some())),
-            ("agents", self.agents.is_some()),
-            ("reputation", self.reputation.is_some()),
-            ("ipfs", self.ipfs.is_some()),
+            ("agents", self.agents.is_some() && self.reputation.is_none()),
+            ("ipfs.gateway", self.ipfs.as_ref().is_some_and(|ipfs| ipfs.gateway.is_some())),
         ];
         keys.into_iter().filter(|(_, set)| *set).map(|(key, _)| key).collect()
     }
@@ -94,24 +95,4 @@ pub struct Agents {
     pub chain: u64,
     pub identity_registry: crate::domain::Address,
     pub reputation_registry: crate::domain::Address,
-}
-
-/// How reputation reaches the chain.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Reputation {
-    /// Private key of the account that sends feedback.
-    pub signer: Secret,
-    /// Version of the credit model behind the `creditScore` tag.
-    pub credit_model: String,
-    /// Blocks on top of a transaction before it counts as confirmed.
-    pub confirmations: u64,
-}
-
-/// Where feedback documents are pinned and fetched.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Ipfs {
-    pub api: Option<Secret>,
-    pub gateway: Option<Secret>,
 }

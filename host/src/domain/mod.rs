@@ -12,6 +12,7 @@ mod score;
 mod snapshot;
 mod subject;
 mod summary;
+mod tag;
 
 pub use assessment::{Assessment, Factor, RiskAssessment};
 pub use coverage::Coverage;
@@ -25,6 +26,7 @@ pub use score::{Decile, Range, Score};
 pub use snapshot::{Activity, ChainSnapshot, Seen, Snapshot};
 pub use subject::{InvalidAddress, Subject, parse_address};
 pub use summary::{ChainSummary, OffChain, SeenOn, Summary};
+pub use tag::{Tag, UnknownTag};
 
 pub use alloy::primitives::{Address, B256, U256, address};
 

@@ -121,6 +121,15 @@ impl ApiError {
         Self::coded(StatusCode::NOT_FOUND, "unknown_kind", "No such kind of model; there are credit, boost, sybil and sandbox")
     }
 
+    /// `id` as it stood in the path.
+    pub fn no_agent(id: impl std::fmt::Display) -> Self {
+        Self::new(StatusCode::NOT_FOUND, format!("Agent {id} does not exist in the Identity Registry"))
+    }
+
+    pub fn no_submission() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "Submission not found")
+    }
+
     pub fn no_valid_address() -> Self {
         Self::several("No valid addresses provided")
     }

@@ -14,6 +14,7 @@ mod models;
 mod ops;
 mod refusals;
 mod report;
+mod reputation;
 mod router;
 mod sandbox;
 mod score;

@@ -11,6 +11,7 @@ use crate::{
     access::Access,
     config::{self, Config},
     domain::ChainId,
+    reputation::Reputation,
     scoring::Scoring,
     telemetry::Metrics,
 };
@@ -27,6 +28,8 @@ pub struct App(Arc<Inner>);
 /// The parts of an [`App`].
 pub struct Inner {
     pub scoring: Scoring,
+    /// Absent where it is not configured.
+    pub reputation: Option<Reputation>,
     pub access: Access,
     pub metrics: Metrics,
     /// Production score and report paths answer from the sandbox generator.
@@ -60,10 +63,11 @@ impl Limits {
 }
 
 impl App {
-    pub fn new(config: &Config, scoring: Scoring, access: Access, metrics: Metrics) -> Self {
+    pub fn new(config: &Config, scoring: Scoring, reputation: Option<Reputation>, access: Access, metrics: Metrics) -> Self {
         let configured = config.chains.iter().map(|chain| (chain.id, chain.name.clone()));
         Self(Arc::new(Inner {
             scoring,
+            reputation,
             access,
             metrics,
             sandbox_only: config.sandbox,

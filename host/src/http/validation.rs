@@ -73,6 +73,10 @@ impl Violation {
         Self::new("greater_than_equal", Place::Body, Some(field), "Input should be greater than or equal to 0")
     }
 
+    pub fn below_one(place: Place, field: &'static str) -> Self {
+        Self::new("greater_than_equal", place, Some(field), "Input should be greater than or equal to 1")
+    }
+
     pub fn not_a_string(field: &'static str) -> Self {
         Self::new("string_type", Place::Body, Some(field), "Input should be a valid string")
     }

@@ -8,6 +8,7 @@ mod roles;
 mod sandbox;
 mod score;
 mod several;
+mod standing;
 mod summary;
 
 use std::{sync::Arc, time::Duration};
@@ -27,6 +28,7 @@ pub use roles::{MoveError, remembered};
 pub use sandbox::{Sandbox, SandboxScore};
 pub use score::Scored;
 pub use several::MeanScore;
+pub use standing::{IDENTITY_SCHEME, Standing, StandingError};
 pub use summary::{Aggregate, Summarized};
 
 /// The scoring service. Cheap to clone.

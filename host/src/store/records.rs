@@ -1,7 +1,14 @@
 //! The values that stand in the store. Their JSON is a format: a field may be added as optional, never renamed or retyped.
 
+mod submission;
+
 use alloy::primitives::I256;
 use serde::{Deserialize, Serialize};
+
+pub use submission::{
+    Coverages, DocumentRecord, FeedbackRecord, LandedRecord, Payer, RetryRecord, ScoresRecord, SignedRecord, SlotRecord, Stage, Start,
+    SubmissionRecord,
+};
 
 use crate::{
     config::Scope,

@@ -10,6 +10,7 @@ mod killed;
 mod lenders;
 mod names;
 mod reports;
+mod reputation;
 mod sandbox;
 mod swap;
 mod wallets;

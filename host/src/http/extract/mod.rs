@@ -1,12 +1,16 @@
 //! From a request to values. Each argument of a handler is one of these types, so a handler's signature says who may call
 //! it, what it costs and what it takes.
 
+mod agent;
 mod auth;
 mod body;
 mod path;
 mod query;
+mod submission;
 
+pub use agent::AgentPath;
 pub use auth::{Caller, charge};
 pub use body::{JsonObject, check_declared, read};
 pub use path::{AddressPath, ChainPath, KindPath, ReportChain, SubjectPath, SummaryChain, VersionPath};
 pub use query::{AddressList, IncludeFactors, SubjectList};
+pub use submission::{RetryKey, SubmissionPath};

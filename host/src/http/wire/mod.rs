@@ -7,6 +7,7 @@ mod money;
 mod portfolio;
 mod report;
 mod score;
+mod submission;
 mod summary;
 
 pub use chain::{ChainActivity, ChainReportBody};
@@ -18,6 +19,7 @@ pub use report::{
     Activity, Assets, Counts, CreditEvents, Defi, NftBody, NotApplicable, Pool, ProtocolBody, ReportBody, ReportScore, TokenBody, Totals,
 };
 pub use score::{CoverageName, FactorBody, MeanBody, RangeName, ScoreBody, ScoresBody};
+pub use submission::{SubmissionBody, SubmissionStatus, SubmittedBody, SubmittedScores, TransactionBody};
 pub use summary::{AggregatedBody, ChainSummaryBody, EnhancedBody, OffChainData};
 
 use serde::{Serialize, Serializer};
