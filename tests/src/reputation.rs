@@ -74,7 +74,7 @@ impl World {
             let register = Identity::registerCall { uri: String::new() };
             chain.call(owner, identity, &register).await.unwrap_or_else(|e| panic!("an agent is registered: {e}"));
         }
-        let world = Self {
+        let mut world = Self {
             ipfs: Ipfs::start().await,
             mining: Arc::new(AtomicBool::new(true)),
             miner: tokio::spawn(async {}),
@@ -89,7 +89,7 @@ impl World {
         world.rpc("evm_setNextBlockTimestamp", json!([now - 600])).await;
         world.rpc("anvil_mine", json!(["0x8"])).await;
         let (mining, rpc) = (world.mining.clone(), world.chain.rpc.clone());
-        let miner = tokio::spawn(async move {
+        world.miner = tokio::spawn(async move {
             loop {
                 tokio::time::sleep(BLOCK).await;
                 if mining.load(Ordering::SeqCst) {
@@ -97,7 +97,7 @@ impl World {
                 }
             }
         });
-        Self { miner, ..world }
+        world
     }
 
     /// Stops or starts the blocks.

@@ -86,7 +86,7 @@ fn a_submission_is_accepted_scored_documented_and_confirmed_on_both_paths() {
 fn what_is_wrong_is_said_and_costs_nothing() {
     run(async {
         let world = World::start().await;
-        let service = Service::start(&(keys() + &world.config(world.chain.url(), "")));
+        let service = Service::start(&(world.config(world.chain.url(), "") + &keys()));
         let (api, address) = (service.with_key(METERED), subject(2));
         let good = json!({ "address": address });
         for base in ["/api/v2/agents/1/reputation", "/api/v2/reputation/1"] {
@@ -135,7 +135,7 @@ fn what_is_wrong_is_said_and_costs_nothing() {
 fn one_idempotency_key_is_one_submission() {
     run(async {
         let world = World::start().await;
-        let service = Service::start(&(keys() + &world.config(world.chain.url(), "")));
+        let service = Service::start(&(world.config(world.chain.url(), "") + &keys()));
         let api = service.with_key(METERED);
         let send = async |key: &str, body: Value| {
             let request = api.request(reqwest::Method::POST, "/api/v2/reputation/1").header("idempotency-key", key).json(&body);
@@ -163,7 +163,7 @@ fn one_idempotency_key_is_one_submission() {
 fn what_the_registry_refuses_fails_with_its_units_given_back() {
     run(async {
         let world = World::start().await;
-        let service = Service::start(&(keys() + &world.config(world.chain.url(), "")));
+        let service = Service::start(&(world.config(world.chain.url(), "") + &keys()));
         let api = service.with_key(METERED);
         // Agent 2 is the signer's own: more submissions fail than the units would pay for.
         for n in 0..5 {
@@ -181,7 +181,7 @@ fn what_the_registry_refuses_fails_with_its_units_given_back() {
 fn two_hundred_at_once_are_not_admitted_beyond_the_units() {
     run(async {
         let world = World::start().await;
-        let config = keys().replace("units = 35", "units = 405") + &world.config(world.chain.url(), "");
+        let config = world.config(world.chain.url(), "") + &keys().replace("units = 35", "units = 405");
         let service = Service::start(&config);
         let (one, two) = (service.with_key(METERED), service.with_key(METERED));
         let body = json!({ "address": subject(9), "tags": ["identityCount"] });

@@ -22,7 +22,7 @@ const METERED: &str = "assay_reputation_faulty";
 /// A server with a key of 10 units: a second submission is admitted only if the first gave its units back.
 fn serve(world: &World, rpc: &str, reputation: &str) -> (Service, Caller) {
     let key = format!("[[access.keys]]\nname = \"faulty\"\nkey = \"{METERED}\"\nscopes = [\"read\", \"submit\"]\nunits = 10\n");
-    let service = Service::start(&(key + &world.config(rpc, reputation)));
+    let service = Service::start(&(world.config(rpc, reputation) + &key));
     let api = service.with_key(METERED);
     (service, api)
 }

@@ -42,7 +42,7 @@ fn whenever_it_is_killed_each_submission_is_on_the_chain_once() {
     run(async {
         let (submissions, kills) = numbers();
         let world = World::start().await;
-        let config = key(submissions * 10) + &world.config(world.chain.url(), "");
+        let config = world.config(world.chain.url(), "") + &key(submissions * 10);
         let mut service = Service::start(&config);
         let mut known = vec![None; submissions];
         for life in 0..kills {
@@ -134,7 +134,7 @@ fn killed_at_every_step_it_goes_on_where_it_was() {
     run(async {
         let world = World::start().await;
         let proxy = Proxy::start(world.chain.url()).await;
-        let config = key(BOUNDARIES.len() * 10) + &world.config(&proxy.url, "");
+        let config = world.config(&proxy.url, "") + &key(BOUNDARIES.len() * 10);
         let mut service = Service::start(&config);
         let mut statuses = Vec::new();
         for (n, boundary) in BOUNDARIES.into_iter().enumerate() {
