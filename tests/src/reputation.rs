@@ -120,7 +120,7 @@ impl World {
         let mut toml = sandbox_config(&plugins());
         let _ = writeln!(toml, "[[chains]]\nid = {CHAIN}\nname = \"Base\"\nrpc = [\"{rpc}\"]\nfinality = 4\nmulticall = \"none\"");
         let _ = writeln!(toml, "sequencer = \"none\"\nnative = {{ symbol = \"ETH\" }}\ntokens = []\nmarkets = []");
-        let _ = writeln!(toml, "[reading.rpc]\nretries = 1\n[names]\nregistries = []\n[identity]\nsources = []");
+        let _ = writeln!(toml, "[scoring]\nincomplete_cache_ms = 300\n[names]\nregistries = []\n[identity]\nsources = []");
         let (identity, registry) = (self.identity, self.reputation);
         let _ = writeln!(toml, "[agents]\nchain = {CHAIN}\nidentity_registry = \"{identity}\"\nreputation_registry = \"{registry}\"");
         let _ = writeln!(toml, "[ipfs]\napi = \"{}\"", self.ipfs.url);

@@ -70,9 +70,9 @@ impl Reputation {
             Err(error) => return Err(error.to_string()),
         }
         let sender = &self.inner.sender;
-        let view = sender.view().await.map_err(|error| error.to_string())?;
-        let given = sender.given_by(record.agent_id, view.settled).await.map_err(|error| error.to_string())?;
-        Ok(Event::Placed(Start { block: view.settled.block, given }))
+        let settled = sender.settled().await.map_err(|error| error.to_string())?;
+        let given = sender.given_by(record.agent_id, settled).await.map_err(|error| error.to_string())?;
+        Ok(Event::Placed(Start { block: settled.block, given }))
     }
 }
 

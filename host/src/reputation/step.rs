@@ -18,9 +18,11 @@ use crate::{
 
 /// Nonces that a tag may lose to transactions from elsewhere before the account is taken for being somebody else's.
 pub const MOST_LOST: usize = 20;
+/// Nonces that may come to nothing before a revert is taken for the registry's last word: it may have been short of gas.
+const MOST_REVERTED: usize = 3;
 /// First wait after a failure; doubled with each further one.
 const BACKOFF: Duration = Duration::from_millis(500);
-const MAX_BACKOFF: Duration = Duration::from_secs(30);
+const MAX_BACKOFF: Duration = Duration::from_secs(10);
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,9 +124,11 @@ fn apply(next: &mut SubmissionRecord, event: Event, now: Time) -> Option<()> {
             feedback.lost.push(nonce);
             let lost = feedback.lost.len();
             match how {
-                Undone::Reverted => give_up(next, format!("The Reputation Registry reverted the transaction for {tag}")),
+                Undone::Reverted if lost >= MOST_REVERTED => {
+                    give_up(next, format!("The Reputation Registry reverts the transactions for {tag}"));
+                }
                 Undone::Taken if lost >= MOST_LOST => give_up(next, "Other transactions keep using the account of this service".to_owned()),
-                Undone::Taken | Undone::Cancelled => {}
+                Undone::Reverted | Undone::Taken | Undone::Cancelled => {}
             }
             Some(())
         }

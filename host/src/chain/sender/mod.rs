@@ -135,13 +135,14 @@ impl Sender {
         }
     }
 
-    /// Gas for a feedback, with room. It is tried out in the newest state.
+    /// Gas for a feedback, with room. It is tried out after the newest block: what waits may never come, and the first feedback of a
+    /// client costs more than the next.
     ///
     /// # Errors
     /// [`SenderError::Refused`] where the registry reverts, [`SenderError::Chain`] where that cannot be told.
     pub async fn gas(&self, feedback: &Feedback<'_>) -> Result<u64, SenderError> {
         let transaction = json!({ "from": self.address(), "to": self.registry(), "data": self.call(feedback) });
-        let answer = self.client.batch(vec![("eth_estimateGas", json!([transaction]))]).await?.into_iter().next();
+        let answer = self.client.batch(vec![("eth_estimateGas", json!([transaction, "latest"]))]).await?.into_iter().next();
         match answer.unwrap_or_else(|| Err(Fault::Malformed("no answer".into()))) {
             Ok(value) => {
                 let gas = super::client::quantity(value)?;

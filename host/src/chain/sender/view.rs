@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Market, Sender, SenderError};
 use crate::{
     chain::{
-        client::{hex, pinned, quantity},
+        client::{Block, hex, pinned, quantity},
         fault::Fault,
     },
     domain::{B256, U256},
@@ -16,6 +16,12 @@ use crate::{
 pub struct At {
     pub block: u64,
     pub hash: B256,
+}
+
+impl From<Block> for At {
+    fn from(block: Block) -> Self {
+        Self { block: block.number, hash: block.hash }
+    }
 }
 
 /// What is true after one block, read together.
@@ -34,15 +40,28 @@ pub struct View {
 }
 
 impl Sender {
+    /// The newest block with enough confirmations.
+    ///
+    /// # Errors
+    /// [`SenderError::Chain`].
+    pub async fn settled(&self) -> Result<At, SenderError> {
+        Ok(self.ends().await?.1.into())
+    }
+
+    /// The newest block, and the newest with enough confirmations.
+    async fn ends(&self) -> Result<(Block, Block), Fault> {
+        let head = self.client.head().await?;
+        let deep = head.number.saturating_sub(self.confirmations);
+        if deep == head.number {
+            return Ok((head, head));
+        }
+        Ok((head, self.client.block(deep).await?.ok_or(Fault::UnknownBlock)?))
+    }
+
     /// # Errors
     /// [`SenderError::Chain`].
     pub async fn view(&self) -> Result<View, SenderError> {
-        let head = self.client.head().await?;
-        let deep = head.number.saturating_sub(self.confirmations);
-        let settled = match deep == head.number {
-            true => head,
-            false => self.client.block(deep).await?.ok_or(Fault::UnknownBlock)?,
-        };
+        let (head, settled) = self.ends().await?;
         let account = self.address();
         let count = |block: Value| ("eth_getTransactionCount", json!([account, block]));
         let asks = vec![
@@ -55,8 +74,7 @@ impl Sender {
         let mut next = || answers.next().unwrap_or_else(|| Err(Fault::Malformed("an answer is missing".into())));
         let (used, settled_used, waiting, fees) = (quantity(next()?)?, quantity(next()?)?, quantity(next()?)?, next()?);
         let market = market(&fees).ok_or_else(|| Fault::Malformed("eth_feeHistory".into()))?;
-        let at = |block: crate::chain::client::Block| At { block: block.number, hash: block.hash };
-        Ok(View { head: at(head), settled: at(settled), used, settled_used, next: waiting.max(used), market })
+        Ok(View { head: head.into(), settled: settled.into(), used, settled_used, next: waiting.max(used), market })
     }
 }
 

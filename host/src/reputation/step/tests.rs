@@ -89,7 +89,7 @@ fn every_stage_answers_every_event_as_the_table_says() {
                 Some(Submitting),
                 Some(Submitting),
                 Some(Submitting),
-                Some(Failed),
+                Some(Submitting),
                 Some(Submitting),
                 Some(Submitting),
                 Some(Submitting),
@@ -173,8 +173,19 @@ fn trouble_backs_off_within_bounds_and_ends() {
         at = record.next_at.max(at + Duration::from_millis(1));
         tries += 1;
     }
-    assert!(tries < 150, "{tries}");
+    assert!(tries < 400, "{tries}");
     assert!(record.error.unwrap().contains("the node is away"));
+}
+
+#[test]
+fn a_revert_is_tried_again_and_not_for_ever() {
+    let tag = Tag::SybilRisk;
+    let mut record = situations().swap_remove(3).1;
+    for nonce in 0..3 {
+        let under_way = step(&record, Event::Signed { tag, nonce, signed: signed(1, false) }, now(), HOUR).unwrap();
+        record = step(&under_way, Event::Undone { tag, nonce, how: Undone::Reverted }, now(), HOUR).unwrap();
+    }
+    assert!(record.error.unwrap().contains("reverts the transactions for sybilRisk"));
 }
 
 #[test]
