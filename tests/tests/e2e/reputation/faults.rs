@@ -65,7 +65,10 @@ fn a_node_that_fails_three_calls_of_ten_delays_and_no_more() {
         let mut calls = 0_u64;
         proxy.rule(move |_| {
             calls += 1;
-            match calls.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32 & 0xff {
+            // Mixed well: a sequence that is only spread evenly would hit every batch.
+            let mixed = calls.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+            match (mixed ^ (mixed >> 27)) >> 40 & 0xff {
                 0..=37 => Reply::Error { code: -32000, message: "the backend is away".into() },
                 38..=76 => Reply::Status(503, None),
                 _ => Reply::Pass,
