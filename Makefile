@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 CARGO ?= cargo
 
-.PHONY: help run test check bench models
+.PHONY: help run test soak check bench models
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,6 +22,11 @@ test: ## Everything, on real parts, skipping nothing
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --workspace --no-deps
 	$(CARGO) build --release --workspace --bins
 	$(CARGO) test --release --workspace
+
+soak: ## Sixty submissions of reputation while the server is killed forty times
+	@.ci/setup test
+	$(CARGO) build --release --workspace --bins
+	ASSAY_SOAK=1 $(CARGO) test --release -p assay-tests --test e2e reputation::once -- --nocapture
 
 check: ## What the compiler and the linter say, without running anything
 	$(CARGO) fmt --all --check

@@ -1,5 +1,7 @@
 //! Puts everything together. The binary, the tests and the benchmarks start the same server here.
 
+mod judge;
+
 use std::{io, sync::Arc, time::Duration};
 
 use tokio::net::TcpListener;
@@ -8,10 +10,11 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     access::Access,
     agents::Agents,
-    chain::Chains,
+    chain::{Chains, Ipfs},
     config::{self, Config},
     http,
     registry::{self, Registry},
+    reputation::Reputation,
     scoring::{self, Scoring},
     store::{self, Store, StoreError},
     tasks::Tasks,
@@ -77,11 +80,22 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     );
     let registries = config.agents.as_ref().and_then(|agents| chains.agents(agents, config.reading.log_range));
     let agents = Agents::new(config, registries, &store, &tasks.spawner());
-    let scoring = Scoring::open(registry, chains, store.clone(), &config.scoring, &config.promotion).await?;
+    let scoring = Scoring::open(registry, chains.clone(), store.clone(), &config.scoring, &config.promotion).await?;
     scoring.start(&tasks.spawner());
+    let reputation = reputation(config, &chains, &scoring, &store).filter(|_| !config.sandbox);
+    if let Some(reputation) = &reputation {
+        reputation.start(&tasks.spawner());
+    }
     let access = Access::new(&config.access, store);
     fold_metrics(&tasks, metrics.clone());
-    Ok(Assembled { http: http::App::new(config, scoring, agents, access.clone(), metrics), tasks, readers, access })
+    Ok(Assembled { http: http::App::new(config, scoring, agents, reputation, access.clone(), metrics), tasks, readers, access })
+}
+
+/// Submissions, where everything that they need is configured.
+fn reputation(config: &Config, chains: &Chains, scoring: &Scoring, store: &Store) -> Option<Reputation> {
+    let (agents, reputation, ipfs) = (config.agents.as_ref()?, config.reputation.as_ref()?, config.ipfs.as_ref()?);
+    let judge = judge::ByScoring::new(scoring.clone(), reputation)?;
+    Some(Reputation::new(reputation, store.clone(), chains.sender(agents, reputation)?, Ipfs::new(ipfs)?, judge))
 }
 
 /// Serves on `listener` until `cancel`, then lets requests in flight finish.

@@ -8,7 +8,7 @@
 //! | 7 | `cli` |
 //! | 6 | `app` |
 //! | 5 | `http` |
-//! | 4 | `scoring`, `agents`, `access`, `backtest` |
+//! | 4 | `scoring`, `agents`, `reputation`, `access`, `backtest` |
 //! | 3 | `chain` |
 //! | 2 | `store`, `registry` |
 //! | 1 | `config`, `telemetry`, `tasks`, `features`, `stats` |
@@ -25,6 +25,7 @@ pub mod domain;
 pub mod features;
 pub mod http;
 pub mod registry;
+pub mod reputation;
 pub mod scoring;
 pub mod stats;
 pub mod store;

@@ -3,7 +3,10 @@
 use super::{AccessError, KeyHash};
 use crate::{
     config::{KeyConfig, Scope},
-    store::{Key, keys, records::KeyRecord},
+    store::{
+        Key, keys,
+        records::{KeyRecord, Payer},
+    },
 };
 
 /// The owner of a known key.
@@ -42,5 +45,10 @@ impl Caller {
     /// Where the units used are counted.
     pub(super) fn meter(&self) -> Key<u64> {
         keys::units(&self.meter)
+    }
+
+    /// This caller as the one who pays `units` for work that outlives the request.
+    pub fn payer(&self, units: u64) -> Payer {
+        Payer::Key { meter: self.meter.clone(), units, limit: self.units }
     }
 }

@@ -1,5 +1,6 @@
 //! Everything read from chains: one client per chain, and for an address its activity, holdings, lending positions and lending
 //! history on all of them as one snapshot. A chain that cannot be read is a failed part of a snapshot, never a failed request.
+//! And the little that is written: transactions of one account, and documents for IPFS.
 
 mod activity;
 mod agents;
@@ -12,12 +13,14 @@ mod guarded;
 mod holdings;
 mod identity;
 mod intake;
+mod ipfs;
 mod lending;
 mod logs;
 mod names;
 mod prices;
 mod read;
 mod redact;
+mod sender;
 mod snapshots;
 mod span;
 mod transport;
@@ -25,6 +28,8 @@ mod verify;
 mod wording;
 
 pub use agents::{AgentChange, AgentEvent, AgentRegistries, AgentsError, Documents, Located, Mark, Outside, Token};
+pub use ipfs::{Ipfs, IpfsError, cid};
 pub use names::NameError;
+pub use sender::{Feedback, Given, Market, Offer, Sender, SenderError, Sent, Sight, Signed, Told, View};
 pub use snapshots::{ChainStatus, Chains, Read};
 pub use verify::{Finding, verify};

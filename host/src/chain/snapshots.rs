@@ -16,6 +16,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     agents::AgentRegistries,
+    client::Client,
     endpoint,
     explorer::Explorers,
     guarded::Guarded,
@@ -169,6 +170,10 @@ impl Chains {
             Some(people) => people.names.resolve(name).await,
             None => Err(NameError::NotConfigured),
         }
+    }
+
+    pub(super) fn client(&self, id: ChainId) -> Option<Client> {
+        Some(self.inner.chains.iter().find(|chain| chain.id() == id)?.client().clone())
     }
 
     /// How each chain stood when it was last asked, by ascending id.

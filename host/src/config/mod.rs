@@ -12,6 +12,7 @@ mod names;
 mod outbound;
 mod prices;
 mod promotion;
+mod reputation;
 mod scoring;
 mod secret;
 mod store;
@@ -33,6 +34,7 @@ pub use names::{Names, RegistryConfig};
 pub use outbound::Outbound;
 pub use prices::{PriceApi, Prices};
 pub use promotion::Promotion;
+pub use reputation::{Ipfs, Pinning, Reputation};
 pub use scoring::Scoring;
 pub use secret::Secret;
 pub use store::{Backend, Store};
@@ -67,12 +69,7 @@ pub struct Config {
 impl Config {
     /// Keys that are set and that this version does not act on, so that nobody takes them for being in force.
     pub fn without_effect(&self) -> Vec<&'static str> {
-        let keys = [
-            ("access.x402", self.access.x402.enabled),
-            ("reputation", self.reputation.is_some()),
-            ("ipfs.api", self.ipfs.as_ref().is_some_and(|ipfs| ipfs.api.is_some())),
-        ];
-        keys.into_iter().filter(|(_, set)| *set).map(|(key, _)| key).collect()
+        self.access.x402.enabled.then_some("access.x402").into_iter().collect()
     }
 }
 
@@ -88,24 +85,4 @@ pub struct Http {
     pub max_addresses: usize,
     /// Longest wait for requests in flight when the server is told to stop, in milliseconds.
     pub drain_timeout_ms: u64,
-}
-
-/// How reputation reaches the chain.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Reputation {
-    /// Private key of the account that sends feedback.
-    pub signer: Secret,
-    /// Version of the credit model behind the `creditScore` tag.
-    pub credit_model: String,
-    /// Blocks on top of a transaction before it counts as confirmed.
-    pub confirmations: u64,
-}
-
-/// Where feedback documents are pinned and fetched.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Ipfs {
-    pub api: Option<Secret>,
-    pub gateway: Option<Secret>,
 }

@@ -163,7 +163,47 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
     if config.access.x402.enabled && (config.access.x402.pay_to.is_none() || config.access.x402.asset.is_none()) {
         problem("access.x402".into(), "enabled without pay_to or asset");
     }
+    reputation_problems(config, &mut found);
     found
+}
+
+fn reputation_problems(config: &Config, found: &mut Vec<Problem>) {
+    let mut problem = |key: &str, what: &str| found.push(Problem { key: key.into(), what: what.to_owned() });
+    if let Some(agents) = &config.agents {
+        if !config.chains.iter().any(|chain| chain.id == agents.chain) {
+            problem("agents.chain", "no [[chains]] has this id; add the chain that the registries are on");
+        }
+        for (key, address) in [("identity_registry", agents.identity_registry), ("reputation_registry", agents.reputation_registry)] {
+            if address.is_zero() {
+                problem(&format!("agents.{key}"), "the zero address; name the contract");
+            }
+        }
+        if agents.identity_registry == agents.reputation_registry {
+            problem("agents.reputation_registry", "the same as agents.identity_registry");
+        }
+    }
+    if let Some(reputation) = &config.reputation {
+        for (key, what) in reputation.problems() {
+            problem(&format!("reputation.{key}"), what);
+        }
+        if config.agents.is_none() {
+            problem("reputation", "set without [agents]; name the registries that feedback goes to");
+        }
+        if config.ipfs.as_ref().is_none_or(|ipfs| ipfs.api.is_none()) {
+            problem("ipfs.api", "missing; feedback documents need a Kubo-compatible node");
+        }
+    }
+    let Some(ipfs) = &config.ipfs else { return };
+    let urls = [
+        ("ipfs.api", ipfs.api.as_ref()),
+        ("ipfs.gateway", ipfs.gateway.as_ref()),
+        ("ipfs.pinning.api", ipfs.pinning.as_ref().map(|p| &p.api)),
+    ];
+    for (key, url) in urls {
+        if url.is_some_and(|url| !url::Url::parse(url.expose()).is_ok_and(|url| matches!(url.scheme(), "http" | "https"))) {
+            problem(key, "not an http or https URL");
+        }
+    }
 }
 
 fn chain_problems(chain: &ChainConfig) -> Vec<(String, &'static str)> {

@@ -13,6 +13,7 @@ mod score;
 mod snapshot;
 mod subject;
 mod summary;
+mod tag;
 
 pub use agent::{Agent, AgentMetadata, AgentReputation, TagSummary};
 pub use assessment::{Assessment, Factor, RiskAssessment};
@@ -27,6 +28,7 @@ pub use score::{Decile, Range, Score};
 pub use snapshot::{Activity, ChainSnapshot, Seen, Snapshot};
 pub use subject::{InvalidAddress, Subject, parse_address};
 pub use summary::{ChainSummary, OffChain, SeenOn, Summary};
+pub use tag::{Tag, UnknownTag};
 
 pub use alloy::primitives::{Address, B256, U256, address};
 

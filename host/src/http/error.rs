@@ -139,6 +139,10 @@ impl ApiError {
         Self::new(StatusCode::BAD_REQUEST, "Limit must be between 1 and 100")
     }
 
+    pub fn no_submission() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "Submission not found")
+    }
+
     pub fn no_valid_address() -> Self {
         Self::several("No valid addresses provided")
     }

@@ -15,6 +15,7 @@ mod models;
 mod ops;
 mod refusals;
 mod report;
+mod reputation;
 mod router;
 mod sandbox;
 mod score;

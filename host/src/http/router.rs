@@ -7,7 +7,7 @@ use axum::{
     routing::{MethodFilter, MethodRouter, on},
 };
 
-use super::{ApiError, App, admin, agents, docs, identity, middleware, models, ops, report, sandbox, score};
+use super::{ApiError, App, admin, agents, docs, identity, middleware, models, ops, report, reputation, sandbox, score};
 
 /// The one path that takes a component instead of a small body.
 pub const UPLOAD: &str = "/api/v2/admin/models";
@@ -37,6 +37,12 @@ pub fn routes(app: App) -> Routes {
         .get("/api/v2/agents/search/", agents::search)
         .get("/api/v2/agents/{agent_id}", agents::get)
         .get("/api/v2/agents/{agent_id}/reputation", agents::reputation)
+        .post("/api/v2/agents/{agent_id}/reputation", reputation::agents_submit)
+        .get("/api/v2/agents/{agent_id}/reputation/status/{submission_id}", reputation::agents_status)
+        .get("/api/v2/agents/{agent_id}/reputation/feedback/{submission_id}", reputation::agents_feedback)
+        .post("/api/v2/reputation/{agent_id}", reputation::submit)
+        .get("/api/v2/reputation/{agent_id}/status/{submission_id}", reputation::status)
+        .get("/api/v2/reputation/{agent_id}/feedback/{submission_id}", reputation::feedback)
         .get("/api/v2/sandbox/score/address/{address}", sandbox::score::get)
         .post("/api/v2/sandbox/score/address/{address}", sandbox::score::post)
         .get("/api/v2/sandbox/score/", sandbox::score::mean)

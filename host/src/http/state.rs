@@ -12,6 +12,7 @@ use crate::{
     agents::Agents,
     config::{self, Config},
     domain::ChainId,
+    reputation::Reputation,
     scoring::Scoring,
     telemetry::Metrics,
 };
@@ -29,6 +30,8 @@ pub struct App(Arc<Inner>);
 pub struct Inner {
     pub scoring: Scoring,
     pub agents: Agents,
+    /// Absent where it is not configured.
+    pub reputation: Option<Reputation>,
     pub access: Access,
     pub metrics: Metrics,
     /// Production score and report paths answer from the sandbox generator.
@@ -62,11 +65,19 @@ impl Limits {
 }
 
 impl App {
-    pub fn new(config: &Config, scoring: Scoring, agents: Agents, access: Access, metrics: Metrics) -> Self {
+    pub fn new(
+        config: &Config,
+        scoring: Scoring,
+        agents: Agents,
+        reputation: Option<Reputation>,
+        access: Access,
+        metrics: Metrics,
+    ) -> Self {
         let configured = config.chains.iter().map(|chain| (chain.id, chain.name.clone()));
         Self(Arc::new(Inner {
             scoring,
             agents,
+            reputation,
             access,
             metrics,
             sandbox_only: config.sandbox,

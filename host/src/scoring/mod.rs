@@ -1,5 +1,6 @@
 //! From an address to an answer: what the chains say, through features, into the champion.
 
+mod appraisal;
 mod ask;
 mod audit;
 mod boost;
@@ -28,6 +29,7 @@ use crate::{
     tasks::Spawner,
 };
 
+pub use appraisal::{Appraisal, AppraisalError, IDENTITY_SCHEME};
 pub use ask::Ask;
 pub use audit::{AuditEntry, Move};
 pub use compare::{Compared, Comparison, Gap, MOST_VERSIONS, Why};

@@ -25,11 +25,14 @@ impl Revision {
 pub(super) enum Condition {
     Unchanged { key: String, seen: Revision },
     Leased { key: String, token: u64 },
+    Left { key: Key<u64>, amount: u64, limit: u64 },
 }
 
 pub(super) enum Change {
     Put { key: String, value: Vec<u8>, ttl: Option<Duration> },
     Remove { key: String },
+    Add { key: Key<u64>, amount: u64 },
+    GiveBack { key: Key<u64>, amount: u64 },
 }
 
 impl Batch {
@@ -73,6 +76,21 @@ impl Batch {
     #[must_use]
     pub fn if_leased(mut self, lease: &Lease) -> Self {
         self.conditions.push(Condition::Leased { key: lease.key().as_str().to_owned(), token: lease.token });
+        self
+    }
+
+    /// Adds `amount` to a counter, and only if that does not pass `limit`. At most once for each counter of a batch.
+    #[must_use]
+    pub fn take(mut self, key: &Key<u64>, amount: u64, limit: u64) -> Self {
+        self.conditions.push(Condition::Left { key: key.clone(), amount, limit });
+        self.changes.push(Change::Add { key: key.clone(), amount });
+        self
+    }
+
+    /// Takes `amount` back off a counter, which never falls below 0.
+    #[must_use]
+    pub fn give_back(mut self, key: &Key<u64>, amount: u64) -> Self {
+        self.changes.push(Change::GiveBack { key: key.clone(), amount });
         self
     }
 }

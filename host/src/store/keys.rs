@@ -17,6 +17,10 @@
 //! | `api-key-name/{name}` | `String`: the SHA-256, so that a name is given once | until revoked | `access` |
 //! | `agents/{chain}/{registry}/progress` | [`AgentProgress`] | for ever | `agents` |
 //! | `agents/{chain}/{registry}/{page}` | [`AgentPage`]: agents by id, so many to a page | for ever | `agents` |
+//! | `submission/{id}` | [`SubmissionRecord`] | for ever | `reputation` |
+//! | `submission-open/{Unix milliseconds}-{id}` | `Uuid`: a submission that has not ended, oldest first | until it ends | `reputation` |
+//! | `submission-retry/{owner}/{SHA-256 of the Idempotency-Key}` | [`RetryRecord`] | 24 hours | `reputation` |
+//! | `submission-durations` | `Vec<u32>`: seconds that the latest ones took, latest last | for ever | `reputation` |
 //! | `lease/{name}` | `LeaseRecord`: holder, token, end | for ever, so that its token only grows | whoever names it |
 //!
 //! Addresses are lower-case hex with `0x`. Values are JSON; a field added later is optional, so that older records stay readable.
@@ -26,10 +30,10 @@ use std::{fmt, marker::PhantomData};
 use uuid::Uuid;
 
 use super::records::{
-    ActivityProgress, AgentPage, AgentProgress, AuditEnd, AuditRecord, KeyRecord, LeaseRecord, LendingProgress, RolesRecord, ServedRecord,
-    ShadowRecord, TokenRecord,
+    ActivityProgress, AgentPage, AgentProgress, AuditEnd, AuditRecord, KeyRecord, LeaseRecord, LendingProgress, RetryRecord, RolesRecord,
+    ServedRecord, ShadowRecord, SubmissionRecord, TokenRecord,
 };
-use crate::domain::{Address, ChainId, ModelKind, Seen};
+use crate::domain::{Address, ChainId, ModelKind, Seen, Time};
 
 /// A key and the type of what stands under it.
 pub struct Key<T> {
@@ -143,11 +147,43 @@ pub fn agent_page(chain: ChainId, registry: Address, page: u64) -> Key<AgentPage
     Key::new(format!("agents/{chain}/{registry:#x}/{page}"))
 }
 
+/// A submission of reputation.
+pub fn submission(id: Uuid) -> Key<SubmissionRecord> {
+    Key::new(format!("submission/{id}"))
+}
+
+/// That a submission has not ended. In the order of the keys the oldest is first.
+pub fn open_submission(created_at: Time, id: Uuid) -> Key<Uuid> {
+    Key::new(format!("{OPEN_SUBMISSIONS}{:015}-{id}", created_at.timestamp_millis().max(0)))
+}
+
+/// Every submission that has not ended.
+pub fn open_submissions() -> Family<Uuid> {
+    Family { prefix: OPEN_SUBMISSIONS, value: PhantomData }
+}
+
+/// What a caller began under one `Idempotency-Key`, by the hash of that.
+pub fn submission_retry(owner: &str, hash: &[u8; 32]) -> Key<RetryRecord> {
+    Key::new(format!("submission-retry/{owner}/{}", hex::encode(hash)))
+}
+
+/// How long the latest submissions took.
+pub fn submission_durations() -> Key<Vec<u32>> {
+    Key::new("submission-durations".to_owned())
+}
+
 const API_KEYS: &str = "api-key/";
+const OPEN_SUBMISSIONS: &str = "submission-open/";
+pub(super) const LEASES: &str = "lease/";
 
 /// The record behind a lease. Names come from a small fixed set: these records are never removed.
 pub(super) fn lease(name: &str) -> Key<LeaseRecord> {
-    Key::new(format!("lease/{name}"))
+    Key::new(format!("{LEASES}{name}"))
+}
+
+/// The key of this text, as it was found in the store.
+pub(super) fn any<T>(text: String) -> Key<T> {
+    Key::new(text)
 }
 
 impl<T> Key<T> {

@@ -3,6 +3,7 @@
 mod audit;
 mod served;
 mod shadow;
+mod submission;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,6 +13,10 @@ use serde::{Deserialize, Serialize};
 pub use audit::{AuditEnd, AuditRecord};
 pub use served::{BoostRecord, Exact, FactorRecord, FeaturesRecord, ServedRecord};
 pub use shadow::{CostRecord, PairCounts, PairRecord, ShadowRecord};
+pub use submission::{
+    Coverages, DocumentRecord, FeedbackRecord, LandedRecord, Payer, RetryRecord, ScoresRecord, SignedRecord, SlotRecord, Stage, Start,
+    SubmissionRecord,
+};
 
 use crate::{
     config::Scope,

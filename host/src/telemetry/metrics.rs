@@ -129,6 +129,16 @@ fn describe() {
     describe_counter!("assay_score_records_dropped_total", Unit::Count, "Scores served without an id: the store was behind");
     describe_counter!("assay_score_records_lost_total", Unit::Count, "Scores whose record could not be written, though they have an id");
     describe_counter!("assay_shadow_dropped_total", Unit::Count, "Scores that challengers did not see: the shadow was behind");
+    describe_counter!("assay_submissions_total", Unit::Count, "Submissions of reputation that came to a status, by status");
+    describe_gauge!("assay_submissions_open", Unit::Count, "Submissions that have not ended, by status");
+    describe_gauge!("assay_submissions_oldest_seconds", Unit::Seconds, "Age of the oldest submission that has not ended");
+    describe_counter!(
+        "assay_submission_retries_total",
+        Unit::Count,
+        "Steps of submissions that did not succeed and are tried again, by status"
+    );
+    describe_counter!("assay_transactions_replaced_total", Unit::Count, "Waiting transactions replaced by others with their nonce");
+    describe_counter!("assay_nonces_lost_total", Unit::Count, "Nonces of the account that transactions from elsewhere used");
     describe_counter!("assay_task_panics_total", Unit::Count, "Background tasks that panicked, by task");
 }
 

@@ -15,6 +15,7 @@ mod names;
 mod promotion;
 mod replay;
 mod reports;
+mod reputation;
 mod sandbox;
 mod shadow;
 mod swap;

@@ -5,9 +5,9 @@ use alloy::{rpc::types::Log, sol, sol_types::SolEvent};
 use super::{AgentRegistries, AgentsError, MOST};
 use crate::{
     chain::{
-        client::LogQuery,
         fault::Fault,
         lending::{Reaction, answers, reaction},
+        logs::LogQuery,
         span::Span,
     },
     domain::{Address, U256},

@@ -21,7 +21,7 @@ use utoipa::{
 
 use parameters::Parameters;
 
-use super::{ApiError, admin, agents, error, identity, models, ops, report, sandbox, score, validation, wire};
+use super::{ApiError, admin, agents, error, identity, models, ops, report, reputation, sandbox, score, validation, wire};
 
 /// The OpenAPI 3.1 document.
 pub fn document() -> openapi::OpenApi {
@@ -45,19 +45,22 @@ pub fn document() -> openapi::OpenApi {
         report::portfolio::portfolio, report::portfolio::total,
         identity::attestations,
         agents::list, agents::search, agents::get, agents::reputation,
+        reputation::agents_submit, reputation::agents_status, reputation::agents_feedback,
+        reputation::submit, reputation::status, reputation::feedback,
         sandbox::score::get, sandbox::score::post, sandbox::score::mean, sandbox::score::batch,
         sandbox::report::get, sandbox::report::total, sandbox::report::chain_total,
         models::list, models::compare, models::report, admin::add, admin::champion, admin::challengers, admin::roll_back, admin::remove,
         admin::audit, score::provenance::audited,
         ops::health, ops::ready, ops::metrics,
     ),
-    components(schemas(wire::CoverageName, wire::RangeName, error::DetailBody, error::DetailOrError, error::ErrorBody, error::ValidationBody, validation::Violation)),
+    components(schemas(wire::CoverageName, wire::RangeName, wire::SubmissionStatus, error::DetailBody, error::DetailOrError, error::ErrorBody, error::ValidationBody, validation::Violation)),
     modifiers(&Key, &MayBeEmpty, &Parameters),
     tags(
         (name = "scores", description = "Credit scores, 300 to 1000"),
         (name = "reports", description = "What a score stands on"),
         (name = "identity", description = "Who an address is said to belong to"),
         (name = "agents", description = "Agents of the ERC-8004 registries; free"),
+        (name = "reputation", description = "Scores of agents' addresses, put on the chain"),
         (name = "sandbox", description = "Deterministic mocks of the same shapes; they cost nothing and read no chain"),
         (name = "models", description = "The scoring models"),
         (name = "admin", description = "Moving models and their roles"),

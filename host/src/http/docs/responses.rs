@@ -210,3 +210,28 @@ pub enum AgentIndex {
     #[response(status = 503)]
     Unready(DetailBody),
 }
+
+/// A submission of reputation.
+#[derive(IntoResponses)]
+pub enum Submission {
+    /// The address is missing or invalid, or the Idempotency-Key is
+    #[response(status = 400)]
+    Invalid(DetailBody),
+    /// The agent does not exist in the Identity Registry
+    #[response(status = 404)]
+    NoAgent(DetailBody),
+    /// The Identity Registry could not be read, or reputation is not configured on this server
+    #[response(status = 502)]
+    Down(DetailBody),
+}
+
+/// A path with a submission in it.
+#[derive(IntoResponses)]
+pub enum OfSubmission {
+    /// Submission not found, or not for this agent; or the document has not been written yet
+    #[response(status = 404)]
+    Unknown(DetailBody),
+    /// Reputation is not configured on this server
+    #[response(status = 502)]
+    NotConfigured(DetailBody),
+}

@@ -10,6 +10,7 @@ use axum::{
 use crate::{
     access::{self, Route},
     http::{ApiError, App},
+    store::records::Payer,
 };
 
 /// What a call needs and costs, as a type: the row of the price table that it stands in.
@@ -30,7 +31,7 @@ pub mod charge {
         )* };
     }
 
-    rows!(Score, Report, Sandbox, Models, Agents, Admin);
+    rows!(Score, Report, Sandbox, Models, Agents, Submission, Admin);
 }
 
 /// A caller whose key is good and may make this call. It is looked at before anything else of the request.
@@ -59,6 +60,11 @@ impl<C: Charge> Caller<C> {
     /// Tells this key from every other.
     pub fn owner(&self) -> &str {
         self.caller.identity()
+    }
+
+    /// This caller as the one who pays for work that outlives the request.
+    pub fn payer(&self, app: &App) -> Payer {
+        self.caller.payer(app.access.cost(C::ROUTE))
     }
 
     /// Does `work` for this caller's units. They are set aside before it, spent by an answer (one that says "not found" too),

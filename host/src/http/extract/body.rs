@@ -130,6 +130,16 @@ impl JsonObject {
         None
     }
 
+    /// A list of such texts that may be absent or null, of which the first `most` are looked at.
+    pub fn list<T: std::str::FromStr<Err: std::fmt::Display>>(&mut self, field: &'static str, most: usize) -> Option<Vec<T>> {
+        match self.fields.get_mut(field)? {
+            Value::Null => return None,
+            Value::Array(items) => items.truncate(most),
+            _ => {}
+        }
+        Some(self.required_list(field))
+    }
+
     /// A list of such texts.
     pub fn required_list<T: std::str::FromStr<Err: std::fmt::Display>>(&mut self, field: &'static str) -> Vec<T> {
         let mut values = Vec::new();

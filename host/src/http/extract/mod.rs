@@ -7,6 +7,7 @@ mod body;
 mod paging;
 mod path;
 mod query;
+mod submission;
 
 pub use agent::AgentPath;
 pub use auth::{Caller, charge};
@@ -14,3 +15,4 @@ pub use body::{JsonObject, check_declared, read};
 pub use paging::{Paging, SearchQuery};
 pub use path::{AddressPath, ChainPath, KindPath, ReportChain, ScorePath, SubjectPath, SummaryChain, VersionPath};
 pub use query::{AddressList, Asked, IncludeFactors, SubjectList, Versions, Window};
+pub use submission::{RetryKey, SubmissionPath};

@@ -11,6 +11,7 @@ mod provenance;
 mod report;
 mod score;
 mod shadow;
+mod submission;
 mod summary;
 
 pub use audit::{AuditBody, AuditEntryBody};
@@ -26,6 +27,7 @@ pub use report::{
 };
 pub use score::{CoverageName, FactorBody, MeanBody, RangeName, ScoreBody, ScoresBody};
 pub use shadow::ShadowBody;
+pub use submission::{SubmissionBody, SubmissionStatus, SubmittedBody, SubmittedScores, TransactionBody};
 pub use summary::{AggregatedBody, ChainSummaryBody, EnhancedBody, OffChainData};
 
 use serde::{Serialize, Serializer};

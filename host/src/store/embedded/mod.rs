@@ -42,7 +42,25 @@ impl Embedded {
             Err(panic) => return Err(OpenError::Damaged { path: named.clone(), reason: panic.to_string() }),
         };
         let writer = Arc::new(Writer::start(database.clone(), clock.clone()).map_err(|error| unusable(error.to_string()))?);
-        Ok(Self { database, writer, clock })
+        let this = Self { database, writer, clock };
+        this.end_leases().await.map_err(|error| unusable(error.to_string()))?;
+        Ok(this)
+    }
+
+    /// The file has one process at a time, so whoever held a lease in it is gone.
+    async fn end_leases(&self) -> Result<(), StoreError> {
+        let held = self.scan(keys::LEASES.to_owned()).await?;
+        let mut ended = Vec::with_capacity(held.len());
+        for (key, bytes) in held {
+            let record: LeaseRecord = decode(&key, &bytes)?;
+            if record.until > 0 {
+                ended.push((key.clone(), encode(&keys::any::<LeaseRecord>(key), &LeaseRecord { until: 0, ..record })?));
+            }
+        }
+        if ended.is_empty() {
+            return Ok(());
+        }
+        self.writer.write(move |records| ended.iter().try_for_each(|(key, value)| records.put(key, value, None))).await
     }
 
     pub(super) fn is_failing(&self) -> bool {
@@ -90,6 +108,14 @@ impl Embedded {
                     match change {
                         Change::Put { key, value, ttl } => records.put(&key, &value, ttl)?,
                         Change::Remove { key } => records.remove(&key)?,
+                        Change::Add { key, amount } => {
+                            let used = counter(records, &key)?.saturating_add(amount);
+                            records.put(key.as_str(), &encode(&key, &used)?, None)?;
+                        }
+                        Change::GiveBack { key, amount } => {
+                            let left = counter(records, &key)?.saturating_sub(amount);
+                            records.put(key.as_str(), &encode(&key, &left)?, None)?;
+                        }
                     }
                 }
                 Ok(true)
@@ -166,6 +192,7 @@ fn holds(records: &Records<'_>, condition: &Condition) -> Result<bool, StoreErro
     match condition {
         Condition::Unchanged { key, seen } => Ok(records.get(key)? == seen.0),
         Condition::Leased { key, token } => Ok(lease_record(records, key)?.token == *token),
+        Condition::Left { key, amount, limit } => Ok(counter(records, key)?.checked_add(*amount).is_some_and(|sum| sum <= *limit)),
     }
 }
 

@@ -26,8 +26,8 @@ pub fn check(document: &Document, request: &Request, answer: &Answer) -> Verdict
 
 fn wrong(document: &Document, request: &Request, answer: &Answer) -> Option<String> {
     let status = answer.status.as_u16();
-    // Served by this host if its operator adds the chain: the one failure that a request can cause here.
-    let unconfigured = status == 502 && answer.text.contains("\"code\":\"chain_not_configured\"");
+    // Served by this host if its operator adds the chain, or reputation: the one failure that a request can cause here.
+    let unconfigured = status == 502 && answer.text.contains("_not_configured\"");
     if status >= 500 && !unconfigured {
         return Some(format!("{status} is a failure of the server"));
     }

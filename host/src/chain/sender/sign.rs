@@ -1,0 +1,71 @@
+//! Signed transactions: made here, kept by whoever asked for them, and only then sent.
+
+use alloy::{
+    consensus::{SignableTransaction, TxEip1559},
+    eips::eip2718::Encodable2718,
+    primitives::{Bytes, TxKind, U256},
+    signers::SignerSync,
+    sol_types::SolCall,
+};
+
+use super::{Feedback, Offer, Sender, SenderError, abi::ReputationRegistry::giveFeedbackCall};
+use crate::domain::{Address, B256};
+
+/// What a plain transfer costs.
+const TRANSFER_GAS: u64 = 21_000;
+
+/// A transaction that has not been sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signed {
+    pub hash: B256,
+    pub raw: Bytes,
+}
+
+impl Sender {
+    /// Feedback with this nonce.
+    ///
+    /// # Errors
+    /// [`SenderError::Unsigned`].
+    pub fn sign(&self, nonce: u64, gas: u64, offer: Offer, feedback: &Feedback<'_>) -> Result<Signed, SenderError> {
+        self.sign_call(nonce, gas, offer, self.registry(), self.call(feedback))
+    }
+
+    /// A transfer of nothing to ourselves, which takes the nonce away from any other transaction with it.
+    ///
+    /// # Errors
+    /// [`SenderError::Unsigned`].
+    pub fn sign_nothing(&self, nonce: u64, offer: Offer) -> Result<Signed, SenderError> {
+        self.sign_call(nonce, TRANSFER_GAS, offer, self.address(), Bytes::new())
+    }
+
+    pub(super) fn call(&self, feedback: &Feedback<'_>) -> Bytes {
+        let call = giveFeedbackCall {
+            agentId: U256::from(feedback.agent_id),
+            value: i128::from(feedback.value),
+            valueDecimals: 0,
+            tag1: feedback.tag.as_str().to_owned(),
+            tag2: feedback.version.to_owned(),
+            endpoint: feedback.endpoint.to_owned(),
+            feedbackURI: feedback.uri.clone(),
+            feedbackHash: feedback.hash,
+        };
+        call.abi_encode().into()
+    }
+
+    fn sign_call(&self, nonce: u64, gas: u64, offer: Offer, to: Address, input: Bytes) -> Result<Signed, SenderError> {
+        let transaction = TxEip1559 {
+            chain_id: self.chain(),
+            nonce,
+            gas_limit: gas,
+            max_fee_per_gas: offer.max_fee.into(),
+            max_priority_fee_per_gas: offer.priority_fee.into(),
+            to: TxKind::Call(to),
+            value: U256::ZERO,
+            access_list: Default::default(),
+            input,
+        };
+        let signature = self.key.sign_hash_sync(&transaction.signature_hash()).map_err(|error| SenderError::Unsigned(error.to_string()))?;
+        let signed = transaction.into_signed(signature);
+        Ok(Signed { hash: *signed.hash(), raw: signed.encoded_2718().into() })
+    }
+}

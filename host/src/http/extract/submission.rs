@@ -1,0 +1,45 @@
+//! Which submission a request is about, and whether it is one that was made before.
+
+use axum::{
+    extract::{FromRequestParts, RawPathParams},
+    http::request::Parts,
+};
+use uuid::Uuid;
+
+use crate::http::{ApiError, App};
+
+/// `{submission_id}`; `None` where it is no id that a submission can have.
+pub struct SubmissionPath(pub Option<Uuid>);
+
+/// Longest `Idempotency-Key`.
+const LONGEST_KEY: usize = 255;
+
+/// The header `Idempotency-Key`, where it is sent.
+pub struct RetryKey(pub Option<String>);
+
+impl FromRequestParts<App> for SubmissionPath {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        Ok(Self(param(parts, app, "submission_id").await.and_then(|text| text.parse().ok())))
+    }
+}
+
+impl FromRequestParts<App> for RetryKey {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, ApiError> {
+        let Some(value) = parts.headers.get("idempotency-key") else { return Ok(Self(None)) };
+        let text = value.to_str().unwrap_or_default().trim();
+        if text.is_empty() || text.len() > LONGEST_KEY {
+            let why = format!("Idempotency-Key must be 1 to {LONGEST_KEY} printable characters");
+            return Err(ApiError::coded(http::StatusCode::BAD_REQUEST, "idempotency_key", why));
+        }
+        Ok(Self(Some(text.to_owned())))
+    }
+}
+
+async fn param(parts: &mut Parts, app: &App, name: &str) -> Option<String> {
+    let params = RawPathParams::from_request_parts(parts, app).await.ok()?;
+    params.iter().find(|(key, _)| *key == name).map(|(_, value)| value.to_owned())
+}

@@ -1,0 +1,152 @@
+//! Submissions of reputation, under both of the contract's paths: accepting one, how it stands, and its document.
+
+mod feedback;
+mod status;
+
+use axum::{
+    Json,
+    extract::State,
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::{
+    ApiError, App,
+    docs::responses,
+    extract::{AgentPath, Caller, JsonObject, RetryKey, charge},
+    fresh,
+    wire::SubmittedBody,
+};
+use crate::{
+    access::AccessError,
+    domain::{Tag, parse_address},
+    reputation::{Reputation, Request, SubmitError},
+    store::records::Payer,
+};
+
+pub use feedback::{__path_agents_feedback, __path_feedback, agents_feedback, feedback};
+pub use status::{__path_agents_status, __path_status, agents_status, status};
+
+/// Most tags taken of a request: there are three, and some name one twice.
+const MOST_TAGS: usize = 100;
+
+/// Whom to score, and what to say.
+#[derive(Deserialize, ToSchema)]
+#[schema(title = "Submission", example = json!({ "address": "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045", "tags": ["creditScore", "sybilRisk"] }))]
+#[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
+pub struct SubmissionBodyIn {
+    /// Ethereum address to score for this agent.
+    address: String,
+    /// `creditScore`, `sybilRisk`, `identityCount`; all three where absent.
+    #[schema(example = json!(["creditScore", "sybilRisk", "identityCount"]))]
+    tags: Option<Vec<String>>,
+}
+
+/// Submits reputation of an agent.
+///
+/// The answer is immediate; scoring, upload and the transactions happen afterwards, and `status_url` says how far they are. Units of a
+/// submission that fails are given back. A request with the same `Idempotency-Key` and body within a day is the same submission.
+#[utoipa::path(
+    post, path = "/api/v2/agents/{agent_id}/reputation", tag = "reputation", operation_id = "submit_agent_reputation",
+    params(("agent_id" = u64, Path, description = "Token id in the Identity Registry, 1 or more", example = 1)),
+    request_body = SubmissionBodyIn,
+    responses((status = 202, description = "Accepted", body = SubmittedBody), responses::Submission, responses::Validated, responses::Bodied, responses::Keyed, responses::Units),
+    security(("key" = [])),
+)]
+pub async fn agents_submit(
+    caller: Caller<charge::Submission>,
+    State(app): State<App>,
+    AgentPath(agent_id): AgentPath,
+    key: RetryKey,
+    body: JsonObject,
+) -> Result<Response, ApiError> {
+    submit_as(&caller, &app, agent_id, key, body, Form::Agents).await
+}
+
+/// Submits reputation of an agent, by the other path.
+#[utoipa::path(
+    post, path = "/api/v2/reputation/{agent_id}", tag = "reputation", operation_id = "submit_reputation",
+    params(("agent_id" = u64, Path, description = "Token id in the Identity Registry, 1 or more", example = 1)),
+    request_body = SubmissionBodyIn,
+    responses((status = 202, description = "Accepted", body = SubmittedBody), responses::Submission, responses::Validated, responses::Bodied, responses::Keyed, responses::Units),
+    security(("key" = [])),
+)]
+pub async fn submit(
+    caller: Caller<charge::Submission>,
+    State(app): State<App>,
+    AgentPath(agent_id): AgentPath,
+    key: RetryKey,
+    body: JsonObject,
+) -> Result<Response, ApiError> {
+    submit_as(&caller, &app, agent_id, key, body, Form::Reputation).await
+}
+
+/// Which path a submission came by, and so where its status is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Agents,
+    Reputation,
+}
+
+impl Form {
+    fn status_url(self, agent_id: u64, id: uuid::Uuid) -> String {
+        match self {
+            Self::Agents => format!("/api/v2/agents/{agent_id}/reputation/status/{id}"),
+            Self::Reputation => format!("/api/v2/reputation/{agent_id}/status/{id}"),
+        }
+    }
+}
+
+async fn submit_as(
+    caller: &Caller<charge::Submission>,
+    app: &App,
+    agent_id: u64,
+    RetryKey(retry_key): RetryKey,
+    mut body: JsonObject,
+    form: Form,
+) -> Result<Response, ApiError> {
+    let (address, tags) = (body.text("address"), body.list::<Tag>("tags", MOST_TAGS));
+    body.finish()?;
+    let missing = || ApiError::new(StatusCode::BAD_REQUEST, "Address is required in the request body");
+    let address = parse_address(&address.ok_or_else(missing)?).map_err(|_| ApiError::invalid_address())?;
+    let reputation = service(app)?;
+    let mut request = Request { agent_id, address, tags: Vec::new(), payer: caller.payer(app), retry_key };
+    for tag in tags.filter(|tags| !tags.is_empty()).unwrap_or_else(|| Tag::ALL.to_vec()) {
+        if !request.tags.contains(&tag) {
+            request.tags.push(tag);
+        }
+    }
+    let payer = request.payer.clone();
+    let record = reputation.submit(request).await.map_err(|error| refuse(error, &payer))?;
+    let expected = reputation.expected_seconds().await.map_err(|error| ApiError::internal("store", error))?;
+    let body = SubmittedBody::of(&record, expected, form.status_url(agent_id, record.id));
+    Ok((StatusCode::ACCEPTED, fresh::once(Json(body))).into_response())
+}
+
+/// # Errors
+/// 502 where submissions are not configured.
+fn service(app: &App) -> Result<&Reputation, ApiError> {
+    let words = "Reputation is not configured on this server; its operator can add [agents], [reputation] and [ipfs]";
+    app.reputation.as_ref().ok_or_else(|| ApiError::coded(StatusCode::BAD_GATEWAY, "reputation_not_configured", words))
+}
+
+fn refuse(error: SubmitError, payer: &Payer) -> ApiError {
+    let Payer::Key { units, limit, .. } = payer;
+    match error {
+        SubmitError::NoAgent(id) => ApiError::no_agent(id),
+        SubmitError::Registry(error) => {
+            tracing::warn!(%error, "the identity registry was not read");
+            ApiError::coded(StatusCode::BAD_GATEWAY, "registry_unreadable", "Failed to read from the Identity Registry contract")
+                .retry_after(10)
+        }
+        SubmitError::Unpaid { used } => AccessError::UnitsExhausted { cost: *units, used, limit: limit.unwrap_or(u64::MAX) }.into(),
+        SubmitError::OtherRequest => ApiError::coded(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "idempotency_key_reused",
+            "This Idempotency-Key was used for another request within the last day; use another key for another request",
+        ),
+        SubmitError::Store(error) => ApiError::internal("store", error),
+    }
+}

@@ -1,0 +1,20 @@
+//! The seam to whoever scores: this module and `scoring` are siblings and do not know each other.
+
+use futures::future::BoxFuture;
+
+use crate::{domain::Address, store::records::ScoresRecord};
+
+/// Says what the pinned models make of an address.
+pub trait Judge: Send + Sync + 'static {
+    /// # Errors
+    /// [`Unjudged`].
+    fn judge(&self, address: Address) -> BoxFuture<'_, Result<ScoresRecord, Unjudged>>;
+}
+
+/// Why there are no scores.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unjudged {
+    /// There may be some later.
+    NotYet(String),
+    Never(String),
+}

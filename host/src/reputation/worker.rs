@@ -1,0 +1,134 @@
+//! The one who does the work: one at a time for an account, by a lease of the store. Documents are prepared several at once,
+//! transactions are made one after another.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    time::Duration,
+};
+
+use chrono::Utc;
+use futures::{StreamExt, stream::FuturesUnordered};
+use uuid::Uuid;
+
+use super::{Lost, Reputation, landing::Memory};
+use crate::{
+    store::{
+        Lease, StoreError, keys,
+        records::{Stage, SubmissionRecord},
+    },
+    tasks::Spawner,
+};
+
+/// How long a worker that is gone holds up its successor on another host.
+const LEASE: Duration = Duration::from_secs(30);
+/// Wait for a lease that somebody else has, and after a failure of the store.
+const RETRY: Duration = Duration::from_secs(2);
+/// Submissions prepared at once.
+const AT_ONCE: usize = 8;
+
+impl Reputation {
+    /// Starts the worker.
+    pub fn start(&self, tasks: &Spawner) {
+        let (this, stopping) = (self.clone(), tasks.stopping());
+        tasks.spawn("reputation", async move {
+            stopping.run_until_cancelled(this.work()).await;
+        });
+    }
+
+    async fn work(&self) {
+        let sender = &self.inner.sender;
+        let name = format!("reputation/{}/{:#x}", sender.chain(), sender.address());
+        let holder = Uuid::new_v4().to_string();
+        loop {
+            match self.inner.store.acquire(&name, &holder, LEASE).await {
+                Ok(Some(lease)) => match self.serve(&lease).await {
+                    Lost::Lease => tracing::warn!("another worker has taken over the submissions"),
+                    Lost::Store(error) => tracing::error!(%error, "submissions stand still"),
+                },
+                Ok(None) => {}
+                Err(error) => tracing::error!(%error, "submissions stand still"),
+            }
+            tokio::time::sleep(RETRY).await;
+        }
+    }
+
+    /// Works until something is lost.
+    async fn serve(&self, lease: &Lease) -> Lost {
+        let lost = futures::future::select(Box::pin(self.hold(lease)), Box::pin(self.rounds(lease))).await;
+        lost.factor_first().0
+    }
+
+    async fn hold(&self, lease: &Lease) -> Lost {
+        loop {
+            tokio::time::sleep(LEASE / 3).await;
+            match self.inner.store.renew(lease, LEASE).await {
+                Ok(true) => {}
+                Ok(false) => return Lost::Lease,
+                Err(error) => return error.into(),
+            }
+        }
+    }
+
+    async fn rounds(&self, lease: &Lease) -> Lost {
+        let (mut memory, mut busy, mut preparing) = (Memory::default(), HashSet::new(), FuturesUnordered::new());
+        loop {
+            let open = match self.open().await {
+                Ok(open) => open,
+                Err(error) => return error.into(),
+            };
+            count(&open);
+            let now = Utc::now();
+            let (landing, rest): (Vec<_>, Vec<_>) = open.into_iter().partition(|record| record.stage == Stage::Submitting);
+            for record in rest.into_iter().filter(|record| record.next_at <= now) {
+                if preparing.len() < AT_ONCE && busy.insert(record.id) {
+                    let id = record.id;
+                    preparing.push(async move { (id, self.prepare(lease, record).await) });
+                }
+            }
+            let idle = landing.is_empty() && preparing.is_empty();
+            let land = async { if landing.is_empty() { Ok(()) } else { self.land(lease, &mut memory, landing).await } };
+            // What is prepared meanwhile is taken with the next round.
+            let mut landed = std::pin::pin!(land);
+            loop {
+                tokio::select! {
+                    done = &mut landed => {
+                        if let Err(lost) = done { return lost }
+                        break;
+                    }
+                    Some((id, done)) = preparing.next() => {
+                        busy.remove(&id);
+                        if let Err(lost) = done { return lost }
+                    }
+                }
+            }
+            let pause = if idle { self.inner.settings.poll.max(Duration::from_millis(500)) } else { self.inner.settings.poll };
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                () = self.inner.news.notified() => {}
+                Some((id, done)) = preparing.next() => {
+                    busy.remove(&id);
+                    if let Err(lost) = done { return lost }
+                }
+            }
+        }
+    }
+
+    /// Every submission that has not ended, oldest first.
+    async fn open(&self) -> Result<Vec<SubmissionRecord>, StoreError> {
+        let ids = self.inner.store.list(&keys::open_submissions()).await?;
+        let keys: Vec<_> = ids.into_iter().map(|(_, id)| keys::submission(id)).collect();
+        Ok(self.inner.store.get_many(&keys).await?.into_iter().flatten().filter(|record| !record.stage.is_terminal()).collect())
+    }
+}
+
+fn count(open: &[SubmissionRecord]) {
+    let mut by_stage: BTreeMap<Stage, u32> = Stage::ALL.into_iter().filter(|stage| !stage.is_terminal()).map(|stage| (stage, 0)).collect();
+    for record in open {
+        *by_stage.entry(record.stage).or_default() += 1;
+    }
+    for (stage, count) in by_stage {
+        metrics::gauge!("assay_submissions_open", "status" => stage.as_str()).set(count);
+    }
+    let oldest = open.iter().map(|record| (Utc::now() - record.created_at).num_seconds()).max().unwrap_or_default();
+    metrics::gauge!("assay_submissions_oldest_seconds").set(oldest as f64);
+}

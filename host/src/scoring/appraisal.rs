@@ -1,0 +1,68 @@
+//! What is said of an address on a chain for good: the pinned models, and how completely they could read.
+
+use super::{Scoring, ScoringError, identity};
+use crate::{
+    domain::{Address, Coverage, ModelKind, ModelRef, ModelVersion, Time},
+    features::features,
+    registry::Model,
+};
+
+/// How attestations are counted: each statement once, whatever chains repeat it.
+pub const IDENTITY_SCHEME: &str = "1.0";
+
+/// Scores of pinned models.
+#[derive(Debug, Clone)]
+pub struct Appraisal {
+    /// 300 to 1000.
+    pub credit: u32,
+    pub credit_model: ModelRef,
+    /// 0 (human) to 100 (bot).
+    pub sybil: u8,
+    pub sybil_model: ModelRef,
+    /// Distinct attestations.
+    pub attestations: usize,
+    /// When the chains had been read.
+    pub read_at: Time,
+    /// Of everything that the chains say.
+    pub coverage: Coverage,
+    pub events_coverage: Coverage,
+    pub identity_coverage: Coverage,
+}
+
+/// Why there is no appraisal.
+#[derive(Debug, thiserror::Error)]
+pub enum AppraisalError {
+    #[error("the {kind} model {version} is not on the shelf")]
+    NoModel { kind: ModelKind, version: ModelVersion },
+    #[error(transparent)]
+    Scoring(#[from] ScoringError),
+}
+
+impl Scoring {
+    /// The appraisal of `address` by these versions, whatever their roles. Nobody knows an address without activity: it has the lowest
+    /// score there is.
+    ///
+    /// # Errors
+    /// [`AppraisalError`].
+    pub async fn appraisal(&self, address: Address, credit: &ModelVersion, sybil: &ModelVersion) -> Result<Appraisal, AppraisalError> {
+        let model = |kind, version: &ModelVersion| {
+            let found = self.inner.registry.version(kind, version);
+            found.ok_or_else(|| AppraisalError::NoModel { kind, version: version.clone() })
+        };
+        let (credit, sybil) = (model(ModelKind::Credit, credit)?, model(ModelKind::Sybil, sybil)?);
+        let snapshot = self.read(address).await?.snapshot;
+        let features = features(&snapshot);
+        let reference = |model: &Model| model.reference().clone();
+        Ok(Appraisal {
+            credit: credit.score(&features).map_err(ScoringError::from)?.score.get(),
+            credit_model: reference(&credit),
+            sybil: sybil.risk(&features).map_err(ScoringError::from)?.risk,
+            sybil_model: reference(&sybil),
+            attestations: identity::distinct(&snapshot).len(),
+            read_at: snapshot.as_of,
+            coverage: snapshot.coverage(),
+            events_coverage: snapshot.events_coverage(),
+            identity_coverage: snapshot.identity_coverage(),
+        })
+    }
+}

@@ -1,0 +1,184 @@
+//! A mock of a Kubo node: it speaks the RPC API of the real one over real HTTP, as far as `add`, `pin/ls` and the gateway's `/ipfs/`,
+//! keeps what it is given in memory, and computes CIDs by itself. It can be told to be down, to lie about a CID, and not to pin.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::body::Bytes;
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::{Json, Router, routing};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
+
+/// How the node behaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mood {
+    #[default]
+    Well,
+    /// Every request gets 503.
+    Down,
+    /// It says another CID than it should.
+    Lying,
+    /// It forgets to pin.
+    Forgetful,
+    /// Requests to add wait until [`Ipfs::release`].
+    Holding,
+}
+
+/// Running until dropped.
+pub struct Ipfs {
+    pub url: String,
+    shared: Arc<Shared>,
+    server: JoinHandle<()>,
+}
+
+#[derive(Default)]
+struct Kept {
+    mood: Mood,
+    blocks: BTreeMap<String, Vec<u8>>,
+    pinned: BTreeMap<String, bool>,
+    adds: usize,
+}
+
+struct Shared {
+    kept: Mutex<Kept>,
+    held: Semaphore,
+    holding: Semaphore,
+}
+
+impl Shared {
+    fn kept<T>(&self, with: impl FnOnce(&mut Kept) -> T) -> T {
+        with(&mut self.kept.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Ipfs {
+    /// # Panics
+    /// When no port can be bound.
+    pub async fn start() -> Self {
+        let shared = Arc::new(Shared { kept: Mutex::default(), held: Semaphore::new(0), holding: Semaphore::new(0) });
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap_or_else(|e| panic!("no free port: {e}"));
+        let url = listener.local_addr().map(|at| format!("http://{at}")).unwrap_or_default();
+        let app = Router::new()
+            .route("/api/v0/add", routing::post(add))
+            .route("/api/v0/pin/ls", routing::post(pins))
+            .route("/ipfs/{cid}", routing::get(cat))
+            .with_state(shared.clone());
+        let server = tokio::spawn(async move { axum::serve(listener, app).await.unwrap_or_default() });
+        Self { url, shared, server }
+    }
+
+    pub fn be(&self, mood: Mood) {
+        self.shared.kept(|kept| kept.mood = mood);
+    }
+
+    /// Requests to add so far.
+    pub fn adds(&self) -> usize {
+        self.shared.kept(|kept| kept.adds)
+    }
+
+    /// A document by its CID.
+    pub fn block(&self, cid: &str) -> Option<Vec<u8>> {
+        self.shared.kept(|kept| kept.blocks.get(cid).cloned())
+    }
+
+    /// Every CID that is kept.
+    pub fn cids(&self) -> Vec<String> {
+        self.shared.kept(|kept| kept.blocks.keys().cloned().collect())
+    }
+
+    /// Completes when a request is held that no earlier wait has told of.
+    pub async fn held(&self) {
+        if let Ok(permit) = self.shared.holding.acquire().await {
+            permit.forget();
+        }
+    }
+
+    /// Lets `requests` that are or will be held go on.
+    pub fn release(&self, requests: usize) {
+        self.shared.held.add_permits(requests);
+    }
+}
+
+impl Drop for Ipfs {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+fn failed(message: &str) -> Response {
+    (StatusCode::INTERNAL_SERVER_ERROR, Json(json!({ "Message": message, "Code": 0, "Type": "error" }))).into_response()
+}
+
+async fn add(
+    State(shared): State<Arc<Shared>>,
+    Query(options): Query<BTreeMap<String, String>>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let mood = shared.kept(|kept| {
+        kept.adds += 1;
+        kept.mood
+    });
+    if mood == Mood::Down {
+        return StatusCode::SERVICE_UNAVAILABLE.into_response();
+    }
+    if mood == Mood::Holding {
+        shared.holding.add_permits(1);
+        if let Ok(permit) = shared.held.acquire().await {
+            permit.forget();
+        }
+    }
+    let option = |name: &str, value: &str| options.get(name).is_some_and(|given| given == value);
+    if !(option("cid-version", "1") && option("raw-leaves", "true")) {
+        return failed("the mock knows CIDs of version 1 with raw leaves alone");
+    }
+    let kind = headers.get("content-type").and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let Some(file) = kind.split_once("boundary=").and_then(|(_, boundary)| part(&body, boundary.trim_matches('"'))) else {
+        return failed("no file in the multipart body");
+    };
+    let cid = cid(file);
+    shared.kept(|kept| {
+        kept.blocks.insert(cid.clone(), file.to_vec());
+        kept.pinned.insert(cid.clone(), mood != Mood::Forgetful && !option("pin", "false"));
+    });
+    let said = if mood == Mood::Lying { self::cid(b"something else") } else { cid };
+    Json(json!({ "Name": "feedback.json", "Hash": said, "Size": file.len().to_string() })).into_response()
+}
+
+async fn pins(State(shared): State<Arc<Shared>>, Query(options): Query<BTreeMap<String, String>>) -> Response {
+    let cid = options.get("arg").cloned().unwrap_or_default();
+    match shared.kept(|kept| (kept.mood, kept.pinned.get(&cid).copied().unwrap_or_default())) {
+        (Mood::Down, _) => StatusCode::SERVICE_UNAVAILABLE.into_response(),
+        (_, true) => Json(json!({ "Keys": { cid: { "Type": "recursive" } } })).into_response(),
+        _ => failed(&format!("path '{cid}' is not pinned")),
+    }
+}
+
+async fn cat(State(shared): State<Arc<Shared>>, Path(cid): Path<String>) -> Response {
+    shared.kept(|kept| kept.blocks.get(&cid).cloned()).map_or_else(|| StatusCode::NOT_FOUND.into_response(), IntoResponse::into_response)
+}
+
+/// The content of the one part between two boundaries.
+fn part<'b>(body: &'b [u8], boundary: &str) -> Option<&'b [u8]> {
+    let find = |text: &[u8], within: &[u8]| within.windows(text.len()).position(|window| window == text);
+    let start = find(b"\r\n\r\n", body)? + 4;
+    let rest = body.get(start..)?;
+    rest.get(..find(format!("\r\n--{boundary}").as_bytes(), rest)?)
+}
+
+/// CID version 1 of one raw block, in base 32: written anew here, so that host and mock do not share a mistake.
+fn cid(bytes: &[u8]) -> String {
+    let digest = Sha256::digest(bytes);
+    let bits: String = [0x01, 0x55, 0x12, 0x20].iter().chain(digest.iter()).map(|byte| format!("{byte:08b}")).collect();
+    let letters = bits.as_bytes().chunks(5).map(|five| {
+        let text = format!("{:0<5}", String::from_utf8_lossy(five));
+        let index = usize::from_str_radix(&text, 2).unwrap_or_default();
+        char::from(b"abcdefghijklmnopqrstuvwxyz234567"[index])
+    });
+    format!("b{}", letters.collect::<String>())
+}

@@ -1,0 +1,76 @@
+//! Submissions of reputation through the whole server, on a real chain with stubs of the registries and a mock of an IPFS node.
+
+mod contract;
+mod faults;
+mod once;
+
+use std::time::{Duration, Instant};
+
+use alloy::primitives::{Address, keccak256};
+use assay_tests::{
+    reputation::{Held, World},
+    service::Caller,
+};
+use serde_json::{Value, json};
+
+/// Longest wait for a submission to end.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Somebody to be scored.
+fn subject(n: usize) -> Address {
+    Address::from_word(keccak256(format!("subject {n}")))
+}
+
+/// Submits for agent 1 and gives back the path of the status.
+async fn submit(api: &Caller, n: usize) -> String {
+    let body = api.post("/api/v2/agents/1/reputation", &json!({ "address": subject(n) })).await.expect(202);
+    body["status_url"].as_str().expect("a path").to_owned()
+}
+
+/// The status once it is final.
+async fn ended(api: &Caller, status_url: &str) -> Value {
+    let started = Instant::now();
+    loop {
+        let body = api.get(status_url).await.ok();
+        if ["confirmed", "failed"].contains(&body["status"].as_str().expect("a status")) {
+            return body;
+        }
+        assert!(started.elapsed() < PATIENCE, "{body}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+async fn confirmed(api: &Caller, status_url: &str) -> Value {
+    let body = ended(api, status_url).await;
+    assert_eq!((&body["status"], &body["error"]), (&json!("confirmed"), &Value::Null), "{body}");
+    body
+}
+
+/// Holds a confirmed submission against the chain and IPFS: one feedback for each tag, with the values of the status and the hash of
+/// the document, and no other feedback with its URI.
+fn check(world: &World, held: &[Held], status: &Value, tags: &[&str]) {
+    let uri = status["feedback_uri"].as_str().expect("a URI");
+    let document = world.ipfs.block(uri.strip_prefix("ipfs://").expect("an IPFS URI")).expect("the document is there");
+    let ours: Vec<&Held> = held.iter().filter(|held| held.uri == uri).collect();
+    let mut given: Vec<&str> = ours.iter().map(|held| held.tag1.as_str()).collect();
+    given.sort_unstable();
+    let mut wanted = tags.to_vec();
+    wanted.sort_unstable();
+    assert_eq!(given, wanted, "{status}");
+    let listed: Vec<&str> = status["transactions"].as_array().expect("a list").iter().filter_map(|one| one["tag1"].as_str()).collect();
+    assert_eq!(listed, tags, "{status}");
+    for held in ours {
+        let field = ["credit_score", "sybil_score", "identity_count"]
+            [["creditScore", "sybilRisk", "identityCount"].iter().position(|tag| *tag == held.tag1).expect("a tag")];
+        assert_eq!(json!(held.value), status["scores"][field], "{held:?} {status}");
+        assert_eq!((held.decimals, held.tag2.as_str(), held.client), (0, "1.0", world.signer.address()));
+        assert_eq!(held.hash, keccak256(&document));
+        let transactions = status["transactions"].as_array().expect("a list");
+        let transaction = transactions.iter().find(|one| one["tag1"] == held.tag1.as_str()).expect("its transaction");
+        assert_eq!(transaction["transaction_hash"], held.transaction.to_string());
+        assert_eq!(transaction["block_number"], held.block);
+        assert!(transaction["gas_used"].as_u64().is_some_and(|gas| (30_000..500_000).contains(&gas)), "{transaction}");
+    }
+}
+
+const ALL: [&str; 3] = ["creditScore", "sybilRisk", "identityCount"];

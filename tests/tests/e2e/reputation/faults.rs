@@ -1,0 +1,220 @@
+//! Everything around the host at its worst: confirmed all the same, or failed with words and the units given back; never twice.
+
+use std::time::{Duration, Instant};
+
+use alloy::consensus::{SignableTransaction, TxEip1559};
+use alloy::eips::eip2718::Encodable2718;
+use alloy::primitives::{Bytes, TxKind, U256};
+use alloy::signers::SignerSync;
+use assay_tests::{
+    ipfs::Mood,
+    proxy::{Proxy, Reply},
+    reputation::{CHAIN, World},
+    service::{Caller, Service},
+};
+use serde_json::{Value, json};
+
+use super::{ALL, PATIENCE, check, confirmed, ended, submit};
+use crate::run;
+
+const METERED: &str = "assay_reputation_faulty";
+
+/// A server with a key of 10 units: a second submission is admitted only if the first gave its units back.
+fn serve(world: &World, rpc: &str, reputation: &str) -> (Service, Caller) {
+    let key = format!("[[access.keys]]\nname = \"faulty\"\nkey = \"{METERED}\"\nscopes = [\"read\", \"submit\"]\nunits = 10\n");
+    let service = Service::start(&(world.config(rpc, reputation) + &key));
+    let api = service.with_key(METERED);
+    (service, api)
+}
+
+/// Waits until the node has so many transactions that are not mined.
+async fn waiting(world: &World, transactions: u64) {
+    let started = Instant::now();
+    loop {
+        let status = world.rpc("txpool_status", json!([])).await;
+        let count =
+            |name: &str| u64::from_str_radix(status[name].as_str().unwrap_or_default().trim_start_matches("0x"), 16).unwrap_or_default();
+        if count("pending") + count("queued") >= transactions {
+            return;
+        }
+        assert!(started.elapsed() < PATIENCE, "{status}");
+        tokio::time::sleep(Duration::from_millis(30)).await;
+    }
+}
+
+async fn check_one(world: &World, status: &Value) {
+    let held = world.held().await;
+    check(world, &held, status, &ALL);
+    assert_eq!(held.len(), ALL.len());
+}
+
+/// One more, which 10 units pay only where they were given back.
+async fn check_given_back(api: &Caller, status: &Value) {
+    assert_eq!(status["status"], "failed");
+    assert!(status["error"].as_str().is_some_and(|error| error.contains("units were given back")), "{status}");
+    submit(api, 7).await;
+}
+
+#[test]
+fn a_node_that_fails_three_calls_of_ten_delays_and_no_more() {
+    run(async {
+        let world = World::start().await;
+        let proxy = Proxy::start(world.chain.url()).await;
+        let (_service, api) = serve(&world, &proxy.url, "");
+        let url = submit(&api, 1).await;
+        let mut calls = 0_u64;
+        proxy.rule(move |_| {
+            calls += 1;
+            // Mixed well: a sequence that is only spread evenly would hit every batch.
+            let mixed = calls.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+            match (mixed ^ (mixed >> 27)) >> 40 & 0xff {
+                0..=37 => Reply::Error { code: -32000, message: "the backend is away".into() },
+                38..=76 => Reply::Status(503, None),
+                _ => Reply::Pass,
+            }
+        });
+        check_one(&world, &confirmed(&api, &url).await).await;
+    });
+}
+
+#[test]
+fn an_ipfs_node_that_is_away_is_waited_for() {
+    run(async {
+        let world = World::start().await;
+        world.ipfs.be(Mood::Down);
+        let (_service, api) = serve(&world, world.chain.url(), "");
+        let url = submit(&api, 1).await;
+        while world.ipfs.adds() < 3 {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        assert_eq!(api.get(&url).await.ok()["status"], "uploading");
+        world.ipfs.be(Mood::Well);
+        check_one(&world, &confirmed(&api, &url).await).await;
+    });
+}
+
+#[test]
+fn an_ipfs_node_that_lies_or_does_not_pin_is_not_believed() {
+    run(async {
+        let world = World::start().await;
+        let (_service, api) = serve(&world, world.chain.url(), "give_up_after_ms = 2000");
+        for (mood, words) in [(Mood::Lying, "another CID"), (Mood::Forgetful, "not pinned")] {
+            world.ipfs.be(mood);
+            let url = submit(&api, 1).await;
+            let status = ended(&api, &url).await;
+            assert!(status["error"].as_str().is_some_and(|error| error.contains(words)), "{status}");
+            assert_eq!((&status["status"], &status["feedback_uri"]), (&json!("failed"), &Value::Null));
+        }
+        assert!(world.held().await.is_empty());
+    });
+}
+
+#[test]
+fn a_transaction_that_a_spike_of_the_base_fee_strands_is_replaced() {
+    run(async {
+        let world = World::start().await;
+        world.mining(false);
+        let (service, api) = serve(&world, world.chain.url(), "max_fee_gwei = 500.0");
+        let url = submit(&api, 1).await;
+        waiting(&world, 3).await;
+        world.rpc("anvil_setNextBlockBaseFeePerGas", json!([U256::from(100_000_000_000_u64)])).await;
+        world.mining(true);
+        check_one(&world, &confirmed(&api, &url).await).await;
+        let metrics = service.anonymous().get("/metrics").await.text;
+        let replaced = metrics.lines().find_map(|line| line.strip_prefix("assay_transactions_replaced_total "));
+        assert!(replaced.is_some_and(|count| count != "0"), "{replaced:?}");
+    });
+}
+
+#[test]
+fn a_reorganisation_that_drops_a_transaction_brings_it_back_once() {
+    run(async {
+        let world = World::start().await;
+        world.mining(false);
+        let config = world.config(world.chain.url(), "").replace("confirmations = 1", "confirmations = 3");
+        let service = Service::start(&config);
+        let api = service.keyed();
+        let url = submit(&api, 1).await;
+        waiting(&world, 3).await;
+        world.rpc("evm_mine", json!([])).await;
+        assert_eq!(world.held().await.len(), 3);
+        world.rpc("anvil_rollback", json!([1])).await;
+        assert_eq!(world.held().await.len(), 0);
+        world.mining(true);
+        check_one(&world, &confirmed(&api, &url).await).await;
+    });
+}
+
+#[test]
+fn a_nonce_that_another_process_takes_is_seen_and_another_is_signed() {
+    run(async {
+        let world = World::start().await;
+        world.mining(false);
+        let (_service, api) = serve(&world, world.chain.url(), "");
+        let url = submit(&api, 1).await;
+        waiting(&world, 3).await;
+        let used = world.rpc("eth_getTransactionCount", json!([world.signer.address(), "latest"])).await;
+        let nonce = u64::from_str_radix(used.as_str().expect("a number").trim_start_matches("0x"), 16).expect("a number");
+        world.rpc("eth_sendRawTransaction", json!([foreign(&world, nonce)])).await;
+        world.mining(true);
+        let status = confirmed(&api, &url).await;
+        check_one(&world, &status).await;
+        let now = world.rpc("eth_getTransactionCount", json!([world.signer.address(), "latest"])).await;
+        assert_eq!(now, json!(format!("{:#x}", nonce + 4)), "three feedbacks and the other's");
+    });
+}
+
+#[test]
+fn what_cannot_be_mined_in_time_is_taken_back_before_it_fails() {
+    run(async {
+        let world = World::start().await;
+        world.mining(false);
+        let (service, api) = serve(&world, world.chain.url(), "give_up_after_ms = 3000");
+        let url = submit(&api, 1).await;
+        waiting(&world, 3).await;
+        // Given up, but not failed: its transactions could still be mined.
+        let started = Instant::now();
+        while !service.anonymous().get("/metrics").await.text.contains("assay_transactions_replaced_total 3") {
+            assert!(started.elapsed() < PATIENCE, "nothing is cancelled");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        assert_eq!(api.get(&url).await.ok()["status"], "submitting");
+        world.mining(true);
+        let status = ended(&api, &url).await;
+        assert!(world.held().await.is_empty());
+        check_given_back(&api, &status).await;
+    });
+}
+
+#[test]
+fn an_account_without_funds_waits_and_then_says_so() {
+    run(async {
+        let world = World::start().await;
+        world.fund(U256::ZERO).await;
+        let (_service, api) = serve(&world, world.chain.url(), "");
+        let url = submit(&api, 1).await;
+        while api.get(&url).await.ok()["status"] != "submitting" {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        world.fund(U256::from(10).pow(U256::from(18))).await;
+        check_one(&world, &confirmed(&api, &url).await).await;
+    });
+}
+
+/// A transfer of nothing with the signer's key, which no host knows of, at a price that drives any other out.
+fn foreign(world: &World, nonce: u64) -> Bytes {
+    let transaction = TxEip1559 {
+        chain_id: CHAIN,
+        nonce,
+        gas_limit: 21_000,
+        max_fee_per_gas: 40_000_000_000,
+        max_priority_fee_per_gas: 40_000_000_000,
+        to: TxKind::Call(world.signer.address()),
+        value: U256::ZERO,
+        access_list: Default::default(),
+        input: Bytes::new(),
+    };
+    let signature = world.signer.sign_hash_sync(&transaction.signature_hash()).expect("a signature");
+    transaction.into_signed(signature).encoded_2718().into()
+}
