@@ -119,14 +119,16 @@ fn uncached(config: &mut assay::config::Config) {
     (config.scoring.cache_ms, config.scoring.incomplete_cache_ms) = (0, 0);
 }
 
+/// Which logs are left out.
+type Lie = Box<dyn FnMut(&Value) -> bool + Send>;
+
 #[test]
 fn a_false_history_that_was_settled_is_corrected_by_an_honest_read() {
     with(async |devnet| {
         let borrowed = greatest(devnet, devnet.wallet("borrower").address, Borrow::SIGNATURE_HASH, 2, 1).await.unwrap();
         let everything: fn(&Value) -> bool = |_| true;
         let one = all_of(HashSet::from([borrowed]));
-        let lies: [(&str, Box<dyn FnMut(&Value) -> bool + Send>); 3] =
-            [("leaver", Box::new(everything)), ("saver", Box::new(everything)), ("borrower", Box::new(one))];
+        let lies: [(&str, Lie); 3] = [("leaver", Box::new(everything)), ("saver", Box::new(everything)), ("borrower", Box::new(one))];
         for (name, lie) in lies {
             let wallet = devnet.wallet(name).address;
             let proxy = Proxy::start(devnet.ethereum.url()).await;
