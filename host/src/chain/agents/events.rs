@@ -5,9 +5,8 @@ use alloy::{rpc::types::Log, sol, sol_types::SolEvent};
 use super::{AgentRegistries, AgentsError, MOST};
 use crate::{
     chain::{
-        client::LogQuery,
         fault::Fault,
-        lending::{Reaction, answers, reaction},
+        logs::{LogQuery, Reaction, answers, reaction},
         span::Span,
     },
     domain::{Address, U256},
