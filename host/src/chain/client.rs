@@ -99,6 +99,10 @@ impl Client {
         self.transport.current().map(|endpoint| endpoint.host().to_owned())
     }
 
+    pub(super) fn chain(&self) -> ChainId {
+        self.chain
+    }
+
     /// Widest span that logs are answered for, as far as known.
     pub(super) fn log_ceiling(&self) -> u64 {
         self.transport.current().map_or(u64::MAX, |endpoint| endpoint.log_ceiling())

@@ -29,6 +29,9 @@ pub(crate) enum Fault {
     /// This span holds more than the endpoint answers at once; `suggested` is a span it named.
     #[error("endpoint refuses an answer this large")]
     TooDense { suggested: Option<Span> },
+    /// Logs of all contracts are not for everybody.
+    #[error("endpoint answers no query of logs that names no contract")]
+    Unscoped,
     /// The state of an old block is gone; an archive node has it.
     #[error("endpoint does not keep the state of that block; an archive node does")]
     NoState,
@@ -73,6 +76,7 @@ impl Fault {
             Self::RateLimited { .. } => "rate_limited",
             Self::TooWide { .. } => "too_wide",
             Self::TooDense { .. } => "too_dense",
+            Self::Unscoped => "unscoped",
             Self::NoState => "no_state",
             Self::UnknownBlock => "unknown_block",
             Self::Refused { .. } => "refused",

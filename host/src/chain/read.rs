@@ -14,7 +14,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     ChainStatus,
-    activity::{self, ActivityReader, Histories, Listed, Stands},
+    activity::{self, ActivityReader, Histories, Listed, NodeLogs, Source, Stands},
     client::{Block, Client, ask_block, block_from},
     endpoint::Http,
     explorer::Explorers,
@@ -27,7 +27,7 @@ use super::{
     prices::{External, PriceBook, Prices},
 };
 use crate::{
-    config::{ChainConfig, Reading},
+    config::{ChainConfig, Discovery, Reading},
     domain::{Activity, Address, ChainId, ChainSnapshot, Coverage},
     store::{Store, records::ActivityProgress},
 };
@@ -43,7 +43,7 @@ pub(super) struct Chain {
     terms: Arc<TermsBook>,
     prices: PriceBook,
     activity: ActivityReader,
-    /// Where the chain has an explorer.
+    /// Where the chain has an explorer, or its logs are read in its place.
     listed: Option<(Histories, Finder)>,
     lending: Jobs,
     status: Mutex<Standing>,
@@ -79,8 +79,13 @@ impl Chain {
             finality: config.finality,
             recent: Recent::default(),
         };
-        let listed = explorers.of(config).map(|explorer| {
-            let histories = Histories::new(config.id, explorer, store.clone(), config.finality, tasks.clone(), stop.clone());
+        let source = match (explorers.of(config), reading.discovery) {
+            (Some(explorer), _) => Some(Source::Explorer(explorer)),
+            (None, Discovery::Logs) => Some(Source::Logs(NodeLogs::new(client.clone(), reading))),
+            (None, Discovery::Explorer) => None,
+        };
+        let listed = source.map(|source| {
+            let histories = Histories::new(config.id, source, store.clone(), config.finality, tasks.clone(), stop.clone());
             (histories, Finder::new(client.clone(), store.clone(), config))
         });
         Self {
@@ -151,12 +156,13 @@ impl Chain {
         let asks = std::iter::once(activity::ask_nonce(wallet, head)).chain(numbers.iter().copied().map(ask_block));
         let answers = self.client.together(asks.collect());
         // An explorer's rows name no block by its hash: its time has to do.
+        let hash = settled.anchor_hash;
         let place = anchor.and_then(|anchor| numbers.iter().position(|number| *number == anchor.block));
         let behind = settled.anchor.is_some() && anchor.is_none();
         let stands = answers.clone().map(move |answers| {
             let Some((anchor, place)) = anchor.zip(place) else { return (!behind).then_some(true) };
             let block = block_from(answers.ok()?.get(place + 1)?.clone().ok()?).ok()?;
-            Some(block.is_some_and(|block| block.moment() == anchor.time))
+            Some(block.is_some_and(|block| hash.map_or(block.moment() == anchor.time, |hash| block.hash == hash)))
         });
         let blocks = answers.clone().map(move |answers| {
             let answers = answers?;
@@ -237,7 +243,7 @@ impl Chain {
         (snapshot, rest)
     }
 
-    /// What an explorer's lists were settled as by earlier reads.
+    /// What was listed and settled by earlier reads.
     async fn settled(&self, wallet: Address) -> ActivityProgress {
         match &self.listed {
             Some((histories, _)) => histories.kept(wallet).await,
@@ -245,7 +251,7 @@ impl Chain {
         }
     }
 
-    /// What an explorer lists of `wallet`, and what it holds of that; and the rest of the reading where it goes on.
+    /// What is listed of `wallet`, and what it holds of that; and the rest of the reading where it goes on.
     async fn listed(
         &self,
         wallet: Address,
@@ -261,7 +267,7 @@ impl Chain {
         let found = match timeout_at(deadline, finder.find(wallet, &listed.progress, head)).await {
             Ok(Ok(found)) => found,
             Ok(Err(fault)) => {
-                tracing::warn!(chain = self.config.id, %fault, "tokens that an explorer lists cannot be looked up");
+                tracing::warn!(chain = self.config.id, %fault, "tokens that are listed cannot be looked up");
                 Found::default()
             }
             Err(_) => Found::default(),
@@ -347,7 +353,7 @@ impl Chain {
     }
 }
 
-/// What an explorer told of an address.
+/// What was told of an address besides what its node counts.
 struct Seen {
     listed: Listed,
     found: Found,

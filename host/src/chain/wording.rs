@@ -64,6 +64,14 @@ const NO_STATE: &[&str] = &[
     "archive",
     "blockoutofrange",
 ];
+const UNSCOPED: &[&str] = &[
+    "specify an address",
+    "missing field `address`",
+    "missing address filter",
+    "address filter is required",
+    "address is required",
+    "without an address",
+];
 const UNKNOWN_BLOCK: &[&str] = &["header not found", "unknown block", "block not found", "header for hash not found", "resource not found"];
 
 /// What `message` and `data` of a JSON-RPC error mean. Density is told before rate: both have been given code -32005.
@@ -83,6 +91,9 @@ pub(super) fn classify(code: i64, message: &str, data: &str) -> Fault {
     }
     if rate {
         return Fault::RateLimited { message: short(message), after: try_again(&text) };
+    }
+    if says(UNSCOPED) {
+        return Fault::Unscoped;
     }
     if says(NO_STATE) {
         return Fault::NoState;
@@ -166,6 +177,18 @@ mod tests {
 
     fn said(message: &str) -> Fault {
         classify(-32000, message, "")
+    }
+
+    #[test]
+    fn a_query_that_has_to_name_a_contract_is_told_from_one_that_is_too_wide() {
+        for message in [
+            "Please specify an address in your request or, to remove restrictions, order a dedicated full node here: https://node.example/eth",
+            "error deserializing parameter: missing field `address`",
+            "missing address filter",
+        ] {
+            assert_eq!(classify(-32701, message, ""), Fault::Unscoped, "{message}");
+        }
+        assert_eq!(said("block range of queries without an address is limited to 10 blocks"), Fault::TooWide { limit: Some(10) });
     }
 
     #[test]

@@ -84,6 +84,8 @@ pub struct MarketConfig {
 pub struct Reading {
     pub rpc: RpcLimits,
     pub explorer: ExplorerLimits,
+    /// Who tells which tokens an address ever had.
+    pub discovery: Discovery,
     /// Widest span of one `eth_getLogs` after an endpoint has refused a range without naming its limit. A whole history is asked
     /// for at once first, and spans are adapted to what each endpoint can answer.
     pub log_range: u64,
@@ -92,6 +94,16 @@ pub struct Reading {
     /// Lending protocols whose history is not read, so that a missing record is not taken for a clean one. Those that could be and
     /// have no market in the configuration are added to each report.
     pub not_covered: Vec<String>,
+}
+
+/// Who tells which tokens moved from and to an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Discovery {
+    /// Explorers alone.
+    Explorer,
+    /// Explorers, and where a chain has none the logs of its node.
+    Logs,
 }
 
 /// Bounds on calls to one endpoint.

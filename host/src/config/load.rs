@@ -71,6 +71,7 @@ mod tests {
     use std::io::Write;
 
     use super::*;
+    use crate::config::Discovery;
 
     fn load_text(text: &str) -> Result<Config, ConfigError> {
         let mut file = tempfile::NamedTempFile::new().unwrap();
@@ -89,6 +90,14 @@ mod tests {
     fn a_misspelt_key_is_named() {
         let error = load_text("[store]\nbackand = \"redis\"").unwrap_err().to_string();
         assert!(error.contains("backand"), "{error}");
+    }
+
+    #[test]
+    fn logs_are_read_for_tokens_only_where_that_is_wanted() {
+        assert_eq!(load_text("").unwrap().reading.discovery, Discovery::Explorer);
+        assert_eq!(load_text("[reading]\ndiscovery = \"logs\"").unwrap().reading.discovery, Discovery::Logs);
+        let error = load_text("[reading]\ndiscovery = \"log\"").unwrap_err().to_string();
+        assert!(error.contains("reading.discovery"), "{error}");
     }
 
     #[test]

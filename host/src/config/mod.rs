@@ -25,7 +25,7 @@ use serde::Deserialize;
 
 pub use access::{Access, KeyConfig, Scope, X402};
 pub use agents::Agents;
-pub use chains::{ChainConfig, ExplorerLimits, MarketConfig, NativeConfig, Reading, RpcLimits, Slugs, TokenConfig};
+pub use chains::{ChainConfig, Discovery, ExplorerLimits, MarketConfig, NativeConfig, Reading, RpcLimits, Slugs, TokenConfig};
 pub use identity::{Data, Identity, Lookup, SourceConfig};
 pub use known::chain_names;
 pub use load::{ConfigError, DEFAULTS, load};

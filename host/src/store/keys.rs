@@ -10,7 +10,7 @@
 //! | `audit-end/{time}-{random}` | [`AuditEnd`]: what became of it | for ever, never written over | `scoring` |
 //! | `lending/{chain}/{market}/{address}` | [`LendingProgress`] | for ever | `chain` |
 //! | `first/{chain}/{address}` | [`Seen`]: first transaction | for ever | `chain` |
-//! | `activity/{chain}/{address}` | [`ActivityProgress`]: what an explorer lists, as far as settled | for ever | `chain` |
+//! | `activity/{chain}/{address}` | [`ActivityProgress`]: what an explorer lists or logs tell, as far as settled | for ever | `chain` |
 //! | `token/{chain}/{contract}` | [`TokenRecord`]: what a contract calls itself | for ever | `chain` |
 //! | `units/{name of a configured key, or hash of a minted one}` | `u64`: units used | for ever, or until revoked | `access` |
 //! | `api-key/{SHA-256 of the key}` | [`KeyRecord`] | until revoked | `access` |

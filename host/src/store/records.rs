@@ -86,8 +86,9 @@ pub struct FlowRecord {
     pub fixed_rate: bool,
 }
 
-/// What an explorer lists of one address on one chain, as far as it is settled: each list through its last row that no
-/// reorganisation reaches any more. A list that shows nothing for a while may be behind, so that no empty span is settled.
+/// What is listed of one address on one chain, as far as it is settled: each list of an explorer through its last row that no
+/// reorganisation reaches any more. A list that shows nothing for a while may be behind, so that no empty span is settled; by the
+/// logs of a node the lists of tokens are settled through the last block that no reorganisation reaches.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ActivityProgress {
     /// First block of each list that is not settled.
@@ -95,8 +96,11 @@ pub struct ActivityProgress {
     pub transfers_from: u64,
     pub collectibles_from: u64,
     pub multi_from: u64,
-    /// The newest settled row: another time of that block means that the chain was replaced.
+    /// The newest settled row, or block: another time of that block means that the chain was replaced.
     pub anchor: Option<Seen>,
+    /// The hash of that block, where the logs of a node tell: an explorer's rows name none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub anchor_hash: Option<B256>,
     /// Transactions sent.
     pub sent: u64,
     pub first_sent: Option<Seen>,

@@ -19,7 +19,7 @@ sol! {
 }
 
 /// The saver withdraws a dollar, which is one event more.
-async fn one_more_event(devnet: &Devnet, on: &Chain) {
+pub(super) async fn one_more_event(devnet: &Devnet, on: &Chain) {
     let wallet = devnet.wallet("saver").address;
     let asset = on.market.token("USDC").unwrap().address;
     let call = withdrawCall { asset, amount: U256::from(1_000_000), to: wallet }.abi_encode();

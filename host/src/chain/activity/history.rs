@@ -1,4 +1,4 @@
-//! Reads of an explorer's lists as jobs: one per address and chain at a time, shared by all who ask, going on in the background when
+//! Reads of what an address did as jobs, from an explorer's lists or the logs of a node: one per address and chain at a time, shared by all who ask, going on in the background when
 //! the one who asked cannot wait. What is settled is kept after every page, so that the next read goes on from there; an address
 //! with very many rows is read over several requests.
 
@@ -17,34 +17,46 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::tally;
+use super::{logs::NodeLogs, reading::Reading};
 use crate::{
-    chain::{
-        client::Block,
-        explorer::{Explorer, List, Pages, Refusal, Row},
-        lending::Rest,
-    },
-    domain::{Address, ChainId, Seen, time_from_unix},
+    chain::{client::Block, explorer::Explorer, lending::Rest},
+    domain::{Address, ChainId},
     store::{Store, keys, records::ActivityProgress},
 };
 
-/// Pages of one list in one read: some 25,000 rows.
-const PAGES: u32 = 25;
 /// Reads of one chain at once. Explorers allow so few calls that more would only wait for each other.
 const AT_ONCE: usize = 16;
 
 /// Reads of one chain that run or wait at once; further ones say what was known before.
 const MOST: usize = 128;
 
-/// What an explorer lists of an address.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// Who tells what addresses did on a chain.
+pub(in crate::chain) enum Source {
+    Explorer(Explorer),
+    Logs(NodeLogs),
+}
+
+/// How much of what an address did is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::chain) enum Told {
+    /// All that [`ActivityProgress`] has.
+    Lists,
+    /// Which tokens moved; of transactions nothing.
+    Transfers,
+    Nothing,
+}
+
+/// What is listed of an address.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::chain) struct Listed {
     /// Through the head where whole, else as far as it was read.
     pub progress: ActivityProgress,
+    /// Nothing is missing of what can be told here.
     pub whole: bool,
+    pub told: Told,
 }
 
-/// The lists of one chain's explorer.
+/// What one chain's source tells.
 pub(in crate::chain) struct Histories {
     reader: Arc<Reader>,
     running: Running,
@@ -52,11 +64,11 @@ pub(in crate::chain) struct Histories {
     stop: CancellationToken,
 }
 
-struct Reader {
-    chain: ChainId,
-    explorer: Explorer,
+pub(super) struct Reader {
+    pub(super) chain: ChainId,
+    source: Source,
     store: Store,
-    finality: u64,
+    pub(super) finality: u64,
     slots: Semaphore,
 }
 
@@ -74,13 +86,13 @@ pub(in crate::chain) type Stands = BoxFuture<'static, Option<bool>>;
 impl Histories {
     pub(in crate::chain) fn new(
         chain: ChainId,
-        explorer: Explorer,
+        source: Source,
         store: Store,
         finality: u64,
         tasks: TaskTracker,
         stop: CancellationToken,
     ) -> Self {
-        let reader = Reader { chain, explorer, store, finality, slots: Semaphore::new(AT_ONCE) };
+        let reader = Reader { chain, source, store, finality, slots: Semaphore::new(AT_ONCE) };
         Self { reader: Arc::new(reader), running: Running::default(), tasks, stop }
     }
 
@@ -95,7 +107,7 @@ impl Histories {
         }
     }
 
-    /// What the explorer lists of `wallet` by `deadline`; and the rest of the reading where it goes on.
+    /// What is told of `wallet` by `deadline`; and the rest of the reading where it goes on.
     pub(in crate::chain) async fn read(
         &self,
         wallet: Address,
@@ -106,7 +118,7 @@ impl Histories {
     ) -> (Listed, Option<Rest>) {
         let Some(job) = self.join(wallet, &kept, stands, head) else {
             metrics::counter!("assay_explorer_reads_refused_total", "chain" => self.reader.chain.to_string()).increment(1);
-            return (Listed { progress: kept, whole: false }, None);
+            return (self.reader.before(kept), None);
         };
         let ended = timeout_at(deadline, job.ended.clone()).await.is_ok();
         let listed = job.view.borrow().clone();
@@ -123,7 +135,7 @@ impl Histories {
         if running.len() >= MOST {
             return None;
         }
-        let (view, seen) = watch::channel(Listed { progress: kept.clone(), whole: false });
+        let (view, seen) = watch::channel(self.reader.before(kept.clone()));
         let (reader, stop) = (self.reader.clone(), self.stop.clone());
         let done = Finished { running: self.running.clone(), wallet };
         let task = self.tasks.spawn(async move {
@@ -137,6 +149,16 @@ impl Histories {
 }
 
 impl Reader {
+    /// What is told before anything is read.
+    fn before(&self, kept: ActivityProgress) -> Listed {
+        let told = match &self.source {
+            Source::Explorer(_) => Told::Lists,
+            Source::Logs(_) if kept.transfers_from > 0 => Told::Transfers,
+            Source::Logs(_) => Told::Nothing,
+        };
+        Listed { progress: kept, whole: false, told }
+    }
+
     async fn read(&self, wallet: Address, stands: Stands, head: Block, view: &watch::Sender<Listed>) {
         let Ok(_slot) = self.slots.acquire().await else { return };
         let settled = match stands.await {
@@ -144,78 +166,18 @@ impl Reader {
             Some(false) => ActivityProgress::default(),
             None => return,
         };
-        let mut reading = Reading { wallet, settled, tail: Vec::new(), final_block: head.number.saturating_sub(self.finality) };
-        let mut whole = true;
-        for list in List::ALL {
-            match self.list(&mut reading, list, head, view).await {
-                Ok(all) => whole &= all,
-                Err(refusal) => {
-                    tracing::debug!(chain = self.chain, ?list, %refusal, "a list of the explorer cannot be read");
-                    whole = false;
-                    if !matches!(refusal, Refusal::Other(_) | Refusal::TooLarge) {
-                        break;
-                    }
-                }
-            }
-        }
-        view.send_replace(Listed { progress: reading.with_tail(), whole });
+        let mut reading = Reading::new(wallet, settled, head.number.saturating_sub(self.finality));
+        let (told, whole) = match &self.source {
+            Source::Explorer(explorer) => (Told::Lists, self.lists(explorer, &mut reading, head, view).await),
+            Source::Logs(node) => self.logs(node, &mut reading, head, view).await,
+        };
+        view.send_replace(Listed { progress: reading.with_tail(), whole, told });
     }
 
-    /// Reads one list on; whether that was all of it.
-    async fn list(&self, reading: &mut Reading, list: List, head: Block, view: &watch::Sender<Listed>) -> Result<bool, Refusal> {
-        let from = *tally::from(&mut reading.settled, list);
-        let mut pages = Pages::new(&self.explorer, list, reading.wallet, from, head.number);
-        for _ in 0..PAGES {
-            let Some(rows) = pages.next().await? else { return Ok(!pages.damaged) };
-            // A row that cannot be read may be any: what came with it is not settled.
-            if reading.take(list, rows, !pages.damaged) {
-                self.keep(reading.wallet, &reading.settled).await;
-                view.send_replace(Listed { progress: reading.with_tail(), whole: false });
-            }
-        }
-        Ok(pages.is_done() && !pages.damaged)
-    }
-
-    async fn keep(&self, wallet: Address, settled: &ActivityProgress) {
+    pub(super) async fn keep(&self, wallet: Address, settled: &ActivityProgress) {
         if let Err(error) = self.store.put(&keys::activity(self.chain, wallet), settled).await {
-            tracing::error!(chain = self.chain, %error, "what an explorer lists of an address cannot be kept");
+            tracing::error!(chain = self.chain, %error, "what is listed of an address cannot be kept");
         }
-    }
-}
-
-/// A read under way.
-struct Reading {
-    wallet: Address,
-    settled: ActivityProgress,
-    /// Later rows, which every read takes anew.
-    tail: Vec<Row>,
-    final_block: u64,
-}
-
-impl Reading {
-    /// Takes the rows of whole blocks in; whether more is settled now.
-    fn take(&mut self, list: List, rows: Vec<Row>, may_settle: bool) -> bool {
-        let mut grown = false;
-        for row in rows {
-            let settles = may_settle && row.block <= self.final_block;
-            if !settles {
-                self.tail.push(row);
-                continue;
-            }
-            tally::add(&mut self.settled, self.wallet, &row);
-            *tally::from(&mut self.settled, list) = row.block.saturating_add(1);
-            if self.settled.anchor.is_none_or(|anchor| anchor.block < row.block) {
-                self.settled.anchor = Some(Seen { block: row.block, time: time_from_unix(row.time) });
-            }
-            grown = true;
-        }
-        grown
-    }
-
-    fn with_tail(&self) -> ActivityProgress {
-        let mut progress = self.settled.clone();
-        self.tail.iter().for_each(|row| tally::add(&mut progress, self.wallet, row));
-        progress
     }
 }
 

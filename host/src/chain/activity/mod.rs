@@ -1,23 +1,34 @@
 //! What an address has done on one chain. The node alone tells how many transactions it sent, and when the first and the last;
-//! with whom, on how many days and what tokens moved is told by an explorer, where there is one.
+//! with whom, on how many days and what tokens moved is told by an explorer, where there is one, and what tokens moved by the logs of the
+//! node, where that is wanted.
 
 mod gaps;
 mod history;
+mod lists;
+mod logs;
 mod node;
 mod others;
+mod reading;
 mod tally;
+mod transfers;
 
 use serde_json::json;
 
-pub(super) use history::{Histories, Listed, Stands};
+pub(super) use history::{Histories, Listed, Source, Stands, Told};
+pub(super) use logs::NodeLogs;
 pub(super) use node::{ActivityReader, anchors, ask_nonce};
 
 use super::client::{Block, Client, pinned};
 use crate::domain::{Activity, Address};
 
-/// `activity` of the node and the lists of an explorer as one, and whether they agree: an explorer that lists other than the
+/// `activity` of the node and what is listed besides as one, and whether that is whole and they agree: an explorer that lists other than the
 /// transactions that the node counts is behind, or leaves some out.
 pub(super) async fn together(client: &Client, wallet: Address, head: Block, activity: Activity, listed: &Listed) -> (Activity, bool) {
+    match listed.told {
+        Told::Nothing => return (activity, listed.whole),
+        Told::Transfers => return (Activity { transfers: Some(listed.progress.transfers), ..activity }, listed.whole),
+        Told::Lists => {}
+    }
     let sent = listed.progress.sent;
     let agree = !listed.whole || sent == activity.transactions || counts_otherwise(client, wallet, head).await;
     if !agree {

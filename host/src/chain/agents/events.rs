@@ -6,8 +6,7 @@ use super::{AgentRegistries, AgentsError, MOST};
 use crate::{
     chain::{
         fault::Fault,
-        lending::{Reaction, answers, reaction},
-        logs::LogQuery,
+        logs::{LogQuery, Reaction, answers, reaction},
         span::Span,
     },
     domain::{Address, U256},

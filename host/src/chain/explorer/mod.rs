@@ -46,6 +46,8 @@ pub(super) enum List {
 
 impl List {
     pub(super) const ALL: [Self; 4] = [Self::Transactions, Self::Transfers, Self::Collectibles, Self::Multi];
+    /// Those of tokens.
+    pub(super) const TOKENS: [Self; 3] = [Self::Transfers, Self::Collectibles, Self::Multi];
 
     fn action(self) -> &'static str {
         match self {

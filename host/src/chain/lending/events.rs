@@ -1,14 +1,9 @@
 //! From logs to events: what of an answer is believed, and in which order it counts.
 
-use std::collections::HashSet;
-
 use alloy::rpc::types::Log;
 
 use super::{EventKind, Market, Signature, hints::Hint, plan::Plan, sums::Move};
-use crate::{
-    chain::{logs::LogQuery, span::Span},
-    domain::B256,
-};
+use crate::{chain::logs::in_order, domain::B256};
 
 /// One event of a wallet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +19,7 @@ pub(super) struct Event {
 /// What was read of a span of blocks.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    /// Logs that name the wallet, checked by [`answers`].
+    /// Logs that name the wallet, checked.
     pub logs: Vec<Log>,
     /// What the markets logged in the transactions that hints point at.
     pub receipts: Vec<Log>,
@@ -60,16 +55,14 @@ pub(super) struct Moved {
     pub amount: Move,
 }
 
-/// Whether `log` is an answer to `query` over `span`, and final in its block.
-pub(in crate::chain) fn answers(log: &Log, query: &LogQuery, span: Span) -> bool {
-    let topics = log.topics();
-    let fits = |(at, wanted): (usize, &Vec<B256>)| wanted.is_empty() || topics.get(at).is_some_and(|topic| wanted.contains(topic));
-    !log.removed
-        && query.addresses.contains(&log.address())
-        && query.topics.iter().enumerate().all(fits)
-        && log.block_number.is_some_and(|block| span.contains(block))
-        && log.block_hash.is_some()
-        && log.log_index.is_some()
+impl FromIterator<Self> for Found {
+    fn from_iter<I: IntoIterator<Item = Self>>(pieces: I) -> Self {
+        pieces.into_iter().fold(Self::default(), |mut all, piece| {
+            all.logs.extend(piece.logs);
+            all.receipts.extend(piece.receipts);
+            all
+        })
+    }
 }
 
 /// What was found tells, each log once, in the order of the chain.
@@ -96,12 +89,6 @@ pub(super) fn told(markets: &[Market], plan: &Plan, mut found: Found) -> Told {
     told
 }
 
-fn in_order(logs: &mut Vec<Log>) {
-    let mut seen = HashSet::<(Option<B256>, Option<u64>)>::new();
-    logs.retain(|log| seen.insert((log.block_hash, log.log_index)));
-    logs.sort_by_key(|log| (log.block_number, log.log_index));
-}
-
 /// Whether `log` is one of the market's that names the wallet. A query over several protocols also returns logs that mean
 /// something in another one.
 pub(super) fn is_own(market: &Market, log: &Log, wallet: B256) -> bool {
@@ -116,10 +103,14 @@ mod tests {
 
     use super::*;
     use crate::{
-        chain::lending::{
-            Lender,
-            aave::{SIGNATURES_V2, SIGNATURES_V3},
-            hints::hints,
+        chain::{
+            lending::{
+                Lender,
+                aave::{SIGNATURES_V2, SIGNATURES_V3},
+                hints::hints,
+            },
+            logs::answers,
+            span::Span,
         },
         config::MarketConfig,
         domain::{Address, Protocol},

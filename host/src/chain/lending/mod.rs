@@ -2,17 +2,16 @@
 //! file per protocol; everything protocols share is here or in the reader.
 
 pub(super) mod aave;
-mod chunk;
 pub(super) mod comet;
 mod crosscheck;
 pub(super) mod ctoken;
 mod events;
+mod fetch;
 mod hints;
 mod jobs;
 mod ledger;
 mod pass;
 mod plan;
-mod range;
 mod reader;
 mod receipts;
 mod records;
@@ -33,11 +32,9 @@ use sums::Move;
 
 pub(super) use crosscheck::{AllSums, State, cross_check};
 pub(super) use ctoken::doubt_unborrowed;
-pub(super) use events::answers;
 pub(super) use hints::hints;
 pub(super) use jobs::{Jobs, Rest};
 pub(super) use ledger::failed_pool;
-pub(super) use range::{Reaction, reaction};
 pub(super) use reader::{Reader, Recent};
 pub(super) use standing::Standing;
 pub(super) use terms::{AllTerms, MarketTerms, TermsBook};

@@ -7,8 +7,7 @@ use futures::{StreamExt, stream};
 use tokio::sync::watch;
 
 use super::{
-    chunk::{Chunk, Stop},
-    events::{Event, Told, told},
+    events::{Event, Found, Told, told},
     ledger::Ledger,
     plan::Plan,
     reader::Reader,
@@ -16,7 +15,12 @@ use super::{
     tally::untimed,
 };
 use crate::{
-    chain::{client::Block, fault::Fault, span::Span},
+    chain::{
+        client::Block,
+        fault::Fault,
+        logs::{Chunk, Stop},
+        span::Span,
+    },
     store::Batch,
 };
 
@@ -57,7 +61,7 @@ impl<'a> Pass<'a> {
 }
 
 impl Pass<'_> {
-    pub(super) async fn run(&mut self, first: Option<Chunk>, view: &watch::Sender<Ledger>) -> Result<(), Fault> {
+    pub(super) async fn run(&mut self, first: Option<Chunk<Found>>, view: &watch::Sender<Ledger>) -> Result<(), Fault> {
         let mut width = u64::MAX;
         if let Some(chunk) = first {
             match self.take(chunk).await? {
@@ -87,9 +91,9 @@ impl Pass<'_> {
     }
 
     /// Counts a chunk that begins where this read stands. `Some` width where what follows is to be narrower.
-    async fn take(&mut self, chunk: Chunk) -> Result<Option<u64>, Fault> {
+    async fn take(&mut self, chunk: Chunk<Found>) -> Result<Option<u64>, Fault> {
         if let Some(through) = chunk.through {
-            self.count(told(&self.reader.markets, &self.plan, chunk.found)).await?;
+            self.count(told(&self.reader.markets, &self.plan, chunk.found.into_iter().collect())).await?;
             self.at = through.saturating_add(1);
             for entry in &mut self.ledger.entries {
                 if through >= entry.next {
@@ -104,7 +108,7 @@ impl Pass<'_> {
         }
         match chunk.stop {
             None => Ok(None),
-            Some(Stop::Narrow(width)) => Ok(Some(width)),
+            Some(Stop::Ceiling(width) | Stop::Narrow(width)) => Ok(Some(width)),
             Some(Stop::Gap(fault)) => Err(fault),
         }
     }

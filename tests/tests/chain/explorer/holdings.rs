@@ -31,22 +31,22 @@ sol! {
     }
 }
 
-const ETHER: u128 = 1_000_000_000_000_000_000;
+pub(super) const ETHER: u128 = 1_000_000_000_000_000_000;
 const DOLLAR: u128 = 1_000_000;
-const WALLET: Address = Address::repeat_byte(0xa1);
-const OTHER: Address = Address::repeat_byte(0xa2);
+pub(super) const WALLET: Address = Address::repeat_byte(0xa1);
+pub(super) const OTHER: Address = Address::repeat_byte(0xa2);
 
 /// A chain with two tokens that have prices: ether at 2,000 dollars, and a dollar.
-struct Scene {
-    chain: Small,
+pub(super) struct Scene {
+    pub(super) chain: Small,
     code: std::collections::BTreeMap<String, Bytes>,
     setup: Setup,
-    ether: Address,
-    dollar: Address,
+    pub(super) ether: Address,
+    pub(super) dollar: Address,
 }
 
 impl Scene {
-    async fn start() -> Result<Self, Error> {
+    pub(super) async fn start() -> Result<Self, Error> {
         let (mut chain, code) = (Small::start(CHAIN).await?, stubs("Tokens.sol").await?);
         let (native_feed, one) = (price_feed(&mut chain, 2_000.0), price_feed(&mut chain, 1.0));
         let mut scene = Self { chain, code, setup: Setup::default(), ether: Address::ZERO, dollar: Address::ZERO };
@@ -61,21 +61,21 @@ impl Scene {
         Ok(scene)
     }
 
-    fn coin(&mut self, name: &str, symbol: &str, decimals: u8) -> Address {
+    pub(super) fn coin(&mut self, name: &str, symbol: &str, decimals: u8) -> Address {
         let arguments = (name, symbol, U256::from(decimals)).abi_encode_params();
         self.chain.create([&self.code["Coin"][..], &arguments].concat(), name)
     }
 
-    fn stub(&mut self, name: &str) -> Address {
+    pub(super) fn stub(&mut self, name: &str) -> Address {
         self.chain.create(self.code[name].clone(), name)
     }
 
-    fn give(&mut self, token: Address, to: Address, amount: u128) {
+    pub(super) fn give(&mut self, token: Address, to: Address, amount: u128) {
         self.chain.queue(actors::address(actors::DEPLOYER), token, &mintCall { to, amount: U256::from(amount) });
     }
 
     /// A pool with these reserves, of which the wallet gets all shares but those that are locked for ever.
-    async fn pool(&mut self, factory: Address, (a, b): (Address, Address), reserves: (u128, u128)) -> Result<Address, Error> {
+    pub(super) async fn pool(&mut self, factory: Address, (a, b): (Address, Address), reserves: (u128, u128)) -> Result<Address, Error> {
         let anybody = actors::address(actors::DEPLOYER);
         self.chain.call(anybody, factory, &createPairCall { tokenA: a, tokenB: b }).await?;
         let pair = self.chain.view(factory, &getPairCall { tokenA: a, tokenB: b }, self.chain.head).await?;
@@ -98,24 +98,28 @@ impl Scene {
         Ok((ether / ETHER as f64 * 2_000.0 + dollar / DOLLAR as f64) * held / supply)
     }
 
-    async fn read(&self, flavour: Flavour) -> ChainSnapshot {
-        let explorer = Explorer::start(flavour, CHAIN, self.chain.rpc.clone()).await;
+    pub(super) fn reader(&self) -> Reader {
         let configured =
             Reader::configured(|store| self.setup.toml(self.chain.url(), std::path::Path::new("plugins"), store, "a-key-for-tests"));
         // The chain's id is a known one's, whose markets are not here.
-        let reader = with_explorer(configured, &explorer).with(|config| config.chains[0].markets.clear()).started().await;
+        configured.with(|config| config.chains[0].markets.clear())
+    }
+
+    async fn read(&self, flavour: Flavour) -> ChainSnapshot {
+        let explorer = Explorer::start(flavour, CHAIN, self.chain.rpc.clone()).await;
+        let reader = with_explorer(self.reader(), &explorer).started().await;
         chain(&*reader.read(WALLET).await, CHAIN).clone()
     }
 }
 
-fn factory(scene: &mut Scene) -> Address {
+pub(super) fn factory(scene: &mut Scene) -> Address {
     let file = assay_tests::node::packages().unwrap().join("@uniswap/v2-core/build/UniswapV2Factory.json");
     let artifact: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
     let code = hex::decode(artifact["bytecode"].as_str().unwrap().trim_start_matches("0x")).unwrap();
     scene.chain.create([code, Address::ZERO.abi_encode()].concat(), "Uniswap's factory")
 }
 
-fn of(read: &ChainSnapshot, token: Address) -> Option<&TokenBalance> {
+pub(super) fn of(read: &ChainSnapshot, token: Address) -> Option<&TokenBalance> {
     read.tokens.iter().find(|held| held.contract == Some(token))
 }
 

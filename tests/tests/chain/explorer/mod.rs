@@ -1,6 +1,8 @@
-//! Activity and holdings with an explorer, in both of its flavours, held against what the blocks themselves say.
+//! Activity and holdings with an explorer, in both of its flavours, and by the logs of a node alone, held against what the blocks
+//! themselves say.
 
 mod activity;
+mod discovery;
 mod faults;
 mod holdings;
 mod long;

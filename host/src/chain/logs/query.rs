@@ -8,30 +8,37 @@ use alloy::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{client::hex, fault::Fault, span::Span};
-use crate::domain::{Address, B256};
+use crate::{
+    chain::{client::hex, fault::Fault, span::Span},
+    domain::{Address, B256},
+};
 
-/// Logs of some contracts with some topics.
+/// Logs of some contracts, or of all where none is named, with some topics.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct LogQuery {
+pub(in crate::chain) struct LogQuery {
     pub addresses: Vec<Address>,
     /// What each topic has to be one of; anything where the list is empty. The first is the signature.
     pub topics: [Vec<B256>; 4],
 }
 
 impl LogQuery {
-    pub(super) fn filter(&self, span: Span) -> Value {
+    pub(in crate::chain) fn filter(&self, span: Span) -> Value {
         let known = self.topics.iter().rposition(|topic| !topic.is_empty()).map_or(0, |last| last + 1);
         let topics: Vec<Value> =
             self.topics.iter().take(known).map(|topic| if topic.is_empty() { Value::Null } else { json!(topic) }).collect();
-        json!({ "address": self.addresses, "topics": topics, "fromBlock": hex(span.from), "toBlock": hex(span.to) })
+        let mut filter = json!({ "topics": topics, "fromBlock": hex(span.from), "toBlock": hex(span.to) });
+        // Not all take an empty list, or null, for all contracts.
+        if !self.addresses.is_empty() {
+            filter["address"] = json!(self.addresses);
+        }
+        filter
     }
 }
 
 /// A log as it is written.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Written {
+pub(in crate::chain) struct Written {
     address: Address,
     topics: Vec<B256>,
     data: Bytes,

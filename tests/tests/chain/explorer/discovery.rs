@@ -1,0 +1,318 @@
+//! What a node's own logs tell where a chain has no explorer, held against the receipts of every block, and what becomes of it when the
+//! node does not answer such queries.
+
+use std::collections::BTreeSet;
+
+use alloy::primitives::{B256, U256};
+use alloy::sol;
+use alloy::sol_types::{SolEvent, SolValue};
+use assay::config::{Config, Discovery};
+use assay::domain::{Address, AssetClass, ChainSnapshot, Coverage};
+use assay_tests::devnet::{Devnet, Rpc};
+use assay_tests::lenders::Log;
+use assay_tests::proxy::{Call, Proxy, Reply};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::super::history::one_more_event;
+use super::super::{PATIENCE, RUNTIME, alone, with};
+use super::Reader;
+use super::holdings::{ETHER, OTHER, Scene, Things, WALLET, factory, mintCall, of, transferCall, transferFromCall};
+
+sol! {
+    event Transfer(address indexed from, address indexed to, uint256 value);
+    event TransferSingle(address indexed operator, address indexed from, address indexed to, uint256 id, uint256 value);
+    event TransferBatch(address indexed operator, address indexed from, address indexed to, uint256[] ids, uint256[] values);
+}
+
+/// Tokens that moved from or to an address: how many times, and the contracts of those that are amounts.
+#[derive(Debug, PartialEq, Eq, Default)]
+struct Moved {
+    times: u64,
+    contracts: BTreeSet<Address>,
+}
+
+/// Counted from the receipts of every block.
+async fn moved(rpc: &Rpc, wallet: Address) -> Moved {
+    #[derive(Deserialize)]
+    struct Receipt {
+        logs: Vec<Log>,
+    }
+    let head: U256 = rpc.request("eth_blockNumber", json!([])).await.unwrap();
+    let asks: Vec<_> = (0..=head.to::<u64>()).map(|n| ("eth_getBlockReceipts", json!([format!("{n:#x}")]))).collect();
+    let blocks: Vec<Vec<Receipt>> = rpc.batch(&asks).await.unwrap();
+    let mut moved = Moved::default();
+    for log in blocks.into_iter().flatten().flat_map(|receipt| receipt.logs) {
+        let names = |topics: &[B256]| topics.contains(&wallet.into_word());
+        match log.topics.as_slice() {
+            [Transfer::SIGNATURE_HASH, between @ ..] if between.len() == 2 && names(between) => {
+                moved.times += 1;
+                moved.contracts.insert(log.address);
+            }
+            [Transfer::SIGNATURE_HASH, from, to, _] if names(&[*from, *to]) => moved.times += 1,
+            [TransferSingle::SIGNATURE_HASH, _, from, to] if names(&[*from, *to]) => moved.times += 1,
+            [TransferBatch::SIGNATURE_HASH, _, from, to] if names(&[*from, *to]) => {
+                moved.times += <(Vec<U256>, Vec<U256>)>::abi_decode_params(&log.data).unwrap().0.len() as u64;
+            }
+            _ => {}
+        }
+    }
+    moved
+}
+
+fn by_logs(config: &mut Config) {
+    config.reading.discovery = Discovery::Logs;
+    config.scoring.cache_ms = 0;
+    config.scoring.incomplete_cache_ms = 0;
+}
+
+/// Chain 1 of the devnet, asked through `proxy`.
+fn reader(devnet: &Devnet, proxy: &Proxy) -> Reader {
+    Reader::of(devnet).ethereum().through(&[proxy]).with(by_logs)
+}
+
+/// Whether it asks for logs of all contracts.
+fn names_none(call: &Call) -> bool {
+    call.span().is_some() && call.params[0].get("address").is_none()
+}
+
+/// The spans of the queries for logs of all contracts since the last look, and how many queries for logs there were besides.
+fn asked(proxy: &Proxy) -> (Vec<(u64, u64)>, usize) {
+    let calls = proxy.take();
+    let (all, named): (Vec<_>, Vec<_>) = calls.iter().filter(|call| call.span().is_some()).partition(|call| names_none(call));
+    (all.into_iter().filter_map(Call::span).collect(), named.len())
+}
+
+fn told(read: &ChainSnapshot) -> (Coverage, Option<u64>) {
+    (read.coverage, read.activity.transfers)
+}
+
+#[test]
+fn what_moved_is_found_in_logs_as_in_receipts() {
+    RUNTIME.block_on(async {
+        let mut scene = Scene::start().await.unwrap();
+        let (factory, coin, gone) = (factory(&mut scene), scene.coin("Coin", "COIN", 18), scene.coin("Gone", "GONE", 18));
+        let (pictures, things) = (scene.stub("Pictures"), scene.stub("Things"));
+        scene.chain.mine().await.unwrap();
+        let (ether, dollar) = (scene.ether, scene.dollar);
+        let pair = scene.pool(factory, (ether, dollar), (10 * ETHER, 20_000_000_000)).await.unwrap();
+        for (token, amount) in [(coin, 5 * ETHER), (gone, 5 * ETHER), (pictures, 1), (pictures, 2)] {
+            scene.give(token, WALLET, amount);
+        }
+        let numbers = |numbers: [u64; 3]| numbers.map(U256::from).to_vec();
+        let mint = Things::mintCall { to: WALLET, ids: numbers([7, 8, 9]), amounts: numbers([5, 1, 1]) };
+        scene.chain.call(WALLET, things, &mint).await.unwrap();
+        scene.chain.call(WALLET, pictures, &transferFromCall { from: WALLET, to: OTHER, id: U256::from(2) }).await.unwrap();
+        scene.chain.call(WALLET, gone, &transferCall { to: OTHER, amount: U256::from(5 * ETHER) }).await.unwrap();
+        // To itself, which two queries find.
+        scene.chain.call(WALLET, coin, &transferCall { to: WALLET, amount: U256::from(ETHER) }).await.unwrap();
+        let away = (U256::from(8), U256::from(1), alloy::primitives::Bytes::new());
+        let away = Things::safeTransferFromCall { from: WALLET, to: OTHER, id: away.0, amount: away.1, data: away.2 };
+        scene.chain.call(WALLET, things, &away).await.unwrap();
+        scene.chain.queue(OTHER, coin, &mintCall { to: OTHER, amount: U256::from(1) });
+        scene.chain.mine().await.unwrap();
+
+        let reader = scene.reader().with(by_logs).started().await;
+        let read = reader.read(WALLET).await.chains[0].clone();
+        let expected = moved(&scene.chain.rpc, WALLET).await;
+        assert_eq!(expected, Moved { times: 12, contracts: [pair, coin, gone].into() });
+        assert_eq!(told(&read), (Coverage::Complete, Some(expected.times)));
+        // Logs do not tell transactions.
+        let activity = &read.activity;
+        assert_eq!((activity.transactions, activity.counterparties, activity.active_days), (5, None, None));
+        assert_eq!((activity.active_hours, activity.median_gap_seconds), (None, None));
+        assert_eq!(of(&read, coin).unwrap().balance_text(), "5");
+        let share = of(&read, pair).unwrap();
+        assert!(share.class == AssetClass::Liquidity && share.value_usd() > 39_000.0, "{share:?}");
+        assert!(of(&read, gone).is_none() && of(&read, pictures).is_none());
+        let names: Vec<_> = read.nfts.iter().map(|nft| nft.name.rsplit(' ').next().unwrap_or_default()).collect();
+        assert_eq!(names, ["#1", "#7", "#9"]);
+    });
+}
+
+#[test]
+fn tokens_of_lenders_are_found_and_not_counted_twice() {
+    with(async |devnet| {
+        let proxy = Proxy::start(devnet.ethereum.url()).await;
+        let (bare, reader) = (Reader::of(devnet).ethereum().started().await, reader(devnet, &proxy).started().await);
+        for name in ["borrower", "saver", "busy"] {
+            let wallet = devnet.wallet(name).address;
+            let (expected, read) = (bare.read(wallet).await, reader.read(wallet).await);
+            let read = &read.chains[0];
+            assert_eq!(told(read), (Coverage::Complete, Some(moved(&devnet.ethereum.rpc, wallet).await.times)), "{name}");
+            assert_eq!(read.tokens, expected.chains[0].tokens, "{name}");
+            assert_eq!(read.pools, expected.chains[0].pools, "{name}");
+        }
+    });
+}
+
+#[test]
+fn no_such_query_is_made_unless_it_is_wanted() {
+    with(async |devnet| {
+        let proxy = Proxy::start(devnet.ethereum.url()).await;
+        let silent = Reader::of(devnet).ethereum().through(&[&proxy]).started().await;
+        let wallet = devnet.wallet("borrower").address;
+        let read = silent.read(wallet).await.chains[0].clone();
+        assert_eq!(told(&read), (Coverage::Complete, None));
+        let (all, named) = asked(&proxy);
+        assert!(all.is_empty() && named > 0, "{all:?}");
+
+        // Where it is, three tell everything, and three go on from there.
+        let reader = reader(devnet, &proxy).started().await;
+        let head = devnet.ethereum.head().await.unwrap().0;
+        let read = reader.read(wallet).await.chains[0].clone();
+        assert_eq!(asked(&proxy).0, [(0, head); 3]);
+        assert_eq!(told(&reader.read(wallet).await.chains[0]), told(&read));
+        let (all, named) = asked(&proxy);
+        assert_eq!(all, [(head - reader.config.chains[0].finality + 1, head); 3]);
+        assert!(named <= 2, "{named}");
+    });
+}
+
+/// Answers logs of all contracts by `reply`.
+fn all_contracts(reply: impl Fn(&Call) -> Reply + Send + 'static) -> impl FnMut(&Call) -> Reply + Send + 'static {
+    move |call| if names_none(call) { reply(call) } else { Reply::Pass }
+}
+
+fn error(message: &str) -> Reply {
+    Reply::Error { code: -32701, message: message.into() }
+}
+
+#[test]
+fn an_endpoint_that_wants_a_contract_named_is_left_alone() {
+    alone(async |devnet| {
+        let proxy = Proxy::start(devnet.ethereum.url()).await;
+        let refuse = || all_contracts(|_| error("Please specify an address in your request or order a dedicated full node"));
+        let wallet = devnet.wallet("saver").address;
+        let expected = Reader::of(devnet).ethereum().started().await.read(wallet).await.chains[0].clone();
+        let mut reader = reader(devnet, &proxy).started().await;
+        proxy.rule(refuse());
+        for queries in [3, 0] {
+            assert_eq!(reader.read(wallet).await.chains[0], expected);
+            assert_eq!(asked(&proxy).0.len(), queries);
+        }
+
+        // What it has told before still counts, and what came since is missing.
+        proxy.rule(|_| Reply::Pass);
+        reader.restart().await;
+        let before = reader.read(wallet).await.chains[0].clone();
+        assert_eq!(told(&before), (Coverage::Complete, Some(moved(&devnet.ethereum.rpc, wallet).await.times)));
+        let here = devnet.ethereum.snapshot().await.unwrap();
+        devnet.ethereum.mine(20).await.unwrap();
+        one_more_event(devnet, &devnet.ethereum).await;
+        proxy.rule(refuse());
+        let after = reader.read(wallet).await.chains[0].clone();
+        assert_eq!(after.coverage, Coverage::Partial);
+        assert!(after.activity.transfers.is_some() && after.activity.transfers <= before.activity.transfers);
+        devnet.ethereum.revert(here).await.unwrap();
+    });
+}
+
+#[test]
+fn an_endpoint_that_would_take_for_ever_is_left_alone() {
+    RUNTIME.block_on(async {
+        let mut scene = Scene::start().await.unwrap();
+        let coin = scene.coin("Coin", "COIN", 18);
+        scene.chain.mine().await.unwrap();
+        scene.give(coin, WALLET, ETHER);
+        scene.chain.mine().await.unwrap();
+        // A chain that is long enough takes too long to mine here: the node says of its newest block that it is the 20 millionth.
+        let mut head: Value = scene.chain.rpc.request("eth_getBlockByNumber", json!(["latest", false])).await.unwrap();
+        head["number"] = json!("0x1312d00");
+        let proxy = Proxy::start(scene.chain.url()).await;
+        proxy.rule(move |call| match (call.span(), call.params[0].as_str()) {
+            (Some((from, to)), _) if from < to => error("block range of queries without an address is limited to 1000 blocks"),
+            (None, Some("latest")) => Reply::Result(head.clone()),
+            _ => Reply::Pass,
+        });
+        let reader = scene.reader().through(&[&proxy]).with(by_logs).started().await;
+        for queries in [3, 0] {
+            assert_eq!(told(&reader.read(WALLET).await.chains[0]), (Coverage::Complete, None));
+            assert_eq!(asked(&proxy).0.len(), queries);
+        }
+    });
+}
+
+/// Answers ten blocks at a time, and after `answers` does something else.
+fn narrow(answers: usize, then: Reply) -> impl FnMut(&Call) -> Reply + Send + 'static {
+    let mut answered = 0;
+    move |call| match call.span() {
+        Some((from, to)) if names_none(call) && to - from >= 10 => error("range 1 exceeds limit of 10"),
+        Some(_) if names_none(call) => {
+            answered += 1;
+            if answered > answers { then.clone() } else { Reply::Pass }
+        }
+        _ => Reply::Pass,
+    }
+}
+
+#[test]
+fn a_long_read_goes_on_in_the_background_and_after_a_restart() {
+    with(async |devnet| {
+        let proxy = Proxy::start(devnet.ethereum.url()).await;
+        let wallet = devnet.wallet("busy").address;
+        let expected = moved(&devnet.ethereum.rpc, wallet).await.times;
+        let short = |config: &mut Config| {
+            config.reading.log_concurrency = 1;
+            config.scoring.read_budget_ms = 3_000;
+        };
+        let mut reader = reader(devnet, &proxy).with(short).started().await;
+        // Nineteen ranges of three queries each, then the node is silent.
+        proxy.rule(narrow(57, Reply::Hold));
+        let read = reader.read(wallet).await.chains[0].clone();
+        assert_eq!(read.coverage, Coverage::Partial);
+        assert!(read.activity.transfers.is_some_and(|transfers| transfers > 0 && transfers <= expected), "{:?}", read.activity);
+
+        // The host is killed. What was settled is not asked for again.
+        reader.restart().await;
+        proxy.rule(narrow(6, Reply::Hold));
+        proxy.take();
+        assert_eq!(reader.read(wallet).await.chains[0].coverage, Coverage::Partial);
+        let start = asked(&proxy).0.iter().map(|(from, _)| *from).min().unwrap();
+        assert!((160..=190).contains(&start) && start % 10 == 0, "{start}");
+
+        // The same read ends without being asked again.
+        proxy.rule(narrow(usize::MAX, Reply::Pass));
+        proxy.release(1_000);
+        let whole = async {
+            loop {
+                let read = reader.read(wallet).await;
+                if read.chains[0].coverage == Coverage::Complete {
+                    break read.chains[0].clone();
+                }
+            }
+        };
+        let read = tokio::time::timeout(PATIENCE, whole).await.unwrap();
+        assert_eq!(told(&read), (Coverage::Complete, Some(expected)));
+        assert!(asked(&proxy).0.iter().all(|(from, _)| *from > start), "each range once");
+    });
+}
+
+#[test]
+fn what_moved_on_a_chain_that_was_replaced_is_dropped() {
+    alone(async |devnet| {
+        let (on, wallet) = (&devnet.ethereum, devnet.wallet("saver").address);
+        let proxy = Proxy::start(on.url()).await;
+        let reader = reader(devnet, &proxy).started().await;
+        let is_current = async |what: &str| {
+            let read = reader.read(wallet).await.chains[0].clone();
+            assert_eq!(told(&read), (Coverage::Complete, Some(moved(&on.rpc, wallet).await.times)), "{what}");
+        };
+        is_current("before").await;
+        let here = on.snapshot().await.unwrap();
+        one_more_event(devnet, on).await;
+        is_current("one event more").await;
+        on.revert(here).await.unwrap();
+        on.mine(1).await.unwrap();
+        is_current("a tail that was replaced").await;
+
+        let here = on.snapshot().await.unwrap();
+        one_more_event(devnet, on).await;
+        on.mine(40).await.unwrap();
+        is_current("settled").await;
+        on.revert(here).await.unwrap();
+        on.pass(1_000).await.unwrap();
+        on.mine(100).await.unwrap();
+        is_current("another chain").await;
+    });
+}
