@@ -24,9 +24,9 @@ use super::{
 };
 use crate::{
     chain::{
-        client::{Block, Client, LogQuery},
+        client::{Block, Client},
         fault::Fault,
-        logs::{Stop, chunk, in_order},
+        logs::{LogQuery, Stop, chunk, in_order},
         span::Span,
     },
     config,
@@ -84,7 +84,8 @@ impl NodeLogs {
     }
 
     async fn fetch(&self, queries: &[LogQuery], span: Span) -> Result<Vec<Log>, Fault> {
-        Ok(try_join_all(queries.iter().map(|query| self.client.believed_logs(query, span))).await?.concat())
+        let asked = queries.iter().map(|query| self.client.believed_logs(query, span));
+        Ok(try_join_all(asked).await?.into_iter().flatten().collect())
     }
 }
 
@@ -146,7 +147,7 @@ impl Reader {
                 .buffered(node.concurrency);
             while let Some(chunk) = chunks.next().await {
                 if let Some(through) = chunk.through {
-                    let mut logs = chunk.found.concat();
+                    let mut logs: Vec<_> = chunk.found.into_iter().flatten().collect();
                     in_order(&mut logs);
                     reading.take_all(logs.iter().flat_map(transfers::rows), through);
                     at = through.saturating_add(1);

@@ -13,8 +13,8 @@ use alloy::{
 
 use crate::{
     chain::{
-        client::LogQuery,
         explorer::{List, Row},
+        logs::LogQuery,
     },
     domain::{Address, U256},
 };
