@@ -153,7 +153,7 @@ mod tests {
 
     fn documents(gateway: Option<&str>) -> Documents {
         let outbound = Outbound { allow: Vec::new(), timeout_ms: 100, max_bytes: 64, concurrency: 1 };
-        Documents::new(&outbound, gateway.map(|url| Ipfs { api: None, gateway: Some(Secret::new(url)) }).as_ref())
+        Documents::new(&outbound, gateway.map(|url| Ipfs { gateway: Some(Secret::new(url)), ..Ipfs::default() }).as_ref())
     }
 
     #[test]
