@@ -19,7 +19,7 @@ pub use report::{
     Activity, Assets, Counts, CreditEvents, Defi, NftBody, NotApplicable, Pool, ProtocolBody, ReportBody, ReportScore, TokenBody, Totals,
 };
 pub use score::{CoverageName, FactorBody, MeanBody, RangeName, ScoreBody, ScoresBody};
-pub use submission::{SubmissionBody, SubmissionStatus, SubmittedBody, SubmittedScores, TransactionBody};
+pub use submission::{FeedbackTransactionBody, SubmissionBody, SubmissionStatus, SubmittedBody, SubmittedScores};
 pub use summary::{AggregatedBody, ChainSummaryBody, EnhancedBody, OffChainData};
 
 use serde::{Serialize, Serializer};
