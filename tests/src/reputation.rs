@@ -1,6 +1,8 @@
 //! A small chain with the stubs of the agent registries and an account that gives feedback, a mock of an IPFS node, and the
 //! configuration of a host on them: everything that a submission needs.
 
+#![expect(clippy::too_many_arguments, reason = "what is generated of an event with eleven fields")]
+
 use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

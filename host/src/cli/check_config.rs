@@ -67,6 +67,10 @@ fn summary(config: &Config) -> String {
             line(format!("            {} {name} at {} from block {}", market.protocol.as_str(), market.address, market.from_block));
         }
     }
+    if let (Some(agents), Some(reputation)) = (&config.agents, &config.reputation) {
+        let (credit, sybil) = (&reputation.credit_model, &reputation.sybil_model);
+        line(format!("reputation to {} on chain {}, by credit {credit} and sybil {sybil}", agents.reputation_registry, agents.chain));
+    }
     for key in config.without_effect() {
         line(format!("no effect {key}: this version does not use it"));
     }

@@ -28,8 +28,8 @@ impl LogQuery {
             self.topics.iter().take(known).map(|topic| if topic.is_empty() { Value::Null } else { json!(topic) }).collect();
         let mut filter = json!({ "topics": topics, "fromBlock": hex(span.from), "toBlock": hex(span.to) });
         // Not all take an empty list, or null, for all contracts.
-        if !self.addresses.is_empty() {
-            filter["address"] = json!(self.addresses);
+        if let Some(fields) = filter.as_object_mut().filter(|_| !self.addresses.is_empty()) {
+            fields.insert("address".into(), json!(self.addresses));
         }
         filter
     }

@@ -23,7 +23,10 @@ use crate::{
     config,
     domain::{Address, B256, ChainId, Tag, U256},
 };
-use abi::{IdentityRegistry::ownerOfCall, ReputationRegistry::getLastIndexCall};
+use abi::{
+    IdentityRegistry::ownerOfCall,
+    ReputationRegistry::{getIdentityRegistryCall, getLastIndexCall},
+};
 
 pub use fees::{Market, Offer};
 pub use given::{Given, Told};
@@ -85,6 +88,16 @@ impl From<Fault> for SenderError {
     fn from(fault: Fault) -> Self {
         Self::Chain(fault.to_string())
     }
+}
+
+/// The account of the configuration.
+pub(super) fn account(reputation: &config::Reputation) -> Option<Address> {
+    PrivateKeySigner::from_slice(&reputation.signer_key()?).ok().map(|key| key.address())
+}
+
+/// Asks a reputation registry whose agents it is for.
+pub(super) fn identity_of(registry: Address) -> Call {
+    Call::new(registry, &getIdentityRegistryCall {})
 }
 
 impl Chains {

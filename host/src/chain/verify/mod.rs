@@ -4,6 +4,7 @@
 mod claim;
 mod identity;
 mod market;
+mod signer;
 
 use alloy::primitives::Bytes;
 use futures::future::join_all;
@@ -81,6 +82,9 @@ pub async fn verify(chain: &ChainConfig, config: &Config, tell: impl Fn(String))
     let before = found.len();
     for (claim, problems) in claims.iter().zip(problems) {
         found.extend(problems.into_iter().map(|problem| finding(claim.to_string(), problem)));
+    }
+    if let (Some(agents), Some(reputation)) = (config.agents.as_ref().filter(|agents| agents.chain == chain.id), &config.reputation) {
+        found.extend(signer::problems(&client, agents, reputation, head).await.into_iter().map(|(part, what)| finding(part, what)));
     }
     tell(match found.len() - before {
         0 => format!("all {} contracts are what they should be", claims.len()),

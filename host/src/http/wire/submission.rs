@@ -63,7 +63,7 @@ pub struct SubmissionBody {
     /// Null before scoring.
     pub scores: Option<SubmittedScores>,
     /// Those with their confirmations, one for each tag.
-    pub transactions: Vec<TransactionBody>,
+    pub transactions: Vec<FeedbackTransactionBody>,
     /// Null before the document is in place.
     pub feedback_uri: Option<String>,
     /// Why it failed, and what became of the units.
@@ -87,7 +87,7 @@ pub struct SubmittedScores {
 
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 #[schema(title = "FeedbackTransaction")]
-pub struct TransactionBody {
+pub struct FeedbackTransactionBody {
     #[schema(value_type = String)]
     pub tag1: Tag,
     #[schema(value_type = String)]
@@ -124,7 +124,7 @@ impl SubmissionBody {
             status: record.stage.as_str(),
             scores,
             transactions: landed
-                .map(|(tag1, landed)| TransactionBody {
+                .map(|(tag1, landed)| FeedbackTransactionBody {
                     tag1,
                     transaction_hash: landed.hash,
                     block_number: landed.block,

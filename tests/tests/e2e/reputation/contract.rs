@@ -191,3 +191,23 @@ fn two_hundred_at_once_are_not_admitted_beyond_the_units() {
         assert_eq!((accepted, answers.iter().filter(|answer| answer.status == 429).count()), (40, 160));
     });
 }
+
+#[test]
+fn an_account_that_cannot_give_feedback_is_found_beforehand() {
+    run(async {
+        let world = World::start().await;
+        let check = |more: &str| crate::check_config::check(&(world.config(world.chain.url(), "") + more));
+        // Agent 2 is the signer's own.
+        let (code, out, err) = check("");
+        assert_eq!(code, Some(1), "{out}");
+        assert!(err.contains("owns an agent") && !err.contains("has no funds"), "{err}");
+        assert!(out.contains("by credit 1.0 and sybil 1.0") && !(out + &err).contains(&world.signer.to_bytes().to_string()));
+        world.fund(alloy::primitives::U256::ZERO).await;
+        let (_, _, err) = check("");
+        assert!(err.contains("has no funds"), "{err}");
+        let stranger = world.config(world.chain.url(), "").replace(&world.signer.to_bytes().to_string(), "0x12");
+        let (code, _, err) = crate::check_config::check(&stranger);
+        assert_eq!(code, Some(1));
+        assert!(err.contains("reputation.signer: not a private key") && !err.contains("0x12"), "{err}");
+    });
+}

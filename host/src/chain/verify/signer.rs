@@ -1,0 +1,80 @@
+//! Whether the account that gives feedback can: it has funds, no stake in agents, and both registries answer for each other.
+
+use alloy::{primitives::Bytes, sol, sol_types::SolCall};
+use serde_json::json;
+
+use crate::{
+    chain::{
+        call::{Call, returned},
+        client::{Block, Client},
+        fault::Fault,
+        sender::{account, identity_of},
+    },
+    config::{Agents, Reputation},
+    domain::{Address, U256},
+};
+
+sol! {
+    function balanceOf(address owner) external view returns (uint256 agents);
+    function ownerOf(uint256 agentId) external view returns (address owner);
+}
+
+/// Agents whose owner is asked for where the registry does not count what an account owns.
+const SAMPLE: u64 = 100;
+
+/// What stands in the way, each with the part of the configuration.
+pub(super) async fn problems(client: &Client, agents: &Agents, reputation: &Reputation, head: Block) -> Vec<(String, String)> {
+    let Some(signer) = account(reputation) else { return vec![("reputation.signer".into(), "is not a private key".into())] };
+    let mut found = Vec::new();
+    match linked(client, agents, head).await {
+        Ok(Some(registry)) if registry == agents.identity_registry => {}
+        Ok(Some(registry)) => found.push((
+            format!("reputation registry at {}", agents.reputation_registry),
+            format!("is for the agents of {registry}, not of agents.identity_registry"),
+        )),
+        Ok(None) => found.push((
+            format!("reputation registry at {}", agents.reputation_registry),
+            "does not answer getIdentityRegistry(); correct agents.reputation_registry".into(),
+        )),
+        Err(fault) => found.push(("agents".into(), format!("cannot be asked: {fault}"))),
+    }
+    let part = format!("account {signer} of reputation.signer");
+    match stake(client, agents, signer, head).await {
+        Ok((balance, owned)) => {
+            if balance.is_zero() {
+                found.push((part.clone(), "has no funds to pay for gas".into()));
+            }
+            if owned {
+                found.push((part, "owns an agent, and the registry refuses feedback from an agent's owner; use another account".into()));
+            }
+        }
+        Err(fault) => found.push((part, format!("cannot be asked: {fault}"))),
+    }
+    found
+}
+
+async fn linked(client: &Client, agents: &Agents, head: Block) -> Result<Option<Address>, Fault> {
+    let answers = client.calls(&[identity_of(agents.reputation_registry)], head.hash).await?;
+    Ok(answers
+        .into_iter()
+        .next()
+        .flatten()
+        .filter(|answer| answer.len() == 32)
+        .map(|answer| Address::from_word(U256::from_be_slice(&answer).into())))
+}
+
+/// Funds of the account, and whether it owns an agent.
+async fn stake(client: &Client, agents: &Agents, signer: Address, head: Block) -> Result<(U256, bool), Fault> {
+    let balance = client.batch(vec![("eth_getBalance", json!([signer, "latest"]))]).await?.into_iter().next();
+    let balance = balance.unwrap_or_else(|| Err(Fault::Malformed("no answer".into())))?;
+    let balance: U256 = serde_json::from_value(balance).map_err(|error| Fault::unreadable(&error))?;
+    let registry = agents.identity_registry;
+    let counted: Vec<Option<Bytes>> = client.calls(&[Call::new(registry, &balanceOfCall { owner: signer })], head.hash).await?;
+    if let Some(owned) = returned::<balanceOfCall>(counted.first()) {
+        return Ok((balance, owned > U256::ZERO));
+    }
+    let calls: Vec<Call> = (0..SAMPLE).map(|id| Call::new(registry, &ownerOfCall { agentId: U256::from(id) })).collect();
+    let owners = client.calls(&calls, head.hash).await?;
+    let word = Bytes::from(ownerOfCall::abi_encode_returns(&signer));
+    Ok((balance, owners.iter().flatten().any(|owner| *owner == word)))
+}
