@@ -1,5 +1,5 @@
 //! Submissions of reputation: accepted with their price in one write, scored, documented on IPFS, and given to the ERC-8004
-//! registry, each tag once. A record says everything that was decided; [`step`] alone moves it; a worker does what it says is next.
+//! registry, each tag once. A record says everything that was decided; `step` alone moves it; a worker does what it says is next.
 //!
 //! Nothing is lost: an accepted submission is in the store and listed as open until it ends. Nothing happens twice: what has an
 //! effect outside is written down before, and all transactions that could give the same feedback share a nonce until that nonce is
