@@ -111,10 +111,11 @@ mod tests {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         let toml = "[[access.keys]]\nname = \"dev\"\nkey = \"s3cret-key\"\nscopes = [\"read\"]\n[[chains]]\nid = 1\nname = \"Ethereum\"\n\
                     rpc = [\"https://rpc.example:8545/v2/s3cret\"]\nexplorer = \"https://s3cret.example\"\nfinality = 64\nnative = { symbol = \"ETH\" }\n\
-                    [ipfs]\ngateway = \"https://s3cret.example\"\n";
+                    [ipfs]\ngateway = \"https://s3cret.example\"\n\
+                    [access.x402]\nenabled = true\npay_to = \"0x00000000000000000000000000000000000000aa\"\nasset = \"0x00000000000000000000000000000000000000bb\"\n";
         file.write_all(toml.as_bytes()).unwrap();
         let text = summary(&crate::config::load(Some(file.path())).unwrap());
-        for part in ["dev (read; unmetered)", "1 Ethereum through rpc.example:8545", "no effect ipfs"] {
+        for part in ["dev (read; unmetered)", "1 Ethereum through rpc.example:8545", "no effect access.x402"] {
             assert!(text.contains(part), "{text}");
         }
         assert!(!text.contains("s3cret"), "{text}");
