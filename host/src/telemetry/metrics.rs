@@ -102,6 +102,13 @@ fn describe() {
         Unit::Count,
         "Lending histories that did not add up to the position, by chain, protocol and difference"
     );
+    describe_counter!("assay_explorer_requests_total", Unit::Count, "Requests to explorers, by chain and outcome");
+    describe_histogram!("assay_explorer_request_duration_seconds", Unit::Seconds, "Time of one request to an explorer, by chain");
+    describe_counter!(
+        "assay_explorer_reads_refused_total",
+        Unit::Count,
+        "Lists that were not read because too many reads of the chain were waiting, by chain"
+    );
     describe_counter!("assay_snapshots_total", Unit::Count, "Snapshots given, by source: cache, shared with another request, or read");
     describe_histogram!(
         "assay_snapshot_duration_seconds",
