@@ -38,7 +38,7 @@ fn keys() -> String {
     let key = |name: &str, key: &str, rest: &str| format!("[[access.keys]]\nname = \"{name}\"\nkey = \"{key}\"\n{rest}\n");
     [
         key("reader", READER, "scopes = [\"read\"]"),
-        key("metered", METERED, "scopes = [\"read\"]\nunits = 10"),
+        key("metered", METERED, "scopes = [\"read\"]\nunits = 3"),
         key("submitter", SUBMITTER, "scopes = [\"submit\"]"),
     ]
     .concat()
