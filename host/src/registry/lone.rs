@@ -58,7 +58,8 @@ impl Counting {
     }
 }
 
-fn load(bytes: &[u8], limits: &Limits, purpose: Purpose) -> Result<Model, LoneError> {
+/// The model in `bytes` on engines of its own that are set up for `purpose`.
+pub(super) fn load(bytes: &[u8], limits: &Limits, purpose: Purpose) -> Result<Model, LoneError> {
     let runtime = Runtime::new(limits, purpose).map_err(|error| OpenError::Engine(format!("{error:#}")))?;
     let found = examine::examine(bytes, &Arc::new(runtime), None);
     match (found.problems.into_iter().next(), found.model) {

@@ -1,14 +1,13 @@
 //! What a benchmark needs and a server does not: one model on engines set up differently, and an instance used again.
 
-use std::sync::Arc;
-
 use super::{
-    Limits, LoadError, Model, OpenError, ScoreError,
+    Limits, Model, ScoreError,
     abi::Abi,
     answer,
     call::Call,
-    engine::{Purpose, Runtime},
-    examine, samples,
+    engine::Purpose,
+    lone::{self, LoneError},
+    samples,
 };
 use crate::{domain::Assessment, features::Features};
 
@@ -29,24 +28,9 @@ impl Setup {
 ///
 /// # Errors
 /// The first thing that is wrong with the file, or with the machine.
-pub fn model(bytes: &[u8], setup: Setup) -> Result<Model, MeasureError> {
+pub fn model(bytes: &[u8], setup: Setup) -> Result<Model, LoneError> {
     let Setup { pool, epoch, fuel } = setup;
-    let runtime = Runtime::new(&Limits::default(), Purpose { pool, epoch, fuel });
-    let runtime = runtime.map_err(|error| OpenError::Engine(format!("{error:#}")))?;
-    let found = examine::examine(bytes, &Arc::new(runtime), None);
-    match (found.problems.into_iter().next(), found.model) {
-        (None, Some(model)) => Ok(model),
-        (problem, _) => Err(problem.unwrap_or(LoadError::Closed).into()),
-    }
-}
-
-/// Why nothing can be measured.
-#[derive(Debug, thiserror::Error)]
-pub enum MeasureError {
-    #[error(transparent)]
-    Machine(#[from] OpenError),
-    #[error(transparent)]
-    File(#[from] LoadError),
+    lone::load(bytes, &Limits::default(), Purpose { pool, epoch, fuel })
 }
 
 /// An ordinary wallet: two chains, three markets, three classes of asset, one attestation.

@@ -6,7 +6,7 @@ use super::{AgentRegistries, AgentsError, MOST};
 use crate::{
     chain::{
         fault::Fault,
-        logs::{LogQuery, Reaction, answers, reaction},
+        logs::{LogQuery, Reaction, in_order, reaction},
         span::Span,
     },
     domain::{Address, U256},
@@ -52,8 +52,11 @@ impl AgentRegistries {
         let (mut width, mut timeouts) = (WIDEST, 0);
         loop {
             let (span, _) = Span { from, to }.cut(width.min(client.log_ceiling()));
-            let fault = match client.logs(&query, span).await {
-                Ok(logs) => return Ok((self.believed(logs, &query, span)?, span.to)),
+            let fault = match client.believed_logs(&query, span).await {
+                Ok(mut logs) => {
+                    in_order(&mut logs);
+                    return Ok((logs.iter().filter_map(event).collect(), span.to));
+                }
                 Err(fault) => fault,
             };
             timeouts += u32::from(matches!(fault, Fault::TimedOut(_)));
@@ -63,19 +66,6 @@ impl AgentRegistries {
                 Reaction::GiveUp => return Err(fault.into()),
             }
         }
-    }
-
-    fn believed(&self, mut logs: Vec<Log>, query: &LogQuery, span: Span) -> Result<Vec<AgentEvent>, AgentsError> {
-        if logs.iter().any(|log| log.removed || log.block_hash.is_none()) {
-            return Err(Fault::Malformed("logs of a block that is not in the chain".into()).into());
-        }
-        let given = logs.len();
-        logs.retain(|log| answers(log, query, span));
-        if logs.len() < given {
-            metrics::counter!("assay_logs_refused_total", "chain" => self.inner.chain.to_string()).increment((given - logs.len()) as u64);
-        }
-        logs.sort_by_key(|log| (log.block_number, log.log_index));
-        Ok(logs.iter().filter_map(event).collect())
     }
 }
 
