@@ -226,9 +226,10 @@ fn an_endpoint_that_would_take_for_ever_is_left_alone() {
             _ => Reply::Pass,
         });
         let reader = scene.reader().through(&[&proxy]).with(by_logs).started().await;
-        for queries in [3, 0] {
+        // The first of its three queries to be refused may call the others back before they are sent.
+        for queries in [1..=3, 0..=0] {
             assert_eq!(told(&reader.read(WALLET).await.chains[0]), (Coverage::Complete, None));
-            assert_eq!(asked(&proxy).0.len(), queries);
+            assert!(queries.contains(&asked(&proxy).0.len()), "{queries:?}");
         }
     });
 }
