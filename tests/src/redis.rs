@@ -158,6 +158,10 @@ pub fn chosen(config: &str, dir: &Path) -> String {
         Ok("cluster") => block(Box::pin(async { Store::Cluster(Cluster::start().await) })),
         Ok(other) => panic!("{CHOICE} is redis, sentinel or cluster, not {other}"),
     });
+    // What names its own servers stands as it is.
+    if config.contains("backend = \"redis\"") {
+        return config.to_owned();
+    }
     let url = match store {
         Store::Embedded => return config.to_owned(),
         Store::One(server) => server.url(),

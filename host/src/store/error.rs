@@ -20,6 +20,17 @@ pub enum OpenError {
     Redis { reason: String },
 }
 
+/// No copy of the store was made.
+#[derive(Debug, thiserror::Error)]
+pub enum BackupError {
+    #[error("the backup {} cannot be made: {reason}; check the rights to its folder and the space left", path.display())]
+    Failed { path: PathBuf, reason: String },
+    #[error("another backup is being made; wait until it is there")]
+    Busy,
+    #[error("the store is in Redis: back it up there, with BGSAVE or a copy of its append-only file")]
+    Elsewhere,
+}
+
 /// A read or a write failed. A write that failed changed nothing, but for [`StoreError::Unanswered`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {

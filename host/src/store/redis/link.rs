@@ -110,6 +110,8 @@ impl Link {
                         | ServerErrorKind::Moved
                         | ServerErrorKind::Ask,
                     ) => (said(&error), false),
+                    // Too few replicas for a write to be safe, as after one became the master.
+                    _ if error.code() == Some("NOREPLICAS") => (said(&error), false),
                     // No master any more: the sentinels know who is.
                     ErrorKind::Server(ServerErrorKind::ReadOnly | ServerErrorKind::MasterDown) => (said(&error), true),
                     ErrorKind::Server(_) | ErrorKind::Extension | ErrorKind::InvalidClientConfig => {

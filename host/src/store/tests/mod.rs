@@ -1,5 +1,6 @@
 //! The store on real files and on a real server.
 
+mod backup;
 mod crash;
 mod limits;
 mod opening;
