@@ -34,6 +34,8 @@ const UNKNOWN_BLOCK_RETRIES: u32 = 2;
 #[derive(Clone)]
 pub(super) struct Failover {
     inner: Arc<Inner>,
+    /// Leaves out the endpoint that answered last, whatever the others say.
+    elsewhere: bool,
 }
 
 struct Inner {
@@ -49,7 +51,12 @@ impl Failover {
         let urls = chain.rpc.iter().filter_map(|rpc| Url::parse(rpc.expose()).ok());
         let endpoints = urls.map(|url| Endpoint::new(http.clone(), url, chain.id, limits)).collect();
         let inner = Inner { endpoints, retries: limits.retries, chain: chain.id.to_string(), current: AtomicUsize::new(0) };
-        Self { inner: Arc::new(inner) }
+        Self { inner: Arc::new(inner), elsewhere: false }
+    }
+
+    /// The same endpoints without the one that answered last, whenever that is; `None` where there is no other.
+    pub(super) fn elsewhere(&self) -> Option<Self> {
+        (self.inner.endpoints.len() > 1).then(|| Self { elsewhere: true, ..self.clone() })
     }
 
     /// The endpoint that answered last; `None` where none is configured.
@@ -78,8 +85,10 @@ impl Failover {
         let mut last = Fault::Unreachable("no endpoint is configured".into());
         // An answer that another endpoint might better, kept in case none does.
         let mut lesser = None;
-        for (index, endpoint) in self.inner.endpoints.iter().enumerate() {
+        let left_out = self.elsewhere.then(|| self.inner.current.load(Ordering::Relaxed));
+        for (index, endpoint) in self.inner.endpoints.iter().enumerate().filter(|(index, _)| left_out != Some(*index)) {
             let retries = match endpoint.readiness() {
+                Readiness::Ready if self.elsewhere => 0,
                 Readiness::Ready => self.inner.retries,
                 Readiness::Doubtful => 0,
                 Readiness::Out(fault) => {
@@ -91,16 +100,16 @@ impl Failover {
             match self.ask(endpoint, packet, retries).await {
                 Ok(answer) if is_lesser(&answer) => lesser = lesser.or(Some((index, answer))),
                 Ok(answer) => {
-                    self.inner.current.store(index, Ordering::Relaxed);
+                    self.stay(index);
                     return Ok(answer);
                 }
                 Err(fault) if !fault.moves_on() => {
-                    self.inner.current.store(index, Ordering::Relaxed);
+                    self.stay(index);
                     return Err(fault);
                 }
                 // A heavy query may time out where a lighter one would not: the reader asks for less.
                 Err(fault @ Fault::TimedOut(_)) if packet.as_single().is_some_and(|r| r.method() == "eth_getLogs") => {
-                    self.inner.current.store(index, Ordering::Relaxed);
+                    self.stay(index);
                     return Err(fault);
                 }
                 // While others were answered, it was busy: neither it nor those who ask it next have to rest for that.
@@ -112,8 +121,15 @@ impl Failover {
             }
         }
         let Some((index, answer)) = lesser else { return Err(last) };
-        self.inner.current.store(index, Ordering::Relaxed);
+        self.stay(index);
         Ok(answer)
+    }
+
+    /// The next request goes there, and those who are asked for an opinion have no say in it.
+    fn stay(&self, index: usize) {
+        if !self.elsewhere {
+            self.inner.current.store(index, Ordering::Relaxed);
+        }
     }
 
     async fn ask(&self, endpoint: &Endpoint, packet: &RequestPacket, retries: u32) -> Result<ResponsePacket, Fault> {

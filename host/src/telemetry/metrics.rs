@@ -94,9 +94,13 @@ fn describe() {
         "Time of one JSON-RPC request with its retries, by chain and method, where a batch is a method"
     );
     describe_counter!("assay_log_ranges_total", Unit::Count, "Ranges of blocks whose logs were asked for, by chain");
-    describe_counter!("assay_receipts_total", Unit::Count, "Receipts of transactions that logs pointed at, by chain");
     describe_counter!("assay_logs_refused_total", Unit::Count, "Logs given that were not asked for and not counted, by chain");
     describe_counter!("assay_receipts_total", Unit::Count, "Receipts of transactions that logs pointed at, by chain");
+    describe_counter!(
+        "assay_second_opinions_total",
+        Unit::Count,
+        "Histories without any log that another endpoint was asked for, by chain and outcome: confirmed, contradicted or unanswered"
+    );
     describe_counter!(
         "assay_positions_unexplained_total",
         Unit::Count,
