@@ -16,13 +16,17 @@ use alloy::{
     transports::{TransportError, TransportErrorKind, TransportFut},
 };
 use tower::Service;
+use tracing::{Instrument, field::Empty};
 use url::Url;
 
 use super::{
     endpoint::{Endpoint, Http, Readiness},
     fault::Fault,
 };
-use crate::config::{ChainConfig, RpcLimits};
+use crate::{
+    config::{ChainConfig, RpcLimits},
+    telemetry::TRACE,
+};
 
 /// First wait before a retry; doubled with each further one, less up to half of it at random.
 const BACKOFF: Duration = Duration::from_millis(100);
@@ -66,7 +70,20 @@ impl Failover {
 
     async fn send(&self, packet: RequestPacket) -> Result<ResponsePacket, Fault> {
         let started = Instant::now();
-        let answer = self.ask_in_turn(&packet).await;
+        let method = packet.as_single().map_or("batch", |request| request.method()).to_owned();
+        let span = tracing::info_span!(
+            target: TRACE,
+            "rpc",
+            otel.name = method,
+            otel.kind = "client",
+            otel.status_code = Empty,
+            rpc.system = "jsonrpc",
+            assay.chain = self.inner.chain,
+            assay.calls = packet.len(),
+            assay.outcome = Empty,
+            server.address = Empty,
+        );
+        let answer = self.ask_in_turn(&packet).instrument(span.clone()).await;
         let outcome = match &answer {
             Ok(packet) => packet.as_error().map_or("ok", |payload| Fault::from_payload(payload).outcome()),
             Err(fault) => fault.outcome(),
@@ -75,7 +92,11 @@ impl Failover {
             let labels = [("chain", self.inner.chain.clone()), ("method", request.method().to_owned()), ("outcome", outcome.to_owned())];
             metrics::counter!("assay_rpc_requests_total", &labels).increment(1);
         }
-        let method = packet.as_single().map_or("batch", |request| request.method()).to_owned();
+        span.record("assay.outcome", outcome);
+        span.record("server.address", self.current().map(Endpoint::host));
+        if answer.is_err() {
+            span.record("otel.status_code", "ERROR");
+        }
         let labels = [("chain", self.inner.chain.clone()), ("method", method)];
         metrics::histogram!("assay_rpc_request_duration_seconds", &labels).record(started.elapsed());
         answer

@@ -140,7 +140,11 @@ impl Pass<'_> {
         let logs = answer.unwrap_or_default();
         metrics::counter!("assay_second_opinions_total", "chain" => self.reader.chain.to_string(), "outcome" => outcome).increment(1);
         if !logs.is_empty() {
-            tracing::warn!(chain = self.reader.chain, logs = logs.len(), "an endpoint left out a wallet's whole history, which another tells");
+            tracing::warn!(
+                chain = self.reader.chain,
+                logs = logs.len(),
+                "an endpoint left out a wallet's whole history, which another tells"
+            );
             let receipts = self.reader.receipts(&self.plan, &logs).await?;
             self.count(told(&self.reader.markets, &self.plan, Found { logs, receipts })).await?;
         }

@@ -112,7 +112,12 @@ fn beside_both_other_lenders_it_costs_one_query_more() {
 #[test]
 fn what_was_repaid_was_borrowed() {
     let lacks = |borrow, repay, liquidation| {
-        lacks_a_borrowing(&EventCounts { borrow: Some(borrow), repay: Some(repay), liquidation: Some(liquidation), ..EventCounts::default() })
+        lacks_a_borrowing(&EventCounts {
+            borrow: Some(borrow),
+            repay: Some(repay),
+            liquidation: Some(liquidation),
+            ..EventCounts::default()
+        })
     };
     assert!(lacks(0, 1, 0) && lacks(0, 0, 1));
     assert!(!lacks(0, 0, 0) && !lacks(1, 3, 1));
