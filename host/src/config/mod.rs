@@ -16,6 +16,7 @@ mod reputation;
 mod scoring;
 mod secret;
 mod store;
+mod telemetry;
 mod validate;
 mod written;
 
@@ -38,6 +39,7 @@ pub use reputation::{Ipfs, Pinning, Reputation};
 pub use scoring::Scoring;
 pub use secret::Secret;
 pub use store::{Backend, Store};
+pub use telemetry::{LogFormat, Telemetry, TracesConfig};
 pub use validate::Problem;
 
 /// The whole configuration, one field per section.
@@ -61,6 +63,7 @@ pub struct Config {
     pub names: Names,
     pub identity: Identity,
     pub outbound: Outbound,
+    pub telemetry: Telemetry,
     pub agents: Option<Agents>,
     pub reputation: Option<Reputation>,
     pub ipfs: Option<Ipfs>,
