@@ -245,6 +245,12 @@ fn parse<T: FromRedisValue>(answer: Value) -> Result<T, StoreError> {
 }
 
 fn unread(error: CallError) -> StoreError {
+    let outcome = match &error {
+        CallError::Away(_) => "away",
+        CallError::Unanswered(_) => "unanswered",
+        CallError::Refused(_) | CallError::NoScript => "refused",
+    };
+    metrics::counter!("assay_store_failures_total", "outcome" => outcome).increment(1);
     match error {
         CallError::Away(reason) | CallError::Unanswered(reason) => StoreError::Away { reason },
         CallError::Refused(reason) => failed(reason),
@@ -252,10 +258,12 @@ fn unread(error: CallError) -> StoreError {
     }
 }
 
+/// A write that was sent may have happened; a read that was has not.
 fn unwritten(error: CallError) -> StoreError {
-    match error {
-        CallError::Unanswered(reason) => StoreError::Unanswered { reason },
-        error => unread(error),
+    let was_sent = matches!(error, CallError::Unanswered(_));
+    match unread(error) {
+        StoreError::Away { reason } if was_sent => StoreError::Unanswered { reason },
+        error => error,
     }
 }
 
