@@ -115,14 +115,14 @@ impl Redis {
     }
 
     pub(super) async fn commit(&self, batch: Batch) -> Result<bool, StoreError> {
-        let spread = batch.keys().filter(|key| is_spread(key)).count();
-        if spread == 0 {
+        if !batch.keys().any(is_spread) {
             let mut steps = Steps::new(&self.inner.places);
             batch.conditions.iter().for_each(|condition| steps.condition(condition));
             batch.changes.iter().for_each(|change| steps.change(change));
             return Ok(matches!(self.started(move |this| async move { this.write(steps).await }).await?, Outcome::Done(_)));
         }
-        if let Some(key) = batch.keys().find(|key| !is_spread(key)).or_else(|| batch.conditioned()) {
+        // With a condition, the first key is that of one.
+        if let Some(key) = batch.keys().find(|key| !batch.conditions.is_empty() || !is_spread(key)) {
             let reason = "it stands in a batch with records that are kept apart".to_owned();
             return Err(StoreError::Unstorable { key: key.to_owned(), reason });
         }
