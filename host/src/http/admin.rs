@@ -23,6 +23,7 @@ const LONGEST_WHY: usize = 1_000;
 #[schema(example = json!({ "version": "1.1", "why": "a week in the shadow without a failure" }))]
 #[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
 pub struct OneVersion {
+    #[schema(pattern = r"^[0-9]{1,9}(\.[0-9]{1,9}){1,3}$", max_length = 32)]
     version: String,
     /// For the audit log.
     why: Option<String>,

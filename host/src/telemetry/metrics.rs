@@ -207,6 +207,26 @@ mod tests {
     }
 
     #[test]
+    fn dashboard_and_alerts_name_metrics_that_there_are() {
+        let ours = |word: &&str| (word.starts_with("assay_") || word.starts_with("process_")) && !word.ends_with('_');
+        let words = |text: &str| -> BTreeSet<String> {
+            text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(ours).map(str::to_owned).collect()
+        };
+        let source = include_str!("metrics.rs").split_once("fn describe()").unwrap().1.split_once("mod tests").unwrap().0;
+        let described = words(source);
+        let base = |name: &str| {
+            let histogram = ["_bucket", "_count", "_sum"].into_iter().find_map(|suffix| name.strip_suffix(suffix));
+            histogram.filter(|base| described.contains(*base)).unwrap_or(name).to_owned()
+        };
+        let (dashboard, alerts) = (include_str!("../../../.ops/grafana.json"), include_str!("../../../.ops/alerts.yml"));
+        let shown: BTreeSet<String> = words(dashboard).iter().map(|name| base(name)).collect();
+        assert_eq!(shown, described, "the dashboard shows every metric and no other");
+        let watched: BTreeSet<String> = words(alerts).iter().map(|name| base(name)).collect();
+        assert!(watched.len() > 15 && watched.is_subset(&described), "{:?}", watched.difference(&described).collect::<Vec<_>>());
+        serde_json::from_str::<serde_json::Value>(dashboard).unwrap();
+    }
+
+    #[test]
     fn what_is_counted_is_rendered_with_its_meaning() {
         let metrics = Metrics::collect().unwrap();
         counter!("assay_task_panics_total", "task" => "rendered").increment(2);

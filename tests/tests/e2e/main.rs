@@ -19,6 +19,7 @@ mod reputation;
 mod sandbox;
 mod shadow;
 mod swap;
+mod telemetry;
 mod versions;
 mod wallets;
 

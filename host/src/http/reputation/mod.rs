@@ -38,6 +38,7 @@ const MOST_TAGS: usize = 100;
 #[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
 pub struct SubmissionBodyIn {
     /// Ethereum address to score for this agent.
+    #[schema(pattern = "^0x[0-9a-fA-F]{40}$")]
     address: String,
     /// `creditScore`, `sybilRisk`, `identityCount`; all three where absent.
     #[schema(example = json!(["creditScore", "sybilRisk", "identityCount"]))]
