@@ -19,12 +19,17 @@ use crate::{domain::ModelVersion, scoring::Move};
 
 const LONGEST_WHY: usize = 1_000;
 
+/// Two to four numbers joined by dots.
+#[derive(Deserialize, ToSchema)]
+#[schema(value_type = String, pattern = r"^[0-9]{1,9}(\.[0-9]{1,9}){1,3}$", max_length = 32, example = "1.1")]
+#[expect(dead_code, reason = "the schema of a text that is read as what it is")]
+pub struct VersionText(String);
+
 #[derive(Deserialize, ToSchema)]
 #[schema(example = json!({ "version": "1.1", "why": "a week in the shadow without a failure" }))]
 #[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
 pub struct OneVersion {
-    #[schema(pattern = r"^[0-9]{1,9}(\.[0-9]{1,9}){1,3}$", max_length = 32)]
-    version: String,
+    version: VersionText,
     /// For the audit log.
     why: Option<String>,
     /// Passes the bounds of `[promotion]`; needs a `why`.
@@ -43,7 +48,7 @@ pub struct Reason {
 #[schema(example = json!({ "versions": ["1.0"] }))]
 #[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
 pub struct SeveralVersions {
-    versions: Vec<String>,
+    versions: Vec<VersionText>,
     /// For the audit log.
     why: Option<String>,
 }

@@ -42,7 +42,16 @@ pub struct SubmissionBodyIn {
     address: String,
     /// `creditScore`, `sybilRisk`, `identityCount`; all three where absent.
     #[schema(example = json!(["creditScore", "sybilRisk", "identityCount"]))]
-    tags: Option<Vec<String>>,
+    tags: Option<Vec<TagName>>,
+}
+
+/// What can be said of an agent.
+#[derive(Deserialize, ToSchema)]
+#[schema(rename_all = "camelCase")]
+pub enum TagName {
+    CreditScore,
+    SybilRisk,
+    IdentityCount,
 }
 
 /// Submits reputation of an agent.
