@@ -15,5 +15,6 @@ pub mod people;
 pub mod price_api;
 pub mod process;
 pub mod proxy;
+pub mod redis;
 pub mod reputation;
 pub mod service;

@@ -6,6 +6,7 @@ mod check_config;
 mod conformance;
 mod crowd;
 mod errors;
+mod fleet;
 mod hostile;
 mod identity;
 mod killed;

@@ -17,6 +17,10 @@ pub enum Keyed {
     /// Our failure; `code` says of which kind
     #[response(status = 500)]
     Failed(DetailBody),
+    /// Not at this moment: records cannot be reached, no model is in service, an index is being built, or every instance is at work;
+    /// `code` says which, where there may be doubt
+    #[response(status = 503)]
+    NotNow(DetailBody),
     /// The answer took too long
     #[response(status = 504)]
     TooSlow(DetailBody),
@@ -25,7 +29,7 @@ pub enum Keyed {
 /// The path that makes a backup.
 #[derive(IntoResponses)]
 pub enum Backup {
-    /// Another backup is being made
+    /// Another backup is being made, or the store is not a file of this server
     #[response(status = 409)]
     Busy(DetailBody),
 }

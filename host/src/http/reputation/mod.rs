@@ -130,7 +130,7 @@ async fn submit_as(
     }
     let payer = request.payer.clone();
     let record = reputation.submit(request).await.map_err(|error| refuse(error, &payer))?;
-    let expected = reputation.expected_seconds().await.map_err(|error| ApiError::internal("store", error))?;
+    let expected = reputation.expected_seconds().await.map_err(ApiError::store)?;
     let body = SubmittedBody::of(&record, expected, form.status_url(agent_id, record.id));
     Ok((StatusCode::ACCEPTED, fresh::once(Json(body))).into_response())
 }
@@ -157,6 +157,6 @@ fn refuse(error: SubmitError, payer: &Payer) -> ApiError {
             "idempotency_key_reused",
             "This Idempotency-Key was used for another request within the last day; use another key for another request",
         ),
-        SubmitError::Store(error) => ApiError::internal("store", error),
+        SubmitError::Store(error) => ApiError::store(error),
     }
 }

@@ -59,6 +59,6 @@ async fn answer(app: &App, agent_id: u64, id: SubmissionPath) -> Result<Response
 pub(super) async fn find(app: &App, agent_id: u64, SubmissionPath(id): SubmissionPath) -> Result<SubmissionRecord, ApiError> {
     let reputation = service(app)?;
     let id = id.ok_or_else(ApiError::no_submission)?;
-    let found = reputation.find(agent_id, id).await.map_err(|error| ApiError::internal("store", error))?;
+    let found = reputation.find(agent_id, id).await.map_err(ApiError::store)?;
     found.ok_or_else(ApiError::no_submission)
 }
