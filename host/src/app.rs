@@ -14,7 +14,7 @@ use crate::{
     config::{self, Config},
     http,
     registry::{self, Registry},
-    reputation::Reputation,
+    reputation::{Rehearsal, Reputation},
     scoring::{self, Scoring},
     store::{self, Store, StoreError},
     tasks::Tasks,
@@ -82,13 +82,19 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     let agents = Agents::new(config, registries, &store, &tasks.spawner());
     let scoring = Scoring::open(registry, chains.clone(), store.clone(), &config.scoring, &config.promotion).await?;
     scoring.start(&tasks.spawner());
-    let reputation = reputation(config, &chains, &scoring, &store).filter(|_| !config.sandbox);
+    let reputation = if config.sandbox { None } else { reputation(config, &chains, &scoring, &store) };
+    let rehearsal = config.sandbox.then(|| Rehearsal::new(store.clone()));
     if let Some(reputation) = &reputation {
         reputation.start(&tasks.spawner());
     }
     let access = Access::new(&config.access, store);
     fold_metrics(&tasks, metrics.clone());
-    Ok(Assembled { http: http::App::new(config, scoring, agents, reputation, access.clone(), metrics), tasks, readers, access })
+    Ok(Assembled {
+        http: http::App::new(config, scoring, agents, (reputation, rehearsal), access.clone(), metrics),
+        tasks,
+        readers,
+        access,
+    })
 }
 
 /// Submissions, where everything that they need is configured.
@@ -106,7 +112,6 @@ pub async fn serve(config: Config, listener: TcpListener, cancel: CancellationTo
     let assembled = assemble(&config).await?;
     let address = listener.local_addr()?;
     let router = http::router(assembled.http.clone());
-    let drain = Duration::from_millis(config.http.drain_timeout_ms);
     for key in config.without_effect() {
         tracing::warn!(key, "this version does not use this key of the configuration");
     }
@@ -114,7 +119,7 @@ pub async fn serve(config: Config, listener: TcpListener, cancel: CancellationTo
         tracing::warn!(shelf = %config.models.shelf.display(), %missing, "not ready");
     }
     tracing::info!(%address, sandbox = config.sandbox, chains = config.chains.len(), "listening");
-    http::serve(listener, router, drain, cancel).await?;
+    http::serve(listener, router, http::Bounds::from(&config.http), cancel).await?;
     assembled.stop().await;
     tracing::info!("stopped");
     Ok(())

@@ -8,8 +8,10 @@ mod crowd;
 mod errors;
 mod hostile;
 mod identity;
+mod keys;
 mod killed;
 mod lenders;
+mod limits;
 mod many;
 mod names;
 mod promotion;
@@ -19,6 +21,7 @@ mod reputation;
 mod sandbox;
 mod shadow;
 mod swap;
+mod usage;
 mod versions;
 mod wallets;
 

@@ -3,7 +3,7 @@
 
 use utoipa::IntoResponses;
 
-use crate::http::error::{DetailBody, DetailOrError, ErrorBody, ValidationBody};
+use crate::http::error::{DetailBody, DetailOrError, ErrorBody, QuotaBody, ValidationBody};
 
 /// Every path that takes a key.
 #[derive(IntoResponses)]
@@ -14,9 +14,15 @@ pub enum Keyed {
     /// The key may not do this
     #[response(status = 403)]
     Forbidden(DetailBody),
+    /// Too many requests of this key, or of this address without a valid one
+    #[response(status = 429)]
+    TooMany(QuotaBody),
     /// Our failure; `code` says of which kind
     #[response(status = 500)]
     Failed(DetailBody),
+    /// Too many requests at work at this moment
+    #[response(status = 503)]
+    Busy(DetailBody),
     /// The answer took too long
     #[response(status = 504)]
     TooSlow(DetailBody),
@@ -25,9 +31,9 @@ pub enum Keyed {
 /// Every path that costs units.
 #[derive(IntoResponses)]
 pub enum Units {
-    /// The key's units are used up
+    /// The key's units are used up, or its rate is
     #[response(status = 429)]
-    UsedUp(DetailBody),
+    UsedUp(QuotaBody),
 }
 
 /// A path with an address in it.
