@@ -12,6 +12,7 @@ pub mod lenders;
 pub mod native;
 pub mod node;
 pub mod people;
+pub mod pinning;
 pub mod price_api;
 pub mod process;
 pub mod proxy;

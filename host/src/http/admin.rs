@@ -76,7 +76,7 @@ pub async fn add(
     State(app): State<App>,
     request: Request,
 ) -> Result<(StatusCode, Json<ReferenceBody>), ApiError> {
-    let bytes = extract::read(request.into_body(), app.limits.component, app.limits.arrival()).await?;
+    let bytes = extract::read(request.into_body(), app.limits.component, app.limits.arrival).await?;
     let model = app.scoring.stage(bytes.into(), by(&caller)).await?;
     Ok((StatusCode::CREATED, Json(model.into())))
 }

@@ -9,8 +9,10 @@ mod errors;
 mod fleet;
 mod hostile;
 mod identity;
+mod keys;
 mod killed;
 mod lenders;
+mod limits;
 mod many;
 mod names;
 mod promotion;
@@ -22,6 +24,7 @@ mod shadow;
 mod stopping;
 mod swap;
 mod telemetry;
+mod usage;
 mod versions;
 mod wallets;
 
