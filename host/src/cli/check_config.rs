@@ -36,7 +36,7 @@ fn summary(config: &Config) -> String {
     };
     line(format!("listen    {}", config.listen));
     if config.sandbox {
-        line("sandbox   production score and report paths answer from the sandbox generator".into());
+        line("sandbox   production paths answer from the sandbox generator".into());
     }
     line(format!("models    {}", config.models.shelf.display()));
     line(match config.store.backend {
@@ -47,9 +47,13 @@ fn summary(config: &Config) -> String {
         line("keys      none in the file; only minted keys will be let in (`assay key mint`)".into());
     }
     for key in &config.access.keys {
-        let scopes = key.scopes.iter().map(|scope| format!("{scope:?}").to_lowercase()).collect::<Vec<_>>().join(", ");
+        let scopes = key.scopes.iter().map(|scope| scope.as_str()).collect::<Vec<_>>().join(", ");
         let units = key.units.map_or("unmetered".into(), |units| format!("{units} units"));
-        line(format!("key       {} ({scopes}; {units})", key.name));
+        let rate = match key.rate.unwrap_or(config.access.default_rate) {
+            0 => "without a rate".into(),
+            rate => format!("{rate} a minute"),
+        };
+        line(format!("key       {} ({scopes}; {units}; {rate})", key.name));
     }
     if config.chains.is_empty() {
         line("chains    none; production scores and reports will answer 502".into());
@@ -122,7 +126,7 @@ mod tests {
                     [access.x402]\nenabled = true\npay_to = \"0x00000000000000000000000000000000000000aa\"\nasset = \"0x00000000000000000000000000000000000000bb\"\n";
         file.write_all(toml.as_bytes()).unwrap();
         let text = summary(&crate::config::load(Some(file.path())).unwrap());
-        for part in ["dev (read; unmetered)", "1 Ethereum through rpc.example:8545", "no effect access.x402"] {
+        for part in ["dev (read; unmetered; 6000 a minute)", "1 Ethereum through rpc.example:8545", "no effect access.x402"] {
             assert!(text.contains(part), "{text}");
         }
         assert!(!text.contains("s3cret"), "{text}");

@@ -146,9 +146,7 @@ impl From<AccessError> for ApiError {
             AccessError::Scope { .. } => Self::coded(StatusCode::FORBIDDEN, "scope", error.to_string()),
             AccessError::UnitsExhausted { used, limit, .. } => {
                 let left = limit.saturating_sub(used);
-                Self::coded(StatusCode::TOO_MANY_REQUESTS, "units_used_up", error.to_string())
-                    .retry_after(LATER)
-                    .quota("units", limit, left)
+                Self::exceeded("units", "units_used_up", error.to_string()).retry_after(LATER).quota("units", limit, left)
             }
             AccessError::Store(error) => Self::store(error),
         }

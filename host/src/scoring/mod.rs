@@ -30,7 +30,7 @@ use crate::{
     tasks::Spawner,
 };
 
-pub use appraisal::{Appraisal, AppraisalError, IDENTITY_SCHEME};
+pub use appraisal::{Appraisal, AppraisalError};
 pub use ask::Ask;
 pub use audit::{AuditEntry, Move};
 pub use compare::{Compared, Comparison, Gap, MOST_VERSIONS, Why};

@@ -23,6 +23,8 @@
 //! | `submission-open/{Unix milliseconds}-{id}` | `Uuid`: a submission that has not ended, oldest first | until it ends | `reputation` |
 //! | `submission-retry/{owner}/{SHA-256 of the Idempotency-Key}` | [`RetryRecord`] | 24 hours | `reputation` |
 //! | `submission-durations` | `Vec<u32>`: seconds that the latest ones took, latest last | for ever | `reputation` |
+//! | `rehearsal/{id}` | [`SubmissionRecord`]: to a server that is a sandbox, as it will have ended | 24 hours | `reputation` |
+//! | `rehearsal-retry/{owner}/{SHA-256 of the Idempotency-Key}` | [`RetryRecord`] | 24 hours | `reputation` |
 //! | `lease/{name}` | `LeaseRecord`: holder, token, end | for ever, so that its token only grows | whoever names it |
 //!
 //! In Redis each key has `store.prefix` before it, in braces: so all of them lie on one node of a cluster, and whatever is in one
@@ -194,6 +196,16 @@ pub fn open_submissions() -> Family<Uuid> {
 /// What a caller began under one `Idempotency-Key`, by the hash of that.
 pub fn submission_retry(owner: &str, hash: &[u8; 32]) -> Key<RetryRecord> {
     Key::new(format!("submission-retry/{owner}/{}", hex::encode(hash)))
+}
+
+/// A submission to a server that is a sandbox.
+pub fn rehearsal(id: Uuid) -> Key<SubmissionRecord> {
+    Key::new(format!("rehearsal/{id}"))
+}
+
+/// What a caller began under one `Idempotency-Key` on a server that is a sandbox.
+pub fn rehearsal_retry(owner: &str, hash: &[u8; 32]) -> Key<RetryRecord> {
+    Key::new(format!("rehearsal-retry/{owner}/{}", hex::encode(hash)))
 }
 
 /// How long the latest submissions took.

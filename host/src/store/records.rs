@@ -166,6 +166,9 @@ pub struct KeyRecord {
     pub scopes: Vec<Scope>,
     /// Units it may spend; unmetered where absent.
     pub units: Option<u64>,
+    /// Requests it may make a minute; that of the configuration where absent, 0: without bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<u32>,
     pub minted_at: Time,
 }
 

@@ -3,6 +3,9 @@
 mod contract;
 mod faults;
 mod once;
+mod outage;
+mod pinning;
+mod rows;
 
 use std::time::{Duration, Instant};
 
