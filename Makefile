@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 CARGO ?= cargo
 
-.PHONY: help run test soak check bench models
+.PHONY: help run test soak check bench models fuzz
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ bench: ## Ratios against a reference measured in the same run
 	@.ci/setup
 	@$(CARGO) build --release --workspace --bins
 	@target/release/bench
+
+fuzz: ## Every fuzz target for ten minutes; FUZZ="60 request" for one of them, for a minute
+	@.ci/fuzz $(FUZZ)
 
 models: ## Build every component from source and release it to plugins/
 	@.ci/models

@@ -4,6 +4,7 @@ pub mod agents;
 pub mod devnet;
 pub mod explorer;
 pub mod features;
+pub mod fuzz;
 pub mod host;
 pub mod hostile;
 pub mod ipfs;
