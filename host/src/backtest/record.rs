@@ -68,10 +68,17 @@ impl Record {
         record.checked().map(Some).map_err(bad)
     }
 
-    /// Itself, where it is in its bounds.
+    /// Itself, where it is in its bounds: a figure that is infinite or none says nothing of a wallet.
     pub(super) fn checked(self) -> Result<Self, String> {
         if self.id.as_ref().is_some_and(|id| id.chars().count() > MAX_ID) {
             return Err(format!("its id is longer than {MAX_ID} characters"));
+        }
+        let Features { chains, markets, holdings, identity, .. } = &self.features;
+        let money = chains.iter().flat_map(|chain| [chain.assets_usd, chain.supplied_usd, chain.borrowed_usd]);
+        let money = money.chain(markets.iter().flat_map(|market| [market.supplied_usd, market.borrowed_usd]));
+        let mut money = money.chain(holdings.iter().map(|holding| holding.usd)).chain(identity.iter().filter_map(|one| one.score));
+        if money.any(|figure| !figure.is_finite()) {
+            return Err("a figure of it is infinite or not a number".into());
         }
         Ok(self)
     }
@@ -79,15 +86,9 @@ impl Record {
     /// As a line, with its end.
     ///
     /// # Errors
-    /// Where a figure is infinite or not a number, which JSON has no word for.
+    /// What is out of its bounds.
     pub fn write(self) -> Result<String, String> {
-        let Self { id, outcome, features: Features { as_of, chains, markets, holdings, identity } } = self;
-        let money = chains.iter().flat_map(|chain| [chain.assets_usd, chain.supplied_usd, chain.borrowed_usd]);
-        let money = money.chain(markets.iter().flat_map(|market| [market.supplied_usd, market.borrowed_usd]));
-        let money = money.chain(holdings.iter().map(|holding| holding.usd)).chain(identity.iter().filter_map(|one| one.score));
-        if money.into_iter().any(|figure| !figure.is_finite()) {
-            return Err("a figure of it is infinite or not a number".into());
-        }
+        let Self { id, outcome, features: Features { as_of, chains, markets, holdings, identity } } = self.checked()?;
         let line = Line { id, outcome, as_of, chains, markets, holdings, identity };
         serde_json::to_string(&line).map(|text| text + "\n").map_err(|error| error.to_string())
     }

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use super::{
-    source::Unit,
     compare::Comparison,
     outcome::{Figure, OutcomePart},
     report::{ModelPart, Report},
+    source::Unit,
     words::{decimal, grouped, kib, percent, signed},
 };
 

@@ -30,7 +30,7 @@ pub const TARGETS: [Target; 6] = [
     Target { name: "request", run: request::run, seeds: "fuzz/request" },
     Target { name: "document", run: document::run, seeds: "fuzz/document" },
     Target { name: "logs", run: logs::run, seeds: "fuzz/logs" },
-    Target { name: "component", run: component::run, seeds: "fuzz/component" },
+    Target { name: "component", run: component::run, seeds: "../plugins" },
     Target { name: "table", run: table::run, seeds: "../host/tests/features" },
 ];
 
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn components() {
-        smoke("component", 20);
+        smoke("component", 8);
     }
 
     #[test]

@@ -162,7 +162,8 @@ impl Rows {
             };
             schema.columns().iter().enumerate().map(column).collect::<Result<Vec<_>, ParquetError>>()
         })?;
-        self.left_in_group = self.file.metadata().row_groups().get(index).and_then(|group| u64::try_from(group.num_rows()).ok()).unwrap_or(0);
+        self.left_in_group =
+            self.file.metadata().row_groups().get(index).and_then(|group| u64::try_from(group.num_rows()).ok()).unwrap_or(0);
         self.next_group += 1;
         Ok(())
     }

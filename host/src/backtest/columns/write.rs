@@ -71,7 +71,12 @@ fn schema() -> Result<Type> {
     let columns = |columns: &[Column]| -> String { columns.iter().map(column).collect() };
     let groups = table::all().iter().fold(String::new(), |text, (list, members)| match list {
         None => text + &columns(members),
-        Some(list) => text + &format!("required group {list} (LIST) {{ repeated group list {{ required group element {{ {} }} }} }}\n", columns(members)),
+        Some(list) => {
+            text + &format!(
+                "required group {list} (LIST) {{ repeated group list {{ required group element {{ {} }} }} }}\n",
+                columns(members)
+            )
+        }
     });
     parse_message_type(&format!("message wallet {{ {groups} }}"))
 }
@@ -156,7 +161,9 @@ fn put(writer: &mut SerializedColumnWriter<'_>, kind: Kind, cells: &[Cell], leve
         Kind::U32 => typed::<Int32Type>(writer, cells, levels, |cell| Some((whole(cell)? as u32).cast_signed())),
         Kind::U64 => typed::<Int64Type>(writer, cells, levels, |cell| Some((whole(cell)? as u64).cast_signed())),
         Kind::F64 => typed::<DoubleType>(writer, cells, levels, |cell| if let Cell::Real(value) = cell { Some(*value) } else { None }),
-        Kind::Text => typed::<ByteArrayType>(writer, cells, levels, |cell| if let Cell::Text(text) = cell { Some(text.clone()) } else { None }),
+        Kind::Text => {
+            typed::<ByteArrayType>(writer, cells, levels, |cell| if let Cell::Text(text) = cell { Some(text.clone()) } else { None })
+        }
     }
 }
 

@@ -80,7 +80,11 @@ fn failures(report: &Report, found: &Comparison) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    table("Wallets without a score", &["Model", "Why", "Wallets", &format!("First {}", report.sample.counted_in.as_str()), "What it said there"], &rows)
+    table(
+        "Wallets without a score",
+        &["Model", "Why", "Wallets", &format!("First {}", report.sample.counted_in.as_str()), "What it said there"],
+        &rows,
+    )
 }
 
 /// What has shifted since the baseline.

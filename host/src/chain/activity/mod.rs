@@ -16,8 +16,8 @@ use serde_json::json;
 
 pub(super) use history::{Histories, Listed, Source, Stands, Told};
 pub(super) use logs::NodeLogs;
-pub(super) use transfers::rows;
 pub(super) use node::{ActivityReader, anchors, ask_nonce};
+pub(super) use transfers::rows;
 
 use super::client::{Block, Client, pinned};
 use crate::domain::{Activity, Address};

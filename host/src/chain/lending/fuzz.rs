@@ -2,7 +2,11 @@
 
 use alloy::rpc::types::Log;
 
-use super::{aave, comet, ctoken, events::Evidence, hints::{Hint, Naming, TRANSFER}};
+use super::{
+    aave, comet, ctoken,
+    events::Evidence,
+    hints::{Hint, Naming, TRANSFER},
+};
 use crate::domain::{Address, B256};
 
 /// How many events and amounts the protocols find in `logs`, for each wallet that these name.
