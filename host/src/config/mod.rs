@@ -16,6 +16,7 @@ mod reputation;
 mod scoring;
 mod secret;
 mod store;
+mod telemetry;
 mod validate;
 mod written;
 
@@ -38,6 +39,7 @@ pub use reputation::{Ipfs, Pinning, Reputation};
 pub use scoring::Scoring;
 pub use secret::Secret;
 pub use store::{Backend, Store};
+pub use telemetry::{LogFormat, Telemetry, TracesConfig};
 pub use validate::Problem;
 
 /// The whole configuration, one field per section.
@@ -61,6 +63,7 @@ pub struct Config {
     pub names: Names,
     pub identity: Identity,
     pub outbound: Outbound,
+    pub telemetry: Telemetry,
     pub agents: Option<Agents>,
     pub reputation: Option<Reputation>,
     pub ipfs: Option<Ipfs>,
@@ -83,6 +86,8 @@ pub struct Http {
     pub request_timeout_ms: u64,
     /// Most addresses in one multi-address request.
     pub max_addresses: usize,
+    /// How long a server that was told to stop says so at `/readyz` and still takes requests, in milliseconds.
+    pub drain_notice_ms: u64,
     /// Longest wait for requests in flight when the server is told to stop, in milliseconds.
     pub drain_timeout_ms: u64,
 }

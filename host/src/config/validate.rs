@@ -79,6 +79,19 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
             problem(format!("access.keys[{i}].scopes"), "empty; name at least one of read, submit, admin");
         }
     }
+    if let Some(traces) = &config.telemetry.traces {
+        if !url::Url::parse(traces.endpoint.expose()).is_ok_and(|url| matches!(url.scheme(), "http" | "https")) {
+            problem("telemetry.traces.endpoint".into(), "not an http or https URL, such as http://127.0.0.1:4318/v1/traces");
+        }
+        if !(0.0..=1.0).contains(&traces.sample) {
+            problem("telemetry.traces.sample".into(), "not a share between 0 and 1");
+        }
+        for (name, value) in &traces.headers {
+            if http::HeaderName::try_from(name).is_err() || http::HeaderValue::try_from(value.expose()).is_err() {
+                problem(format!("telemetry.traces.headers.{name}"), "not a header that can be sent");
+            }
+        }
+    }
     if config.store.backend == Backend::Redis && config.store.url.is_none() {
         problem("store.url".into(), "missing; the redis backend needs a URL");
     }

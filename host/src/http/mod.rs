@@ -4,6 +4,7 @@
 
 mod admin;
 mod agents;
+mod backup;
 mod docs;
 mod error;
 mod extract;

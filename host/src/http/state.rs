@@ -3,9 +3,12 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::Deref,
+    path::PathBuf,
     sync::Arc,
     time::Duration,
 };
+
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     access::Access,
@@ -14,6 +17,7 @@ use crate::{
     domain::ChainId,
     reputation::Reputation,
     scoring::Scoring,
+    store::Store,
     telemetry::Metrics,
 };
 
@@ -33,7 +37,10 @@ pub struct Inner {
     /// Absent where it is not configured.
     pub reputation: Option<Reputation>,
     pub access: Access,
+    pub backups: Backups,
     pub metrics: Metrics,
+    /// The server was told to stop.
+    pub leaving: CancellationToken,
     /// Production score and report paths answer from the sandbox generator.
     pub sandbox_only: bool,
     /// False where no chain is configured.
@@ -42,6 +49,13 @@ pub struct Inner {
     pub limits: Limits,
     chains: BTreeMap<ChainId, String>,
     configured: BTreeSet<ChainId>,
+}
+
+/// Where backups of the store are put, one at a time.
+pub struct Backups {
+    pub store: Store,
+    pub folder: PathBuf,
+    pub turn: tokio::sync::Mutex<()>,
 }
 
 /// Bounds of a request.
@@ -71,6 +85,7 @@ impl App {
         agents: Agents,
         reputation: Option<Reputation>,
         access: Access,
+        store: Store,
         metrics: Metrics,
     ) -> Self {
         let configured = config.chains.iter().map(|chain| (chain.id, chain.name.clone()));
@@ -79,7 +94,9 @@ impl App {
             agents,
             reputation,
             access,
+            backups: Backups { store, folder: config.store.path.with_file_name("backups"), turn: tokio::sync::Mutex::new(()) },
             metrics,
+            leaving: CancellationToken::new(),
             sandbox_only: config.sandbox,
             reads_chains: !config.chains.is_empty(),
             not_covered: config.reading.not_covered.clone(),

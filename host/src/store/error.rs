@@ -20,6 +20,15 @@ pub enum OpenError {
     NoRedis,
 }
 
+/// No copy of the store was made.
+#[derive(Debug, thiserror::Error)]
+pub enum BackupError {
+    #[error("the backup {} cannot be made: {reason}; check the rights to its folder and the space left", path.display())]
+    Failed { path: PathBuf, reason: String },
+    #[error("another backup is being made; wait until it is there")]
+    Busy,
+}
+
 /// A read or a write failed. A write that failed changed nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {

@@ -13,12 +13,15 @@ pub mod records;
 #[cfg(test)]
 mod tests;
 
-use std::time::Duration;
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use serde::{Serialize, de::DeserializeOwned};
 
 pub use batch::{Batch, Revision};
-pub use error::{OpenError, StoreError};
+pub use error::{BackupError, OpenError, StoreError};
 pub use keys::{Family, Key};
 pub use lease::Lease;
 
@@ -43,6 +46,14 @@ pub struct Versioned<T> {
     pub revision: Revision,
 }
 
+/// A backup that was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Copied {
+    pub path: PathBuf,
+    pub records: u64,
+    pub bytes: u64,
+}
+
 /// The outcome of taking from a bounded counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Take {
@@ -64,6 +75,25 @@ impl Store {
             }
             config::Backend::Redis => Err(OpenError::NoRedis),
         }
+    }
+
+    /// A copy of every record as it stands at one moment, in a file that can take the place of this store's: see
+    /// [`restore`](Self::restore). The store stays in use.
+    ///
+    /// # Errors
+    /// [`BackupError`]; no file is left then.
+    pub async fn back_up(&self, to: &Path) -> Result<Copied, BackupError> {
+        let Backend::Embedded(backend) = &self.backend;
+        backend.back_up(to.to_owned()).await
+    }
+
+    /// Puts a copy of `backup` in the place of the configured store, which nobody may be using. What stood there is moved to
+    /// `aside` and that path is given back; `None` where there was nothing. Blocks while it copies.
+    ///
+    /// # Errors
+    /// [`OpenError`] where the backup cannot be used, or the store is in use. Nothing was changed then.
+    pub fn restore(config: &config::Store, backup: &Path, aside: PathBuf) -> Result<Option<PathBuf>, OpenError> {
+        embedded::backup::restore(backup, &config.path, aside)
     }
 
     /// The last write failed in the backend, so the next one most likely will.

@@ -4,9 +4,9 @@
 use std::{
     fs::File,
     io,
-    panic::{AssertUnwindSafe, catch_unwind},
+    panic::{self, AssertUnwindSafe},
     sync::{
-        Arc,
+        Arc, Once,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
 };
@@ -169,9 +169,22 @@ impl Rows {
     }
 }
 
-/// Does `read`, and says where it failed. The bytes are anybody's: should the reader of the format panic over them, that is damage, too.
+thread_local! {
+    static GUARDED: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+/// Does `read`, and says where it failed. The bytes are anybody's, and the reader of the format asserts some of what they claim: a panic
+/// there is damage as well, and nothing that needs to be printed.
 fn guarded<T>(what: &str, read: impl FnOnce() -> Result<T, ParquetError>) -> io::Result<T> {
-    let reason = match catch_unwind(AssertUnwindSafe(read)) {
+    static QUIET: Once = Once::new();
+    QUIET.call_once(|| {
+        let printing = panic::take_hook();
+        panic::set_hook(Box::new(move |panic| if !GUARDED.get() { printing(panic) }));
+    });
+    GUARDED.set(true);
+    let done = panic::catch_unwind(AssertUnwindSafe(read));
+    GUARDED.set(false);
+    let reason = match done {
         Ok(Ok(value)) => return Ok(value),
         Ok(Err(error)) => format!("{error}; the file is cut off or damaged, so write or copy it again"),
         Err(_) => "the file is damaged, so write or copy it again".into(),

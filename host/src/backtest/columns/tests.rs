@@ -98,6 +98,9 @@ fn a_damaged_table_ends_in_words() {
         let error = read(file.path()).unwrap_err();
         assert!(error.contains("cut off or damaged"), "{length}: {error}");
     }
+    // A column that begins before the file does, as fuzzing made it.
+    let error = read(&recorded("negative.parquet")).unwrap_err();
+    assert!(error.contains("row group 1: the file is damaged"), "{error}");
     // A byte that was changed is an error, another value, or nothing that matters.
     let mut refused = 0;
     for at in (4..whole.len()).step_by(11) {

@@ -27,12 +27,10 @@ pub(in crate::chain) fn cross_check(pools: &mut [PoolHistory], markets: &[Market
         let own = |market: &Market| market.config.protocol == pool.protocol && market.config.address == pool.market_address;
         let index = markets.iter().position(own);
         let summed = index.and_then(|index| sums.get(index)?.as_ref().zip(state.standings.get(index)?.as_ref()));
+        let held = index.and_then(|index| state.ever_held.get(index)).is_some_and(|held| *held);
         let fits = match summed {
-            Some((sums, standings)) => {
-                let held = index.and_then(|index| state.ever_held.get(index)).is_some_and(|held| *held);
-                adds_up(pool, sums, standings, state.at) && !(held && is_missing(pool, sums))
-            }
-            None => is_explained(pool, state.positions),
+            Some((sums, standings)) => adds_up(pool, sums, standings, state.at) && !(held && is_missing(pool, sums)),
+            None => is_explained(pool, state.positions) && !(held && is_missing(pool, &Sums::default())),
         };
         if !fits {
             pool.coverage = Coverage::Partial;
@@ -134,7 +132,8 @@ mod tests {
     fn a_trace_contradicts_a_blank_history_and_no_other() {
         assert_eq!(checked_of(Some(Sums::default()), Some(0), true, 0.0, 0), Coverage::Partial);
         assert_eq!(checked_of(Some(Sums::default()), Some(0), false, 0.0, 0), Coverage::Complete);
-        assert_eq!(checked_of(None, Some(0), true, 0.0, 0), Coverage::Complete);
+        assert_eq!(checked_of(None, Some(0), true, 0.0, 0), Coverage::Partial, "also where amounts are not followed");
+        assert_eq!(checked_of(None, Some(0), false, 0.0, 0), Coverage::Complete);
         let mut sums = Sums::default();
         sums.add(&Move::gain(Side::Supply, Address::ZERO, U256::ZERO));
         assert_eq!(checked_of(Some(sums), Some(0), true, 0.0, 0), Coverage::Complete, "a transfer of nothing leaves a trace");

@@ -22,6 +22,14 @@ pub enum Keyed {
     TooSlow(DetailBody),
 }
 
+/// The path that makes a backup.
+#[derive(IntoResponses)]
+pub enum Backup {
+    /// Another backup is being made
+    #[response(status = 409)]
+    Busy(DetailBody),
+}
+
 /// Every path that costs units.
 #[derive(IntoResponses)]
 pub enum Units {

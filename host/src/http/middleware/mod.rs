@@ -3,6 +3,7 @@
 
 mod guard;
 mod identify;
+mod leave;
 mod measure;
 
 use axum::{Router, middleware::from_fn_with_state, routing::MethodRouter};
@@ -31,6 +32,7 @@ pub(super) fn around_everything(router: Router, app: &App) -> Router {
             // First, so that every line logged and every answer carries the request's id.
             .layer(Identify)
             // Before anything looks at the request: a body that is too large is refused whoever sent it, wherever to.
-            .layer(from_fn_with_state(app.clone(), guard::body_limit)),
+            .layer(from_fn_with_state(app.clone(), guard::body_limit))
+            .layer(from_fn_with_state(app.clone(), leave::close_connection)),
     )
 }

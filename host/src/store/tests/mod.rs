@@ -1,5 +1,6 @@
 //! The store on real files.
 
+mod backup;
 mod crash;
 mod limits;
 mod opening;
