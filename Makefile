@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 CARGO ?= cargo
 
-.PHONY: help run test soak check bench models fuzz
+.PHONY: help run test soak check bench models fuzz deps sbom
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +39,13 @@ bench: ## Ratios against a reference measured in the same run
 
 fuzz: ## Every fuzz target for ten minutes; FUZZ="60 request" for one of them, for a minute
 	@.ci/fuzz $(FUZZ)
+
+deps: ## Licences, sources and advisories of every dependency; needs cargo-deny and, once, the network
+	cargo deny --config .ops/deny.toml check
+
+sbom: ## A bill of materials of the server to target/assay.cdx.json
+	@mkdir -p target && node .ops/sbom.mjs > target/assay.cdx.json
+	@echo target/assay.cdx.json
 
 models: ## Build every component from source and release it to plugins/
 	@.ci/models

@@ -179,7 +179,11 @@ fn guarded<T>(what: &str, read: impl FnOnce() -> Result<T, ParquetError>) -> io:
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {
         let printing = panic::take_hook();
-        panic::set_hook(Box::new(move |panic| if !GUARDED.get() { printing(panic) }));
+        panic::set_hook(Box::new(move |panic| {
+            if !GUARDED.get() {
+                printing(panic)
+            }
+        }));
     });
     GUARDED.set(true);
     let done = panic::catch_unwind(AssertUnwindSafe(read));
