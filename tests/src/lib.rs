@@ -5,6 +5,7 @@ pub mod collector;
 pub mod devnet;
 pub mod explorer;
 pub mod features;
+pub mod fuzz;
 pub mod host;
 pub mod hostile;
 pub mod ipfs;

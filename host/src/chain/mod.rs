@@ -9,6 +9,8 @@ mod client;
 mod endpoint;
 mod explorer;
 mod fault;
+#[doc(hidden)]
+pub mod fuzz;
 mod guarded;
 mod holdings;
 mod identity;

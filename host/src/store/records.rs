@@ -11,7 +11,7 @@ use alloy::primitives::I256;
 use serde::{Deserialize, Serialize};
 
 pub use audit::{AuditEnd, AuditRecord};
-pub use served::{BoostRecord, Exact, FactorRecord, FeaturesRecord, ServedRecord};
+pub use served::{BoostRecord, FactorRecord, ServedRecord};
 pub use shadow::{CostRecord, PairCounts, PairRecord, ShadowRecord};
 pub use submission::{
     Coverages, DocumentRecord, FeedbackRecord, LandedRecord, Payer, RetryRecord, ScoresRecord, SignedRecord, SlotRecord, Stage, Start,

@@ -22,6 +22,7 @@ mod reports;
 mod reputation;
 mod sandbox;
 mod shadow;
+mod shipping;
 mod stopping;
 mod swap;
 mod telemetry;
