@@ -2,6 +2,7 @@
 //! rule says so.
 
 mod fault;
+mod wire;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -16,6 +17,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
 pub use fault::Fault;
+pub use wire::Wire;
 
 /// One call as it was asked.
 #[derive(Debug, Clone)]

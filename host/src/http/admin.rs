@@ -76,7 +76,7 @@ pub async fn add(
     State(app): State<App>,
     request: Request,
 ) -> Result<(StatusCode, Json<ReferenceBody>), ApiError> {
-    let bytes = extract::read(request.into_body(), app.limits.component, app.limits.arrival()).await?;
+    let bytes = extract::read(request.into_body(), app.limits.component, app.limits.arrival).await?;
     let model = app.scoring.stage(bytes.into(), by(&caller)).await?;
     Ok((StatusCode::CREATED, Json(model.into())))
 }
@@ -186,7 +186,7 @@ pub async fn remove(
 )]
 pub async fn audit(_: Caller<charge::Admin>, State(app): State<App>, Paging { page, limit }: Paging) -> Result<Json<AuditBody>, ApiError> {
     let found = app.scoring.audit(page, limit).await;
-    let (entries, total) = found.map_err(|error| ApiError::internal("store", error))?;
+    let (entries, total) = found.map_err(ApiError::store)?;
     Ok(Json(AuditBody { entries: entries.into_iter().map(AuditEntryBody::from).collect(), total, page, limit }))
 }
 

@@ -76,6 +76,12 @@ fn describe() {
         Unit::Seconds,
         "Time from a request's head to its answer's head, by method and route"
     );
+    describe_gauge!("assay_http_connections", Unit::Count, "Connections that are open");
+    describe_counter!(
+        "assay_http_refused_total",
+        Unit::Count,
+        "Requests turned away before any route, by reason: key or address, whose rate was passed, or busy"
+    );
     describe_gauge!("assay_http_requests_in_flight", Unit::Count, "Requests being answered, by method and route");
     describe_counter!("assay_model_calls_total", Unit::Count, "Calls of a model, by kind and version");
     describe_counter!("assay_model_failures_total", Unit::Count, "Calls of a model that failed, by kind, version and code");
