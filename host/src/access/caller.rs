@@ -31,6 +31,11 @@ impl Caller {
         Self { name: record.name, scopes: record.scopes, units: record.units, meter: hex::encode(hash) }
     }
 
+    /// Whoever comes without a key to what is free.
+    pub fn guest() -> Self {
+        Self { name: "guest".to_owned(), scopes: vec![Scope::Read], units: None, meter: String::new() }
+    }
+
     /// # Errors
     /// [`AccessError::Scope`] where the key does not have `scope`. No scope includes another.
     pub fn require(&self, scope: Scope) -> Result<(), AccessError> {

@@ -10,6 +10,7 @@ mod mint;
 mod reservation;
 #[cfg(test)]
 mod tests;
+pub mod x402;
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 

@@ -25,7 +25,21 @@ async fn fixture() -> Fixture {
     let config = config::Access {
         keys: vec![key("free", &[Scope::Read], None), key("metered", &[Scope::Read, Scope::Submit], Some(25))],
         default_cost: 1,
-        x402: X402 { enabled: false, pay_to: None, asset: None, network: "base".into(), facilitator: Secret::new("local") },
+        x402: X402 {
+            enabled: false,
+            pay_to: None,
+            asset: None,
+            network: "base".into(),
+            facilitator: Secret::new("local"),
+            price: 100_000,
+            decimals: 6,
+            domain_name: None,
+            domain_version: "2".into(),
+            base_url: None,
+            valid_seconds: 300,
+            settle_ms: 20_000,
+            facilitator_timeout_ms: 10_000,
+        },
     };
     Fixture { access: Access::new(&config, store.clone()), store, config, _folder: folder }
 }

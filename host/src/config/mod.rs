@@ -18,12 +18,13 @@ mod secret;
 mod store;
 mod validate;
 mod written;
+mod x402;
 
 use std::net::SocketAddr;
 
 use serde::Deserialize;
 
-pub use access::{Access, KeyConfig, Scope, X402};
+pub use access::{Access, KeyConfig, Scope};
 pub use agents::Agents;
 pub use chains::{ChainConfig, Discovery, ExplorerLimits, MarketConfig, NativeConfig, Reading, RpcLimits, Slugs, TokenConfig};
 pub use identity::{Data, Identity, Lookup, SourceConfig};
@@ -39,6 +40,7 @@ pub use scoring::Scoring;
 pub use secret::Secret;
 pub use store::{Backend, Store};
 pub use validate::Problem;
+pub use x402::X402;
 
 /// The whole configuration, one field per section.
 #[derive(Debug, Clone, Deserialize)]
@@ -64,13 +66,6 @@ pub struct Config {
     pub agents: Option<Agents>,
     pub reputation: Option<Reputation>,
     pub ipfs: Option<Ipfs>,
-}
-
-impl Config {
-    /// Keys that are set and that this version does not act on, so that nobody takes them for being in force.
-    pub fn without_effect(&self) -> Vec<&'static str> {
-        self.access.x402.enabled.then_some("access.x402").into_iter().collect()
-    }
 }
 
 /// Bounds of the HTTP server.

@@ -8,7 +8,7 @@ use std::{
 };
 
 use crate::{
-    access::Access,
+    access::{Access, x402::X402},
     agents::Agents,
     config::{self, Config},
     domain::ChainId,
@@ -33,6 +33,8 @@ pub struct Inner {
     /// Absent where it is not configured.
     pub reputation: Option<Reputation>,
     pub access: Access,
+    /// Payment by call; absent where it is not enabled.
+    pub x402: Option<X402>,
     pub metrics: Metrics,
     /// Production score and report paths answer from the sandbox generator.
     pub sandbox_only: bool,
@@ -71,6 +73,7 @@ impl App {
         agents: Agents,
         reputation: Option<Reputation>,
         access: Access,
+        x402: Option<X402>,
         metrics: Metrics,
     ) -> Self {
         let configured = config.chains.iter().map(|chain| (chain.id, chain.name.clone()));
@@ -79,6 +82,7 @@ impl App {
             agents,
             reputation,
             access,
+            x402,
             metrics,
             sandbox_only: config.sandbox,
             reads_chains: !config.chains.is_empty(),

@@ -15,7 +15,7 @@ use utoipa::{
     Modify, OpenApi,
     openapi::{
         self,
-        security::{Http, HttpAuthScheme, SecurityScheme},
+        security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityScheme},
     },
 };
 
@@ -76,7 +76,11 @@ impl Modify for Key {
     fn modify(&self, document: &mut openapi::OpenApi) {
         let mut scheme = Http::new(HttpAuthScheme::Bearer);
         scheme.description = Some("An API key; `assay key mint` makes one".to_owned());
-        document.components.get_or_insert_default().add_security_scheme("key", SecurityScheme::Http(scheme));
+        let words = "A signed payment by x402 in place of a key, where the server takes them; PAYMENT-SIGNATURE in its version 2";
+        let payment = ApiKey::Header(ApiKeyValue::with_description("X-PAYMENT", words));
+        let components = document.components.get_or_insert_default();
+        components.add_security_scheme("key", SecurityScheme::Http(scheme));
+        components.add_security_scheme("x402", SecurityScheme::ApiKey(payment));
     }
 }
 

@@ -1,4 +1,4 @@
-//! Who calls, and what it costs. A handler without a [`Caller`] among its arguments is public.
+//! Who calls, and what it costs. A handler without a [`Caller`] or [`Payer`](super::Payer) among its arguments is public.
 
 use std::{future::Future, marker::PhantomData, sync::Arc};
 
@@ -8,7 +8,7 @@ use axum::{
 };
 
 use crate::{
-    access::{self, Route},
+    access::{self, AccessError, Route},
     http::{ApiError, App},
     store::records::Payer,
 };
@@ -44,14 +44,24 @@ impl<C: Charge> FromRequestParts<App> for Caller<C> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        // What is free is open where one can pay without a key: who pays wants to see what for, and what became of it.
+        if C::ROUTE == Route::Agents && app.x402.is_some() && !parts.headers.contains_key(header::AUTHORIZATION) {
+            return Ok(Self { caller: Arc::new(access::Caller::guest()), charge: PhantomData });
+        }
+        Ok(Self::identify(parts, app).await?)
+    }
+}
+
+impl<C: Charge> Caller<C> {
+    /// # Errors
+    /// [`AccessError`] for anything but a known key that may make this call.
+    pub(super) async fn identify(parts: &Parts, app: &App) -> Result<Self, AccessError> {
         let header = parts.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
         let caller = app.access.identify(header).await?;
         caller.require(C::ROUTE.scope())?;
         Ok(Self { caller, charge: PhantomData })
     }
-}
 
-impl<C: Charge> Caller<C> {
     /// Name of the key.
     pub fn name(&self) -> &str {
         &self.caller.name
