@@ -3,6 +3,7 @@
 pub mod agents;
 pub mod devnet;
 pub mod explorer;
+pub mod facilitator;
 pub mod features;
 pub mod host;
 pub mod hostile;
@@ -10,6 +11,7 @@ pub mod ipfs;
 pub mod lenders;
 pub mod native;
 pub mod node;
+pub mod payment;
 pub mod people;
 pub mod price_api;
 pub mod process;

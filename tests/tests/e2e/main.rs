@@ -21,6 +21,7 @@ mod shadow;
 mod swap;
 mod versions;
 mod wallets;
+mod x402;
 
 use std::sync::LazyLock;
 

@@ -14,10 +14,10 @@ use assay_tests::{
 use serde_json::{Value, json};
 
 /// Longest wait for a submission to end.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Somebody to be scored.
-fn subject(n: usize) -> Address {
+pub(super) fn subject(n: usize) -> Address {
     Address::from_word(keccak256(format!("subject {n}")))
 }
 
@@ -28,7 +28,7 @@ async fn submit(api: &Caller, n: usize) -> String {
 }
 
 /// The status once it is final.
-async fn ended(api: &Caller, status_url: &str) -> Value {
+pub(super) async fn ended(api: &Caller, status_url: &str) -> Value {
     let started = Instant::now();
     loop {
         let body = api.get(status_url).await.ok();
@@ -40,7 +40,7 @@ async fn ended(api: &Caller, status_url: &str) -> Value {
     }
 }
 
-async fn confirmed(api: &Caller, status_url: &str) -> Value {
+pub(super) async fn confirmed(api: &Caller, status_url: &str) -> Value {
     let body = ended(api, status_url).await;
     assert_eq!((&body["status"], &body["error"]), (&json!("confirmed"), &Value::Null), "{body}");
     body
@@ -48,7 +48,7 @@ async fn confirmed(api: &Caller, status_url: &str) -> Value {
 
 /// Holds a confirmed submission against the chain and IPFS: one feedback for each tag, with the values of the status and the hash of
 /// the document, and no other feedback with its URI.
-fn check(world: &World, held: &[Held], status: &Value, tags: &[&str]) {
+pub(super) fn check(world: &World, held: &[Held], status: &Value, tags: &[&str]) {
     let uri = status["feedback_uri"].as_str().expect("a URI");
     let document = world.ipfs.block(uri.strip_prefix("ipfs://").expect("an IPFS URI")).expect("the document is there");
     let ours: Vec<&Held> = held.iter().filter(|held| held.uri == uri).collect();
