@@ -87,7 +87,8 @@ impl Shared {
 
     /// The transaction that settles a payment, once it is mined; `None` where it is reverted.
     async fn settle(&self, body: &Value) -> Option<B256> {
-        let transaction = json!({ "from": actors::address("facilitator"), "to": USDC, "data": call(body)?, "gas": "0x100000" });
+        let transaction =
+            json!({ "from": actors::address("facilitator"), "to": USDC, "data": call(body)?, "gas": "0x100000", "gasPrice": "0x0" });
         let hash: B256 = self.rpc.request("eth_sendTransaction", json!([transaction])).await.ok()?;
         loop {
             let receipt: Value = self.rpc.request("eth_getTransactionReceipt", json!([hash])).await.ok()?;

@@ -20,6 +20,7 @@ use axum::response::Response;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
+use crate::devnet::actors;
 use crate::lenders::stubs;
 use crate::node;
 use crate::reputation::{CHAIN, World};
@@ -69,12 +70,12 @@ impl Till {
     }
 
     pub async fn mint(&self, to: Address, value: u64) {
-        self.send(self.world.signer.address(), USDC, &Dollar::mintCall { to, value: U256::from(value) }).await;
+        self.send(actors::address(actors::FAUCET), USDC, &Dollar::mintCall { to, value: U256::from(value) }).await;
     }
 
     /// Has the node send a call for an account that need have no key, and waits until it is mined.
     pub async fn send<C: SolCall>(&self, from: Address, to: Address, call: &C) -> Value {
-        self.transact(json!({ "from": from, "to": to, "data": Bytes::from(call.abi_encode()), "gas": "0x100000" })).await
+        self.transact(json!({ "from": from, "to": to, "data": Bytes::from(call.abi_encode()), "gas": "0x100000", "gasPrice": "0x0" })).await
     }
 
     /// The receipt of a transaction that the node signs.
