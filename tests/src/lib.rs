@@ -16,5 +16,6 @@ pub mod people;
 pub mod price_api;
 pub mod process;
 pub mod proxy;
+pub mod python;
 pub mod reputation;
 pub mod service;

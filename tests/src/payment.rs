@@ -23,6 +23,7 @@ use tokio::task::JoinHandle;
 use crate::devnet::actors;
 use crate::lenders::stubs;
 use crate::node;
+use crate::python;
 use crate::reputation::{CHAIN, World};
 
 sol! {
@@ -229,18 +230,20 @@ pub async fn npm_client(version: u8, url: &str, key: &PrivateKeySigner, body: &V
     run("node", &script, version, url, key, body).await
 }
 
+/// What the public PyPI client of `version` prints of its submission at `url`.
+///
+/// # Panics
+/// When it fails.
+pub async fn pypi_client(version: u8, url: &str, key: &PrivateKeySigner, body: &Value) -> Value {
+    let python = tokio::task::spawn_blocking(python::interpreter).await.unwrap_or_else(|e| panic!("{e}")).unwrap_or_else(|e| panic!("{e}"));
+    run(python, &Path::new(env!("CARGO_MANIFEST_DIR")).join("clients/pay.py"), version, url, key, body).await
+}
+
 /// Runs a client.
 ///
 /// # Panics
 /// When it fails.
-pub async fn run(
-    program: impl AsRef<std::ffi::OsStr>,
-    script: &Path,
-    version: u8,
-    url: &str,
-    key: &PrivateKeySigner,
-    body: &Value,
-) -> Value {
+async fn run(program: impl AsRef<std::ffi::OsStr>, script: &Path, version: u8, url: &str, key: &PrivateKeySigner, body: &Value) -> Value {
     let mut command = tokio::process::Command::new(program);
     command.arg(script).arg(version.to_string()).arg(url).arg(key.to_bytes().to_string()).arg(body.to_string());
     let done = command.stdin(Stdio::null()).kill_on_drop(true).output().await.unwrap_or_else(|e| panic!("the client: {e}"));

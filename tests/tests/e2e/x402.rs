@@ -1,5 +1,6 @@
 //! Payment by call through the whole server: a real chain with a stub of the dollar, the public clients as they are.
 
+mod checked;
 mod clients;
 mod facilitated;
 mod once;

@@ -203,10 +203,10 @@ impl Local {
         match self.sender.send(&signed.raw).await {
             Ok(Sent::Taken | Sent::Spent) => {}
             Ok(Sent::TooLittle) => {
-                tracing::info!(%payer, max_fee = signed.max_fee, "the transfer of a payment offers too little at the moment")
+                tracing::info!(%payer, max_fee = signed.max_fee, "the transfer of a payment offers too little at the moment");
             }
             Ok(Sent::NoFunds) => {
-                tracing::error!(%payer, account = %self.sender.address(), "the account cannot pay for the transfer of a payment")
+                tracing::error!(%payer, account = %self.sender.address(), "the account cannot pay for the transfer of a payment");
             }
             // Whether the node has it is seen with the next look.
             Err(error) => tracing::warn!(%payer, %error, "the transfer of a payment was not sent"),

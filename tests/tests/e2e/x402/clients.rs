@@ -2,7 +2,7 @@
 
 use alloy::primitives::Address;
 use assay_tests::{
-    payment::{Older, PRICE, Till, USDC, decode, npm_client},
+    payment::{Older, PRICE, Till, USDC, decode, npm_client, pypi_client},
     service::{KEY, answer},
 };
 use serde_json::{Value, json};
@@ -82,23 +82,30 @@ fn a_lying_host_is_told_to_the_liar_alone() {
 }
 
 #[test]
-fn the_public_client_pays_in_both_versions_and_its_submissions_are_confirmed() {
+fn the_public_clients_pay_in_both_versions_and_their_submissions_are_confirmed() {
     run(async {
         let till = Till::start().await;
         let (service, api) = serve(&till, "").await;
         let older = Older::start(service.base()).await;
+        let mut payments = 0;
         for (version, base, network) in [(1, older.url.as_str(), "base"), (2, service.base(), "eip155:8453")] {
-            let before = till.transfers().await.len();
-            let body = json!({ "address": subject(version.into()) });
-            let said = npm_client(version, &format!("{base}{PATH}"), &till.payer, &body).await;
-            println!("npm client, version {version}: {said}");
-            paid(&till, &said, network, before).await;
-            // Who paid sees without a key what became of it.
-            let status = confirmed(&api, said["body"]["status_url"].as_str().expect("a path")).await;
-            check(&till.world, &till.world.held().await, &status, &ALL);
+            let url = format!("{base}{PATH}");
+            for client in ["npm", "PyPI"] {
+                let body = json!({ "address": subject(payments) });
+                let said = match client {
+                    "npm" => npm_client(version, &url, &till.payer, &body).await,
+                    _ => pypi_client(version, &url, &till.payer, &body).await,
+                };
+                println!("{client} client, version {version}: {said}");
+                paid(&till, &said, network, payments).await;
+                payments += 1;
+                // Who paid sees without a key what became of it.
+                let status = confirmed(&api, said["body"]["status_url"].as_str().expect("a path")).await;
+                check(&till.world, &till.world.held().await, &status, &ALL);
+            }
         }
-        assert_eq!(till.balance().await, 2 * PRICE);
-        assert_eq!(till.world.held().await.len(), 2 * ALL.len());
+        assert_eq!(till.balance().await, payments as u64 * PRICE);
+        assert_eq!(till.world.held().await.len(), payments * ALL.len());
     });
 }
 

@@ -5,19 +5,21 @@ use alloy::signers::local::PrivateKeySigner;
 use assay_tests::{
     lenders::stubs,
     payment::{Dollar, Order, PRICE, Till, USDC, decode, encode, now},
-    service::answer,
+    service::{Answer, answer},
 };
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{PATH, pay, receipt, serve, submissions_of};
-use crate::{reputation::subject, run};
+use crate::{conformance::assert_declared, reputation::subject, run};
 
 #[test]
 fn each_payment_that_is_wrong_is_refused_for_its_own_reason() {
     run(async {
         let till = Till::start().await;
-        let (service, api) = serve(&till, "").await;
+        let (_service, api) = serve(&till, "").await;
+        let document = api.get("/openapi.json").await.ok();
+        let declared = |answer: &Answer| assert_declared(&document, "POST", "/api/v2/agents/{agent_id}/reputation", answer);
         let order = till.order();
         let bent = |bend: &dyn Fn(&mut Order)| {
             let mut order = till.order();
@@ -74,6 +76,7 @@ fn each_payment_that_is_wrong_is_refused_for_its_own_reason() {
         ];
         for (reason, words, header) in &cases {
             let refused = pay(&api, header, 1).await;
+            declared(&refused);
             let body = refused.expect(402);
             assert_eq!(body["error"], *reason, "{body}");
             assert!(body["detail"].as_str().expect("words").contains(words), "{words} not in {body}");
@@ -110,8 +113,9 @@ fn each_payment_that_is_wrong_is_refused_for_its_own_reason() {
         }
         // What is no payment is no reason to ask for one.
         for header in ["Free", "", "e30=", "%%%", &"A".repeat(17_000), &encode(&json!({ "x402Version": 1, "scheme": "exact" }))] {
-            let body = pay(&api, header, 1).await.expect(400);
-            assert_eq!(body["code"], "malformed_payment", "{body}");
+            let refused = pay(&api, header, 1).await;
+            declared(&refused);
+            assert_eq!(refused.expect(400)["code"], "malformed_payment");
         }
         let twice = api.request(Method::POST, PATH).header("x-payment", order.header()).header("x-payment", order.header());
         assert_eq!(answer(twice.json(&json!({ "address": subject(1) }))).await.expect(400)["code"], "malformed_payment");
@@ -131,9 +135,10 @@ fn each_payment_that_is_wrong_is_refused_for_its_own_reason() {
         assert_eq!(submissions_of(&metrics), 0, "{metrics}");
         assert!(!metrics.contains("assay_payments_total"), "{metrics}");
         // The one that was presented with all of these was never taken.
-        assert_eq!(receipt(&pay(&api, &order.header(), 1).await)["success"], true);
+        let accepted = pay(&api, &order.header(), 1).await;
+        declared(&accepted);
+        assert_eq!((accepted.status.as_u16(), receipt(&accepted)["success"].as_bool()), (202, Some(true)));
         assert_eq!(till.balance().await, PRICE);
-        drop(service);
     });
 }
 
