@@ -18,7 +18,7 @@ use crate::{
     config::{self, Config},
     http,
     registry::{self, Registry},
-    reputation::Reputation,
+    reputation::{Rehearsal, Reputation},
     scoring::{self, Scoring},
     store::{self, Store, StoreError},
     tasks::Tasks,
@@ -86,17 +86,19 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     let agents = Agents::new(config, registries, &store, &tasks.spawner());
     let scoring = Scoring::open(registry, chains.clone(), store.clone(), &config.scoring, &config.promotion).await?;
     scoring.start(&tasks.spawner());
-    let x402 = x402(config, &chains, &store).filter(|_| !config.sandbox);
-    let reputation = reputation(config, &chains, &scoring, &store, x402.as_ref()).filter(|_| !config.sandbox);
+    let x402 = if config.sandbox { None } else { x402(config, &chains, &store) };
+    let reputation = if config.sandbox { None } else { reputation(config, &chains, &scoring, &store, x402.as_ref()) };
+    let rehearsal = config.sandbox.then(|| Rehearsal::new(store.clone()));
     if let Some(reputation) = &reputation {
         reputation.start(&tasks.spawner());
     }
     if let Some(x402) = &x402 {
         x402.start(&tasks.spawner(), config.access.x402.decimals);
     }
-    let access = Access::new(&config.access, store);
+    let access = Access::new(&config.access, store.clone());
     fold_metrics(&tasks, metrics.clone());
-    Ok(Assembled { http: http::App::new(config, scoring, agents, reputation, access.clone(), x402, metrics), tasks, readers, access })
+    let http = http::App::new(config, scoring, agents, (reputation, rehearsal), (access.clone(), x402), store, metrics);
+    Ok(Assembled { http, tasks, readers, access })
 }
 
 /// Payment by call, where submissions are what is paid for.
@@ -122,12 +124,20 @@ pub async fn serve(config: Config, listener: TcpListener, cancel: CancellationTo
     let assembled = assemble(&config).await?;
     let address = listener.local_addr()?;
     let router = http::router(assembled.http.clone());
-    let drain = Duration::from_millis(config.http.drain_timeout_ms);
     for missing in assembled.http.missing_models() {
         tracing::warn!(shelf = %config.models.shelf.display(), %missing, "not ready");
     }
     tracing::info!(%address, sandbox = config.sandbox, chains = config.chains.len(), "listening");
-    http::serve(listener, router, drain, cancel).await?;
+    let (leaving, closing) = (assembled.http.leaving.clone(), CancellationToken::new());
+    let notice = Duration::from_millis(config.http.drain_notice_ms);
+    let leave = async {
+        cancel.cancelled().await;
+        leaving.cancel();
+        tokio::time::sleep(notice).await;
+        closing.cancel();
+    };
+    let (served, ()) = tokio::join!(http::serve(listener, router, http::Bounds::from(&config.http), closing.clone()), leave);
+    served?;
     assembled.stop().await;
     tracing::info!("stopped");
     Ok(())

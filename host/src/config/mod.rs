@@ -4,6 +4,7 @@
 mod access;
 mod agents;
 mod chains;
+mod http;
 mod identity;
 mod known;
 mod load;
@@ -16,6 +17,7 @@ mod reputation;
 mod scoring;
 mod secret;
 mod store;
+mod telemetry;
 mod validate;
 mod written;
 mod x402;
@@ -27,6 +29,7 @@ use serde::Deserialize;
 pub use access::{Access, KeyConfig, Scope};
 pub use agents::Agents;
 pub use chains::{ChainConfig, Discovery, ExplorerLimits, MarketConfig, NativeConfig, Reading, RpcLimits, Slugs, TokenConfig};
+pub use http::{Http, Network};
 pub use identity::{Data, Identity, Lookup, SourceConfig};
 pub use known::chain_names;
 pub use load::{ConfigError, DEFAULTS, load};
@@ -39,6 +42,7 @@ pub use reputation::{Ipfs, Pinning, Reputation};
 pub use scoring::Scoring;
 pub use secret::Secret;
 pub use store::{Backend, Store};
+pub use telemetry::{LogFormat, Telemetry, TracesConfig};
 pub use validate::Problem;
 pub use x402::X402;
 
@@ -63,21 +67,8 @@ pub struct Config {
     pub names: Names,
     pub identity: Identity,
     pub outbound: Outbound,
+    pub telemetry: Telemetry,
     pub agents: Option<Agents>,
     pub reputation: Option<Reputation>,
     pub ipfs: Option<Ipfs>,
-}
-
-/// Bounds of the HTTP server.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Http {
-    /// Largest request body, in bytes. Component uploads have `models.max_component_bytes` instead.
-    pub max_body_bytes: usize,
-    /// Longest time a request may take, in milliseconds, before it is answered with 504.
-    pub request_timeout_ms: u64,
-    /// Most addresses in one multi-address request.
-    pub max_addresses: usize,
-    /// Longest wait for requests in flight when the server is told to stop, in milliseconds.
-    pub drain_timeout_ms: u64,
 }

@@ -3,17 +3,22 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::Deref,
+    path::PathBuf,
     sync::Arc,
     time::Duration,
 };
 
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
 use crate::{
     access::{Access, x402::X402},
     agents::Agents,
-    config::{self, Config},
+    config::{self, Config, Network},
     domain::ChainId,
-    reputation::Reputation,
+    reputation::{Rehearsal, Reputation},
     scoring::Scoring,
+    store::Store,
     telemetry::Metrics,
 };
 
@@ -32,18 +37,34 @@ pub struct Inner {
     pub agents: Agents,
     /// Absent where it is not configured.
     pub reputation: Option<Reputation>,
+    /// Where production paths answer from the sandbox generator.
+    pub rehearsal: Option<Rehearsal>,
     pub access: Access,
     /// Payment by call; absent where it is not enabled.
     pub x402: Option<X402>,
+    pub backups: Backups,
     pub metrics: Metrics,
-    /// Production score and report paths answer from the sandbox generator.
+    /// The server was told to stop.
+    pub leaving: CancellationToken,
+    /// Production paths answer from the sandbox generator.
     pub sandbox_only: bool,
     /// False where no chain is configured.
     pub reads_chains: bool,
     pub not_covered: Vec<String>,
     pub limits: Limits,
+    /// Permits for requests to be at work.
+    pub room: Arc<Semaphore>,
+    /// Whose word about a client's address counts.
+    pub proxies: Vec<Network>,
     chains: BTreeMap<ChainId, String>,
     configured: BTreeSet<ChainId>,
+}
+
+/// Where backups of the store are put, one at a time.
+pub struct Backups {
+    pub store: Store,
+    pub folder: PathBuf,
+    pub turn: tokio::sync::Mutex<()>,
 }
 
 /// Bounds of a request.
@@ -57,13 +78,8 @@ pub struct Limits {
     pub addresses: usize,
     /// Longest time until a request is answered.
     pub request: Duration,
-}
-
-impl Limits {
-    /// Longest time for a request's body to arrive: what is left of its time is ours.
-    pub fn arrival(&self) -> Duration {
-        self.request.mul_f64(0.75)
-    }
+    /// Longest time for a request's body to arrive.
+    pub arrival: Duration,
 }
 
 impl App {
@@ -71,9 +87,9 @@ impl App {
         config: &Config,
         scoring: Scoring,
         agents: Agents,
-        reputation: Option<Reputation>,
-        access: Access,
-        x402: Option<X402>,
+        (reputation, rehearsal): (Option<Reputation>, Option<Rehearsal>),
+        (access, x402): (Access, Option<X402>),
+        store: Store,
         metrics: Metrics,
     ) -> Self {
         let configured = config.chains.iter().map(|chain| (chain.id, chain.name.clone()));
@@ -81,9 +97,12 @@ impl App {
             scoring,
             agents,
             reputation,
+            rehearsal,
             access,
             x402,
+            backups: Backups { store, folder: config.store.path.with_file_name("backups"), turn: tokio::sync::Mutex::new(()) },
             metrics,
+            leaving: CancellationToken::new(),
             sandbox_only: config.sandbox,
             reads_chains: !config.chains.is_empty(),
             not_covered: config.reading.not_covered.clone(),
@@ -92,7 +111,10 @@ impl App {
                 component: config.models.max_component_bytes,
                 addresses: config.http.max_addresses,
                 request: Duration::from_millis(config.http.request_timeout_ms),
+                arrival: Duration::from_millis(config.http.body_timeout_ms),
             },
+            room: Arc::new(Semaphore::new(config.http.max_requests)),
+            proxies: config.http.trusted_proxies.clone(),
             chains: config::chain_names().chain(configured).collect(),
             configured: config.chains.iter().map(|chain| chain.id).collect(),
         }))

@@ -11,6 +11,7 @@ mod estimate;
 mod judge;
 mod landing;
 mod prepare;
+mod rehearsal;
 #[cfg(test)]
 mod sample;
 mod step;
@@ -34,6 +35,7 @@ use step::{Event, step};
 
 pub use errands::Errands;
 pub use judge::{Judge, Unjudged};
+pub use rehearsal::Rehearsal;
 pub use submit::{Request, SubmitError};
 
 /// The service. Cheap to clone.

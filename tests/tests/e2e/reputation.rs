@@ -3,6 +3,9 @@
 mod contract;
 mod faults;
 mod once;
+mod outage;
+mod pinning;
+mod rows;
 
 use std::time::{Duration, Instant};
 
@@ -73,4 +76,4 @@ pub(super) fn check(world: &World, held: &[Held], status: &Value, tags: &[&str])
     }
 }
 
-const ALL: [&str; 3] = ["creditScore", "sybilRisk", "identityCount"];
+pub(super) const ALL: [&str; 3] = ["creditScore", "sybilRisk", "identityCount"];

@@ -33,7 +33,7 @@ impl FromRequestParts<App> for Payer {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        let error = match Caller::identify(parts, app).await {
+        let error = match Caller::identified(parts) {
             Ok(caller) => return Ok(Self::Key(caller)),
             Err(error) => error,
         };

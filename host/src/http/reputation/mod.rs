@@ -2,6 +2,7 @@
 
 mod feedback;
 mod paid;
+mod rehearsal;
 mod status;
 
 use axum::{
@@ -27,8 +28,8 @@ use crate::{
     store::records::{self, SubmissionRecord},
 };
 
-pub use feedback::{__path_agents_feedback, __path_feedback, agents_feedback, feedback};
-pub use status::{__path_agents_status, __path_status, agents_status, status};
+pub use feedback::{__path_feedback, feedback};
+pub use status::{__path_status, status};
 
 /// Most tags taken of a request: there are three, and some name one twice.
 const MOST_TAGS: usize = 100;
@@ -39,10 +40,20 @@ const MOST_TAGS: usize = 100;
 #[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
 pub struct SubmissionBodyIn {
     /// Ethereum address to score for this agent.
+    #[schema(pattern = "^0x[0-9a-fA-F]{40}$")]
     address: String,
     /// `creditScore`, `sybilRisk`, `identityCount`; all three where absent.
     #[schema(example = json!(["creditScore", "sybilRisk", "identityCount"]))]
-    tags: Option<Vec<String>>,
+    tags: Option<Vec<TagName>>,
+}
+
+/// What can be said of an agent.
+#[derive(Deserialize, ToSchema)]
+#[schema(rename_all = "camelCase")]
+pub enum TagName {
+    CreditScore,
+    SybilRisk,
+    IdentityCount,
 }
 
 /// Submits reputation of an agent.
@@ -147,18 +158,20 @@ async fn submit_as(
         }
     }
     let request = |payer: records::Payer| Request { agent_id, address, tags: each_once, payer, retry_key };
-    match payer {
-        Payer::Key(caller) => {
+    match (payer, &app.rehearsal) {
+        (Payer::Key(caller), Some(rehearsal)) => rehearsal::accept(rehearsal, caller, app, &request(caller.payer(app)), form).await,
+        (Payer::Key(caller), None) => {
             let record = service(app)?.submit(request(caller.payer(app))).await.map_err(refuse)?;
+            caller.charged(app).await?;
             accepted(app, &record, form).await
         }
-        Payer::Payment(offered) => paid::submit(app, offered, request, form).await,
+        (Payer::Payment(offered), _) => paid::submit(app, offered, request, form).await,
     }
 }
 
 /// The answer to a submission that is in the store.
 async fn accepted(app: &App, record: &SubmissionRecord, form: Form) -> Result<Response, ApiError> {
-    let expected = service(app)?.expected_seconds().await.map_err(|error| ApiError::internal("store", error))?;
+    let expected = service(app)?.expected_seconds().await.map_err(ApiError::store)?;
     let body = SubmittedBody::of(record, expected, form.status_url(record.agent_id, record.id));
     Ok((StatusCode::ACCEPTED, fresh::once(Json(body))).into_response())
 }
@@ -186,6 +199,6 @@ fn refuse(error: SubmitError) -> ApiError {
             "idempotency_key_reused",
             "This Idempotency-Key was used for another request within the last day; use another key for another request",
         ),
-        SubmitError::Store(error) => ApiError::internal("store", error),
+        SubmitError::Store(error) => ApiError::store(error),
     }
 }

@@ -35,7 +35,7 @@ pub(super) async fn submit(app: &App, offered: &Offered, request: impl FnOnce(Pa
     {
         return accepted(app, &earlier, form).await;
     }
-    if !x402.is_known(payment).await.map_err(|error| ApiError::internal("store", error))? {
+    if !x402.is_known(payment).await.map_err(ApiError::store)? {
         reputation.require_agent(request.agent_id).await.map_err(refuse)?;
     }
     let settled = x402.settle(payment, request.digest(), &offered.resource).await.map_err(|error| match error {
@@ -48,7 +48,7 @@ pub(super) async fn submit(app: &App, offered: &Offered, request: impl FnOnce(Pa
             let words = "The payment could not be checked, and was not taken; present it again";
             ApiError::coded(StatusCode::BAD_GATEWAY, "payment_not_checked", words).retry_after(WHILE)
         }
-        PayError::Store(error) => ApiError::internal("store", error),
+        PayError::Store(error) => ApiError::store(error),
     })?;
     let record = reputation.submit(request).await.map_err(said_no)?;
     let mut answer = accepted(app, &record, form).await?;

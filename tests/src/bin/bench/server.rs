@@ -29,15 +29,15 @@ pub const OPEN: &str = "/bench/open";
 /// Serves `file` until it is killed.
 pub fn serve(file: &Path) -> Result<(), Failure> {
     // Every request has its span, as it has where the binary serves.
-    telemetry::log_to_stderr()?;
     let config = config::load(Some(file))?;
+    telemetry::start(&config.telemetry.log, None, None)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let assembled = app::assemble(&config).await?;
         let router = http::routes(assembled.http.clone()).get(READY, ready).get(OPEN, open).finish();
         let listener = TcpListener::bind(config.listen).await?;
         eprintln!("listening {}", listener.local_addr()?);
-        http::serve(listener, router, std::time::Duration::ZERO, CancellationToken::new()).await?;
+        http::serve(listener, router, http::Bounds::from(&config.http), CancellationToken::new()).await?;
         Ok(())
     })
 }
@@ -55,7 +55,7 @@ fn score() -> Option<&'static ScoreBody> {
 /// What every route with a key does before its work, and then no work.
 async fn ready(State(app): State<App>, headers: HeaderMap) -> Result<Json<Option<&'static ScoreBody>>, ApiError> {
     let header = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    app.access.identify(header).await?.require(Scope::Read)?;
+    app.access.identify(header).await?.require(&[Scope::Read])?;
     Ok(Json(score()))
 }
 
