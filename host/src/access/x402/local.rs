@@ -12,7 +12,7 @@ use chrono::Utc;
 use super::{Refused, X402, reason, verify::used};
 use crate::{
     chain::{Asset, Offer, Sender, SenderError, Sent, Signed, Use, View},
-    domain::{B256, U256, signer},
+    domain::{Address, B256, U256, signer},
     store::{
         Lease, StoreError,
         records::{PaymentRecord, SignedRecord, SlotRecord},
@@ -20,13 +20,18 @@ use crate::{
 };
 
 /// Nonces that may come to nothing before the payment is given up.
-const MOST_LOST: u32 = 5;
+const MOST_LOST: u32 = 3;
+/// The dearest transfer that is made, in gas: one by a key takes some 90,000, and the wallet of a stranger may burn as much as it likes.
+const MOST_GAS: u64 = 500_000;
 /// Nonces under way at once: nodes keep as many waiting transactions of one account.
 const UNDER_WAY: usize = 16;
 /// Time between two sendings of the same transaction.
 const RESEND: Duration = Duration::from_secs(5);
 /// Time that the chain's clock may be behind ours, in seconds.
 const BEHIND: u64 = 60;
+
+/// Nonces that are taken, and what payers have signed for in transfers under way.
+type Taken<'a> = (&'a mut BTreeSet<u64>, &'a mut HashMap<Address, U256>);
 
 /// The work of one account. Cheap to clone.
 #[derive(Clone)]
@@ -68,10 +73,14 @@ impl Local {
         let Some(asset) = &self.x402.inner.asset else { return Ok(true) };
         let uses = open.iter().map(|record| asset.used(&record.authorization, record.start.unwrap_or_default(), view.settled));
         let uses = futures::future::join_all(uses).await;
+        let mut promised = HashMap::<Address, U256>::new();
+        for record in open.iter().filter(|record| record.slot.is_some()) {
+            *promised.entry(record.id.from).or_default() += record.authorization.value;
+        }
         for (mut record, used) in open.into_iter().zip(uses) {
             let before = record.clone();
             let sent = match used {
-                Ok(used) => self.next(asset, view, held, &mut record, used).await,
+                Ok(used) => self.next(asset, view, (held, &mut promised), &mut record, used).await,
                 Err(error) => Err(SenderError::Chain(error.to_string())),
             };
             let mut send = None;
@@ -94,7 +103,7 @@ impl Local {
         &self,
         asset: &Asset,
         view: &View,
-        held: &mut BTreeSet<u64>,
+        taken: Taken<'_>,
         record: &mut PaymentRecord,
         outcome: Use,
     ) -> Result<Option<SignedRecord>, SenderError> {
@@ -103,7 +112,7 @@ impl Local {
             Use::Elsewhere => record.refused(used()),
             Use::Unclear => return Err(SenderError::Chain("the node does not show how the payment was used".into())),
             Use::None => match record.slot.clone() {
-                None => return self.begin(asset, view, held, record).await,
+                None => return self.begin(asset, view, taken, record).await,
                 Some(slot) if slot.nonce < view.settled_used => {
                     // Reverted, cancelled, or taken by a transaction from elsewhere: the payment has not moved.
                     (record.slot, record.attempts) = (None, record.attempts + 1);
@@ -127,17 +136,28 @@ impl Local {
         &self,
         asset: &Asset,
         view: &View,
-        held: &mut BTreeSet<u64>,
+        (held, promised): Taken<'_>,
         record: &mut PaymentRecord,
     ) -> Result<Option<SignedRecord>, SenderError> {
-        if held.len() >= UNDER_WAY {
+        let (payer, value) = (record.id.from, record.authorization.value);
+        let under_way = promised.get(&payer).copied().unwrap_or_default();
+        // Whoever signs for more than they have is not to make us pay for transfers that are reverted.
+        if held.len() >= UNDER_WAY || (!under_way.is_zero() && !self.has(asset, record, under_way.saturating_add(value)).await?) {
             return Ok(None);
         }
         let call = asset.call(&record.authorization, &record.signature, self.by_key(record));
         let gas = match self.sender.gas_for(asset.contract(), &call).await? {
-            Ok(gas) => gas,
+            Ok(gas) if gas <= MOST_GAS => gas,
+            Ok(gas) => {
+                record.refused(Refused::new(reason::STATE, format!("The transfer would take {gas} gas, and may take {MOST_GAS} at most")));
+                return Ok(None);
+            }
             Err(words) => {
-                record.refused(Refused::reverted(&words));
+                let refused = Refused::reverted(&words);
+                // Used a moment ago, by whomever: how is seen once that has its confirmations.
+                if refused.reason != reason::USED {
+                    record.refused(refused);
+                }
                 return Ok(None);
             }
         };
@@ -146,6 +166,7 @@ impl Local {
         let nonce = (view.next..).find(|nonce| !held.contains(nonce)).unwrap_or(view.next);
         let signed = kept(self.sender.sign_call(nonce, gas, offer, asset.contract(), call)?, offer, false);
         held.insert(nonce);
+        *promised.entry(payer).or_default() += value;
         (record.slot, record.trouble) = (Some(SlotRecord { nonce, signed: vec![signed.clone()] }), None);
         Ok(Some(signed))
     }
@@ -172,7 +193,7 @@ impl Local {
         let call = asset.call(&record.authorization, &record.signature, self.by_key(record));
         let gas = self.sender.gas_for(asset.contract(), &call).await?;
         let (signed, cancels) = match gas {
-            Ok(gas) if !expired => (self.sender.sign_call(slot.nonce, gas, offer, asset.contract(), call)?, false),
+            Ok(gas) if !expired && gas <= MOST_GAS => (self.sender.sign_call(slot.nonce, gas, offer, asset.contract(), call)?, false),
             // It would be reverted: the nonce is worth no more than that.
             _ => (self.sender.sign_nothing(slot.nonce, offer)?, true),
         };
@@ -181,6 +202,12 @@ impl Local {
         slot.signed.push(signed.clone());
         record.slot = Some(slot);
         Ok(Some(signed))
+    }
+
+    /// Whether the payer has as much.
+    async fn has(&self, asset: &Asset, record: &PaymentRecord, amount: U256) -> Result<bool, SenderError> {
+        let standing = asset.standing(&record.authorization).await.map_err(|error| SenderError::Chain(error.to_string()))?;
+        Ok(standing.balance >= amount)
     }
 
     fn by_key(&self, record: &PaymentRecord) -> bool {

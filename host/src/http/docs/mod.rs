@@ -40,7 +40,8 @@ pub fn document() -> openapi::OpenApi {
             many are left; beyond that the answer is 429, and 503 while too much is at work, both with `Retry-After`. What costs units says \
             so in `Assay-Units-Cost`, and in `Assay-Units-Left` what a metered key has left.\n\n\
             Scores and reports stand for five minutes, and for thirty seconds while anything behind them is incomplete: `Age` and \
-            `Cache-Control` say how much of that is left, and `If-None-Match` with their `ETag` gets a 304 while nothing has changed."
+            `Cache-Control` say how much of that is left, and `If-None-Match` with their `ETag` gets a 304 while nothing has changed.\n\n\
+            A server may take payments by x402: a submission then needs no key but a payment, and the free agent routes need neither."
     ),
     paths(
         score::get, score::post, score::several::mean, score::several::batch, score::provenance::mine,

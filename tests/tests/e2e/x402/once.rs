@@ -2,8 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use alloy::signers::local::PrivateKeySigner;
+use assay::domain::Authorization;
 use assay_tests::{
-    payment::{PRICE, Till},
+    devnet::actors,
+    payment::{Dollar, PRICE, Till, USDC},
     proxy::{Call, Proxy, Reply},
     service::Service,
 };
@@ -58,6 +61,73 @@ fn fifty_payments_at_once_all_arrive_beside_submissions_of_keys() {
         assert_eq!((till.balance().await, till.transfers().await.len()), (12 * PRICE, 12));
         assert_eq!(till.world.held().await.len(), 16);
         assert!(!api.get("/metrics").await.text.contains("assay_nonces_lost_total"));
+    });
+}
+
+#[test]
+fn who_signs_for_more_than_they_have_buys_what_they_have() {
+    run(async {
+        let till = Till::start().await;
+        let (_service, api) = serve(&till, "").await;
+        let poor = PrivateKeySigner::random();
+        till.mint(poor.address(), PRICE).await;
+        let order = || {
+            let mut order = till.order();
+            (order.authorization.from, order.signer) = (poor.address(), poor.clone());
+            order.header()
+        };
+        let headers = [order(), order(), order()];
+        let answers = join_all(headers.iter().enumerate().map(|(n, header)| pay_until_settled(&api, header, n))).await;
+        let paid = answers.iter().filter(|answer| answer.status == 202).count();
+        assert!(answers.iter().all(|answer| answer.status == 202 || answer.json()["error"] == "insufficient_funds"));
+        assert_eq!((paid, till.balance().await, till.transfers().await.len()), (1, PRICE, 1));
+        assert_eq!(submissions_of(&api.get("/metrics").await.text), 1);
+    });
+}
+
+#[test]
+fn a_transfer_that_somebody_else_sends_counts_and_a_cancelled_one_does_not() {
+    run(async {
+        let till = Till::start().await;
+        let proxy = Proxy::start(till.world.chain.url()).await;
+        let service = Service::start(&till.config(&proxy.url, ""));
+        let api = service.anonymous();
+        for (n, cancels) in [false, true].into_iter().enumerate() {
+            let order = till.order();
+            let header = order.header();
+            proxy.rule(mark("eth_estimateGas", 1, false));
+            let presented = tokio::spawn({
+                let (api, header) = (api.clone(), header.clone());
+                async move { pay_until_settled(&api, &header, n).await }
+            });
+            proxy.held().await;
+            let Authorization { from, to, value, valid_after, valid_before, nonce } = order.authorization;
+            let anybody = actors::address(actors::FAUCET);
+            if cancels {
+                till.send(from, USDC, &Dollar::cancelAuthorizationCall { nonce }).await;
+            } else {
+                let call = Dollar::transferWithAuthorizationCall {
+                    from,
+                    to,
+                    value,
+                    validAfter: valid_after,
+                    validBefore: valid_before,
+                    nonce,
+                    signature: order.signature(),
+                };
+                till.send(anybody, USDC, &call).await;
+            }
+            proxy.rule(|_| Reply::Pass);
+            proxy.release(1);
+            let answer = presented.await.expect("the caller is told");
+            if cancels {
+                assert_eq!(answer.expect(402)["error"], "invalid_exact_evm_nonce_already_used");
+            } else {
+                answer.expect(202);
+                assert_eq!(receipt(&answer)["transaction"], till.transfers().await[0]);
+            }
+            assert_eq!((till.balance().await, till.transfers().await.len()), (PRICE, 1));
+        }
     });
 }
 
