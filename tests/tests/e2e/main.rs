@@ -29,6 +29,7 @@ mod telemetry;
 mod usage;
 mod versions;
 mod wallets;
+mod x402;
 
 use std::sync::LazyLock;
 
