@@ -23,10 +23,10 @@ test: ## Everything, on real parts, skipping nothing
 	$(CARGO) build --release --workspace --bins
 	$(CARGO) test --release --workspace
 
-soak: ## Long runs: sixty submissions while the server is killed forty times, five hundred models that come twice
+soak: ## Long runs: submissions under forty kills and without IPFS, five hundred models that come twice, a minute of overload
 	@.ci/setup test
 	$(CARGO) build --release --workspace --bins
-	ASSAY_SOAK=1 $(CARGO) test --release -p assay-tests --test e2e -- reputation::once many --nocapture
+	ASSAY_SOAK=1 $(CARGO) test --release -p assay-tests --test e2e -- reputation::once reputation::outage many limits::overload --nocapture
 
 check: ## What the compiler and the linter say, without running anything
 	$(CARGO) fmt --all --check
