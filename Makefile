@@ -28,10 +28,10 @@ test: ## Everything, on real parts, skipping nothing
 	$(CARGO) test --release --workspace
 	ASSAY_TEST_STORE=redis $(CARGO) test --release -p assay-tests --test e2e -- $(ON_REDIS)
 
-soak: ## Long runs: kills by the dozen on one host and in a fleet, the suite on sentinels and on a cluster, five hundred models twice
+soak: ## Long runs: kills by the dozen on one host and in a fleet, overload, a minute without IPFS, sentinels, a cluster, five hundred models
 	@.ci/setup test
 	$(CARGO) build --release --workspace --bins
-	ASSAY_SOAK=1 $(CARGO) test --release -p assay-tests --test e2e -- reputation::once fleet many --nocapture
+	ASSAY_SOAK=1 $(CARGO) test --release -p assay-tests --test e2e -- reputation::once reputation::outage fleet many limits::overload --nocapture
 	ASSAY_TEST_STORE=sentinel $(CARGO) test --release -p assay-tests --test e2e -- $(ON_REDIS)
 	ASSAY_TEST_STORE=cluster $(CARGO) test --release -p assay-tests --test e2e -- $(ON_REDIS)
 

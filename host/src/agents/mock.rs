@@ -86,7 +86,7 @@ mod tests {
             (114, 19, 0, 0)
         );
         assert!(all.iter().all(|agent| mock.get(agent.id).as_ref() == Ok(agent)));
-        assert_eq!(mock.search("LENDER", 0, 100).total, 23);
+        assert_eq!(mock.search("LENDER", 0, 100).total, 18);
         for id in [0, 20, 121, u64::MAX] {
             assert_eq!((mock.get(id), mock.reputation(id).is_err()), (Err(AgentError::Unknown), true), "{id}");
         }

@@ -27,8 +27,8 @@ enum Body {
     Detail(DetailBody),
     Error(ErrorBody),
     Validation(ValidationBody),
-    Payment(PaymentRequiredBody),
-    Quota(QuotaBody),
+    Payment(Box<PaymentRequiredBody>),
+    Quota(Box<QuotaBody>),
 }
 
 /// The body of most errors.
@@ -129,7 +129,7 @@ impl ApiError {
             code,
             violated: [policy],
         };
-        Self { status, body: Body::Quota(body), headers: Vec::new() }
+        Self { status, body: Body::Quota(Box::new(body)), headers: Vec::new() }
     }
 
     /// Our fault. `cause` is for the log; the client gets `code`, which never changes.
@@ -158,7 +158,7 @@ impl ApiError {
 
     /// The terms of a payment, for clients of both versions of x402.
     pub fn payment_required(demand: Demand) -> Self {
-        let error = Self { status: StatusCode::PAYMENT_REQUIRED, body: Body::Payment(demand.body.into()), headers: Vec::new() };
+        let error = Self { status: StatusCode::PAYMENT_REQUIRED, body: Body::Payment(Box::new(demand.body.into())), headers: Vec::new() };
         let error = error.with_header(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         // Base 64 is always a header's value.
         match HeaderValue::try_from(demand.required) {

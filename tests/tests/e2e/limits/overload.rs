@@ -152,13 +152,15 @@ fn four_times_too_much_is_sent_away_and_the_rest_served_as_ever() {
         let mut again = callers(&api, 1, 9_000_000, over + Duration::from_secs(1)).await;
         assert!(again.wrong.is_empty() && again.refused.is_empty() && !again.accepted.is_empty(), "{:?}", again.wrong.first());
         let (quiet, busy, told) = (p99(&mut alone.accepted), p99(&mut seen.accepted), p99(&mut seen.refused));
+        let (median, later) = (seen.refused[seen.refused.len() / 2], p99(&mut again.accepted));
         println!(
             "{}",
             json!({
                 "seconds": length.as_secs(), "sustained_per_second": sustained, "offered_per_second": 4.0 * sustained,
                 "accepted": seen.accepted.len(), "refused": seen.refused.len(),
                 "p99_ms": { "uncontended": quiet.as_millis(), "accepted": busy.as_millis(), "refused": told.as_millis(),
-                            "afterwards": p99(&mut again.accepted).as_millis() },
+                            "afterwards": later.as_millis() },
+                "refused_median_ms": median.as_millis(),
                 "ratio": busy.as_secs_f64() / quiet.as_secs_f64(),
                 "resident_mb": { "before": before >> 20, "after": after >> 20 }
             })
@@ -167,7 +169,9 @@ fn four_times_too_much_is_sent_away_and_the_rest_served_as_ever() {
         // Times are asserted in the soak alone, which has the machine to itself.
         if soak {
             assert!(busy <= 2 * quiet, "p99 {busy:?}, uncontended {quiet:?}");
-            assert!(told <= quiet, "it took {told:?} to be sent away");
+            // At once: in a fraction of what the work would take, and also the slowest of these clients in no more than those let in.
+            assert!(4 * median <= quiet && told <= 2 * quiet, "it took {median:?} to be sent away, and at worst {told:?}");
+            assert!(later <= 2 * quiet, "p99 {later:?} in the second after it, {quiet:?} before");
         }
     });
 }
