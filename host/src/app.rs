@@ -14,7 +14,7 @@ use crate::{
     config::{self, Config},
     http,
     registry::{self, Registry},
-    reputation::Reputation,
+    reputation::{Rehearsal, Reputation},
     scoring::{self, Scoring},
     store::{self, Store, StoreError},
     tasks::Tasks,
@@ -82,13 +82,14 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     let agents = Agents::new(config, registries, &store, &tasks.spawner());
     let scoring = Scoring::open(registry, chains.clone(), store.clone(), &config.scoring, &config.promotion).await?;
     scoring.start(&tasks.spawner());
-    let reputation = reputation(config, &chains, &scoring, &store).filter(|_| !config.sandbox);
+    let reputation = if config.sandbox { None } else { reputation(config, &chains, &scoring, &store) };
+    let rehearsal = config.sandbox.then(|| Rehearsal::new(store.clone()));
     if let Some(reputation) = &reputation {
         reputation.start(&tasks.spawner());
     }
     let access = Access::new(&config.access, store.clone());
     fold_metrics(&tasks, metrics.clone());
-    let http = http::App::new(config, scoring, agents, reputation, access.clone(), store, metrics);
+    let http = http::App::new(config, scoring, agents, (reputation, rehearsal), access.clone(), store, metrics);
     Ok(Assembled { http, tasks, readers, access })
 }
 
@@ -107,7 +108,6 @@ pub async fn serve(config: Config, listener: TcpListener, cancel: CancellationTo
     let assembled = assemble(&config).await?;
     let address = listener.local_addr()?;
     let router = http::router(assembled.http.clone());
-    let drain = Duration::from_millis(config.http.drain_timeout_ms);
     for key in config.without_effect() {
         tracing::warn!(key, "this version does not use this key of the configuration");
     }
@@ -123,7 +123,7 @@ pub async fn serve(config: Config, listener: TcpListener, cancel: CancellationTo
         tokio::time::sleep(notice).await;
         closing.cancel();
     };
-    let (served, ()) = tokio::join!(http::serve(listener, router, drain, closing.clone()), leave);
+    let (served, ()) = tokio::join!(http::serve(listener, router, http::Bounds::from(&config.http), closing.clone()), leave);
     served?;
     assembled.stop().await;
     tracing::info!("stopped");

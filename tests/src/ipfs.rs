@@ -1,7 +1,9 @@
 //! A mock of a Kubo node: it speaks the RPC API of the real one over real HTTP, as far as `add`, `pin/ls` and the gateway's `/ipfs/`,
-//! keeps what it is given in memory, and computes CIDs by itself. It can be told to be down, to lie about a CID, and not to pin.
+//! keeps what it is given in memory, and computes CIDs by itself. It can be told to be down, to lie about a CID, and not to pin; and
+//! it can be stopped, so that nothing listens at its address, and started again there.
 
 use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::body::Bytes;
@@ -11,8 +13,9 @@ use axum::response::{IntoResponse, Response};
 use axum::{Json, Router, routing};
 use serde_json::json;
 use sha2::{Digest, Sha256};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
-use tokio::task::JoinHandle;
 
 /// How the node behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -33,7 +36,9 @@ pub enum Mood {
 pub struct Ipfs {
     pub url: String,
     shared: Arc<Shared>,
-    server: JoinHandle<()>,
+    at: SocketAddr,
+    /// Its own, so that its connections end with it.
+    server: Option<Runtime>,
 }
 
 #[derive(Default)]
@@ -61,15 +66,40 @@ impl Ipfs {
     /// When no port can be bound.
     pub async fn start() -> Self {
         let shared = Arc::new(Shared { kept: Mutex::default(), held: Semaphore::new(0), holding: Semaphore::new(0) });
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap_or_else(|e| panic!("no free port: {e}"));
-        let url = listener.local_addr().map(|at| format!("http://{at}")).unwrap_or_default();
+        let mut node = Self { url: String::new(), shared, at: (Ipv4Addr::LOCALHOST, 0).into(), server: None };
+        node.start_again().await;
+        node.url = format!("http://{}", node.at);
+        node
+    }
+
+    /// Ends the node and its connections; what it keeps stays.
+    pub async fn stop(&mut self) {
+        if let Some(server) = self.server.take() {
+            server.shutdown_background();
+        }
+        while TcpStream::connect(self.at).await.is_ok() {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Listens where it did before.
+    ///
+    /// # Panics
+    /// When the port cannot be bound.
+    pub async fn start_again(&mut self) {
         let app = Router::new()
             .route("/api/v0/add", routing::post(add))
             .route("/api/v0/pin/ls", routing::post(pins))
             .route("/ipfs/{cid}", routing::get(cat))
-            .with_state(shared.clone());
-        let server = tokio::spawn(async move { axum::serve(listener, app).await.unwrap_or_default() });
-        Self { url, shared, server }
+            .with_state(self.shared.clone());
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        let runtime = runtime.unwrap_or_else(|e| panic!("no runtime: {e}"));
+        let at = self.at;
+        let listener = runtime.spawn(TcpListener::bind(at)).await.ok().and_then(Result::ok);
+        let listener = listener.unwrap_or_else(|| panic!("{at} cannot be bound"));
+        self.at = listener.local_addr().unwrap_or(at);
+        runtime.spawn(async move { axum::serve(listener, app).await.unwrap_or_default() });
+        self.server = Some(runtime);
     }
 
     pub fn be(&self, mood: Mood) {
@@ -106,7 +136,9 @@ impl Ipfs {
 
 impl Drop for Ipfs {
     fn drop(&mut self) {
-        self.server.abort();
+        if let Some(server) = self.server.take() {
+            server.shutdown_background();
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! A caller whose key is known.
 
+use std::num::NonZeroU32;
+
 use super::{AccessError, KeyHash};
 use crate::{
     config::{KeyConfig, Scope},
@@ -17,24 +19,28 @@ pub struct Caller {
     pub scopes: Vec<Scope>,
     /// Units the key may spend in all; unmetered where absent.
     pub units: Option<u64>,
+    /// Requests it may make a minute; without bound where absent.
+    pub rate: Option<NonZeroU32>,
     meter: String,
 }
 
 impl Caller {
     /// A key of the configuration keeps its usage under its name, so that its text can be changed.
-    pub(super) fn configured(key: &KeyConfig) -> Self {
-        Self { name: key.name.clone(), scopes: key.scopes.clone(), units: key.units, meter: key.name.clone() }
+    pub(super) fn configured(key: &KeyConfig, default_rate: u32) -> Self {
+        let rate = NonZeroU32::new(key.rate.unwrap_or(default_rate));
+        Self { name: key.name.clone(), scopes: key.scopes.clone(), units: key.units, rate, meter: key.name.clone() }
     }
 
     /// A minted key has its own usage: another one of the same name starts anew.
-    pub(super) fn minted(hash: &KeyHash, record: KeyRecord) -> Self {
-        Self { name: record.name, scopes: record.scopes, units: record.units, meter: hex::encode(hash) }
+    pub(super) fn minted(hash: &KeyHash, record: KeyRecord, default_rate: u32) -> Self {
+        let rate = NonZeroU32::new(record.rate.unwrap_or(default_rate));
+        Self { name: record.name, scopes: record.scopes, units: record.units, rate, meter: hex::encode(hash) }
     }
 
     /// # Errors
-    /// [`AccessError::Scope`] where the key does not have `scope`. No scope includes another.
-    pub fn require(&self, scope: Scope) -> Result<(), AccessError> {
-        if self.scopes.contains(&scope) { Ok(()) } else { Err(AccessError::Scope { needed: scope }) }
+    /// [`AccessError::Scope`] where the key has none of `scopes`. No scope includes another.
+    pub fn require(&self, scopes: &'static [Scope]) -> Result<(), AccessError> {
+        if scopes.iter().any(|scope| self.scopes.contains(scope)) { Ok(()) } else { Err(AccessError::Scope { needed: scopes }) }
     }
 
     /// Tells this key from every other, also from a later one of the same name.

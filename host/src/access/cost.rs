@@ -12,17 +12,22 @@ pub enum Route {
     Report,
     Sandbox,
     Models,
-    /// Agent list, search, get, and the status of a submission.
+    /// Agent list, search and get.
     Agents,
+    /// The status of a submission, and its document.
+    Status,
     Submission,
+    /// What the caller's own key may do and has used.
+    Usage,
     Admin,
 }
 
 impl Route {
-    pub const ALL: [Self; 7] = [Self::Score, Self::Report, Self::Sandbox, Self::Models, Self::Agents, Self::Submission, Self::Admin];
+    pub const ALL: [Self; 9] =
+        [Self::Score, Self::Report, Self::Sandbox, Self::Models, Self::Agents, Self::Status, Self::Submission, Self::Usage, Self::Admin];
 
-    /// Scope a key must have.
-    pub fn scope(self) -> Scope {
+    /// Scopes of which a key must have one.
+    pub fn scopes(self) -> &'static [Scope] {
         self.row(0).0
     }
 
@@ -31,12 +36,15 @@ impl Route {
         self.row(default).1
     }
 
-    fn row(self, default: u64) -> (Scope, u64) {
+    fn row(self, default: u64) -> (&'static [Scope], u64) {
         match self {
-            Self::Score | Self::Report => (Scope::Read, default),
-            Self::Sandbox | Self::Models | Self::Agents => (Scope::Read, 0),
-            Self::Submission => (Scope::Submit, SUBMISSION),
-            Self::Admin => (Scope::Admin, 0),
+            Self::Score | Self::Report => (&[Scope::Read], default),
+            Self::Sandbox | Self::Models | Self::Agents => (&[Scope::Read], 0),
+            // Who may submit may see what became of it.
+            Self::Status => (&[Scope::Read, Scope::Submit], 0),
+            Self::Submission => (&[Scope::Submit], SUBMISSION),
+            Self::Usage => (&[Scope::Read, Scope::Submit, Scope::Admin], 0),
+            Self::Admin => (&[Scope::Admin], 0),
         }
     }
 }

@@ -7,8 +7,8 @@ use crate::{config::Scope, store::StoreError};
 pub enum AccessError {
     #[error("Invalid or missing API key")]
     MissingOrInvalid,
-    #[error("This API key does not have the scope {}", spelt(*needed))]
-    Scope { needed: Scope },
+    #[error("This API key does not have the scope {}", spelt(needed))]
+    Scope { needed: &'static [Scope] },
     #[error("This call costs {cost} units and this API key has {} of {limit} left", limit.saturating_sub(*used))]
     UnitsExhausted { cost: u64, used: u64, limit: u64 },
     #[error(transparent)]
@@ -30,10 +30,6 @@ pub enum MintError {
     Store(#[from] StoreError),
 }
 
-fn spelt(scope: Scope) -> &'static str {
-    match scope {
-        Scope::Read => "read",
-        Scope::Submit => "submit",
-        Scope::Admin => "admin",
-    }
+fn spelt(scopes: &[Scope]) -> String {
+    scopes.iter().map(|scope| scope.as_str()).collect::<Vec<_>>().join(" or ")
 }

@@ -38,11 +38,11 @@ pub fn draw(name: &str) -> Result<Secret, MintError> {
 }
 
 impl Access {
-    /// Makes a key of 256 random bits. Without `units` it is unmetered.
+    /// Makes a key of 256 random bits. Without `units` it is unmetered; without `rate` it has that of the configuration, and at 0 none.
     ///
     /// # Errors
     /// [`MintError`]; no key was made.
-    pub async fn mint(&self, name: &str, scopes: Vec<Scope>, units: Option<u64>) -> Result<Minted, MintError> {
+    pub async fn mint(&self, name: &str, scopes: Vec<Scope>, units: Option<u64>, rate: Option<u32>) -> Result<Minted, MintError> {
         let key = draw(name)?;
         if scopes.is_empty() {
             return Err(MintError::NoScope);
@@ -52,7 +52,7 @@ impl Access {
             return Err(taken());
         }
         let hash = hash(key.expose());
-        let record = KeyRecord { name: name.to_owned(), scopes, units, minted_at: chrono::Utc::now() };
+        let record = KeyRecord { name: name.to_owned(), scopes, units, rate, minted_at: chrono::Utc::now() };
         let by_name = keys::api_key_name(name);
         let batch =
             Batch::new().if_unchanged(&by_name, Revision::ABSENT).put(&by_name, &hex::encode(hash))?.put(&keys::api_key(&hash), &record)?;
@@ -74,6 +74,14 @@ impl Access {
         let mut listed: Vec<_> = records.into_iter().zip(used).map(|(record, used)| KeyUsage { record, used: used.unwrap_or(0) }).collect();
         listed.sort_by(|a, b| a.record.name.cmp(&b.record.name));
         Ok(listed)
+    }
+
+    /// Units that the configured key of this name has used.
+    ///
+    /// # Errors
+    /// The store's failure.
+    pub async fn used_by(&self, name: &str) -> Result<u64, StoreError> {
+        Ok(self.store.get(&keys::units(name)).await?.unwrap_or(0))
     }
 
     /// Ends a minted key, within two seconds on every host; `false` where no minted key has this name.

@@ -1,17 +1,18 @@
-//! Who calls, what they may do, and what it costs. Keys are known by their SHA-256 alone: the text is dropped as soon as it
+//! Who calls, what they may do, how often, and what it costs. Keys are known by their SHA-256 alone: the text is dropped as soon as it
 //! is hashed, and looking a hash up tells nothing by the time it takes.
 //!
-//! A request passes [`Access::identify`], [`Caller::require`] and [`Access::reserve`], and ends its [`Reservation`].
+//! A request passes [`Access::identify`], [`Access::count`], [`Caller::require`] and [`Access::reserve`], and ends its [`Reservation`].
 
 mod caller;
 mod cost;
 mod error;
 mod mint;
+mod rate;
 mod reservation;
 #[cfg(test)]
 mod tests;
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{collections::HashMap, net::IpAddr, num::NonZeroU32, sync::Arc, time::Duration};
 
 use moka::future::Cache;
 use sha2::{Digest, Sha256};
@@ -21,7 +22,10 @@ pub use caller::Caller;
 pub use cost::Route;
 pub use error::{AccessError, MintError};
 pub use mint::{KeyUsage, Minted, draw};
+pub use rate::{Standing, WINDOW};
 pub use reservation::Reservation;
+
+use rate::{Counted, Rates};
 
 use crate::{
     config,
@@ -44,6 +48,9 @@ pub struct Access {
     configured: Arc<HashMap<KeyHash, Arc<Caller>>>,
     minted: Cache<KeyHash, Option<Arc<Caller>>>,
     default_cost: u64,
+    default_rate: u32,
+    address_rate: Option<NonZeroU32>,
+    rates: Rates,
     store: Store,
     /// Units on their way back.
     returns: TaskTracker,
@@ -51,11 +58,15 @@ pub struct Access {
 
 impl Access {
     pub fn new(config: &config::Access, store: Store) -> Self {
-        let configured = config.keys.iter().map(|key| (hash(key.key.expose()), Arc::new(Caller::configured(key)))).collect();
+        let configured =
+            config.keys.iter().map(|key| (hash(key.key.expose()), Arc::new(Caller::configured(key, config.default_rate)))).collect();
         Self {
             configured: Arc::new(configured),
             minted: Cache::builder().max_capacity(LOOKUPS).time_to_live(LOOKUP_LIFE).build(),
             default_cost: config.default_cost,
+            default_rate: config.default_rate,
+            address_rate: NonZeroU32::new(config.address_rate),
+            rates: Rates::new(),
             store,
             returns: TaskTracker::new(),
         }
@@ -76,10 +87,36 @@ impl Access {
         }
         let lookup = async {
             let record = self.store.get(&keys::api_key(&hash)).await?;
-            Ok(record.map(|record| Arc::new(Caller::minted(&hash, record))))
+            Ok(record.map(|record| Arc::new(Caller::minted(&hash, record, self.default_rate))))
         };
         let found = self.minted.try_get_with(hash, lookup).await.map_err(|error: Arc<StoreError>| AccessError::Store((*error).clone()))?;
         found.ok_or(AccessError::MissingOrInvalid)
+    }
+
+    /// Counts a request of `caller`; `None` where its key has no rate.
+    pub async fn count(&self, caller: &Caller) -> Option<(&'static str, Standing)> {
+        self.counted(Counted::Key(caller.identity().to_owned()), caller.rate).await
+    }
+
+    /// Counts a request from `address` that came without a valid key; `None` where there is no rate for these.
+    pub async fn count_stranger(&self, address: IpAddr) -> Option<(&'static str, Standing)> {
+        self.counted(Counted::Address(neighbourhood(address)), self.address_rate).await
+    }
+
+    async fn counted(&self, who: Counted, rate: Option<NonZeroU32>) -> Option<(&'static str, Standing)> {
+        let policy = who.policy();
+        Some((policy, self.rates.count(who, rate?).await))
+    }
+
+    /// Units that `caller` has used; `None` where it is unmetered, for then nothing is counted.
+    ///
+    /// # Errors
+    /// The store's failure.
+    pub async fn used(&self, caller: &Caller) -> Result<Option<u64>, StoreError> {
+        match caller.units {
+            None => Ok(None),
+            Some(_) => Ok(Some(self.store.get(&caller.meter()).await?.unwrap_or(0))),
+        }
     }
 
     /// Units of one call of `route`.
@@ -106,6 +143,14 @@ impl Access {
     pub async fn settle(&self) {
         self.returns.close();
         self.returns.wait().await;
+    }
+}
+
+/// What one subscriber has: an IPv4 address, or the /64 of an IPv6 address.
+fn neighbourhood(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V4(v4) => v4.into(),
+        IpAddr::V6(v6) => std::net::Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64).into(),
     }
 }
 

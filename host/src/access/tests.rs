@@ -3,7 +3,7 @@
 use futures::FutureExt;
 
 use super::*;
-use crate::config::{Backend, KeyConfig, Scope, Secret, X402};
+use crate::config::{KeyConfig, Scope, Secret, X402};
 
 struct Fixture {
     access: Access,
@@ -15,16 +15,19 @@ struct Fixture {
 async fn fixture() -> Fixture {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("assay.redb");
-    let store = Store::open(&config::Store { backend: Backend::Embedded, path, url: None }).await.unwrap();
+    let store = Store::open(&config::Store::embedded(path)).await.unwrap();
     let key = |name: &str, scopes: &[Scope], units| KeyConfig {
         name: name.into(),
         key: Secret::new(format!("{name}-secret")),
         scopes: scopes.to_vec(),
         units,
+        rate: None,
     };
     let config = config::Access {
         keys: vec![key("free", &[Scope::Read], None), key("metered", &[Scope::Read, Scope::Submit], Some(25))],
         default_cost: 1,
+        default_rate: 0,
+        address_rate: 2,
         x402: X402 { enabled: false, pay_to: None, asset: None, network: "base".into(), facilitator: Secret::new("local") },
     };
     Fixture { access: Access::new(&config, store.clone()), store, config, _folder: folder }
@@ -55,16 +58,42 @@ async fn only_a_known_key_names_its_caller() {
 #[tokio::test]
 async fn a_scope_is_had_or_named() {
     let caller = fixture().await.caller("free-secret").await.unwrap();
-    caller.require(Route::Score.scope()).unwrap();
-    let error = caller.require(Route::Admin.scope()).unwrap_err();
-    assert_eq!(error, AccessError::Scope { needed: Scope::Admin });
+    caller.require(Route::Score.scopes()).unwrap();
+    let error = caller.require(Route::Admin.scopes()).unwrap_err();
+    assert_eq!(error, AccessError::Scope { needed: &[Scope::Admin] });
     assert!(error.to_string().contains("admin"), "{error}");
+}
+
+#[tokio::test]
+async fn who_may_submit_may_see_what_became_of_it() {
+    let fixture = fixture().await;
+    let minted = fixture.access.mint("submitter", vec![Scope::Submit], None, None).await.unwrap();
+    let caller = fixture.caller(minted.key.expose()).await.unwrap();
+    for (route, allowed) in [(Route::Status, true), (Route::Usage, true), (Route::Submission, true), (Route::Agents, false)] {
+        assert_eq!(caller.require(route.scopes()).is_ok(), allowed, "{route:?}");
+    }
+    fixture.caller("free-secret").await.unwrap().require(Route::Status.scopes()).unwrap();
+    let words = AccessError::Scope { needed: Route::Status.scopes() }.to_string();
+    assert!(words.ends_with("the scope read or submit"), "{words}");
+}
+
+#[tokio::test]
+async fn a_network_of_ipv6_is_one_caller() {
+    let access = fixture().await.access;
+    let mut left = Vec::new();
+    for address in ["2001:db8::1", "2001:db8::2", "2001:db8:0:1::1", "::ffff:10.0.0.1", "10.0.0.1"] {
+        let (policy, standing) = access.count_stranger(address.parse().unwrap()).await.unwrap();
+        left.push((policy, standing.left));
+    }
+    assert_eq!(left, [("address", 1), ("address", 0), ("address", 1), ("address", 1), ("address", 0)]);
+    let free = access.identify(Some("Bearer free-secret")).await.unwrap();
+    assert_eq!(access.count(&free).await, None);
 }
 
 #[tokio::test]
 async fn prices_are_those_of_the_contract() {
     let access = Access { default_cost: 3, ..fixture().await.access };
-    assert_eq!(Route::ALL.map(|route| access.cost(route)), [3, 3, 0, 0, 0, 10, 0]);
+    assert_eq!(Route::ALL.map(|route| access.cost(route)), [3, 3, 0, 0, 0, 0, 10, 0, 0]);
 }
 
 #[tokio::test]
@@ -128,7 +157,7 @@ async fn usage_outlives_the_process() {
 #[tokio::test]
 async fn a_minted_key_works_until_it_is_revoked() {
     let fixture = fixture().await;
-    let minted = fixture.access.mint("lender", vec![Scope::Read], Some(5)).await.unwrap();
+    let minted = fixture.access.mint("lender", vec![Scope::Read], Some(5), None).await.unwrap();
     assert!(!format!("{minted:?}").contains(minted.key.expose()));
     let caller = fixture.caller(minted.key.expose()).await.unwrap();
     assert_eq!((caller.name.as_str(), caller.units), ("lender", Some(5)));
@@ -139,7 +168,7 @@ async fn a_minted_key_works_until_it_is_revoked() {
     assert_eq!(fixture.caller(minted.key.expose()).await, Err(AccessError::MissingOrInvalid));
     assert!(!fixture.access.revoke("lender").await.unwrap());
 
-    let second = fixture.access.mint("lender", vec![Scope::Read], Some(5)).await.unwrap();
+    let second = fixture.access.mint("lender", vec![Scope::Read], Some(5), None).await.unwrap();
     assert_ne!(second.key.expose(), minted.key.expose());
     assert_eq!(fixture.access.minted_keys().await.unwrap(), [KeyUsage { record: second.record, used: 0 }]);
 }
@@ -149,7 +178,7 @@ async fn lookups_of_minted_keys_are_remembered() {
     let mut fixture = fixture().await;
     // Without its time limit, so that the outcome does not hang on how fast this runs.
     fixture.access.minted = Cache::new(LOOKUPS);
-    let minted = fixture.access.mint("lender", vec![Scope::Read], None).await.unwrap();
+    let minted = fixture.access.mint("lender", vec![Scope::Read], None, None).await.unwrap();
     let first = fixture.caller(minted.key.expose()).await.unwrap();
     let second = fixture.caller(minted.key.expose()).await.unwrap();
     assert!(Arc::ptr_eq(&first, &second));
@@ -158,7 +187,7 @@ async fn lookups_of_minted_keys_are_remembered() {
 #[tokio::test]
 async fn a_name_is_given_once_and_a_key_has_a_scope() {
     let fixture = fixture().await;
-    let mint = |name: &'static str| fixture.access.mint(name, vec![Scope::Read], None);
+    let mint = |name: &'static str| fixture.access.mint(name, vec![Scope::Read], None, None);
     let outcomes = futures::future::join_all((0..8).map(|_| mint("lender"))).await;
     assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 1);
     assert!(outcomes.into_iter().filter_map(Result::err).all(|error| matches!(error, MintError::NameTaken { .. })));
@@ -166,5 +195,5 @@ async fn a_name_is_given_once_and_a_key_has_a_scope() {
     for name in ["", "a b", "a/b"] {
         assert!(matches!(mint(name).await, Err(MintError::Name { .. })), "{name:?}");
     }
-    assert!(matches!(fixture.access.mint("none", vec![], None).await, Err(MintError::NoScope)));
+    assert!(matches!(fixture.access.mint("none", vec![], None, None).await, Err(MintError::NoScope)));
 }

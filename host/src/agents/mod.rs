@@ -5,6 +5,7 @@ mod book;
 mod gather;
 mod index;
 mod metadata;
+mod mock;
 mod published;
 mod refresh;
 mod view;
@@ -24,6 +25,7 @@ use crate::{
     store::Store,
     tasks::Spawner,
 };
+use mock::Mock;
 use published::Published;
 use refresh::Refresher;
 use view::View;
@@ -66,7 +68,13 @@ pub struct Page {
 /// Agents as handlers see them. Cheap to clone.
 #[derive(Clone)]
 pub struct Agents {
-    inner: Option<Arc<Inner>>,
+    source: Arc<Source>,
+}
+
+enum Source {
+    None,
+    Chain(Box<Inner>),
+    Mock(Mock),
 }
 
 struct Inner {
@@ -77,9 +85,13 @@ struct Inner {
 }
 
 impl Agents {
-    /// Starts keeping the index of `registries` on `spawner`. Without them every question is answered by an error.
+    /// Starts keeping the index of `registries` on `spawner`. Without them every question is answered by an error, and in the sandbox all
+    /// are answered with agents that are made up.
     pub fn new(config: &Config, registries: Option<AgentRegistries>, store: &Store, spawner: &Spawner) -> Self {
-        let (Some(agents), Some(registries)) = (&config.agents, registries) else { return Self { inner: None } };
+        if config.sandbox {
+            return Self { source: Arc::new(Source::Mock(Mock::new())) };
+        }
+        let (Some(agents), Some(registries)) = (&config.agents, registries) else { return Self { source: Arc::new(Source::None) } };
         let published = Arc::<Published>::default();
         let refresher = Refresher {
             registries: registries.clone(),
@@ -96,7 +108,7 @@ impl Agents {
         // Requests do not wait behind the index.
         let view = View::new(documents(config), published.clone(), spawner.clone());
         let reputations = Cache::builder().max_capacity(REPUTATIONS).time_to_live(REPUTATION).build();
-        Self { inner: Some(Arc::new(Inner { registries, view, published, reputations })) }
+        Self { source: Arc::new(Source::Chain(Box::new(Inner { registries, view, published, reputations }))) }
     }
 
     /// The agents with ids from `(page - 1) * limit + 1`, as the chain says now. Those that do not exist are left out.
@@ -104,7 +116,10 @@ impl Agents {
     /// # Errors
     /// [`AgentError`].
     pub async fn page(&self, page: u64, limit: u64) -> Result<Page, AgentError> {
-        let inner = self.configured()?;
+        let inner = match &*self.source {
+            Source::Mock(mock) => return Ok(mock.page(page, limit)),
+            _ => self.configured()?,
+        };
         let first = page.saturating_sub(1).saturating_mul(limit).saturating_add(1);
         // Ids are counted from 0, so that the last is one less than their number.
         let ids = |total: u64| (first..total.min(first.saturating_add(limit))).collect();
@@ -117,7 +132,10 @@ impl Agents {
     /// # Errors
     /// [`AgentError`].
     pub async fn get(&self, id: u64) -> Result<Agent, AgentError> {
-        let inner = self.configured()?;
+        let inner = match &*self.source {
+            Source::Mock(mock) => return mock.get(id),
+            _ => self.configured()?,
+        };
         let token = inner.registries.token(id).await?.ok_or(AgentError::Unknown)?;
         inner.view.agents(vec![token]).await.into_iter().next().ok_or(AgentError::Unknown)
     }
@@ -127,8 +145,12 @@ impl Agents {
     /// # Errors
     /// [`AgentError`].
     pub async fn search(&self, query: &str, page: u64, limit: u64) -> Result<Found, AgentError> {
-        let shown = self.configured()?.published.get().ok_or(AgentError::NotBuilt)?;
-        let (query, skip) = (query.to_owned(), page.saturating_sub(1).saturating_mul(limit));
+        let skip = page.saturating_sub(1).saturating_mul(limit);
+        let inner = match &*self.source {
+            Source::Mock(mock) => return Ok(mock.search(query, skip, limit)),
+            _ => self.configured()?,
+        };
+        let (shown, query) = (inner.published.get().ok_or(AgentError::NotBuilt)?, query.to_owned());
         // Milliseconds of scanning, away from the threads that serve everyone.
         tokio::task::spawn_blocking(move || shown.index.search(&query, skip, limit)).await.map_err(|_| AgentError::Search)
     }
@@ -138,7 +160,10 @@ impl Agents {
     /// # Errors
     /// [`AgentError`].
     pub async fn reputation(&self, id: u64) -> Result<Arc<AgentReputation>, AgentError> {
-        let inner = self.configured()?;
+        let inner = match &*self.source {
+            Source::Mock(mock) => return mock.reputation(id).map(Arc::new),
+            _ => self.configured()?,
+        };
         let read = async {
             inner.registries.token(id).await?.ok_or(AgentError::Unknown)?;
             Ok(Arc::new(inner.registries.reputation(id).await?))
@@ -147,7 +172,10 @@ impl Agents {
     }
 
     fn configured(&self) -> Result<&Inner, AgentError> {
-        self.inner.as_deref().ok_or(AgentError::NotConfigured)
+        match &*self.source {
+            Source::Chain(inner) => Ok(inner),
+            Source::None | Source::Mock(_) => Err(AgentError::NotConfigured),
+        }
     }
 }
 

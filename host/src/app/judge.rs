@@ -4,11 +4,11 @@ use futures::{FutureExt, future::BoxFuture};
 
 use crate::{
     config,
-    domain::{Address, ModelRef, ModelVersion},
+    domain::{Address, ModelVersion},
     registry::ScoreError,
     reputation::{Judge, Unjudged},
-    scoring::{Appraisal, AppraisalError, IDENTITY_SCHEME, Scoring, ScoringError},
-    store::records::{Coverages, ModelPin, ScoresRecord},
+    scoring::{AppraisalError, Scoring, ScoringError},
+    store::records::ScoresRecord,
 };
 
 /// Judges by the versions of the configuration.
@@ -27,21 +27,7 @@ impl ByScoring {
 
 impl Judge for ByScoring {
     fn judge(&self, address: Address) -> BoxFuture<'_, Result<ScoresRecord, Unjudged>> {
-        async move { self.scoring.appraisal(address, &self.credit, &self.sybil).await.map(record).map_err(refusal) }.boxed()
-    }
-}
-
-fn record(appraisal: Appraisal) -> ScoresRecord {
-    let pin = |model: ModelRef| ModelPin { version: model.version, digest: model.digest };
-    ScoresRecord {
-        credit_score: appraisal.credit,
-        sybil_score: appraisal.sybil,
-        identity_count: u32::try_from(appraisal.attestations).unwrap_or(u32::MAX),
-        credit_model: pin(appraisal.credit_model),
-        sybil_model: pin(appraisal.sybil_model),
-        identity_scheme: IDENTITY_SCHEME.to_owned(),
-        read_at: appraisal.read_at,
-        coverage: Coverages { chains: appraisal.coverage, credit_events: appraisal.events_coverage, identity: appraisal.identity_coverage },
+        async move { self.scoring.appraisal(address, &self.credit, &self.sybil).await.map(ScoresRecord::from).map_err(refusal) }.boxed()
     }
 }
 

@@ -36,20 +36,24 @@ fn summary(config: &Config) -> String {
     };
     line(format!("listen    {}", config.listen));
     if config.sandbox {
-        line("sandbox   production score and report paths answer from the sandbox generator".into());
+        line("sandbox   production paths answer from the sandbox generator".into());
     }
     line(format!("models    {}", config.models.shelf.display()));
     line(match config.store.backend {
         Backend::Embedded => format!("store     embedded, {}", config.store.path.display()),
-        Backend::Redis => format!("store     redis, {}", config.store.url.as_ref().map_or("no url".into(), host)),
+        Backend::Redis => format!("store     redis, {}", config.store.url.as_ref().map_or("no url", hosts)),
     });
     if config.access.keys.is_empty() {
         line("keys      none in the file; only minted keys will be let in (`assay key mint`)".into());
     }
     for key in &config.access.keys {
-        let scopes = key.scopes.iter().map(|scope| format!("{scope:?}").to_lowercase()).collect::<Vec<_>>().join(", ");
+        let scopes = key.scopes.iter().map(|scope| scope.as_str()).collect::<Vec<_>>().join(", ");
         let units = key.units.map_or("unmetered".into(), |units| format!("{units} units"));
-        line(format!("key       {} ({scopes}; {units})", key.name));
+        let rate = match key.rate.unwrap_or(config.access.default_rate) {
+            0 => "without a rate".into(),
+            rate => format!("{rate} a minute"),
+        };
+        line(format!("key       {} ({scopes}; {units}; {rate})", key.name));
     }
     if config.chains.is_empty() {
         line("chains    none; production scores and reports will answer 502".into());
@@ -100,6 +104,13 @@ fn host(url: &Secret) -> String {
         .unwrap_or_default()
 }
 
+/// The hosts of a store, of which there may be several, without who we are to them.
+fn hosts(url: &Secret) -> &str {
+    let hosts = url.expose().split_once("://").map_or("", |(_, rest)| rest);
+    let hosts = hosts.rsplit_once('@').map_or(hosts, |(_, hosts)| hosts);
+    hosts.split_once('/').map_or(hosts, |(hosts, _)| hosts)
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::Write as _;
@@ -115,7 +126,7 @@ mod tests {
                     [access.x402]\nenabled = true\npay_to = \"0x00000000000000000000000000000000000000aa\"\nasset = \"0x00000000000000000000000000000000000000bb\"\n";
         file.write_all(toml.as_bytes()).unwrap();
         let text = summary(&crate::config::load(Some(file.path())).unwrap());
-        for part in ["dev (read; unmetered)", "1 Ethereum through rpc.example:8545", "no effect access.x402"] {
+        for part in ["dev (read; unmetered; 6000 a minute)", "1 Ethereum through rpc.example:8545", "no effect access.x402"] {
             assert!(text.contains(part), "{text}");
         }
         assert!(!text.contains("s3cret"), "{text}");

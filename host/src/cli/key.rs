@@ -1,34 +1,59 @@
-//! `assay key`: API keys.
+//! `assay key`: API keys, those of the configuration file and those that are minted into the store.
 
-use clap::{Subcommand, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 
 use super::{ConfigFile, Failure, print};
 use crate::{
-    access::{self, Access},
-    config::Scope,
+    access::{self, Access, KeyUsage},
+    config::{Config, Scope},
     store::Store,
 };
 
 #[derive(Subcommand)]
 pub enum Command {
     /// Make a key of 256 random bits, and show it this once
+    ///
+    /// Without --store a block for the configuration file is printed. With --store the key goes into the store, where `assay key list`
+    /// and `assay key revoke` find it; an embedded store is one process's alone, so stop the server first.
     Mint {
-        /// Names the key in logs and usage
+        /// Names the key in logs and usage: letters, digits, '-', '_', '.'
         #[arg(long, default_value = "key")]
         name: String,
-        /// What the key may do; may be given several times
-        #[arg(long = "scope", value_enum, default_values_t = [ScopeName::Read])]
+        /// What the key may do: read scores and agents, submit reputation, administer models. May be given several times
+        #[arg(long = "scope", value_name = "SCOPE", value_enum, default_values_t = [ScopeName::Read])]
         scopes: Vec<ScopeName>,
-        /// Units it may spend; unmetered where absent
-        #[arg(long)]
-        units: Option<u64>,
-        /// Keep it in the store instead of printing a block for the configuration file. The server must not be running on
-        /// an embedded store
+        #[command(flatten)]
+        bounds: Bounds,
+        /// Keep it in the store instead of printing a block for the configuration file
         #[arg(long)]
         store: bool,
         #[command(flatten)]
         file: ConfigFile,
     },
+    /// List all keys, with what they may do and have used; no key itself is shown
+    ///
+    /// An embedded store is one process's alone, so stop the server first; or ask it: each key sees its own usage at /api/v2/usage.
+    List {
+        #[command(flatten)]
+        file: ConfigFile,
+    },
+    /// End a key that was minted into the store; servers refuse it within two seconds
+    Revoke {
+        /// Name of the key, as `assay key list` shows it
+        name: String,
+        #[command(flatten)]
+        file: ConfigFile,
+    },
+}
+
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Bounds {
+    /// Units it may spend in all; unmetered where absent
+    #[arg(long)]
+    units: Option<u64>,
+    /// Requests it may make a minute; access.default_rate where absent, 0: without bound
+    #[arg(long, value_name = "PER MINUTE")]
+    rate: Option<u32>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -49,26 +74,105 @@ impl From<ScopeName> for Scope {
 }
 
 pub fn run(command: Command) -> Result<(), Failure> {
-    let Command::Mint { name, scopes, units, store, file } = command;
-    if store { keep(&file, &name, scopes, units) } else { show(&name, &scopes, units) }
+    match command {
+        Command::Mint { name, scopes, bounds, store, file } => {
+            let mut distinct: Vec<Scope> = Vec::new();
+            for scope in scopes.into_iter().map(Scope::from) {
+                if !distinct.contains(&scope) {
+                    distinct.push(scope);
+                }
+            }
+            if store { keep(&file, &name, distinct, bounds) } else { show(&name, &distinct, bounds) }
+        }
+        Command::List { file } => list(&file),
+        Command::Revoke { name, file } => revoke(&file, &name),
+    }
 }
 
 /// A block to paste. Only the hash of a key is kept in memory, so the file is the one place where it stands.
-fn show(name: &str, scopes: &[ScopeName], units: Option<u64>) -> Result<(), Failure> {
+fn show(name: &str, scopes: &[Scope], bounds: Bounds) -> Result<(), Failure> {
     let key = access::draw(name).map_err(Failure::cannot)?;
-    let key = key.expose();
-    let scopes = scopes.iter().map(|scope| format!("{:?}", format!("{scope:?}").to_lowercase())).collect::<Vec<_>>().join(", ");
-    let units = units.map(|units| format!("units = {units}\n")).unwrap_or_default();
-    print(format!("{key}\n\nAdd it to assay.toml:\n\n[[access.keys]]\nname = \"{name}\"\nkey = \"{key}\"\nscopes = [{scopes}]\n{units}"))
+    let scopes = scopes.iter().map(|scope| format!("\"{}\"", scope.as_str())).collect::<Vec<_>>().join(", ");
+    let mut block = format!("[[access.keys]]\nname = \"{name}\"\nkey = \"{}\"\nscopes = [{scopes}]\n", key.expose());
+    block += &bounds.units.map(|units| format!("units = {units}\n")).unwrap_or_default();
+    block += &bounds.rate.map(|rate| format!("rate = {rate}\n")).unwrap_or_default();
+    print(format!("{}\n\nNothing has kept it. Add it to assay.toml and start the server again:\n\n{block}", key.expose()))
 }
 
-fn keep(file: &ConfigFile, name: &str, scopes: Vec<ScopeName>, units: Option<u64>) -> Result<(), Failure> {
+fn keep(file: &ConfigFile, name: &str, scopes: Vec<Scope>, bounds: Bounds) -> Result<(), Failure> {
+    let minted =
+        opened(file, async |access: Access, _| access.mint(name, scopes, bounds.units, bounds.rate).await.map_err(Failure::cannot))?;
+    // The key alone on standard output, so that a script can take it.
+    eprintln!("{} may {}. It is not shown again:", minted.record.name, spelt(&minted.record.scopes, bounds));
+    print(minted.key.expose())
+}
+
+fn list(file: &ConfigFile) -> Result<(), Failure> {
+    let rows = opened(file, async |access: Access, config: Config| {
+        let mut rows = vec![["NAME", "SCOPES", "UNITS USED", "OF", "PER MINUTE", "FROM"].map(str::to_owned)];
+        for key in &config.access.keys {
+            let used = access.used_by(&key.name).await.map_err(Failure::cannot)?;
+            rows.push(row(&key.name, &key.scopes, used, key.units, key.rate, &config, "the configuration".into()));
+        }
+        for KeyUsage { record, used } in access.minted_keys().await.map_err(Failure::cannot)? {
+            let from = format!("the store, {}", record.minted_at.format("%Y-%m-%d"));
+            rows.push(row(&record.name, &record.scopes, used, record.units, record.rate, &config, from));
+        }
+        Ok(rows)
+    })?;
+    if rows.len() == 1 {
+        return print("There are no keys; `assay key mint` makes one.");
+    }
+    let mut widths = [0; 6];
+    for row in &rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = cell.len().max(*width);
+        }
+    }
+    for row in rows {
+        let cells: Vec<String> = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        print(cells.join("  ").trim_end())?;
+    }
+    Ok(())
+}
+
+fn row(name: &str, scopes: &[Scope], used: u64, units: Option<u64>, rate: Option<u32>, config: &Config, from: String) -> [String; 6] {
+    let scopes = scopes.iter().map(|scope| scope.as_str()).collect::<Vec<_>>().join(", ");
+    let (used, of) = units.map_or(("-".into(), "unmetered".into()), |units| (used.to_string(), units.to_string()));
+    let rate = Some(rate.unwrap_or(config.access.default_rate)).filter(|rate| *rate > 0);
+    [name.to_owned(), scopes, used, of, rate.map_or("no bound".into(), |rate| rate.to_string()), from]
+}
+
+fn revoke(file: &ConfigFile, name: &str) -> Result<(), Failure> {
+    opened(file, async |access: Access, config: Config| {
+        if access.revoke(name).await.map_err(Failure::cannot)? {
+            return Ok(());
+        }
+        Err(Failure::no(match config.access.keys.iter().any(|key| key.name == name) {
+            true => format!("the key {name} stands in the configuration; remove it there and start the server again"),
+            false => format!("no key in the store is named {name:?}; `assay key list` shows those there are"),
+        }))
+    })?;
+    print(format!("The key {name} is revoked; servers that run refuse it within two seconds."))
+}
+
+/// Does `work` on the configured store.
+fn opened<T>(file: &ConfigFile, work: impl AsyncFnOnce(Access, Config) -> Result<T, Failure>) -> Result<T, Failure> {
     let config = file.load()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::cannot)?;
-    let minted = runtime.block_on(async {
+    runtime.block_on(async {
         let store = Store::open(&config.store).await.map_err(Failure::cannot)?;
-        let access = Access::new(&config.access, store);
-        access.mint(name, scopes.into_iter().map(Scope::from).collect(), units).await.map_err(Failure::cannot)
-    })?;
-    print(minted.key.expose())
+        work(Access::new(&config.access, store), config).await
+    })
+}
+
+fn spelt(scopes: &[Scope], bounds: Bounds) -> String {
+    let scopes = scopes.iter().map(|scope| scope.as_str()).collect::<Vec<_>>().join(", ");
+    let units = bounds.units.map_or("without a limit of units".to_owned(), |units| format!("for {units} units"));
+    let rate = match bounds.rate {
+        None => String::new(),
+        Some(0) => ", as often as it likes".to_owned(),
+        Some(rate) => format!(", {rate} requests a minute"),
+    };
+    format!("{scopes}, {units}{rate}")
 }

@@ -12,6 +12,10 @@ pub struct Access {
     pub keys: Vec<KeyConfig>,
     /// Units of a route that names no cost of its own.
     pub default_cost: u64,
+    /// Requests a minute of a key that names no rate of its own; 0: without bound.
+    pub default_rate: u32,
+    /// Requests a minute from one address without a valid key; 0: without bound. IPv6 addresses count by their /64.
+    pub address_rate: u32,
     pub x402: X402,
 }
 
@@ -25,6 +29,8 @@ pub struct KeyConfig {
     pub scopes: Vec<Scope>,
     /// Units this key may spend; unmetered where absent.
     pub units: Option<u64>,
+    /// Requests this key may make a minute; `access.default_rate` where absent, 0: without bound.
+    pub rate: Option<u32>,
 }
 
 /// What a key may do.
@@ -34,6 +40,16 @@ pub enum Scope {
     Read,
     Submit,
     Admin,
+}
+
+impl Scope {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Submit => "submit",
+            Self::Admin => "admin",
+        }
+    }
 }
 
 /// Payment by call, for clients without a key.

@@ -4,6 +4,7 @@
 mod access;
 mod agents;
 mod chains;
+mod http;
 mod identity;
 mod known;
 mod load;
@@ -27,6 +28,7 @@ use serde::Deserialize;
 pub use access::{Access, KeyConfig, Scope, X402};
 pub use agents::Agents;
 pub use chains::{ChainConfig, Discovery, ExplorerLimits, MarketConfig, NativeConfig, Reading, RpcLimits, Slugs, TokenConfig};
+pub use http::{Http, Network};
 pub use identity::{Data, Identity, Lookup, SourceConfig};
 pub use known::chain_names;
 pub use load::{ConfigError, DEFAULTS, load};
@@ -74,20 +76,4 @@ impl Config {
     pub fn without_effect(&self) -> Vec<&'static str> {
         self.access.x402.enabled.then_some("access.x402").into_iter().collect()
     }
-}
-
-/// Bounds of the HTTP server.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Http {
-    /// Largest request body, in bytes. Component uploads have `models.max_component_bytes` instead.
-    pub max_body_bytes: usize,
-    /// Longest time a request may take, in milliseconds, before it is answered with 504.
-    pub request_timeout_ms: u64,
-    /// Most addresses in one multi-address request.
-    pub max_addresses: usize,
-    /// How long a server that was told to stop says so at `/readyz` and still takes requests, in milliseconds.
-    pub drain_notice_ms: u64,
-    /// Longest wait for requests in flight when the server is told to stop, in milliseconds.
-    pub drain_timeout_ms: u64,
 }

@@ -95,11 +95,21 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
     if config.store.backend == Backend::Redis && config.store.url.is_none() {
         problem("store.url".into(), "missing; the redis backend needs a URL");
     }
+    if config.store.prefix.is_empty() || config.store.prefix.contains(['{', '}']) {
+        problem("store.prefix".into(), "empty or with a brace; braces tell a cluster what to keep together");
+    }
     if config.scoring.incomplete_cache_ms > 30_000 {
         problem("scoring.incomplete_cache_ms".into(), "above 30000; an incomplete report may be cached for 30 seconds at most");
     }
     if config.scoring.read_budget_ms >= config.http.request_timeout_ms {
         problem("scoring.read_budget_ms".into(), "not below http.request_timeout_ms; a first read could never answer pending");
+    }
+    if config.http.body_timeout_ms >= config.http.request_timeout_ms {
+        problem("http.body_timeout_ms".into(), "not below http.request_timeout_ms; a slow body would be answered as a slow server");
+    }
+    // The least that the HTTP implementation takes.
+    if config.http.max_head_bytes < 8_192 {
+        problem("http.max_head_bytes".into(), "below 8192; requests of ordinary clients would be refused");
     }
     for (key, root) in [("prices.api", &config.prices.api), ("prices.fallback", &config.prices.fallback)] {
         if root.as_ref().is_some_and(|root| PriceApi::of(root).is_none()) {
@@ -124,8 +134,15 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
         ("reading.explorer.timeout_ms", config.reading.explorer.timeout_ms),
         ("http.max_body_bytes", config.http.max_body_bytes as u64),
         ("http.max_addresses", config.http.max_addresses as u64),
+        ("http.max_connections", config.http.max_connections as u64),
+        ("http.max_requests", config.http.max_requests as u64),
+        ("http.header_timeout_ms", config.http.header_timeout_ms),
+        ("http.body_timeout_ms", config.http.body_timeout_ms),
         ("scoring.shadow_hours", config.scoring.shadow_hours),
         ("promotion.window_hours", config.promotion.window_hours),
+        ("store.connect_timeout_ms", config.store.connect_timeout_ms),
+        ("store.answer_timeout_ms", config.store.answer_timeout_ms),
+        ("store.patience_ms", config.store.patience_ms),
     ] {
         if value == 0 {
             problem(key.into(), "0; must be at least 1");
@@ -134,6 +151,10 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
     for (key, value, most) in [
         ("reading.log_concurrency", config.reading.log_concurrency as u64, 1_000),
         ("reading.rpc.concurrency", config.reading.rpc.concurrency as u64, 10_000),
+        ("http.header_timeout_ms", config.http.header_timeout_ms, 600_000),
+        ("http.max_connections", config.http.max_connections as u64, 1_000_000),
+        ("http.max_requests", config.http.max_requests as u64, 1_000_000),
+        ("http.max_head_bytes", config.http.max_head_bytes as u64, 16 << 20),
         ("scoring.cache_ms", config.scoring.cache_ms, 86_400_000),
         ("names.cache_ms", config.names.cache_ms, 300_000),
         ("names.negative_cache_ms", config.names.negative_cache_ms, 60_000),
@@ -141,6 +162,9 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
         ("outbound.max_bytes", config.outbound.max_bytes as u64, 16 << 20),
         ("outbound.concurrency", config.outbound.concurrency as u64, 1_000),
         ("scoring.provenance_days", config.scoring.provenance_days, 3_650),
+        ("store.connect_timeout_ms", config.store.connect_timeout_ms, 60_000),
+        ("store.answer_timeout_ms", config.store.answer_timeout_ms, 60_000),
+        ("store.patience_ms", config.store.patience_ms, 60_000),
         ("scoring.shadow_hours", config.scoring.shadow_hours, 8_760),
         ("promotion.window_hours", config.promotion.window_hours, 8_760),
     ] {

@@ -48,6 +48,7 @@ fn refused(error: &BackupError) -> ApiError {
     tracing::error!(%error, "no backup of the store was made");
     match error {
         BackupError::Busy => ApiError::coded(StatusCode::CONFLICT, "busy", error.to_string()),
+        BackupError::Elsewhere => ApiError::coded(StatusCode::CONFLICT, "store_elsewhere", error.to_string()),
         BackupError::Failed { .. } => ApiError::coded(StatusCode::INTERNAL_SERVER_ERROR, "store", error.to_string()),
     }
 }

@@ -27,6 +27,7 @@ enum Body {
     Detail(DetailBody),
     Error(ErrorBody),
     Validation(ValidationBody),
+    Quota(QuotaBody),
 }
 
 /// The body of most errors.
@@ -68,6 +69,30 @@ pub struct ValidationBody {
     detail: Vec<Violation>,
 }
 
+/// The body of a 429: also a problem by RFC 9457, of the type that is registered for quotas.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "QuotaExceeded", example = json!({
+    "type": "https://iana.org/assignments/http-problem-types#quota-exceeded", "title": "Quota exceeded", "status": 429,
+    "detail": "This API key may make 600 requests a minute; try again in 1 s", "code": "too_many_requests", "violated-policies": ["key"]
+}))]
+pub struct QuotaBody {
+    #[serde(rename = "type")]
+    #[schema(value_type = String)]
+    problem: &'static str,
+    #[schema(value_type = String)]
+    title: &'static str,
+    status: u16,
+    /// Which quota, and what to do.
+    detail: Cow<'static, str>,
+    /// `too_many_requests` or `units_used_up`.
+    #[schema(value_type = String)]
+    code: &'static str,
+    /// As `RateLimit-Policy` names them.
+    #[serde(rename = "violated-policies")]
+    #[schema(value_type = Vec<String>)]
+    violated: [&'static str; 1],
+}
+
 impl ApiError {
     /// `{detail}` with `status`.
     pub fn new(status: StatusCode, detail: impl Into<Cow<'static, str>>) -> Self {
@@ -90,6 +115,20 @@ impl ApiError {
     pub fn invalid(violations: Vec<Violation>) -> Self {
         let body = Body::Validation(ValidationBody { detail: violations });
         Self { status: StatusCode::UNPROCESSABLE_ENTITY, body, headers: Vec::new() }
+    }
+
+    /// 429: the quota that `policy` names is used up.
+    pub fn exceeded(policy: &'static str, code: &'static str, detail: impl Into<Cow<'static, str>>) -> Self {
+        let status = StatusCode::TOO_MANY_REQUESTS;
+        let body = QuotaBody {
+            problem: "https://iana.org/assignments/http-problem-types#quota-exceeded",
+            title: "Quota exceeded",
+            status: status.as_u16(),
+            detail: detail.into(),
+            code,
+            violated: [policy],
+        };
+        Self { status, body: Body::Quota(body), headers: Vec::new() }
     }
 
     /// Our fault. `cause` is for the log; the client gets `code`, which never changes.
@@ -218,6 +257,7 @@ impl IntoResponse for ApiError {
             Body::Detail(body) => (self.status, Json(body)).into_response(),
             Body::Error(body) => (self.status, Json(body)).into_response(),
             Body::Validation(body) => (self.status, Json(body)).into_response(),
+            Body::Quota(body) => (self.status, Json(body)).into_response(),
         };
         response.headers_mut().extend(self.headers);
         response

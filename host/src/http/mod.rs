@@ -5,6 +5,7 @@
 mod admin;
 mod agents;
 mod backup;
+mod bill;
 mod docs;
 mod error;
 mod extract;
@@ -22,11 +23,12 @@ mod sandbox;
 mod score;
 mod server;
 mod state;
+mod usage;
 mod validation;
 pub mod wire;
 
 pub use docs::document;
 pub use error::ApiError;
 pub use router::{Routes, router, routes};
-pub use server::serve;
+pub use server::{Bounds, serve};
 pub use state::{App, Limits};

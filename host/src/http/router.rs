@@ -7,7 +7,7 @@ use axum::{
     routing::{MethodFilter, MethodRouter, on},
 };
 
-use super::{ApiError, App, admin, agents, backup, docs, identity, middleware, models, ops, report, reputation, sandbox, score};
+use super::{ApiError, App, admin, agents, backup, docs, identity, middleware, models, ops, report, reputation, sandbox, score, usage};
 
 /// The one path that takes a component instead of a small body.
 pub const UPLOAD: &str = "/api/v2/admin/models";
@@ -38,8 +38,8 @@ pub fn routes(app: App) -> Routes {
         .get("/api/v2/agents/{agent_id}", agents::get)
         .get("/api/v2/agents/{agent_id}/reputation", agents::reputation)
         .post("/api/v2/agents/{agent_id}/reputation", reputation::agents_submit)
-        .get("/api/v2/agents/{agent_id}/reputation/status/{submission_id}", reputation::agents_status)
-        .get("/api/v2/agents/{agent_id}/reputation/feedback/{submission_id}", reputation::agents_feedback)
+        .get("/api/v2/agents/{agent_id}/reputation/status/{submission_id}", reputation::status)
+        .get("/api/v2/agents/{agent_id}/reputation/feedback/{submission_id}", reputation::feedback)
         .post("/api/v2/reputation/{agent_id}", reputation::submit)
         .get("/api/v2/reputation/{agent_id}/status/{submission_id}", reputation::status)
         .get("/api/v2/reputation/{agent_id}/feedback/{submission_id}", reputation::feedback)
@@ -65,6 +65,8 @@ pub fn routes(app: App) -> Routes {
         .get("/api/v2/admin/audit", admin::audit)
         .get("/api/v2/admin/audit/", admin::audit)
         .post("/api/v2/admin/backup", backup::make)
+        .get("/api/v2/usage", usage::get)
+        .get("/api/v2/usage/", usage::get)
         .get("/healthz", ops::health)
         .get("/readyz", ops::ready)
         .get("/metrics", ops::metrics)

@@ -1,9 +1,9 @@
 //! Connections: accepted up to a bound, given a time to send their headers, and let finish when the server stops.
 
-use std::{io, pin::pin, sync::Arc, time::Duration};
+use std::{io, net::IpAddr, pin::pin, sync::Arc, time::Duration};
 
 use axum::Router;
-use hyper::server::conn::http1;
+use hyper::{body::Incoming, server::conn::http1};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
     service::TowerToHyperService,
@@ -13,31 +13,56 @@ use tokio::{
     sync::Semaphore,
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tower::ServiceExt;
 
-/// Connections open at once. More wait in the kernel's queue.
-const CONNECTIONS: usize = 8192;
-/// Longest time for a client to send its headers, and for an idle connection to stay open.
-const HEADERS: Duration = Duration::from_secs(30);
-/// Largest head of a request, in bytes; hyper answers 431 beyond it. A hundred addresses take less than 5 KiB.
-const HEAD: usize = 64 << 10;
+use crate::config;
 
-/// Serves `router` on `listener` until `cancel`, then lets requests in flight finish for at most `drain`.
+/// Where a request comes from: the other end of its connection.
+#[derive(Debug, Clone, Copy)]
+pub struct Peer(pub IpAddr);
+
+/// Bounds of connections.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    /// Connections open at once. More wait in the kernel's queue.
+    pub connections: usize,
+    /// Longest time for a client to send its headers, and for an idle connection to stay open.
+    pub headers: Duration,
+    /// Largest head of a request, in bytes; hyper answers 431 beyond it.
+    pub head: usize,
+    /// Longest wait for requests in flight when the server stops.
+    pub drain: Duration,
+}
+
+impl From<&config::Http> for Bounds {
+    fn from(config: &config::Http) -> Self {
+        Self {
+            connections: config.max_connections,
+            headers: Duration::from_millis(config.header_timeout_ms),
+            head: config.max_head_bytes,
+            drain: Duration::from_millis(config.drain_timeout_ms),
+        }
+    }
+}
+
+/// Serves `router` on `listener` until `cancel`, then lets requests in flight finish for as long as `bounds` say.
 ///
 /// # Errors
 /// Where the listener cannot be used at all.
-pub async fn serve(listener: TcpListener, router: Router, drain: Duration, cancel: CancellationToken) -> io::Result<()> {
+pub async fn serve(listener: TcpListener, router: Router, bounds: Bounds, cancel: CancellationToken) -> io::Result<()> {
     let connections = TaskTracker::new();
     let kill = CancellationToken::new();
-    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    let room = Arc::new(Semaphore::new(bounds.connections));
     loop {
-        let (stream, permit) = tokio::select! {
+        let (stream, peer, permit) = tokio::select! {
             () = cancel.cancelled() => break,
             accepted = accept(&listener, &room) => accepted,
         };
         let (router, cancel, kill) = (router.clone(), cancel.clone(), kill.clone());
         connections.spawn(async move {
+            let _open = Open::new();
             tokio::select! {
-                () = converse(stream, router, cancel) => {}
+                () = converse(stream, peer, router, bounds, cancel) => {}
                 () = kill.cancelled() => {}
             }
             drop(permit);
@@ -45,7 +70,7 @@ pub async fn serve(listener: TcpListener, router: Router, drain: Duration, cance
     }
     drop(listener);
     connections.close();
-    if tokio::time::timeout(drain, connections.wait()).await.is_err() {
+    if tokio::time::timeout(bounds.drain, connections.wait()).await.is_err() {
         tracing::warn!(connections = connections.len(), "stopped with requests in flight: they took longer than http.drain_timeout_ms");
         kill.cancel();
         connections.wait().await;
@@ -54,12 +79,12 @@ pub async fn serve(listener: TcpListener, router: Router, drain: Duration, cance
 }
 
 /// The next connection. A failure to accept is the client's, or a shortage that passes: neither ends the server.
-async fn accept(listener: &TcpListener, room: &Arc<Semaphore>) -> (TcpStream, Option<tokio::sync::OwnedSemaphorePermit>) {
+async fn accept(listener: &TcpListener, room: &Arc<Semaphore>) -> (TcpStream, Peer, Option<tokio::sync::OwnedSemaphorePermit>) {
     let permit = room.clone().acquire_owned().await.ok();
     let mut told = false;
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => return (stream, permit),
+            Ok((stream, from)) => return (stream, Peer(from.ip().to_canonical()), permit),
             Err(error) => {
                 if !matches!(error.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset) {
                     if !std::mem::replace(&mut told, true) {
@@ -72,15 +97,35 @@ async fn accept(listener: &TcpListener, room: &Arc<Semaphore>) -> (TcpStream, Op
     }
 }
 
-async fn converse(stream: TcpStream, router: Router, cancel: CancellationToken) {
+/// A connection, counted as long as it is open.
+struct Open;
+
+impl Open {
+    fn new() -> Self {
+        metrics::gauge!("assay_http_connections").increment(1.0);
+        Self
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        metrics::gauge!("assay_http_connections").decrement(1.0);
+    }
+}
+
+async fn converse(stream: TcpStream, peer: Peer, router: Router, bounds: Bounds, cancel: CancellationToken) {
     // Answers are small and complete: nothing is gained by waiting for more.
     let _ = stream.set_nodelay(true);
+    let service = router.map_request(move |mut request: hyper::Request<Incoming>| {
+        request.extensions_mut().insert(peer);
+        request
+    });
     let mut connection = pin!(
         http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(HEADERS)
-            .max_buf_size(HEAD)
-            .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router))
+            .header_read_timeout(bounds.headers)
+            .max_buf_size(bounds.head)
+            .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service))
     );
     let outcome = tokio::select! {
         outcome = connection.as_mut() => outcome,
@@ -116,8 +161,11 @@ mod tests {
         finish: Arc<Semaphore>,
     }
 
+    const HEAD: usize = 64 << 10;
+
     /// A server with one request in flight, whose handler waits for a permit.
     async fn in_flight(drain: Duration) -> Fixture {
+        let bounds = Bounds { connections: 8, headers: LONG, head: HEAD, drain };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (entered, mut inside) = mpsc::unbounded_channel();
@@ -130,7 +178,7 @@ mod tests {
         };
         let router = Router::new().route("/", get(handler));
         let cancel = CancellationToken::new();
-        let serving = tokio::spawn(serve(listener, router, drain, cancel.clone()));
+        let serving = tokio::spawn(serve(listener, router, bounds, cancel.clone()));
         let mut client = TcpStream::connect(address).await.unwrap();
         client.write_all(b"GET / HTTP/1.1\r\nhost: assay\r\n\r\n").await.unwrap();
         inside.recv().await.unwrap();

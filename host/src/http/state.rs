@@ -8,14 +8,15 @@ use std::{
     time::Duration,
 };
 
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     access::Access,
     agents::Agents,
-    config::{self, Config},
+    config::{self, Config, Network},
     domain::ChainId,
-    reputation::Reputation,
+    reputation::{Rehearsal, Reputation},
     scoring::Scoring,
     store::Store,
     telemetry::Metrics,
@@ -36,17 +37,23 @@ pub struct Inner {
     pub agents: Agents,
     /// Absent where it is not configured.
     pub reputation: Option<Reputation>,
+    /// Where production paths answer from the sandbox generator.
+    pub rehearsal: Option<Rehearsal>,
     pub access: Access,
     pub backups: Backups,
     pub metrics: Metrics,
     /// The server was told to stop.
     pub leaving: CancellationToken,
-    /// Production score and report paths answer from the sandbox generator.
+    /// Production paths answer from the sandbox generator.
     pub sandbox_only: bool,
     /// False where no chain is configured.
     pub reads_chains: bool,
     pub not_covered: Vec<String>,
     pub limits: Limits,
+    /// Permits for requests to be at work.
+    pub room: Arc<Semaphore>,
+    /// Whose word about a client's address counts.
+    pub proxies: Vec<Network>,
     chains: BTreeMap<ChainId, String>,
     configured: BTreeSet<ChainId>,
 }
@@ -69,13 +76,8 @@ pub struct Limits {
     pub addresses: usize,
     /// Longest time until a request is answered.
     pub request: Duration,
-}
-
-impl Limits {
-    /// Longest time for a request's body to arrive: what is left of its time is ours.
-    pub fn arrival(&self) -> Duration {
-        self.request.mul_f64(0.75)
-    }
+    /// Longest time for a request's body to arrive.
+    pub arrival: Duration,
 }
 
 impl App {
@@ -83,7 +85,7 @@ impl App {
         config: &Config,
         scoring: Scoring,
         agents: Agents,
-        reputation: Option<Reputation>,
+        (reputation, rehearsal): (Option<Reputation>, Option<Rehearsal>),
         access: Access,
         store: Store,
         metrics: Metrics,
@@ -93,6 +95,7 @@ impl App {
             scoring,
             agents,
             reputation,
+            rehearsal,
             access,
             backups: Backups { store, folder: config.store.path.with_file_name("backups"), turn: tokio::sync::Mutex::new(()) },
             metrics,
@@ -105,7 +108,10 @@ impl App {
                 component: config.models.max_component_bytes,
                 addresses: config.http.max_addresses,
                 request: Duration::from_millis(config.http.request_timeout_ms),
+                arrival: Duration::from_millis(config.http.body_timeout_ms),
             },
+            room: Arc::new(Semaphore::new(config.http.max_requests)),
+            proxies: config.http.trusted_proxies.clone(),
             chains: config::chain_names().chain(configured).collect(),
             configured: config.chains.iter().map(|chain| chain.id).collect(),
         }))

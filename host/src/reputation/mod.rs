@@ -10,6 +10,7 @@ mod estimate;
 mod judge;
 mod landing;
 mod prepare;
+mod rehearsal;
 #[cfg(test)]
 mod sample;
 mod step;
@@ -32,6 +33,7 @@ use crate::{
 use step::{Event, step};
 
 pub use judge::{Judge, Unjudged};
+pub use rehearsal::Rehearsal;
 pub use submit::{Request, SubmitError};
 
 /// The service. Cheap to clone.

@@ -134,6 +134,6 @@ fn retry(request: &Request) -> Option<crate::store::Key<RetryRecord>> {
 }
 
 /// Of everything that makes a request another one.
-fn digest(request: &Request) -> B256 {
+pub(super) fn digest(request: &Request) -> B256 {
     keccak256(format!("{}|{:#x}|{:?}", request.agent_id, request.address, request.tags))
 }

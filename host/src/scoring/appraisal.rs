@@ -5,10 +5,11 @@ use crate::{
     domain::{Address, Coverage, ModelKind, ModelRef, ModelVersion, Time},
     features::features,
     registry::Model,
+    store::records::{Coverages, ModelPin, ScoresRecord},
 };
 
 /// How attestations are counted: each statement once, whatever chains repeat it.
-pub const IDENTITY_SCHEME: &str = "1.0";
+const IDENTITY_SCHEME: &str = "1.0";
 
 /// Scores of pinned models.
 #[derive(Debug, Clone)]
@@ -27,6 +28,26 @@ pub struct Appraisal {
     pub coverage: Coverage,
     pub events_coverage: Coverage,
     pub identity_coverage: Coverage,
+}
+
+impl From<Appraisal> for ScoresRecord {
+    fn from(appraisal: Appraisal) -> Self {
+        let pin = |model: ModelRef| ModelPin { version: model.version, digest: model.digest };
+        Self {
+            credit_score: appraisal.credit,
+            sybil_score: appraisal.sybil,
+            identity_count: u32::try_from(appraisal.attestations).unwrap_or(u32::MAX),
+            credit_model: pin(appraisal.credit_model),
+            sybil_model: pin(appraisal.sybil_model),
+            identity_scheme: IDENTITY_SCHEME.to_owned(),
+            read_at: appraisal.read_at,
+            coverage: Coverages {
+                chains: appraisal.coverage,
+                credit_events: appraisal.events_coverage,
+                identity: appraisal.identity_coverage,
+            },
+        }
+    }
 }
 
 /// Why there is no appraisal.

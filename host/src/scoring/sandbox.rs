@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use super::{Aggregate, ScoringError, Summarized};
+use super::{Aggregate, Appraisal, ScoringError, Summarized};
 use crate::{
     domain::{
         Address, ChainId, ChainSummary, Coverage, Decile, Factor, Freshness, ModelKind, ModelRef, Score, SeenOn, Summary, time_from_unix,
@@ -54,6 +54,27 @@ impl Sandbox {
         let generator = self.generator()?;
         let scores = addresses.iter().map(|address| generator.mock_score(address)).collect::<Result<Vec<_>, _>>()?;
         Score::mean(&scores).map(|mean| self.on_scale(mean)).transpose()
+    }
+
+    /// A mock of what is said of an address for good: the lower its score, the more it looks like a bot. Nothing is attested in the
+    /// sandbox.
+    ///
+    /// # Errors
+    /// As [`Sandbox::score`].
+    pub fn appraisal(&self, address: Address) -> Result<Appraisal, ScoringError> {
+        let generator = self.generator()?;
+        let credit = generator.mock_score(&address)?.get();
+        Ok(Appraisal {
+            credit,
+            credit_model: generator.reference().clone(),
+            sybil: u8::try_from(1000_u32.saturating_sub(credit) / 7).unwrap_or(100),
+            sybil_model: generator.reference().clone(),
+            attestations: 0,
+            read_at: chrono::Utc::now(),
+            coverage: Coverage::Complete,
+            events_coverage: Coverage::Complete,
+            identity_coverage: Coverage::Complete,
+        })
     }
 
     /// What a real model would say of this score.

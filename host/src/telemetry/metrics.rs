@@ -76,6 +76,12 @@ fn describe() {
         Unit::Seconds,
         "Time from a request's head to its answer's head, by method and route"
     );
+    describe_gauge!("assay_http_connections", Unit::Count, "Connections that are open");
+    describe_counter!(
+        "assay_http_refused_total",
+        Unit::Count,
+        "Requests turned away before any route, by reason: key or address, whose rate was passed, or busy"
+    );
     describe_gauge!("assay_http_requests_in_flight", Unit::Count, "Requests being answered, by method and route");
     describe_counter!("assay_model_calls_total", Unit::Count, "Calls of a model, by kind and version");
     describe_counter!("assay_model_failures_total", Unit::Count, "Calls of a model that failed, by kind, version and code");
@@ -204,6 +210,26 @@ mod tests {
         let source = include_str!("metrics.rs").split_once("fn describe()").unwrap().1;
         let nameless: Vec<_> = names.iter().filter(|name| !source.contains(&format!("\"{name}\""))).collect();
         assert!(names.len() > 20 && nameless.is_empty(), "{nameless:?} of {names:?}");
+    }
+
+    #[test]
+    fn dashboard_and_alerts_name_metrics_that_there_are() {
+        let ours = |word: &&str| (word.starts_with("assay_") || word.starts_with("process_")) && !word.ends_with('_');
+        let words = |text: &str| -> BTreeSet<String> {
+            text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(ours).map(str::to_owned).collect()
+        };
+        let source = include_str!("metrics.rs").split_once("fn describe()").unwrap().1.split_once("mod tests").unwrap().0;
+        let described = words(source);
+        let base = |name: &str| {
+            let histogram = ["_bucket", "_count", "_sum"].into_iter().find_map(|suffix| name.strip_suffix(suffix));
+            histogram.filter(|base| described.contains(*base)).unwrap_or(name).to_owned()
+        };
+        let (dashboard, alerts) = (include_str!("../../../.ops/grafana.json"), include_str!("../../../.ops/alerts.yml"));
+        let shown: BTreeSet<String> = words(dashboard).iter().map(|name| base(name)).collect();
+        assert_eq!(shown, described, "the dashboard shows every metric and no other");
+        let watched: BTreeSet<String> = words(alerts).iter().map(|name| base(name)).collect();
+        assert!(watched.len() > 15 && watched.is_subset(&described), "{:?}", watched.difference(&described).collect::<Vec<_>>());
+        serde_json::from_str::<serde_json::Value>(dashboard).unwrap();
     }
 
     #[test]

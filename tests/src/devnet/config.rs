@@ -15,6 +15,8 @@ impl Devnet {
         let (shelf, store) = (text(&shelf.to_string_lossy()), text(&store.to_string_lossy()));
         let _ = write!(toml, "\n[models]\nshelf = {shelf}\n\n[store]\nbackend = \"embedded\"\npath = {store}\n");
         let scopes = r#"["read", "submit", "admin"]"#;
+        // Tests and benchmarks ask as fast as they can.
+        let _ = write!(toml, "\n[access]\ndefault_rate = 0\naddress_rate = 0\n");
         let _ = write!(toml, "\n[[access.keys]]\nname = \"dev\"\nkey = {}\nscopes = {scopes}\n", text(key));
         for chain in self.chains() {
             chain.write_toml(&mut toml);

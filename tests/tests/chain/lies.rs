@@ -181,7 +181,8 @@ fn a_blank_history_is_held_against_another_endpoint_once() {
         let pool = reader.pool(wallet).await;
         assert_eq!((pool.coverage, counted(&pool), asked(&first), asked(&second)), (Coverage::Complete, truth, 3, 3));
         assert_eq!(reader.pool(wallet).await.coverage, Coverage::Partial);
-        (first.take(), second.take());
+        first.take();
+        second.take();
         // Who has none is asked about once, and whose other endpoint does not answer is believed.
         for (nobody, queries) in [(0x5a, (3, 3)), (0x5b, (3, 3))] {
             let nobody = Address::repeat_byte(nobody);

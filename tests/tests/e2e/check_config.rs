@@ -3,7 +3,9 @@
 use std::{path::Path, process::Command};
 
 use assay_tests::{
-    devnet::{Rpc, feed},
+    agents,
+    devnet::{Rpc, actors, feed},
+    lenders::Small,
     node::Anvil,
     service::{KEY, binary, plugins},
 };
@@ -167,5 +169,38 @@ fn feeds_are_held_to_their_own_heartbeats_and_the_sequencer_to_its_grace() {
         aggregator(uptime, 0, 3_600).await;
         let (_, _, err) = check(&config(3_600));
         assert!(err.contains("came back within the last hour") && err.contains("disagree in 1 point(s)"), "{err}");
+    });
+}
+
+#[test]
+fn registries_of_agents_are_known_by_what_they_answer() {
+    run(async {
+        let mut chain = Small::start(8_453).await.expect("the chain starts");
+        let (good, other) = (agents::deploy(&mut chain).await.expect("deployed"), agents::deploy(&mut chain).await.expect("deployed"));
+        good.register(&mut chain, "ada", &[String::new(), String::new()]).await.expect("agents are registered");
+        let config = |identity: alloy::primitives::Address, reputation: alloy::primitives::Address| {
+            format!(
+                "[[chains]]\nid = 8453\nname = \"Base\"\nrpc = [\"{}\"]\nfinality = 2\nmulticall = \"none\"\nsequencer = \"none\"\n\
+                 native = {{ symbol = \"ETH\" }}\ntokens = []\nmarkets = []\n{}",
+                chain.url(),
+                agents::Agents { identity, reputation }.toml(8_453, 1_000)
+            )
+        };
+        let (code, out, err) = check(&config(good.identity, good.reputation));
+        assert_eq!(code, Some(0), "{out}\n{err}");
+        assert!(out.contains("all 2 contracts are what they should be"), "{out}");
+        let nobody = actors::address("nobody");
+        for (identity, reputation, words) in [
+            (good.reputation, other.reputation, vec!["names no owner of the agents 0 to 15", "is for the agents of "]),
+            (nobody, good.reputation, vec!["correct agents.identity_registry", "not of agents.identity_registry"]),
+            (good.identity, nobody, vec!["no contract has this address; correct agents.reputation_registry"]),
+            (good.identity, other.identity, vec!["does not answer getIdentityRegistry(); correct agents.reputation_registry"]),
+            (good.identity, other.reputation, vec!["is for the agents of "]),
+        ] {
+            let (code, _, err) = check(&config(identity, reputation));
+            assert_eq!(code, Some(1), "{err}");
+            assert!(words.iter().all(|words| err.contains(words)), "{words:?} not in\n{err}");
+            assert!(err.contains(&format!("disagree in {} point(s)", words.len())), "{err}");
+        }
     });
 }

@@ -32,7 +32,10 @@ async fn watched() -> (Service, Vec<Proxy>) {
         proxies.push(proxy);
     }
     // Nobody of a crowd is turned away with a part: what is measured is the whole of the work.
-    (Service::start(&format!("{config}\n[scoring]\nread_budget_ms = 25000\nincomplete_cache_ms = 1\n")), proxies)
+    (
+        Service::start(&format!("{config}\n[http]\nmax_requests = 100000\n[scoring]\nread_budget_ms = 25000\nincomplete_cache_ms = 1\n")),
+        proxies,
+    )
 }
 
 /// Scores and reports in turn.

@@ -1,5 +1,15 @@
 //! Events held against positions: what a wallet has must have come from somewhere, and what came must be there. An endpoint that
 //! leaves logs out, and moves that no log tells of, are found by this.
+//!
+//! A wallet that left has nothing any more that speaks for it, so that a history without any event is held against the traces that
+//! contracts keep: the index that each token of Aave v3 was last told at, the same at the controller of rewards of Aave v2, what
+//! accrued in a Comet market, the index of a debt in the storage of a cToken. Where a chain has several endpoints, another one is asked
+//! besides, once. What passes for an honest blank is then a wallet whose whole history all of them leave out, and that
+//! - left Aave v2 before a pool gave rewards, or used a pool that never did (on Ethereum none did before April 2021, AMM never);
+//! - used a Comet market that does not count rewards, or collateral alone;
+//! - left a cToken, of which only debts are told, and the list of its borrowers too, all before June 2020.
+//!
+//! Of a history that lacks only some of its events, those are found whose amounts the position does not allow.
 
 use super::{Market, standing::Standing, sums::Sums};
 use crate::domain::{Coverage, PoolHistory, Position};

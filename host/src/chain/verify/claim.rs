@@ -4,7 +4,7 @@ use std::fmt;
 
 use alloy::{sol, sol_types::SolCall};
 
-use super::{identity, market};
+use super::{agents, identity, market};
 use crate::{
     chain::{
         call::{self, Call, aggregate3Call, returned},
@@ -12,7 +12,7 @@ use crate::{
         fault::Fault,
         prices::{Sequencer, decimalsCall, latestRoundDataCall, stale_after, stands},
     },
-    config::{ChainConfig, Identity, MarketConfig, Names, RegistryConfig, SourceConfig, TokenConfig},
+    config::{Agents, ChainConfig, Identity, MarketConfig, Names, RegistryConfig, SourceConfig, TokenConfig},
     domain::{Address, U256},
 };
 
@@ -36,6 +36,8 @@ pub(super) enum Claim<'a> {
     Registry(&'a RegistryConfig),
     Attester(&'a SourceConfig),
     Index(&'a SourceConfig),
+    IdentityRegistry(&'a Agents),
+    ReputationRegistry(&'a Agents),
 }
 
 /// Every contract of `chain`, in the order of the configuration.
@@ -48,6 +50,12 @@ pub(super) fn claims(chain: &ChainConfig) -> Vec<Claim<'_>> {
     ];
     let tokens = chain.tokens.iter().flat_map(|token| [Some(Claim::Token(token)), token.feed.map(|feed| Claim::TokenFeed(token, feed))]);
     own.into_iter().chain(tokens).flatten().chain(chain.markets.iter().map(Claim::Market)).collect()
+}
+
+/// The registries of agents, where they are on `chain`.
+pub(super) fn registries<'a>(chain: &ChainConfig, agents: Option<&'a Agents>) -> Vec<Claim<'a>> {
+    let agents = agents.filter(|agents| agents.chain == chain.id);
+    agents.map(|agents| vec![Claim::IdentityRegistry(agents), Claim::ReputationRegistry(agents)]).unwrap_or_default()
 }
 
 /// Every contract of the naming services and attesters on `chain`.
@@ -73,6 +81,8 @@ impl fmt::Display for Claim<'_> {
             Self::Registry(registry) => write!(f, "registry of {} names", registry.provider)?,
             Self::Attester(source) => write!(f, "attestation service of {}", source.provider)?,
             Self::Index(source) => write!(f, "index of {}", source.provider)?,
+            Self::IdentityRegistry(_) => f.write_str("identity registry")?,
+            Self::ReputationRegistry(_) => f.write_str("reputation registry")?,
         }
         write!(f, " at {}", self.address())
     }
@@ -88,6 +98,8 @@ impl Claim<'_> {
             Self::Registry(registry) => registry.registry,
             Self::Attester(source) => source.eas,
             Self::Index(source) => source.index,
+            Self::IdentityRegistry(agents) => agents.identity_registry,
+            Self::ReputationRegistry(agents) => agents.reputation_registry,
         }
     }
 
@@ -102,6 +114,8 @@ impl Claim<'_> {
             Self::Market(_) => "chains.markets",
             Self::Registry(_) => "names.registries",
             Self::Attester(_) | Self::Index(_) => "identity.sources",
+            Self::IdentityRegistry(_) => "agents.identity_registry",
+            Self::ReputationRegistry(_) => "agents.reputation_registry",
         }
     }
 
@@ -121,6 +135,8 @@ impl Claim<'_> {
             Self::Registry(config) => identity::registry(client, config, head).await,
             Self::Attester(config) => identity::service(client, config, head).await,
             Self::Index(config) => identity::index(client, config, head).await,
+            Self::IdentityRegistry(config) => agents::identity(client, config, head).await,
+            Self::ReputationRegistry(config) => agents::reputation(client, config, head).await,
         }
     }
 }

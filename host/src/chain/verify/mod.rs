@@ -1,6 +1,7 @@
 //! Whether the configuration of a chain is true: each endpoint serves that chain, and each contract has code and answers as what
 //! it is configured to be. An operator asks for it; no request does.
 
+mod agents;
 mod claim;
 mod identity;
 mod market;
@@ -20,7 +21,7 @@ use crate::{
     domain::ChainId,
 };
 
-use claim::{Claim, claims, people};
+use claim::{Claim, claims, people, registries};
 
 /// One thing that is not as configured.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,6 +66,7 @@ pub async fn verify(chain: &ChainConfig, config: &Config, tell: impl Fn(String))
     let Some(head) = newest else { return found };
     let client = direct(good);
     let mut claims = claims(chain);
+    claims.extend(registries(chain, config.agents.as_ref()));
     let people = people(chain, &config.names, &config.identity);
     match with_code(&client, &people).await {
         // A local chain: they are not asked there at all.

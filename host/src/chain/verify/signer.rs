@@ -1,4 +1,4 @@
-//! Whether the account that gives feedback can: it has funds, no stake in agents, and both registries answer for each other.
+//! Whether the account that gives feedback can: it has funds, and no stake in agents.
 
 use alloy::{primitives::Bytes, sol, sol_types::SolCall};
 use serde_json::json;
@@ -8,7 +8,7 @@ use crate::{
         call::{Call, returned},
         client::{Block, Client},
         fault::Fault,
-        sender::{account, identity_of},
+        sender::account,
     },
     config::{Agents, Reputation},
     domain::{Address, U256},
@@ -26,18 +26,6 @@ const SAMPLE: u64 = 100;
 pub(super) async fn problems(client: &Client, agents: &Agents, reputation: &Reputation, head: Block) -> Vec<(String, String)> {
     let Some(signer) = account(reputation) else { return vec![("reputation.signer".into(), "is not a private key".into())] };
     let mut found = Vec::new();
-    match linked(client, agents, head).await {
-        Ok(Some(registry)) if registry == agents.identity_registry => {}
-        Ok(Some(registry)) => found.push((
-            format!("reputation registry at {}", agents.reputation_registry),
-            format!("is for the agents of {registry}, not of agents.identity_registry"),
-        )),
-        Ok(None) => found.push((
-            format!("reputation registry at {}", agents.reputation_registry),
-            "does not answer getIdentityRegistry(); correct agents.reputation_registry".into(),
-        )),
-        Err(fault) => found.push(("agents".into(), format!("cannot be asked: {fault}"))),
-    }
     let part = format!("account {signer} of reputation.signer");
     match stake(client, agents, signer, head).await {
         Ok((balance, owned)) => {
@@ -51,16 +39,6 @@ pub(super) async fn problems(client: &Client, agents: &Agents, reputation: &Repu
         Err(fault) => found.push((part, format!("cannot be asked: {fault}"))),
     }
     found
-}
-
-async fn linked(client: &Client, agents: &Agents, head: Block) -> Result<Option<Address>, Fault> {
-    let answers = client.calls(&[identity_of(agents.reputation_registry)], head.hash).await?;
-    Ok(answers
-        .into_iter()
-        .next()
-        .flatten()
-        .filter(|answer| answer.len() == 32)
-        .map(|answer| Address::from_word(U256::from_be_slice(&answer).into())))
 }
 
 /// Funds of the account, and whether it owns an agent.

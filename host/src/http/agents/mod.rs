@@ -2,12 +2,17 @@
 
 mod wire;
 
-use axum::{Json, extract::State};
+use axum::{
+    Json,
+    extract::State,
+    response::{IntoResponse, Response},
+};
 
 use super::{
     ApiError, App,
     docs::responses,
     extract::{AgentPath, Caller, Paging, SearchQuery, charge},
+    mode,
 };
 use crate::agents::AgentError;
 
@@ -32,10 +37,10 @@ const NOT_SEARCHED: &str = "Failed to search agents";
     responses((status = 200, description = "The agents", body = AgentsBody), responses::Paged, responses::Validated, responses::Keyed, responses::AgentRegistry),
     security(("key" = [])),
 )]
-pub async fn list(caller: Caller<charge::Agents>, State(app): State<App>, paging: Paging) -> Result<Json<AgentsBody>, ApiError> {
+pub async fn list(caller: Caller<charge::Agents>, State(app): State<App>, paging: Paging) -> Result<Response, ApiError> {
     let Paging { page, limit } = paging;
     let found = caller.pay(&app, async { app.agents.page(page, limit).await.map_err(|error| read_error(error, None)) }).await?;
-    Ok(Json(AgentsBody::of(&found, page, limit)))
+    Ok(answer(&app, AgentsBody::of(&found, page, limit)))
 }
 
 /// Agents whose name or description contains a text, by their ids.
@@ -56,10 +61,10 @@ pub async fn search(
     State(app): State<App>,
     SearchQuery(query): SearchQuery,
     paging: Paging,
-) -> Result<Json<FoundBody>, ApiError> {
+) -> Result<Response, ApiError> {
     let Paging { page, limit } = paging;
     let found = caller.pay(&app, async { app.agents.search(&query, page, limit).await.map_err(search_error) }).await?;
-    Ok(Json(FoundBody::of(&found, query, page, limit)))
+    Ok(answer(&app, FoundBody::of(&found, query, page, limit)))
 }
 
 /// One agent, as the registry says now.
@@ -69,9 +74,9 @@ pub async fn search(
     responses((status = 200, description = "The agent", body = AgentBody), responses::Agent, responses::Validated, responses::Keyed, responses::AgentRegistry),
     security(("key" = [])),
 )]
-pub async fn get(caller: Caller<charge::Agents>, State(app): State<App>, AgentPath(id): AgentPath) -> Result<Json<AgentBody>, ApiError> {
+pub async fn get(caller: Caller<charge::Agents>, State(app): State<App>, AgentPath(id): AgentPath) -> Result<Response, ApiError> {
     let agent = caller.pay(&app, async { app.agents.get(id).await.map_err(|error| read_error(error, Some(id))) }).await?;
-    Ok(Json(AgentBody::from(&agent)))
+    Ok(answer(&app, AgentBody::from(&agent)))
 }
 
 /// What the Reputation Registry holds of an agent, by tag.
@@ -84,16 +89,16 @@ pub async fn get(caller: Caller<charge::Agents>, State(app): State<App>, AgentPa
     responses((status = 200, description = "Summaries of the feedback", body = AgentReputationBody), responses::Agent, responses::Validated, responses::Keyed, responses::AgentRegistry),
     security(("key" = [])),
 )]
-pub async fn reputation(
-    caller: Caller<charge::Agents>,
-    State(app): State<App>,
-    AgentPath(id): AgentPath,
-) -> Result<Json<AgentReputationBody>, ApiError> {
+pub async fn reputation(caller: Caller<charge::Agents>, State(app): State<App>, AgentPath(id): AgentPath) -> Result<Response, ApiError> {
     let held = caller.pay(&app, async { app.agents.reputation(id).await.map_err(|error| reputation_error(error, id)) }).await?;
-    Ok(Json(AgentReputationBody::of(id, &held)))
+    Ok(answer(&app, AgentReputationBody::of(id, &held)))
 }
 
-fn read_error(error: AgentError, id: Option<u64>) -> ApiError {
+fn answer(app: &App, body: impl serde::Serialize) -> Response {
+    mode::marked_if(app.sandbox_only, Json(body).into_response())
+}
+
+pub(super) fn read_error(error: AgentError, id: Option<u64>) -> ApiError {
     match (error, id) {
         (AgentError::Unknown, Some(id)) => ApiError::no_agent(id),
         (error, _) => down(&error, NOT_READ),

@@ -21,7 +21,7 @@ use utoipa::{
 
 use parameters::Parameters;
 
-use super::{ApiError, admin, agents, backup, error, identity, models, ops, report, reputation, sandbox, score, validation, wire};
+use super::{ApiError, admin, agents, backup, error, identity, models, ops, report, reputation, sandbox, score, usage, validation, wire};
 
 /// The OpenAPI 3.1 document.
 pub fn document() -> openapi::OpenApi {
@@ -36,6 +36,9 @@ pub fn document() -> openapi::OpenApi {
         description = "Credit scores for Ethereum addresses, computed from what the chains say by versioned WebAssembly models.\n\n\
             Every path under `/api/v2` takes an API key as `Authorization: Bearer <key>`. Errors have a `detail`; an unknown path \
             is 404, a method that a path does not take 405, a body beyond the limit 413, an answer that takes too long 504.\n\n\
+            `RateLimit-Policy` and `RateLimit` say how many requests a minute the key may make, or an address without a valid one, and how \
+            many are left; beyond that the answer is 429, and 503 while too much is at work, both with `Retry-After`. What costs units says \
+            so in `Assay-Units-Cost`, and in `Assay-Units-Left` what a metered key has left.\n\n\
             Scores and reports stand for five minutes, and for thirty seconds while anything behind them is incomplete: `Age` and \
             `Cache-Control` say how much of that is left, and `If-None-Match` with their `ETag` gets a 304 while nothing has changed."
     ),
@@ -45,16 +48,15 @@ pub fn document() -> openapi::OpenApi {
         report::portfolio::portfolio, report::portfolio::total,
         identity::attestations,
         agents::list, agents::search, agents::get, agents::reputation,
-        reputation::agents_submit, reputation::agents_status, reputation::agents_feedback,
-        reputation::submit, reputation::status, reputation::feedback,
+        reputation::agents_submit, reputation::submit, reputation::status, reputation::feedback,
         sandbox::score::get, sandbox::score::post, sandbox::score::mean, sandbox::score::batch,
         sandbox::report::get, sandbox::report::total, sandbox::report::chain_total,
         models::list, models::compare, models::report, admin::add, admin::champion, admin::challengers, admin::roll_back, admin::remove,
         admin::audit, score::provenance::audited, backup::make,
-        ops::health, ops::ready, ops::metrics,
+        usage::get, ops::health, ops::ready, ops::metrics,
     ),
-    components(schemas(wire::CoverageName, wire::RangeName, wire::SubmissionStatus, error::DetailBody, error::DetailOrError, error::ErrorBody, error::ValidationBody, validation::Violation)),
-    modifiers(&Key, &MayBeEmpty, &Parameters),
+    components(schemas(wire::CoverageName, wire::RangeName, wire::SubmissionStatus, error::DetailBody, error::DetailOrError, error::ErrorBody, error::QuotaBody, error::ValidationBody, validation::Violation)),
+    modifiers(&Twins, &Key, &MayBeEmpty, &Parameters),
     tags(
         (name = "scores", description = "Credit scores, 300 to 1000"),
         (name = "reports", description = "What a score stands on"),
@@ -63,6 +65,7 @@ pub fn document() -> openapi::OpenApi {
         (name = "reputation", description = "Scores of agents' addresses, put on the chain"),
         (name = "sandbox", description = "Deterministic mocks of the same shapes; they cost nothing and read no chain"),
         (name = "models", description = "The scoring models"),
+        (name = "usage", description = "What your own key may do and has used"),
         (name = "admin", description = "Moving models and their roles; backups"),
         (name = "operation", description = "For those who run the server; public"),
     ),
@@ -77,6 +80,34 @@ impl Modify for Key {
         let mut scheme = Http::new(HttpAuthScheme::Bearer);
         scheme.description = Some("An API key; `assay key mint` makes one".to_owned());
         document.components.get_or_insert_default().add_security_scheme("key", SecurityScheme::Http(scheme));
+    }
+}
+
+/// Routes of one handler under both of the contract's paths: it is described under the first, and its name under the second.
+struct Twins;
+
+const TWINS: [(&str, &str, &str); 2] = [
+    (
+        "/api/v2/agents/{agent_id}/reputation/status/{submission_id}",
+        "/api/v2/reputation/{agent_id}/status/{submission_id}",
+        "reputation_status",
+    ),
+    (
+        "/api/v2/agents/{agent_id}/reputation/feedback/{submission_id}",
+        "/api/v2/reputation/{agent_id}/feedback/{submission_id}",
+        "feedback_document",
+    ),
+];
+
+impl Modify for Twins {
+    fn modify(&self, document: &mut openapi::OpenApi) {
+        for (path, twin, name) in TWINS {
+            let Some(mut item) = document.paths.paths.get(path).cloned() else { continue };
+            if let Some(get) = &mut item.get {
+                get.operation_id = Some(name.to_owned());
+            }
+            document.paths.paths.insert(twin.to_owned(), item);
+        }
     }
 }
 

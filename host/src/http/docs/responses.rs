@@ -3,7 +3,7 @@
 
 use utoipa::IntoResponses;
 
-use crate::http::error::{DetailBody, DetailOrError, ErrorBody, ValidationBody};
+use crate::http::error::{DetailBody, DetailOrError, ErrorBody, QuotaBody, ValidationBody};
 
 /// Every path that takes a key.
 #[derive(IntoResponses)]
@@ -14,9 +14,16 @@ pub enum Keyed {
     /// The key may not do this
     #[response(status = 403)]
     Forbidden(DetailBody),
+    /// Too many requests of this key, or of this address without a valid one
+    #[response(status = 429)]
+    TooMany(QuotaBody),
     /// Our failure; `code` says of which kind
     #[response(status = 500)]
     Failed(DetailBody),
+    /// Not at this moment: too many requests are at work, records cannot be reached, no model is in service, an index is being built, or
+    /// every instance is at work; `code` says which, where there may be doubt
+    #[response(status = 503)]
+    NotNow(DetailBody),
     /// The answer took too long
     #[response(status = 504)]
     TooSlow(DetailBody),
@@ -25,7 +32,7 @@ pub enum Keyed {
 /// The path that makes a backup.
 #[derive(IntoResponses)]
 pub enum Backup {
-    /// Another backup is being made
+    /// Another backup is being made, or the store is not a file of this server
     #[response(status = 409)]
     Busy(DetailBody),
 }
@@ -33,9 +40,9 @@ pub enum Backup {
 /// Every path that costs units.
 #[derive(IntoResponses)]
 pub enum Units {
-    /// The key's units are used up
+    /// The key's units are used up, or its rate is
     #[response(status = 429)]
-    UsedUp(DetailBody),
+    UsedUp(QuotaBody),
 }
 
 /// A path with an address in it.

@@ -2,14 +2,11 @@
 
 use std::{future::Future, marker::PhantomData, sync::Arc};
 
-use axum::{
-    extract::FromRequestParts,
-    http::{header, request::Parts},
-};
+use axum::{extract::FromRequestParts, http::request::Parts};
 
 use crate::{
-    access::{self, Route},
-    http::{ApiError, App},
+    access::{self, AccessError, Route},
+    http::{ApiError, App, bill::Bill, middleware::Identified},
     store::records::Payer,
 };
 
@@ -31,23 +28,25 @@ pub mod charge {
         )* };
     }
 
-    rows!(Score, Report, Sandbox, Models, Agents, Submission, Admin);
+    rows!(Score, Report, Sandbox, Models, Agents, Status, Submission, Usage, Admin);
 }
 
 /// A caller whose key is good and may make this call. It is looked at before anything else of the request.
 pub struct Caller<C> {
     caller: Arc<access::Caller>,
+    bill: Bill,
     charge: PhantomData<fn() -> C>,
 }
 
 impl<C: Charge> FromRequestParts<App> for Caller<C> {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        let header = parts.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-        let caller = app.access.identify(header).await?;
-        caller.require(C::ROUTE.scope())?;
-        Ok(Self { caller, charge: PhantomData })
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, ApiError> {
+        // Found out when the request was counted.
+        let identified = parts.extensions.get::<Identified>().map(|identified| identified.0.clone());
+        let caller = identified.unwrap_or(Err(AccessError::MissingOrInvalid))?;
+        caller.require(C::ROUTE.scopes())?;
+        Ok(Self { caller, bill: parts.extensions.get().cloned().unwrap_or_default(), charge: PhantomData })
     }
 }
 
@@ -60,6 +59,30 @@ impl<C: Charge> Caller<C> {
     /// Tells this key from every other.
     pub fn owner(&self) -> &str {
         self.caller.identity()
+    }
+
+    /// The key.
+    pub fn key(&self) -> &access::Caller {
+        &self.caller
+    }
+
+    /// Units the key has used; `None` where it is not metered.
+    ///
+    /// # Errors
+    /// 500 where the store fails.
+    pub async fn used(&self, app: &App) -> Result<Option<u64>, ApiError> {
+        Ok(app.access.used(&self.caller).await.map_err(AccessError::from)?)
+    }
+
+    /// Writes on the bill what a call cost that was paid together with its work.
+    ///
+    /// # Errors
+    /// 500 where the store fails.
+    pub async fn charged(&self, app: &App) -> Result<(), ApiError> {
+        let used = self.used(app).await?;
+        let left = self.caller.units.zip(used).map(|(limit, used)| limit.saturating_sub(used));
+        self.bill.write(app.access.cost(C::ROUTE), left);
+        Ok(())
     }
 
     /// This caller as the one who pays for work that outlives the request.
@@ -82,10 +105,18 @@ impl<C: Charge> Caller<C> {
     /// As [`pay`](Self::pay).
     pub async fn pay_each<T>(&self, app: &App, subjects: usize, work: impl Future<Output = Result<T, ApiError>>) -> Result<T, ApiError> {
         let units = app.access.cost(C::ROUTE).saturating_mul(subjects as u64);
-        let reservation = app.access.reserve(&self.caller, units).await?;
+        let reservation = app.access.reserve(&self.caller, units).await.inspect_err(|error| {
+            if let AccessError::UnitsExhausted { used, limit, .. } = error {
+                self.bill.write(0, Some(limit.saturating_sub(*used)));
+            }
+        })?;
         let answer = work.await;
-        if !answer.as_ref().is_err_and(ApiError::is_ours) {
+        let left = reservation.left();
+        if answer.as_ref().is_err_and(ApiError::is_ours) {
+            self.bill.write(0, left.map(|left| left.saturating_add(units)));
+        } else {
             reservation.commit();
+            self.bill.write(units, left);
         }
         answer
     }

@@ -33,7 +33,7 @@ impl FromRequest<App> for JsonObject {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, ApiError> {
-        let bytes = read(request.into_body(), app.limits.body, app.limits.arrival()).await?;
+        let bytes = read(request.into_body(), app.limits.body, app.limits.arrival).await?;
         Self::parse(&bytes)
     }
 }

@@ -4,15 +4,23 @@
 mod guard;
 mod identify;
 mod leave;
+mod limit;
 mod measure;
+mod origin;
 
-use axum::{Router, middleware::from_fn_with_state, routing::MethodRouter};
+use axum::{
+    Router,
+    middleware::{from_fn, from_fn_with_state},
+    routing::MethodRouter,
+};
 use tower::ServiceBuilder;
 
-use super::App;
+use super::{App, bill};
 use guard::Guard;
 use identify::Identify;
 use measure::Measure;
+
+pub(super) use limit::Identified;
 
 /// The steps around one route, outermost first.
 pub(super) fn around_route(route: MethodRouter<App>, method: &'static str, path: &'static str, app: &App) -> MethodRouter<App> {
@@ -31,8 +39,14 @@ pub(super) fn around_everything(router: Router, app: &App) -> Router {
         ServiceBuilder::new()
             // First, so that every line logged and every answer carries the request's id.
             .layer(Identify)
+            // A refusal takes leave as well.
+            .layer(from_fn_with_state(app.clone(), leave::close_connection))
+            // Before any work: who comes too often, or into a full house, is sent away. The first also finds out who calls.
+            .layer(from_fn_with_state(app.clone(), limit::rate))
+            .layer(from_fn_with_state(app.clone(), limit::room))
             // Before anything looks at the request: a body that is too large is refused whoever sent it, wherever to.
             .layer(from_fn_with_state(app.clone(), guard::body_limit))
-            .layer(from_fn_with_state(app.clone(), leave::close_connection)),
+            // Inside the others, which charge nobody.
+            .layer(from_fn(bill::show)),
     )
 }

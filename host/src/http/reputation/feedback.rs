@@ -11,6 +11,7 @@ use crate::http::{
     ApiError, App,
     docs::responses,
     extract::{AgentPath, Caller, SubmissionPath, charge},
+    mode,
 };
 
 /// Keccak-256 of the body: what the registry has as `feedbackHash`.
@@ -30,36 +31,13 @@ const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000
     responses((status = 200, description = "The document", body = Value), responses::OfSubmission, responses::Validated, responses::Keyed),
     security(("key" = [])),
 )]
-pub async fn agents_feedback(
-    _: Caller<charge::Agents>,
-    State(app): State<App>,
-    AgentPath(agent_id): AgentPath,
-    id: SubmissionPath,
-) -> Result<Response, ApiError> {
-    answer(&app, agent_id, id).await
-}
-
-/// The feedback document of a submission, by the other path; free.
-#[utoipa::path(
-    get, path = "/api/v2/reputation/{agent_id}/feedback/{submission_id}", tag = "reputation", operation_id = "feedback_document",
-    params(
-        ("agent_id" = u64, Path, description = "Token id in the Identity Registry, 1 or more", example = 1),
-        ("submission_id" = String, Path, description = "From the answer to the submission", example = "550e8400-e29b-41d4-a716-446655440000"),
-    ),
-    responses((status = 200, description = "The document", body = Value), responses::OfSubmission, responses::Validated, responses::Keyed),
-    security(("key" = [])),
-)]
 pub async fn feedback(
-    _: Caller<charge::Agents>,
+    _: Caller<charge::Status>,
     State(app): State<App>,
     AgentPath(agent_id): AgentPath,
     id: SubmissionPath,
 ) -> Result<Response, ApiError> {
-    answer(&app, agent_id, id).await
-}
-
-async fn answer(app: &App, agent_id: u64, id: SubmissionPath) -> Result<Response, ApiError> {
-    let record = find(app, agent_id, id).await?;
+    let record = find(&app, agent_id, id).await?;
     let none = || ApiError::new(StatusCode::NOT_FOUND, "The feedback document of this submission has not been written yet");
     let document = record.document.ok_or_else(none)?;
     let mut headers = HeaderMap::new();
@@ -69,5 +47,5 @@ async fn answer(app: &App, agent_id: u64, id: SubmissionPath) -> Result<Response
         // Letters and digits are always a header's value.
         headers.extend(HeaderValue::try_from(value).map(|value| (name, value)));
     }
-    Ok((headers, document.text).into_response())
+    Ok(mode::marked_if(app.sandbox_only, (headers, document.text).into_response()))
 }

@@ -1,6 +1,7 @@
 //! Submissions of reputation, under both of the contract's paths: accepting one, how it stands, and its document.
 
 mod feedback;
+mod rehearsal;
 mod status;
 
 use axum::{
@@ -26,8 +27,8 @@ use crate::{
     store::records::Payer,
 };
 
-pub use feedback::{__path_agents_feedback, __path_feedback, agents_feedback, feedback};
-pub use status::{__path_agents_status, __path_status, agents_status, status};
+pub use feedback::{__path_feedback, feedback};
+pub use status::{__path_status, status};
 
 /// Most tags taken of a request: there are three, and some name one twice.
 const MOST_TAGS: usize = 100;
@@ -38,10 +39,20 @@ const MOST_TAGS: usize = 100;
 #[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
 pub struct SubmissionBodyIn {
     /// Ethereum address to score for this agent.
+    #[schema(pattern = "^0x[0-9a-fA-F]{40}$")]
     address: String,
     /// `creditScore`, `sybilRisk`, `identityCount`; all three where absent.
     #[schema(example = json!(["creditScore", "sybilRisk", "identityCount"]))]
-    tags: Option<Vec<String>>,
+    tags: Option<Vec<TagName>>,
+}
+
+/// What can be said of an agent.
+#[derive(Deserialize, ToSchema)]
+#[schema(rename_all = "camelCase")]
+pub enum TagName {
+    CreditScore,
+    SybilRisk,
+    IdentityCount,
 }
 
 /// Submits reputation of an agent.
@@ -111,16 +122,20 @@ async fn submit_as(
     body.finish()?;
     let missing = || ApiError::new(StatusCode::BAD_REQUEST, "Address is required in the request body");
     let address = parse_address(&address.ok_or_else(missing)?).map_err(|_| ApiError::invalid_address())?;
-    let reputation = service(app)?;
     let mut request = Request { agent_id, address, tags: Vec::new(), payer: caller.payer(app), retry_key };
     for tag in tags.filter(|tags| !tags.is_empty()).unwrap_or_else(|| Tag::ALL.to_vec()) {
         if !request.tags.contains(&tag) {
             request.tags.push(tag);
         }
     }
+    if let Some(rehearsal) = &app.rehearsal {
+        return rehearsal::accept(rehearsal, caller, app, &request, form).await;
+    }
+    let reputation = service(app)?;
     let payer = request.payer.clone();
     let record = reputation.submit(request).await.map_err(|error| refuse(error, &payer))?;
-    let expected = reputation.expected_seconds().await.map_err(|error| ApiError::internal("store", error))?;
+    caller.charged(app).await?;
+    let expected = reputation.expected_seconds().await.map_err(ApiError::store)?;
     let body = SubmittedBody::of(&record, expected, form.status_url(agent_id, record.id));
     Ok((StatusCode::ACCEPTED, fresh::once(Json(body))).into_response())
 }
@@ -147,6 +162,6 @@ fn refuse(error: SubmitError, payer: &Payer) -> ApiError {
             "idempotency_key_reused",
             "This Idempotency-Key was used for another request within the last day; use another key for another request",
         ),
-        SubmitError::Store(error) => ApiError::internal("store", error),
+        SubmitError::Store(error) => ApiError::store(error),
     }
 }

@@ -7,14 +7,14 @@ use crate::http::{
     ApiError, App,
     docs::responses,
     extract::{AgentPath, Caller, SubmissionPath, charge},
-    fresh,
+    fresh, mode,
     wire::SubmissionBody,
 };
 use crate::store::records::SubmissionRecord;
 
 /// How a submission stands; free.
 ///
-/// Poll every 5 to 10 seconds until it is `confirmed` or `failed`.
+/// Poll every 5 to 10 seconds until it is `confirmed` or `failed`. A key that may submit may ask, as may one that may read.
 #[utoipa::path(
     get, path = "/api/v2/agents/{agent_id}/reputation/status/{submission_id}", tag = "reputation", operation_id = "agent_reputation_status",
     params(
@@ -24,41 +24,21 @@ use crate::store::records::SubmissionRecord;
     responses((status = 200, description = "How it stands", body = SubmissionBody), responses::OfSubmission, responses::Validated, responses::Keyed),
     security(("key" = [])),
 )]
-pub async fn agents_status(
-    _: Caller<charge::Agents>,
-    State(app): State<App>,
-    AgentPath(agent_id): AgentPath,
-    id: SubmissionPath,
-) -> Result<Response, ApiError> {
-    answer(&app, agent_id, id).await
-}
-
-/// How a submission stands, by the other path; free.
-#[utoipa::path(
-    get, path = "/api/v2/reputation/{agent_id}/status/{submission_id}", tag = "reputation", operation_id = "reputation_status",
-    params(
-        ("agent_id" = u64, Path, description = "Token id in the Identity Registry, 1 or more", example = 1),
-        ("submission_id" = String, Path, description = "From the answer to the submission", example = "550e8400-e29b-41d4-a716-446655440000"),
-    ),
-    responses((status = 200, description = "How it stands", body = SubmissionBody), responses::OfSubmission, responses::Validated, responses::Keyed),
-    security(("key" = [])),
-)]
 pub async fn status(
-    _: Caller<charge::Agents>,
+    _: Caller<charge::Status>,
     State(app): State<App>,
     AgentPath(agent_id): AgentPath,
     id: SubmissionPath,
 ) -> Result<Response, ApiError> {
-    answer(&app, agent_id, id).await
-}
-
-async fn answer(app: &App, agent_id: u64, id: SubmissionPath) -> Result<Response, ApiError> {
-    Ok(fresh::once(Json(SubmissionBody::of(&find(app, agent_id, id).await?))))
+    let record = find(&app, agent_id, id).await?;
+    Ok(mode::marked_if(app.sandbox_only, fresh::once(Json(SubmissionBody::of(&record)))))
 }
 
 pub(super) async fn find(app: &App, agent_id: u64, SubmissionPath(id): SubmissionPath) -> Result<SubmissionRecord, ApiError> {
-    let reputation = service(app)?;
     let id = id.ok_or_else(ApiError::no_submission)?;
-    let found = reputation.find(agent_id, id).await.map_err(|error| ApiError::internal("store", error))?;
-    found.ok_or_else(ApiError::no_submission)
+    let found = match &app.rehearsal {
+        Some(rehearsal) => rehearsal.find(agent_id, id).await,
+        None => service(app)?.find(agent_id, id).await,
+    };
+    found.map_err(ApiError::store)?.ok_or_else(ApiError::no_submission)
 }

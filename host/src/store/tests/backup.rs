@@ -23,7 +23,7 @@ async fn a_backup_opens_as_the_store_that_it_was() {
     assert_eq!(backup.get(&ending).await.unwrap(), None);
     // What has expired is swept from the copy as well.
     backup.put(&kept, &4).await.unwrap();
-    let Backend::Embedded(file) = &backup.backend;
+    let Backend::Embedded(file) = &backup.backend else { panic!() };
     assert_eq!(file.stored().await.unwrap(), 1);
 }
 

@@ -37,7 +37,7 @@ pub fn serve(file: &Path) -> Result<(), Failure> {
         let router = http::routes(assembled.http.clone()).get(READY, ready).get(OPEN, open).finish();
         let listener = TcpListener::bind(config.listen).await?;
         eprintln!("listening {}", listener.local_addr()?);
-        http::serve(listener, router, std::time::Duration::ZERO, CancellationToken::new()).await?;
+        http::serve(listener, router, http::Bounds::from(&config.http), CancellationToken::new()).await?;
         Ok(())
     })
 }
@@ -55,7 +55,7 @@ fn score() -> Option<&'static ScoreBody> {
 /// What every route with a key does before its work, and then no work.
 async fn ready(State(app): State<App>, headers: HeaderMap) -> Result<Json<Option<&'static ScoreBody>>, ApiError> {
     let header = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    app.access.identify(header).await?.require(Scope::Read)?;
+    app.access.identify(header).await?.require(&[Scope::Read])?;
     Ok(Json(score()))
 }
 

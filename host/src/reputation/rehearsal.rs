@@ -1,0 +1,186 @@
+//! Submissions in the sandbox: accepted and documented like any other, and then moved by nothing but time. Nothing is uploaded,
+//! nothing is sent, nobody pays. What becomes of one is decided when it is accepted; a look at it shows as much as is due by then.
+
+use std::time::Duration;
+
+use alloy::primitives::keccak256;
+use chrono::Utc;
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+use super::{
+    document,
+    submit::{Request, SubmitError, digest},
+};
+use crate::{
+    domain::{Address, Time, address},
+    store::{
+        Batch, Revision, Store, StoreError, keys,
+        records::{FeedbackRecord, LandedRecord, RetryRecord, ScoresRecord, Stage, Start, SubmissionRecord},
+    },
+};
+
+/// How long a submission is kept.
+const KEPT: Duration = Duration::from_secs(24 * 3600);
+/// Seconds after which a submission is at a stage.
+const PACE: [(Stage, u32); 5] =
+    [(Stage::Pending, 0), (Stage::Scoring, 1), (Stage::Uploading, 2), (Stage::Submitting, 3), (Stage::Confirmed, END)];
+const END: u32 = 5;
+/// Submissions about this address fail, for those who want to see one do.
+const FAILING: Address = address!("0x0000000000000000000000000000000000000005");
+const FAILURE: &str = "The registry refused the feedback, as it always does for 0x…05 in the sandbox. No units were taken";
+
+/// Where production submissions go.
+const CHAIN: u64 = 8453;
+const IDENTITY: Address = address!("0x8004A169FB4a3325136EB29fA0ceB6D2e539a432");
+const REPUTATION: Address = address!("0x8004BAa17C55a88189AE136b182e5fdA19dE9b63");
+/// When block 0 of that chain was, and seconds between two.
+const GENESIS: (i64, i64) = (1_686_789_347, 2);
+/// Gas of one feedback on that chain, about.
+const GAS: u64 = 190_000;
+
+/// Cheap to clone.
+#[derive(Clone)]
+pub struct Rehearsal {
+    store: Store,
+}
+
+impl Rehearsal {
+    /// Seconds until a submission is at its end.
+    pub const EXPECTED: u32 = END;
+
+    pub fn new(store: Store) -> Self {
+        Self { store }
+    }
+
+    /// Accepts `request` of `owner`, whose outcome is `scores`; or finds what the same request with the same key began.
+    ///
+    /// # Errors
+    /// [`SubmitError`].
+    pub async fn submit(&self, request: &Request, owner: &str, scores: ScoresRecord) -> Result<SubmissionRecord, SubmitError> {
+        let record = rehearsed(request, scores, Utc::now()).map_err(|reason| StoreError::Failed { reason })?;
+        let mut batch = Batch::new().put_expiring(&keys::rehearsal(record.id), &record, KEPT)?;
+        let Some(text) = &request.retry_key else {
+            self.store.commit(batch).await?;
+            return Ok(record);
+        };
+        let key = keys::rehearsal_retry(owner, &Sha256::digest(text).into());
+        let retry = RetryRecord { submission: record.id, request: digest(request) };
+        batch = batch.if_unchanged(&key, Revision::ABSENT).put_expiring(&key, &retry, KEPT)?;
+        if self.store.commit(batch).await? {
+            return Ok(record);
+        }
+        let known = self.store.get(&key).await?.filter(|known| known.request == retry.request).ok_or(SubmitError::OtherRequest)?;
+        Ok(self.store.get(&keys::rehearsal(known.submission)).await?.unwrap_or(record))
+    }
+
+    /// A submission for this agent as it stands at this moment; `None` where there is none with this id.
+    ///
+    /// # Errors
+    /// The store's failure.
+    pub async fn find(&self, agent_id: u64, id: Uuid) -> Result<Option<SubmissionRecord>, StoreError> {
+        let found = self.store.get(&keys::rehearsal(id)).await?.filter(|record| record.agent_id == agent_id);
+        Ok(found.map(|record| as_of(record, Utc::now())))
+    }
+}
+
+/// The whole of a submission, to its end.
+fn rehearsed(request: &Request, scores: ScoresRecord, now: Time) -> Result<SubmissionRecord, String> {
+    let id = Uuid::new_v4();
+    let head = u64::try_from((now.timestamp() - GENESIS.0) / GENESIS.1).unwrap_or_default();
+    let mut record = SubmissionRecord {
+        id,
+        agent_id: request.agent_id,
+        address: request.address,
+        tags: request.tags.clone(),
+        payer: request.payer.clone(),
+        chain: CHAIN,
+        identity_registry: IDENTITY,
+        reputation_registry: REPUTATION,
+        client: Address::from_word(keccak256("the account of the sandbox")),
+        created_at: now,
+        updated_at: now,
+        stage: Stage::Confirmed,
+        attempts: 0,
+        next_at: now,
+        trouble: None,
+        scores: None,
+        document: None,
+        start: Some(Start { block: head, given: 0 }),
+        feedback: Vec::new(),
+        giving_up: None,
+        error: None,
+    };
+    record.document = Some(document::document(&record, &scores, "")?);
+    let landed = |(n, feedback): (usize, FeedbackRecord)| {
+        let hash = keccak256(format!("{id} {}", feedback.tag));
+        // Each in a block of its own, as a nonce at a time is mined.
+        let landed = LandedRecord { hash, block: head + 1 + n as u64, gas_used: GAS + u64::from(hash.0[0]) * 16 };
+        FeedbackRecord { landed: Some(landed), ..feedback }
+    };
+    record.feedback = document::feedback(&record, &scores).into_iter().enumerate().map(landed).collect();
+    record.scores = Some(scores);
+    if request.address == FAILING {
+        (record.stage, record.error) = (Stage::Failed, Some(FAILURE.to_owned()));
+    }
+    Ok(record)
+}
+
+/// As much of `record` as is due at `now`.
+fn as_of(mut record: SubmissionRecord, now: Time) -> SubmissionRecord {
+    let elapsed = (now - record.created_at).num_seconds();
+    let due = PACE.iter().rev().find(|(_, after)| elapsed >= i64::from(*after));
+    let (stage, after) = due.copied().unwrap_or((Stage::Pending, 0));
+    record.updated_at = record.created_at + Duration::from_secs(after.into());
+    let end = record.stage;
+    record.stage = if stage == Stage::Confirmed { end } else { stage };
+    if stage < Stage::Uploading {
+        (record.scores, record.document) = (None, None);
+    }
+    if stage < Stage::Submitting {
+        record.start = None;
+    }
+    if record.stage != Stage::Confirmed {
+        record.feedback.iter_mut().for_each(|feedback| feedback.landed = None);
+    }
+    if record.stage != Stage::Failed {
+        record.error = None;
+    }
+    record
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{domain::Tag, reputation::sample};
+
+    #[test]
+    fn time_alone_moves_it_and_shows_what_is_due() {
+        let pending = sample::pending();
+        let request = |address| Request { agent_id: 7, address, tags: Tag::ALL.to_vec(), payer: pending.payer.clone(), retry_key: None };
+        let shown = |address, seconds| {
+            let record = as_of(rehearsed(&request(address), sample::scores(), sample::now()).unwrap(), sample::after(seconds));
+            let landed = record.feedback.iter().filter(|feedback| feedback.landed.is_some()).count();
+            (
+                record.stage.as_str(),
+                record.scores.is_some(),
+                record.document.is_some(),
+                record.start.is_some(),
+                landed,
+                record.error.is_some(),
+            )
+        };
+        for (seconds, expected) in [
+            (0, ("pending", false, false, false, 0, false)),
+            (1, ("scoring", false, false, false, 0, false)),
+            (2, ("uploading", true, true, false, 0, false)),
+            (4, ("submitting", true, true, true, 0, false)),
+            (5, ("confirmed", true, true, true, 3, false)),
+            (80_000, ("confirmed", true, true, true, 3, false)),
+        ] {
+            assert_eq!(shown(pending.address, seconds), expected, "{seconds}");
+        }
+        assert_eq!(shown(FAILING, 3), ("submitting", true, true, true, 0, false));
+        assert_eq!(shown(FAILING, 6), ("failed", true, true, true, 0, true));
+    }
+}
