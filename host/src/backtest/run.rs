@@ -70,7 +70,7 @@ pub enum RunError {
     Read(io::Error),
     #[error("the scores cannot be written: {0}")]
     Write(io::Error),
-    #[error("interrupted after {0} lines")]
+    #[error("interrupted after {0} records")]
     Interrupted(u64),
     #[error("a scoring thread panicked")]
     Panicked,

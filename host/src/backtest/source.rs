@@ -3,7 +3,7 @@
 
 use std::{
     fs::File,
-    io::{self, BufRead as _, BufReader, Seek as _},
+    io::{self, BufRead as _, BufReader, Read as _, Seek as _},
     path::Path,
 };
 
@@ -67,6 +67,12 @@ enum Raw {
     /// A line that is too long is cut behind its bound.
     Lines(Vec<Vec<u8>>),
     Rows(Batch),
+}
+
+/// Whether there is such a file, and it is a Parquet table by its first bytes.
+pub fn is_table(path: &Path) -> bool {
+    let mut first = [0; MAGIC.len()];
+    File::open(path).and_then(|mut file| file.read_exact(&mut first)).is_ok() && first == *MAGIC
 }
 
 impl Source {

@@ -14,7 +14,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{ConfigFile, Failure};
 use crate::{
-    backtest::{BadLine, MAX_LINE, Record, Source, TableWriter, grouped},
+    backtest::{BadLine, MAX_LINE, Record, Source, TableWriter, grouped, is_table},
     chain::Chains,
     config::Config,
     domain::{Coverage, Subject},
@@ -60,7 +60,7 @@ pub fn run(command: Command) -> Result<(), Failure> {
     if config.chains.is_empty() {
         return Err(Failure::cannot("no chains are configured, so there is nothing to read"));
     }
-    let table = output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"));
+    let table = output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet")) || is_table(&output);
     // A table cannot be added to: what is read goes to lines beside it, and from there into a table.
     let lines = if table { with_end(&output, ".jsonl") } else { output.clone() };
     let mut known = known(&lines)?;
