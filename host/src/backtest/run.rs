@@ -182,7 +182,7 @@ fn work<S: Scorer>(
                 row(&mut rows, line, record.outcome, &called);
             }
         }
-        if done.send(Done { index: chunk.index, lines: chunk.len() as u64, through: chunk.through, rows }).is_err() {
+        if done.send(Done { index: chunk.index, lines: chunk.count() as u64, through: chunk.through, rows }).is_err() {
             return tally;
         }
     }

@@ -114,8 +114,8 @@ impl Source {
         };
         let chunk = Chunk { index, first, through, raw };
         self.chunks += 1;
-        self.records += chunk.len() as u64;
-        Ok((chunk.len() > 0).then_some(chunk))
+        self.records += chunk.count() as u64;
+        Ok((chunk.count() > 0).then_some(chunk))
     }
 
     /// SHA-256 of everything read.
@@ -133,7 +133,7 @@ impl Source {
 }
 
 impl Chunk {
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         match &self.raw {
             Raw::Lines(lines) => lines.len(),
             Raw::Rows(batch) => batch.rows(),
@@ -142,7 +142,7 @@ impl Chunk {
 
     /// Each record with its number; `None` where a line is blank.
     pub fn records(&self) -> impl Iterator<Item = (u64, Result<Option<Record>, BadLine>)> {
-        (self.first..).zip(0..self.len()).map(|(line, index)| {
+        (self.first..).zip(0..self.count()).map(|(line, index)| {
             let record = match &self.raw {
                 Raw::Lines(lines) => lines.get(index).map_or(Ok(None), |text| Record::read(line, text)),
                 Raw::Rows(batch) => batch.record(index).map(Some).map_err(|reason| BadLine { line, reason }),
