@@ -39,7 +39,7 @@ pub use page::page;
 pub use record::{BadLine, MAX_LINE, Record};
 pub use report::{About, Identity, Report, report};
 pub use run::{Progress, Run, RunError, Scorer, run};
-pub use source::{Chunk, Source};
+pub use source::{Chunk, Source, is_table};
 pub use summary::summary;
 pub use tally::Tally;
 pub use words::grouped;

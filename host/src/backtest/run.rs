@@ -70,7 +70,7 @@ pub enum RunError {
     Read(io::Error),
     #[error("the scores cannot be written: {0}")]
     Write(io::Error),
-    #[error("interrupted after {0} lines")]
+    #[error("interrupted after {0} records")]
     Interrupted(u64),
     #[error("a scoring thread panicked")]
     Panicked,
@@ -182,7 +182,7 @@ fn work<S: Scorer>(
                 row(&mut rows, line, record.outcome, &called);
             }
         }
-        if done.send(Done { index: chunk.index, lines: chunk.len() as u64, through: chunk.through, rows }).is_err() {
+        if done.send(Done { index: chunk.index, lines: chunk.count() as u64, through: chunk.through, rows }).is_err() {
             return tally;
         }
     }

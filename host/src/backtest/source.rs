@@ -3,7 +3,7 @@
 
 use std::{
     fs::File,
-    io::{self, BufRead as _, BufReader, Seek as _},
+    io::{self, BufRead as _, BufReader, Read as _, Seek as _},
     path::Path,
 };
 
@@ -69,6 +69,12 @@ enum Raw {
     Rows(Batch),
 }
 
+/// Whether there is such a file, and it is a Parquet table by its first bytes.
+pub fn is_table(path: &Path) -> bool {
+    let mut first = [0; MAGIC.len()];
+    File::open(path).and_then(|mut file| file.read_exact(&mut first)).is_ok() && first == *MAGIC
+}
+
 impl Source {
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
@@ -108,8 +114,8 @@ impl Source {
         };
         let chunk = Chunk { index, first, through, raw };
         self.chunks += 1;
-        self.records += chunk.len() as u64;
-        Ok((chunk.len() > 0).then_some(chunk))
+        self.records += chunk.count() as u64;
+        Ok((chunk.count() > 0).then_some(chunk))
     }
 
     /// SHA-256 of everything read.
@@ -127,7 +133,7 @@ impl Source {
 }
 
 impl Chunk {
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         match &self.raw {
             Raw::Lines(lines) => lines.len(),
             Raw::Rows(batch) => batch.rows(),
@@ -136,7 +142,7 @@ impl Chunk {
 
     /// Each record with its number; `None` where a line is blank.
     pub fn records(&self) -> impl Iterator<Item = (u64, Result<Option<Record>, BadLine>)> {
-        (self.first..).zip(0..self.len()).map(|(line, index)| {
+        (self.first..).zip(0..self.count()).map(|(line, index)| {
             let record = match &self.raw {
                 Raw::Lines(lines) => lines.get(index).map_or(Ok(None), |text| Record::read(line, text)),
                 Raw::Rows(batch) => batch.record(index).map(Some).map_err(|reason| BadLine { line, reason }),

@@ -14,7 +14,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{ConfigFile, Failure};
 use crate::{
-    backtest::{BadLine, MAX_LINE, Record, Source, TableWriter, grouped},
+    backtest::{BadLine, MAX_LINE, Record, Source, TableWriter, grouped, is_table},
     chain::Chains,
     config::Config,
     domain::{Coverage, Subject},
@@ -60,12 +60,15 @@ pub fn run(command: Command) -> Result<(), Failure> {
     if config.chains.is_empty() {
         return Err(Failure::cannot("no chains are configured, so there is nothing to read"));
     }
-    let table = output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"));
+    let table = output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet")) || is_table(&output);
     // A table cannot be added to: what is read goes to lines beside it, and from there into a table.
     let lines = if table { with_end(&output, ".jsonl") } else { output.clone() };
     let mut known = known(&lines)?;
     if table && output.exists() {
-        records(&output, |record| Ok(known.extend(record.id.map(|id| id.to_lowercase()))))?;
+        records(&output, |record| {
+            known.extend(record.id.map(|id| id.to_lowercase()));
+            Ok(())
+        })?;
     }
     let mut seen = BTreeSet::new();
     let given = addresses.len();
@@ -132,22 +135,24 @@ fn records(file: &Path, mut each: impl FnMut(Record) -> io::Result<()>) -> Resul
 /// Puts the records of `lines` behind those of `table`, which has its name only when it is whole. Then the lines are not needed any more.
 fn tabulate(lines: &Path, table: &Path) -> Result<(), Failure> {
     let part = with_end(table, ".part");
-    let written = (|| {
-        let cannot = |error: io::Error| Failure::cannot(format!("{} cannot be written: {error}", table.display()));
-        let mut writer = TableWriter::new(fs::File::create(&part).map_err(cannot)?).map_err(cannot)?;
-        let mut there = BTreeSet::new();
-        for file in [table, lines].into_iter().filter(|file| file.exists()) {
-            // A crash may have left lines that are in the table already.
-            records(file, |record| {
-                let new = record.id.as_ref().is_none_or(|id| there.insert(id.to_lowercase()));
-                if new { writer.write(record) } else { Ok(()) }
-            })?;
-        }
-        writer.finish().and_then(|file| file.sync_all()).and_then(|()| fs::rename(&part, table)).map_err(cannot)
-    })();
+    let written = join(lines, table, &part);
     // Whatever is left of it has another name.
-    let _ = if written.is_ok() { fs::remove_file(lines) } else { fs::remove_file(&part) };
+    let _ = fs::remove_file(if written.is_ok() { lines } else { &part });
     written
+}
+
+fn join(lines: &Path, table: &Path, part: &Path) -> Result<(), Failure> {
+    let cannot = |error: io::Error| Failure::cannot(format!("{} cannot be written: {error}", table.display()));
+    let mut writer = TableWriter::new(fs::File::create(part).map_err(cannot)?).map_err(cannot)?;
+    let mut there = BTreeSet::new();
+    for file in [table, lines].into_iter().filter(|file| file.exists()) {
+        // A crash may have left lines that are in the table already.
+        records(file, |record| {
+            let new = record.id.as_ref().is_none_or(|id| there.insert(id.to_lowercase()));
+            if new { writer.write(record) } else { Ok(()) }
+        })?;
+    }
+    writer.finish().and_then(|file| file.sync_all()).and_then(|()| fs::rename(part, table)).map_err(cannot)
 }
 
 fn with_end(file: &Path, end: &str) -> PathBuf {

@@ -33,7 +33,7 @@ impl Meter {
         let (seconds, share) = (self.started.elapsed().as_secs_f64(), (bytes as f64 / size.max(1) as f64).min(1.0));
         let left = if share > 0.0 { seconds / share - seconds } else { 0.0 };
         let words = format!(
-            "{:>3.0} %  {} lines, {}/s, {left:.0} s left",
+            "{:>3.0} %  {} records, {}/s, {left:.0} s left",
             share * 100.0,
             grouped(records),
             grouped((records as f64 / seconds) as u64)
