@@ -4,6 +4,10 @@
 SHELL := /bin/bash
 CARGO ?= cargo
 
+# What of the suite touches the store, run again on Redis. Left out: what reads no record (check_config, conformance, crowd, errors, hostile,
+# lenders, many, names, sandbox, identity, swap, wallets, backtest), what is about the embedded file, and the fleet, which is on Redis anyway.
+ON_REDIS := agents killed promotion replay reports reputation shadow stopping versions --skip a_backup_of_a_running_server
+
 .PHONY: help run test soak check bench models
 
 help: ## List the targets
@@ -22,11 +26,14 @@ test: ## Everything, on real parts, skipping nothing
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --workspace --no-deps
 	$(CARGO) build --release --workspace --bins
 	$(CARGO) test --release --workspace
+	ASSAY_TEST_STORE=redis $(CARGO) test --release -p assay-tests --test e2e -- $(ON_REDIS)
 
-soak: ## Long runs: submissions under forty kills and without IPFS, five hundred models that come twice, a minute of overload
+soak: ## Long runs: kills by the dozen on one host and in a fleet, IPFS gone, overload, the suite on sentinels and a cluster, 500 models
 	@.ci/setup test
 	$(CARGO) build --release --workspace --bins
-	ASSAY_SOAK=1 $(CARGO) test --release -p assay-tests --test e2e -- reputation::once reputation::outage many limits::overload --nocapture
+	ASSAY_SOAK=1 $(CARGO) test --release -p assay-tests --test e2e -- reputation::once reputation::outage fleet many limits::overload --nocapture
+	ASSAY_TEST_STORE=sentinel $(CARGO) test --release -p assay-tests --test e2e -- $(ON_REDIS)
+	ASSAY_TEST_STORE=cluster $(CARGO) test --release -p assay-tests --test e2e -- $(ON_REDIS)
 
 check: ## What the compiler and the linter say, without running anything
 	$(CARGO) fmt --all --check

@@ -87,14 +87,10 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     if let Some(reputation) = &reputation {
         reputation.start(&tasks.spawner());
     }
-    let access = Access::new(&config.access, store);
+    let access = Access::new(&config.access, store.clone());
     fold_metrics(&tasks, metrics.clone());
-    Ok(Assembled {
-        http: http::App::new(config, scoring, agents, (reputation, rehearsal), access.clone(), metrics),
-        tasks,
-        readers,
-        access,
-    })
+    let http = http::App::new(config, scoring, agents, (reputation, rehearsal), access.clone(), store, metrics);
+    Ok(Assembled { http, tasks, readers, access })
 }
 
 /// Submissions, where everything that they need is configured.
@@ -119,7 +115,16 @@ pub async fn serve(config: Config, listener: TcpListener, cancel: CancellationTo
         tracing::warn!(shelf = %config.models.shelf.display(), %missing, "not ready");
     }
     tracing::info!(%address, sandbox = config.sandbox, chains = config.chains.len(), "listening");
-    http::serve(listener, router, http::Bounds::from(&config.http), cancel).await?;
+    let (leaving, closing) = (assembled.http.leaving.clone(), CancellationToken::new());
+    let notice = Duration::from_millis(config.http.drain_notice_ms);
+    let leave = async {
+        cancel.cancelled().await;
+        leaving.cancel();
+        tokio::time::sleep(notice).await;
+        closing.cancel();
+    };
+    let (served, ()) = tokio::join!(http::serve(listener, router, http::Bounds::from(&config.http), closing.clone()), leave);
+    served?;
     assembled.stop().await;
     tracing::info!("stopped");
     Ok(())

@@ -37,16 +37,28 @@ contract OracleStub {
     }
 }
 
-/// A stub of the Comptroller: it allows everything, and distributes nothing but events, from when it is told to.
+/// A stub of the Comptroller: it allows everything, and distributes nothing but events, from when it is told to. Who borrows enters
+/// the market and stays in it, and for whom it distributes it keeps an index, as the real one does.
 contract ComptrollerStub {
     event DistributedSupplierComp(address indexed cToken, address indexed supplier, uint256 compDelta, uint256 compSupplyIndex);
     event DistributedBorrowerComp(address indexed cToken, address indexed borrower, uint256 compDelta, uint256 compBorrowIndex);
 
     address public immutable oracle;
     bool public distributing;
+    mapping(address => mapping(address => bool)) public checkMembership;
+    mapping(address => mapping(address => uint256)) public compBorrowerIndex;
 
     constructor(address prices) {
         oracle = prices;
+    }
+
+    function enter(address borrower) external {
+        checkMembership[borrower][msg.sender] = true;
+    }
+
+    /// Anybody may claim for anybody, in markets that these never used.
+    function claimComp(address holder, address market) external {
+        distributed(market, holder);
     }
 
     function distribute() external {
@@ -58,13 +70,18 @@ contract ComptrollerStub {
     }
 
     function borrowerActs(address borrower) external {
-        if (distributing) emit DistributedBorrowerComp(msg.sender, borrower, 0, 1);
+        if (distributing) distributed(msg.sender, borrower);
+    }
+
+    function distributed(address market, address borrower) internal {
+        compBorrowerIndex[market][borrower] = 1e36;
+        emit DistributedBorrowerComp(market, borrower, 0, 1e36);
     }
 }
 
 /// A stub of a cToken, in place of the real one, which no package carries compiled. Balances, debts and their indexes are kept as
-/// the real one keeps them, and the events are the real ones in the real order. Rates are set by anyone, and anybody may borrow
-/// anything and be liquidated at any time.
+/// and where the real one keeps them, and the events are the real ones in the real order. Rates are set by anyone, and anybody may
+/// borrow anything and be liquidated at any time.
 abstract contract CTokenStub {
     event Mint(address minter, uint256 mintAmount, uint256 mintTokens);
     event Redeem(address redeemer, uint256 redeemAmount, uint256 redeemTokens);
@@ -73,18 +90,34 @@ abstract contract CTokenStub {
     event LiquidateBorrow(address liquidator, address borrower, uint256 repayAmount, address cTokenCollateral, uint256 seizeTokens);
     event Transfer(address indexed from, address indexed to, uint256 amount);
 
+    struct BorrowSnapshot {
+        uint256 principal;
+        uint256 interestIndex;
+    }
+
     bool public constant isCToken = true;
+    // The order of the real storage, places 0 to 16.
+    bool notEntered;
+    string public name;
     string public symbol;
-    ComptrollerStub public immutable comptroller;
-    uint256 public exchangeRateStored;
+    address admin;
+    address pendingAdmin;
+    ComptrollerStub public comptroller;
+    address interestRateModel;
+    uint256 initialExchangeRateMantissa;
+    uint256 reserveFactorMantissa;
+    uint256 accrualBlockNumber;
     uint256 public borrowIndex = 1e18;
     uint256 public totalBorrows;
+    uint256 totalReserves;
+    uint256 totalSupply;
     mapping(address => uint256) public balanceOf;
-    mapping(address => uint256) principal;
-    mapping(address => uint256) interestIndex;
+    mapping(address => mapping(address => uint256)) transferAllowances;
+    mapping(address => BorrowSnapshot) accountBorrows;
+    uint256 public exchangeRateStored;
 
-    constructor(string memory name, address controller, uint256 rate) {
-        (symbol, comptroller, exchangeRateStored) = (name, ComptrollerStub(controller), rate);
+    constructor(string memory label, address controller, uint256 rate) {
+        (symbol, comptroller, exchangeRateStored) = (label, ComptrollerStub(controller), rate);
     }
 
     function accrue(uint256 rate, uint256 index) external {
@@ -92,7 +125,8 @@ abstract contract CTokenStub {
     }
 
     function borrowBalanceStored(address account) public view returns (uint256) {
-        return principal[account] == 0 ? 0 : principal[account] * borrowIndex / interestIndex[account];
+        BorrowSnapshot memory debt = accountBorrows[account];
+        return debt.principal == 0 ? 0 : debt.principal * borrowIndex / debt.interestIndex;
     }
 
     function getAccountSnapshot(address account) external view returns (uint256, uint256, uint256, uint256) {
@@ -114,11 +148,12 @@ abstract contract CTokenStub {
     }
 
     function borrow(uint256 amount) external {
+        comptroller.enter(msg.sender);
         comptroller.borrowerActs(msg.sender);
         payOut(msg.sender, amount);
         owes(msg.sender, borrowBalanceStored(msg.sender) + amount);
         totalBorrows += amount;
-        emit Borrow(msg.sender, amount, principal[msg.sender], totalBorrows);
+        emit Borrow(msg.sender, amount, accountBorrows[msg.sender].principal, totalBorrows);
     }
 
     /// Called by the market in which a debt of `borrower` is liquidated.
@@ -154,7 +189,7 @@ abstract contract CTokenStub {
     }
 
     function owes(address borrower, uint256 debt) internal {
-        (principal[borrower], interestIndex[borrower]) = (debt, borrowIndex);
+        accountBorrows[borrower] = BorrowSnapshot(debt, borrowIndex);
     }
 
     function moved(address from, address to, uint256 tokens) internal {
@@ -171,7 +206,7 @@ abstract contract CTokenStub {
 contract CErc20Stub is CTokenStub {
     address public immutable underlying;
 
-    constructor(string memory name, address controller, uint256 rate, address token) CTokenStub(name, controller, rate) {
+    constructor(string memory label, address controller, uint256 rate, address token) CTokenStub(label, controller, rate) {
         underlying = token;
     }
 
@@ -200,9 +235,14 @@ contract CErc20Stub is CTokenStub {
     }
 }
 
-/// The market of the native currency: it names no underlying, and moves no token.
-contract CEtherStub is CTokenStub {
-    constructor(string memory name, address controller, uint256 rate) CTokenStub(name, controller, rate) {}
+/// What the first markets keep before everything else, so that all of it stands one place later.
+abstract contract EarlyStub {
+    uint256 early = 1;
+}
+
+/// The market of the native currency, one of the first: it names no underlying, and moves no token.
+contract CEtherStub is EarlyStub, CTokenStub {
+    constructor(string memory label, address controller, uint256 rate) CTokenStub(label, controller, rate) {}
 
     receive() external payable {}
 

@@ -1,6 +1,7 @@
 //! What the end-to-end tests and `make run` stand on: a real chain node, real lending contracts, real processes.
 
 pub mod agents;
+pub mod collector;
 pub mod devnet;
 pub mod explorer;
 pub mod features;
@@ -15,5 +16,6 @@ pub mod pinning;
 pub mod price_api;
 pub mod process;
 pub mod proxy;
+pub mod redis;
 pub mod reputation;
 pub mod service;

@@ -2,6 +2,7 @@
 //! rule says so.
 
 mod fault;
+mod wire;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -16,12 +17,15 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
 pub use fault::Fault;
+pub use wire::Wire;
 
 /// One call as it was asked.
 #[derive(Debug, Clone)]
 pub struct Call {
     pub method: String,
     pub params: Value,
+    /// The trace that it is said to belong to.
+    pub traceparent: Option<String>,
 }
 
 impl Call {
@@ -129,7 +133,7 @@ impl Drop for Proxy {
     }
 }
 
-async fn answer(State(shared): State<Arc<Shared>>, body: Bytes) -> Response {
+async fn answer(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Bytes) -> Response {
     let Ok(asked) = serde_json::from_slice::<Value>(&body) else { return StatusCode::BAD_REQUEST.into_response() };
     let (single, requests) = match asked {
         Value::Array(requests) => (false, requests),
@@ -139,7 +143,9 @@ async fn answer(State(shared): State<Arc<Shared>>, body: Bytes) -> Response {
     let mut passed = Vec::new();
     let mut spoilt = None;
     for mut request in requests {
-        let call = Call { method: request["method"].as_str().unwrap_or_default().to_owned(), params: request["params"].clone() };
+        let traceparent = headers.get("traceparent").and_then(|parent| parent.to_str().ok()).map(str::to_owned);
+        let method = request["method"].as_str().unwrap_or_default().to_owned();
+        let call = Call { method, params: request["params"].clone(), traceparent };
         shared.asked.lock().unwrap_or_else(PoisonError::into_inner).push(call.clone());
         let reply = (shared.rule.lock().unwrap_or_else(PoisonError::into_inner))(&call);
         match reply {

@@ -13,6 +13,7 @@ use tempfile::TempDir;
 use crate::{
     host::listening,
     process::{End, Guarded, Lines},
+    redis,
 };
 
 /// The key in every configuration written here: all scopes, unmetered.
@@ -39,7 +40,8 @@ impl Service {
     /// Starts in a folder that an earlier server left.
     pub fn start_in(dir: TempDir, config: &str, arguments: &[&str]) -> Self {
         let file = dir.path().join("assay.toml");
-        std::fs::write(&file, config.replace("{dir}", &dir.path().display().to_string())).expect("writing the configuration");
+        let config = redis::chosen(config, dir.path()).replace("{dir}", &dir.path().display().to_string());
+        std::fs::write(&file, config).expect("writing the configuration");
         let mut command = Command::new(binary());
         command.args(["serve", "--config"]).arg(&file).args(arguments).env("NO_COLOR", "1");
         let (process, address) = Guarded::start(&command, End::Kill, Lines::Keep, listening).expect("assay starts");

@@ -3,7 +3,7 @@
 use futures::FutureExt;
 
 use super::*;
-use crate::config::{Backend, KeyConfig, Scope, Secret, X402};
+use crate::config::{KeyConfig, Scope, Secret, X402};
 
 struct Fixture {
     access: Access,
@@ -15,7 +15,7 @@ struct Fixture {
 async fn fixture() -> Fixture {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("assay.redb");
-    let store = Store::open(&config::Store { backend: Backend::Embedded, path, url: None }).await.unwrap();
+    let store = Store::open(&config::Store::embedded(path)).await.unwrap();
     let key = |name: &str, scopes: &[Scope], units| KeyConfig {
         name: name.into(),
         key: Secret::new(format!("{name}-secret")),

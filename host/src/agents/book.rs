@@ -10,7 +10,7 @@ use crate::{
     chain::{AgentChange, AgentEvent, Documents, Located, Mark, Outside},
     domain::{Address, Agent, AgentMetadata, B256, ChainId},
     store::{
-        Batch, Store, StoreError, keys,
+        Batch, Lease, Store, StoreError, keys,
         records::{AgentMetadataRecord, AgentPage, AgentProgress, AgentRecord},
     },
 };
@@ -57,18 +57,20 @@ impl Book {
         Ok(Some((book, Mark { number: progress.synced_to_block, hash: progress.synced_block_hash })))
     }
 
-    /// Writes what has changed, together with the block through which it is true.
-    pub(super) async fn save(&mut self, store: &Store, shelf: Shelf, synced: Mark) -> Result<(), StoreError> {
+    /// Writes what has changed, together with the block through which it is true; `false` where the lease has passed on.
+    pub(super) async fn save(&mut self, store: &Store, shelf: Shelf, synced: Mark, lease: &Lease) -> Result<bool, StoreError> {
         let pages = self.agents.keys().next_back().map_or(0, |last| last / PAGE + 1);
         let progress = AgentProgress { synced_to_block: synced.number, synced_block_hash: synced.hash, pages };
-        let mut batch = Batch::new().put(&keys::agent_progress(shelf.chain, shelf.registry), &progress)?;
+        let mut batch = Batch::new().if_leased(lease).put(&keys::agent_progress(shelf.chain, shelf.registry), &progress)?;
         for &page in &self.changed {
             let agents = self.agents.range(page * PAGE..(page + 1) * PAGE).map(|(_, agent)| agent.clone()).collect();
             batch = batch.put(&keys::agent_page(shelf.chain, shelf.registry, page), &AgentPage { agents })?;
         }
-        store.commit(batch).await?;
+        if !store.commit(batch).await? {
+            return Ok(false);
+        }
         self.changed.clear();
-        Ok(())
+        Ok(true)
     }
 
     /// Forgets everything. Pages of the store are written over as agents are found again; those that are not are left behind.

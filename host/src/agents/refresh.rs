@@ -1,5 +1,8 @@
 //! Keeps the search index current, in the background: what was kept is served at once, then the events since are taken in, then the
 //! documents that are due are fetched. What was found is published as a whole, and written as it is found.
+//!
+//! Of the hosts that share a store one at a time does so, by a lease; the others take what it wrote, and add themselves what is not
+//! settled on the chain.
 
 use std::{
     sync::Arc,
@@ -8,6 +11,7 @@ use std::{
 
 use chrono::Utc;
 use tokio::{sync::mpsc, time::sleep};
+use uuid::Uuid;
 
 use super::{
     book::{Book, Shelf},
@@ -16,11 +20,13 @@ use super::{
 };
 use crate::{
     chain::{AgentEvent, AgentRegistries, AgentsError, Documents, Mark},
-    store::{Store, StoreError},
+    store::{Lease, Store, StoreError},
 };
 
 /// Time to the next try after a refresh that failed.
 const AFTER_FAILURE: Duration = Duration::from_secs(20);
+/// How long a host that is gone holds up the others, and how long they wait to take what one of them found.
+const LEASE: Duration = Duration::from_secs(8);
 /// Outcomes after which what was found so far is written and published.
 const CHUNK: usize = 512;
 /// And the longest time until then.
@@ -45,6 +51,8 @@ struct State {
     synced: Option<Mark>,
     /// Agents of events that were not settled the last time, for their documents.
     ahead: Book,
+    /// The book is what the store has, or what was written since.
+    is_loaded: bool,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -53,6 +61,8 @@ enum RefreshError {
     Registry(#[from] AgentsError),
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error("another host has taken over")]
+    Lease,
     #[error("the block before the newest final one is gone")]
     Moving,
 }
@@ -60,24 +70,21 @@ enum RefreshError {
 impl Refresher {
     /// Refreshes for ever.
     pub(super) async fn run(self) {
-        let mut state = match Book::load(&self.store, self.shelf()).await {
-            Ok(Some((book, synced))) => {
-                self.published.set(&book);
-                State { book, synced: Some(synced), ahead: Book::default() }
-            }
-            Ok(None) => State::default(),
-            Err(error) => {
-                tracing::error!(%error, "the index of agents cannot be read and is built anew");
-                State::default()
-            }
-        };
+        let mut state = State::default();
+        let name = format!("agents/{}/{:#x}", self.registries.chain(), self.registries.identity());
+        let holder = Uuid::new_v4().to_string();
         loop {
             let started = Instant::now();
-            let outcome = self.refresh(&mut state).await;
-            let word = if outcome.is_ok() { "complete" } else { "failed" };
+            let outcome = self.turn(&name, &holder, &mut state).await;
+            let word = match outcome {
+                Ok(true) => "complete",
+                Ok(false) => "followed",
+                Err(_) => "failed",
+            };
             metrics::histogram!("assay_agents_refresh_seconds", "outcome" => word).record(started.elapsed());
             match outcome {
-                Ok(()) => sleep(self.every).await,
+                Ok(true) => sleep(self.every).await,
+                Ok(false) => sleep(self.every.min(LEASE)).await,
                 Err(error) => {
                     tracing::warn!(%error, "the index of agents was not refreshed");
                     sleep(self.every.min(AFTER_FAILURE)).await;
@@ -86,11 +93,60 @@ impl Refresher {
         }
     }
 
+    /// A refresh where no other host is at it, `false` where one is.
+    async fn turn(&self, name: &str, holder: &str, state: &mut State) -> Result<bool, RefreshError> {
+        let lease = self.store.acquire(name, holder, LEASE).await?;
+        if self.store.is_shared() || !state.is_loaded {
+            self.load(state).await;
+        }
+        let Some(lease) = lease else {
+            self.refresh(state, None).await?;
+            return Ok(false);
+        };
+        let refreshed = tokio::select! {
+            refreshed = self.refresh(state, Some(&lease)) => refreshed,
+            lost = self.hold(&lease) => Err(lost),
+        };
+        // What is in memory may be ahead of what could be written.
+        state.is_loaded = refreshed.is_ok();
+        self.store.release(lease).await?;
+        refreshed.map(|()| true)
+    }
+
+    /// Ends when the lease is lost.
+    async fn hold(&self, lease: &Lease) -> RefreshError {
+        loop {
+            sleep(LEASE / 3).await;
+            match self.store.renew(lease, LEASE).await {
+                Ok(true) => {}
+                Ok(false) => return RefreshError::Lease,
+                Err(error) => return error.into(),
+            }
+        }
+    }
+
+    /// What was kept, which is served at once.
+    async fn load(&self, state: &mut State) {
+        let loaded = Book::load(&self.store, self.shelf()).await;
+        state.is_loaded = loaded.is_ok();
+        match loaded {
+            Ok(Some((book, synced))) => {
+                if state.synced.is_none() {
+                    self.published.set(&book);
+                }
+                (state.book, state.synced) = (book, Some(synced));
+            }
+            Ok(None) => (state.book, state.synced) = (Book::default(), None),
+            Err(error) => tracing::error!(%error, "the index of agents cannot be read and is built anew"),
+        }
+    }
+
     fn shelf(&self) -> Shelf {
         Shelf { chain: self.registries.chain(), registry: self.registries.identity() }
     }
 
-    async fn refresh(&self, state: &mut State) -> Result<(), RefreshError> {
+    /// Without a lease nothing is written, and what is settled is left to whoever has it.
+    async fn refresh(&self, state: &mut State, lease: Option<&Lease>) -> Result<(), RefreshError> {
         let (head, settled) = self.registries.head().await?;
         if let Some(mark) = state.synced
             && self.registries.mark(mark.number).await? != Some(mark)
@@ -99,21 +155,27 @@ impl Refresher {
             state.book.clear();
             state.synced = None;
         }
+        if lease.is_none() && state.synced.is_none() {
+            // Whoever has the lease builds it.
+            return Ok(());
+        }
         let mut next = state.synced.map_or(self.registries.start(), |mark| mark.number + 1);
-        while let Some(settled) = settled.filter(|settled| next <= *settled) {
+        while let (Some(lease), Some(settled)) = (lease, settled.filter(|settled| next <= *settled)) {
             let (events, through) = self.registries.events(next, settled).await?;
             let mark = self.registries.mark(through).await?.ok_or(RefreshError::Moving)?;
             for event in events {
                 state.book.apply(event, &self.documents);
             }
             state.book.adopt(&state.ahead);
-            state.book.save(&self.store, self.shelf(), mark).await?;
+            self.save(state, lease, mark).await?;
             state.synced = Some(mark);
             next = through + 1;
         }
         let tail = self.tail(next, head).await?;
         self.publish(state, &tail);
-        self.fetch_settled(state, &tail).await?;
+        if let Some(lease) = lease {
+            self.fetch_settled(state, &tail, lease).await?;
+        }
         self.fetch_ahead(state, &tail).await;
         Ok(())
     }
@@ -130,7 +192,7 @@ impl Refresher {
     }
 
     /// Documents of the settled agents; what comes of them is written as it comes.
-    async fn fetch_settled(&self, state: &mut State, tail: &[AgentEvent]) -> Result<(), RefreshError> {
+    async fn fetch_settled(&self, state: &mut State, tail: &[AgentEvent], lease: &Lease) -> Result<(), RefreshError> {
         let now = now();
         let (told, mut outcomes) = mpsc::channel(CHUNK);
         let fetched = gather(&self.documents, state.book.due(now, &self.documents), self.at_once, told);
@@ -140,11 +202,11 @@ impl Refresher {
                 state.book.fetched(id, &outside, outcome, now);
                 since += 1;
                 if since >= CHUNK || last.elapsed() >= LATEST {
-                    self.keep(state, tail).await?;
+                    self.keep(state, tail, lease).await?;
                     (since, last) = (0, Instant::now());
                 }
             }
-            if since > 0 { self.keep(state, tail).await } else { Ok(()) }
+            if since > 0 { self.keep(state, tail, lease).await } else { Ok(()) }
         };
         tokio::join!(fetched, read).1
     }
@@ -174,9 +236,13 @@ impl Refresher {
         state.ahead = ahead;
     }
 
-    async fn keep(&self, state: &mut State, tail: &[AgentEvent]) -> Result<(), RefreshError> {
+    async fn save(&self, state: &mut State, lease: &Lease, through: Mark) -> Result<(), RefreshError> {
+        if state.book.save(&self.store, self.shelf(), through, lease).await? { Ok(()) } else { Err(RefreshError::Lease) }
+    }
+
+    async fn keep(&self, state: &mut State, tail: &[AgentEvent], lease: &Lease) -> Result<(), RefreshError> {
         if let Some(mark) = state.synced {
-            state.book.save(&self.store, self.shelf(), mark).await?;
+            self.save(state, lease, mark).await?;
         }
         self.publish(state, tail);
         Ok(())

@@ -99,6 +99,12 @@ impl Client {
         self.transport.current().map(|endpoint| endpoint.host().to_owned())
     }
 
+    /// Asks the endpoints that this one does not ask now, once; `None` where there is no other.
+    pub(super) fn elsewhere(&self) -> Option<Self> {
+        let transport = self.transport.elsewhere()?;
+        Some(Self { rpc: RpcClient::new(transport.clone(), false), transport, ..self.clone() })
+    }
+
     pub(super) fn chain(&self) -> ChainId {
         self.chain
     }
@@ -170,6 +176,19 @@ impl Client {
         }
         let answers = self.batch(calls.iter().map(|call| call.ask(pinned(at))).collect()).await?;
         calls.iter().zip(answers).map(|(call, answer)| call.answered(answer)).collect()
+    }
+
+    /// What contracts keep at places of their storage, in the state after block `at`; `None` where the endpoint does not tell.
+    pub(super) async fn storage(&self, places: &[(Address, U256)], at: B256) -> Vec<Option<U256>> {
+        let asks = places.iter().map(|(contract, place)| ("eth_getStorageAt", json!([contract, place, pinned(at)])));
+        let told = |answer: Result<Value, Fault>| serde_json::from_value::<B256>(answer.ok()?).ok().map(Into::into);
+        match self.batch(asks.collect()).await {
+            Ok(answers) => answers.into_iter().map(told).collect(),
+            Err(fault) => {
+                tracing::debug!(chain = self.chain, %fault, "storage cannot be read");
+                vec![None; places.len()]
+            }
+        }
     }
 
     /// One call in the state after block `at`. What a contract reverts with is an answer too, and the only one where it refers elsewhere.

@@ -13,6 +13,8 @@ use std::{
 
 use alloy::rpc::json_rpc::{Id, Request, RequestPacket, Response, ResponsePacket, ResponsePayload};
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
+use http::HeaderMap;
+use metrics::Gauge;
 use tokio::{
     sync::Semaphore,
     time::{Instant, timeout},
@@ -20,7 +22,7 @@ use tokio::{
 use url::Url;
 
 use super::{fault::Fault, intake::Intake, redact::Redact};
-use crate::{config::RpcLimits, domain::ChainId};
+use crate::{config::RpcLimits, domain::ChainId, telemetry};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Longest wait for an answer that costs a node nothing. Every read begins with one, so that a silent endpoint is left for the
@@ -58,6 +60,10 @@ pub(super) struct Endpoint {
     redact: Redact,
     chain: ChainId,
     timeout: Duration,
+    /// It is told the trace of a request.
+    traceparent: bool,
+    /// Calls that wait for a place or their turn.
+    waiting: Gauge,
     gate: Semaphore,
     /// One place of those that `rpc.concurrency` gives, where it gives several, kept for what everything else waits for.
     first_gate: Option<Semaphore>,
@@ -70,6 +76,22 @@ pub(super) struct Endpoint {
     answered: AtomicU64,
     log_ceiling: AtomicU64,
     batch_ceiling: AtomicUsize,
+}
+
+/// One that waits is counted until it goes on or is given up.
+struct Waiting<'a>(&'a Gauge);
+
+impl<'a> Waiting<'a> {
+    fn in_line(gauge: &'a Gauge) -> Self {
+        gauge.increment(1.0);
+        Self(gauge)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.decrement(1.0);
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -115,6 +137,8 @@ impl Endpoint {
             host,
             chain,
             timeout: Duration::from_millis(limits.timeout_ms),
+            traceparent: limits.traceparent,
+            waiting: metrics::gauge!("assay_rpc_requests_waiting", "chain" => chain.to_string()),
             gate: Semaphore::new(limits.concurrency.saturating_sub(1).max(1)),
             first_gate: (limits.concurrency > 1).then(|| Semaphore::new(1)),
             log_gate: Semaphore::new((limits.concurrency / 2).max(1)),
@@ -241,6 +265,7 @@ impl Endpoint {
         let closed = |_| Fault::Unreachable("stopped".into());
         let method = packet.as_single().map_or("", |request| request.method());
         let is_history = packet.requests().iter().any(|request| HISTORY.contains(&request.method()));
+        let waiting = Waiting::in_line(&self.waiting);
         let _log_slot = if is_history { Some(self.log_gate.acquire().await.map_err(closed)?) } else { None };
         let gate = self.first_gate.as_ref().filter(|_| is_first(packet)).unwrap_or(&self.gate);
         let _slot = gate.acquire().await.map_err(closed)?;
@@ -250,6 +275,7 @@ impl Endpoint {
                 pace.until_ready().await;
             }
         }
+        drop(waiting);
         let longest = if PROBES.contains(&method) { self.timeout.min(PROBE_TIMEOUT) } else { self.timeout };
         let is_batch = packet.as_batch().is_some();
         match self.patient(longest, self.exchange(client, body, is_batch)).await {
@@ -287,7 +313,8 @@ impl Endpoint {
 
     async fn exchange(&self, client: &reqwest::Client, body: Vec<u8>, is_batch: bool) -> Result<ResponsePacket, Fault> {
         let lost = |error: reqwest::Error| Fault::Unreachable(root_cause(&error.without_url()));
-        let request = client.post(self.url.clone()).header(http::header::CONTENT_TYPE, "application/json").body(body);
+        let trace = if self.traceparent { telemetry::outgoing() } else { HeaderMap::new() };
+        let request = client.post(self.url.clone()).headers(trace).header(http::header::CONTENT_TYPE, "application/json").body(body);
         let mut response = request.send().await.map_err(lost)?;
         let status = response.status();
         let after = response.headers().get(http::header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());

@@ -20,10 +20,7 @@ use super::{
     explorer::Explorers,
     fault::Fault,
     holdings::{Account, Finder, Found},
-    lending::{
-        AllTerms, Jobs, Lender, Market, MarketTerms, Reader, Recent, Rest, State, TermsBook, cross_check, doubt_unborrowed, failed_pool,
-        hints,
-    },
+    lending::{AllTerms, Jobs, Lender, Market, MarketTerms, Reader, Recent, Rest, State, TermsBook, cross_check, failed_pool, hints},
     prices::{External, PriceBook, Prices},
 };
 use crate::{
@@ -183,7 +180,6 @@ impl Chain {
         );
         let rest = both(rest, more);
         let mut snapshot = ChainSnapshot { pools, ..self.failed() };
-        doubt_unborrowed(&mut snapshot.pools);
         let (account, prices) = match account {
             Ok(Ok(read)) => read,
             Ok(Err(fault)) => {

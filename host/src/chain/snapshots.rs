@@ -13,6 +13,7 @@ use futures::{
 use moka::{Expiry, future::Cache};
 use tokio::sync::oneshot;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tracing::Instrument;
 
 use super::{
     agents::AgentRegistries,
@@ -29,6 +30,7 @@ use crate::{
     config::{self, ChainConfig, Prices, Reading, Scoring},
     domain::{Address, ChainId, Name, Snapshot},
     store::Store,
+    telemetry::{self, TRACE},
 };
 
 /// Time between two looks at a chain's head that nobody asked for.
@@ -189,7 +191,8 @@ impl Chains {
         }
         let (this, landed) = (self.clone(), Landed { inner: self.inner.clone(), wallet });
         // On a task of its own: a caller that goes away must not end it for the others.
-        let task = self.inner.tasks.spawn(async move { this.read(wallet, landed).await });
+        let span = telemetry::adopt(tracing::info_span!(target: TRACE, parent: None, "read address"));
+        let task = self.inner.tasks.spawn(async move { this.read(wallet, landed).await }.instrument(span));
         let inner = self.inner.clone();
         let flight = async move { task.await.unwrap_or_else(|_| Arc::new(inner.nothing(wallet))) }.boxed().shared();
         flights.insert(wallet, flight.clone());
@@ -211,7 +214,8 @@ impl Chains {
             .map(|chain| {
                 let (told, head) = oneshot::channel();
                 heads.push((chain.id(), head));
-                chain.read(wallet, deadline, told)
+                let span = tracing::info_span!(target: TRACE, "read chain", assay.chain = chain.id());
+                chain.read(wallet, deadline, told).instrument(span)
             })
             .collect();
         let people = async {

@@ -16,13 +16,17 @@ use alloy::{
     transports::{TransportError, TransportErrorKind, TransportFut},
 };
 use tower::Service;
+use tracing::{Instrument, field::Empty};
 use url::Url;
 
 use super::{
     endpoint::{Endpoint, Http, Readiness},
     fault::Fault,
 };
-use crate::config::{ChainConfig, RpcLimits};
+use crate::{
+    config::{ChainConfig, RpcLimits},
+    telemetry::TRACE,
+};
 
 /// First wait before a retry; doubled with each further one, less up to half of it at random.
 const BACKOFF: Duration = Duration::from_millis(100);
@@ -34,6 +38,8 @@ const UNKNOWN_BLOCK_RETRIES: u32 = 2;
 #[derive(Clone)]
 pub(super) struct Failover {
     inner: Arc<Inner>,
+    /// Leaves out the endpoint that answered last, whatever the others say.
+    elsewhere: bool,
 }
 
 struct Inner {
@@ -49,7 +55,12 @@ impl Failover {
         let urls = chain.rpc.iter().filter_map(|rpc| Url::parse(rpc.expose()).ok());
         let endpoints = urls.map(|url| Endpoint::new(http.clone(), url, chain.id, limits)).collect();
         let inner = Inner { endpoints, retries: limits.retries, chain: chain.id.to_string(), current: AtomicUsize::new(0) };
-        Self { inner: Arc::new(inner) }
+        Self { inner: Arc::new(inner), elsewhere: false }
+    }
+
+    /// The same endpoints without the one that answered last, whenever that is; `None` where there is no other.
+    pub(super) fn elsewhere(&self) -> Option<Self> {
+        (self.inner.endpoints.len() > 1).then(|| Self { elsewhere: true, ..self.clone() })
     }
 
     /// The endpoint that answered last; `None` where none is configured.
@@ -59,7 +70,20 @@ impl Failover {
 
     async fn send(&self, packet: RequestPacket) -> Result<ResponsePacket, Fault> {
         let started = Instant::now();
-        let answer = self.ask_in_turn(&packet).await;
+        let method = packet.as_single().map_or("batch", |request| request.method()).to_owned();
+        let span = tracing::info_span!(
+            target: TRACE,
+            "rpc",
+            otel.name = method,
+            otel.kind = "client",
+            otel.status_code = Empty,
+            rpc.system = "jsonrpc",
+            assay.chain = self.inner.chain,
+            assay.calls = packet.len(),
+            assay.outcome = Empty,
+            server.address = Empty,
+        );
+        let answer = self.ask_in_turn(&packet).instrument(span.clone()).await;
         let outcome = match &answer {
             Ok(packet) => packet.as_error().map_or("ok", |payload| Fault::from_payload(payload).outcome()),
             Err(fault) => fault.outcome(),
@@ -68,7 +92,11 @@ impl Failover {
             let labels = [("chain", self.inner.chain.clone()), ("method", request.method().to_owned()), ("outcome", outcome.to_owned())];
             metrics::counter!("assay_rpc_requests_total", &labels).increment(1);
         }
-        let method = packet.as_single().map_or("batch", |request| request.method()).to_owned();
+        span.record("assay.outcome", outcome);
+        span.record("server.address", self.current().map(Endpoint::host));
+        if answer.is_err() {
+            span.record("otel.status_code", "ERROR");
+        }
         let labels = [("chain", self.inner.chain.clone()), ("method", method)];
         metrics::histogram!("assay_rpc_request_duration_seconds", &labels).record(started.elapsed());
         answer
@@ -78,8 +106,10 @@ impl Failover {
         let mut last = Fault::Unreachable("no endpoint is configured".into());
         // An answer that another endpoint might better, kept in case none does.
         let mut lesser = None;
-        for (index, endpoint) in self.inner.endpoints.iter().enumerate() {
+        let left_out = self.elsewhere.then(|| self.inner.current.load(Ordering::Relaxed));
+        for (index, endpoint) in self.inner.endpoints.iter().enumerate().filter(|(index, _)| left_out != Some(*index)) {
             let retries = match endpoint.readiness() {
+                Readiness::Ready if self.elsewhere => 0,
                 Readiness::Ready => self.inner.retries,
                 Readiness::Doubtful => 0,
                 Readiness::Out(fault) => {
@@ -91,16 +121,16 @@ impl Failover {
             match self.ask(endpoint, packet, retries).await {
                 Ok(answer) if is_lesser(&answer) => lesser = lesser.or(Some((index, answer))),
                 Ok(answer) => {
-                    self.inner.current.store(index, Ordering::Relaxed);
+                    self.stay(index);
                     return Ok(answer);
                 }
                 Err(fault) if !fault.moves_on() => {
-                    self.inner.current.store(index, Ordering::Relaxed);
+                    self.stay(index);
                     return Err(fault);
                 }
                 // A heavy query may time out where a lighter one would not: the reader asks for less.
                 Err(fault @ Fault::TimedOut(_)) if packet.as_single().is_some_and(|r| r.method() == "eth_getLogs") => {
-                    self.inner.current.store(index, Ordering::Relaxed);
+                    self.stay(index);
                     return Err(fault);
                 }
                 // While others were answered, it was busy: neither it nor those who ask it next have to rest for that.
@@ -112,8 +142,15 @@ impl Failover {
             }
         }
         let Some((index, answer)) = lesser else { return Err(last) };
-        self.inner.current.store(index, Ordering::Relaxed);
+        self.stay(index);
         Ok(answer)
+    }
+
+    /// The next request goes there, and those who are asked for an opinion have no say in it.
+    fn stay(&self, index: usize) {
+        if !self.elsewhere {
+            self.inner.current.store(index, Ordering::Relaxed);
+        }
     }
 
     async fn ask(&self, endpoint: &Endpoint, packet: &RequestPacket, retries: u32) -> Result<ResponsePacket, Fault> {

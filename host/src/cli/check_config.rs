@@ -41,7 +41,7 @@ fn summary(config: &Config) -> String {
     line(format!("models    {}", config.models.shelf.display()));
     line(match config.store.backend {
         Backend::Embedded => format!("store     embedded, {}", config.store.path.display()),
-        Backend::Redis => format!("store     redis, {}", config.store.url.as_ref().map_or("no url".into(), host)),
+        Backend::Redis => format!("store     redis, {}", config.store.url.as_ref().map_or("no url", hosts)),
     });
     if config.access.keys.is_empty() {
         line("keys      none in the file; only minted keys will be let in (`assay key mint`)".into());
@@ -102,6 +102,13 @@ fn host(url: &Secret) -> String {
     parsed
         .and_then(|url| Some(url.host_str()?.to_owned() + &url.port().map(|port| format!(":{port}")).unwrap_or_default()))
         .unwrap_or_default()
+}
+
+/// The hosts of a store, of which there may be several, without who we are to them.
+fn hosts(url: &Secret) -> &str {
+    let hosts = url.expose().split_once("://").map_or("", |(_, rest)| rest);
+    let hosts = hosts.rsplit_once('@').map_or(hosts, |(_, hosts)| hosts);
+    hosts.split_once('/').map_or(hosts, |(hosts, _)| hosts)
 }
 
 #[cfg(test)]

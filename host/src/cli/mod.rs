@@ -10,6 +10,7 @@ mod model;
 mod remote;
 mod replay;
 mod serve;
+mod store;
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -56,6 +57,9 @@ enum Command {
     Key(key::Command),
     /// Compute served scores again from the same bytes, and say what differs
     Replay(replay::Replay),
+    /// Back the embedded store up, and put a backup in its place
+    #[command(subcommand)]
+    Store(store::Command),
     /// Print the OpenAPI document of the API
     Openapi,
 }
@@ -102,6 +106,7 @@ pub fn run() -> ExitCode {
         Command::Features(command) => features::run(command),
         Command::Key(command) => key::run(command),
         Command::Replay(replay) => replay::run(&replay),
+        Command::Store(command) => store::run(&command),
         Command::Openapi => openapi(),
     };
     match done {

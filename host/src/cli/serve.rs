@@ -9,14 +9,36 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{ConfigFile, Failure};
-use crate::{app, config::Config, telemetry};
+use crate::{
+    app,
+    config::{self, Config, LogFormat},
+    telemetry,
+};
 
 pub fn run(file: &ConfigFile, sandbox: bool) -> Result<(), Failure> {
-    telemetry::log_to_stderr().map_err(Failure::cannot)?;
     let mut config = file.load()?;
     config.sandbox |= sandbox;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::cannot)?;
+    // Sent to their end while the runtime is there.
+    let _traces = {
+        let _on_runtime = runtime.enter();
+        observe(&config.telemetry)?
+    };
     runtime.block_on(serve(config))
+}
+
+fn observe(config: &config::Telemetry) -> Result<Option<telemetry::Traces>, Failure> {
+    let format = match config.log_format {
+        LogFormat::Auto => None,
+        LogFormat::Text => Some(telemetry::Format::Text),
+        LogFormat::Json => Some(telemetry::Format::Json),
+    };
+    let collector = config.traces.as_ref().map(|traces| telemetry::Collector {
+        endpoint: traces.endpoint.expose().to_owned(),
+        headers: traces.headers.iter().map(|(name, value)| (name.clone(), value.expose().to_owned())).collect(),
+        sample: traces.sample,
+    });
+    telemetry::start(&config.log, format, collector.as_ref()).map_err(Failure::cannot)
 }
 
 async fn serve(config: Config) -> Result<(), Failure> {

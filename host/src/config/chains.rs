@@ -118,6 +118,8 @@ pub struct RpcLimits {
     pub per_second: u32,
     /// Retries of a transient fault, with backoff.
     pub retries: u32,
+    /// Endpoints are told the trace of a request, where it is traced.
+    pub traceparent: bool,
 }
 
 /// Bounds on calls to one explorer.

@@ -24,6 +24,8 @@ pub struct Http {
     pub max_requests: usize,
     /// Most addresses in one multi-address request.
     pub max_addresses: usize,
+    /// How long a server that was told to stop says so at `/readyz` and still takes requests, in milliseconds.
+    pub drain_notice_ms: u64,
     /// Longest wait for requests in flight when the server is told to stop, in milliseconds.
     pub drain_timeout_ms: u64,
     /// Proxies whose `X-Forwarded-For` is believed.

@@ -17,6 +17,7 @@ mod reputation;
 mod scoring;
 mod secret;
 mod store;
+mod telemetry;
 mod validate;
 mod written;
 
@@ -40,6 +41,7 @@ pub use reputation::{Ipfs, Pinning, Reputation};
 pub use scoring::Scoring;
 pub use secret::Secret;
 pub use store::{Backend, Store};
+pub use telemetry::{LogFormat, Telemetry, TracesConfig};
 pub use validate::Problem;
 
 /// The whole configuration, one field per section.
@@ -63,6 +65,7 @@ pub struct Config {
     pub names: Names,
     pub identity: Identity,
     pub outbound: Outbound,
+    pub telemetry: Telemetry,
     pub agents: Option<Agents>,
     pub reputation: Option<Reputation>,
     pub ipfs: Option<Ipfs>,

@@ -15,6 +15,23 @@ pub struct Store {
     pub path: PathBuf,
     /// URL of the Redis backend.
     pub url: Option<Secret>,
+    /// What every key in Redis begins with: deployments with different ones share a server.
+    pub prefix: String,
+    /// Longest wait for a connection to Redis.
+    pub connect_timeout_ms: u64,
+    /// Longest wait for an answer of Redis.
+    pub answer_timeout_ms: u64,
+    /// Longest that a call waits, with all its tries, where the connection to Redis breaks.
+    pub patience_ms: u64,
+}
+
+#[cfg(test)]
+impl Store {
+    pub fn embedded(path: PathBuf) -> Self {
+        let waits = 2_000;
+        let (prefix, patience_ms) = ("assay:".to_owned(), 3_000);
+        Self { backend: Backend::Embedded, path, url: None, prefix, connect_timeout_ms: waits, answer_timeout_ms: waits, patience_ms }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

@@ -79,8 +79,24 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
             problem(format!("access.keys[{i}].scopes"), "empty; name at least one of read, submit, admin");
         }
     }
+    if let Some(traces) = &config.telemetry.traces {
+        if !url::Url::parse(traces.endpoint.expose()).is_ok_and(|url| matches!(url.scheme(), "http" | "https")) {
+            problem("telemetry.traces.endpoint".into(), "not an http or https URL, such as http://127.0.0.1:4318/v1/traces");
+        }
+        if !(0.0..=1.0).contains(&traces.sample) {
+            problem("telemetry.traces.sample".into(), "not a share between 0 and 1");
+        }
+        for (name, value) in &traces.headers {
+            if http::HeaderName::try_from(name).is_err() || http::HeaderValue::try_from(value.expose()).is_err() {
+                problem(format!("telemetry.traces.headers.{name}"), "not a header that can be sent");
+            }
+        }
+    }
     if config.store.backend == Backend::Redis && config.store.url.is_none() {
         problem("store.url".into(), "missing; the redis backend needs a URL");
+    }
+    if config.store.prefix.is_empty() || config.store.prefix.contains(['{', '}']) {
+        problem("store.prefix".into(), "empty or with a brace; braces tell a cluster what to keep together");
     }
     if config.scoring.incomplete_cache_ms > 30_000 {
         problem("scoring.incomplete_cache_ms".into(), "above 30000; an incomplete report may be cached for 30 seconds at most");
@@ -124,6 +140,9 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
         ("http.body_timeout_ms", config.http.body_timeout_ms),
         ("scoring.shadow_hours", config.scoring.shadow_hours),
         ("promotion.window_hours", config.promotion.window_hours),
+        ("store.connect_timeout_ms", config.store.connect_timeout_ms),
+        ("store.answer_timeout_ms", config.store.answer_timeout_ms),
+        ("store.patience_ms", config.store.patience_ms),
     ] {
         if value == 0 {
             problem(key.into(), "0; must be at least 1");
@@ -143,6 +162,9 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
         ("outbound.max_bytes", config.outbound.max_bytes as u64, 16 << 20),
         ("outbound.concurrency", config.outbound.concurrency as u64, 1_000),
         ("scoring.provenance_days", config.scoring.provenance_days, 3_650),
+        ("store.connect_timeout_ms", config.store.connect_timeout_ms, 60_000),
+        ("store.answer_timeout_ms", config.store.answer_timeout_ms, 60_000),
+        ("store.patience_ms", config.store.patience_ms, 60_000),
         ("scoring.shadow_hours", config.scoring.shadow_hours, 8_760),
         ("promotion.window_hours", config.promotion.window_hours, 8_760),
     ] {

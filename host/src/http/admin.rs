@@ -19,11 +19,17 @@ use crate::{domain::ModelVersion, scoring::Move};
 
 const LONGEST_WHY: usize = 1_000;
 
+/// Two to four numbers joined by dots.
+#[derive(Deserialize, ToSchema)]
+#[schema(value_type = String, pattern = r"^[0-9]{1,9}(\.[0-9]{1,9}){1,3}$", max_length = 32, example = "1.1")]
+#[expect(dead_code, reason = "the schema of a text that is read as what it is")]
+pub struct VersionText(String);
+
 #[derive(Deserialize, ToSchema)]
 #[schema(example = json!({ "version": "1.1", "why": "a week in the shadow without a failure" }))]
 #[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
 pub struct OneVersion {
-    version: String,
+    version: VersionText,
     /// For the audit log.
     why: Option<String>,
     /// Passes the bounds of `[promotion]`; needs a `why`.
@@ -42,7 +48,7 @@ pub struct Reason {
 #[schema(example = json!({ "versions": ["1.0"] }))]
 #[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
 pub struct SeveralVersions {
-    versions: Vec<String>,
+    versions: Vec<VersionText>,
     /// For the audit log.
     why: Option<String>,
 }
@@ -180,7 +186,7 @@ pub async fn remove(
 )]
 pub async fn audit(_: Caller<charge::Admin>, State(app): State<App>, Paging { page, limit }: Paging) -> Result<Json<AuditBody>, ApiError> {
     let found = app.scoring.audit(page, limit).await;
-    let (entries, total) = found.map_err(|error| ApiError::internal("store", error))?;
+    let (entries, total) = found.map_err(ApiError::store)?;
     Ok(Json(AuditBody { entries: entries.into_iter().map(AuditEntryBody::from).collect(), total, page, limit }))
 }
 

@@ -4,6 +4,7 @@
 
 mod admin;
 mod agents;
+mod backup;
 mod bill;
 mod docs;
 mod error;

@@ -70,6 +70,6 @@ pub async fn report(
     Window(hours): Window,
 ) -> Result<Json<ShadowBody>, ApiError> {
     let hours = hours.unwrap_or_else(|| app.scoring.window());
-    let standings = app.scoring.standings(kind, hours).await.map_err(|error| ApiError::internal("store", error))?;
+    let standings = app.scoring.standings(kind, hours).await.map_err(ApiError::store)?;
     Ok(Json(ShadowBody::new(kind, hours, chrono::Utc::now(), app.scoring.shadow_share(), standings)))
 }

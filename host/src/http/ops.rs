@@ -46,7 +46,8 @@ pub async fn health() -> Json<HealthBody> {
     Json(HealthBody { status: "ok" })
 }
 
-/// The server can answer: a model of every kind it needs is in service, and records can be written.
+/// The server can answer, and will go on to: a model of every kind it needs is in service, records can be written, and nobody told it
+/// to stop.
 #[utoipa::path(
     get, path = "/readyz", tag = "operation", operation_id = "ready",
     responses((status = 200, description = "Ready", body = ReadyBody), (status = 503, description = "Not ready", body = ReadyBody)),
@@ -54,6 +55,7 @@ pub async fn health() -> Json<HealthBody> {
 pub async fn ready(State(app): State<App>) -> Response {
     let mut reasons = app.missing_models();
     reasons.extend(app.scoring.store_fault());
+    reasons.extend(app.leaving.is_cancelled().then(|| "the server is stopping".to_owned()));
     if reasons.is_empty() {
         return Json(ReadyBody { status: "ready", reasons }).into_response();
     }

@@ -8,7 +8,8 @@ use crate::{
     chain::NameError,
     domain::ChainId,
     registry::{LoadError, RoleError, ScoreError},
-    scoring::{MoveError, ScoringError},
+    scoring::{MoveError, ScoringError, StageError},
+    store::StoreError,
 };
 
 /// Seconds after which a full house is worth another try.
@@ -35,6 +36,22 @@ impl App {
     /// 502 for a chain of the contract that is not configured here.
     pub(super) fn require_chain(&self, id: ChainId) -> Result<(), ApiError> {
         if self.reads(id) { Ok(()) } else { Err(ApiError::chain_not_configured(id)) }
+    }
+}
+
+impl ApiError {
+    /// The store has failed.
+    pub(super) fn store(error: StoreError) -> Self {
+        let not_now = |code, detail: &'static str| Self::coded(StatusCode::SERVICE_UNAVAILABLE, code, detail).retry_after(MOMENT);
+        match error {
+            StoreError::Away { .. } => not_now("store_away", "Records cannot be reached at this moment, so nothing was done; try again"),
+            StoreError::Unanswered { .. } => not_now(
+                "store_unanswered",
+                "Whether this was done is not known: the answer of the store was lost. Look whether it was, or repeat it with the same \
+                 Idempotency-Key where there is one",
+            ),
+            error => Self::internal("store", error),
+        }
     }
 }
 
@@ -86,6 +103,15 @@ impl From<LoadError> for ApiError {
     }
 }
 
+impl From<StageError> for ApiError {
+    fn from(error: StageError) -> Self {
+        match error {
+            StageError::Load(error) => error.into(),
+            StageError::Store(error) => Self::store(error),
+        }
+    }
+}
+
 impl From<RoleError> for ApiError {
     fn from(error: RoleError) -> Self {
         let status = match error {
@@ -106,7 +132,7 @@ impl From<MoveError> for ApiError {
     fn from(error: MoveError) -> Self {
         match error {
             MoveError::Role(error) => error.into(),
-            MoveError::Store(error) => Self::internal("store", error),
+            MoveError::Store(error) => Self::store(error),
             MoveError::Contested => Self::coded(StatusCode::CONFLICT, "contested", capital(&error.to_string())),
             MoveError::Guarded { .. } => Self::coded(StatusCode::CONFLICT, "guarded", capital(&error.to_string())),
         }
@@ -122,7 +148,7 @@ impl From<AccessError> for ApiError {
                 let left = limit.saturating_sub(used);
                 Self::exceeded("units", "units_used_up", error.to_string()).retry_after(LATER).quota("units", limit, left)
             }
-            AccessError::Store(error) => Self::internal("store", error),
+            AccessError::Store(error) => Self::store(error),
         }
     }
 }

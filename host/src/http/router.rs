@@ -7,7 +7,7 @@ use axum::{
     routing::{MethodFilter, MethodRouter, on},
 };
 
-use super::{ApiError, App, admin, agents, docs, identity, middleware, models, ops, report, reputation, sandbox, score, usage};
+use super::{ApiError, App, admin, agents, backup, docs, identity, middleware, models, ops, report, reputation, sandbox, score, usage};
 
 /// The one path that takes a component instead of a small body.
 pub const UPLOAD: &str = "/api/v2/admin/models";
@@ -64,6 +64,7 @@ pub fn routes(app: App) -> Routes {
         .get("/api/v2/admin/scores/{id}", score::provenance::audited)
         .get("/api/v2/admin/audit", admin::audit)
         .get("/api/v2/admin/audit/", admin::audit)
+        .post("/api/v2/admin/backup", backup::make)
         .get("/api/v2/usage", usage::get)
         .get("/api/v2/usage/", usage::get)
         .get("/healthz", ops::health)

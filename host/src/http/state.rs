@@ -3,11 +3,13 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::Deref,
+    path::PathBuf,
     sync::Arc,
     time::Duration,
 };
 
 use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     access::Access,
@@ -16,6 +18,7 @@ use crate::{
     domain::ChainId,
     reputation::{Rehearsal, Reputation},
     scoring::Scoring,
+    store::Store,
     telemetry::Metrics,
 };
 
@@ -37,7 +40,10 @@ pub struct Inner {
     /// Where production paths answer from the sandbox generator.
     pub rehearsal: Option<Rehearsal>,
     pub access: Access,
+    pub backups: Backups,
     pub metrics: Metrics,
+    /// The server was told to stop.
+    pub leaving: CancellationToken,
     /// Production paths answer from the sandbox generator.
     pub sandbox_only: bool,
     /// False where no chain is configured.
@@ -50,6 +56,13 @@ pub struct Inner {
     pub proxies: Vec<Network>,
     chains: BTreeMap<ChainId, String>,
     configured: BTreeSet<ChainId>,
+}
+
+/// Where backups of the store are put, one at a time.
+pub struct Backups {
+    pub store: Store,
+    pub folder: PathBuf,
+    pub turn: tokio::sync::Mutex<()>,
 }
 
 /// Bounds of a request.
@@ -74,6 +87,7 @@ impl App {
         agents: Agents,
         (reputation, rehearsal): (Option<Reputation>, Option<Rehearsal>),
         access: Access,
+        store: Store,
         metrics: Metrics,
     ) -> Self {
         let configured = config.chains.iter().map(|chain| (chain.id, chain.name.clone()));
@@ -83,7 +97,9 @@ impl App {
             reputation,
             rehearsal,
             access,
+            backups: Backups { store, folder: config.store.path.with_file_name("backups"), turn: tokio::sync::Mutex::new(()) },
             metrics,
+            leaving: CancellationToken::new(),
             sandbox_only: config.sandbox,
             reads_chains: !config.chains.is_empty(),
             not_covered: config.reading.not_covered.clone(),

@@ -14,6 +14,7 @@ use super::{ChainValue, MockReport, ScoreError, abi::Abi, answer, call::Call, en
 use crate::{
     domain::{Address, Assessment, Decile, Digest, Factor, ModelInfo, ModelKind, ModelRef, ModelVersion, RiskAssessment, Score, Time},
     features::Features,
+    telemetry::TRACE,
 };
 
 /// A model that passed every check. Each question is put to a fresh instance, so that no call can see another.
@@ -172,7 +173,8 @@ impl Model {
         if self.kind() != kind {
             return Err(ScoreError::WrongKind { is: self.kind(), asked: kind });
         }
-        let (answer, spent) = self.unrecorded(ask, check);
+        let span = tracing::info_span!(target: TRACE, "model", assay.kind = kind.as_str(), assay.version = %self.version());
+        let (answer, spent) = span.in_scope(|| self.unrecorded(ask, check));
         if self.runtime.purpose.fuel {
             self.tally.fuel.store(spent.fuel, Relaxed);
             self.tally.memory.store(spent.memory, Relaxed);

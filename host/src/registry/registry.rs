@@ -181,6 +181,15 @@ impl Registry {
     /// Takes over roles as the store has them, for example after another host moved one. They may name absent versions.
     pub fn restore(&self, roles: Roles) {
         let mut book = self.shared.book();
+        for kind in ModelKind::ALL {
+            // Whoever made it champion gave it another chance.
+            if let Some(version) = roles.champion(kind).filter(|version| book.roles.champion(kind) != Some(*version))
+                && let Ok(entry) = book.entry(kind, version)
+            {
+                entry.benched = None;
+                entry.model.tally.forgive();
+            }
+        }
         book.roles = roles;
         self.shared.publish(&mut book, "restore");
     }

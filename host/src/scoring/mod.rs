@@ -6,6 +6,7 @@ mod audit;
 mod boost;
 mod compare;
 mod error;
+mod fleet;
 mod identity;
 mod promotion;
 mod provenance;
@@ -34,6 +35,7 @@ pub use ask::Ask;
 pub use audit::{AuditEntry, Move};
 pub use compare::{Compared, Comparison, Gap, MOST_VERSIONS, Why};
 pub use error::ScoringError;
+pub use fleet::StageError;
 pub use identity::IdentityReport;
 pub use promotion::Figures;
 pub use provenance::{ReplayError, Replayed, ScoreId, replay, served};
@@ -83,9 +85,9 @@ impl Scoring {
         settings: &config::Scoring,
         promotion: &config::Promotion,
     ) -> Result<Self, StoreError> {
-        let remembered = remembered(&store).await?;
-        audit::complete(&store, &registry, &remembered).await?;
-        let (scores, keeper) = (score::cache(settings), roles::Keeper::new(remembered));
+        let written = roles::Written::read(&store).await?;
+        audit::complete(&store, &registry, &written.roles).await?;
+        let (scores, keeper) = (score::cache(settings), roles::Keeper::new(written));
         let lives =
             Lives { complete: Duration::from_millis(settings.cache_ms), incomplete: Duration::from_millis(settings.incomplete_cache_ms) };
         let provenance = provenance::Provenance::open(&store, settings).await?;
@@ -98,6 +100,7 @@ impl Scoring {
     /// Starts everything that goes on in the background.
     pub fn start(&self, tasks: &Spawner) {
         self.keep_roles(tasks);
+        self.follow_fleet(tasks);
         self.keep_scores(tasks);
         self.keep_shadow(tasks);
     }
@@ -114,7 +117,13 @@ impl Scoring {
 
     /// Why records cannot be written, where the last write failed.
     pub fn store_fault(&self) -> Option<String> {
-        self.inner.store.is_failing().then(|| "the store cannot be written: check the disk and its space, then restart".to_owned())
+        let store = &self.inner.store;
+        let said = if store.is_shared() {
+            "the store cannot be reached; it is tried again until it can"
+        } else {
+            "the store cannot be written: check the disk and its space, then restart"
+        };
+        store.is_failing().then(|| said.to_owned())
     }
 
     /// The chains behind the answers.

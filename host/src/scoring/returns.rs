@@ -7,7 +7,7 @@ use super::{
     Scoring,
     audit::{self, Move},
     provenance::pin,
-    roles::{changed, pins},
+    roles::{Written, pins},
 };
 use crate::{
     domain::ModelKind,
@@ -35,13 +35,18 @@ impl Scoring {
                 benched.extend(scoring.inner.registry.benchings());
                 let kept = scoring.keep(&roles, &benched, &mut written).await;
                 drop(written);
-                let Err(error) = kept else {
-                    benched.clear();
-                    tokio::select! {
-                        changed = changes.changed() => if changed.is_err() { return },
-                        () = stopping.cancelled() => return,
+                let error = match kept {
+                    Ok(true) => {
+                        benched.clear();
+                        tokio::select! {
+                            changed = changes.changed() => if changed.is_err() { return },
+                            () = stopping.cancelled() => return,
+                        }
+                        continue;
                     }
-                    continue;
+                    // Another host was first; its roles are in force now.
+                    Ok(false) => continue,
+                    Err(error) => error,
                 };
                 tracing::error!(%error, "roles of models are not written down; a restart would go back to the earlier ones");
                 tokio::select! {
@@ -52,10 +57,11 @@ impl Scoring {
         });
     }
 
-    async fn keep(&self, roles: &Roles, benched: &[Benching], written: &mut Roles) -> Result<(), StoreError> {
+    /// `false` where another host has moved a role.
+    async fn keep(&self, roles: &Roles, benched: &[Benching], written: &mut Written) -> Result<bool, StoreError> {
         let registry = &self.inner.registry;
         let by = || Move { by: audit::ITSELF.to_owned(), ..Move::default() };
-        let mut batch = changed(Batch::new(), registry, roles, written)?;
+        let (mut batch, after) = written.change(Batch::new(), registry, roles)?;
         for Benching { model, reason, successor } in benched {
             let step = AuditRecord {
                 from: vec![pin(model)],
@@ -67,9 +73,9 @@ impl Scoring {
         }
         for kind in ModelKind::ALL {
             let returned = benched.iter().any(|benching| benching.model.kind == kind && benching.successor.is_some());
-            if roles.champion(kind) != written.champion(kind) && !returned {
+            if roles.champion(kind) != written.roles.champion(kind) && !returned {
                 let step = AuditRecord {
-                    from: pins(registry, kind, written.champion(kind)),
+                    from: pins(registry, kind, written.roles.champion(kind)),
                     to: pins(registry, kind, roles.champion(kind)),
                     why: Some("this kind had no champion: its highest version was taken".to_owned()),
                     ..audit::step("appoint", kind, by())
@@ -77,8 +83,12 @@ impl Scoring {
                 batch = audit::whole(batch, &step, audit::DONE, None)?;
             }
         }
-        self.inner.store.commit(batch).await?;
-        written.clone_from(roles);
-        Ok(())
+        let kept = self.inner.store.commit(batch).await?;
+        if kept {
+            *written = after;
+        } else {
+            self.adopt(written).await?;
+        }
+        Ok(kept)
     }
 }

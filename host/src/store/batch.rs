@@ -20,6 +20,14 @@ pub struct Revision(pub(super) Option<Vec<u8>>);
 impl Revision {
     /// Of a record that must not exist yet.
     pub const ABSENT: Self = Self(None);
+
+    /// Of a record that is written as `value`.
+    ///
+    /// # Errors
+    /// As [`Batch::put`].
+    pub fn of<T: Serialize>(key: &Key<T>, value: &T) -> Result<Self, StoreError> {
+        Ok(Self(Some(encode(key, value)?)))
+    }
 }
 
 pub(super) enum Condition {
@@ -38,6 +46,22 @@ pub(super) enum Change {
 impl Batch {
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The keys of its changes.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &str> {
+        self.changes.iter().map(|change| match change {
+            Change::Put { key, .. } | Change::Remove { key } => key.as_str(),
+            Change::Add { key, .. } | Change::GiveBack { key, .. } => key.as_str(),
+        })
+    }
+
+    /// The key of a condition, where it has one.
+    pub(super) fn conditioned(&self) -> Option<&str> {
+        self.conditions.first().map(|condition| match condition {
+            Condition::Unchanged { key, .. } | Condition::Leased { key, .. } => key.as_str(),
+            Condition::Left { key, .. } => key.as_str(),
+        })
     }
 
     /// # Errors

@@ -16,11 +16,22 @@ pub enum OpenError {
     Newer { path: PathBuf, found: u64, known: u64 },
     #[error("the store {} cannot be opened: {reason}; check store.path, the rights to it and the space left", path.display())]
     Unusable { path: PathBuf, reason: String },
-    #[error("the redis backend is not available in this version; set store.backend = \"embedded\"")]
-    NoRedis,
+    #[error("the store cannot be opened: {reason}; check store.url and the server there")]
+    Redis { reason: String },
 }
 
-/// A read or a write failed. A write that failed changed nothing.
+/// No copy of the store was made.
+#[derive(Debug, thiserror::Error)]
+pub enum BackupError {
+    #[error("the backup {} cannot be made: {reason}; check the rights to its folder and the space left", path.display())]
+    Failed { path: PathBuf, reason: String },
+    #[error("another backup is being made; wait until it is there")]
+    Busy,
+    #[error("the store is in Redis: back it up there, with BGSAVE or a copy of its append-only file")]
+    Elsewhere,
+}
+
+/// A read or a write failed. A write that failed changed nothing, but for [`StoreError::Unanswered`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     /// The record under this key is not what the key promises.
@@ -28,6 +39,12 @@ pub enum StoreError {
     Damaged { key: String, reason: String },
     #[error("a value for {key} cannot be stored: {reason}")]
     Unstorable { key: String, reason: String },
+    /// The server of the store cannot be reached.
+    #[error("the store cannot be reached: {reason}; it is tried again until it can")]
+    Away { reason: String },
+    /// A write was sent, and what came of it is not known.
+    #[error("the store did not say whether it wrote: {reason}")]
+    Unanswered { reason: String },
     #[error("the store failed: {reason}; check the disk and its space, then restart")]
     Failed { reason: String },
     #[error("the store has stopped; restart the server")]

@@ -3,6 +3,8 @@
 //! | key | value | lives | owner |
 //! |---|---|---|---|
 //! | `roles/{kind}` | [`RolesRecord`] | for ever | `registry` |
+//! | `component/{kind}/{version}` | [`ComponentRecord`]: an uploaded component, in a store that hosts share | for ever, as gone once removed | `scoring` |
+//! | `component-bytes/{SHA-256}` | `String`: its bytes in hex, up to `models.max_component_bytes` | until removed | `scoring` |
 //! | `score/{id}` | [`ServedRecord`]: what a served score was made of | `scoring.provenance_days` | `scoring` |
 //! | `score-secret` | `String`: 32 bytes in hex, with which the ids of scores are bound to their owners | for ever | `scoring` |
 //! | `shadow/credit/{hour since the epoch}/{process}` | [`ShadowRecord`]: what challengers showed there | `scoring.shadow_hours` | `scoring` |
@@ -25,6 +27,11 @@
 //! | `rehearsal-retry/{owner}/{SHA-256 of the Idempotency-Key}` | [`RetryRecord`] | 24 hours | `reputation` |
 //! | `lease/{name}` | `LeaseRecord`: holder, token, end | for ever, so that its token only grows | whoever names it |
 //!
+//! In Redis each key has `store.prefix` before it, in braces: so all of them lie on one node of a cluster, and whatever is in one
+//! batch happens there as a whole. Records of which there is one for each address, token or score ([`SPREAD`]) are right each by
+//! itself, share a batch only with one another, have no condition in it, and lie where the last part of their key puts them. Families
+//! that are listed ([`LISTED`]) have their keys in a sorted set besides; `write/{id}` is what came of a write, kept for five minutes.
+//!
 //! Addresses are lower-case hex with `0x`. Values are JSON; a field added later is optional, so that older records stay readable.
 
 use std::{fmt, marker::PhantomData};
@@ -32,10 +39,15 @@ use std::{fmt, marker::PhantomData};
 use uuid::Uuid;
 
 use super::records::{
-    ActivityProgress, AgentPage, AgentProgress, AuditEnd, AuditRecord, KeyRecord, LeaseRecord, LendingProgress, RetryRecord, RolesRecord,
-    ServedRecord, ShadowRecord, SubmissionRecord, TokenRecord,
+    ActivityProgress, AgentPage, AgentProgress, AuditEnd, AuditRecord, ComponentRecord, KeyRecord, LeaseRecord, LendingProgress,
+    RetryRecord, RolesRecord, ServedRecord, ShadowRecord, SubmissionRecord, TokenRecord,
 };
-use crate::domain::{Address, ChainId, ModelKind, Seen, Time};
+use crate::domain::{Address, ChainId, Digest, ModelKind, ModelVersion, Seen, Time};
+
+/// Families whose records stand each for itself and are too many for one node of a cluster. A batch of them may happen in part.
+pub(super) const SPREAD: [&str; 5] = ["score/", "lending/", "first/", "activity/", "token/"];
+/// Families that can be listed.
+pub(super) const LISTED: [&str; 6] = [COMPONENTS, SHADOWS, AUDIT, AUDIT_END, API_KEYS, OPEN_SUBMISSIONS];
 
 /// A key and the type of what stands under it.
 pub struct Key<T> {
@@ -53,6 +65,23 @@ pub struct Family<T> {
 pub fn roles(kind: ModelKind) -> Key<RolesRecord> {
     Key::new(format!("roles/{kind}"))
 }
+
+/// An uploaded component.
+pub fn component(kind: ModelKind, version: &ModelVersion) -> Key<ComponentRecord> {
+    Key::new(format!("{COMPONENTS}{kind}/{version}"))
+}
+
+/// Every component that was ever uploaded.
+pub fn components() -> Family<ComponentRecord> {
+    Family { prefix: COMPONENTS, value: PhantomData }
+}
+
+/// The bytes of an uploaded component, in hex.
+pub fn component_bytes(digest: &Digest) -> Key<String> {
+    Key::new(format!("component-bytes/{digest}"))
+}
+
+const COMPONENTS: &str = "component/";
 
 /// What a served score was made of.
 pub fn served(id: Uuid) -> Key<ServedRecord> {

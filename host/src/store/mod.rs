@@ -3,6 +3,7 @@
 //!
 //! A write that was started happens also when its caller stops waiting for it.
 
+mod backend;
 mod batch;
 mod clock;
 mod embedded;
@@ -10,20 +11,24 @@ mod error;
 pub mod keys;
 mod lease;
 pub mod records;
+mod redis;
 #[cfg(test)]
 mod tests;
 
-use std::time::Duration;
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use serde::{Serialize, de::DeserializeOwned};
 
 pub use batch::{Batch, Revision};
-pub use error::{OpenError, StoreError};
+pub use error::{BackupError, OpenError, StoreError};
 pub use keys::{Family, Key};
 pub use lease::Lease;
 
 use crate::config;
-use embedded::Embedded;
+use backend::Backend;
 
 /// The store. Clones share it; the last one to go closes it, after the writes that were started.
 #[derive(Clone)]
@@ -31,16 +36,19 @@ pub struct Store {
     backend: Backend,
 }
 
-#[derive(Clone)]
-enum Backend {
-    Embedded(Embedded),
-}
-
 /// A record as it was read, to be changed only if nobody else has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Versioned<T> {
     pub value: Option<T>,
     pub revision: Revision,
+}
+
+/// A backup that was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Copied {
+    pub path: PathBuf,
+    pub records: u64,
+    pub bytes: u64,
 }
 
 /// The outcome of taking from a bounded counter.
@@ -58,18 +66,43 @@ impl Store {
     /// # Errors
     /// [`OpenError`]; what was there is left as it is.
     pub async fn open(config: &config::Store) -> Result<Self, OpenError> {
-        match config.backend {
-            config::Backend::Embedded => {
-                Ok(Self { backend: Backend::Embedded(Embedded::open(config.path.clone(), clock::Clock::system()).await?) })
-            }
-            config::Backend::Redis => Err(OpenError::NoRedis),
+        Ok(Self { backend: Backend::open(config).await? })
+    }
+
+    /// A copy of every record as it stands at one moment, in a file that can take the place of this store's: see
+    /// [`restore`](Self::restore). The store stays in use.
+    ///
+    /// # Errors
+    /// [`BackupError`]; no file is left then.
+    pub async fn back_up(&self, to: &Path) -> Result<Copied, BackupError> {
+        match &self.backend {
+            Backend::Embedded(embedded) => embedded.back_up(to.to_owned()).await,
+            Backend::Redis(_) => Err(BackupError::Elsewhere),
         }
+    }
+
+    /// Puts a copy of `backup` in the place of the configured store, which nobody may be using. What stood there is moved to
+    /// `aside` and that path is given back; `None` where there was nothing. Blocks while it copies.
+    ///
+    /// # Errors
+    /// [`OpenError`] where the backup cannot be used, or the store is in use. Nothing was changed then.
+    pub fn restore(config: &config::Store, backup: &Path, aside: PathBuf) -> Result<Option<PathBuf>, OpenError> {
+        if config.backend == config::Backend::Redis {
+            return Err(OpenError::Redis {
+                reason: "only an embedded store takes a backup back; what is in Redis comes back there".into(),
+            });
+        }
+        embedded::backup::restore(backup, &config.path, aside)
     }
 
     /// The last write failed in the backend, so the next one most likely will.
     pub fn is_failing(&self) -> bool {
-        let Backend::Embedded(backend) = &self.backend;
-        backend.is_failing()
+        self.backend.is_failing()
+    }
+
+    /// Other hosts use it too.
+    pub fn is_shared(&self) -> bool {
+        self.backend.is_shared()
     }
 
     /// # Errors
@@ -84,8 +117,7 @@ impl Store {
     /// As [`get`](Self::get).
     pub async fn get_many<T: DeserializeOwned>(&self, keys: &[Key<T>]) -> Result<Vec<Option<T>>, StoreError> {
         let texts = keys.iter().map(|key| key.as_str().to_owned()).collect();
-        let Backend::Embedded(backend) = &self.backend;
-        let found = backend.read(texts).await?;
+        let found = self.backend.read(texts).await?;
         keys.iter().zip(found).map(|(key, bytes)| bytes.map(|bytes| decode(key.as_str(), &bytes)).transpose()).collect()
     }
 
@@ -94,8 +126,7 @@ impl Store {
     /// # Errors
     /// As [`get`](Self::get).
     pub async fn read<T: DeserializeOwned>(&self, key: &Key<T>) -> Result<Versioned<T>, StoreError> {
-        let Backend::Embedded(backend) = &self.backend;
-        let bytes = backend.read(vec![key.as_str().to_owned()]).await?.into_iter().next().flatten();
+        let bytes = self.backend.read(vec![key.as_str().to_owned()]).await?.into_iter().next().flatten();
         let value = bytes.as_deref().map(|bytes| decode(key.as_str(), bytes)).transpose()?;
         Ok(Versioned { value, revision: Revision(bytes) })
     }
@@ -105,9 +136,11 @@ impl Store {
     /// # Errors
     /// As [`get`](Self::get), for any record of the family.
     pub async fn list<T: DeserializeOwned>(&self, family: &Family<T>) -> Result<Vec<(String, T)>, StoreError> {
-        let Backend::Embedded(backend) = &self.backend;
         let prefix = family.prefix();
-        let found = backend.scan(prefix.to_owned()).await?;
+        if !keys::LISTED.contains(&prefix) {
+            return Err(StoreError::Failed { reason: format!("the family {prefix} is not among those that are listed") });
+        }
+        let found = self.backend.scan(prefix).await?;
         found.into_iter().map(|(key, bytes)| Ok((key.strip_prefix(prefix).unwrap_or(&key).to_owned(), decode(&key, &bytes)?))).collect()
     }
 
@@ -146,8 +179,7 @@ impl Store {
     /// # Errors
     /// The backend's failure.
     pub async fn commit(&self, batch: Batch) -> Result<bool, StoreError> {
-        let Backend::Embedded(backend) = &self.backend;
-        backend.commit(batch).await
+        self.backend.commit(batch).await
     }
 
     /// Adds `amount` to a counter unless it would pass `limit`. However many do so at once, the limit holds.
@@ -155,8 +187,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Damaged`] where the record is no counter; otherwise the backend's failure.
     pub async fn take(&self, key: &Key<u64>, amount: u64, limit: u64) -> Result<Take, StoreError> {
-        let Backend::Embedded(backend) = &self.backend;
-        backend.take(key, amount, limit).await
+        self.backend.take(key, amount, limit).await
     }
 
     /// Takes `amount` back off a counter, which never falls below 0.
@@ -164,8 +195,7 @@ impl Store {
     /// # Errors
     /// As [`take`](Self::take).
     pub async fn give_back(&self, key: &Key<u64>, amount: u64) -> Result<(), StoreError> {
-        let Backend::Embedded(backend) = &self.backend;
-        backend.give_back(key, amount).await
+        self.backend.give_back(key, amount).await
     }
 
     /// A lease on `name` for `ttl`, or `None` while somebody holds it. `name` comes from a small fixed set.
@@ -173,8 +203,7 @@ impl Store {
     /// # Errors
     /// The backend's failure.
     pub async fn acquire(&self, name: &str, holder: &str, ttl: Duration) -> Result<Option<Lease>, StoreError> {
-        let Backend::Embedded(backend) = &self.backend;
-        backend.acquire(name, holder, ttl).await
+        self.backend.acquire(name, holder, ttl).await
     }
 
     /// Holds a lease for `ttl` from now; `false` where it has already ended.
@@ -182,8 +211,7 @@ impl Store {
     /// # Errors
     /// The backend's failure.
     pub async fn renew(&self, lease: &Lease, ttl: Duration) -> Result<bool, StoreError> {
-        let Backend::Embedded(backend) = &self.backend;
-        backend.renew(lease, Some(ttl)).await
+        self.backend.renew(lease, Some(ttl)).await
     }
 
     /// Ends a lease; without effect where it has already ended.
@@ -191,8 +219,7 @@ impl Store {
     /// # Errors
     /// The backend's failure.
     pub async fn release(&self, lease: Lease) -> Result<(), StoreError> {
-        let Backend::Embedded(backend) = &self.backend;
-        backend.renew(&lease, None).await.map(drop)
+        self.backend.renew(&lease, None).await.map(drop)
     }
 }
 

@@ -20,7 +20,7 @@ pub use submission::{
 
 use crate::{
     config::Scope,
-    domain::{Address, B256, Digest, EventCounts, ModelVersion, Seen, Time, U256},
+    domain::{Address, B256, Digest, EventCounts, ModelKind, ModelRef, ModelVersion, Seen, Time, U256},
 };
 
 /// A model by version and bytes, so that a role can never point to other bytes than it was given to.
@@ -40,6 +40,20 @@ pub struct RolesRecord {
     pub previous: Vec<ModelPin>,
     #[serde(default)]
     pub challengers: Vec<ModelPin>,
+}
+
+/// A component that was uploaded to a fleet, or that one was taken off every shelf.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ComponentRecord {
+    pub kind: ModelKind,
+    pub pin: ModelPin,
+    pub gone: bool,
+}
+
+impl ComponentRecord {
+    pub fn reference(&self) -> ModelRef {
+        ModelRef { kind: self.kind, version: self.pin.version.clone(), digest: self.pin.digest }
+    }
 }
 
 /// What is settled of one address in one lending market, through `synced_to_block`.

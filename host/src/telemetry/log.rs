@@ -1,63 +1,65 @@
-//! The log: on standard error, so that what a command prints on standard output stays clean.
+//! The log: on standard error, so that what a command prints on standard output stays clean. And the traces beside it, for both are
+//! what the one subscriber of this process does.
 
 use std::{
     env,
     io::{IsTerminal, stderr},
 };
 
-use tracing_subscriber::{EnvFilter, fmt, prelude::*};
+use tracing_subscriber::{EnvFilter, filter::Targets, fmt, prelude::*};
 
-/// What is logged, in the syntax of `RUST_LOG`: `info`, or `warn,assay::chain=debug`.
+use super::trace::{Collector, TRACE, TraceError, Traces};
+
+/// What is logged, before what is configured.
 const FILTER: &str = "RUST_LOG";
-/// `text` or `json`. Where unset: text on a terminal, JSON otherwise.
-const FORMAT: &str = "ASSAY_LOG_FORMAT";
 
-/// The log cannot be set up as asked for.
+/// Telemetry cannot be set up as asked for.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
-    #[error("{FILTER}={given:?} is no log filter: {reason}; use a level such as info, or warn,assay=debug")]
+    #[error("{given:?} is no log filter: {reason}; use a level such as info, or warn,assay=debug")]
     Filter { given: String, reason: String },
-    #[error("{FORMAT}={given:?} is no log format; use text or json")]
-    Format { given: String },
+    #[error(transparent)]
+    Traces(#[from] TraceError),
     #[error("the log was already set up")]
     Twice,
 }
 
+/// How lines of the log are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Format {
+pub enum Format {
     Text,
     Json,
 }
 
-/// Sends the log of this process to standard error. Called once, by the binary.
+/// Sends the log of this process to standard error: what `filter` lets through, in the syntax of `RUST_LOG`, which goes before it; as
+/// text on a terminal and JSON otherwise, unless a `format` is given. And traces to a collector where there is one. Called once, by
+/// the binary, on a runtime.
 ///
 /// # Errors
 /// [`LogError`]; nothing is logged then.
-pub fn log_to_stderr() -> Result<(), LogError> {
-    let read = |name| env::var(name).ok().filter(|text: &String| !text.is_empty());
-    let filter = filter(read(FILTER))?;
+pub fn start(given: &str, format: Option<Format>, collector: Option<&Collector>) -> Result<Option<Traces>, LogError> {
     let terminal = stderr().is_terminal();
-    let subscriber = tracing_subscriber::registry().with(filter);
-    match format(read(FORMAT), terminal)? {
-        Format::Text => subscriber.with(fmt::layer().with_writer(stderr).with_ansi(terminal)).try_init(),
-        Format::Json => subscriber.with(fmt::layer().json().flatten_event(true).with_writer(stderr)).try_init(),
+    let named = env::var(FILTER).ok().filter(|text| !text.is_empty());
+    let filter = filter(named.as_deref().unwrap_or(given))?;
+    let (traces, tracer) = collector.map(Traces::start).transpose()?.unzip();
+    let spans = tracer.map(|tracer| {
+        let layer = tracing_opentelemetry::layer().with_tracer(tracer).with_location(false).with_threads(false);
+        layer.with_target(false).with_filter(Targets::new().with_target(TRACE, tracing::Level::INFO))
+    });
+    let subscriber = tracing_subscriber::registry().with(spans);
+    match format.unwrap_or(if terminal { Format::Text } else { Format::Json }) {
+        Format::Text => subscriber.with(fmt::layer().with_writer(stderr).with_ansi(terminal).with_filter(filter)).try_init(),
+        Format::Json => subscriber.with(fmt::layer().json().flatten_event(true).with_writer(stderr).with_filter(filter)).try_init(),
     }
-    .map_err(|_| LogError::Twice)
+    .map_err(|_| LogError::Twice)?;
+    Ok(traces)
 }
 
-fn filter(given: Option<String>) -> Result<EnvFilter, LogError> {
-    let given = given.unwrap_or_else(|| "info".into());
-    EnvFilter::try_new(&given).map_err(|error| LogError::Filter { given, reason: error.to_string() })
-}
-
-fn format(given: Option<String>, terminal: bool) -> Result<Format, LogError> {
-    match given.as_deref() {
-        Some("text") => Ok(Format::Text),
-        Some("json") => Ok(Format::Json),
-        Some(other) => Err(LogError::Format { given: other.to_owned() }),
-        None if terminal => Ok(Format::Text),
-        None => Ok(Format::Json),
-    }
+/// Without the spans that traces are made of.
+fn filter(given: &str) -> Result<EnvFilter, LogError> {
+    let wrong = |reason: String| LogError::Filter { given: given.to_owned(), reason };
+    let none = format!("{TRACE}=off").parse().map_err(|error| wrong(format!("{error}")))?;
+    EnvFilter::try_new(given).map(|filter| filter.add_directive(none)).map_err(|error| wrong(error.to_string()))
 }
 
 #[cfg(test)]
@@ -65,17 +67,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_format_follows_the_terminal_unless_named() {
-        assert_eq!(format(None, true).unwrap(), Format::Text);
-        assert_eq!(format(None, false).unwrap(), Format::Json);
-        assert_eq!(format(Some("text".into()), false).unwrap(), Format::Text);
-        assert_eq!(format(Some("json".into()), true).unwrap(), Format::Json);
-    }
-
-    #[test]
     fn what_cannot_be_used_is_named() {
-        assert!(filter(Some("warn,assay=debug".into())).is_ok());
-        assert!(filter(Some("assay=loud".into())).unwrap_err().to_string().contains("assay=loud"));
-        assert!(format(Some("xml".into()), true).unwrap_err().to_string().contains("xml"));
+        assert!(filter("warn,assay=debug").is_ok());
+        assert!(filter("assay=loud").unwrap_err().to_string().contains("assay=loud"));
     }
 }

@@ -99,10 +99,19 @@ fn describe() {
         Unit::Seconds,
         "Time of one JSON-RPC request with its retries, by chain and method, where a batch is a method"
     );
+    describe_gauge!(
+        "assay_rpc_requests_waiting",
+        Unit::Count,
+        "JSON-RPC requests that wait for a place or their turn at an endpoint, by chain"
+    );
     describe_counter!("assay_log_ranges_total", Unit::Count, "Ranges of blocks whose logs were asked for, by chain");
-    describe_counter!("assay_receipts_total", Unit::Count, "Receipts of transactions that logs pointed at, by chain");
     describe_counter!("assay_logs_refused_total", Unit::Count, "Logs given that were not asked for and not counted, by chain");
     describe_counter!("assay_receipts_total", Unit::Count, "Receipts of transactions that logs pointed at, by chain");
+    describe_counter!(
+        "assay_second_opinions_total",
+        Unit::Count,
+        "Histories without any log that another endpoint was asked for, by chain and outcome: confirmed, contradicted or unanswered"
+    );
     describe_counter!(
         "assay_positions_unexplained_total",
         Unit::Count,
@@ -122,6 +131,7 @@ fn describe() {
         "Time of reading an address on all chains, by the coverage reached"
     );
     describe_counter!("assay_background_reads_total", Unit::Count, "Lending histories that went on being read in the background, by chain");
+    describe_gauge!("assay_background_reads_running", Unit::Count, "Lending histories being read with nobody waiting, by chain");
     describe_counter!(
         "assay_background_reads_refused_total",
         Unit::Count,
@@ -133,12 +143,26 @@ fn describe() {
         "Prices read anew, by chain and source: feed, oracle, kind of API, or none of those; also stale_feed and sequencer_down, for which another source serves"
     );
     describe_counter!("assay_price_requests_total", Unit::Count, "Requests to external price APIs, by kind of API and outcome");
+    describe_histogram!(
+        "assay_price_request_duration_seconds",
+        Unit::Seconds,
+        "Time of one request to an external price API, by kind of API"
+    );
+    describe_counter!(
+        "assay_outbound_requests_total",
+        Unit::Count,
+        "Documents and gateways fetched from where strangers say, by outcome: ok, refused, status, too_large, timed_out or unreachable"
+    );
+    describe_histogram!("assay_outbound_request_duration_seconds", Unit::Seconds, "Time of fetching one of them, with its redirects");
+    describe_counter!("assay_ipfs_requests_total", Unit::Count, "Requests to the IPFS node and the pinning service, by whom and outcome");
+    describe_histogram!("assay_ipfs_request_duration_seconds", Unit::Seconds, "Time of one of them, by whom");
     describe_gauge!("assay_agents_indexed", Unit::Count, "Agents in the search index");
     describe_gauge!("assay_agents_without_metadata", Unit::Count, "Agents whose document was not read the last time, by reason");
     describe_histogram!("assay_agents_refresh_seconds", Unit::Seconds, "Time of one refresh of the search index, by outcome");
     describe_gauge!("assay_chain_head_block", Unit::Count, "Newest block seen, by chain");
     describe_histogram!("assay_store_batch_writes", Unit::Count, "Writes that shared one commit of the embedded store");
     describe_histogram!("assay_store_commit_seconds", Unit::Seconds, "Time of one commit of the embedded store");
+    describe_gauge!("assay_score_records_waiting", Unit::Count, "Scores served whose records wait to be written");
     describe_counter!("assay_score_records_dropped_total", Unit::Count, "Scores served without an id: the store was behind");
     describe_counter!("assay_score_records_lost_total", Unit::Count, "Scores whose record could not be written, though they have an id");
     describe_counter!("assay_shadow_dropped_total", Unit::Count, "Scores that challengers did not see: the shadow was behind");
@@ -152,6 +176,11 @@ fn describe() {
     );
     describe_counter!("assay_transactions_replaced_total", Unit::Count, "Waiting transactions replaced by others with their nonce");
     describe_counter!("assay_nonces_lost_total", Unit::Count, "Nonces of the account that transactions from elsewhere used");
+    describe_counter!(
+        "assay_trace_batches_total",
+        Unit::Count,
+        "Batches of spans sent to the collector, by outcome: ok, refused or unreachable"
+    );
     describe_counter!("assay_task_panics_total", Unit::Count, "Background tasks that panicked, by task");
 }
 
@@ -181,6 +210,26 @@ mod tests {
         let source = include_str!("metrics.rs").split_once("fn describe()").unwrap().1;
         let nameless: Vec<_> = names.iter().filter(|name| !source.contains(&format!("\"{name}\""))).collect();
         assert!(names.len() > 20 && nameless.is_empty(), "{nameless:?} of {names:?}");
+    }
+
+    #[test]
+    fn dashboard_and_alerts_name_metrics_that_there_are() {
+        let ours = |word: &&str| (word.starts_with("assay_") || word.starts_with("process_")) && !word.ends_with('_');
+        let words = |text: &str| -> BTreeSet<String> {
+            text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(ours).map(str::to_owned).collect()
+        };
+        let source = include_str!("metrics.rs").split_once("fn describe()").unwrap().1.split_once("mod tests").unwrap().0;
+        let described = words(source);
+        let base = |name: &str| {
+            let histogram = ["_bucket", "_count", "_sum"].into_iter().find_map(|suffix| name.strip_suffix(suffix));
+            histogram.filter(|base| described.contains(*base)).unwrap_or(name).to_owned()
+        };
+        let (dashboard, alerts) = (include_str!("../../../.ops/grafana.json"), include_str!("../../../.ops/alerts.yml"));
+        let shown: BTreeSet<String> = words(dashboard).iter().map(|name| base(name)).collect();
+        assert_eq!(shown, described, "the dashboard shows every metric and no other");
+        let watched: BTreeSet<String> = words(alerts).iter().map(|name| base(name)).collect();
+        assert!(watched.len() > 15 && watched.is_subset(&described), "{:?}", watched.difference(&described).collect::<Vec<_>>());
+        serde_json::from_str::<serde_json::Value>(dashboard).unwrap();
     }
 
     #[test]

@@ -1,8 +1,10 @@
-//! What an operator sees of a running server: its log and its metrics.
+//! What an operator sees of a running server: its log, its metrics and its traces.
 
 mod log;
 mod metrics;
 mod process;
+mod trace;
 
-pub use log::{LogError, log_to_stderr};
+pub use log::{Format, LogError, start};
 pub use metrics::{Metrics, UPKEEP};
+pub use trace::{Collector, TRACE, TraceError, Traces, adopt, answered, outgoing, request};

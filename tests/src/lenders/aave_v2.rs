@@ -1,13 +1,13 @@
-//! Aave v2 from its published artifacts, and what a wallet did in it, counted from the receipts of every block.
+//! Aave v2 from its published artifacts, with a stub of the controller of its rewards, and what a wallet did in it, counted from the receipts of every block.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use alloy::primitives::{Address, B256, I256, U256};
+use alloy::primitives::{Address, B256, Bytes, I256, U256};
 use alloy::sol;
 use alloy::sol_types::{SolEvent, SolValue};
 
-use super::Small;
+use super::{Small, stubs};
 use crate::devnet::artifact::creation_code;
 use crate::devnet::receipts::LendingEvents;
 use crate::devnet::{Error, actors, feed};
@@ -104,6 +104,10 @@ struct Deployment<'a> {
     chain: &'a mut Small,
     modules: &'a Path,
     libraries: BTreeMap<String, Address>,
+    /// Who keeps the rewards of every token.
+    rewards: Address,
+    /// Creation code of what an aToken is wrapped in to name them.
+    rewarded: Bytes,
 }
 
 impl Deployment<'_> {
@@ -121,10 +125,12 @@ impl Deployment<'_> {
     fn reserve(&mut self, market: &Market, configurator: Address, reserve: Reserve, strategy: Address) -> Result<(), Error> {
         let (pool, asset) = (market.pool, reserve.asset);
         let text = || "Test".to_owned();
-        let token = (pool, asset, actors::address(actors::TREASURY), text(), text(), Address::ZERO).abi_encode_params();
-        let debt = (pool, asset, text(), text(), Address::ZERO).abi_encode_params();
+        let token = (pool, asset, actors::address(actors::TREASURY), text(), text(), self.rewards).abi_encode_params();
+        let debt = (pool, asset, text(), text(), self.rewards).abi_encode_params();
+        let published = self.create("protocol/tokenization/AToken", &token)?;
+        let rewarded = [self.rewarded.as_ref(), &(published, self.rewards).abi_encode()].concat();
         let init = Governance::initReserveCall {
-            aToken: self.create("protocol/tokenization/AToken", &token)?,
+            aToken: self.chain.create(rewarded, "an aToken with rewards"),
             stableDebt: self.create("protocol/tokenization/StableDebtToken", &debt)?,
             variableDebt: self.create("protocol/tokenization/VariableDebtToken", &debt)?,
             decimals: reserve.decimals,
@@ -144,7 +150,10 @@ impl Deployment<'_> {
 /// When an artifact is missing or a transaction fails.
 pub async fn deploy(chain: &mut Small, usdc_per_ether: u64) -> Result<Market, Error> {
     let modules = tokio::task::spawn_blocking(node::packages).await.map_err(|e| Error::Task(e.to_string()))??;
-    let mut deploy = Deployment { chain, modules: &modules, libraries: BTreeMap::new() };
+    let code = stubs("Rewards.sol").await?;
+    let creation = |name: &str| code.get(name).cloned().ok_or_else(|| Error::Unknown(format!("the stub {name}")));
+    let rewards = chain.create(creation("RewardsStub")?, "a controller of rewards");
+    let mut deploy = Deployment { chain, modules: &modules, libraries: BTreeMap::new(), rewards, rewarded: creation("RewardedStub")? };
     for library in ["ReserveLogic", "GenericLogic", "ValidationLogic"] {
         deploy.library(library)?;
     }

@@ -19,6 +19,7 @@ sol! {
     }
     interface Comptroller {
         function distribute() external;
+        function claimComp(address holder, address market) external;
     }
     /// Of every market.
     interface CToken {

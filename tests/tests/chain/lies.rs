@@ -7,7 +7,7 @@ use alloy::sol_types::SolEvent;
 use assay::domain::{Address, Coverage, PoolHistory};
 use assay_tests::devnet::Devnet;
 use assay_tests::devnet::receipts::{Borrow, LendingEvents, LiquidationCall, Repay, Supply, Withdraw, lending_events};
-use assay_tests::proxy::Proxy;
+use assay_tests::proxy::{Proxy, Reply};
 use serde_json::Value;
 
 use super::wallets::counted;
@@ -157,6 +157,40 @@ fn a_blank_history_that_is_true_is_complete_and_costs_two_queries_to_go_on_with(
             let pool = reader.pool(nobody).await;
             assert_eq!((pool.coverage, counted(&pool)), (Coverage::Complete, LendingEvents::default()));
             assert_eq!(proxy.take().iter().filter(|call| call.method == "eth_getLogs").count(), queries);
+        }
+    });
+}
+
+#[test]
+fn a_blank_history_is_held_against_another_endpoint_once() {
+    with(async |devnet| {
+        let (first, second) = (Proxy::start(devnet.ethereum.url()).await, Proxy::start(devnet.ethereum.url()).await);
+        first.forget(|_| true);
+        let reader = Reader::of(devnet).ethereum().through(&[&first, &second]).with(uncached).started().await;
+        let asked = |proxy: &Proxy| proxy.take().iter().filter(|call| call.method == "eth_getLogs").count();
+        let wallet = devnet.wallet("leaver").address;
+        let truth = lending_events(&devnet.ethereum, wallet).await.unwrap();
+        for queries in [(3, 3), (2, 0)] {
+            let pool = reader.pool(wallet).await;
+            assert_eq!((pool.coverage, counted(&pool)), (Coverage::Complete, truth));
+            assert_eq!((asked(&first), asked(&second)), queries);
+        }
+        // What is left out of the blocks that are read again is told by the position, as ever.
+        let wallet = devnet.wallet("borrower").address;
+        let truth = lending_events(&devnet.ethereum, wallet).await.unwrap();
+        let pool = reader.pool(wallet).await;
+        assert_eq!((pool.coverage, counted(&pool), asked(&first), asked(&second)), (Coverage::Complete, truth, 3, 3));
+        assert_eq!(reader.pool(wallet).await.coverage, Coverage::Partial);
+        first.take();
+        second.take();
+        // Who has none is asked about once, and whose other endpoint does not answer is believed.
+        for (nobody, queries) in [(0x5a, (3, 3)), (0x5b, (3, 3))] {
+            let nobody = Address::repeat_byte(nobody);
+            for queries in [queries, (2, 0)] {
+                assert_eq!(reader.pool(nobody).await.coverage, Coverage::Complete);
+                assert_eq!((asked(&first), asked(&second)), queries);
+            }
+            second.rule(|_| Reply::Error { code: -32602, message: "range 1 exceeds limit of 4".into() });
         }
     });
 }

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Somebody to be scored.
-fn subject(n: usize) -> Address {
+pub(super) fn subject(n: usize) -> Address {
     Address::from_word(keccak256(format!("subject {n}")))
 }
 
@@ -43,7 +43,7 @@ async fn ended(api: &Caller, status_url: &str) -> Value {
     }
 }
 
-async fn confirmed(api: &Caller, status_url: &str) -> Value {
+pub(super) async fn confirmed(api: &Caller, status_url: &str) -> Value {
     let body = ended(api, status_url).await;
     assert_eq!((&body["status"], &body["error"]), (&json!("confirmed"), &Value::Null), "{body}");
     body
@@ -51,7 +51,7 @@ async fn confirmed(api: &Caller, status_url: &str) -> Value {
 
 /// Holds a confirmed submission against the chain and IPFS: one feedback for each tag, with the values of the status and the hash of
 /// the document, and no other feedback with its URI.
-fn check(world: &World, held: &[Held], status: &Value, tags: &[&str]) {
+pub(super) fn check(world: &World, held: &[Held], status: &Value, tags: &[&str]) {
     let uri = status["feedback_uri"].as_str().expect("a URI");
     let document = world.ipfs.block(uri.strip_prefix("ipfs://").expect("an IPFS URI")).expect("the document is there");
     let ours: Vec<&Held> = held.iter().filter(|held| held.uri == uri).collect();
@@ -76,4 +76,4 @@ fn check(world: &World, held: &[Held], status: &Value, tags: &[&str]) {
     }
 }
 
-const ALL: [&str; 3] = ["creditScore", "sybilRisk", "identityCount"];
+pub(super) const ALL: [&str; 3] = ["creditScore", "sybilRisk", "identityCount"];

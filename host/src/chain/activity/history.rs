@@ -16,12 +16,14 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tracing::Instrument;
 
 use super::{logs::NodeLogs, reading::Reading};
 use crate::{
     chain::{client::Block, explorer::Explorer, lending::Rest},
     domain::{Address, ChainId},
     store::{Store, keys, records::ActivityProgress},
+    telemetry::{self, TRACE},
 };
 
 /// Reads of one chain at once. Explorers allow so few calls that more would only wait for each other.
@@ -138,10 +140,12 @@ impl Histories {
         let (view, seen) = watch::channel(self.reader.before(kept.clone()));
         let (reader, stop) = (self.reader.clone(), self.stop.clone());
         let done = Finished { running: self.running.clone(), wallet };
-        let task = self.tasks.spawn(async move {
+        let span = telemetry::adopt(tracing::info_span!(target: TRACE, parent: None, "list transactions", assay.chain = reader.chain));
+        let read = async move {
             let _done = done;
             stop.run_until_cancelled(reader.read(wallet, stands, head, &view)).await;
-        });
+        };
+        let task = self.tasks.spawn(read.instrument(span));
         let job = Job { ended: task.map(drop).boxed().shared(), view: seen };
         running.insert(wallet, job.clone());
         Some(job)

@@ -10,6 +10,7 @@ use std::{
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use serde_json::Value;
 use tokio::time::timeout;
+use tracing::{Instrument, field::Empty};
 use url::Url;
 
 use super::answer::{self, Refusal};
@@ -17,6 +18,7 @@ use crate::{
     chain::{endpoint::Http, redact::Redact},
     config::ExplorerLimits,
     domain::ChainId,
+    telemetry::TRACE,
 };
 
 /// Largest answer read: some ten times what a page of rows takes.
@@ -79,11 +81,13 @@ impl Host {
                 pace.until_ready().await;
             }
             let started = Instant::now();
-            let (answer, after) = match timeout(self.timeout, self.get(url.clone())).await {
+            let span = tracing::info_span!(target: TRACE, "ask explorer", otel.kind = "client", assay.chain = chain, assay.outcome = Empty);
+            let (answer, after) = match timeout(self.timeout, self.get(url.clone())).instrument(span.clone()).await {
                 Ok(answer) => answer,
                 Err(_) => (Err(Refusal::Unreachable(format!("no answer within {} ms", self.timeout.as_millis()))), None),
             };
             let outcome = answer.as_ref().map_or_else(Refusal::outcome, |_| "ok");
+            span.record("assay.outcome", outcome);
             let labels = [("chain", chain.to_string()), ("outcome", outcome.to_owned())];
             metrics::counter!("assay_explorer_requests_total", &labels).increment(1);
             metrics::histogram!("assay_explorer_request_duration_seconds", "chain" => chain.to_string()).record(started.elapsed());

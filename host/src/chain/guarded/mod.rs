@@ -7,14 +7,20 @@
 mod addresses;
 mod dns;
 
-use std::{error::Error as _, net::IpAddr, sync::Arc, time::Duration};
+use std::{
+    error::Error as _,
+    net::IpAddr,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use reqwest::{Method, StatusCode, header, redirect::Policy};
 use serde_json::Value;
 use tokio::{sync::Semaphore, time::timeout};
+use tracing::{Instrument, field::Empty};
 use url::{Host, Url};
 
-use crate::config::Outbound;
+use crate::{config::Outbound, telemetry::TRACE};
 
 /// Redirects followed.
 const HOPS: usize = 3;
@@ -74,6 +80,18 @@ pub(super) enum Barred {
     Unreachable,
 }
 
+impl Barred {
+    fn outcome(&self) -> &'static str {
+        match self {
+            Self::Refused(_) => "refused",
+            Self::Status(_) => "status",
+            Self::TooLarge(_) => "too_large",
+            Self::TimedOut => "timed_out",
+            Self::Unreachable => "unreachable",
+        }
+    }
+}
+
 impl Guarded {
     pub(super) fn new(limits: &Outbound) -> Self {
         let allowed = Arc::new(Allowed::new(&limits.allow));
@@ -110,7 +128,14 @@ impl Guarded {
             let Ok(_permit) = self.inner.gate.acquire().await else { return Err(Barred::Unreachable) };
             self.follow(url, body).await
         };
-        timeout(self.inner.timeout, whole).await.unwrap_or(Err(Barred::TimedOut))
+        let started = Instant::now();
+        let span = tracing::info_span!(target: TRACE, "fetch", otel.kind = "client", assay.outcome = Empty);
+        let answer = timeout(self.inner.timeout, whole).instrument(span.clone()).await.unwrap_or(Err(Barred::TimedOut));
+        let outcome = answer.as_ref().err().map_or("ok", Barred::outcome);
+        span.record("assay.outcome", outcome);
+        metrics::counter!("assay_outbound_requests_total", "outcome" => outcome).increment(1);
+        metrics::histogram!("assay_outbound_request_duration_seconds").record(started.elapsed());
+        answer
     }
 
     async fn follow(&self, url: &str, body: Option<&Value>) -> Result<Vec<u8>, Barred> {

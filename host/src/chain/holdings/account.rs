@@ -75,10 +75,18 @@ impl Account {
             rest = after;
             account.markets.push(terms.clone().map(|terms| (terms, own.to_vec())));
         }
-        for (terms, asked) in terms.iter().zip(&traces) {
+        let mut places = Vec::new();
+        for (index, (terms, asked)) in terms.iter().zip(&traces).enumerate() {
             let (own, after) = rest.split_at(asked.len().min(rest.len()));
             rest = after;
             account.ever_held.push(terms.as_ref().is_some_and(|terms| terms.ever_held(own)));
+            places.extend(terms.as_ref().and_then(|terms| Some((index, terms, terms.trace(own, wallet)?))));
+        }
+        let kept = client.storage(&places.iter().map(|(.., place)| *place).collect::<Vec<_>>(), head.hash).await;
+        for ((index, terms, _), kept) in places.into_iter().zip(kept) {
+            if let Some(held) = account.ever_held.get_mut(index) {
+                *held |= kept.is_some_and(|kept| terms.is_mark(kept));
+            }
         }
         Ok(account)
     }

@@ -5,12 +5,13 @@ mod cid;
 mod kubo;
 mod pinning;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use reqwest::{RequestBuilder, StatusCode};
+use tracing::Instrument;
 use url::Url;
 
-use crate::config;
+use crate::{config, telemetry::TRACE};
 
 pub use cid::cid;
 use kubo::Kubo;
@@ -89,6 +90,20 @@ fn root(text: &str) -> Option<Url> {
 
 /// Status and body of an answer from `whom`.
 async fn ask(whom: &'static str, request: RequestBuilder) -> Result<(StatusCode, Vec<u8>), IpfsError> {
+    let started = Instant::now();
+    let span = tracing::info_span!(target: TRACE, "ask IPFS", otel.kind = "client", assay.whom = whom);
+    let answer = answered(whom, request).instrument(span).await;
+    let outcome = match &answer {
+        Ok((status, _)) if status.is_success() => "ok",
+        Ok(_) => "status",
+        Err(_) => "unreachable",
+    };
+    metrics::counter!("assay_ipfs_requests_total", "whom" => whom, "outcome" => outcome).increment(1);
+    metrics::histogram!("assay_ipfs_request_duration_seconds", "whom" => whom).record(started.elapsed());
+    answer
+}
+
+async fn answered(whom: &'static str, request: RequestBuilder) -> Result<(StatusCode, Vec<u8>), IpfsError> {
     let mut response = request.send().await.map_err(|_| IpfsError::Unreachable(whom))?;
     let mut body = Vec::new();
     while let Some(part) = response.chunk().await.map_err(|_| IpfsError::Unreachable(whom))? {

@@ -1,5 +1,15 @@
 //! Events held against positions: what a wallet has must have come from somewhere, and what came must be there. An endpoint that
 //! leaves logs out, and moves that no log tells of, are found by this.
+//!
+//! A wallet that left has nothing any more that speaks for it, so that a history without any event is held against the traces that
+//! contracts keep: the index that each token of Aave v3 was last told at, the same at the controller of rewards of Aave v2, what
+//! accrued in a Comet market, the index of a debt in the storage of a cToken. Where a chain has several endpoints, another one is asked
+//! besides, once. What passes for an honest blank is then a wallet whose whole history all of them leave out, and that
+//! - left Aave v2 before a pool gave rewards, or used a pool that never did (on Ethereum none did before April 2021, AMM never);
+//! - used a Comet market that does not count rewards, or collateral alone;
+//! - left a cToken, of which only debts are told, and the list of its borrowers too, all before June 2020.
+//!
+//! Of a history that lacks only some of its events, those are found whose amounts the position does not allow.
 
 use super::{Market, standing::Standing, sums::Sums};
 use crate::domain::{Coverage, PoolHistory, Position};
@@ -27,12 +37,10 @@ pub(in crate::chain) fn cross_check(pools: &mut [PoolHistory], markets: &[Market
         let own = |market: &Market| market.config.protocol == pool.protocol && market.config.address == pool.market_address;
         let index = markets.iter().position(own);
         let summed = index.and_then(|index| sums.get(index)?.as_ref().zip(state.standings.get(index)?.as_ref()));
+        let held = index.and_then(|index| state.ever_held.get(index)).is_some_and(|held| *held);
         let fits = match summed {
-            Some((sums, standings)) => {
-                let held = index.and_then(|index| state.ever_held.get(index)).is_some_and(|held| *held);
-                adds_up(pool, sums, standings, state.at) && !(held && is_missing(pool, sums))
-            }
-            None => is_explained(pool, state.positions),
+            Some((sums, standings)) => adds_up(pool, sums, standings, state.at) && !(held && is_missing(pool, sums)),
+            None => is_explained(pool, state.positions) && !(held && is_missing(pool, &Sums::default())),
         };
         if !fits {
             pool.coverage = Coverage::Partial;
@@ -134,7 +142,8 @@ mod tests {
     fn a_trace_contradicts_a_blank_history_and_no_other() {
         assert_eq!(checked_of(Some(Sums::default()), Some(0), true, 0.0, 0), Coverage::Partial);
         assert_eq!(checked_of(Some(Sums::default()), Some(0), false, 0.0, 0), Coverage::Complete);
-        assert_eq!(checked_of(None, Some(0), true, 0.0, 0), Coverage::Complete);
+        assert_eq!(checked_of(None, Some(0), true, 0.0, 0), Coverage::Partial, "also where amounts are not followed");
+        assert_eq!(checked_of(None, Some(0), false, 0.0, 0), Coverage::Complete);
         let mut sums = Sums::default();
         sums.add(&Move::gain(Side::Supply, Address::ZERO, U256::ZERO));
         assert_eq!(checked_of(Some(sums), Some(0), true, 0.0, 0), Coverage::Complete, "a transfer of nothing leaves a trace");

@@ -11,6 +11,7 @@ use futures::{
     FutureExt,
     future::{BoxFuture, Shared},
 };
+use metrics::Gauge;
 use moka::future::Cache;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, watch},
@@ -18,6 +19,7 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tracing::Instrument;
 
 use super::{
     AllSums,
@@ -28,7 +30,8 @@ use super::{
 };
 use crate::{
     chain::client::Block,
-    domain::{Address, PoolHistory},
+    domain::{Address, ChainId, PoolHistory},
+    telemetry::{self, TRACE},
 };
 
 /// Reads of one chain that may go on when nobody waits for them. What is read is kept, so that one refused here continues with
@@ -68,7 +71,27 @@ struct Job {
     view: watch::Receiver<Ledger>,
     abort: AbortHandle,
     /// Held while the job runs without anybody waiting.
-    permit: OnceLock<OwnedSemaphorePermit>,
+    permit: OnceLock<Place>,
+}
+
+/// A place among the reads that nobody waits for, counted while it is taken.
+struct Place {
+    _permit: OwnedSemaphorePermit,
+    taken: Gauge,
+}
+
+impl Place {
+    fn taken(permit: OwnedSemaphorePermit, chain: ChainId) -> Self {
+        let taken = metrics::gauge!("assay_background_reads_running", "chain" => chain.to_string());
+        taken.increment(1.0);
+        Self { _permit: permit, taken }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.taken.decrement(1.0);
+    }
 }
 
 impl Jobs {
@@ -144,9 +167,9 @@ impl Jobs {
         }
         let (view, seen) = watch::channel(Ledger::new(&self.reader.markets, &kept.0));
         let (reader, stop) = (self.reader.clone(), self.stop.clone());
-        let task = self
-            .tasks
-            .spawn(async move { stop.run_until_cancelled(read_to_the_end(&reader, wallet, kept.0, hints, blocks, head, &view)).await });
+        let span = telemetry::adopt(tracing::info_span!(target: TRACE, parent: None, "read lending history", assay.chain = reader.chain));
+        let read = async move { stop.run_until_cancelled(read_to_the_end(&reader, wallet, kept.0, hints, blocks, head, &view)).await };
+        let task = self.tasks.spawn(read.instrument(span));
         let abort = task.abort_handle();
         let done = Finished { running: self.running.clone(), wallet };
         let outcome = async move {
@@ -167,7 +190,7 @@ impl Jobs {
     fn leave(&self, job: &Job) -> Option<Rest> {
         if job.permit.get().is_none() {
             match self.background.clone().try_acquire_owned() {
-                Ok(permit) => _ = job.permit.set(permit),
+                Ok(permit) => _ = job.permit.set(Place::taken(permit, self.reader.chain)),
                 Err(_) => {
                     metrics::counter!("assay_background_reads_refused_total", "chain" => self.reader.chain.to_string()).increment(1);
                     job.abort.abort();

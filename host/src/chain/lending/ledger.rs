@@ -1,6 +1,6 @@
 //! What is known of a wallet's lending history while and after it is read.
 
-use super::{Market, hints::AllHints, records::Settled, sums::Sums, tally::Tally};
+use super::{Lender, Market, ctoken, hints::AllHints, records::Settled, sums::Sums, tally::Tally};
 use crate::{
     config::MarketConfig,
     domain::{ChainId, Coverage, EventCounts, PoolHistory},
@@ -92,13 +92,18 @@ impl Ledger {
 impl Entry {
     fn pool(&self, chain: ChainId, market: &Market, progress: Progress) -> PoolHistory {
         let progress = if self.left_out { Progress::Stopped } else { progress };
+        let all = self.settled.plus(self.tail);
         let coverage = match (progress, self.through) {
+            (Progress::Done, _) if market.lender == Lender::CToken && ctoken::lacks_a_borrowing(&all.counts) => {
+                let market = market.config.address;
+                tracing::warn!(chain, %market, "a debt was repaid that no log tells of; the history counts as partial");
+                Coverage::Partial
+            }
             (Progress::Done, _) => Coverage::Complete,
             (Progress::Running, _) if !self.read_before => Coverage::Pending,
             (Progress::Stopped, None) => return failed_pool(chain, &market.config),
             (Progress::Running | Progress::Stopped, _) => Coverage::Partial,
         };
-        let all = self.settled.plus(self.tail);
         PoolHistory {
             coverage,
             synced_to_block: self.through,

@@ -31,7 +31,6 @@ use hints::Hint;
 use sums::Move;
 
 pub(super) use crosscheck::{AllSums, State, cross_check};
-pub(super) use ctoken::doubt_unborrowed;
 pub(super) use hints::hints;
 pub(super) use jobs::{Jobs, Rest};
 pub(super) use ledger::failed_pool;

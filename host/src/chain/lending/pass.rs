@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use futures::{StreamExt, stream};
+use futures::{StreamExt, future::try_join_all, stream};
 use tokio::sync::watch;
 
 use super::{
@@ -40,6 +40,8 @@ pub(super) struct Pass<'a> {
     records: Vec<Option<Settled>>,
     /// First block not yet read.
     at: u64,
+    /// The first block of a read of the whole plan that was given no log so far.
+    silent_from: Option<u64>,
     saved: Saved,
 }
 
@@ -53,10 +55,11 @@ struct Saved {
 
 impl<'a> Pass<'a> {
     pub(super) fn new(reader: &'a Reader, plan: Plan, records: Vec<Option<Settled>>, head: Block, settled_to: Option<Block>) -> Self {
+        let blank = !plan.is_tail && records.iter().flatten().all(Settled::is_blank);
         let ledger = Ledger::new(&reader.markets, &records).planned(&reader.markets, &plan.hints);
         let at = ledger.start();
         let saved = Saved { when: Instant::now(), ranges_since: 0, all: false };
-        Self { reader, plan, head, settled_to, ledger, records, at, saved }
+        Self { reader, plan, head, settled_to, ledger, records, at, silent_from: blank.then_some(at), saved }
     }
 }
 
@@ -83,6 +86,7 @@ impl Pass<'_> {
                 }
             }
         }
+        self.hear_another(self.head.number).await?;
         // Also where no block was left to read: a market may begin above the head.
         for entry in self.ledger.entries.iter_mut().filter(|entry| !entry.left_out) {
             entry.through = Some(self.head.number);
@@ -93,7 +97,9 @@ impl Pass<'_> {
     /// Counts a chunk that begins where this read stands. `Some` width where what follows is to be narrower.
     async fn take(&mut self, chunk: Chunk<Found>) -> Result<Option<u64>, Fault> {
         if let Some(through) = chunk.through {
-            self.count(told(&self.reader.markets, &self.plan, chunk.found.into_iter().collect())).await?;
+            let found: Found = chunk.found.into_iter().collect();
+            self.silent_from = self.silent_from.filter(|_| found.logs.is_empty());
+            self.count(told(&self.reader.markets, &self.plan, found)).await?;
             self.at = through.saturating_add(1);
             for entry in &mut self.ledger.entries {
                 if through >= entry.next {
@@ -102,6 +108,9 @@ impl Pass<'_> {
             }
             self.saved.ranges_since += 1;
             let all = self.settled_to.is_some_and(|settled_to| through >= settled_to.number);
+            if all {
+                self.hear_another(through).await?;
+            }
             if all || self.saved.ranges_since >= CHECKPOINT_RANGES || self.saved.when.elapsed() >= CHECKPOINT {
                 self.save().await;
             }
@@ -111,6 +120,35 @@ impl Pass<'_> {
             Some(Stop::Ceiling(width) | Stop::Narrow(width)) => Ok(Some(width)),
             Some(Stop::Gap(fault)) => Err(fault),
         }
+    }
+
+    /// Before it is written down that a wallet has no history at all: asks another endpoint, once, where there is one. That is where
+    /// most wallets cost most, so that one which answers less than the whole at once is not asked piece by piece.
+    async fn hear_another(&mut self, through: u64) -> Result<(), Fault> {
+        let Some((from, other)) = self.silent_from.take().zip(self.reader.client.elsewhere()) else { return Ok(()) };
+        if from > through {
+            return Ok(());
+        }
+        let span = Span { from, to: through };
+        let asked = self.plan.queries.iter().map(|query| other.believed_logs(query, span));
+        let answer = try_join_all(asked).await.map(|logs| logs.into_iter().flatten().collect::<Vec<_>>());
+        let outcome = match &answer {
+            Ok(logs) if logs.is_empty() => "confirmed",
+            Ok(_) => "contradicted",
+            Err(_) => "unanswered",
+        };
+        let logs = answer.unwrap_or_default();
+        metrics::counter!("assay_second_opinions_total", "chain" => self.reader.chain.to_string(), "outcome" => outcome).increment(1);
+        if !logs.is_empty() {
+            tracing::warn!(
+                chain = self.reader.chain,
+                logs = logs.len(),
+                "an endpoint left out a wallet's whole history, which another tells"
+            );
+            let receipts = self.reader.receipts(&self.plan, &logs).await?;
+            self.count(told(&self.reader.markets, &self.plan, Found { logs, receipts })).await?;
+        }
+        Ok(())
     }
 
     async fn count(&mut self, told: Told) -> Result<(), Fault> {

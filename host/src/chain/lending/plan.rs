@@ -12,7 +12,7 @@
 //! not to stand on the list of aTokens that a pool has today. And over a short span a wallet's transfers to and from anybody are
 //! few: they ride in the queries of their topics, and those with others than the list are left out afterwards.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::RangeInclusive};
 
 use super::{
     Market,
@@ -25,11 +25,15 @@ use crate::{
 
 /// The topic in which only liquidations name the wallet.
 const RARE: usize = 3;
+/// Where the query for transfers between the wallet and others stands: after those for one topic each.
+const BOTH: usize = usize::MAX;
 
 /// Fixed for the length of a read.
 #[derive(Clone)]
 pub(super) struct Plan {
     pub wallet: Address,
+    /// It stands on what was read before.
+    pub is_tail: bool,
     pub queries: Vec<LogQuery>,
     pub hints: AllHints,
 }
@@ -47,44 +51,38 @@ impl Plan {
 
     fn of(markets: &[Market], hints: AllHints, wallet: Address, tail: bool) -> Self {
         let mut by_topic = BTreeMap::<usize, LogQuery>::new();
-        let mut ask = |contract: Address, topic0: B256, naming: Naming| {
+        // The wallet in one of `topics`, or in either of them beside one of its `peers`.
+        let mut ask = |contract: Address, topic0: B256, topics: RangeInclusive<usize>, peer: Option<B256>| {
             // Every supply that appears or disappears names the zero address, which owns none of it.
             if wallet.is_zero() && topic0 == TRANSFER {
                 return;
             }
-            let key = if let Naming::At(topic) = naming { topic } else { usize::MAX };
-            let query = by_topic.entry(key).or_default();
-            add(&mut query.addresses, contract);
-            let [signatures, first, second, third] = &mut query.topics;
-            add(signatures, topic0);
-            match naming {
-                Naming::At(1) => add(first, wallet.into_word()),
-                Naming::At(2) => add(second, wallet.into_word()),
-                Naming::At(_) | Naming::Holder(_) => add(third, wallet.into_word()),
-                Naming::With(peer) => [first, second].into_iter().for_each(|topic| {
-                    add(topic, wallet.into_word());
-                    add(topic, peer);
-                }),
+            let alone = peer.is_none();
+            for topic in topics {
+                let query = by_topic.entry(if alone { topic } else { BOTH }).or_default();
+                add(&mut query.addresses, contract);
+                query.topics.first_mut().into_iter().for_each(|signatures| add(signatures, topic0));
+                let words = query.topics.get_mut(topic).into_iter();
+                words.for_each(|words| std::iter::once(wallet.into_word()).chain(peer).for_each(|word| add(words, word)));
             }
         };
         for (market, hints) in markets.iter().zip(hints.iter()) {
             let Some(hints) = hints else { continue };
             for signature in market.lender.signatures() {
                 if signature.wallet_at != RARE || !tail || hints.is_empty() {
-                    ask(market.config.address, signature.topic0, Naming::At(signature.wallet_at));
+                    ask(market.config.address, signature.topic0, signature.wallet_at..=signature.wallet_at, None);
                 }
             }
             for hint in hints {
-                match hint.naming {
-                    Naming::With(_) if !tail => ask(hint.contract, hint.topic0, hint.naming),
-                    Naming::With(_) | Naming::Holder(_) => {
-                        [1, 2].into_iter().for_each(|topic| ask(hint.contract, hint.topic0, Naming::At(topic)));
-                    }
-                    Naming::At(_) => ask(hint.contract, hint.topic0, hint.naming),
-                }
+                let (topics, peer) = match hint.naming {
+                    Naming::At(topic) => (topic..=topic, None),
+                    Naming::With(peer) => (1..=2, Some(peer).filter(|_| !tail)),
+                    Naming::Holder(_) => (1..=2, None),
+                };
+                ask(hint.contract, hint.topic0, topics, peer);
             }
         }
-        Self { wallet, queries: by_topic.into_values().collect(), hints }
+        Self { wallet, is_tail: tail, queries: by_topic.into_values().collect(), hints }
     }
 
     /// Whether what `contract` logged in a transaction that a hint points at tells of a market.

@@ -49,7 +49,7 @@ impl MarketTerms {
         match self {
             Self::Aave(terms) => terms.traces(wallet),
             Self::Comet(terms) => terms.traces(wallet),
-            Self::CToken(_) => Vec::new(),
+            Self::CToken(terms) => terms.traces(wallet),
         }
     }
 
@@ -58,7 +58,24 @@ impl MarketTerms {
         match self {
             Self::Aave(_) => aave::ever_held(answers),
             Self::Comet(_) => comet::ever_held(answers),
+            // They allow for it, no more.
             Self::CToken(_) => false,
+        }
+    }
+
+    /// Where a contract keeps what tells it and no call does: a place in its storage, where those answers make it worth a look.
+    pub(in crate::chain) fn trace(&self, answers: &[Option<Bytes>], wallet: Address) -> Option<(Address, U256)> {
+        match self {
+            Self::Aave(_) | Self::Comet(_) => None,
+            Self::CToken(terms) => terms.trace(answers, wallet),
+        }
+    }
+
+    /// Whether it had, by what is kept at [`trace`](Self::trace).
+    pub(in crate::chain) fn is_mark(&self, kept: U256) -> bool {
+        match self {
+            Self::Aave(_) | Self::Comet(_) => false,
+            Self::CToken(_) => ctoken::is_mark(kept),
         }
     }
 

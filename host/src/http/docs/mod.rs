@@ -21,7 +21,7 @@ use utoipa::{
 
 use parameters::Parameters;
 
-use super::{ApiError, admin, agents, error, identity, models, ops, report, reputation, sandbox, score, usage, validation, wire};
+use super::{ApiError, admin, agents, backup, error, identity, models, ops, report, reputation, sandbox, score, usage, validation, wire};
 
 /// The OpenAPI 3.1 document.
 pub fn document() -> openapi::OpenApi {
@@ -52,7 +52,7 @@ pub fn document() -> openapi::OpenApi {
         sandbox::score::get, sandbox::score::post, sandbox::score::mean, sandbox::score::batch,
         sandbox::report::get, sandbox::report::total, sandbox::report::chain_total,
         models::list, models::compare, models::report, admin::add, admin::champion, admin::challengers, admin::roll_back, admin::remove,
-        admin::audit, score::provenance::audited,
+        admin::audit, score::provenance::audited, backup::make,
         usage::get, ops::health, ops::ready, ops::metrics,
     ),
     components(schemas(wire::CoverageName, wire::RangeName, wire::SubmissionStatus, error::DetailBody, error::DetailOrError, error::ErrorBody, error::QuotaBody, error::ValidationBody, validation::Violation)),
@@ -66,7 +66,7 @@ pub fn document() -> openapi::OpenApi {
         (name = "sandbox", description = "Deterministic mocks of the same shapes; they cost nothing and read no chain"),
         (name = "models", description = "The scoring models"),
         (name = "usage", description = "What your own key may do and has used"),
-        (name = "admin", description = "Moving models and their roles"),
+        (name = "admin", description = "Moving models and their roles; backups"),
         (name = "operation", description = "For those who run the server; public"),
     ),
 )]

@@ -12,12 +12,19 @@ use utoipa::{
 };
 
 use crate::{
-    domain::Name,
+    domain::{ModelVersion, Name},
     http::state::{REPORT_CHAINS, SUMMARY_CHAINS},
 };
 
 const ADDRESS: &str = "^0x[0-9a-fA-F]{40}$";
 const ADDRESS_OR_NAME: &str = r"^(0x[0-9a-fA-F]{40}|[^\s./,]+(\.[^\s./,]+)+)$";
+
+const VERSION: &str = r"^[0-9]{1,9}(\.[0-9]{1,9}){1,3}$";
+/// Up to eight of them.
+const VERSIONS: &str = r"^[0-9]{1,7}(\.[0-9]{1,7}){1,3}(,[0-9]{1,7}(\.[0-9]{1,7}){1,3}){0,7}$";
+/// Up to a year.
+const WINDOW: &str =
+    "^([1-9][0-9]{0,2}h|[1-7][0-9]{3}h|8[0-6][0-9]{2}h|87[0-5][0-9]h|8760h|[1-9][0-9]?d|[1-2][0-9]{2}d|3[0-5][0-9]d|36[0-5]d)$";
 
 /// Patterns, lengths and lists of values.
 pub(super) struct Parameters;
@@ -34,6 +41,12 @@ impl Modify for Parameters {
                         (schema.pattern, schema.max_length) = (Some(ADDRESS_OR_NAME.to_owned()), Some(Name::MAX));
                     }
                     ("address", ParameterIn::Query) => schema.min_length = Some(1),
+                    ("agent_id", _) => schema.minimum = Some(1.into()),
+                    ("version" | "model_version", _) => {
+                        (schema.pattern, schema.max_length) = (Some(VERSION.to_owned()), Some(ModelVersion::MAX_LEN));
+                    }
+                    ("versions", _) => schema.pattern = Some(VERSIONS.to_owned()),
+                    ("window", _) => schema.pattern = Some(WINDOW.to_owned()),
                     ("chain_id", _) if path.ends_with("/summary") => one_of(schema, &SUMMARY_CHAINS),
                     ("chain_id", _) if !path.contains("/sandbox/") => one_of(schema, &REPORT_CHAINS),
                     _ => {}
@@ -71,5 +84,9 @@ mod tests {
         assert_eq!(chain(""), json!([1, 10, 56, 137, 250, 324, 8453, 42161, 43114, 59144]));
         assert_eq!(chain("/summary"), json!([1, 10, 56, 137, 8453, 42161, 42220, 43114, 59144, 534352]));
         assert_eq!(schema("/api/v2/report/", 0)["minLength"], 1);
+        let agent = "/api/v2/reputation/{agent_id}/status/{submission_id}";
+        assert_eq!(schema(agent, 0)["minimum"], 1);
+        assert_eq!(schema("/api/v2/models/{kind}/report", 1)["pattern"], super::WINDOW);
+        assert_eq!(schema("/api/v2/models/compare/address/{address}", 1)["pattern"], super::VERSIONS);
     }
 }

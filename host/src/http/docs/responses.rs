@@ -20,12 +20,21 @@ pub enum Keyed {
     /// Our failure; `code` says of which kind
     #[response(status = 500)]
     Failed(DetailBody),
-    /// Too many requests at work at this moment
+    /// Not at this moment: too many requests are at work, records cannot be reached, no model is in service, an index is being built, or
+    /// every instance is at work; `code` says which, where there may be doubt
     #[response(status = 503)]
-    Busy(DetailBody),
+    NotNow(DetailBody),
     /// The answer took too long
     #[response(status = 504)]
     TooSlow(DetailBody),
+}
+
+/// The path that makes a backup.
+#[derive(IntoResponses)]
+pub enum Backup {
+    /// Another backup is being made, or the store is not a file of this server
+    #[response(status = 409)]
+    Busy(DetailBody),
 }
 
 /// Every path that costs units.

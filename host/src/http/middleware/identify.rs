@@ -16,7 +16,7 @@ use tower::{Layer, Service};
 use tracing::Instrument;
 use uuid::Uuid;
 
-const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Longest id taken over from a client.
 const LONGEST: usize = 64;
 
@@ -46,8 +46,9 @@ where
         self.0.poll_ready(cx)
     }
 
-    fn call(&mut self, request: Request) -> Self::Future {
+    fn call(&mut self, mut request: Request) -> Self::Future {
         let id = request.headers().get(REQUEST_ID).filter(|id| acceptable(id)).cloned().unwrap_or_else(fresh);
+        request.headers_mut().insert(REQUEST_ID, id.clone());
         // The path alone: a query may hold what is nobody's business in a log.
         let span = tracing::info_span!(
             "request",

@@ -1,4 +1,4 @@
-//! Metrics per route, under the route's pattern: never under a path that a client chose.
+//! Metrics and traces per route, under the route's pattern: never under a path that a client chose.
 
 use std::{
     convert::Infallible,
@@ -12,6 +12,10 @@ use std::{
 use axum::{extract::Request, response::Response};
 use metrics::{Counter, Gauge, Histogram};
 use tower::{Layer, Service};
+use tracing::Instrument;
+
+use super::identify::REQUEST_ID;
+use crate::telemetry;
 
 /// The handles of one route. They are looked up once and then only written to.
 #[derive(Clone)]
@@ -91,9 +95,13 @@ where
         let started = Instant::now();
         self.handles.started().increment(1.0);
         let in_flight = InFlight(self.handles.clone());
-        let answer = self.inner.call(request);
+        let headers = request.headers();
+        let id = headers.get(REQUEST_ID).and_then(|id| id.to_str().ok()).unwrap_or_default();
+        let span = telemetry::request(self.handles.method, self.handles.route, id, headers);
+        let answer = span.in_scope(|| self.inner.call(request)).instrument(span.clone());
         Box::pin(async move {
             let response = answer.await?;
+            telemetry::answered(&span, response.status());
             in_flight.0.answered(response.status().as_u16(), started);
             Ok(response)
         })

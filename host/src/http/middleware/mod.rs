@@ -3,6 +3,7 @@
 
 mod guard;
 mod identify;
+mod leave;
 mod limit;
 mod measure;
 mod origin;
@@ -38,6 +39,8 @@ pub(super) fn around_everything(router: Router, app: &App) -> Router {
         ServiceBuilder::new()
             // First, so that every line logged and every answer carries the request's id.
             .layer(Identify)
+            // A refusal takes leave as well.
+            .layer(from_fn_with_state(app.clone(), leave::close_connection))
             // Before any work: who comes too often, or into a full house, is sent away. The first also finds out who calls.
             .layer(from_fn_with_state(app.clone(), limit::rate))
             .layer(from_fn_with_state(app.clone(), limit::room))

@@ -39,10 +39,20 @@ const MOST_TAGS: usize = 100;
 #[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
 pub struct SubmissionBodyIn {
     /// Ethereum address to score for this agent.
+    #[schema(pattern = "^0x[0-9a-fA-F]{40}$")]
     address: String,
     /// `creditScore`, `sybilRisk`, `identityCount`; all three where absent.
     #[schema(example = json!(["creditScore", "sybilRisk", "identityCount"]))]
-    tags: Option<Vec<String>>,
+    tags: Option<Vec<TagName>>,
+}
+
+/// What can be said of an agent.
+#[derive(Deserialize, ToSchema)]
+#[schema(rename_all = "camelCase")]
+pub enum TagName {
+    CreditScore,
+    SybilRisk,
+    IdentityCount,
 }
 
 /// Submits reputation of an agent.
@@ -125,7 +135,7 @@ async fn submit_as(
     let payer = request.payer.clone();
     let record = reputation.submit(request).await.map_err(|error| refuse(error, &payer))?;
     caller.charged(app).await?;
-    let expected = reputation.expected_seconds().await.map_err(|error| ApiError::internal("store", error))?;
+    let expected = reputation.expected_seconds().await.map_err(ApiError::store)?;
     let body = SubmittedBody::of(&record, expected, form.status_url(agent_id, record.id));
     Ok((StatusCode::ACCEPTED, fresh::once(Json(body))).into_response())
 }
@@ -152,6 +162,6 @@ fn refuse(error: SubmitError, payer: &Payer) -> ApiError {
             "idempotency_key_reused",
             "This Idempotency-Key was used for another request within the last day; use another key for another request",
         ),
-        SubmitError::Store(error) => ApiError::internal("store", error),
+        SubmitError::Store(error) => ApiError::store(error),
     }
 }

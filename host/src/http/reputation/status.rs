@@ -35,9 +35,10 @@ pub async fn status(
 }
 
 pub(super) async fn find(app: &App, agent_id: u64, SubmissionPath(id): SubmissionPath) -> Result<SubmissionRecord, ApiError> {
+    let id = id.ok_or_else(ApiError::no_submission)?;
     let found = match &app.rehearsal {
-        Some(rehearsal) => rehearsal.find(agent_id, id.ok_or_else(ApiError::no_submission)?).await,
-        None => service(app)?.find(agent_id, id.ok_or_else(ApiError::no_submission)?).await,
+        Some(rehearsal) => rehearsal.find(agent_id, id).await,
+        None => service(app)?.find(agent_id, id).await,
     };
-    found.map_err(|error| ApiError::internal("store", error))?.ok_or_else(ApiError::no_submission)
+    found.map_err(ApiError::store)?.ok_or_else(ApiError::no_submission)
 }

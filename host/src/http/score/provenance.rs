@@ -43,5 +43,5 @@ pub async fn audited(_: Caller<charge::Admin>, State(app): State<App>, ScorePath
 }
 
 fn known(found: Result<Option<ServedRecord>, StoreError>) -> Result<ServedRecord, ApiError> {
-    found.map_err(|error| ApiError::internal("store", error))?.ok_or_else(ApiError::no_score)
+    found.map_err(ApiError::store)?.ok_or_else(ApiError::no_score)
 }

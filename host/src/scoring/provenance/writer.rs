@@ -39,6 +39,7 @@ impl Writer {
                     // Nothing more is taken; what waits is still written.
                     () = stopping.cancelled(), if !inbox.is_closed() => { inbox.close(); continue },
                 }
+                metrics::gauge!("assay_score_records_waiting").set((waiting.len() + inbox.len()) as f64);
                 if let Err(error) = write(&store, &waiting, life).await {
                     metrics::counter!("assay_score_records_lost_total").increment(waiting.len() as u64);
                     tracing::error!(%error, scores = waiting.len(), "what served scores were made of could not be written down");

@@ -1,5 +1,6 @@
 //! The embedded backend: one redb file, read concurrently and written by one thread. Only this folder names redb.
 
+pub(super) mod backup;
 #[cfg(test)]
 mod damage;
 mod open;
@@ -11,7 +12,7 @@ use redb::{Database, ReadableDatabase, TableDefinition};
 
 use self::writer::{Records, Writer};
 use super::{
-    Key, Lease, OpenError, StoreError, Take,
+    BackupError, Copied, Key, Lease, OpenError, StoreError, Take,
     batch::{Batch, Change, Condition},
     clock::{Clock, millis},
     decode, encode, keys,
@@ -61,6 +62,13 @@ impl Embedded {
             return Ok(());
         }
         self.writer.write(move |records| ended.iter().try_for_each(|(key, value)| records.put(key, value, None))).await
+    }
+
+    pub(super) async fn back_up(&self, to: PathBuf) -> Result<Copied, BackupError> {
+        let database = self.database.clone();
+        let named = to.clone();
+        let copied = tokio::task::spawn_blocking(move || backup::copy(&database, &to)).await;
+        copied.unwrap_or_else(|panic| Err(BackupError::Failed { path: named, reason: panic.to_string() }))
     }
 
     pub(super) fn is_failing(&self) -> bool {

@@ -28,7 +28,7 @@ pub(super) fn open(path: &Path) -> Result<Database, OpenError> {
     }
 }
 
-fn existing(path: &Path) -> Result<Database, OpenError> {
+pub(super) fn existing(path: &Path) -> Result<Database, OpenError> {
     let shown = path.to_owned();
     let database = redb::Builder::new()
         .set_cache_size(CACHE_BYTES)
@@ -82,7 +82,7 @@ fn make(draft: &Path) -> Result<Database, DatabaseError> {
     redb::Builder::new().set_cache_size(CACHE_BYTES).create(draft)
 }
 
-fn initialise(database: &Database) -> Result<(), redb::Error> {
+pub(super) fn initialise(database: &Database) -> Result<(), redb::Error> {
     let writing = database.begin_write()?;
     writing.open_table(META)?.insert(FORMAT.0, FORMAT.1)?;
     writing.open_table(RECORDS)?;

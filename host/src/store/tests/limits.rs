@@ -7,28 +7,65 @@ use crate::store::{Batch, Take};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn however_many_take_at_once_the_limit_holds() {
-    let Fixture { store, .. } = Fixture::new().await;
-    let takers = (0..500).map(|_| {
-        let store = store.clone();
-        tokio::spawn(async move { store.take(&number("a"), 3, 1000).await.unwrap() })
-    });
-    let taken = futures::future::join_all(takers).await;
-    let count = taken.into_iter().filter(|take| matches!(take, Ok(Take::Taken { .. }))).count();
-    assert_eq!(count, 333);
-    assert_eq!(store.get(&number("a")).await.unwrap(), Some(999));
-    assert_eq!(store.take(&number("a"), 2, 1000).await.unwrap(), Take::Exhausted { used: 999 });
-    assert_eq!(store.take(&number("a"), u64::MAX, u64::MAX).await.unwrap(), Take::Exhausted { used: 999 });
+    for store in each().await {
+        let takers = (0..500).map(|_| {
+            let store = store.clone();
+            tokio::spawn(async move { store.take(&number("a"), 3, 1000).await.unwrap() })
+        });
+        let taken = futures::future::join_all(takers).await;
+        let count = taken.into_iter().filter(|take| matches!(take, Ok(Take::Taken { .. }))).count();
+        assert_eq!(count, 333);
+        assert_eq!(store.get(&number("a")).await.unwrap(), Some(999));
+        assert_eq!(store.take(&number("a"), 2, 1000).await.unwrap(), Take::Exhausted { used: 999 });
+        assert_eq!(store.take(&number("a"), u64::MAX, u64::MAX).await.unwrap(), Take::Exhausted { used: 999 });
+    }
 }
 
 #[tokio::test]
 async fn giving_back_stops_at_zero() {
-    let Fixture { store, .. } = Fixture::new().await;
-    let key = number("a");
-    store.take(&key, 5, 5).await.unwrap();
-    store.give_back(&key, 2).await.unwrap();
-    assert_eq!(store.get(&key).await.unwrap(), Some(3));
-    store.give_back(&key, 9).await.unwrap();
-    assert_eq!(store.take(&key, 5, 5).await.unwrap(), Take::Taken { used: 5 });
+    for store in each().await {
+        let key = number("a");
+        store.take(&key, 5, 5).await.unwrap();
+        store.give_back(&key, 2).await.unwrap();
+        assert_eq!(store.get(&key).await.unwrap(), Some(3));
+        store.give_back(&key, 9).await.unwrap();
+        assert_eq!(store.take(&key, 5, 5).await.unwrap(), Take::Taken { used: 5 });
+    }
+}
+
+#[tokio::test]
+async fn of_many_one_is_given_a_lease_and_its_token_only_grows() {
+    for store in each().await {
+        let ttl = Duration::from_secs(600);
+        let contenders = (0..8).map(|_| store.acquire("sync", "a", ttl));
+        let granted: Vec<_> = futures::future::join_all(contenders).await.into_iter().filter_map(Result::unwrap).collect();
+        let [first] = granted.as_slice() else { panic!("{granted:?}") };
+        assert!(store.renew(first, ttl).await.unwrap());
+        store.release(first.clone()).await.unwrap();
+        assert!(!store.renew(first, ttl).await.unwrap());
+        let second = store.acquire("sync", "b \"quoted\"", ttl).await.unwrap().unwrap();
+        assert!(second.token > first.token);
+        store.release(first.clone()).await.unwrap();
+        assert_eq!(store.acquire("sync", "c", ttl).await.unwrap(), None, "an old holder releases nothing");
+
+        let write = |lease, value: u64| store.commit(Batch::new().if_leased(lease).put(&number("a"), &value).unwrap());
+        assert!(!write(first, 1).await.unwrap(), "nor does it write");
+        assert!(write(&second, 2).await.unwrap());
+        assert_eq!(store.get(&number("a")).await.unwrap(), Some(2));
+    }
+}
+
+#[tokio::test]
+async fn units_are_taken_with_what_they_are_for_or_not_at_all() {
+    for store in each().await {
+        let (meter, item) = (number("meter"), number("item"));
+        let buy = |value: u64| store.commit(Batch::new().put(&item, &value).unwrap().take(&meter, 6, 10));
+        assert!(buy(1).await.unwrap());
+        assert!(!buy(2).await.unwrap());
+        assert_eq!(store.get_many(&[meter.clone(), item.clone()]).await.unwrap(), [Some(6), Some(1)]);
+        assert!(store.commit(Batch::new().remove(&item).give_back(&meter, 6)).await.unwrap());
+        assert_eq!(store.get_many(&[meter.clone(), item.clone()]).await.unwrap(), [Some(0), None]);
+    }
 }
 
 #[tokio::test]

@@ -1,8 +1,11 @@
-//! The store on real files.
+//! The store on real files and on a real server.
 
+mod backup;
 mod crash;
 mod limits;
 mod opening;
+mod redis;
+mod server;
 mod writes;
 
 use std::{
@@ -13,7 +16,7 @@ use std::{
     },
 };
 
-use super::{Backend, Embedded, Key, Store, clock::Clock, keys};
+use super::{Key, Store, backend::Backend, clock::Clock, embedded::Embedded, keys};
 use crate::config;
 
 /// A time that moves only when a test moves it, in milliseconds.
@@ -42,7 +45,15 @@ impl Fixture {
 }
 
 fn at(path: &Path) -> config::Store {
-    config::Store { backend: config::Backend::Embedded, path: path.to_owned(), url: None }
+    config::Store::embedded(path.to_owned())
+}
+
+/// An empty store of each backend, for what both do alike.
+async fn each() -> [Store; 2] {
+    let Fixture { store, folder, .. } = Fixture::new().await;
+    // The file lives on in the store; the folder's name is of no use to who is given the store alone.
+    drop(folder);
+    [store, Store::open(&server::config()).await.unwrap()]
 }
 
 /// A counter that no other test uses.

@@ -106,9 +106,7 @@ async fn a_newer_format_and_a_strange_database_are_refused() {
 }
 
 #[tokio::test]
-async fn a_folder_in_the_place_of_the_file_and_redis_are_refused() {
+async fn a_folder_in_the_place_of_the_file_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     assert!(matches!(refusal(folder.path()).await, OpenError::Unusable { .. }));
-    let redis = config::Store { backend: config::Backend::Redis, ..at(folder.path()) };
-    assert!(matches!(Store::open(&redis).await, Err(OpenError::NoRedis)));
 }

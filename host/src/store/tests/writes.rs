@@ -53,26 +53,28 @@ fn progress_that_says_nothing_of_amounts_is_read() {
 
 #[tokio::test]
 async fn a_batch_is_all_or_nothing() {
-    let Fixture { store, .. } = Fixture::new().await;
-    let [a, b] = ["a", "b"].map(number);
-    let batch = || Batch::new().if_unchanged(&a, Revision::ABSENT).put(&a, &1).unwrap().put(&b, &2).unwrap();
-    assert!(store.commit(batch()).await.unwrap());
-    store.remove(&b).await.unwrap();
-    assert!(!store.commit(batch()).await.unwrap());
-    assert_eq!(store.get_many(&[a, b]).await.unwrap(), [Some(1), None]);
+    for store in each().await {
+        let [a, b] = ["a", "b"].map(number);
+        let batch = || Batch::new().if_unchanged(&a, Revision::ABSENT).put(&a, &1).unwrap().put(&b, &2).unwrap();
+        assert!(store.commit(batch()).await.unwrap());
+        store.remove(&b).await.unwrap();
+        assert!(!store.commit(batch()).await.unwrap());
+        assert_eq!(store.get_many(&[a, b]).await.unwrap(), [Some(1), None]);
+    }
 }
 
 #[tokio::test]
 async fn of_many_swaps_from_one_state_one_wins() {
-    let Fixture { store, .. } = Fixture::new().await;
-    let key = number("a");
-    for round in 1..=20 {
-        let seen = store.read(&key).await.unwrap();
-        let swaps = (0..16).map(|_| store.compare_and_swap(&key, &seen.revision, &round));
-        let won = futures::future::join_all(swaps).await.into_iter().filter(|won| *won.as_ref().unwrap()).count();
-        assert_eq!(won, 1);
+    for store in each().await {
+        let key = number("a");
+        for round in 1..=20 {
+            let seen = store.read(&key).await.unwrap();
+            let swaps = (0..16).map(|_| store.compare_and_swap(&key, &seen.revision, &round));
+            let won = futures::future::join_all(swaps).await.into_iter().filter(|won| *won.as_ref().unwrap()).count();
+            assert_eq!(won, 1);
+        }
+        assert_eq!(store.get(&key).await.unwrap(), Some(20));
     }
-    assert_eq!(store.get(&key).await.unwrap(), Some(20));
 }
 
 #[tokio::test]
@@ -91,7 +93,7 @@ async fn what_has_expired_is_gone_and_is_swept_by_later_writes() {
     assert!(store.compare_and_swap(&short, &Revision::ABSENT, &5).await.unwrap());
     assert_eq!(store.get(&short).await.unwrap(), Some(5));
 
-    let Backend::Embedded(embedded) = &store.backend;
+    let Backend::Embedded(embedded) = &store.backend else { panic!() };
     assert_eq!(embedded.stored().await.unwrap(), 3);
     hands.forward(10);
     store.put(&number("other"), &1).await.unwrap();
@@ -100,27 +102,29 @@ async fn what_has_expired_is_gone_and_is_swept_by_later_writes() {
 
 #[tokio::test]
 async fn a_family_lists_its_own_records_in_order() {
-    let Fixture { store, .. } = Fixture::new().await;
-    let record =
-        |name: &str| KeyRecord { name: name.into(), scopes: vec![Scope::Read], units: None, rate: None, minted_at: time_from_unix(0) };
-    for byte in [3, 1, 2] {
-        store.put(&keys::api_key(&[byte; 32]), &record(&byte.to_string())).await.unwrap();
+    for store in each().await {
+        let record =
+            |name: &str| KeyRecord { name: name.into(), scopes: vec![Scope::Read], units: None, rate: None, minted_at: time_from_unix(0) };
+        for byte in [3, 1, 2] {
+            store.put(&keys::api_key(&[byte; 32]), &record(&byte.to_string())).await.unwrap();
+        }
+        store.put(&number("a"), &1).await.unwrap();
+        let listed = store.list(&keys::api_keys()).await.unwrap();
+        assert_eq!(listed.iter().map(|(_, record)| record.name.as_str()).collect::<Vec<_>>(), ["1", "2", "3"]);
+        assert_eq!(listed[0].0, hex::encode([1; 32]));
     }
-    store.put(&number("a"), &1).await.unwrap();
-    let listed = store.list(&keys::api_keys()).await.unwrap();
-    assert_eq!(listed.iter().map(|(_, record)| record.name.as_str()).collect::<Vec<_>>(), ["1", "2", "3"]);
-    assert_eq!(listed[0].0, hex::encode([1; 32]));
 }
 
 #[tokio::test]
 async fn a_damaged_record_is_named_and_harms_no_other() {
-    let Fixture { store, .. } = Fixture::new().await;
-    let damaged: Key<String> = Key::stand_in(&number("damaged"));
-    store.put(&damaged, &"no number".to_owned()).await.unwrap();
-    let named = |error: StoreError| error.to_string().contains("units/damaged");
-    assert!(named(store.get(&number("damaged")).await.unwrap_err()));
-    let (bad, good) = (number("damaged"), number("good"));
-    let (bad, good) = tokio::join!(store.take(&bad, 1, 9), store.take(&good, 1, 9));
-    assert!(named(bad.unwrap_err()));
-    assert!(good.is_ok());
+    for store in each().await {
+        let damaged: Key<String> = Key::stand_in(&number("damaged"));
+        store.put(&damaged, &"no number".to_owned()).await.unwrap();
+        let named = |error: StoreError| error.to_string().contains("units/damaged");
+        assert!(named(store.get(&number("damaged")).await.unwrap_err()));
+        let (bad, good) = (number("damaged"), number("good"));
+        let (bad, good) = tokio::join!(store.take(&bad, 1, 9), store.take(&good, 1, 9));
+        assert!(named(bad.unwrap_err()));
+        assert!(good.is_ok());
+    }
 }

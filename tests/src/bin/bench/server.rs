@@ -29,8 +29,8 @@ pub const OPEN: &str = "/bench/open";
 /// Serves `file` until it is killed.
 pub fn serve(file: &Path) -> Result<(), Failure> {
     // Every request has its span, as it has where the binary serves.
-    telemetry::log_to_stderr()?;
     let config = config::load(Some(file))?;
+    telemetry::start(&config.telemetry.log, None, None)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let assembled = app::assemble(&config).await?;

@@ -118,7 +118,16 @@ async fn live(chain: &mut Small, market: &Market) -> Done {
     on.deposit("gwen", "gwen", weth, 5).await?;
     on.0.call(wallet("gwen"), market.a_weth, &Token::approveCall { spender: market.gateway, amount: U256::MAX }).await?;
     on.0.call(wallet("gwen"), market.gateway, &Gateway::withdrawETHCall { amount: units(2, weth), to: wallet("gwen") }).await?;
-    on.0.call(wallet("gwen"), market.a_weth, &Token::transferCall { to: wallet("hugo"), amount: units(1, weth) }).await
+    on.0.call(wallet("gwen"), market.a_weth, &Token::transferCall { to: wallet("hugo"), amount: units(1, weth) }).await?;
+    // And one who left with all that she had.
+    on.deposit("kay", "kay", weth, 4).await?;
+    on.borrow("kay", usdc, 100, 2).await?;
+    market.queue_tokens(on.0, wallet("kay"), usdc, units(50, usdc));
+    let (asset, amount) = (usdc.asset, U256::MAX);
+    let call = Pool::repayCall { asset, amount, rateMode: U256::from(2), onBehalfOf: wallet("kay") };
+    on.0.call(wallet("kay"), market.pool, &call).await?;
+    let call = Pool::withdrawCall { asset: weth.asset, amount, to: wallet("kay") };
+    on.0.call(wallet("kay"), market.pool, &call).await
 }
 
 impl World {
@@ -162,7 +171,7 @@ impl World {
 fn every_wallet_is_what_receipts_and_the_data_provider_say() {
     with(async |world| {
         let reader = world.reader().started().await;
-        for name in ["bank", "ada", "ben", "ivan", "gwen", "hugo", "cleo", "liquidator"] {
+        for name in ["bank", "ada", "ben", "ivan", "gwen", "hugo", "kay", "cleo", "liquidator"] {
             let snapshot = reader.read(wallet(name)).await;
             assert_eq!(snapshot.coverage(), Coverage::Complete, "{name}");
             let lived = world.compare(name, &snapshot.chains[0]).await;
@@ -172,6 +181,7 @@ fn every_wallet_is_what_receipts_and_the_data_provider_say() {
                 "ada" => assert_eq!(told, (2, 1, 2, 2, 0)),
                 "ben" | "ivan" => assert_eq!(told, (1, 0, 1, 0, 1), "{name}"),
                 "gwen" => assert_eq!(told, (1, 1, 0, 0, 0)),
+                "kay" => assert_eq!(told, (1, 1, 1, 1, 0)),
                 _ => assert_eq!(told, (0, 0, 0, 0, 0), "{name}"),
             }
         }
@@ -219,6 +229,21 @@ fn a_log_that_is_left_out_is_found_or_does_not_pass() {
         }
         // What an aToken leads to is found: deposits, withdrawals and liquidations.
         assert_eq!((found, partial), (4, 4));
+    });
+}
+
+#[test]
+fn a_history_without_any_log_does_not_pass_where_there_was_one() {
+    with(async |world| {
+        let proxy = Proxy::start(world.chain.url()).await;
+        proxy.forget(|_| true);
+        let reader = world.reader().through(&[&proxy]).started().await;
+        for name in ["bank", "ada", "ben", "ivan", "gwen", "hugo", "kay", "cleo"] {
+            let read = reader.read(wallet(name)).await;
+            let read = pool(&read.chains[0], world.market.pool);
+            let expected = if name == "cleo" { Coverage::Complete } else { Coverage::Partial };
+            assert_eq!((read.coverage, counted(read)), (expected, LendingEvents::default()), "{name}");
+        }
     });
 }
 

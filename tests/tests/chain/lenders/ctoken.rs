@@ -140,6 +140,11 @@ async fn live(chain: &mut Small, compound: &Compound) -> Done {
     chain.call(wallet("dora"), usdc.ctoken, &CToken::transferCall { to: wallet("ben"), tokens: U256::from(77) }).await?;
 
     On(chain, ether).pay("hal", CEther::repayBorrowCall {}, 4).await?;
+    // Somebody claims for her what she never had.
+    for market in compound.markets() {
+        let call = Comptroller::claimCompCall { holder: wallet("ida"), market: market.ctoken };
+        chain.call(wallet("anybody"), compound.comptroller, &call).await?;
+    }
 
     let mut on = On(chain, usdc);
     on.give(wallet("gus"), units(1_000, &usdc));
@@ -257,6 +262,36 @@ fn a_repayment_of_what_nothing_pointed_at_lowers_the_coverage_as_well() {
         let ether = pool(&snapshot.chains[0], world.compound.ether.ctoken);
         assert_eq!((ether.coverage, ether.counts.borrow, ether.counts.repay), (Coverage::Partial, Some(0), Some(1)));
         assert!(position(&snapshot.chains[0], world.compound.ether.ctoken).is_none());
+    });
+}
+
+#[test]
+fn a_history_without_any_log_does_not_pass_where_there_was_a_debt() {
+    with(async |world| {
+        let proxy = Proxy::start(world.chain.url()).await;
+        let reader = world.reader().with(uncached).through(&[&proxy]).started().await;
+        // Whom only others gave an index is looked up, and nobody else who has no debts.
+        for (name, places) in [("finn", 0), ("ida", 3)] {
+            reader.read(wallet(name)).await;
+            proxy.take();
+            assert_eq!(reader.read(wallet(name)).await.coverage(), Coverage::Complete, "{name}");
+            assert_eq!(proxy.take().iter().filter(|call| call.method == "eth_getStorageAt").count(), places, "{name}");
+        }
+        proxy.forget(|_| true);
+        let reader = world.reader().through(&[&proxy]).started().await;
+        let mut left = 0;
+        for name in ["ada", "ben", "cleo", "dora", "emil", "hal", "finn", "ida"] {
+            let read = reader.read(wallet(name)).await;
+            for market in world.compound.markets() {
+                let (lived, held) = (market.lived(&world.blocks, wallet(name)), market.held(&world.chain, wallet(name)).await.unwrap());
+                let pool = pool(&read.chains[0], market.ctoken);
+                let expected = if lived.borrow > 0 { Coverage::Partial } else { Coverage::Complete };
+                assert_eq!((pool.coverage, counted(pool)), (expected, LendingEvents::default()), "{name} {}", market.ctoken);
+                left += usize::from(lived.borrow > 0 && held.1 == 0.0);
+            }
+        }
+        // Cleo of two markets, and hal.
+        assert_eq!(left, 3);
     });
 }
 

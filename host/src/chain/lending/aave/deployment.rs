@@ -32,6 +32,8 @@ sol! {
     function decimals() external view returns (uint8 places);
     function getReserveTokensAddresses(address asset) external view returns (address aToken, address stableDebt, address variableDebt);
     function getReserveData(address asset) external view returns (uint256 first);
+    /// Of tokens of v2.
+    function getIncentivesController() external view returns (address controller);
 }
 
 /// Under which v2 deployments keep their data provider: a first byte of 1.
@@ -44,7 +46,7 @@ const DATA_PROVIDER_V2: B256 = {
 /// The unit of oracles older than `BASE_CURRENCY_UNIT`, which all quote in ether.
 const ETHER: u64 = 1_000_000_000_000_000_000;
 
-/// Looks all of `pools` up together, in four round trips. `None` for one that does not answer like a pool of its version.
+/// Looks all of `pools` up together, in four round trips, and those of v2 in one more. `None` for one that does not answer like a pool of its version.
 ///
 /// # Errors
 /// [`Fault`] where the chain did not answer.
@@ -111,6 +113,14 @@ pub(in crate::chain::lending) async fn look_up(
             _ => None,
         });
     }
+    let old = |(version, _): &(Version, Address)| *version == Version::V2;
+    let pools_of_v2 = found.iter_mut().zip(pools).filter(|(_, pool)| old(pool)).filter_map(|(terms, _)| terms.as_mut());
+    let mut reserves: Vec<_> = pools_of_v2.flat_map(|terms| &mut terms.reserves).collect();
+    let calls: Vec<_> = reserves.iter().map(|reserve| Call::new(reserve.token, &getIncentivesControllerCall {})).collect();
+    let controllers = client.calls(&calls, at).await?;
+    for (reserve, answer) in reserves.iter_mut().zip(&controllers) {
+        reserve.rewards = returned::<getIncentivesControllerCall>(Some(answer)).filter(|controller| !controller.is_zero());
+    }
     Ok(found)
 }
 
@@ -119,7 +129,7 @@ fn reserve(asset: Address, answers: &[Option<Bytes>]) -> Option<Reserve> {
     let tokens = returned::<getReserveTokensAddressesCall>(answers.get(1))?;
     let [supply, debt, touched] = answers.get(2)?.as_deref().and_then(|data| last_three(data))?;
     let (supply, debt) = (Interest::of(supply, touched)?, Interest::of(debt, touched)?);
-    Some(Reserve { asset, decimals, token: tokens.aToken, debt_token: tokens.variableDebt, supply, debt })
+    Some(Reserve { asset, decimals, token: tokens.aToken, debt_token: tokens.variableDebt, rewards: None, supply, debt })
 }
 
 /// Both versions end a reserve's data with its two indexes and the time that they are of, after numbers of which v3 has more.

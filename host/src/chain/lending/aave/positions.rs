@@ -22,6 +22,8 @@ sol! {
         uint256 stableBorrowRate, uint256 liquidityRate, uint40 stableRateLastUpdated, bool usageAsCollateral);
     /// Of aTokens and debt tokens of v3: not zero for whom one was ever minted, or given.
     function getPreviousIndex(address user) external view returns (uint256 index);
+    /// Of a controller of rewards of v2: the index that a token's balance was last told at, not zero for whom one was.
+    function getUserAssetData(address user, address asset) external view returns (uint256 index);
     function getAssetsPrices(address[] assets) external view returns (uint256[] prices);
 }
 
@@ -51,6 +53,8 @@ pub(super) struct Reserve {
     pub token: Address,
     /// The token of debt at the market's rate.
     pub debt_token: Address,
+    /// Who keeps the rewards of a token of v2, where anybody does.
+    pub rewards: Option<Address>,
     /// What supplies and debts at the market's rate have grown by.
     pub supply: Interest,
     pub debt: Interest,
@@ -73,10 +77,15 @@ impl Terms {
         balances.chain([prices]).collect()
     }
 
-    /// The calls that tell whether a wallet ever had anything here, for [`ever_held`]. Tokens of v2 keep no trace, and do not answer.
+    /// The calls that tell whether a wallet ever had anything here, for [`ever_held`]. Tokens of v2 keep no trace, and do not answer;
+    /// the controller that each change of a balance is told to does, from when it began to give rewards (April 2021 on Ethereum).
     pub(in crate::chain) fn traces(&self, user: Address) -> Vec<Call> {
-        let tokens = self.reserves.iter().flat_map(|reserve| [reserve.token, reserve.debt_token]);
-        tokens.filter(|token| !token.is_zero()).map(|token| Call::new(token, &getPreviousIndexCall { user })).collect()
+        let tokens = self.reserves.iter().flat_map(|reserve| [(reserve.token, reserve.rewards), (reserve.debt_token, reserve.rewards)]);
+        let call = |(token, rewards): (Address, Option<Address>)| match rewards {
+            Some(controller) => Call::new(controller, &getUserAssetDataCall { user, asset: token }),
+            None => Call::new(token, &getPreviousIndexCall { user }),
+        };
+        tokens.filter(|(token, _)| !token.is_zero()).map(call).collect()
     }
 
     /// `quote_usd` is the price of the asset that the oracle quotes in, where it is known. `None` where a balance or a price that
@@ -137,7 +146,8 @@ impl Terms {
     }
 }
 
-/// Whether the answers to [`Terms::traces`] have one. Each change of a balance leaves it, and emits a transfer.
+/// Whether the answers to [`Terms::traces`] have one. Each change of a balance leaves it, and emits a transfer; in v2 so does asking for
+/// the rewards of a token that one never had, which only its own user can.
 pub(in crate::chain) fn ever_held(answers: &[Option<Bytes>]) -> bool {
     answers.iter().any(|answer| returned::<getPreviousIndexCall>(Some(answer)).is_some_and(|index| !index.is_zero()))
 }
@@ -156,6 +166,7 @@ mod tests {
             decimals,
             token,
             debt_token: token,
+            rewards: None,
             supply: interest,
             debt: interest,
         };

@@ -12,12 +12,11 @@
 //! Not found, and named in `reading.not_covered`: before the Comptroller distributed anything (block 10,228,864, June 2020), debt
 //! in ETH and repayments by others, unless something else in the same transaction points at it; and until the autumn of 2021, when
 //! it was replaced, the first borrowing of ETH by a wallet, which it passed over in silence. Where such a debt is still there, or
-//! a repayment or liquidation is found and no borrowing, the market's coverage is partial. What was borrowed and repaid before the
-//! distributions began leaves no trace to doubt by; only a scan of all that the ETH market logged until then would find it, and
-//! every wallet would pay for that.
+//! a repayment or liquidation is found and no borrowing, the market's coverage is partial. What was borrowed and repaid leaves its
+//! mark in the cToken's storage, and a history without any event is partial beside one ([`positions`]). Only a wallet that also took
+//! itself off the market again before the distributions began is not looked up there.
 
 mod positions;
-mod unborrowed;
 
 use alloy::{
     primitives::{U256, b256},
@@ -28,10 +27,9 @@ use super::{
     EventKind,
     hints::{Hint, Naming, TRANSFER},
 };
-use crate::domain::{Address, B256};
+use crate::domain::{Address, B256, EventCounts};
 
-pub(super) use positions::Terms;
-pub(in crate::chain) use unborrowed::doubt_unborrowed;
+pub(super) use positions::{Terms, is_mark};
 
 const BORROW: B256 = b256!("0x13ed6866d4e1ee6da46f845c46d7e54120883d75c5ea9a2dacc1c4ca8984ab80");
 const REPAY_BORROW: B256 = b256!("0x1a2a22cb034d26d1854bdc6666a5b91fe25efbbb5dcad3b0355478d6f5c362a1");
@@ -48,6 +46,11 @@ fn hints(ctoken: Address, underlying: Option<Address>, comptroller: Address) -> 
     ];
     hints.extend(underlying.map(|token| hint(token, TRANSFER, Naming::With(ctoken.into_word()))));
     hints
+}
+
+/// Whether something was repaid or liquidated that was never borrowed: the borrowing is one of those that nothing points at.
+pub(super) fn lacks_a_borrowing(counts: &EventCounts) -> bool {
+    counts.borrow == Some(0) && counts.repay.max(counts.liquidation) > Some(0)
 }
 
 /// A repayment as a cToken logs it.

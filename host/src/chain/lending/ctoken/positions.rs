@@ -1,7 +1,16 @@
 //! What a wallet has in a cToken: its cTokens at the stored rate of exchange, and its stored debt, both as of the market's last
 //! use, priced by the Comptroller's oracle.
+//!
+//! And whether it ever had a debt there, for histories that show none. Each borrowing and repayment leaves the market's index of that
+//! moment beside the debt, also where none is left. No call tells it, so that it is read from the cToken's storage: of wallets that
+//! entered the market, which who borrows is made to, or for whom the Comptroller keeps an index of their debt. Neither proves a debt,
+//! for anybody can have these.
 
-use alloy::{primitives::Bytes, sol};
+use alloy::{
+    primitives::{Bytes, keccak256},
+    sol,
+    sol_types::SolValue,
+};
 
 use crate::{
     chain::{
@@ -21,12 +30,21 @@ sol! {
     function getAccountSnapshot(address account) external view returns (
         uint256 error, uint256 cTokenBalance, uint256 borrowBalance, uint256 exchangeRateMantissa);
     function getUnderlyingPrice(address cToken) external view returns (uint256 price);
+    function borrowIndex() external view returns (uint256 index);
+    function checkMembership(address account, address cToken) external view returns (bool entered);
+    function compBorrowerIndex(address cToken, address account) external view returns (uint256 index);
 }
 
 /// The cToken of the native currency, which alone has no underlying token.
 const NATIVE: &str = "cETH";
 /// Rates of exchange are multiples of 10^-18 of the smallest unit.
 const RATE: u64 = 1_000_000_000_000_000_000;
+/// Where a cToken keeps its index of debts; those of May 2019, whose number of decimals takes a place of its own, one place later.
+const INDEX_AT: u64 = 10;
+/// How many places after that its debts are.
+const DEBTS_AFTER: u64 = 6;
+/// An index begins with this.
+const FIRST_INDEX: u64 = 1_000_000_000_000_000_000;
 /// A price is dollars per smallest unit, times this.
 const PRICE: f64 = 1e36;
 
@@ -38,16 +56,28 @@ pub(in crate::chain) struct Terms {
     /// `None` for the native currency.
     underlying: Option<Address>,
     oracle: Address,
+    /// The place of its debts in its storage; `None` where that is not known.
+    debts_at: Option<u64>,
 }
 
 impl Terms {
     /// Looks all of `ctokens` up together, in two round trips. `None` for one that does not answer like a cToken.
     pub(in crate::chain) async fn look_up(client: &Client, ctokens: &[Address], at: B256) -> Result<Vec<Option<Self>>, Fault> {
-        let three = |ctoken: &Address| {
-            [Call::new(*ctoken, &comptrollerCall {}), Call::new(*ctoken, &underlyingCall {}), Call::new(*ctoken, &symbolCall {})]
+        let four = |ctoken: &Address| {
+            [
+                Call::new(*ctoken, &comptrollerCall {}),
+                Call::new(*ctoken, &underlyingCall {}),
+                Call::new(*ctoken, &symbolCall {}),
+                Call::new(*ctoken, &borrowIndexCall {}),
+            ]
         };
-        let answers = client.calls(&ctokens.iter().flat_map(three).collect::<Vec<_>>(), at).await?;
-        let found: Vec<_> = ctokens.iter().zip(answers.chunks(3)).map(|(ctoken, answers)| Self::bare(*ctoken, answers)).collect();
+        let calls: Vec<_> = ctokens.iter().flat_map(four).collect();
+        let places = ctokens.iter().flat_map(|ctoken| [(*ctoken, U256::from(INDEX_AT)), (*ctoken, U256::from(INDEX_AT + 1))]);
+        let places: Vec<_> = places.collect();
+        let (answers, kept) = tokio::join!(client.calls(&calls, at), client.storage(&places, at));
+        let answers = answers?;
+        let each = ctokens.iter().zip(answers.chunks(4)).zip(kept.chunks(2));
+        let found: Vec<_> = each.map(|((ctoken, answers), kept)| Self::bare(*ctoken, answers, kept)).collect();
         let oracle = |terms: &Option<Self>| Call::new(terms.as_ref().map_or(Address::ZERO, |terms| terms.comptroller), &oracleCall {});
         let oracles = client.calls(&found.iter().map(oracle).collect::<Vec<_>>(), at).await?;
         let whole = |(terms, oracle): (Option<Self>, &Option<Bytes>)| {
@@ -57,12 +87,15 @@ impl Terms {
         Ok(found.into_iter().zip(&oracles).map(whole).collect())
     }
 
-    fn bare(ctoken: Address, answers: &[Option<Bytes>]) -> Option<Self> {
+    /// `kept` is what the storage has where the index may be.
+    fn bare(ctoken: Address, answers: &[Option<Bytes>], kept: &[Option<U256>]) -> Option<Self> {
         let comptroller = returned::<comptrollerCall>(answers.first()).filter(|comptroller| !comptroller.is_zero())?;
         let underlying = returned::<underlyingCall>(answers.get(1)).filter(|token| !token.is_zero());
         // Without its token, transfers of it would be missed.
         let known = underlying.is_some() || returned::<symbolCall>(answers.get(2)).is_some_and(|symbol| symbol == NATIVE);
-        known.then_some(Self { ctoken, comptroller, underlying, oracle: Address::ZERO })
+        let index = returned::<borrowIndexCall>(answers.get(3));
+        let debts_at = kept.iter().zip(INDEX_AT + DEBTS_AFTER..).find(|(kept, _)| index.is_some() && **kept == index).map(|(_, at)| at);
+        known.then_some(Self { ctoken, comptroller, underlying, oracle: Address::ZERO, debts_at })
     }
 
     pub(in crate::chain) fn hints(&self) -> Vec<Hint> {
@@ -75,6 +108,24 @@ impl Terms {
             Call::new(self.ctoken, &getAccountSnapshotCall { account }),
             Call::new(self.oracle, &getUnderlyingPriceCall { cToken: self.ctoken }),
         ]
+    }
+
+    /// The calls that tell whether a wallet may ever have had a debt here, for [`trace`](Self::trace).
+    pub(in crate::chain) fn traces(&self, account: Address) -> Vec<Call> {
+        vec![
+            Call::new(self.comptroller, &checkMembershipCall { account, cToken: self.ctoken }),
+            Call::new(self.comptroller, &compBorrowerIndexCall { cToken: self.ctoken, account }),
+        ]
+    }
+
+    /// The place in the storage where a debt leaves its mark, where the answers to [`traces`](Self::traces) allow for one.
+    pub(in crate::chain) fn trace(&self, answers: &[Option<Bytes>], account: Address) -> Option<(Address, U256)> {
+        let entered = returned::<checkMembershipCall>(answers.first()).is_some_and(|entered| entered);
+        let indexed = returned::<compBorrowerIndexCall>(answers.get(1)).is_some_and(|index| !index.is_zero());
+        let debts = U256::from(self.debts_at.filter(|_| entered || indexed)?);
+        let debt = keccak256((account, debts).abi_encode());
+        // What is owed comes first, and then the index.
+        Some((self.ctoken, U256::from_be_bytes(debt.0).wrapping_add(U256::ONE)))
     }
 
     /// `None` where a balance, or a price that matters, is missing.
@@ -92,6 +143,11 @@ impl Terms {
     }
 }
 
+/// Whether a place that [`Terms::trace`] names has the mark of a debt.
+pub(in crate::chain) fn is_mark(kept: U256) -> bool {
+    kept >= U256::from(FIRST_INDEX)
+}
+
 #[cfg(test)]
 mod tests {
     use alloy::sol_types::SolCall;
@@ -99,7 +155,7 @@ mod tests {
     use super::*;
 
     fn terms() -> Terms {
-        Terms { ctoken: Address::ZERO, comptroller: Address::ZERO, underlying: None, oracle: Address::ZERO }
+        Terms { ctoken: Address::ZERO, comptroller: Address::ZERO, underlying: None, oracle: Address::ZERO, debts_at: Some(16) }
     }
 
     fn snapshot(error: u64, ctokens: u128, debt: u128, rate: u128) -> Option<Bytes> {
@@ -139,11 +195,41 @@ mod tests {
     fn only_the_native_market_has_no_token() {
         let address = |byte| Some(Bytes::from(comptrollerCall::abi_encode_returns(&Address::repeat_byte(byte))));
         let symbol = |symbol: &str| Some(Bytes::from(symbolCall::abi_encode_returns(&symbol.to_owned())));
-        let bare = |answers: [Option<Bytes>; 3]| Terms::bare(Address::ZERO, &answers).map(|terms| terms.underlying);
+        let bare = |answers: [Option<Bytes>; 3]| Terms::bare(Address::ZERO, &answers, &[]).map(|terms| terms.underlying);
         assert_eq!(bare([address(1), address(2), symbol("cDAI")]), Some(Some(Address::repeat_byte(2))));
         assert_eq!(bare([address(1), None, symbol("cETH")]), Some(None));
         for other in [[address(1), None, symbol("cDAI")], [None, address(2), symbol("cDAI")], [address(0), address(2), None]] {
             assert_eq!(bare(other), None);
         }
+    }
+
+    #[test]
+    fn debts_are_where_the_index_says() {
+        let address = Some(Bytes::from(comptrollerCall::abi_encode_returns(&Address::repeat_byte(1))));
+        let index = U256::from(FIRST_INDEX + 5);
+        let told = Some(Bytes::from(borrowIndexCall::abi_encode_returns(&index)));
+        let at = |told: &Option<Bytes>, kept: [Option<U256>; 2]| {
+            Terms::bare(Address::ZERO, &[address.clone(), address.clone(), None, told.clone()], &kept).unwrap().debts_at
+        };
+        let other = Some(U256::from(7));
+        assert_eq!(at(&told, [Some(index), other]), Some(16));
+        assert_eq!(at(&told, [other, Some(index)]), Some(17));
+        assert_eq!(at(&told, [other, other]), None);
+        assert_eq!(at(&told, [None, None]), None);
+        assert_eq!(at(&None, [None, None]), None);
+    }
+
+    #[test]
+    fn only_who_may_have_borrowed_is_looked_up() {
+        let yes = |yes: bool| Some(Bytes::from(checkMembershipCall::abi_encode_returns(&yes)));
+        let index = |index: u64| Some(Bytes::from(compBorrowerIndexCall::abi_encode_returns(&U256::from(index))));
+        let wallet = Address::repeat_byte(0xaa);
+        assert_eq!(terms().trace(&[yes(false), index(0)], wallet), None);
+        assert_eq!(terms().trace(&[None, None], wallet), None);
+        assert_eq!(Terms { debts_at: None, ..terms() }.trace(&[yes(true), index(1)], wallet), None);
+        let place = terms().trace(&[yes(true), index(0)], wallet);
+        assert!(place.is_some());
+        assert_eq!(terms().trace(&[yes(false), index(1)], wallet), place);
+        assert!(is_mark(U256::from(FIRST_INDEX)) && !is_mark(U256::ZERO) && !is_mark(U256::from(5)));
     }
 }

@@ -108,3 +108,18 @@ fn beside_both_other_lenders_it_costs_one_query_more() {
     let (others, ctokens) = markets.split_at(3);
     assert_eq!((asked(others), asked(ctokens), asked(&markets)), (3, 3, 4));
 }
+
+#[test]
+fn what_was_repaid_was_borrowed() {
+    let lacks = |borrow, repay, liquidation| {
+        lacks_a_borrowing(&EventCounts {
+            borrow: Some(borrow),
+            repay: Some(repay),
+            liquidation: Some(liquidation),
+            ..EventCounts::default()
+        })
+    };
+    assert!(lacks(0, 1, 0) && lacks(0, 0, 1));
+    assert!(!lacks(0, 0, 0) && !lacks(1, 3, 1));
+    assert!(!lacks_a_borrowing(&EventCounts::default()), "nothing was read");
+}

@@ -11,6 +11,7 @@ use futures::{StreamExt, stream};
 use http::{HeaderName, HeaderValue, StatusCode};
 use serde_json::Value;
 use tokio::time::{Instant, timeout};
+use tracing::{Instrument, field::Empty};
 use url::Url;
 
 use super::{Asset, coingecko, defillama};
@@ -21,6 +22,7 @@ use crate::{
     },
     config::{PriceApi, Secret, Slugs},
     domain::{Address, ChainId},
+    telemetry::TRACE,
 };
 
 /// Longest wait for one answer.
@@ -140,7 +142,9 @@ impl Api {
             PriceApi::Defillama => defillama::url(&self.root, slug, tokens),
             PriceApi::Coingecko => coingecko::url(&self.root, slug, tokens),
         };
-        let answer = timeout(TIMEOUT, self.get(url)).await.unwrap_or(Err(Fault::TimedOut(TIMEOUT)));
+        let started = Instant::now();
+        let span = tracing::info_span!(target: TRACE, "ask for prices", otel.kind = "client", assay.api = self.kind.as_str(), assay.outcome = Empty);
+        let answer = timeout(TIMEOUT, self.get(url)).instrument(span.clone()).await.unwrap_or(Err(Fault::TimedOut(TIMEOUT)));
         let stated = answer.and_then(|body| {
             match self.kind {
                 PriceApi::Defillama => defillama::prices(&body, slug),
@@ -149,7 +153,9 @@ impl Api {
             .ok_or_else(|| Fault::Malformed("no prices in the answer".into()))
         });
         let outcome = stated.as_ref().map_or_else(Fault::outcome, |_| "ok");
+        span.record("assay.outcome", outcome);
         metrics::counter!("assay_price_requests_total", "api" => self.kind.as_str(), "outcome" => outcome).increment(1);
+        metrics::histogram!("assay_price_request_duration_seconds", "api" => self.kind.as_str()).record(started.elapsed());
         if let Err(fault) = &stated {
             let rest = if let Fault::RateLimited { after: Some(after), .. } = fault { (*after).clamp(REST, MOST_REST) } else { REST };
             tracing::warn!(api = self.host, %fault, rest_s = rest.as_secs(), "price API failed");

@@ -1,0 +1,114 @@
+//! `store.url` as it is written: which servers, how they are found, and who we are to them. Nothing of it reaches an error.
+
+use redis::{ConnectionInfo, IntoConnectionInfo};
+
+/// Where the servers are.
+#[derive(Clone)]
+pub(super) enum Address {
+    One(ConnectionInfo),
+    /// Sentinels that know where the master of this name is, and who we are to the master.
+    Sentinel {
+        sentinels: Vec<ConnectionInfo>,
+        master: String,
+        node: ConnectionInfo,
+        tls: bool,
+    },
+    /// Some nodes of a cluster; the others they name.
+    Cluster(Vec<ConnectionInfo>),
+}
+
+/// Forms of the URL, for those who wrote another one.
+const FORMS: &str = "redis://HOST:PORT/DB, redis+sentinel://HOST:PORT,HOST:PORT/MASTER/DB or redis+cluster://HOST:PORT,HOST:PORT, \
+                     with USER:PASSWORD@ before the hosts where they ask for it, and rediss for TLS";
+
+impl Address {
+    /// # Errors
+    /// What is wrong with the URL, in words that hold nothing of it.
+    pub fn parse(url: &str) -> Result<Self, String> {
+        let wrong = |what: &str| format!("{what}; it is written {FORMS}");
+        let (scheme, rest) = url.split_once("://").ok_or_else(|| wrong("not a URL"))?;
+        let (base, kind) = scheme.split_once('+').map_or((scheme, None), |(base, kind)| (base, Some(kind)));
+        if !matches!((base, kind), ("redis" | "rediss", None | Some("sentinel" | "cluster"))) {
+            return Err(wrong("of a scheme that is not known"));
+        }
+        let (user, rest) = rest.rsplit_once('@').map_or(("", rest), |(user, rest)| (user, rest));
+        let (hosts, path) = rest.split_once('/').unwrap_or((rest, ""));
+        if [hosts, path].iter().any(|part| part.contains(['?', '#'])) {
+            return Err(wrong("with a query or a fragment"));
+        }
+        let mut parts = path.split('/').filter(|part| !part.is_empty());
+        let master = if kind == Some("sentinel") { parts.next().ok_or_else(|| wrong("without the master's name"))? } else { "" };
+        let database = parts.next().unwrap_or("0");
+        if parts.next().is_some() || (kind == Some("cluster") && database != "0") {
+            return Err(wrong("with a path that means nothing"));
+        }
+        let user = if user.is_empty() { String::new() } else { format!("{user}@") };
+        let info = |scheme: &str, user: &str, host: &str| {
+            // Its own words may quote what it was given.
+            let found = if host.is_empty() { None } else { format!("{scheme}://{user}{host}/{database}").into_connection_info().ok() };
+            found.ok_or_else(|| wrong("with a host, a user or a database that cannot be read"))
+        };
+        match kind {
+            None if hosts.contains(',') => Err(wrong("with several hosts, which only a sentinel or a cluster has")),
+            None => Ok(Self::One(info(base, &user, hosts)?)),
+            Some("sentinel") => Ok(Self::Sentinel {
+                sentinels: hosts.split(',').map(|host| info("redis", "", host)).collect::<Result<_, _>>()?,
+                master: master.to_owned(),
+                node: info("redis", &user, "master")?,
+                tls: base == "rediss",
+            }),
+            Some(_) => Ok(Self::Cluster(hosts.split(',').map(|host| info(base, &user, host)).collect::<Result<_, _>>()?)),
+        }
+    }
+
+    /// What it is, without where: for logs.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::One(_) => "one server",
+            Self::Sentinel { .. } => "sentinel",
+            Self::Cluster(_) => "cluster",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_form_is_understood() {
+        let Ok(Address::One(one)) = Address::parse("redis://me:p%40ss@db.example:7000/3") else { panic!() };
+        assert_eq!(one.addr().to_string(), "db.example:7000");
+        assert_eq!(
+            (one.redis_settings().username(), one.redis_settings().password(), one.redis_settings().db()),
+            (Some("me"), Some("p@ss"), 3)
+        );
+        let Ok(Address::Sentinel { sentinels, master, node, tls }) = Address::parse("rediss+sentinel://:pass@a:1,b:2/main") else {
+            panic!()
+        };
+        assert_eq!(sentinels.iter().map(|node| node.addr().to_string()).collect::<Vec<_>>(), ["a:1", "b:2"]);
+        assert_eq!((master.as_str(), node.redis_settings().password(), tls), ("main", Some("pass"), true));
+        assert_eq!(sentinels[0].redis_settings().password(), None, "sentinels are not told the servers' password");
+        let Ok(Address::Cluster(nodes)) = Address::parse("redis+cluster://a,b:7001") else { panic!() };
+        assert_eq!(nodes.iter().map(|node| node.addr().to_string()).collect::<Vec<_>>(), ["a:6379", "b:7001"]);
+        assert!(matches!(Address::parse("rediss://a"), Ok(Address::One(_))));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_without_the_secret() {
+        for url in [
+            "s3cret",
+            "http://s3cret@a",
+            "redis://s3cret@a,b",
+            "redis+sentinel://:s3cret@a",
+            "redis+cluster://:s3cret@a/1",
+            "redis://s3cret@a:port",
+            "redis://:s3cret@",
+            "redis://:s3cret@a/0/1",
+            "redis://:s3cret@a?db=1",
+        ] {
+            let Err(said) = Address::parse(url) else { panic!("{url} is understood") };
+            assert!(!said.contains("s3cret") && said.contains("it is written"), "{said}");
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! The way to the servers: one connection to each that all calls share, made anew where it breaks, and every wait bounded.
+
+use std::{
+    sync::{Arc, Weak},
+    time::{Duration, Instant},
+};
+
+use redis::{
+    AsyncConnectionConfig, Client, Cmd, ErrorKind, RedisError, RedisResult, ServerErrorKind, TlsMode, Value,
+    aio::{ConnectionLike, MultiplexedConnection},
+    cluster::ClusterClient,
+    cluster_async::ClusterConnection,
+    sentinel::{Sentinel, SentinelNodeConnectionInfo},
+};
+use tokio::{
+    sync::watch,
+    time::{sleep, sleep_until, timeout},
+};
+
+use super::address::Address;
+
+/// Shortest and longest wait between two tries to connect, doubled in between.
+const SOON: Duration = Duration::from_millis(50);
+const LATE: Duration = Duration::from_secs(1);
+/// Wait before a call is sent again that a server put off, as one does while another becomes the master.
+const PUT_OFF: Duration = Duration::from_millis(50);
+
+/// How long each thing may take.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Waits {
+    pub connect: Duration,
+    pub answer: Duration,
+    /// For a connection that broke to come back.
+    pub patience: Duration,
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone)]
+pub(super) enum CallError {
+    /// The servers cannot be reached; nothing was sent.
+    Away(String),
+    /// It was sent, and the connection broke or the time was over before it was answered.
+    Unanswered(String),
+    /// A server answered that it will not.
+    Refused(String),
+    NoScript,
+}
+
+#[derive(Clone)]
+pub(super) struct Link {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    address: Address,
+    waits: Waits,
+    state: watch::Sender<State>,
+}
+
+#[derive(Clone)]
+enum State {
+    Up { connection: Connection, since: Instant },
+    Down { since: Instant, why: String },
+}
+
+#[derive(Clone)]
+enum Connection {
+    One(MultiplexedConnection),
+    Cluster(ClusterConnection),
+}
+
+impl Link {
+    /// # Errors
+    /// Why no server could be reached.
+    pub async fn open(address: Address, waits: Waits) -> Result<Self, String> {
+        let connection = connect(&address, waits).await?;
+        let (state, _) = watch::channel(State::Up { connection, since: Instant::now() });
+        Ok(Self { inner: Arc::new(Inner { address, waits, state }) })
+    }
+
+    pub fn address(&self) -> &Address {
+        &self.inner.address
+    }
+
+    pub fn waits(&self) -> Waits {
+        self.inner.waits
+    }
+
+    pub fn is_up(&self) -> bool {
+        matches!(*self.inner.state.borrow(), State::Up { .. })
+    }
+
+    /// Sends `command` until it is answered, for as long as `patience`: it must be one that may be sent twice.
+    pub async fn call(&self, command: &Cmd, patience: Duration) -> Result<Value, CallError> {
+        let deadline = Instant::now() + patience;
+        let mut unanswered = None;
+        loop {
+            let (mut connection, since) = match self.up(deadline, patience).await {
+                Ok(up) => up,
+                Err(why) => return Err(unanswered.map_or(CallError::Away(why), CallError::Unanswered)),
+            };
+            let (why, lost) = match timeout(self.inner.waits.answer, connection.send(command)).await {
+                Ok(Ok(answer)) => return Ok(answer),
+                Ok(Err(error)) => match error.kind() {
+                    ErrorKind::Server(ServerErrorKind::NoScript) => return Err(CallError::NoScript),
+                    ErrorKind::Server(
+                        ServerErrorKind::BusyLoading
+                        | ServerErrorKind::TryAgain
+                        | ServerErrorKind::ClusterDown
+                        | ServerErrorKind::Moved
+                        | ServerErrorKind::Ask,
+                    ) => (said(&error), false),
+                    // Too few replicas for a write to be safe, as after one became the master.
+                    _ if error.code() == Some("NOREPLICAS") => (said(&error), false),
+                    // No master any more: the sentinels know who is.
+                    ErrorKind::Server(ServerErrorKind::ReadOnly | ServerErrorKind::MasterDown) => (said(&error), true),
+                    ErrorKind::Server(_) | ErrorKind::Extension | ErrorKind::InvalidClientConfig => {
+                        return Err(CallError::Refused(said(&error)));
+                    }
+                    _ => {
+                        unanswered = Some(said(&error));
+                        (said(&error), true)
+                    }
+                },
+                Err(_) => {
+                    let why = format!("no answer within {} ms", self.inner.waits.answer.as_millis());
+                    unanswered = Some(why.clone());
+                    (why, true)
+                }
+            };
+            metrics::counter!("assay_store_retries_total").increment(1);
+            if lost {
+                self.lost(since, &why);
+            }
+            if Instant::now() + PUT_OFF >= deadline {
+                return Err(unanswered.map_or(CallError::Away(why), CallError::Unanswered));
+            }
+            sleep(PUT_OFF).await;
+        }
+    }
+
+    /// The connection, waited for until `deadline`; and no longer than `patience` since it broke, so that while the servers are away
+    /// calls fail at once.
+    async fn up(&self, deadline: Instant, patience: Duration) -> Result<(Connection, Instant), String> {
+        let mut state = self.inner.state.subscribe();
+        loop {
+            let (since, why) = match &*state.borrow_and_update() {
+                State::Up { connection, since } => return Ok((connection.clone(), *since)),
+                State::Down { since, why } => (*since, why.clone()),
+            };
+            let until = deadline.min(since + patience);
+            if until <= Instant::now() {
+                return Err(why);
+            }
+            tokio::select! {
+                // The sender is ours, so it is there.
+                _ = state.changed() => {}
+                () = sleep_until(until.into()) => return Err(why),
+            }
+        }
+    }
+
+    /// The connection that was made at `since` is of no use any more. The first to say so has a new one made.
+    fn lost(&self, since: Instant, why: &str) {
+        let broke = self.inner.state.send_if_modified(|state| match state {
+            State::Up { since: made, .. } if *made == since => {
+                *state = State::Down { since: Instant::now(), why: why.to_owned() };
+                true
+            }
+            _ => false,
+        });
+        if broke {
+            tracing::warn!(reason = why, "the connection to the store broke");
+            tokio::spawn(reconnect(Arc::downgrade(&self.inner)));
+        }
+    }
+}
+
+/// Tries until there is a connection, or nobody who wants it.
+async fn reconnect(inner: Weak<Inner>) {
+    let mut wait = SOON;
+    loop {
+        let Some(strong) = inner.upgrade() else { return };
+        let (address, waits) = (strong.address.clone(), strong.waits);
+        drop(strong);
+        let outcome = connect(&address, waits).await;
+        let Some(inner) = inner.upgrade() else { return };
+        match outcome {
+            Ok(connection) => {
+                metrics::counter!("assay_store_reconnects_total").increment(1);
+                tracing::info!("the store is reached again");
+                inner.state.send_replace(State::Up { connection, since: Instant::now() });
+                return;
+            }
+            Err(reason) => {
+                tracing::debug!(reason, "the store is not reached");
+                inner.state.send_modify(|state| {
+                    if let State::Down { why, .. } = state {
+                        *why = reason;
+                    }
+                });
+            }
+        }
+        drop(inner);
+        sleep(wait).await;
+        wait = LATE.min(wait * 2);
+    }
+}
+
+/// A connection to what answers to its name within the time to connect.
+async fn connect(address: &Address, waits: Waits) -> Result<Connection, String> {
+    let connecting = async {
+        match address {
+            Address::One(info) => single(&Client::open(info.clone())?, waits).await,
+            Address::Sentinel { sentinels, master, node, tls } => {
+                let mut known = SentinelNodeConnectionInfo::default().set_redis_connection_info(node.redis_settings().clone());
+                if *tls {
+                    known = known.set_tls_mode(TlsMode::Secure);
+                }
+                single(&Sentinel::build(sentinels.clone())?.async_master_for(master, Some(&known)).await?, waits).await
+            }
+            Address::Cluster(nodes) => {
+                let client = ClusterClient::builder(nodes.clone())
+                    .connection_timeout(waits.connect)
+                    .response_timeout(waits.answer)
+                    .retries(3)
+                    .build()?;
+                Ok(Connection::Cluster(client.get_async_connection().await?))
+            }
+        }
+    };
+    match timeout(waits.connect, connecting).await {
+        Ok(connected) => connected.map_err(|error| said(&error)),
+        Err(_) => Err(format!("no connection within {} ms", waits.connect.as_millis())),
+    }
+}
+
+async fn single(client: &Client, waits: Waits) -> RedisResult<Connection> {
+    // The time of an answer is watched by the call.
+    let config = AsyncConnectionConfig::new().set_connection_timeout(Some(waits.connect)).set_response_timeout(None);
+    let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
+    // A server that accepts connections and does not answer is none.
+    redis::cmd("PING").exec_async(&mut connection).await?;
+    Ok(Connection::One(connection))
+}
+
+impl Connection {
+    async fn send(&mut self, command: &Cmd) -> RedisResult<Value> {
+        let answer = match self {
+            Self::One(connection) => connection.req_packed_command(command).await,
+            Self::Cluster(connection) => connection.req_packed_command(command).await,
+        };
+        answer.and_then(Value::extract_error)
+    }
+}
+
+/// The error in words. They hold an address at most, never what we said to it.
+fn said(error: &RedisError) -> String {
+    match (error.code(), error.detail()) {
+        (Some(code), Some(detail)) => format!("{code} {detail}"),
+        _ => error.to_string(),
+    }
+}

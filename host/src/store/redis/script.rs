@@ -1,0 +1,43 @@
+//! The scripts, each sent by its digest, and whole where a server does not know it.
+
+use std::time::Duration;
+
+use redis::{Cmd, Script, Value, cmd};
+
+use super::link::{CallError, Link};
+
+pub(super) struct Scripts {
+    pub write: Text,
+    pub undo: Text,
+    pub list: Text,
+}
+
+pub(super) struct Text {
+    source: &'static str,
+    digest: String,
+}
+
+impl Scripts {
+    pub fn new() -> Self {
+        let text = |source| Text { source, digest: Script::new(source).get_hash().to_owned() };
+        Self { write: text(include_str!("write.lua")), undo: text(include_str!("undo.lua")), list: text(include_str!("list.lua")) }
+    }
+}
+
+impl Text {
+    pub async fn run(&self, link: &Link, patience: Duration, keys: &[String], arguments: impl Fn(&mut Cmd)) -> Result<Value, CallError> {
+        let call = |how: &str, script: &str| {
+            let mut command = cmd(how);
+            command.arg(script).arg(keys.len());
+            for key in keys {
+                command.arg(key);
+            }
+            arguments(&mut command);
+            command
+        };
+        match link.call(&call("EVALSHA", &self.digest), patience).await {
+            Err(CallError::NoScript) => link.call(&call("EVAL", self.source), patience).await,
+            answer => answer,
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Traces: what a request was spent on, as spans for an OpenTelemetry collector. They are spans of their own beside those of the log,
+//! under one target, so that neither shows the other's, and cost nothing where no collector is configured.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    future::Future,
+    pin::Pin,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+
+use http::{HeaderMap, Request, Response, StatusCode};
+use opentelemetry::{Context, propagation::TextMapPropagator, trace::TracerProvider};
+use opentelemetry_http::{Bytes, HeaderExtractor, HeaderInjector, HttpClient, HttpError};
+use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig, WithHttpConfig};
+use opentelemetry_sdk::{
+    Resource,
+    propagation::TraceContextPropagator,
+    trace::{Sampler, SdkTracer, SdkTracerProvider},
+};
+use tokio::runtime::Handle;
+use tracing::{Span, field::Empty};
+use tracing_opentelemetry::OpenTelemetrySpanExt;
+
+/// Target of the spans that traces are made of.
+pub const TRACE: &str = "assay::trace";
+
+/// Longest time for a collector to take a batch, and for the last one when the server stops.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Where traces go.
+#[derive(Debug, Clone)]
+pub struct Collector {
+    /// The whole URL, such as `http://127.0.0.1:4318/v1/traces`.
+    pub endpoint: String,
+    /// Sent with every batch.
+    pub headers: BTreeMap<String, String>,
+    /// Share of the requests that are traced, 0 to 1, where the caller did not decide.
+    pub sample: f64,
+}
+
+/// Traces cannot be sent as asked for.
+#[derive(Debug, thiserror::Error)]
+#[error("traces cannot be sent: {0}; correct [telemetry.traces]")]
+pub struct TraceError(String);
+
+/// Ends with the last spans sent.
+pub struct Traces(SdkTracerProvider);
+
+impl Traces {
+    /// Sends spans to `collector` from now on, on the runtime that this is called on.
+    ///
+    /// # Errors
+    /// [`TraceError`] where the collector is not one that can be sent to.
+    pub(super) fn start(collector: &Collector) -> Result<(Self, SdkTracer), TraceError> {
+        let runtime = Handle::try_current().map_err(|error| TraceError(error.to_string()))?;
+        let http = reqwest::Client::builder().timeout(TIMEOUT).redirect(reqwest::redirect::Policy::none()).build();
+        let http = http.map_err(|error| TraceError(error.to_string()))?;
+        let exporter = SpanExporter::builder()
+            .with_http()
+            .with_protocol(Protocol::HttpBinary)
+            .with_endpoint(&collector.endpoint)
+            .with_timeout(TIMEOUT)
+            .with_headers(collector.headers.clone().into_iter().collect::<HashMap<_, _>>())
+            .with_http_client(Sender { http, runtime, failing: AtomicBool::new(false) })
+            .build()
+            .map_err(|error| TraceError(error.to_string()))?;
+        let provider = SdkTracerProvider::builder()
+            .with_batch_exporter(exporter)
+            .with_sampler(Sampler::ParentBased(Box::new(Sampler::TraceIdRatioBased(collector.sample))))
+            .with_resource(Resource::builder_empty().with_service_name("assay").build())
+            .build();
+        let tracer = provider.tracer("assay");
+        Ok((Self(provider), tracer))
+    }
+}
+
+impl Drop for Traces {
+    fn drop(&mut self) {
+        // A collector that does not answer has been warned of.
+        let _ = self.0.shutdown_with_timeout(TIMEOUT);
+    }
+}
+
+/// A request to this server. Its trace is the caller's where the caller names one.
+pub fn request(method: &'static str, route: &'static str, id: &str, headers: &HeaderMap) -> Span {
+    let span = tracing::info_span!(
+        target: TRACE,
+        "request",
+        otel.name = format_args!("{method} {route}"),
+        otel.kind = "server",
+        otel.status_code = Empty,
+        http.request.method = method,
+        http.route = route,
+        http.response.status_code = Empty,
+        assay.request_id = id,
+    );
+    if !span.is_disabled() {
+        // Without a parent it begins a trace; there is nothing that could be wrong with that.
+        let _ = span.set_parent(TraceContextPropagator::new().extract(&HeaderExtractor(headers)));
+    }
+    span
+}
+
+/// Notes how [`request`] was answered.
+pub fn answered(span: &Span, status: StatusCode) {
+    span.record("http.response.status_code", status.as_u16());
+    if status.is_server_error() {
+        span.record("otel.status_code", "ERROR");
+    }
+}
+
+/// Makes `span`, of work that may outlive whoever asked for it, a part of the trace that is current. A span that is entered here
+/// would not end before that work does.
+pub fn adopt(span: Span) -> Span {
+    if !span.is_disabled() {
+        let _ = span.set_parent(Span::current().context());
+    }
+    span
+}
+
+/// The headers that name the current trace to whoever is asked; none where nothing is traced.
+pub fn outgoing() -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    let context: Context = Span::current().context();
+    TraceContextPropagator::new().inject_context(&context, &mut HeaderInjector(&mut headers));
+    headers
+}
+
+/// The HTTP client that sends batches. They come from a thread that no runtime knows.
+#[derive(Debug)]
+struct Sender {
+    http: reqwest::Client,
+    runtime: Handle,
+    failing: AtomicBool,
+}
+
+impl Sender {
+    /// Counts, and says once that a collector does not take what it is sent, and once that it does again.
+    fn note(&self, outcome: &Result<Response<Bytes>, reqwest::Error>) {
+        let (label, why) = match outcome {
+            Ok(response) if response.status().is_success() => ("ok", None),
+            Ok(response) => ("refused", Some(format!("HTTP status {}", response.status()))),
+            Err(error) => ("unreachable", Some(error.to_string())),
+        };
+        metrics::counter!("assay_trace_batches_total", "outcome" => label).increment(1);
+        match (why, self.failing.load(Ordering::Relaxed)) {
+            (Some(why), false) => tracing::warn!(%why, "the collector does not take traces"),
+            (None, true) => tracing::info!("the collector takes traces again"),
+            _ => return,
+        }
+        self.failing.store(label != "ok", Ordering::Relaxed);
+    }
+}
+
+impl HttpClient for Sender {
+    fn send_bytes<'s, 'f>(
+        &'s self,
+        request: Request<Bytes>,
+    ) -> Pin<Box<dyn Future<Output = Result<Response<Bytes>, HttpError>> + Send + 'f>>
+    where
+        's: 'f,
+        Self: 'f,
+    {
+        Box::pin(async move {
+            let request = reqwest::Request::try_from(request)?;
+            let http = self.http.clone();
+            let sent = self.runtime.spawn(async move {
+                let answer = http.execute(request).await?;
+                let status = answer.status();
+                let mut response = Response::new(answer.bytes().await?);
+                *response.status_mut() = status;
+                Ok(response)
+            });
+            // The URL may hold a credential.
+            let outcome = sent.await?.map_err(reqwest::Error::without_url);
+            self.note(&outcome);
+            Ok(outcome?)
+        })
+    }
+}

@@ -1,0 +1,198 @@
+//! Real Redis processes: a server, a master with a replica and three sentinels, a cluster of three nodes; and the choice of which of
+//! them the servers under test keep their records in.
+
+use std::{
+    net::TcpListener,
+    path::Path,
+    process::Command,
+    sync::OnceLock,
+    time::{Duration, Instant},
+};
+
+use tempfile::TempDir;
+
+use crate::process::{End, Guarded, Lines};
+
+/// `redis`, `sentinel` or `cluster`: servers under test use that instead of the embedded store.
+pub const CHOICE: &str = "ASSAY_TEST_STORE";
+/// Keeps every record through the death of the server.
+pub const DURABLE: [&str; 6] = ["--save", "", "--appendonly", "yes", "--appendfsync", "always"];
+const FORGETFUL: [&str; 4] = ["--save", "", "--appendonly", "no"];
+/// Longest wait until several of them agree.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Tries at a port that somebody else may take first.
+const TRIES: usize = 5;
+
+/// One server. Dropped, it is killed.
+pub struct Redis {
+    process: Guarded,
+    dir: TempDir,
+    pub port: u16,
+}
+
+impl Redis {
+    /// # Panics
+    /// When it does not start: redis-server comes with the system's package of that name.
+    pub fn start(settings: &[&str]) -> Self {
+        for _ in 0..TRIES {
+            let dir = tempfile::tempdir().unwrap_or_else(|e| panic!("a temporary folder: {e}"));
+            if let Ok(server) = Self::start_in(dir, free_port(), settings) {
+                return server;
+            }
+        }
+        panic!("redis-server does not start; install the package redis-server");
+    }
+
+    /// Starts in a folder that an earlier one left.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub fn start_in(dir: TempDir, port: u16, settings: &[&str]) -> std::io::Result<Self> {
+        let mut command = Command::new("redis-server");
+        command.args(["--bind", "127.0.0.1", "--port", &port.to_string(), "--dir"]).arg(dir.path()).args(settings);
+        let ready = |line: &str| line.contains("Ready to accept connections").then_some(());
+        let (process, ()) = Guarded::start(&command, End::Kill, Lines::Keep, ready)?;
+        Ok(Self { process, dir, port })
+    }
+
+    pub fn url(&self) -> String {
+        format!("redis://127.0.0.1:{}", self.port)
+    }
+
+    /// SIGKILL, keeping the folder so that another one can start in it.
+    pub fn kill(self) -> (TempDir, u16) {
+        let Self { process, dir, port } = self;
+        drop(process);
+        (dir, port)
+    }
+}
+
+/// A master, its replica, and sentinels that make that one the master when the first is gone.
+pub struct Watched {
+    pub master: Option<Redis>,
+    _replica: Redis,
+    _sentinels: Vec<Guarded>,
+    _dir: TempDir,
+    pub url: String,
+}
+
+impl Watched {
+    /// # Panics
+    /// When a part does not start.
+    pub async fn start() -> Self {
+        let master = Redis::start(&DURABLE);
+        let of = master.port.to_string();
+        let replica = Redis::start(&[&DURABLE[..], &["--replicaof", "127.0.0.1", &of]].concat());
+        let dir = tempfile::tempdir().unwrap_or_else(|e| panic!("a temporary folder: {e}"));
+        let (mut sentinels, mut ports) = (Vec::new(), Vec::new());
+        for n in 0..3 {
+            let (port, file) = (free_port(), dir.path().join(format!("{n}.conf")));
+            let watch = format!("sentinel monitor main 127.0.0.1 {of} 2\nsentinel down-after-milliseconds main 1000\n");
+            let text = format!("bind 127.0.0.1\nport {port}\n{watch}sentinel failover-timeout main 5000\n");
+            std::fs::write(&file, text).unwrap_or_else(|e| panic!("a sentinel's file: {e}"));
+            let mut command = Command::new("redis-server");
+            command.arg(&file).arg("--sentinel");
+            let ready = |line: &str| line.contains("+monitor master").then_some(());
+            let (sentinel, ()) = Guarded::start(&command, End::Kill, Lines::Keep, ready).unwrap_or_else(|e| panic!("a sentinel: {e}"));
+            sentinels.push(sentinel);
+            ports.push(port);
+        }
+        for port in &ports {
+            agreed(|| ask(*port, &["sentinel", "master", "main"]).contains("num-slaves\n1\nnum-other-sentinels\n2")).await;
+        }
+        agreed(|| ask(master.port, &["wait", "1", "100"]).trim() == "1").await;
+        let hosts: Vec<_> = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
+        let url = format!("redis+sentinel://{}/main", hosts.join(","));
+        Self { master: Some(master), _replica: replica, _sentinels: sentinels, _dir: dir, url }
+    }
+}
+
+/// Three masters that share the slots.
+pub struct Cluster {
+    _nodes: Vec<Redis>,
+    pub url: String,
+}
+
+impl Cluster {
+    /// # Panics
+    /// When a part does not start.
+    pub async fn start() -> Self {
+        let nodes: Vec<_> = (0..3)
+            .map(|_| {
+                let bus = free_port().to_string();
+                Redis::start(&[&FORGETFUL[..], &["--cluster-enabled", "yes", "--cluster-port", &bus]].concat())
+            })
+            .collect();
+        let hosts: Vec<_> = nodes.iter().map(|node| format!("127.0.0.1:{}", node.port)).collect();
+        let created = Command::new("redis-cli").args(["--cluster", "create"]).args(&hosts).arg("--cluster-yes").output();
+        let created = created.unwrap_or_else(|e| panic!("redis-cli: {e}"));
+        assert!(created.status.success(), "{}", String::from_utf8_lossy(&created.stdout));
+        for node in &nodes {
+            agreed(|| ask(node.port, &["cluster", "info"]).contains("cluster_state:ok")).await;
+        }
+        Self { _nodes: nodes, url: format!("redis+cluster://{}", hosts.join(",")) }
+    }
+}
+
+/// `config` with the store that was chosen in place of the embedded one in `dir`.
+///
+/// # Panics
+/// When there is no such choice, or it does not start.
+pub fn chosen(config: &str, dir: &Path) -> String {
+    enum Store {
+        Embedded,
+        One(Redis),
+        Watched(Watched),
+        Cluster(Cluster),
+    }
+    /// As long as this process; the system ends them with it.
+    static STORE: OnceLock<Store> = OnceLock::new();
+    let block = |store: std::pin::Pin<Box<dyn Future<Output = Store> + Send>>| {
+        let run = move || Ok::<_, std::io::Error>(tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(store));
+        std::thread::spawn(run).join().ok().and_then(Result::ok).unwrap_or_else(|| panic!("{CHOICE} does not start"))
+    };
+    let store = STORE.get_or_init(|| match std::env::var(CHOICE).as_deref() {
+        Err(_) | Ok("" | "embedded") => Store::Embedded,
+        Ok("redis") => Store::One(Redis::start(&FORGETFUL)),
+        Ok("sentinel") => block(Box::pin(async { Store::Watched(Watched::start().await) })),
+        Ok("cluster") => block(Box::pin(async { Store::Cluster(Cluster::start().await) })),
+        Ok(other) => panic!("{CHOICE} is redis, sentinel or cluster, not {other}"),
+    });
+    // What names its own servers stands as it is.
+    if config.contains("backend = \"redis\"") {
+        return config.to_owned();
+    }
+    let url = match store {
+        Store::Embedded => return config.to_owned(),
+        Store::One(server) => server.url(),
+        Store::Watched(watched) => watched.url.clone(),
+        Store::Cluster(cluster) => cluster.url.clone(),
+    };
+    let name = dir.file_name().unwrap_or_default().to_string_lossy();
+    on(config, &url, &format!("{}:", name.trim_start_matches('.')))
+}
+
+/// `config` with the store at `url`.
+pub fn on(config: &str, url: &str, prefix: &str) -> String {
+    let store = format!("[store]\nbackend = \"redis\"\nurl = \"{url}\"\nprefix = \"{prefix}\"\n");
+    config.replace("backend = \"embedded\"\n", "").replace("[store]\n", &store)
+}
+
+/// What redis-cli says.
+pub fn ask(port: u16, command: &[&str]) -> String {
+    let said = Command::new("redis-cli").args(["-p", &port.to_string()]).args(command).output();
+    String::from_utf8_lossy(&said.map(|said| said.stdout).unwrap_or_default()).into_owned()
+}
+
+async fn agreed(is_so: impl Fn() -> bool) {
+    let started = Instant::now();
+    while !is_so() {
+        assert!(started.elapsed() < PATIENCE, "the processes of Redis do not agree");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap_or_else(|e| panic!("no free port: {e}"));
+    listener.local_addr().map(|at| at.port()).unwrap_or_default()
+}

@@ -1,0 +1,273 @@
+//! Several hosts that share one Redis: one shelf, one set of roles, keys and units, each submission once; and what is left of a host
+//! whose Redis is away. `ASSAY_SOAK=1` raises the numbers to those that are promised (`make soak`).
+
+use std::{
+    process::Command,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
+};
+
+use assay_tests::{
+    proxy::Wire,
+    redis::{self, DURABLE, Redis},
+    reputation::World,
+    service::{Caller, Service, binary, plugins, sandbox_config, shelf_copy, try_answer},
+};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::{configured, devnet, reputation, run};
+
+const PREFIX: &str = "fleet:";
+const SANDBOX: &str = "/api/v2/sandbox/score/address/0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045";
+const METERED: &str = "assay_fleet_counted";
+/// Longest wait for what the hosts agree on.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn soak() -> bool {
+    std::env::var_os("ASSAY_SOAK").is_some_and(|on| on == "1")
+}
+
+fn metered(units: usize) -> String {
+    format!("[[access.keys]]\nname = \"counted\"\nkey = \"{METERED}\"\nscopes = [\"read\", \"submit\"]\nunits = {units}\n")
+}
+
+fn on(port: u16, config: &str) -> String {
+    redis::on(config, &format!("redis://127.0.0.1:{port}"), PREFIX)
+}
+
+/// Asks until the answer is as it should be, and gives back how long that took.
+async fn until(api: &Caller, path: &str, is_so: impl Fn(&assay_tests::service::Answer) -> bool) -> Duration {
+    let started = Instant::now();
+    loop {
+        let answer = api.get(path).await;
+        if is_so(&answer) {
+            return started.elapsed();
+        }
+        assert!(started.elapsed() < PATIENCE, "{path} stays {}", answer.text);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+fn lists(body: &Value, version: &str) -> bool {
+    body["models"].as_array().unwrap().iter().any(|model| model["kind"] == "credit" && model["version"] == version)
+}
+
+#[test]
+fn hosts_share_a_shelf_roles_and_keys() {
+    run(async {
+        let server = Redis::start(&DURABLE);
+        let (full, bare) = (shelf_copy(), shelf_copy());
+        let gone = std::fs::read_dir(bare.path()).unwrap().map(|file| file.unwrap().path()).find(|path| path.ends_with("credit-1.0.wasm"));
+        let component = gone.unwrap();
+        let bytes = std::fs::read(&component).unwrap();
+        for shelf in [&full, &bare] {
+            std::fs::remove_file(shelf.path().join("credit-1.0.wasm")).unwrap();
+        }
+        let [one, two] = [&full, &bare].map(|shelf| Service::start(&on(server.port, &sandbox_config(shelf.path()))));
+        let [a, b] = [&one, &two].map(Service::keyed);
+
+        a.post_bytes("/api/v2/admin/models", bytes.clone()).await.expect(201);
+        let shelf = until(&b, "/api/v2/models", |answer| lists(&answer.ok(), "1.0")).await;
+        a.put("/api/v2/admin/models/credit/champion", &json!({ "version": "1.0" })).await.ok();
+        let champion = |version: &'static str| {
+            move |answer: &assay_tests::service::Answer| {
+                let body = answer.ok();
+                let is = |model: &Value| model["kind"] == "credit" && model["version"] == version && model["role"] == "champion";
+                body["models"].as_array().unwrap().iter().any(is)
+            }
+        };
+        let role = until(&b, "/api/v2/models", champion("1.0")).await;
+        // And from the other side, on what was read there.
+        b.put("/api/v2/admin/models/credit/champion", &json!({ "version": "1.1" })).await.ok();
+        until(&a, "/api/v2/models", champion("1.1")).await;
+        println!("a component reached the other host after {shelf:?}, a role after {role:?}");
+
+        b.delete("/api/v2/admin/models/credit/1.0").await;
+        until(&a, "/api/v2/models", |answer| !lists(&answer.ok(), "1.0")).await;
+        // The same version may come back, and a host that starts later has it too.
+        b.post_bytes("/api/v2/admin/models", bytes).await.expect(201);
+        let third = shelf_copy();
+        std::fs::remove_file(third.path().join("credit-1.0.wasm")).unwrap();
+        let late = Service::start(&on(server.port, &sandbox_config(third.path())));
+        until(&late.keyed(), "/api/v2/models", |answer| lists(&answer.ok(), "1.0")).await;
+
+        let config = one.dir().join("assay.toml");
+        let minted = Command::new(binary()).args(["key", "mint", "--store", "--name", "shared", "--config"]).arg(config).output().unwrap();
+        assert!(minted.status.success(), "{}", String::from_utf8_lossy(&minted.stderr));
+        let key = String::from_utf8(minted.stdout).unwrap();
+        for host in [&one, &two, &late] {
+            host.with_key(key.trim()).get(SANDBOX).await.ok();
+        }
+        let [first, second] = [a.get(SANDBOX).await.ok(), b.get(SANDBOX).await.ok()];
+        assert_eq!((&first["score"], &first["decile"]), (&second["score"], &second["decile"]));
+    });
+}
+
+#[test]
+fn without_its_redis_a_host_answers_what_it_can_and_comes_back() {
+    run(async {
+        let server = Redis::start(&DURABLE);
+        let config = configured(&plugins(), "").await + &metered(5);
+        let service = Service::start(&on(server.port, &config.replace("[store]", "[store]\npatience_ms = 500")));
+        let (api, counted) = (service.keyed(), service.with_key(METERED));
+        let path = |name: &str| format!("/api/v2/score/address/{}", assay_tests::devnet::actors::address(name));
+        let before = api.get(&path("busy")).await.ok();
+        counted.get(&path("busy")).await.ok();
+
+        let (dir, port) = server.kill();
+        until(&api, "/readyz", |answer| answer.status == 503 && answer.text.contains("store cannot be reached")).await;
+        assert_eq!(api.get(&path("busy")).await.ok()["score"], before["score"], "what was read before");
+        let other = devnet().await.wallets.iter().find(|wallet| !["busy", "empty"].contains(&wallet.name)).expect("another wallet");
+        api.get(&path(other.name)).await.ok();
+        api.get(SANDBOX).await.ok();
+        for _ in 0..3 {
+            let refused = counted.get(&path("busy")).await.expect(503);
+            assert_eq!(refused["code"], "store_away", "{refused}");
+        }
+        let refused = api.put("/api/v2/admin/models/credit/champion", &json!({ "version": "1.0" })).await.expect(503);
+        assert_eq!(refused["code"], "store_away", "{refused}");
+
+        let _server = Redis::start_in(dir, port, &DURABLE).unwrap();
+        until(&api, "/readyz", |answer| answer.status == 200).await;
+        // What was refused was not charged: exactly four of five units are left.
+        for _ in 0..4 {
+            counted.get(&path("busy")).await.ok();
+        }
+        counted.get(&path("busy")).await.expect(429);
+    });
+}
+
+/// Hosts that come and go, by their callers.
+#[derive(Clone)]
+struct Fleet {
+    callers: Arc<Mutex<Vec<Caller>>>,
+    failed: Arc<AtomicU64>,
+    asked: Arc<AtomicU64>,
+}
+
+impl Fleet {
+    fn host(&self, n: usize) -> Caller {
+        let callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
+        callers[n % callers.len()].clone()
+    }
+
+    fn replace(&self, n: usize, caller: Caller) {
+        self.callers.lock().unwrap_or_else(PoisonError::into_inner)[n] = caller;
+    }
+
+    /// Submits the `n`th at one host after another until one has accepted it.
+    async fn submit(self, n: usize) -> Value {
+        let started = Instant::now();
+        for host in n.. {
+            let request = self.host(host).request(Method::POST, "/api/v2/agents/1/reputation");
+            let request = request.header("idempotency-key", format!("fleet {n}")).json(&json!({ "address": reputation::subject(n) }));
+            self.asked.fetch_add(1, Relaxed);
+            match try_answer(request.timeout(Duration::from_secs(10))).await {
+                Ok(answer) if answer.status == 202 => return answer.json()["submission_id"].clone(),
+                refused => {
+                    if let Ok(answer) = &refused {
+                        assert!([502, 503, 504].contains(&answer.status.as_u16()), "{} {}", answer.status, answer.text);
+                    }
+                    self.failed.fetch_add(1, Relaxed);
+                }
+            }
+            assert!(started.elapsed() < 3 * PATIENCE, "nobody accepts the submission {n}");
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        Value::Null
+    }
+
+    /// Asks the hosts in turn until told to stop; how many answers there were, and how many failures.
+    async fn read(self, stop: Arc<AtomicBool>) -> (u64, u64) {
+        let (mut answered, mut failed) = (0, 0);
+        for n in 0.. {
+            if stop.load(Relaxed) {
+                break;
+            }
+            let request = self.host(n).request(Method::GET, SANDBOX).timeout(Duration::from_secs(10));
+            match try_answer(request).await {
+                Ok(answer) if answer.status == 200 => answered += 1,
+                _ => failed += 1,
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        (answered, failed)
+    }
+}
+
+#[test]
+fn whoever_is_killed_or_cut_off_each_submission_is_on_the_chain_once() {
+    run(async {
+        let (submissions, kills, cut) = if soak() { (60, 20, Duration::from_secs(30)) } else { (9, 3, Duration::from_secs(3)) };
+        let world = World::start().await;
+        let mut server = Redis::start(&DURABLE);
+        let mut wires = Vec::new();
+        for _ in 0..3 {
+            wires.push(Wire::to(server.port).await);
+        }
+        let config = world.config(world.chain.url(), "") + &metered(submissions * 10);
+        let configs: Vec<_> = wires.iter().map(|wire| on(wire.port, &config)).collect();
+        let mut hosts: Vec<_> = configs.iter().map(|config| Some(Service::start(config))).collect();
+        let callers = hosts.iter().flatten().map(|host| host.with_key(METERED)).collect();
+        let fleet = Fleet { callers: Arc::new(Mutex::new(callers)), failed: Arc::default(), asked: Arc::default() };
+        let stop = Arc::new(AtomicBool::new(false));
+        let reading = tokio::spawn(fleet.clone().read(stop.clone()));
+
+        let mut asked = Vec::new();
+        for life in 0..kills {
+            asked.extend((submissions * life / kills..submissions * (life + 1) / kills).map(|n| tokio::spawn(fleet.clone().submit(n))));
+            // Any moment may be the last: that is what is tried here.
+            tokio::time::sleep(Duration::from_millis(150 + 331 * life as u64 % 900)).await;
+            let victim = life % hosts.len();
+            let dir = hosts[victim].take().expect("it runs").kill();
+            let host = Service::start_in(dir, &configs[victim], &[]);
+            fleet.replace(victim, host.with_key(METERED));
+            hosts[victim] = Some(host);
+            if life == kills / 2 {
+                let (dir, port) = server.kill();
+                server = Redis::start_in(dir, port, &DURABLE).expect("Redis comes back with its file");
+            }
+            if life == kills * 2 / 3 {
+                wires[0].cut();
+                tokio::time::sleep(cut).await;
+                wires[0].mend();
+            }
+        }
+        let mut ids = Vec::new();
+        for asked in asked {
+            ids.push(asked.await.expect("it was accepted"));
+        }
+        let mut paths = Vec::new();
+        for (n, id) in ids.iter().enumerate() {
+            assert_eq!(fleet.clone().submit(n).await, *id, "the same key is the same submission on every host");
+            paths.push(format!("/api/v2/agents/1/reputation/status/{}", id.as_str().expect("an id")));
+        }
+        let first = fleet.host(0);
+        let statuses = futures::future::join_all(paths.iter().map(|path| reputation::confirmed(&first, path))).await;
+        let held = world.held().await;
+        for (path, status) in paths.iter().zip(&statuses) {
+            reputation::check(&world, &held, status, &reputation::ALL);
+            for host in 1..hosts.len() {
+                assert_eq!(fleet.host(host).get(path).await.ok(), *status);
+            }
+        }
+        assert_eq!(held.len(), submissions * reputation::ALL.len());
+        let refused = fleet.host(1).post("/api/v2/agents/1/reputation", &json!({ "address": reputation::subject(0) })).await.expect(429);
+        let left = format!("has 0 of {} left", submissions * 10);
+        assert!(refused["detail"].as_str().is_some_and(|detail| detail.contains(&left)), "{refused}");
+        stop.store(true, Relaxed);
+        let (answered, failed) = reading.await.expect("the reader ends");
+        let (tried, refused) = (fleet.asked.load(Relaxed), fleet.failed.load(Relaxed));
+        println!(
+            "{submissions} submissions, {kills} kills, Redis restarted, one host cut off for {cut:?}: {} feedbacks on the chain; of {tried} \
+             posts {refused} failed and were repeated; of {} reads {failed} failed ({:.2} %)",
+            held.len(),
+            answered + failed,
+            100.0 * failed as f64 / (answered + failed) as f64
+        );
+    });
+}
