@@ -28,7 +28,7 @@ test: ## Everything, on real parts, skipping nothing
 	$(CARGO) test --release --workspace
 	ASSAY_TEST_STORE=redis $(CARGO) test --release -p assay-tests --test e2e -- $(ON_REDIS)
 
-soak: ## Long runs: kills by the dozen on one host and in a fleet, overload, a minute without IPFS, sentinels, a cluster, five hundred models
+soak: ## Long runs: kills by the dozen on one host and in a fleet, IPFS gone, overload, the suite on sentinels and a cluster, 500 models
 	@.ci/setup test
 	$(CARGO) build --release --workspace --bins
 	ASSAY_SOAK=1 $(CARGO) test --release -p assay-tests --test e2e -- reputation::once reputation::outage fleet many limits::overload --nocapture
