@@ -109,7 +109,7 @@ impl Watched {
 
 /// Three masters that share the slots.
 pub struct Cluster {
-    _nodes: Vec<Redis>,
+    nodes: Vec<Redis>,
     pub url: String,
 }
 
@@ -130,7 +130,11 @@ impl Cluster {
         for node in &nodes {
             agreed(|| ask(node.port, &["cluster", "info"]).contains("cluster_state:ok")).await;
         }
-        Self { _nodes: nodes, url: format!("redis+cluster://{}", hosts.join(",")) }
+        Self { nodes, url: format!("redis+cluster://{}", hosts.join(",")) }
+    }
+
+    pub fn ports(&self) -> impl Iterator<Item = u16> {
+        self.nodes.iter().map(|node| node.port)
     }
 }
 

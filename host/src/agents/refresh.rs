@@ -95,16 +95,17 @@ impl Refresher {
 
     /// A refresh where no other host is at it, `false` where one is.
     async fn turn(&self, name: &str, holder: &str, state: &mut State) -> Result<bool, RefreshError> {
-        let lease = self.store.acquire(name, holder, LEASE).await?;
-        if self.store.is_shared() || !state.is_loaded {
-            self.load(state).await;
-        }
-        let Some(lease) = lease else {
+        let Some(lease) = self.store.acquire(name, holder, LEASE).await? else {
+            self.load(state).await?;
             self.refresh(state, None).await?;
             return Ok(false);
         };
+        let refresh = async {
+            self.load(state).await?;
+            self.refresh(state, Some(&lease)).await
+        };
         let refreshed = tokio::select! {
-            refreshed = self.refresh(state, Some(&lease)) => refreshed,
+            refreshed = refresh => refreshed,
             lost = self.hold(&lease) => Err(lost),
         };
         // What is in memory may be ahead of what could be written.
@@ -125,11 +126,12 @@ impl Refresher {
         }
     }
 
-    /// What was kept, which is served at once.
-    async fn load(&self, state: &mut State) {
-        let loaded = Book::load(&self.store, self.shelf()).await;
-        state.is_loaded = loaded.is_ok();
-        match loaded {
+    /// What was kept, which is served at once; also what another host has kept since.
+    async fn load(&self, state: &mut State) -> Result<(), StoreError> {
+        if state.is_loaded && !self.store.is_shared() {
+            return Ok(());
+        }
+        match Book::load(&self.store, self.shelf()).await {
             Ok(Some((book, synced))) => {
                 if state.synced.is_none() {
                     self.published.set(&book);
@@ -137,8 +139,14 @@ impl Refresher {
                 (state.book, state.synced) = (book, Some(synced));
             }
             Ok(None) => (state.book, state.synced) = (Book::default(), None),
-            Err(error) => tracing::error!(%error, "the index of agents cannot be read and is built anew"),
+            Err(error @ StoreError::Damaged { .. }) => {
+                tracing::error!(%error, "the index of agents cannot be read and is built anew");
+                (state.book, state.synced) = (Book::default(), None);
+            }
+            Err(error) => return Err(error),
         }
+        state.is_loaded = true;
+        Ok(())
     }
 
     fn shelf(&self) -> Shelf {

@@ -48,20 +48,17 @@ impl Batch {
         Self::default()
     }
 
-    /// The keys of its changes.
+    /// The keys of its conditions and of its changes.
     pub(super) fn keys(&self) -> impl Iterator<Item = &str> {
-        self.changes.iter().map(|change| match change {
-            Change::Put { key, .. } | Change::Remove { key } => key.as_str(),
-            Change::Add { key, .. } | Change::GiveBack { key, .. } => key.as_str(),
-        })
-    }
-
-    /// The key of a condition, where it has one.
-    pub(super) fn conditioned(&self) -> Option<&str> {
-        self.conditions.first().map(|condition| match condition {
+        let conditions = self.conditions.iter().map(|condition| match condition {
             Condition::Unchanged { key, .. } | Condition::Leased { key, .. } => key.as_str(),
             Condition::Left { key, .. } => key.as_str(),
-        })
+        });
+        let changes = self.changes.iter().map(|change| match change {
+            Change::Put { key, .. } | Change::Remove { key } => key.as_str(),
+            Change::Add { key, .. } | Change::GiveBack { key, .. } => key.as_str(),
+        });
+        conditions.chain(changes)
     }
 
     /// # Errors

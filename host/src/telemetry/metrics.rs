@@ -161,7 +161,15 @@ fn describe() {
     describe_histogram!("assay_agents_refresh_seconds", Unit::Seconds, "Time of one refresh of the search index, by outcome");
     describe_gauge!("assay_chain_head_block", Unit::Count, "Newest block seen, by chain");
     describe_histogram!("assay_store_batch_writes", Unit::Count, "Writes that shared one commit of the embedded store");
-    describe_histogram!("assay_store_commit_seconds", Unit::Seconds, "Time of one commit of the embedded store");
+    describe_histogram!("assay_store_commit_seconds", Unit::Seconds, "Time of one commit of the embedded store, or of one write to Redis");
+    describe_gauge!("assay_store_reached", Unit::Count, "1 while there is a connection to Redis, 0 while there is none");
+    describe_counter!("assay_store_reconnects_total", Unit::Count, "Connections to Redis that were made anew after one broke");
+    describe_counter!("assay_store_retries_total", Unit::Count, "Calls of Redis that were put off, or sent again because no answer came");
+    describe_counter!(
+        "assay_store_failures_total",
+        Unit::Count,
+        "Calls of Redis that were given up: what is read is then done without, and what is written is refused; by outcome"
+    );
     describe_gauge!("assay_score_records_waiting", Unit::Count, "Scores served whose records wait to be written");
     describe_counter!("assay_score_records_dropped_total", Unit::Count, "Scores served without an id: the store was behind");
     describe_counter!("assay_score_records_lost_total", Unit::Count, "Scores whose record could not be written, though they have an id");
@@ -174,6 +182,8 @@ fn describe() {
         Unit::Count,
         "Steps of submissions that did not succeed and are tried again, by status"
     );
+    describe_counter!("assay_payments_total", Unit::Count, "Payments by call that came to an end, by outcome: settled or refused");
+    describe_gauge!("assay_payments_open", Unit::Count, "Payments by call on their way to the chain");
     describe_counter!("assay_transactions_replaced_total", Unit::Count, "Waiting transactions replaced by others with their nonce");
     describe_counter!("assay_nonces_lost_total", Unit::Count, "Nonces of the account that transactions from elsewhere used");
     describe_counter!(

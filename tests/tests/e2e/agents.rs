@@ -17,36 +17,36 @@ use super::run;
 const BASE: u64 = 8453;
 const FINALITY: u64 = 2;
 /// Often enough that a test need not wait.
-const OFTEN: u64 = 100;
+pub(super) const OFTEN: u64 = 100;
 /// A server of nobody: nothing listens there.
 const NOBODY: &str = "http://127.0.0.1:9/";
 const NOT_READ: &str = "Failed to read from the Identity Registry contract";
 
-struct World {
-    chain: Small,
+pub(super) struct World {
+    pub chain: Small,
     agents: Agents,
 }
 
 impl World {
-    async fn start() -> Self {
+    pub async fn start() -> Self {
         let mut chain = Small::start(BASE).await.expect("the chain starts");
         let agents = agents::deploy(&mut chain).await.expect("the registries are deployed");
         Self { chain, agents }
     }
 
-    async fn register(&mut self, owner: &str, uris: &[String]) {
+    pub async fn register(&mut self, owner: &str, uris: &[String]) {
         self.agents.register(&mut self.chain, owner, uris).await.expect("agents are registered");
     }
 
     /// Mines until all there is so far is final.
-    async fn settle(&mut self) {
+    pub async fn settle(&mut self) {
         for _ in 0..FINALITY {
             self.chain.mine().await.expect("a block");
         }
     }
 
     /// A configuration that reaches the chain at `rpc`.
-    fn config(&self, rpc: &str, refresh_ms: u64, more: &str) -> String {
+    pub fn config(&self, rpc: &str, refresh_ms: u64, more: &str) -> String {
         let chain = format!(
             "[[chains]]\nid = {BASE}\nname = \"Base\"\nrpc = [\"{rpc}\"]\nfinality = {FINALITY}\nmulticall = \"none\"\nsequencer = \"none\"\n\
              native = {{ symbol = \"ETH\" }}\ntokens = []\nmarkets = []\n"
@@ -56,7 +56,7 @@ impl World {
     }
 }
 
-fn inline(name: &str, description: &str) -> String {
+pub(super) fn inline(name: &str, description: &str) -> String {
     format!("data:application/json,{}", json!({ "name": name, "description": description }))
 }
 
@@ -65,7 +65,7 @@ fn ids(body: &Value) -> Vec<u64> {
 }
 
 /// Asks until the answer is as it should be: the index follows the chain in its own time.
-async fn until(api: &Caller, path: &str, holds: impl Fn(&Value) -> bool) -> Value {
+pub(super) async fn until(api: &Caller, path: &str, holds: impl Fn(&Value) -> bool) -> Value {
     let mut last = String::new();
     for _ in 0..300 {
         let answer = api.get(path).await;

@@ -19,7 +19,7 @@ use assay_tests::{
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{configured, devnet, reputation, run};
+use super::{agents, configured, devnet, reputation, run};
 
 const PREFIX: &str = "fleet:";
 const SANDBOX: &str = "/api/v2/sandbox/score/address/0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045";
@@ -104,6 +104,30 @@ fn hosts_share_a_shelf_roles_and_keys() {
         }
         let [first, second] = [a.get(SANDBOX).await.ok(), b.get(SANDBOX).await.ok()];
         assert_eq!((&first["score"], &first["decile"]), (&second["score"], &second["decile"]));
+    });
+}
+
+#[test]
+fn the_index_of_agents_is_kept_by_whoever_is_left() {
+    run(async {
+        let server = Redis::start(&DURABLE);
+        let mut world = agents::World::start().await;
+        let agent = |name: &str| agents::inline(name, "of a fleet");
+        world.register("ada", &[agent("Nobody"), agent("First")]).await;
+        world.settle().await;
+        let config = on(server.port, &world.config(world.chain.url(), agents::OFTEN, ""));
+        let [one, two] = [Service::start(&config), Service::start(&config)];
+        let found = |name: &'static str| (format!("/api/v2/agents/search?q={name}"), move |body: &Value| body["total_results"] == 1);
+        for host in [&one, &two] {
+            let (path, is_so) = found("first");
+            agents::until(&host.keyed(), &path, is_so).await;
+        }
+        // Its lease, if it has one just now, ends by itself.
+        drop(one);
+        world.register("ada", &[agent("Second")]).await;
+        world.settle().await;
+        let (path, is_so) = found("second");
+        agents::until(&two.keyed(), &path, is_so).await;
     });
 }
 

@@ -6,6 +6,7 @@ mod check_config;
 mod conformance;
 mod crowd;
 mod errors;
+mod failover;
 mod fleet;
 mod hostile;
 mod identity;
@@ -21,12 +22,14 @@ mod reports;
 mod reputation;
 mod sandbox;
 mod shadow;
+mod shipping;
 mod stopping;
 mod swap;
 mod telemetry;
 mod usage;
 mod versions;
 mod wallets;
+mod x402;
 
 use std::sync::LazyLock;
 

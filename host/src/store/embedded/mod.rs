@@ -112,6 +112,12 @@ impl Embedded {
                         return Ok(false);
                     }
                 }
+                // Before anything is changed: a counter that cannot be read must leave all as it was.
+                for change in &batch.changes {
+                    if let Change::Add { key, .. } | Change::GiveBack { key, .. } = change {
+                        counter(records, key)?;
+                    }
+                }
                 for change in batch.changes {
                     match change {
                         Change::Put { key, value, ttl } => records.put(&key, &value, ttl)?,

@@ -74,6 +74,7 @@ impl Link {
     /// Why no server could be reached.
     pub async fn open(address: Address, waits: Waits) -> Result<Self, String> {
         let connection = connect(&address, waits).await?;
+        metrics::gauge!("assay_store_reached").set(1.0);
         let (state, _) = watch::channel(State::Up { connection, since: Instant::now() });
         Ok(Self { inner: Arc::new(Inner { address, waits, state }) })
     }
@@ -170,6 +171,7 @@ impl Link {
             _ => false,
         });
         if broke {
+            metrics::gauge!("assay_store_reached").set(0.0);
             tracing::warn!(reason = why, "the connection to the store broke");
             tokio::spawn(reconnect(Arc::downgrade(&self.inner)));
         }
@@ -188,6 +190,7 @@ async fn reconnect(inner: Weak<Inner>) {
         match outcome {
             Ok(connection) => {
                 metrics::counter!("assay_store_reconnects_total").increment(1);
+                metrics::gauge!("assay_store_reached").set(1.0);
                 tracing::info!("the store is reached again");
                 inner.state.send_replace(State::Up { connection, since: Instant::now() });
                 return;

@@ -115,14 +115,14 @@ impl Redis {
     }
 
     pub(super) async fn commit(&self, batch: Batch) -> Result<bool, StoreError> {
-        let spread = batch.keys().filter(|key| is_spread(key)).count();
-        if spread == 0 {
+        if !batch.keys().any(is_spread) {
             let mut steps = Steps::new(&self.inner.places);
             batch.conditions.iter().for_each(|condition| steps.condition(condition));
             batch.changes.iter().for_each(|change| steps.change(change));
             return Ok(matches!(self.started(move |this| async move { this.write(steps).await }).await?, Outcome::Done(_)));
         }
-        if let Some(key) = batch.keys().find(|key| !is_spread(key)).or_else(|| batch.conditioned()) {
+        // With a condition, the first key is that of one.
+        if let Some(key) = batch.keys().find(|key| !batch.conditions.is_empty() || !is_spread(key)) {
             let reason = "it stands in a batch with records that are kept apart".to_owned();
             return Err(StoreError::Unstorable { key: key.to_owned(), reason });
         }
@@ -245,6 +245,12 @@ fn parse<T: FromRedisValue>(answer: Value) -> Result<T, StoreError> {
 }
 
 fn unread(error: CallError) -> StoreError {
+    let outcome = match &error {
+        CallError::Away(_) => "away",
+        CallError::Unanswered(_) => "unanswered",
+        CallError::Refused(_) | CallError::NoScript => "refused",
+    };
+    metrics::counter!("assay_store_failures_total", "outcome" => outcome).increment(1);
     match error {
         CallError::Away(reason) | CallError::Unanswered(reason) => StoreError::Away { reason },
         CallError::Refused(reason) => failed(reason),
@@ -252,10 +258,12 @@ fn unread(error: CallError) -> StoreError {
     }
 }
 
+/// A write that was sent may have happened; a read that was has not.
 fn unwritten(error: CallError) -> StoreError {
-    match error {
-        CallError::Unanswered(reason) => StoreError::Unanswered { reason },
-        error => unread(error),
+    let was_sent = matches!(error, CallError::Unanswered(_));
+    match unread(error) {
+        StoreError::Away { reason } if was_sent => StoreError::Unanswered { reason },
+        error => error,
     }
 }
 

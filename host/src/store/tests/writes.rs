@@ -126,5 +126,8 @@ async fn a_damaged_record_is_named_and_harms_no_other() {
         let (bad, good) = tokio::join!(store.take(&bad, 1, 9), store.take(&good, 1, 9));
         assert!(named(bad.unwrap_err()));
         assert!(good.is_ok());
+        let mixed = Batch::new().put(&number("other"), &1).unwrap().give_back(&number("damaged"), 1);
+        assert!(named(store.commit(mixed).await.unwrap_err()));
+        assert_eq!(store.get(&number("other")).await.unwrap(), None);
     }
 }

@@ -79,6 +79,17 @@ impl Schema {
                         }
                     }
                 }
+                ("prefixItems", Value::Array(parts)) => {
+                    for (index, (part, value)) in parts.iter().zip(value.as_array().into_iter().flatten()).enumerate() {
+                        self.check(part, value, &format!("{at}/{index}"), true, errors);
+                    }
+                }
+                ("items", Value::Bool(false)) => {
+                    let named = keywords.get("prefixItems").and_then(Value::as_array).map_or(0, Vec::len);
+                    if value.as_array().is_some_and(|items| items.len() != named) {
+                        errors.push(format!("{at}: {value} has not {named} items"));
+                    }
+                }
                 ("items", items) => {
                     for (index, value) in value.as_array().into_iter().flatten().enumerate() {
                         self.check(items, value, &format!("{at}/{index}"), true, errors);
@@ -149,4 +160,10 @@ fn what_does_not_fit_is_found() {
     );
     assert_eq!(either.errors(&json!(["x"])), Vec::<String>::new());
     assert_eq!(either.errors(&json!(["y"])).len(), 1);
+    let pair = json!({ "type": "array", "prefixItems": [{ "type": "integer" }, { "type": "string" }], "items": false });
+    let pair = Schema::new(&pair, &components);
+    assert_eq!(pair.errors(&json!([1, "x"])), Vec::<String>::new());
+    for bad in [json!([1]), json!([1, "x", 2]), json!(["x", "x"])] {
+        assert_eq!(pair.errors(&bad).len(), 1, "{bad}");
+    }
 }
