@@ -116,13 +116,17 @@ impl Jobs {
     }
 
     /// Has the next read begin anew with the markets of which the history of `wallet` was `doubted`: what one endpoint left out
-    /// another, or the same on another day, may tell. Those that were `blank` cost no more than a first read.
+    /// another, or the same on another day, may tell. Those that were `blank` cost no more than a first read, and are read at once
+    /// where only a lie can have doubted them.
     pub(in crate::chain) async fn doubt(&self, wallet: Address, doubted: &[usize], blank: &[bool]) {
         if doubted.is_empty() {
             return;
         }
-        let all_blank = doubted.iter().all(|index| blank.get(*index).is_some_and(|blank| *blank));
-        if !all_blank && !self.doubted.entry(wallet).or_insert(()).await.is_fresh() {
+        let lied_to = |index: &usize| {
+            let logged = self.reader.markets.get(*index).is_some_and(|market| market.lender.logs_its_traces());
+            logged && blank.get(*index).is_some_and(|blank| *blank)
+        };
+        if !doubted.iter().all(lied_to) && !self.doubted.entry(wallet).or_insert(()).await.is_fresh() {
             return;
         }
         self.reader.doubt(wallet, doubted).await;

@@ -123,6 +123,15 @@ impl Lender {
         }
     }
 
+    /// Whether each trace that the contracts keep of a wallet came with a log. Rewards of Aave v2 that were asked for without ever
+    /// having had anything did not, nor did debts of Compound v2 that nothing points at.
+    fn logs_its_traces(self) -> bool {
+        match self {
+            Self::AaveV3 | Self::Comet => true,
+            Self::AaveV2 | Self::CToken => false,
+        }
+    }
+
     /// Whether all that moves a position is told, so that amounts can be held against it. Of a pool it is where its aTokens are
     /// known.
     fn adds_up(self, hints: &[Hint]) -> bool {

@@ -46,7 +46,8 @@ const DATA_PROVIDER_V2: B256 = {
 /// The unit of oracles older than `BASE_CURRENCY_UNIT`, which all quote in ether.
 const ETHER: u64 = 1_000_000_000_000_000_000;
 
-/// Looks all of `pools` up together, in four round trips, and those of v2 in one more. `None` for one that does not answer like a pool of its version.
+/// Looks all of `pools` up together, in four round trips, and those of v2 in one more. `None` for one that does not answer like a pool
+/// of its version.
 ///
 /// # Errors
 /// [`Fault`] where the chain did not answer.
