@@ -27,7 +27,7 @@ enum Body {
     Detail(DetailBody),
     Error(ErrorBody),
     Validation(ValidationBody),
-    Quota(QuotaBody),
+    Quota(Box<QuotaBody>),
 }
 
 /// The body of most errors.
@@ -128,7 +128,7 @@ impl ApiError {
             code,
             violated: [policy],
         };
-        Self { status, body: Body::Quota(body), headers: Vec::new() }
+        Self { status, body: Body::Quota(Box::new(body)), headers: Vec::new() }
     }
 
     /// Our fault. `cause` is for the log; the client gets `code`, which never changes.
