@@ -1,5 +1,6 @@
 //! Durable records, behind one interface with a backend chosen once by configuration. Every key stands in [`keys`], every
-//! value in [`records`]. What is written is on disk when the call returns. Caches are not kept here.
+//! value in [`records`]. What is written is on disk when the call returns, with Redis as far as its server was told to see to that.
+//! Caches are not kept here.
 //!
 //! A write that was started happens also when its caller stops waiting for it.
 

@@ -162,6 +162,7 @@ fn describe() {
     describe_gauge!("assay_chain_head_block", Unit::Count, "Newest block seen, by chain");
     describe_histogram!("assay_store_batch_writes", Unit::Count, "Writes that shared one commit of the embedded store");
     describe_histogram!("assay_store_commit_seconds", Unit::Seconds, "Time of one commit of the embedded store, or of one write to Redis");
+    describe_counter!("assay_lending_checkpoints_total", Unit::Count, "Writes of how far lending histories were read, by chain");
     describe_gauge!("assay_store_reached", Unit::Count, "1 while there is a connection to Redis, 0 while there is none");
     describe_counter!("assay_store_reconnects_total", Unit::Count, "Connections to Redis that were made anew after one broke");
     describe_counter!("assay_store_retries_total", Unit::Count, "Calls of Redis that were put off, or sent again because no answer came");

@@ -79,7 +79,7 @@ pub(super) async fn until(api: &Caller, path: &str, holds: impl Fn(&Value) -> bo
 }
 
 /// A figure of the metrics; 0 where there is none.
-async fn metric(api: &Caller, line: &str) -> f64 {
+pub(super) async fn metric(api: &Caller, line: &str) -> f64 {
     let text = api.get("/metrics").await.text;
     text.lines().find_map(|found| found.strip_prefix(line)?.trim().parse().ok()).unwrap_or(0.0)
 }

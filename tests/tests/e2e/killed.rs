@@ -4,7 +4,7 @@ use assay_tests::devnet::{actors, receipts};
 use assay_tests::proxy::{Call, Proxy, Reply};
 use assay_tests::service::{KEY, Service, plugins};
 
-use super::{devnet, run};
+use super::{agents, devnet, run};
 
 /// The node answers ten blocks at a time.
 fn narrow(call: &Call) -> Reply {
@@ -37,6 +37,10 @@ fn a_killed_server_continues_a_first_read_where_it_was() {
             async move { api.request(reqwest::Method::GET, &path).send().await.is_ok() }
         });
         proxy.held().await;
+        // Progress is written in the background, on a busy machine a while later.
+        while agents::metric(&service.keyed(), "assay_lending_checkpoints_total{chain=\"1\"}").await < 1.0 {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
         // With SIGKILL, while the caller waits.
         let dir = service.kill();
         assert!(!asking.await.expect("the caller is told"), "nobody was left to answer");

@@ -133,8 +133,11 @@ impl Reader {
         let (store, chain) = (self.store.clone(), self.chain);
         self.tasks.spawn(async move {
             let written = async { store.commit(batch?).await };
-            if let Err(error) = written.await {
-                tracing::error!(chain, %error, "lending progress cannot be kept; after a restart it is read from further back");
+            match written.await {
+                Ok(_) => metrics::counter!("assay_lending_checkpoints_total", "chain" => chain.to_string()).increment(1),
+                Err(error) => {
+                    tracing::error!(chain, %error, "lending progress cannot be kept; after a restart it is read from further back");
+                }
             }
         });
     }
