@@ -13,6 +13,7 @@ pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), "pyarrow.parquet", 
 pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), "pages.parquet", data_page_version="2.0", data_page_size=64, compression="zstd")
 polars.read_ndjson("wallets.jsonl", infer_schema_length=None).write_parquet("polars.parquet")
 pandas.DataFrame(rows).to_parquet("pandas.parquet", index=False)
+polars.DataFrame({"as_of": [1, 2], "chains": [[], []], "identity": [[], None]}).write_parquet("empty.parquet")
 pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), "gzip.parquet", compression="gzip")
 polars.DataFrame({"as_of": [1, 2], "assets": [1.0, 2.0]}).write_parquet("unknown.parquet")
 polars.DataFrame({"as_of": [1, 2], "chains": [[1], [2]]}).write_parquet("flat.parquet")

@@ -97,8 +97,8 @@ fn list<C: Columns>(name: &str, strips: &[Option<Strip>], row: usize) -> Result<
 /// A table, row group by row group.
 pub struct Rows {
     file: SerializedFileReader<File>,
-    /// For each column of the file the group and the place in it that it fills.
-    places: Vec<(usize, usize)>,
+    /// For each column of the file the group and the place in it that it fills; `None` of one that says nothing.
+    places: Vec<Option<(usize, usize)>>,
     next_group: usize,
     columns: Vec<ColumnReader>,
     left_in_group: u64,
@@ -139,7 +139,8 @@ impl Rows {
         let rows = most.min(usize::try_from(self.left_in_group).unwrap_or(most));
         let mut groups: Vec<Group> = table::all().iter().map(|(_, columns)| columns.iter().map(|_| None).collect()).collect();
         let descriptions = self.file.metadata().file_metadata().schema_descr_ptr();
-        for ((column, described), (group, place)) in self.columns.iter_mut().zip(descriptions.columns()).zip(&self.places) {
+        for ((column, described), place) in self.columns.iter_mut().zip(descriptions.columns()).zip(&self.places) {
+            let Some((group, place)) = place else { continue };
             self.left_in_pages.store((rows * MAX_ENTRIES) as u64 + u64::from(MAX_VALUES), Relaxed);
             let what = format!("column {}, rows {} to {}", described.path(), self.read + 1, self.read + rows as u64);
             let strip = guarded(&what, || strip(column, described, rows))?;
@@ -197,9 +198,9 @@ fn guarded<T>(what: &str, read: impl FnOnce() -> Result<T, ParquetError>) -> io:
 }
 
 /// Where each column of the file belongs.
-fn places(schema: &SchemaDescriptor) -> Result<Vec<(usize, usize)>, String> {
+fn places(schema: &SchemaDescriptor) -> Result<Vec<Option<(usize, usize)>>, String> {
     let groups = table::all();
-    let mut places: Vec<(usize, usize)> = Vec::new();
+    let mut places: Vec<Option<(usize, usize)>> = Vec::new();
     for column in schema.columns() {
         let (path, parts) = (column.path().string(), column.path().parts());
         let unknown = || format!("there is no column {path} in a features file; leave it out, or give it the name that it has there");
@@ -209,6 +210,11 @@ fn places(schema: &SchemaDescriptor) -> Result<Vec<(usize, usize)>, String> {
             [] => return Err(unknown()),
         };
         let group = groups.iter().position(|(group, _)| *group == list).ok_or_else(unknown)?;
+        // A list that is empty in every row is one of nothing to pandas and polars.
+        if list.is_some() && parts.len() == 3 && column.logical_type_ref() == Some(&LogicalType::Unknown) {
+            places.push(None);
+            continue;
+        }
         let known = |columns: &[table::Column]| columns.iter().position(|known| known.name == *name);
         let place = groups.get(group).and_then(|(_, columns)| known(columns)).ok_or_else(unknown)?;
         let wanted = i16::from(list.is_some());
@@ -219,18 +225,18 @@ fn places(schema: &SchemaDescriptor) -> Result<Vec<(usize, usize)>, String> {
         if let Some(meaning) = foreign(column) {
             return Err(format!("column {path} holds {meaning}; times are whole seconds since 1970 (UTC) and amounts are floats"));
         }
-        if places.contains(&(group, place)) {
+        if places.contains(&Some((group, place))) {
             return Err(format!("column {path} is there twice"));
         }
-        places.push((group, place));
+        places.push(Some((group, place)));
     }
     for (index, (list, columns)) in groups.iter().enumerate() {
         // A list may be missing as a whole.
-        if list.is_some() && places.iter().all(|(group, _)| *group != index) {
+        if list.is_some() && places.iter().flatten().all(|(group, _)| *group != index) {
             continue;
         }
         for (place, column) in columns.iter().enumerate() {
-            if !column.optional && !places.contains(&(index, place)) {
+            if !column.optional && !places.contains(&Some((index, place))) {
                 let list = list.map(|list| format!("{list}.")).unwrap_or_default();
                 return Err(format!("there is no column {list}{}, without which nothing can be scored", column.name));
             }

@@ -41,6 +41,8 @@ fn written(records: impl IntoIterator<Item = Record>) -> tempfile::NamedTempFile
 fn a_table_says_what_the_lines_say_whoever_wrote_it() {
     let expected: Read = wallets().into_iter().map(Ok).collect();
     assert_eq!(expected.len(), 5);
+    let bare = read(&recorded("empty.parquet")).unwrap();
+    assert_eq!(bare.iter().map(|read| read.as_ref().unwrap().features.chains.len()).collect::<Vec<_>>(), [0, 0], "lists of nothing");
     for name in ["pyarrow.parquet", "polars.parquet", "pandas.parquet", "pages.parquet"] {
         assert_eq!(read(&recorded(name)).unwrap(), expected, "{name}");
     }
@@ -98,9 +100,11 @@ fn a_damaged_table_ends_in_words() {
         let error = read(file.path()).unwrap_err();
         assert!(error.contains("cut off or damaged"), "{length}: {error}");
     }
-    // A column that begins before the file does, as fuzzing made it.
+    // A column that begins before the file does, and one of more bytes than it has, as fuzzing made them.
     let error = read(&recorded("negative.parquet")).unwrap_err();
     assert!(error.contains("row group 1: the file is damaged"), "{error}");
+    let error = read(&recorded("levels.parquet")).unwrap_err();
+    assert!(error.contains("rows 1 to 2: the file is damaged"), "{error}");
     // A byte that was changed is an error, another value, or nothing that matters.
     let mut refused = 0;
     for at in (4..whole.len()).step_by(11) {
