@@ -182,7 +182,7 @@ fn guarded<T>(what: &str, read: impl FnOnce() -> Result<T, ParquetError>) -> io:
         let printing = panic::take_hook();
         panic::set_hook(Box::new(move |panic| {
             if !GUARDED.get() {
-                printing(panic)
+                printing(panic);
             }
         }));
     });
