@@ -8,7 +8,7 @@ CARGO ?= cargo
 # lenders, many, names, sandbox, identity, swap, wallets, backtest), what is about the embedded file, and the fleet, which is on Redis anyway.
 ON_REDIS := agents killed promotion replay reports reputation shadow stopping versions --skip a_backup_of_a_running_server
 
-.PHONY: help run test soak check bench models
+.PHONY: help run test soak check bench models fuzz deps sbom
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +43,16 @@ bench: ## Ratios against a reference measured in the same run
 	@.ci/setup
 	@$(CARGO) build --release --workspace --bins
 	@target/release/bench
+
+fuzz: ## Every fuzz target for ten minutes; FUZZ="60 request" for one of them, for a minute
+	@.ci/fuzz $(FUZZ)
+
+deps: ## Licences, sources and advisories of every dependency; needs cargo-deny and, once, the network
+	cargo deny --config .ops/deny.toml check
+
+sbom: ## A bill of materials of the server to target/assay.cdx.json
+	@mkdir -p target && node .ops/sbom.mjs > target/assay.cdx.json
+	@echo target/assay.cdx.json
 
 models: ## Build every component from source and release it to plugins/
 	@.ci/models

@@ -1,5 +1,6 @@
 //! Puts everything together. The binary, the tests and the benchmarks start the same server here.
 
+mod errands;
 mod judge;
 
 use std::{io, sync::Arc, time::Duration};
@@ -8,7 +9,10 @@ use tokio::net::TcpListener;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    access::Access,
+    access::{
+        Access,
+        x402::{Local, X402},
+    },
     agents::Agents,
     chain::{Chains, Ipfs},
     config::{self, Config},
@@ -82,22 +86,34 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     let agents = Agents::new(config, registries, &store, &tasks.spawner());
     let scoring = Scoring::open(registry, chains.clone(), store.clone(), &config.scoring, &config.promotion).await?;
     scoring.start(&tasks.spawner());
-    let reputation = if config.sandbox { None } else { reputation(config, &chains, &scoring, &store) };
+    let x402 = if config.sandbox { None } else { x402(config, &chains, &store) };
+    let reputation = if config.sandbox { None } else { reputation(config, &chains, &scoring, &store, x402.as_ref()) };
     let rehearsal = config.sandbox.then(|| Rehearsal::new(store.clone()));
     if let Some(reputation) = &reputation {
         reputation.start(&tasks.spawner());
     }
+    if let Some(x402) = &x402 {
+        x402.start(&tasks.spawner(), config.access.x402.decimals);
+    }
     let access = Access::new(&config.access, store.clone());
     fold_metrics(&tasks, metrics.clone());
-    let http = http::App::new(config, scoring, agents, (reputation, rehearsal), access.clone(), store, metrics);
+    let http = http::App::new(config, scoring, agents, (reputation, rehearsal), (access.clone(), x402), store, metrics);
     Ok(Assembled { http, tasks, readers, access })
 }
 
+/// Payment by call, where submissions are what is paid for.
+fn x402(config: &Config, chains: &Chains, store: &Store) -> Option<X402> {
+    X402::new(&config.access.x402, chains, store.clone(), config.reputation.as_ref()?.confirmations)
+}
+
 /// Submissions, where everything that they need is configured.
-fn reputation(config: &Config, chains: &Chains, scoring: &Scoring, store: &Store) -> Option<Reputation> {
+fn reputation(config: &Config, chains: &Chains, scoring: &Scoring, store: &Store, x402: Option<&X402>) -> Option<Reputation> {
     let (agents, reputation, ipfs) = (config.agents.as_ref()?, config.reputation.as_ref()?, config.ipfs.as_ref()?);
     let judge = judge::ByScoring::new(scoring.clone(), reputation)?;
-    Some(Reputation::new(reputation, store.clone(), chains.sender(agents, reputation)?, Ipfs::new(ipfs)?, judge))
+    let sender = chains.sender(agents, reputation)?;
+    let local = x402.filter(|_| config.access.x402.is_local());
+    let local = local.map(|x402| Local::new(x402.clone(), sender.clone(), Duration::from_millis(reputation.replace_after_ms)));
+    Some(Reputation::new(reputation, store.clone(), sender, Ipfs::new(ipfs)?, judge, errands::Payments(local)))
 }
 
 /// Serves on `listener` until `cancel`, then lets requests in flight finish.
@@ -108,9 +124,6 @@ pub async fn serve(config: Config, listener: TcpListener, cancel: CancellationTo
     let assembled = assemble(&config).await?;
     let address = listener.local_addr()?;
     let router = http::router(assembled.http.clone());
-    for key in config.without_effect() {
-        tracing::warn!(key, "this version does not use this key of the configuration");
-    }
     for missing in assembled.http.missing_models() {
         tracing::warn!(shelf = %config.models.shelf.display(), %missing, "not ready");
     }

@@ -10,8 +10,15 @@ use std::{
 };
 
 /// Crates that only the named modules may know. A name ending in `_` stands for all that begin so.
-const WRAPPED: [(&str, &str); 6] =
-    [("ens_normalize", "domain"), ("redb", "store"), ("redis", "store"), ("wasmtime", "registry"), ("wit_", "registry"), ("axum", "http")];
+const WRAPPED: [(&str, &str); 7] = [
+    ("ens_normalize", "domain"),
+    ("redb", "store"),
+    ("redis", "store"),
+    ("wasmtime", "registry"),
+    ("wit_", "registry"),
+    ("axum", "http"),
+    ("parquet", "backtest"),
+];
 /// What values and rules have no use for.
 const NOT_IN_DOMAIN: [&str; 9] = ["async", "await", "tokio", "futures", "reqwest", "std::fs", "std::io", "std::net", "std::process"];
 /// Modules that compute and do nothing else.

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.30;
 
-/// A stub of a dollar token that can be paid by signature (ERC-3009), with the domain of the one on Base. Anybody may mint.
+interface IWallet {
+    function isValidSignature(bytes32 hash, bytes calldata signature) external view returns (bytes4);
+}
+
+/// A stub of a dollar token that can be paid by signature (ERC-3009), with the domain of the one on Base, whose order of checks and
+/// words in reverts it has too. Anybody may mint.
 contract DollarStub {
     event Transfer(address indexed from, address indexed to, uint256 value);
     event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce);
+    event AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce);
 
     string public constant name = "USD Coin";
     string public constant version = "2";
@@ -32,6 +38,13 @@ contract DollarStub {
         return true;
     }
 
+    /// Of one's own; by signature it is not needed here.
+    function cancelAuthorization(bytes32 nonce) external {
+        require(!authorizationState[msg.sender][nonce], "FiatTokenV2: authorization is used or canceled");
+        authorizationState[msg.sender][nonce] = true;
+        emit AuthorizationCanceled(msg.sender, nonce);
+    }
+
     function transferWithAuthorization(
         address from,
         address to,
@@ -42,17 +55,8 @@ contract DollarStub {
         uint8 v,
         bytes32 r,
         bytes32 s
-    ) public {
-        require(block.timestamp > validAfter, "FiatTokenV2: authorization is not yet valid");
-        require(block.timestamp < validBefore, "FiatTokenV2: authorization is expired");
-        require(!authorizationState[from][nonce], "FiatTokenV2: authorization is used or canceled");
-        bytes32 order =
-            keccak256(abi.encode(TRANSFER_WITH_AUTHORIZATION_TYPEHASH, from, to, value, validAfter, validBefore, nonce));
-        address signer = ecrecover(keccak256(abi.encodePacked("\x19\x01", DOMAIN_SEPARATOR(), order)), v, r, s);
-        require(signer != address(0) && signer == from, "FiatTokenV2: invalid signature");
-        authorizationState[from][nonce] = true;
-        emit AuthorizationUsed(from, nonce);
-        move(from, to, value);
+    ) external {
+        transferWithAuthorization(from, to, value, validAfter, validBefore, nonce, abi.encodePacked(r, s, v));
     }
 
     function transferWithAuthorization(
@@ -62,12 +66,39 @@ contract DollarStub {
         uint256 validAfter,
         uint256 validBefore,
         bytes32 nonce,
-        bytes calldata signature
-    ) external {
+        bytes memory signature
+    ) public {
+        require(block.timestamp > validAfter, "FiatTokenV2: authorization is not yet valid");
+        require(block.timestamp < validBefore, "FiatTokenV2: authorization is expired");
+        require(!authorizationState[from][nonce], "FiatTokenV2: authorization is used or canceled");
+        bytes32 order =
+            keccak256(abi.encode(TRANSFER_WITH_AUTHORIZATION_TYPEHASH, from, to, value, validAfter, validBefore, nonce));
+        bytes32 digest = keccak256(abi.encodePacked("\x19\x01", DOMAIN_SEPARATOR(), order));
+        require(isBy(from, digest, signature), "FiatTokenV2: invalid signature");
+        authorizationState[from][nonce] = true;
+        emit AuthorizationUsed(from, nonce);
+        move(from, to, value);
+    }
+
+    function isBy(address signer, bytes32 digest, bytes memory signature) private view returns (bool) {
+        if (signer.code.length > 0) {
+            return IWallet(signer).isValidSignature(digest, signature) == IWallet.isValidSignature.selector;
+        }
         require(signature.length == 65, "ECRecover: invalid signature length");
-        transferWithAuthorization(
-            from, to, value, validAfter, validBefore, nonce, uint8(signature[64]), bytes32(signature[0:32]), bytes32(signature[32:64])
+        (bytes32 r, bytes32 s, uint8 v) = (word(signature, 32), word(signature, 64), uint8(signature[64]));
+        require(
+            uint256(s) <= 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0, "ECRecover: invalid signature 's' value"
         );
+        require(v == 27 || v == 28, "ECRecover: invalid signature 'v' value");
+        address found = ecrecover(digest, v, r, s);
+        require(found != address(0), "ECRecover: invalid signature");
+        return found == signer;
+    }
+
+    function word(bytes memory data, uint256 offset) private pure returns (bytes32 found) {
+        assembly {
+            found := mload(add(data, offset))
+        }
     }
 
     function move(address from, address to, uint256 value) private {
@@ -75,5 +106,20 @@ contract DollarStub {
         balanceOf[from] -= value;
         balanceOf[to] += value;
         emit Transfer(from, to, value);
+    }
+}
+
+/// A wallet that is a contract (ERC-1271): what its owner signed with one letter more is its signature.
+contract WalletStub {
+    address private immutable owner;
+
+    constructor(address owner_) {
+        owner = owner_;
+    }
+
+    function isValidSignature(bytes32 hash, bytes calldata signature) external view returns (bytes4) {
+        require(signature.length == 66, "not a signature of this wallet");
+        address found = ecrecover(hash, uint8(signature[64]), bytes32(signature[0:32]), bytes32(signature[32:64]));
+        return found == owner ? this.isValidSignature.selector : bytes4(0xffffffff);
     }
 }

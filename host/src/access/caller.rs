@@ -37,6 +37,11 @@ impl Caller {
         Self { name: record.name, scopes: record.scopes, units: record.units, rate, meter: hex::encode(hash) }
     }
 
+    /// Whoever comes without a key to what is free.
+    pub fn guest() -> Self {
+        Self { name: "guest".to_owned(), scopes: vec![Scope::Read], units: None, rate: None, meter: String::new() }
+    }
+
     /// # Errors
     /// [`AccessError::Scope`] where the key has none of `scopes`. No scope includes another.
     pub fn require(&self, scopes: &'static [Scope]) -> Result<(), AccessError> {

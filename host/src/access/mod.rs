@@ -11,6 +11,7 @@ mod rate;
 mod reservation;
 #[cfg(test)]
 mod tests;
+pub mod x402;
 
 use std::{collections::HashMap, net::IpAddr, num::NonZeroU32, sync::Arc, time::Duration};
 

@@ -28,7 +28,21 @@ async fn fixture() -> Fixture {
         default_cost: 1,
         default_rate: 0,
         address_rate: 2,
-        x402: X402 { enabled: false, pay_to: None, asset: None, network: "base".into(), facilitator: Secret::new("local") },
+        x402: X402 {
+            enabled: false,
+            pay_to: None,
+            asset: None,
+            network: "base".into(),
+            facilitator: Secret::new("local"),
+            price: 100_000,
+            decimals: 6,
+            domain_name: None,
+            domain_version: "2".into(),
+            base_url: None,
+            valid_seconds: 300,
+            settle_ms: 20_000,
+            facilitator_timeout_ms: 10_000,
+        },
     };
     Fixture { access: Access::new(&config, store.clone()), store, config, _folder: folder }
 }

@@ -15,6 +15,8 @@ use std::{sync::Arc, time::Duration};
 use moka::future::Cache;
 
 pub use index::{Found, Index};
+#[doc(hidden)]
+pub use metadata::read as read_document;
 
 use crate::{
     chain::{AgentRegistries, AgentsError, Documents},

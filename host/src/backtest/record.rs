@@ -1,4 +1,4 @@
-//! The format of a features file: one JSON object a line, the features of one wallet with who it is and what became of it.
+//! What a features file says of one wallet: its features, who it is and what became of it. And its form as a line of JSON.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ pub const MAX_LINE: usize = 1 << 20;
 /// The longest id that is kept, in characters.
 const MAX_ID: usize = 100;
 
-/// One line. Its fields are those of the WIT record `features`, and `id` and `outcome` beside them; a field that is none of these is
+/// One wallet. Its fields are those of the WIT record `features`, and `id` and `outcome` beside them; a field that is none of these is
 /// refused, so that a misspelt one does not silently count as absent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
@@ -20,7 +20,7 @@ pub struct Record {
     pub features: Features,
 }
 
-/// Why a line is no record.
+/// Why a line or row is no record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BadLine {
     /// Counted from 1.
@@ -64,24 +64,31 @@ impl Record {
             let reason = error.to_string().replacen(" at line 1 column ", " at column ", 1);
             bad(reason.chars().take(300).collect())
         })?;
-        if id.as_ref().is_some_and(|id| id.chars().count() > MAX_ID) {
-            return Err(bad(format!("its id is longer than {MAX_ID} characters")));
+        let record = Self { id, outcome, features: Features { as_of, chains, markets, holdings, identity } };
+        record.checked().map(Some).map_err(bad)
+    }
+
+    /// Itself, where it is in its bounds: a figure that is infinite or none says nothing of a wallet.
+    pub(super) fn checked(self) -> Result<Self, String> {
+        if self.id.as_ref().is_some_and(|id| id.chars().count() > MAX_ID) {
+            return Err(format!("its id is longer than {MAX_ID} characters"));
         }
-        Ok(Some(Self { id, outcome, features: Features { as_of, chains, markets, holdings, identity } }))
+        let Features { chains, markets, holdings, identity, .. } = &self.features;
+        let money = chains.iter().flat_map(|chain| [chain.assets_usd, chain.supplied_usd, chain.borrowed_usd]);
+        let money = money.chain(markets.iter().flat_map(|market| [market.supplied_usd, market.borrowed_usd]));
+        let mut money = money.chain(holdings.iter().map(|holding| holding.usd)).chain(identity.iter().filter_map(|one| one.score));
+        if money.any(|figure| !figure.is_finite()) {
+            return Err("a figure of it is infinite or not a number".into());
+        }
+        Ok(self)
     }
 
     /// As a line, with its end.
     ///
     /// # Errors
-    /// Where a figure is infinite or not a number, which JSON has no word for.
+    /// What is out of its bounds.
     pub fn write(self) -> Result<String, String> {
-        let Self { id, outcome, features: Features { as_of, chains, markets, holdings, identity } } = self;
-        let money = chains.iter().flat_map(|chain| [chain.assets_usd, chain.supplied_usd, chain.borrowed_usd]);
-        let money = money.chain(markets.iter().flat_map(|market| [market.supplied_usd, market.borrowed_usd]));
-        let money = money.chain(holdings.iter().map(|holding| holding.usd)).chain(identity.iter().filter_map(|one| one.score));
-        if money.into_iter().any(|figure| !figure.is_finite()) {
-            return Err("a figure of it is infinite or not a number".into());
-        }
+        let Self { id, outcome, features: Features { as_of, chains, markets, holdings, identity } } = self.checked()?;
         let line = Line { id, outcome, as_of, chains, markets, holdings, identity };
         serde_json::to_string(&line).map(|text| text + "\n").map_err(|error| error.to_string())
     }

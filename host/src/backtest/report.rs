@@ -8,6 +8,7 @@ use super::{
     compare::{Comparison, compare},
     figures::{NAMES, WHOLE},
     record::BadLine,
+    source::Unit,
     tally::{OfModel, Tally, Without},
 };
 use crate::{
@@ -68,6 +69,8 @@ pub struct Sample {
     #[serde(serialize_with = "shown")]
     pub digest: Digest,
     pub records: u64,
+    /// What a number of a record counts, here and wherever it says `line`.
+    pub counted_in: Unit,
     pub bad_lines: u64,
     pub first_bad_lines: Vec<BadLine>,
     pub with_outcome: u64,
@@ -173,6 +176,7 @@ fn sample(file: String, digest: Digest, tally: &Tally) -> Sample {
         file,
         digest,
         records: tally.records,
+        counted_in: tally.unit,
         bad_lines: tally.bad,
         first_bad_lines: tally.first_bad.clone(),
         with_outcome: tally.outcomes,

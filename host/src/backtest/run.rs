@@ -15,7 +15,6 @@ use std::{
 };
 
 use super::{
-    record::Record,
     source::{Chunk, Source},
     tally::{Called, Tally},
 };
@@ -92,7 +91,7 @@ struct Done {
 pub fn run<S: Scorer>(run: Run<'_, S>, mut progress: impl FnMut(Progress)) -> Result<(Tally, Digest), RunError> {
     let Run { file, models, counting, threads, stop, mut scores } = run;
     let mut source = Source::open(file).map_err(RunError::Read)?;
-    let size = source.size;
+    let (size, unit) = (source.size, source.unit());
     let threads = threads.max(1);
     let (chunks, waiting) = mpsc::sync_channel::<Chunk>(threads * AHEAD);
     let (done, finished) = mpsc::sync_channel::<Done>(threads * AHEAD);
@@ -106,7 +105,7 @@ pub fn run<S: Scorer>(run: Run<'_, S>, mut progress: impl FnMut(Progress)) -> Re
                     break;
                 }
             }
-            Ok(source.digest())
+            source.digest()
         });
         let workers: Vec<_> = (0..threads)
             .map(|_| {
@@ -131,7 +130,7 @@ pub fn run<S: Scorer>(run: Run<'_, S>, mut progress: impl FnMut(Progress)) -> Re
                 stop.store(true, Relaxed);
             }
         }
-        let mut tally = Tally::new(models.len());
+        let mut tally = Tally { unit, ..Tally::new(models.len()) };
         for worker in workers {
             tally.merge(worker.join().map_err(|_| RunError::Panicked)?);
         }
@@ -160,9 +159,9 @@ fn work<S: Scorer>(
         if stop.load(Relaxed) {
             return tally;
         }
-        let (lines, mut rows) = (chunk.lines.len() as u64, String::new());
-        for (line, text) in (chunk.first..).zip(&chunk.lines) {
-            let record = match Record::read(line, text) {
+        let mut rows = String::new();
+        for (line, record) in chunk.records() {
+            let record = match record {
                 Ok(Some(record)) => record,
                 Ok(None) => continue,
                 Err(bad) => {
@@ -183,7 +182,7 @@ fn work<S: Scorer>(
                 row(&mut rows, line, record.outcome, &called);
             }
         }
-        if done.send(Done { index: chunk.index, lines, through: chunk.through, rows }).is_err() {
+        if done.send(Done { index: chunk.index, lines: chunk.len() as u64, through: chunk.through, rows }).is_err() {
             return tally;
         }
     }

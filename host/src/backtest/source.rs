@@ -1,39 +1,72 @@
-//! A features file as a stream of chunks of lines, with the digest of what was read.
+//! A features file as a stream of chunks of records, with the digest of what was read. Its first bytes say whether it is a Parquet table
+//! or JSON lines; its name says nothing.
 
 use std::{
     fs::File,
-    io::{self, BufRead, BufReader, Read as _},
+    io::{self, BufRead as _, BufReader, Seek as _},
     path::Path,
 };
 
+use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
-use super::record::MAX_LINE;
+use super::{
+    columns::{Batch, MAGIC, Rows},
+    lines::Lines,
+    record::{BadLine, Record},
+};
 use crate::domain::Digest;
 
-/// Lines in a chunk: enough that handing one over costs nothing beside scoring it, few enough that all cores end together.
-const LINES: usize = 128;
+/// Records in a chunk: enough that handing one over costs nothing beside scoring it, few enough that all cores end together.
+const RECORDS: usize = 128;
+
+/// What records are counted in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    Line,
+    Row,
+}
+
+impl Unit {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Line => "line",
+            Self::Row => "row",
+        }
+    }
+}
 
 /// An open file.
 pub struct Source {
-    reader: BufReader<File>,
+    form: Form,
     /// Size of the file in bytes when it was opened.
     pub size: u64,
-    digest: Sha256,
     chunks: u64,
-    lines: u64,
-    bytes: u64,
+    records: u64,
 }
 
-/// Some lines as they stand in the file. A line that is too long is cut behind [`MAX_LINE`] bytes.
+enum Form {
+    Lines(Lines),
+    /// With the file itself, to take its digest of.
+    Table(Box<Rows>, File),
+}
+
+/// Some records as the file has them.
 pub struct Chunk {
     /// Counted from 0.
     pub index: u64,
-    /// Number of the first line, counted from 1.
+    /// Number of the first record, counted from 1.
     pub first: u64,
-    pub lines: Vec<Vec<u8>>,
     /// Bytes of the file read so far, this chunk included.
     pub through: u64,
+    raw: Raw,
+}
+
+enum Raw {
+    /// A line that is too long is cut behind its bound.
+    Lines(Vec<Vec<u8>>),
+    Rows(Batch),
 }
 
 impl Source {
@@ -43,87 +76,72 @@ impl Source {
         if metadata.is_dir() {
             return Err(io::Error::other("it is a folder"));
         }
-        let reader = BufReader::with_capacity(256 << 10, file);
-        Ok(Self { reader, size: metadata.len(), digest: Sha256::new(), chunks: 0, lines: 0, bytes: 0 })
+        let mut reader = BufReader::with_capacity(256 << 10, file);
+        let form = if !reader.fill_buf()?.starts_with(MAGIC) {
+            Form::Lines(Lines::new(reader))
+        } else if metadata.is_file() {
+            let file = reader.into_inner();
+            Form::Table(Box::new(Rows::open(file.try_clone()?)?), file)
+        } else {
+            return Err(io::Error::other("a Parquet table is not read from its beginning to its end, so it must be a file and no pipe"));
+        };
+        Ok(Self { form, size: metadata.len(), chunks: 0, records: 0 })
     }
 
-    /// The next lines; `None` at the end.
+    pub fn unit(&self) -> Unit {
+        if matches!(self.form, Form::Lines(_)) { Unit::Line } else { Unit::Row }
+    }
+
+    /// The next records; `None` at the end.
     pub fn chunk(&mut self) -> io::Result<Option<Chunk>> {
-        let (index, first) = (self.chunks, self.lines + 1);
-        let mut lines = Vec::with_capacity(LINES);
-        while lines.len() < LINES {
-            match self.line()? {
-                Some(line) => lines.push(line),
-                None => break,
-            }
-        }
+        let (index, first) = (self.chunks, self.records + 1);
+        let (raw, through) = match &mut self.form {
+            Form::Lines(lines) => (Raw::Lines(lines.next(RECORDS)?), lines.bytes()),
+            Form::Table(rows, _) => match rows.batch(RECORDS)? {
+                Some(batch) => {
+                    // Columns are not read one after the other, so the share of rows stands for that of bytes.
+                    let share = (self.records + batch.rows() as u64) as f64 / rows.rows.max(1) as f64;
+                    (Raw::Rows(batch), (self.size as f64 * share) as u64)
+                }
+                None => return Ok(None),
+            },
+        };
+        let chunk = Chunk { index, first, through, raw };
         self.chunks += 1;
-        self.lines += lines.len() as u64;
-        Ok((!lines.is_empty()).then_some(Chunk { index, first, lines, through: self.bytes }))
-    }
-
-    fn line(&mut self) -> io::Result<Option<Vec<u8>>> {
-        let mut line = Vec::new();
-        self.reader.by_ref().take(MAX_LINE as u64 + 2).read_until(b'\n', &mut line)?;
-        self.took(&line);
-        if line.is_empty() {
-            return Ok(None);
-        }
-        if line.len() > MAX_LINE + 1 && line.last() != Some(&b'\n') {
-            self.skip()?;
-        }
-        Ok(Some(line))
-    }
-
-    /// Reads to the end of a line and keeps nothing of it.
-    fn skip(&mut self) -> io::Result<()> {
-        loop {
-            let buffer = self.reader.fill_buf()?;
-            let end = buffer.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
-            let read = end.unwrap_or(buffer.len());
-            self.digest.update(buffer.get(..read).unwrap_or_default());
-            self.bytes += read as u64;
-            self.reader.consume(read);
-            if end.is_some() || read == 0 {
-                return Ok(());
-            }
-        }
-    }
-
-    fn took(&mut self, bytes: &[u8]) {
-        self.digest.update(bytes);
-        self.bytes += bytes.len() as u64;
+        self.records += chunk.len() as u64;
+        Ok((chunk.len() > 0).then_some(chunk))
     }
 
     /// SHA-256 of everything read.
-    pub fn digest(self) -> Digest {
-        Digest(self.digest.finalize().into())
+    pub fn digest(self) -> io::Result<Digest> {
+        match self.form {
+            Form::Lines(lines) => Ok(lines.digest()),
+            Form::Table(_, mut file) => {
+                let mut digest = Sha256::new();
+                file.rewind()?;
+                io::copy(&mut file, &mut digest)?;
+                Ok(Digest(digest.finalize().into()))
+            }
+        }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use std::io::Write as _;
-
-    use super::*;
-
-    #[test]
-    fn every_line_is_read_once_and_a_long_one_is_cut() {
-        let mut file = tempfile::NamedTempFile::new().unwrap();
-        let mut text = "a\n".repeat(200);
-        text += &"x".repeat(3 * MAX_LINE);
-        text += "\n\nlast";
-        file.write_all(text.as_bytes()).unwrap();
-        let mut source = Source::open(file.path()).unwrap();
-        let (mut lines, mut through) = (Vec::new(), 0);
-        while let Some(chunk) = source.chunk().unwrap() {
-            assert_eq!(chunk.first, lines.len() as u64 + 1);
-            lines.extend(chunk.lines);
-            through = chunk.through;
+impl Chunk {
+    pub fn len(&self) -> usize {
+        match &self.raw {
+            Raw::Lines(lines) => lines.len(),
+            Raw::Rows(batch) => batch.rows(),
         }
-        assert_eq!((lines.len(), through), (203, text.len() as u64));
-        assert!(lines[200].len() > MAX_LINE && lines[200].len() < MAX_LINE + 10);
-        assert_eq!((lines[201].as_slice(), lines[202].as_slice()), (b"\n".as_slice(), b"last".as_slice()));
-        assert_eq!(source.digest(), Digest(Sha256::digest(text.as_bytes()).into()));
+    }
+
+    /// Each record with its number; `None` where a line is blank.
+    pub fn records(&self) -> impl Iterator<Item = (u64, Result<Option<Record>, BadLine>)> {
+        (self.first..).zip(0..self.len()).map(|(line, index)| {
+            let record = match &self.raw {
+                Raw::Lines(lines) => lines.get(index).map_or(Ok(None), |text| Record::read(line, text)),
+                Raw::Rows(batch) => batch.record(index).map(Some).map_err(|reason| BadLine { line, reason }),
+            };
+            (line, record)
+        })
     }
 }

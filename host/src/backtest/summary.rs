@@ -6,6 +6,7 @@ use super::{
     compare::Comparison,
     outcome::{Figure, OutcomePart},
     report::{ModelPart, Report},
+    source::Unit,
     words::{decimal, grouped, kib, percent, signed},
 };
 
@@ -22,17 +23,18 @@ pub fn summary(report: &Report) -> String {
     }
     let sample = &report.sample;
     line(format!(
-        "sample    {} wallets of {} (sha256 {:.12}), {} bad lines",
+        "sample    {} wallets of {} (sha256 {:.12}), {} bad {}s",
         grouped(sample.records),
         plain(&sample.file),
         sample.digest.to_string(),
-        grouped(sample.bad_lines)
+        grouped(sample.bad_lines),
+        sample.counted_in.as_str()
     ));
     if sample.with_outcome > 0 {
         line(format!("          {} with an outcome, {} of them bad", grouped(sample.with_outcome), grouped(sample.bad_outcomes)));
     }
     for model in &report.models {
-        of_model(model, &mut line);
+        of_model(model, sample.counted_in, &mut line);
     }
     for found in &report.comparisons {
         compared(found, &mut line);
@@ -41,12 +43,12 @@ pub fn summary(report: &Report) -> String {
         }
     }
     for bad in &sample.first_bad_lines {
-        line(format!("line {}: {}", bad.line, plain(&bad.reason)));
+        line(format!("{} {}: {}", sample.counted_in.as_str(), bad.line, plain(&bad.reason)));
     }
     text
 }
 
-fn of_model(model: &ModelPart, line: &mut impl FnMut(String)) {
+fn of_model(model: &ModelPart, unit: Unit, line: &mut impl FnMut(String)) {
     let ModelPart { identity, scored, refused, failed, cost, .. } = model;
     line(format!("{:<9} sha256 {}  {}", identity.name, identity.digest, plain(&identity.title)));
     line(format!(
@@ -66,7 +68,8 @@ fn of_model(model: &ModelPart, line: &mut impl FnMut(String)) {
         kib(cost.memory_bytes)
     ));
     for (code, without) in &model.without_score {
-        line(format!("          {} x {code}, first on line {}: {}", grouped(without.calls), without.line, plain(&without.message)));
+        let (calls, first) = (grouped(without.calls), without.line);
+        line(format!("          {calls} x {code}, first on {} {first}: {}", unit.as_str(), plain(&without.message)));
     }
 }
 

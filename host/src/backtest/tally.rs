@@ -8,6 +8,7 @@ use super::{
     figures::{self, NAMES},
     pair::{Both, Pair},
     record::{BadLine, Record},
+    source::Unit,
 };
 use crate::{
     domain::Assessment,
@@ -26,6 +27,8 @@ pub struct Tally {
     pub bad: u64,
     /// The first of them.
     pub first_bad: Vec<BadLine>,
+    /// What the numbers of records count.
+    pub unit: Unit,
     /// Records with an outcome, and with a bad one.
     pub outcomes: u64,
     pub bad_outcomes: u64,
@@ -73,6 +76,7 @@ impl Tally {
         Self {
             records: 0,
             bad: 0,
+            unit: Unit::Line,
             first_bad: Vec::new(),
             outcomes: 0,
             bad_outcomes: 0,

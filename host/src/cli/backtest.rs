@@ -30,7 +30,7 @@ pub struct Arguments {
     /// Credit models, the one that answers today first: versions on the shelf or paths of components, such as 1.0,1.1
     #[arg(long, value_delimiter = ',', required = true, num_args = 1, value_name = "MODEL,MODEL")]
     models: Vec<String>,
-    /// Features, one JSON object a line, as `assay features export` writes them; with `outcome` where it is known
+    /// Features as `assay features export` writes them, JSON lines or Parquet, whatever the name; with `outcome` where it is known
     #[arg(long, value_name = "FILE")]
     features: PathBuf,
     /// Features of an earlier population, to say how figures and scores have shifted since
@@ -94,7 +94,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if tally.records == 0 {
         return Err(Failure::no(format!("{} has no record{}", name(&arguments.features), first_bad(&tally))));
     }
-    let bad = tally.bad;
+    let (bad, unit) = (tally.bad, tally.unit);
     let about = About {
         made_at: chrono::Utc::now(),
         models: identities,
@@ -114,8 +114,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     if bad > 0 && !arguments.skip_bad {
         return Err(Failure::no(format!(
-            "{} of the lines could not be read and count for nothing (--skip-bad takes that as it is)",
-            grouped(bad)
+            "{} of the {}s could not be read and count for nothing (--skip-bad takes that as it is)",
+            grouped(bad),
+            unit.as_str()
         )));
     }
     Ok(())
@@ -146,7 +147,7 @@ fn name(file: &Path) -> String {
 }
 
 fn first_bad(tally: &Tally) -> String {
-    tally.first_bad.first().map(|bad| format!("; line {}: {}", bad.line, bad.reason)).unwrap_or_default()
+    tally.first_bad.first().map(|bad| format!("; {} {}: {}", tally.unit.as_str(), bad.line, bad.reason)).unwrap_or_default()
 }
 
 /// Sets a flag at the first SIGINT or SIGTERM; the second ends the process at once.

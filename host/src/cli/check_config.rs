@@ -6,6 +6,7 @@ use futures::future::join_all;
 
 use super::{ConfigFile, Failure, print};
 use crate::{
+    access::x402::Terms,
     chain,
     config::{Backend, ChainConfig, Config, Secret},
 };
@@ -75,8 +76,10 @@ fn summary(config: &Config) -> String {
         let (credit, sybil) = (&reputation.credit_model, &reputation.sybil_model);
         line(format!("reputation to {} on chain {}, by credit {credit} and sybil {sybil}", agents.reputation_registry, agents.chain));
     }
-    for key in config.without_effect() {
-        line(format!("no effect {key}: this version does not use it"));
+    if let Some(terms) = Terms::new(&config.access.x402).filter(|_| config.access.x402.enabled) {
+        let by = if config.access.x402.is_local() { "the account of [reputation]".into() } else { host(&config.access.x402.facilitator) };
+        let (price, pay_to, asset, network) = (terms.price(), terms.pay_to, terms.domain.asset, terms.network);
+        line(format!("x402      {price} for a submission, to {pay_to} in {asset} on {network}, settled by {by}"));
     }
     line("The configuration is good.".into());
     text
@@ -122,14 +125,23 @@ mod tests {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         let toml = "[[access.keys]]\nname = \"dev\"\nkey = \"s3cret-key\"\nscopes = [\"read\"]\n[[chains]]\nid = 1\nname = \"Ethereum\"\n\
                     rpc = [\"https://rpc.example:8545/v2/s3cret\"]\nexplorer = \"https://s3cret.example\"\nfinality = 64\nnative = { symbol = \"ETH\" }\n\
-                    [ipfs]\ngateway = \"https://s3cret.example\"\n\
-                    [access.x402]\nenabled = true\npay_to = \"0x00000000000000000000000000000000000000aa\"\nasset = \"0x00000000000000000000000000000000000000bb\"\n";
+                    [agents]\nchain = 1\nidentity_registry = \"0x00000000000000000000000000000000000000a1\"\n\
+                    reputation_registry = \"0x00000000000000000000000000000000000000a2\"\n\
+                    [reputation]\nsigner = \"0x0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\"\n\
+                    [ipfs]\napi = \"https://s3cret.example\"\ngateway = \"https://s3cret.example\"\n\
+                    [access.x402]\nenabled = true\npay_to = \"0x00000000000000000000000000000000000000aa\"\nasset = \"0x00000000000000000000000000000000000000bb\"\n\
+                    facilitator = \"https://pay.example/s3cret\"\n";
         file.write_all(toml.as_bytes()).unwrap();
         let text = summary(&crate::config::load(Some(file.path())).unwrap());
-        for part in ["dev (read; unmetered; 6000 a minute)", "1 Ethereum through rpc.example:8545", "no effect access.x402"] {
+        for part in [
+            "dev (read; unmetered; 6000 a minute)",
+            "1 Ethereum through rpc.example:8545",
+            "0.1 USD Coin for a submission",
+            "settled by pay.example",
+        ] {
             assert!(text.contains(part), "{text}");
         }
-        assert!(!text.contains("s3cret"), "{text}");
+        assert!(!text.contains("s3cret") && !text.contains("0123456789abcdef"), "{text}");
     }
 
     #[test]

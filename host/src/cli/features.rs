@@ -14,7 +14,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{ConfigFile, Failure};
 use crate::{
-    backtest::{MAX_LINE, Record, grouped},
+    backtest::{BadLine, MAX_LINE, Record, Source, TableWriter, grouped},
     chain::Chains,
     config::Config,
     domain::{Coverage, Subject},
@@ -27,7 +27,7 @@ const LOOK: Duration = Duration::from_millis(250);
 
 #[derive(Subcommand)]
 pub enum Command {
-    /// Read addresses on the configured chains and append their features to a file. What is in the file already is left out, so that an
+    /// Read addresses on the configured chains and add their features to a file. What is in the file already is left out, so that an
     /// export that was interrupted goes on where it was. The server must not be running on an embedded store
     Export {
         /// Addresses or names
@@ -35,7 +35,8 @@ pub enum Command {
         /// A file with an address or name on each line; `-` is standard input
         #[arg(long, value_name = "FILE")]
         from: Option<PathBuf>,
-        /// The features file
+        /// The features file: a Parquet table where its name ends in .parquet, JSON lines otherwise. A table is written when all addresses
+        /// are read; until then what was read stands in FILE.jsonl
         #[arg(long, short, value_name = "FILE")]
         output: PathBuf,
         /// Seconds that a lending history may take to be read before the address is given up for this time
@@ -59,13 +60,22 @@ pub fn run(command: Command) -> Result<(), Failure> {
     if config.chains.is_empty() {
         return Err(Failure::cannot("no chains are configured, so there is nothing to read"));
     }
-    let known = known(&output)?;
+    let table = output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"));
+    // A table cannot be added to: what is read goes to lines beside it, and from there into a table.
+    let lines = if table { with_end(&output, ".jsonl") } else { output.clone() };
+    let mut known = known(&lines)?;
+    if table && output.exists() {
+        records(&output, |record| Ok(known.extend(record.id.map(|id| id.to_lowercase()))))?;
+    }
     let mut seen = BTreeSet::new();
     let given = addresses.len();
     addresses.retain(|address| !known.contains(&address.to_lowercase()) && seen.insert(address.to_lowercase()));
     let left_out = given - addresses.len();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::cannot)?;
-    let (written, failed) = runtime.block_on(export(&config, addresses, &output, Duration::from_secs(wait), at_once.max(1)))?;
+    let (written, failed) = runtime.block_on(export(&config, addresses, &lines, Duration::from_secs(wait), at_once.max(1)))?;
+    if table {
+        tabulate(&lines, &output)?;
+    }
     eprintln!("{} written, {} there before or twice, {} not read", grouped(written), grouped(left_out as u64), grouped(failed));
     if failed > 0 { Err(Failure::no("")) } else { Ok(()) }
 }
@@ -104,6 +114,46 @@ fn known(file: &Path) -> Result<BTreeSet<String>, Failure> {
             Err(bad) => return Err(Failure::cannot(format!("{} is no features file: line {number}: {}", file.display(), bad.reason))),
         }
     }
+}
+
+/// Gives each record of a features file to `each`.
+fn records(file: &Path, mut each: impl FnMut(Record) -> io::Result<()>) -> Result<(), Failure> {
+    let cannot = |error: io::Error| Failure::cannot(format!("{}: {error}", file.display()));
+    let mut source = Source::open(file).map_err(cannot)?;
+    while let Some(chunk) = source.chunk().map_err(cannot)? {
+        for (number, record) in chunk.records() {
+            let bad = |bad: BadLine| Failure::cannot(format!("{} is no features file: record {number}: {}", file.display(), bad.reason));
+            record.map_err(bad)?.map_or(Ok(()), &mut each).map_err(cannot)?;
+        }
+    }
+    Ok(())
+}
+
+/// Puts the records of `lines` behind those of `table`, which has its name only when it is whole. Then the lines are not needed any more.
+fn tabulate(lines: &Path, table: &Path) -> Result<(), Failure> {
+    let part = with_end(table, ".part");
+    let written = (|| {
+        let cannot = |error: io::Error| Failure::cannot(format!("{} cannot be written: {error}", table.display()));
+        let mut writer = TableWriter::new(fs::File::create(&part).map_err(cannot)?).map_err(cannot)?;
+        let mut there = BTreeSet::new();
+        for file in [table, lines].into_iter().filter(|file| file.exists()) {
+            // A crash may have left lines that are in the table already.
+            records(file, |record| {
+                let new = record.id.as_ref().is_none_or(|id| there.insert(id.to_lowercase()));
+                if new { writer.write(record) } else { Ok(()) }
+            })?;
+        }
+        writer.finish().and_then(|file| file.sync_all()).and_then(|()| fs::rename(&part, table)).map_err(cannot)
+    })();
+    // Whatever is left of it has another name.
+    let _ = if written.is_ok() { fs::remove_file(lines) } else { fs::remove_file(&part) };
+    written
+}
+
+fn with_end(file: &Path, end: &str) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(end);
+    name.into()
 }
 
 /// How many addresses were written, and how many could not be read.

@@ -4,6 +4,7 @@
 mod backtest;
 mod check_config;
 mod features;
+mod health;
 mod key;
 mod meter;
 mod model;
@@ -36,6 +37,8 @@ enum Command {
         #[arg(long)]
         sandbox: bool,
     },
+    /// Ask the server on this machine whether it is ready, as a container's health check does
+    Health(health::Health),
     /// Say what the configuration means, and everything that is wrong with it
     CheckConfig {
         #[command(flatten)]
@@ -100,6 +103,7 @@ impl Failure {
 pub fn run() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Serve { file, sandbox } => serve::run(&file, sandbox),
+        Command::Health(health) => health::run(&health),
         Command::CheckConfig { file, live } => check_config::run(&file, live),
         Command::Model(command) => model::run(command),
         Command::Backtest(arguments) => backtest::run(&arguments),

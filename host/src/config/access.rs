@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::Secret;
+use super::{Secret, X402};
 
 /// Keys from the file, and payment by call.
 #[derive(Debug, Clone, Deserialize)]
@@ -50,16 +50,4 @@ impl Scope {
             Self::Admin => "admin",
         }
     }
-}
-
-/// Payment by call, for clients without a key.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct X402 {
-    pub enabled: bool,
-    pub pay_to: Option<crate::domain::Address>,
-    pub asset: Option<crate::domain::Address>,
-    pub network: String,
-    /// URL of a facilitator, or `local` to settle from here.
-    pub facilitator: Secret,
 }

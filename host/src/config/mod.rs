@@ -20,12 +20,13 @@ mod store;
 mod telemetry;
 mod validate;
 mod written;
+mod x402;
 
 use std::net::SocketAddr;
 
 use serde::Deserialize;
 
-pub use access::{Access, KeyConfig, Scope, X402};
+pub use access::{Access, KeyConfig, Scope};
 pub use agents::Agents;
 pub use chains::{ChainConfig, Discovery, ExplorerLimits, MarketConfig, NativeConfig, Reading, RpcLimits, Slugs, TokenConfig};
 pub use http::{Http, Network};
@@ -43,6 +44,7 @@ pub use secret::Secret;
 pub use store::{Backend, Store};
 pub use telemetry::{LogFormat, Telemetry, TracesConfig};
 pub use validate::Problem;
+pub use x402::X402;
 
 /// The whole configuration, one field per section.
 #[derive(Debug, Clone, Deserialize)]
@@ -69,11 +71,4 @@ pub struct Config {
     pub agents: Option<Agents>,
     pub reputation: Option<Reputation>,
     pub ipfs: Option<Ipfs>,
-}
-
-impl Config {
-    /// Keys that are set and that this version does not act on, so that nobody takes them for being in force.
-    pub fn without_effect(&self) -> Vec<&'static str> {
-        self.access.x402.enabled.then_some("access.x402").into_iter().collect()
-    }
 }

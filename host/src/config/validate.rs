@@ -197,8 +197,8 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
     if config.ipfs.as_ref().and_then(|ipfs| ipfs.gateway.as_ref()).is_some_and(|gateway| !is_web(gateway.expose())) {
         problem("ipfs.gateway".into(), "not an http or https URL");
     }
-    if config.access.x402.enabled && (config.access.x402.pay_to.is_none() || config.access.x402.asset.is_none()) {
-        problem("access.x402".into(), "enabled without pay_to or asset");
+    for (key, what) in config.access.x402.problems(config) {
+        problem(format!("access.x402.{key}"), &what);
     }
     reputation_problems(config, &mut found);
     found

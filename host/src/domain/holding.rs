@@ -14,6 +14,19 @@ pub enum AssetClass {
     Collateral,
 }
 
+impl AssetClass {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::Stablecoin => "stablecoin",
+            Self::Token => "token",
+            Self::Wrapped => "wrapped",
+            Self::Liquidity => "liquidity",
+            Self::Collateral => "collateral",
+        }
+    }
+}
+
 /// A balance of one asset on one chain.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TokenBalance {

@@ -3,6 +3,7 @@
 //! Kept as JSON, the names are those of the WIT record with underscores; an absent option is none, and a name that is not here is refused.
 
 mod derive;
+pub mod exact;
 
 use crate::domain::{AssetClass, ChainId, Coverage, Protocol};
 
@@ -35,8 +36,11 @@ pub struct ChainFeatures {
     pub active_days: Option<u32>,
     pub active_hours: Option<u32>,
     pub median_gap: Option<u64>,
+    #[serde(with = "exact")]
     pub assets_usd: f64,
+    #[serde(with = "exact")]
     pub supplied_usd: f64,
+    #[serde(with = "exact")]
     pub borrowed_usd: f64,
 }
 
@@ -57,7 +61,9 @@ pub struct MarketFeatures {
     pub first_event: Option<u64>,
     pub last_event: Option<u64>,
     pub last_liquidation: Option<u64>,
+    #[serde(with = "exact")]
     pub supplied_usd: f64,
+    #[serde(with = "exact")]
     pub borrowed_usd: f64,
 }
 
@@ -66,6 +72,7 @@ pub struct MarketFeatures {
 #[serde(deny_unknown_fields)]
 pub struct Holding {
     pub class: AssetClass,
+    #[serde(with = "exact")]
     pub usd: f64,
     pub assets: u32,
 }
@@ -77,5 +84,6 @@ pub struct AttestationFeature {
     pub provider: String,
     pub issued: Option<u64>,
     pub expires: Option<u64>,
+    #[serde(with = "exact::optional", default)]
     pub score: Option<f64>,
 }

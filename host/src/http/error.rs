@@ -11,8 +11,8 @@ use axum::{
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::validation::Violation;
-use crate::domain::ChainId;
+use super::{validation::Violation, wire::PaymentRequiredBody};
+use crate::{access::x402::Demand, domain::ChainId};
 
 /// An answer that is an error.
 #[derive(Debug)]
@@ -27,6 +27,7 @@ enum Body {
     Detail(DetailBody),
     Error(ErrorBody),
     Validation(ValidationBody),
+    Payment(PaymentRequiredBody),
     Quota(Box<QuotaBody>),
 }
 
@@ -155,6 +156,17 @@ impl ApiError {
             .with_header(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
     }
 
+    /// The terms of a payment, for clients of both versions of x402.
+    pub fn payment_required(demand: Demand) -> Self {
+        let error = Self { status: StatusCode::PAYMENT_REQUIRED, body: Body::Payment(demand.body.into()), headers: Vec::new() };
+        let error = error.with_header(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        // Base 64 is always a header's value.
+        match HeaderValue::try_from(demand.required) {
+            Ok(required) => error.with_header(HeaderName::from_static("payment-required"), required),
+            Err(_) => error,
+        }
+    }
+
     /// A name of a kind that does not exist.
     pub fn no_kind() -> Self {
         Self::coded(StatusCode::NOT_FOUND, "unknown_kind", "No such kind of model; there are credit, boost, sybil and sandbox")
@@ -257,6 +269,7 @@ impl IntoResponse for ApiError {
             Body::Detail(body) => (self.status, Json(body)).into_response(),
             Body::Error(body) => (self.status, Json(body)).into_response(),
             Body::Validation(body) => (self.status, Json(body)).into_response(),
+            Body::Payment(body) => (self.status, Json(body)).into_response(),
             Body::Quota(body) => (self.status, Json(body)).into_response(),
         };
         response.headers_mut().extend(self.headers);

@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    access::Access,
+    access::{Access, x402::X402},
     agents::Agents,
     config::{self, Config, Network},
     domain::ChainId,
@@ -40,6 +40,8 @@ pub struct Inner {
     /// Where production paths answer from the sandbox generator.
     pub rehearsal: Option<Rehearsal>,
     pub access: Access,
+    /// Payment by call; absent where it is not enabled.
+    pub x402: Option<X402>,
     pub backups: Backups,
     pub metrics: Metrics,
     /// The server was told to stop.
@@ -86,7 +88,7 @@ impl App {
         scoring: Scoring,
         agents: Agents,
         (reputation, rehearsal): (Option<Reputation>, Option<Rehearsal>),
-        access: Access,
+        (access, x402): (Access, Option<X402>),
         store: Store,
         metrics: Metrics,
     ) -> Self {
@@ -97,6 +99,7 @@ impl App {
             reputation,
             rehearsal,
             access,
+            x402,
             backups: Backups { store, folder: config.store.path.with_file_name("backups"), turn: tokio::sync::Mutex::new(()) },
             metrics,
             leaving: CancellationToken::new(),

@@ -17,7 +17,7 @@ use crate::{
     domain::{B256, Tag},
     store::{
         Lease,
-        records::{DocumentRecord, FeedbackRecord, LandedRecord, SignedRecord, SlotRecord, SubmissionRecord},
+        records::{DocumentRecord, FeedbackRecord, LandedRecord, PaymentRecord, SignedRecord, SlotRecord, SubmissionRecord},
     },
 };
 
@@ -44,8 +44,14 @@ struct Look<'a> {
 }
 
 impl Reputation {
-    /// Looks at the chain once for all of `records`, oldest first, and does what is next for each.
-    pub(super) async fn land(&self, lease: &Lease, memory: &mut Memory, records: Vec<SubmissionRecord>) -> Result<(), Lost> {
+    /// Looks at the chain once for all of `records` and `errands`, oldest first, and does what is next for each.
+    pub(super) async fn land(
+        &self,
+        lease: &Lease,
+        memory: &mut Memory,
+        records: Vec<SubmissionRecord>,
+        errands: Vec<PaymentRecord>,
+    ) -> Result<(), Lost> {
         let read = async {
             let view = self.inner.sender.view().await?;
             let spent = slots(&records).filter(|slot| slot.nonce < view.used);
@@ -62,7 +68,12 @@ impl Reputation {
                 return Ok(());
             }
         };
-        let held: BTreeSet<u64> = slots(&records).map(|slot| slot.nonce).collect();
+        let theirs = errands.iter().filter_map(|errand| errand.slot.as_ref());
+        let mut held: BTreeSet<u64> = slots(&records).chain(theirs).map(|slot| slot.nonce).collect();
+        // First, for somebody waits for the answer.
+        if !errands.is_empty() && !self.inner.errands.run(lease, &view, &mut held, errands).await? {
+            return Err(Lost::Lease);
+        }
         memory.sent.retain(|_, at| at.elapsed() < Duration::from_secs(600));
         let mut look = Look { reputation: self, lease, memory, view, sights, held };
         for record in records {

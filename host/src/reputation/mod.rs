@@ -6,6 +6,7 @@
 //! seen to be used up for good.
 
 mod document;
+mod errands;
 mod estimate;
 mod judge;
 mod landing;
@@ -27,11 +28,12 @@ use crate::{
     config,
     store::{
         Batch, Lease, Store, StoreError, keys,
-        records::{Payer, Stage, SubmissionRecord},
+        records::{Payer, PaymentState, Stage, SubmissionRecord},
     },
 };
 use step::{Event, step};
 
+pub use errands::Errands;
 pub use judge::{Judge, Unjudged};
 pub use rehearsal::Rehearsal;
 pub use submit::{Request, SubmitError};
@@ -47,6 +49,7 @@ struct Inner {
     sender: Sender,
     ipfs: Ipfs,
     judge: Box<dyn Judge>,
+    errands: Box<dyn Errands>,
     settings: Settings,
     /// A submission was accepted.
     news: Notify,
@@ -62,7 +65,7 @@ struct Settings {
 }
 
 impl Reputation {
-    pub fn new(config: &config::Reputation, store: Store, sender: Sender, ipfs: Ipfs, judge: impl Judge) -> Self {
+    pub fn new(config: &config::Reputation, store: Store, sender: Sender, ipfs: Ipfs, judge: impl Judge, errands: impl Errands) -> Self {
         let settings = Settings {
             poll: Duration::from_millis(config.poll_ms),
             replace_after: Duration::from_millis(config.replace_after_ms),
@@ -70,7 +73,8 @@ impl Reputation {
             give_up_after: Duration::from_millis(config.give_up_after_ms),
             endpoint: config.endpoint.clone(),
         };
-        Self { inner: Arc::new(Inner { store, sender, ipfs, judge: Box::new(judge), settings, news: Notify::new() }) }
+        let (judge, errands) = (Box::new(judge), Box::new(errands));
+        Self { inner: Arc::new(Inner { store, sender, ipfs, judge, errands, settings, news: Notify::new() }) }
     }
 
     /// A submission for this agent; `None` where there is none with this id.
@@ -109,12 +113,7 @@ impl Reputation {
                 let known = self.inner.store.get(&keys::submission_durations()).await?.unwrap_or_default();
                 batch = batch.put(&keys::submission_durations(), &estimate::remembered(known, seconds))?;
             }
-            Stage::Failed => {
-                let Payer::Key { meter, units, limit } = &next.payer;
-                if limit.is_some() {
-                    batch = batch.give_back(&keys::units(meter), *units);
-                }
-            }
+            Stage::Failed => batch = self.given_back(batch, &next.payer).await?,
             _ => {}
         }
         if !self.inner.store.commit(batch).await? {
@@ -126,6 +125,22 @@ impl Reputation {
             tracing::info!(submission = %id, agent = next.agent_id, status, error, "submission");
         }
         Ok(Some(next))
+    }
+
+    /// `batch`, and with it what was paid.
+    async fn given_back(&self, batch: Batch, payer: &Payer) -> Result<Batch, StoreError> {
+        let id = match payer {
+            Payer::Key { limit: None, .. } => return Ok(batch),
+            Payer::Key { meter, units, limit: Some(_) } => return Ok(batch.give_back(&keys::units(meter), *units)),
+            Payer::Payment(id) => id,
+        };
+        let read = self.inner.store.read(&keys::payment(id)).await?;
+        let Some(mut payment) = read.value else { return Ok(batch) };
+        if let PaymentState::Settled { submission, .. } = &mut payment.state {
+            *submission = None;
+            (payment.request, payment.updated_at) = (None, chrono::Utc::now());
+        }
+        batch.if_unchanged(&keys::payment(id), read.revision).put(&keys::payment(id), &payment)
     }
 }
 

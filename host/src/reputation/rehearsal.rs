@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::{
     document,
-    submit::{Request, SubmitError, digest},
+    submit::{Request, SubmitError},
 };
 use crate::{
     domain::{Address, Time, address},
@@ -65,7 +65,7 @@ impl Rehearsal {
             return Ok(record);
         };
         let key = keys::rehearsal_retry(owner, &Sha256::digest(text).into());
-        let retry = RetryRecord { submission: record.id, request: digest(request) };
+        let retry = RetryRecord { submission: record.id, request: request.digest() };
         batch = batch.if_unchanged(&key, Revision::ABSENT).put_expiring(&key, &retry, KEPT)?;
         if self.store.commit(batch).await? {
             return Ok(record);

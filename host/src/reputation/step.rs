@@ -12,7 +12,7 @@ use std::time::Duration;
 use crate::{
     domain::{Tag, Time},
     store::records::{
-        DocumentRecord, FeedbackRecord, LandedRecord, ScoresRecord, SignedRecord, SlotRecord, Stage, Start, SubmissionRecord,
+        DocumentRecord, FeedbackRecord, LandedRecord, Payer, ScoresRecord, SignedRecord, SlotRecord, Stage, Start, SubmissionRecord,
     },
 };
 
@@ -182,7 +182,10 @@ fn settle(next: &mut SubmissionRecord) {
 fn partly(record: &SubmissionRecord) -> String {
     let landed: Vec<_> =
         record.feedback.iter().filter(|feedback| feedback.landed.is_some()).map(|feedback| feedback.tag.as_str()).collect();
-    let given_back = "the units were given back";
+    let given_back = match record.payer {
+        Payer::Key { .. } => "the units were given back",
+        Payer::Payment(_) => "the payment was kept for you: presented again, it pays for another submission",
+    };
     if landed.is_empty() {
         format!("; {given_back}")
     } else {

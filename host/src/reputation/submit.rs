@@ -1,4 +1,4 @@
-//! Accepting a submission: record, place in the queue, units and the caller's `Idempotency-Key` in one write, or nothing.
+//! Accepting a submission: record, place in the queue, units or payment and the caller's `Idempotency-Key` in one write, or nothing.
 
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use crate::{
     chain::SenderError,
     domain::{Address, B256, Tag},
     store::{
-        Batch, Revision, StoreError, keys,
-        records::{Payer, RetryRecord, Stage, SubmissionRecord},
+        Batch, Key, Revision, StoreError, keys,
+        records::{Payer, PaymentRecord, PaymentState, RetryRecord, Stage, SubmissionRecord},
     },
 };
 
@@ -43,15 +43,33 @@ pub enum SubmitError {
     Registry(SenderError),
     /// So many units of the key are used.
     #[error("the units of the key are used up")]
-    Unpaid { used: u64 },
+    Unpaid { cost: u64, used: u64, limit: u64 },
     #[error("This Idempotency-Key was used for another request")]
     OtherRequest,
+    #[error("the payment has not been settled, or paid for another request")]
+    NotPaid,
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
+impl Request {
+    /// Of everything that makes a request another one.
+    pub fn digest(&self) -> B256 {
+        keccak256(format!("{}|{:#x}|{:?}", self.agent_id, self.address, self.tags))
+    }
+
+    /// Where its `Idempotency-Key` is remembered: each key, and each account that pays, has its own.
+    fn retry(&self) -> Option<Key<RetryRecord>> {
+        let hash = Sha256::digest(self.retry_key.as_ref()?).into();
+        Some(match &self.payer {
+            Payer::Key { meter, .. } => keys::submission_retry(meter, &hash),
+            Payer::Payment(payment) => keys::submission_retry(&format!("x402:{:#x}", payment.from), &hash),
+        })
+    }
+}
+
 impl Reputation {
-    /// Accepts `request`, or finds the submission that the same request with the same key began.
+    /// Accepts `request`, or finds the submission that the same request with the same key or payment began. A payment has been settled.
     ///
     /// # Errors
     /// [`SubmitError`].
@@ -59,19 +77,18 @@ impl Reputation {
         if let Some(earlier) = self.earlier(&request).await? {
             return Ok(earlier);
         }
-        let owner = self.inner.sender.owner_of(request.agent_id).await.map_err(SubmitError::Registry)?;
-        owner.ok_or(SubmitError::NoAgent(request.agent_id))?;
+        // Who has paid was told before that the agent exists.
+        if let Payer::Key { .. } = request.payer {
+            self.require_agent(request.agent_id).await?;
+        }
         let record = self.record(&request);
-        let Payer::Key { meter, units, limit } = &request.payer;
         for _ in 0..TRIES {
-            let mut batch = Batch::new()
+            let batch = Batch::new()
                 .put(&keys::submission(record.id), &record)?
                 .put(&keys::open_submission(record.created_at, record.id), &record.id)?;
-            if let Some(limit) = limit {
-                batch = batch.take(&keys::units(meter), *units, *limit);
-            }
-            if let Some(key) = retry(&request) {
-                let retry = RetryRecord { submission: record.id, request: digest(&request) };
+            let mut batch = self.paid(batch, &request, record.id).await?;
+            if let Some(key) = request.retry() {
+                let retry = RetryRecord { submission: record.id, request: request.digest() };
                 batch = batch.if_unchanged(&key, Revision::ABSENT).put_expiring(&key, &retry, REMEMBERED)?;
             }
             if self.inner.store.commit(batch).await? {
@@ -82,22 +99,65 @@ impl Reputation {
             if let Some(earlier) = self.earlier(&request).await? {
                 return Ok(earlier);
             }
-            let used = self.inner.store.get(&keys::units(meter)).await?.unwrap_or_default();
-            if limit.is_some_and(|limit| used.saturating_add(*units) > limit) {
-                return Err(SubmitError::Unpaid { used });
+            if let Payer::Key { meter, units: cost, limit: Some(limit) } = &request.payer {
+                let (cost, limit) = (*cost, *limit);
+                let used = self.inner.store.get(&keys::units(meter)).await?.unwrap_or_default();
+                if used.saturating_add(cost) > limit {
+                    return Err(SubmitError::Unpaid { cost, used, limit });
+                }
             }
         }
         Err(StoreError::Failed { reason: "a submission found no quiet moment".into() }.into())
     }
 
-    /// What was begun under the request's key.
-    async fn earlier(&self, request: &Request) -> Result<Option<SubmissionRecord>, SubmitError> {
-        let Some(key) = retry(request) else { return Ok(None) };
+    /// # Errors
+    /// [`SubmitError::NoAgent`], or [`SubmitError::Registry`] where it cannot be told.
+    pub async fn require_agent(&self, agent_id: u64) -> Result<(), SubmitError> {
+        let owner = self.inner.sender.owner_of(agent_id).await.map_err(SubmitError::Registry)?;
+        owner.map(drop).ok_or(SubmitError::NoAgent(agent_id))
+    }
+
+    /// What was begun under the request's `Idempotency-Key`, or with its payment.
+    ///
+    /// # Errors
+    /// [`SubmitError::OtherRequest`] where that was another request.
+    pub async fn earlier(&self, request: &Request) -> Result<Option<SubmissionRecord>, SubmitError> {
+        if let Payer::Payment(id) = &request.payer {
+            let payment = self.inner.store.get(&keys::payment(id)).await?;
+            if let Some(PaymentRecord { state: PaymentState::Settled { submission: Some(bought), .. }, request: of, .. }) = payment {
+                let same = of == Some(request.digest());
+                let found = self.inner.store.get(&keys::submission(bought)).await?.filter(|_| same);
+                return found.map(Some).ok_or(SubmitError::NotPaid);
+            }
+        }
+        let Some(key) = request.retry() else { return Ok(None) };
         let Some(known) = self.inner.store.get(&key).await? else { return Ok(None) };
-        if known.request != digest(request) {
+        if known.request != request.digest() {
             return Err(SubmitError::OtherRequest);
         }
         Ok(self.inner.store.get(&keys::submission(known.submission)).await?)
+    }
+
+    /// `batch`, if the submission `id` is paid for with it.
+    async fn paid(&self, batch: Batch, request: &Request, id: Uuid) -> Result<Batch, SubmitError> {
+        let payment = match &request.payer {
+            Payer::Key { limit: None, .. } => return Ok(batch),
+            Payer::Key { meter, units, limit: Some(limit) } => return Ok(batch.take(&keys::units(meter), *units, *limit)),
+            Payer::Payment(payment) => keys::payment(payment),
+        };
+        let read = self.inner.store.read(&payment).await?;
+        let mut known = read.value.ok_or(SubmitError::NotPaid)?;
+        let PaymentState::Settled { submission, .. } = &mut known.state else { return Err(SubmitError::NotPaid) };
+        if known.request.is_some_and(|of| of != request.digest()) {
+            return Err(SubmitError::NotPaid);
+        }
+        if submission.replace(id).is_some() {
+            // Another request was faster: nothing is written, and what it began is found.
+            return Ok(batch.if_unchanged(&payment, Revision::ABSENT));
+        }
+        (known.request, known.updated_at) = (Some(request.digest()), Utc::now());
+        // Where it bought something in the meantime, this revision is gone, and the batch with it.
+        Ok(batch.if_unchanged(&payment, read.revision).put(&payment, &known)?)
     }
 
     fn record(&self, request: &Request) -> SubmissionRecord {
@@ -126,14 +186,4 @@ impl Reputation {
             error: None,
         }
     }
-}
-
-fn retry(request: &Request) -> Option<crate::store::Key<RetryRecord>> {
-    let Payer::Key { meter, .. } = &request.payer;
-    Some(keys::submission_retry(meter, &Sha256::digest(request.retry_key.as_ref()?).into()))
-}
-
-/// Of everything that makes a request another one.
-pub(super) fn digest(request: &Request) -> B256 {
-    keccak256(format!("{}|{:#x}|{:?}", request.agent_id, request.address, request.tags))
 }

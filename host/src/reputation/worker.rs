@@ -76,6 +76,10 @@ impl Reputation {
                 Ok(open) => open,
                 Err(error) => return error.into(),
             };
+            let errands = match self.inner.errands.open().await {
+                Ok(errands) => errands,
+                Err(error) => return error.into(),
+            };
             count(&open);
             let now = Utc::now();
             let (landing, rest): (Vec<_>, Vec<_>) = open.into_iter().partition(|record| record.stage == Stage::Submitting);
@@ -85,8 +89,9 @@ impl Reputation {
                     preparing.push(async move { (id, self.prepare(lease, record).await) });
                 }
             }
-            let idle = landing.is_empty() && preparing.is_empty();
-            let land = async { if landing.is_empty() { Ok(()) } else { self.land(lease, &mut memory, landing).await } };
+            let nothing = landing.is_empty() && errands.is_empty();
+            let idle = nothing && preparing.is_empty();
+            let land = async { if nothing { Ok(()) } else { self.land(lease, &mut memory, landing, errands).await } };
             // What is prepared meanwhile is taken with the next round.
             let mut landed = std::pin::pin!(land);
             loop {
@@ -105,6 +110,7 @@ impl Reputation {
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
                 () = self.inner.news.notified() => {}
+                () = self.inner.errands.news() => {}
                 Some((id, done)) = preparing.next() => {
                     busy.remove(&id);
                     if let Err(lost) = done { return lost }

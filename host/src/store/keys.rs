@@ -23,6 +23,8 @@
 //! | `submission-open/{Unix milliseconds}-{id}` | `Uuid`: a submission that has not ended, oldest first | until it ends | `reputation` |
 //! | `submission-retry/{owner}/{SHA-256 of the Idempotency-Key}` | [`RetryRecord`] | 24 hours | `reputation` |
 //! | `submission-durations` | `Vec<u32>`: seconds that the latest ones took, latest last | for ever | `reputation` |
+//! | `payment/{chain}/{asset}/{payer}/{nonce}` | [`PaymentRecord`]: a payment by signature | for ever, so that it is spent once | `access` |
+//! | `payment-open/{Unix milliseconds}-{asset}-{payer}-{nonce}` | `PaymentId`: a payment on its way to the chain, oldest first | until it has arrived or was refused | `access` |
 //! | `rehearsal/{id}` | [`SubmissionRecord`]: to a server that is a sandbox, as it will have ended | 24 hours | `reputation` |
 //! | `rehearsal-retry/{owner}/{SHA-256 of the Idempotency-Key}` | [`RetryRecord`] | 24 hours | `reputation` |
 //! | `lease/{name}` | `LeaseRecord`: holder, token, end | for ever, so that its token only grows | whoever names it |
@@ -40,14 +42,14 @@ use uuid::Uuid;
 
 use super::records::{
     ActivityProgress, AgentPage, AgentProgress, AuditEnd, AuditRecord, ComponentRecord, KeyRecord, LeaseRecord, LendingProgress,
-    RetryRecord, RolesRecord, ServedRecord, ShadowRecord, SubmissionRecord, TokenRecord,
+    PaymentRecord, RetryRecord, RolesRecord, ServedRecord, ShadowRecord, SubmissionRecord, TokenRecord,
 };
-use crate::domain::{Address, ChainId, Digest, ModelKind, ModelVersion, Seen, Time};
+use crate::domain::{Address, ChainId, Digest, ModelKind, ModelVersion, PaymentId, Seen, Time};
 
 /// Families whose records stand each for itself and are too many for one node of a cluster. A batch of them may happen in part.
 pub(super) const SPREAD: [&str; 5] = ["score/", "lending/", "first/", "activity/", "token/"];
 /// Families that can be listed.
-pub(super) const LISTED: [&str; 6] = [COMPONENTS, SHADOWS, AUDIT, AUDIT_END, API_KEYS, OPEN_SUBMISSIONS];
+pub(super) const LISTED: [&str; 7] = [COMPONENTS, SHADOWS, AUDIT, AUDIT_END, API_KEYS, OPEN_SUBMISSIONS, OPEN_PAYMENTS];
 
 /// A key and the type of what stands under it.
 pub struct Key<T> {
@@ -213,7 +215,23 @@ pub fn submission_durations() -> Key<Vec<u32>> {
     Key::new("submission-durations".to_owned())
 }
 
+/// A payment by signature.
+pub fn payment(PaymentId { chain, asset, from, nonce }: &PaymentId) -> Key<PaymentRecord> {
+    Key::new(format!("payment/{chain}/{asset:#x}/{from:#x}/{nonce:#x}"))
+}
+
+/// That a payment is on its way to the chain. In the order of the keys the oldest is first.
+pub fn open_payment(claimed_at: Time, PaymentId { asset, from, nonce, .. }: &PaymentId) -> Key<PaymentId> {
+    Key::new(format!("{OPEN_PAYMENTS}{:015}-{asset:#x}-{from:#x}-{nonce:#x}", claimed_at.timestamp_millis().max(0)))
+}
+
+/// Every payment on its way to the chain.
+pub fn open_payments() -> Family<PaymentId> {
+    Family { prefix: OPEN_PAYMENTS, value: PhantomData }
+}
+
 const API_KEYS: &str = "api-key/";
+const OPEN_PAYMENTS: &str = "payment-open/";
 const OPEN_SUBMISSIONS: &str = "submission-open/";
 pub(super) const LEASES: &str = "lease/";
 

@@ -1,6 +1,7 @@
 //! The values that stand in the store. Their JSON is a format: a field may be added as optional, never renamed or retyped.
 
 mod audit;
+mod payment;
 mod served;
 mod shadow;
 mod submission;
@@ -11,7 +12,8 @@ use alloy::primitives::I256;
 use serde::{Deserialize, Serialize};
 
 pub use audit::{AuditEnd, AuditRecord};
-pub use served::{BoostRecord, Exact, FactorRecord, FeaturesRecord, ServedRecord};
+pub use payment::{OrderRecord, PaymentRecord, PaymentState};
+pub use served::{BoostRecord, FactorRecord, ServedRecord};
 pub use shadow::{CostRecord, PairCounts, PairRecord, ShadowRecord};
 pub use submission::{
     Coverages, DocumentRecord, FeedbackRecord, LandedRecord, Payer, RetryRecord, ScoresRecord, SignedRecord, SlotRecord, Stage, Start,

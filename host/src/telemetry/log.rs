@@ -6,7 +6,9 @@ use std::{
     io::{IsTerminal, stderr},
 };
 
-use tracing_subscriber::{EnvFilter, filter::Targets, fmt, prelude::*};
+use opentelemetry_sdk::trace::SdkTracer;
+use tracing::{Dispatch, Subscriber};
+use tracing_subscriber::{EnvFilter, Layer, filter::Targets, fmt, prelude::*, registry::LookupSpan};
 
 use super::trace::{Collector, TRACE, TraceError, Traces};
 
@@ -42,17 +44,26 @@ pub fn start(given: &str, format: Option<Format>, collector: Option<&Collector>)
     let named = env::var(FILTER).ok().filter(|text| !text.is_empty());
     let filter = filter(named.as_deref().unwrap_or(given))?;
     let (traces, tracer) = collector.map(Traces::start).transpose()?.unzip();
-    let spans = tracer.map(|tracer| {
-        let layer = tracing_opentelemetry::layer().with_tracer(tracer).with_location(false).with_threads(false);
-        layer.with_target(false).with_filter(Targets::new().with_target(TRACE, tracing::Level::INFO))
-    });
-    let subscriber = tracing_subscriber::registry().with(spans);
-    match format.unwrap_or(if terminal { Format::Text } else { Format::Json }) {
-        Format::Text => subscriber.with(fmt::layer().with_writer(stderr).with_ansi(terminal).with_filter(filter)).try_init(),
-        Format::Json => subscriber.with(fmt::layer().json().flatten_event(true).with_writer(stderr).with_filter(filter)).try_init(),
-    }
-    .map_err(|_| LogError::Twice)?;
+    let format = format.unwrap_or(if terminal { Format::Text } else { Format::Json });
+    subscriber(filter, format, terminal, tracer).try_init().map_err(|_| LogError::Twice)?;
     Ok(traces)
+}
+
+fn subscriber(filter: EnvFilter, format: Format, colours: bool, tracer: Option<SdkTracer>) -> Dispatch {
+    let Some(tracer) = tracer else {
+        // A layer that is not there counts as one that wants everything, and every span would be made for nobody.
+        return tracing_subscriber::registry().with(filter).with(lines(format, colours)).into();
+    };
+    let spans = tracing_opentelemetry::layer().with_tracer(tracer).with_location(false).with_threads(false).with_target(false);
+    let spans = spans.with_filter(Targets::new().with_target(TRACE, tracing::Level::INFO));
+    tracing_subscriber::registry().with(lines(format, colours).with_filter(filter)).with(spans).into()
+}
+
+fn lines<S: Subscriber + for<'a> LookupSpan<'a>>(format: Format, colours: bool) -> Box<dyn Layer<S> + Send + Sync> {
+    match format {
+        Format::Text => fmt::layer().with_writer(stderr).with_ansi(colours).boxed(),
+        Format::Json => fmt::layer().json().flatten_event(true).with_writer(stderr).boxed(),
+    }
 }
 
 /// Without the spans that traces are made of.
@@ -65,6 +76,17 @@ fn filter(given: &str) -> Result<EnvFilter, LogError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_spans_of_traces_are_none_without_a_collector() {
+        for given in ["info", "trace", "warn,assay=debug"] {
+            let watched = subscriber(filter(given).unwrap(), Format::Json, false, None);
+            tracing::dispatcher::with_default(&watched, || {
+                assert!(tracing::info_span!(target: TRACE, "rpc").is_disabled(), "{given}");
+                assert!(!tracing::info_span!(target: "assay::http", "request").is_disabled(), "{given}");
+            });
+        }
+    }
 
     #[test]
     fn what_cannot_be_used_is_named() {

@@ -183,6 +183,8 @@ fn describe() {
         Unit::Count,
         "Steps of submissions that did not succeed and are tried again, by status"
     );
+    describe_counter!("assay_payments_total", Unit::Count, "Payments by call that came to an end, by outcome: settled or refused");
+    describe_gauge!("assay_payments_open", Unit::Count, "Payments by call on their way to the chain");
     describe_counter!("assay_transactions_replaced_total", Unit::Count, "Waiting transactions replaced by others with their nonce");
     describe_counter!("assay_nonces_lost_total", Unit::Count, "Nonces of the account that transactions from elsewhere used");
     describe_counter!(

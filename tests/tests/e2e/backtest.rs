@@ -134,6 +134,29 @@ fn what_cannot_be_done_is_said() {
 }
 
 #[test]
+fn a_table_is_compared_as_its_lines_are_and_a_bad_row_is_named() {
+    let desk = Desk::shelf();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/tests/features");
+    // A name says nothing of what is in a file.
+    std::fs::copy(folder.join("polars.parquet"), desk.path("w.jsonl")).unwrap();
+    std::fs::copy(folder.join("wallets.jsonl"), desk.path("w.parquet")).unwrap();
+    let results = ["w.jsonl", "w.parquet"].map(|file| {
+        let (code, out, err) = desk.run(&["backtest", "--models", "1.0,1.1", "--features", file, "--json", "r.json", "--scores", "s.csv"]);
+        assert_eq!((code, err.as_str()), (Some(0), ""), "{out}");
+        (desk.json("r.json")["comparisons"].clone(), std::fs::read_to_string(desk.path("s.csv")).unwrap())
+    });
+    assert_eq!(results[0], results[1]);
+    std::fs::copy(folder.join("bad.parquet"), desk.path("bad")).unwrap();
+    let (code, out, err) = desk.run(&["backtest", "--models", "1.0,1.1", "--features", "bad"]);
+    assert_eq!(code, Some(1), "{out}\n{err}");
+    assert!(out.contains("row 3: as_of: -5 is negative") && err.contains("5 of the rows could not be read"), "{out}\n{err}");
+    std::fs::copy(folder.join("negative.parquet"), desk.path("cut")).unwrap();
+    let (code, out, err) = desk.run(&["backtest", "--models", "1.0,1.1", "--features", "cut"]);
+    assert_eq!((code, out.as_str()), (Some(2), ""), "{err}");
+    assert!(err.contains("cut: the features cannot be read") && !err.contains("panicked"), "{err}");
+}
+
+#[test]
 fn an_interrupted_backtest_leaves_nothing() {
     let desk = Desk::shelf();
     // A pipe: the run is under way for as long as nobody ends it.
@@ -187,5 +210,28 @@ fn features_are_exported_from_real_chains_and_the_export_goes_on() {
         let (code, out, err) = desk.run(&["backtest", "--models", "1.0,1.1", "--features", "f.jsonl"]);
         assert_eq!(code, Some(0), "{out}\n{err}");
         assert!(out.contains("4 wallets") && out.contains("too few to say much"), "{out}");
+        // The same into a table, in two goes: what the first read stands beside it until then, and in it afterwards.
+        let table = |more: &[&str]| {
+            let mut arguments = vec!["features", "export", "-o", "f.parquet"];
+            arguments.extend(more);
+            desk.run(&arguments)
+        };
+        std::fs::write(
+            desk.path("f.parquet.jsonl"),
+            std::fs::read_to_string(desk.path("f.jsonl")).unwrap().lines().next().unwrap().to_owned() + "\n",
+        )
+        .unwrap();
+        let (code, _, err) = table(&[&one, &two]);
+        assert!(code == Some(0) && err.contains("1 written, 1 there before"), "{err}");
+        let (code, _, err) = table(&[&one, &two, &three, &known]);
+        assert!(code == Some(0) && err.contains("2 written, 2 there before"), "{err}");
+        assert!(!desk.path("f.parquet.jsonl").exists() && !desk.path("f.parquet.part").exists());
+        let results = ["f.jsonl", "f.parquet"].map(|file| {
+            let (code, out, err) = desk.run(&["backtest", "--models", "1.0,1.1", "--features", file, "--json", "r.json"]);
+            assert_eq!((code, err.as_str()), (Some(0), ""), "{out}");
+            desk.json("r.json")
+        });
+        assert_eq!(results[0]["sample"]["records"], results[1]["sample"]["records"]);
+        assert_eq!((&results[0]["sample"]["counted_in"], &results[1]["sample"]["counted_in"]), (&"line".into(), &"row".into()));
     });
 }

@@ -22,12 +22,14 @@ mod reports;
 mod reputation;
 mod sandbox;
 mod shadow;
+mod shipping;
 mod stopping;
 mod swap;
 mod telemetry;
 mod usage;
 mod versions;
 mod wallets;
+mod x402;
 
 use std::sync::LazyLock;
 

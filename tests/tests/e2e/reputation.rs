@@ -17,7 +17,7 @@ use assay_tests::{
 use serde_json::{Value, json};
 
 /// Longest wait for a submission to end.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Somebody to be scored.
 pub(super) fn subject(n: usize) -> Address {
@@ -31,7 +31,7 @@ async fn submit(api: &Caller, n: usize) -> String {
 }
 
 /// The status once it is final.
-async fn ended(api: &Caller, status_url: &str) -> Value {
+pub(super) async fn ended(api: &Caller, status_url: &str) -> Value {
     let started = Instant::now();
     loop {
         let body = api.get(status_url).await.ok();

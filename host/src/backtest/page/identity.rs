@@ -56,10 +56,11 @@ fn bad_lines(sample: &Sample) -> String {
     if sample.bad_lines == 0 {
         return String::new();
     }
+    let unit = sample.counted_in.as_str();
     let rows =
         sample.first_bad_lines.iter().map(|bad| vec![grouped(bad.line), format!("<span class=\"words\">{}</span>", esc(&bad.reason))]);
-    format!("<details><summary>{} lines could not be read and are not in any figure</summary>\n", grouped(sample.bad_lines))
-        + &table("The first of them", &["Line", "What is wrong"], &rows.collect::<Vec<_>>())
+    format!("<details><summary>{} {unit}s could not be read and are not in any figure</summary>\n", grouped(sample.bad_lines))
+        + &table("The first of them", &["Number", "What is wrong"], &rows.collect::<Vec<_>>())
         + "</details>\n"
 }
 
@@ -79,7 +80,11 @@ fn failures(report: &Report, found: &Comparison) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    table("Wallets without a score", &["Model", "Why", "Wallets", "First line", "What it said there"], &rows)
+    table(
+        "Wallets without a score",
+        &["Model", "Why", "Wallets", &format!("First {}", report.sample.counted_in.as_str()), "What it said there"],
+        &rows,
+    )
 }
 
 /// What has shifted since the baseline.

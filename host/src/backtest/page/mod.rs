@@ -62,6 +62,6 @@ fn comparison(report: &Report, found: &super::compare::Comparison) -> String {
         migration::section(found),
         found.outcomes.as_ref().map(|outcomes| foresight::section(found, outcomes)).unwrap_or_else(|| foresight::without(report)),
         people::moved(found),
-        people::movers(found),
+        people::movers(found, report.sample.counted_in),
     )
 }

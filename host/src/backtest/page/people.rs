@@ -4,6 +4,7 @@ use super::{
     super::{
         compare::{Comparison, FactorPart},
         movers::{FactorPoints, Mover},
+        source::Unit,
         words::{decimal, grouped, signed},
     },
     html::{esc, section as wrap, table},
@@ -32,13 +33,13 @@ pub fn moved(found: &Comparison) -> String {
     )
 }
 
-pub fn movers(found: &Comparison) -> String {
+pub fn movers(found: &Comparison, unit: Unit) -> String {
     let (first, second) = (esc(&found.first), esc(&found.second));
     // A name of two words stays on one line.
     let (first, second) = (first.replace(' ', "&nbsp;"), second.replace(' ', "&nbsp;"));
     let factors: Vec<_> = found.factors.iter().map(factor).collect();
     let list = |heading: &str, movers: &[Mover]| {
-        let rows: Vec<_> = movers.iter().map(mover).collect();
+        let rows: Vec<_> = movers.iter().map(|one| mover(one, unit)).collect();
         if rows.is_empty() {
             String::new()
         } else {
@@ -62,8 +63,8 @@ fn factor(FactorPart { label, first, second }: &FactorPart) -> Vec<String> {
     vec![esc(label), decimal(*first, 1), decimal(*second, 1), change(difference, 1)]
 }
 
-fn mover(mover: &Mover) -> Vec<String> {
-    let name = mover.id.as_deref().map_or_else(|| format!("line {}", grouped(mover.line)), esc);
+fn mover(mover: &Mover, unit: Unit) -> Vec<String> {
+    let name = mover.id.as_deref().map_or_else(|| format!("{} {}", unit.as_str(), grouped(mover.line)), esc);
     let moves: Vec<_> = mover.factors.iter().filter(|factor| factor.difference() != 0).take(4).map(moved_by).collect();
     vec![
         format!("<code>{name}</code>"),

@@ -17,6 +17,7 @@ use serde_json::json;
 pub(super) use history::{Histories, Listed, Source, Stands, Told};
 pub(super) use logs::NodeLogs;
 pub(super) use node::{ActivityReader, anchors, ask_nonce};
+pub(super) use transfers::rows;
 
 use super::client::{Block, Client, pinned};
 use crate::domain::{Activity, Address};

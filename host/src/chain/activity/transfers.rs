@@ -38,7 +38,7 @@ pub(super) fn queries(wallet: Address) -> [LogQuery; 3] {
 }
 
 /// The rows that `log` makes: one of each token; none of what only looks like a transfer.
-pub(super) fn rows(log: &Log) -> Vec<Row> {
+pub(in crate::chain) fn rows(log: &Log) -> Vec<Row> {
     let Some(block) = log.block_number else { return Vec::new() };
     let data = log.inner.data.data.as_ref();
     let row = |list, from, to, token, value| Row {

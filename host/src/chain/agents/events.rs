@@ -70,7 +70,7 @@ impl AgentRegistries {
 }
 
 /// What a log tells; `None` for one with an id beyond all counting.
-fn event(log: &Log) -> Option<AgentEvent> {
+pub(in crate::chain) fn event(log: &Log) -> Option<AgentEvent> {
     let log = &log.inner;
     let (id, change) = match log.topics().first() {
         Some(&Registered::SIGNATURE_HASH) => {

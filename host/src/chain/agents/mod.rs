@@ -26,6 +26,8 @@ use crate::{
 };
 
 pub use document::{Documents, Located, Outside};
+pub use encoding::base64;
+pub(super) use events::event;
 pub use events::{AgentChange, AgentEvent};
 pub use identity::Token;
 

@@ -7,6 +7,7 @@ mod crosscheck;
 pub(super) mod ctoken;
 mod events;
 mod fetch;
+pub(super) mod fuzz;
 mod hints;
 mod jobs;
 mod ledger;

@@ -154,14 +154,26 @@ impl Sender {
     /// # Errors
     /// [`SenderError::Refused`] where the registry reverts, [`SenderError::Chain`] where that cannot be told.
     pub async fn gas(&self, feedback: &Feedback<'_>) -> Result<u64, SenderError> {
-        let transaction = json!({ "from": self.address(), "to": self.registry(), "data": self.call(feedback) });
+        self.gas_of(self.registry(), &self.call(feedback)).await?.map_err(|fault| SenderError::Refused(reason(&fault)))
+    }
+
+    /// Gas for a call of `to`, with room; the words of the revert where it is reverted.
+    ///
+    /// # Errors
+    /// [`SenderError::Chain`] where that cannot be told.
+    pub async fn gas_for(&self, to: Address, data: &Bytes) -> Result<Result<u64, String>, SenderError> {
+        Ok(self.gas_of(to, data).await?.map_err(|fault| reverted(&fault)))
+    }
+
+    async fn gas_of(&self, to: Address, data: &Bytes) -> Result<Result<u64, Fault>, SenderError> {
+        let transaction = json!({ "from": self.address(), "to": to, "data": data });
         let answer = self.client.batch(vec![("eth_estimateGas", json!([transaction, "latest"]))]).await?.into_iter().next();
         match answer.unwrap_or_else(|| Err(Fault::Malformed("no answer".into()))) {
             Ok(value) => {
                 let gas = super::client::quantity(value)?;
-                Ok(gas.saturating_add(gas.saturating_mul(GAS_MARGIN) / 100))
+                Ok(Ok(gas.saturating_add(gas.saturating_mul(GAS_MARGIN) / 100)))
             }
-            Err(fault) if call::reverted(&fault) => Err(SenderError::Refused(reason(&fault))),
+            Err(fault) if call::reverted(&fault) => Ok(Err(fault)),
             Err(fault) => Err(fault.into()),
         }
     }
@@ -188,10 +200,13 @@ impl Sender {
 
 /// The registry's own words in a revert.
 fn reason(fault: &Fault) -> String {
+    let words = reverted(fault);
+    if words.contains("Self-feedback") { "this service's account is the agent's owner or acts for it".into() } else { words }
+}
+
+/// A contract's own words in a revert.
+fn reverted(fault: &Fault) -> String {
     let Fault::Refused { message, .. } = fault else { return "without a reason".into() };
-    if message.contains("Self-feedback") {
-        return "this service's account is the agent's owner or acts for it".into();
-    }
     let words =
         message.split_once("revert").map_or(message.as_str(), |(_, rest)| rest.trim_start_matches("ed").trim_start_matches([':', ' ']));
     if words.is_empty() { "without a reason".into() } else { words.to_owned() }

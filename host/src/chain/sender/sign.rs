@@ -52,7 +52,11 @@ impl Sender {
         call.abi_encode().into()
     }
 
-    fn sign_call(&self, nonce: u64, gas: u64, offer: Offer, to: Address, input: Bytes) -> Result<Signed, SenderError> {
+    /// A call of `to` with this nonce.
+    ///
+    /// # Errors
+    /// [`SenderError::Unsigned`].
+    pub fn sign_call(&self, nonce: u64, gas: u64, offer: Offer, to: Address, input: Bytes) -> Result<Signed, SenderError> {
         let transaction = TxEip1559 {
             chain_id: self.chain(),
             nonce,

@@ -15,6 +15,7 @@ use super::{
     client::{Block, Client},
     endpoint,
     fault::Fault,
+    payment,
 };
 use crate::{
     config::{ChainConfig, Config, Secret},
@@ -87,6 +88,12 @@ pub async fn verify(chain: &ChainConfig, config: &Config, tell: impl Fn(String))
     }
     if let (Some(agents), Some(reputation)) = (config.agents.as_ref().filter(|agents| agents.chain == chain.id), &config.reputation) {
         found.extend(signer::problems(&client, agents, reputation, head).await.into_iter().map(|(part, what)| finding(part, what)));
+    }
+    let x402 = &config.access.x402;
+    if let Some(domain) = x402.domain().filter(|domain| x402.enabled && domain.chain == chain.id) {
+        let told = payment::contradictions(&client, &domain, x402.decimals, head).await;
+        let told = told.unwrap_or_else(|fault| vec![format!("cannot be asked: {fault}")]);
+        found.extend(told.into_iter().map(|what| finding(format!("asset of access.x402 at {}", domain.asset), what)));
     }
     tell(match found.len() - before {
         0 => format!("all {} contracts are what they should be", claims.len()),

@@ -15,7 +15,7 @@ use utoipa::{
     Modify, OpenApi,
     openapi::{
         self,
-        security::{Http, HttpAuthScheme, SecurityScheme},
+        security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityScheme},
     },
 };
 
@@ -40,7 +40,8 @@ pub fn document() -> openapi::OpenApi {
             many are left; beyond that the answer is 429, and 503 while too much is at work, both with `Retry-After`. What costs units says \
             so in `Assay-Units-Cost`, and in `Assay-Units-Left` what a metered key has left.\n\n\
             Scores and reports stand for five minutes, and for thirty seconds while anything behind them is incomplete: `Age` and \
-            `Cache-Control` say how much of that is left, and `If-None-Match` with their `ETag` gets a 304 while nothing has changed."
+            `Cache-Control` say how much of that is left, and `If-None-Match` with their `ETag` gets a 304 while nothing has changed.\n\n\
+            A server may take payments by x402: a submission then needs no key but a payment, and the free agent routes need neither."
     ),
     paths(
         score::get, score::post, score::several::mean, score::several::batch, score::provenance::mine,
@@ -55,7 +56,7 @@ pub fn document() -> openapi::OpenApi {
         admin::audit, score::provenance::audited, backup::make,
         usage::get, ops::health, ops::ready, ops::metrics,
     ),
-    components(schemas(wire::CoverageName, wire::RangeName, wire::SubmissionStatus, error::DetailBody, error::DetailOrError, error::ErrorBody, error::QuotaBody, error::ValidationBody, validation::Violation)),
+    components(schemas(wire::CoverageName, wire::PaymentRequiredBody, wire::RangeName, wire::SubmissionStatus, error::DetailBody, error::DetailOrError, error::ErrorBody, error::QuotaBody, error::ValidationBody, validation::Violation)),
     modifiers(&Twins, &Key, &MayBeEmpty, &Parameters),
     tags(
         (name = "scores", description = "Credit scores, 300 to 1000"),
@@ -79,7 +80,11 @@ impl Modify for Key {
     fn modify(&self, document: &mut openapi::OpenApi) {
         let mut scheme = Http::new(HttpAuthScheme::Bearer);
         scheme.description = Some("An API key; `assay key mint` makes one".to_owned());
-        document.components.get_or_insert_default().add_security_scheme("key", SecurityScheme::Http(scheme));
+        let words = "A signed payment by x402 in place of a key, where the server takes them; PAYMENT-SIGNATURE in its version 2";
+        let payment = ApiKey::Header(ApiKeyValue::with_description("X-PAYMENT", words));
+        let components = document.components.get_or_insert_default();
+        components.add_security_scheme("key", SecurityScheme::Http(scheme));
+        components.add_security_scheme("x402", SecurityScheme::ApiKey(payment));
     }
 }
 

@@ -3,7 +3,10 @@
 
 use utoipa::IntoResponses;
 
-use crate::http::error::{DetailBody, DetailOrError, ErrorBody, QuotaBody, ValidationBody};
+use crate::http::{
+    error::{DetailBody, DetailOrError, ErrorBody, QuotaBody, ValidationBody},
+    wire::PaymentRequiredBody,
+};
 
 /// Every path that takes a key.
 #[derive(IntoResponses)]
@@ -226,16 +229,31 @@ pub enum AgentIndex {
     Unready(DetailBody),
 }
 
+/// A call that can be paid for by x402, where the server takes that.
+#[derive(IntoResponses)]
+pub enum Payable {
+    /// No key and no payment, or a payment that was not taken: why, and the terms
+    #[response(status = 402, headers(
+        ("PAYMENT-REQUIRED" = String, description = "The terms for x402, version 2"),
+        ("X-PAYMENT-RESPONSE" = Option<String>, description = "What became of a payment by version 1 that was tried"),
+        ("PAYMENT-RESPONSE" = Option<String>, description = "What became of a payment by version 2 that was tried"),
+    ))]
+    Required(PaymentRequiredBody),
+    /// The payment is being settled: present the same one again, and sign no other
+    #[response(status = 503)]
+    Pending(DetailBody),
+}
+
 /// A submission of reputation.
 #[derive(IntoResponses)]
 pub enum Submission {
-    /// The address is missing or invalid, or the Idempotency-Key is
+    /// The address is missing or invalid, or the Idempotency-Key or the payment is
     #[response(status = 400)]
     Invalid(DetailBody),
     /// The agent does not exist in the Identity Registry
     #[response(status = 404)]
     NoAgent(DetailBody),
-    /// The Identity Registry could not be read, or reputation is not configured on this server
+    /// The Identity Registry could not be read, a payment could not be checked, or reputation is not configured on this server
     #[response(status = 502)]
     Down(DetailBody),
 }

@@ -1,8 +1,11 @@
-//! Who calls, and what it costs. A handler without a [`Caller`] among its arguments is public.
+//! Who calls, and what it costs. A handler without a [`Caller`] or [`Payer`](super::Payer) among its arguments is public.
 
 use std::{future::Future, marker::PhantomData, sync::Arc};
 
-use axum::{extract::FromRequestParts, http::request::Parts};
+use axum::{
+    extract::FromRequestParts,
+    http::{header, request::Parts},
+};
 
 use crate::{
     access::{self, AccessError, Route},
@@ -41,16 +44,31 @@ pub struct Caller<C> {
 impl<C: Charge> FromRequestParts<App> for Caller<C> {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, ApiError> {
-        // Found out when the request was counted.
-        let identified = parts.extensions.get::<Identified>().map(|identified| identified.0.clone());
-        let caller = identified.unwrap_or(Err(AccessError::MissingOrInvalid))?;
-        caller.require(C::ROUTE.scopes())?;
-        Ok(Self { caller, bill: parts.extensions.get().cloned().unwrap_or_default(), charge: PhantomData })
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        // What is free is open where one can pay without a key: who pays wants to see what for, and what became of it.
+        let is_open = matches!(C::ROUTE, Route::Agents | Route::Status) && app.x402.is_some();
+        if is_open && !parts.headers.contains_key(header::AUTHORIZATION) {
+            return Ok(Self::of(access::Caller::guest().into(), parts));
+        }
+        Ok(Self::identified(parts)?)
     }
 }
 
 impl<C: Charge> Caller<C> {
+    /// # Errors
+    /// [`AccessError`] for anything but a known key that may make this call.
+    pub(super) fn identified(parts: &Parts) -> Result<Self, AccessError> {
+        // Found out when the request was counted.
+        let identified = parts.extensions.get::<Identified>().map(|identified| identified.0.clone());
+        let caller = identified.unwrap_or(Err(AccessError::MissingOrInvalid))?;
+        caller.require(C::ROUTE.scopes())?;
+        Ok(Self::of(caller, parts))
+    }
+
+    fn of(caller: Arc<access::Caller>, parts: &Parts) -> Self {
+        Self { caller, bill: parts.extensions.get().cloned().unwrap_or_default(), charge: PhantomData }
+    }
+
     /// Name of the key.
     pub fn name(&self) -> &str {
         &self.caller.name

@@ -6,6 +6,7 @@ mod auth;
 mod body;
 mod paging;
 mod path;
+mod payment;
 mod query;
 mod submission;
 
@@ -14,5 +15,6 @@ pub use auth::{Caller, charge};
 pub use body::{JsonObject, check_declared, read};
 pub use paging::{Paging, SearchQuery};
 pub use path::{AddressPath, ChainPath, KindPath, ReportChain, ScorePath, SubjectPath, SummaryChain, VersionPath};
+pub use payment::{Offered, Payer};
 pub use query::{AddressList, Asked, IncludeFactors, SubjectList, Versions, Window};
 pub use submission::{RetryKey, SubmissionPath};

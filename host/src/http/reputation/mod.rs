@@ -1,6 +1,7 @@
 //! Submissions of reputation, under both of the contract's paths: accepting one, how it stands, and its document.
 
 mod feedback;
+mod paid;
 mod rehearsal;
 mod status;
 
@@ -16,7 +17,7 @@ use utoipa::ToSchema;
 use super::{
     ApiError, App,
     docs::responses,
-    extract::{AgentPath, Caller, JsonObject, RetryKey, charge},
+    extract::{AgentPath, JsonObject, Payer, RetryKey},
     fresh,
     wire::SubmittedBody,
 };
@@ -24,7 +25,7 @@ use crate::{
     access::AccessError,
     domain::{Tag, parse_address},
     reputation::{Reputation, Request, SubmitError},
-    store::records::Payer,
+    store::records::{self, SubmissionRecord},
 };
 
 pub use feedback::{__path_feedback, feedback};
@@ -59,39 +60,67 @@ pub enum TagName {
 ///
 /// The answer is immediate; scoring, upload and the transactions happen afterwards, and `status_url` says how far they are. Units of a
 /// submission that fails are given back. A request with the same `Idempotency-Key` and body within a day is the same submission.
+///
+/// Where the server takes payments by x402, a request without a key is answered with 402 and the terms, and one with a payment once
+/// that has arrived. The same payment presented again with the same request is the same submission; with another request it is
+/// refused. The payment of a submission that fails is not lost: presented again, it pays for another one.
 #[utoipa::path(
     post, path = "/api/v2/agents/{agent_id}/reputation", tag = "reputation", operation_id = "submit_agent_reputation",
-    params(("agent_id" = u64, Path, description = "Token id in the Identity Registry, 1 or more", example = 1)),
+    params(
+        ("agent_id" = u64, Path, description = "Token id in the Identity Registry, 1 or more", example = 1),
+        ("X-PAYMENT" = Option<String>, Header, description = "A payment by x402, version 1, in place of a key, where the server takes them"),
+        ("PAYMENT-SIGNATURE" = Option<String>, Header, description = "A payment by x402, version 2, in place of a key, where the server takes them"),
+    ),
     request_body = SubmissionBodyIn,
-    responses((status = 202, description = "Accepted", body = SubmittedBody), responses::Submission, responses::Validated, responses::Bodied, responses::Keyed, responses::Units),
-    security(("key" = [])),
+    responses(
+        (
+            status = 202, description = "Accepted", body = SubmittedBody,
+            headers(
+                ("X-PAYMENT-RESPONSE" = String, description = "What became of a payment by x402, version 1"),
+                ("PAYMENT-RESPONSE" = String, description = "What became of a payment by x402, version 2"),
+            ),
+        ),
+        responses::Payable, responses::Submission, responses::Validated, responses::Bodied, responses::Keyed, responses::Units),
+    security(("key" = []), ("x402" = [])),
 )]
 pub async fn agents_submit(
-    caller: Caller<charge::Submission>,
+    payer: Payer,
     State(app): State<App>,
     AgentPath(agent_id): AgentPath,
     key: RetryKey,
     body: JsonObject,
 ) -> Result<Response, ApiError> {
-    submit_as(&caller, &app, agent_id, key, body, Form::Agents).await
+    submit_as(&payer, &app, agent_id, key, body, Form::Agents).await
 }
 
 /// Submits reputation of an agent, by the other path.
 #[utoipa::path(
     post, path = "/api/v2/reputation/{agent_id}", tag = "reputation", operation_id = "submit_reputation",
-    params(("agent_id" = u64, Path, description = "Token id in the Identity Registry, 1 or more", example = 1)),
+    params(
+        ("agent_id" = u64, Path, description = "Token id in the Identity Registry, 1 or more", example = 1),
+        ("X-PAYMENT" = Option<String>, Header, description = "A payment by x402, version 1, in place of a key, where the server takes them"),
+        ("PAYMENT-SIGNATURE" = Option<String>, Header, description = "A payment by x402, version 2, in place of a key, where the server takes them"),
+    ),
     request_body = SubmissionBodyIn,
-    responses((status = 202, description = "Accepted", body = SubmittedBody), responses::Submission, responses::Validated, responses::Bodied, responses::Keyed, responses::Units),
-    security(("key" = [])),
+    responses(
+        (
+            status = 202, description = "Accepted", body = SubmittedBody,
+            headers(
+                ("X-PAYMENT-RESPONSE" = String, description = "What became of a payment by x402, version 1"),
+                ("PAYMENT-RESPONSE" = String, description = "What became of a payment by x402, version 2"),
+            ),
+        ),
+        responses::Payable, responses::Submission, responses::Validated, responses::Bodied, responses::Keyed, responses::Units),
+    security(("key" = []), ("x402" = [])),
 )]
 pub async fn submit(
-    caller: Caller<charge::Submission>,
+    payer: Payer,
     State(app): State<App>,
     AgentPath(agent_id): AgentPath,
     key: RetryKey,
     body: JsonObject,
 ) -> Result<Response, ApiError> {
-    submit_as(&caller, &app, agent_id, key, body, Form::Reputation).await
+    submit_as(&payer, &app, agent_id, key, body, Form::Reputation).await
 }
 
 /// Which path a submission came by, and so where its status is.
@@ -111,7 +140,7 @@ impl Form {
 }
 
 async fn submit_as(
-    caller: &Caller<charge::Submission>,
+    payer: &Payer,
     app: &App,
     agent_id: u64,
     RetryKey(retry_key): RetryKey,
@@ -122,21 +151,28 @@ async fn submit_as(
     body.finish()?;
     let missing = || ApiError::new(StatusCode::BAD_REQUEST, "Address is required in the request body");
     let address = parse_address(&address.ok_or_else(missing)?).map_err(|_| ApiError::invalid_address())?;
-    let mut request = Request { agent_id, address, tags: Vec::new(), payer: caller.payer(app), retry_key };
+    let mut each_once = Vec::new();
     for tag in tags.filter(|tags| !tags.is_empty()).unwrap_or_else(|| Tag::ALL.to_vec()) {
-        if !request.tags.contains(&tag) {
-            request.tags.push(tag);
+        if !each_once.contains(&tag) {
+            each_once.push(tag);
         }
     }
-    if let Some(rehearsal) = &app.rehearsal {
-        return rehearsal::accept(rehearsal, caller, app, &request, form).await;
+    let request = |payer: records::Payer| Request { agent_id, address, tags: each_once, payer, retry_key };
+    match (payer, &app.rehearsal) {
+        (Payer::Key(caller), Some(rehearsal)) => rehearsal::accept(rehearsal, caller, app, &request(caller.payer(app)), form).await,
+        (Payer::Key(caller), None) => {
+            let record = service(app)?.submit(request(caller.payer(app))).await.map_err(refuse)?;
+            caller.charged(app).await?;
+            accepted(app, &record, form).await
+        }
+        (Payer::Payment(offered), _) => paid::submit(app, offered, request, form).await,
     }
-    let reputation = service(app)?;
-    let payer = request.payer.clone();
-    let record = reputation.submit(request).await.map_err(|error| refuse(error, &payer))?;
-    caller.charged(app).await?;
-    let expected = reputation.expected_seconds().await.map_err(ApiError::store)?;
-    let body = SubmittedBody::of(&record, expected, form.status_url(agent_id, record.id));
+}
+
+/// The answer to a submission that is in the store.
+async fn accepted(app: &App, record: &SubmissionRecord, form: Form) -> Result<Response, ApiError> {
+    let expected = service(app)?.expected_seconds().await.map_err(ApiError::store)?;
+    let body = SubmittedBody::of(record, expected, form.status_url(record.agent_id, record.id));
     Ok((StatusCode::ACCEPTED, fresh::once(Json(body))).into_response())
 }
 
@@ -147,8 +183,7 @@ fn service(app: &App) -> Result<&Reputation, ApiError> {
     app.reputation.as_ref().ok_or_else(|| ApiError::coded(StatusCode::BAD_GATEWAY, "reputation_not_configured", words))
 }
 
-fn refuse(error: SubmitError, payer: &Payer) -> ApiError {
-    let Payer::Key { units, limit, .. } = payer;
+fn refuse(error: SubmitError) -> ApiError {
     match error {
         SubmitError::NoAgent(id) => ApiError::no_agent(id),
         SubmitError::Registry(error) => {
@@ -156,7 +191,9 @@ fn refuse(error: SubmitError, payer: &Payer) -> ApiError {
             ApiError::coded(StatusCode::BAD_GATEWAY, "registry_unreadable", "Failed to read from the Identity Registry contract")
                 .retry_after(10)
         }
-        SubmitError::Unpaid { used } => AccessError::UnitsExhausted { cost: *units, used, limit: limit.unwrap_or(u64::MAX) }.into(),
+        SubmitError::Unpaid { cost, used, limit } => AccessError::UnitsExhausted { cost, used, limit }.into(),
+        // Told with the terms, where there is a payment.
+        SubmitError::NotPaid => ApiError::internal("not_paid", error),
         SubmitError::OtherRequest => ApiError::coded(
             StatusCode::UNPROCESSABLE_ENTITY,
             "idempotency_key_reused",

@@ -22,7 +22,7 @@ pub(super) async fn accept(
 ) -> Result<Response, ApiError> {
     app.agents.get(request.agent_id).await.map_err(|error| agents::read_error(error, Some(request.agent_id)))?;
     let scores = app.scoring.sandbox().appraisal(request.address)?.into();
-    let record = rehearsal.submit(request, caller.owner(), scores).await.map_err(|error| refuse(error, &request.payer))?;
+    let record = rehearsal.submit(request, caller.owner(), scores).await.map_err(refuse)?;
     let body = SubmittedBody::of(&record, Rehearsal::EXPECTED, form.status_url(record.agent_id, record.id));
     Ok(mode::marked((StatusCode::ACCEPTED, fresh::once(Json(body)))))
 }

@@ -6,6 +6,7 @@ mod compare;
 mod identity;
 mod model;
 mod money;
+mod payment;
 mod portfolio;
 mod provenance;
 mod report;
@@ -20,6 +21,7 @@ pub use compare::ComparisonBody;
 pub use identity::{AttestationBody, IdentityBody, IdentitySourceBody};
 pub use model::{ModelBody, ModelsBody, ReferenceBody, RolesBody};
 pub use money::Usd;
+pub use payment::PaymentRequiredBody;
 pub use portfolio::{ChainValueBody, PortfolioBody, TotalBody};
 pub use provenance::{AuditedBody, ProvenanceBody, WeighedFactorBody};
 pub use report::{

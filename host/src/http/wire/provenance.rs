@@ -6,8 +6,9 @@ use utoipa::ToSchema;
 use super::{Checksummed, CoverageName, Moment, RangeName, ReferenceBody};
 use crate::{
     domain::{Coverage, ModelKind},
+    features::{Features, exact},
     scoring::ScoreId,
-    store::records::{BoostRecord, FactorRecord, FeaturesRecord, ModelPin, ServedRecord},
+    store::records::{BoostRecord, FactorRecord, ModelPin, ServedRecord},
 };
 
 /// A served score with everything it was made of.
@@ -39,9 +40,10 @@ pub struct ProvenanceBody {
     boost: Option<BoostBody>,
     /// Version of the server.
     host_version: String,
-    /// Exactly what the model was given: times in Unix seconds, dollars as texts that read back to the same number.
+    /// Exactly what the model was given, as a line of a features file says it: times in Unix seconds, dollars to the last bit; a number that
+    /// is infinite or none is a text.
     #[schema(value_type = Object)]
-    features: FeaturesRecord,
+    features: Features,
 }
 
 /// The same for an auditor.
@@ -75,8 +77,8 @@ pub struct WeighedFactorBody {
 #[schema(title = "Boost")]
 struct BoostBody {
     model: ReferenceBody,
-    /// As a text that reads back to the same number.
-    total_asset_usd: String,
+    #[serde(with = "exact")]
+    total_asset_usd: f64,
 }
 
 impl ProvenanceBody {
@@ -84,10 +86,7 @@ impl ProvenanceBody {
         let model = |kind: ModelKind, ModelPin { version, digest }: ModelPin| {
             ReferenceBody::from(crate::domain::ModelRef { kind, version, digest })
         };
-        let boost = |BoostRecord { model: by, total_asset_usd }| BoostBody {
-            model: model(ModelKind::Boost, by),
-            total_asset_usd: total_asset_usd.to_string(),
-        };
+        let boost = |BoostRecord { model: by, total_asset_usd }| BoostBody { model: model(ModelKind::Boost, by), total_asset_usd };
         Self {
             id: id.to_string(),
             address: Checksummed(record.address),

@@ -22,7 +22,7 @@ use crate::{
     features::Features,
     store::{
         Revision, Store, StoreError, keys,
-        records::{BoostRecord, Exact, FactorRecord, ModelPin, ServedRecord},
+        records::{BoostRecord, FactorRecord, ModelPin, ServedRecord},
     },
     tasks::Spawner,
 };
@@ -147,8 +147,8 @@ impl Kept {
             coverage: scored.coverage,
             host: env!("CARGO_PKG_VERSION").to_owned(),
             model: pin(&scored.model),
-            features: (&**features).into(),
-            boost: boost.as_ref().map(|(model, usd)| BoostRecord { model: pin(model), total_asset_usd: Exact(*usd) }),
+            features: Features::clone(features),
+            boost: boost.as_ref().map(|(model, usd)| BoostRecord { model: pin(model), total_asset_usd: *usd }),
             score: assessment.score,
             decile: assessment.decile.get(),
             factors: assessment.factors.iter().map(factor).collect(),

@@ -35,11 +35,11 @@ pub enum ReplayError {
 /// [`ReplayError`]. An answer that differs is none.
 pub fn replay(record: &ServedRecord, credit: &Model, boost: Option<&Model>) -> Result<Replayed, ReplayError> {
     same(record.model.digest, credit.digest())?;
-    let mut assessment = credit.score(&(&record.features).into())?;
+    let mut assessment = credit.score(&record.features)?;
     if let Some(boosted) = &record.boost {
         let model = boost.ok_or(ReplayError::NoBoost(boosted.model.digest))?;
         same(boosted.model.digest, model.digest())?;
-        assessment.score = model.boost(assessment.score, boosted.total_asset_usd.0)?;
+        assessment.score = model.boost(assessment.score, boosted.total_asset_usd)?;
         assessment.decile = credit.decile(assessment.score)?;
     }
     Ok(Replayed { differences: differences(&served(record)?, &assessment), assessment })

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::ModelPin;
-use crate::domain::{Address, B256, ChainId, Coverage, Tag, Time};
+use crate::domain::{Address, B256, ChainId, Coverage, PaymentId, Tag, Time};
 
 /// Where a submission is on its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -91,6 +91,8 @@ pub struct SubmissionRecord {
 pub enum Payer {
     /// `meter` names the counter of the key; `limit` is absent where the key is unmetered, and no units were taken.
     Key { meter: String, units: u64, limit: Option<u64> },
+    /// A payment that was settled.
+    Payment(PaymentId),
 }
 
 /// What the models said.

@@ -49,7 +49,12 @@ fn wrong(document: &Document, request: &Request, answer: &Answer) -> Option<Stri
         };
     }
     let same = |operation: &&Operation| operation.path == request.template && operation.method == request.method;
-    let operation = document.operations.iter().find(same)?;
+    undeclared(document.operations.iter().find(same)?, answer)
+}
+
+/// What of an answer the document does not declare of the operation.
+pub fn undeclared(operation: &Operation, answer: &Answer) -> Option<String> {
+    let status = answer.status.as_u16();
     match operation.answers.get(&status) {
         None => Some(format!("{status} is not declared")),
         Some(None) if answer.text.is_empty() => None,

@@ -116,7 +116,13 @@ impl Document {
             .map(|(path, method, operation)| Operation {
                 method: method.to_ascii_uppercase(),
                 path: path.to_owned(),
-                parameters: operation["parameters"].as_array().into_iter().flatten().map(Parameter::read).collect(),
+                parameters: operation["parameters"]
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                    .filter(|parameter| parameter["in"] != "header")
+                    .map(Parameter::read)
+                    .collect(),
                 body: media(&operation["requestBody"]).map(|(kind, schema)| (kind, resolved(document, &schema))),
                 answers: (operation["responses"].as_object().into_iter().flatten())
                     .map(|(status, answer)| {

@@ -13,10 +13,11 @@ use std::{collections::BTreeMap, time::Duration};
 use assay_tests::{
     agents,
     lenders::Small,
-    service::{Caller, Service, shelf_copy, try_answer},
+    service::{Answer, Caller, Service, shelf_copy, try_answer},
 };
 use futures::{StreamExt, stream};
 use reqwest::Method;
+use serde_json::Value;
 
 use super::{on_devnet, run};
 use check::{Verdict, check};
@@ -42,6 +43,15 @@ fn keys() -> String {
         key("submitter", SUBMITTER, "scopes = [\"submit\"]"),
     ]
     .concat()
+}
+
+/// Holds an answer to `method` at `path`, with its parameters unfilled, against the server's own document.
+#[track_caller]
+pub(super) fn assert_declared(document: &Value, method: &str, path: &str, answer: &Answer) {
+    let document = Document::read(document);
+    let operation = document.operations.iter().find(|operation| operation.path == path && operation.method == method);
+    let undeclared = check::undeclared(operation.expect("the path is in the document"), answer);
+    assert_eq!(undeclared, None, "{} {}", answer.status, answer.text);
 }
 
 /// A chain with a few agents, and how a server is told of it.

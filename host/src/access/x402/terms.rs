@@ -1,0 +1,132 @@
+//! What is asked for a submission, in the words of both versions of the protocol. No real client takes `null` for a text, and some
+//! take no `outputSchema` at all, so that there is none.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{Version, header};
+use crate::{
+    config,
+    domain::{Address, SigningDomain, U256},
+};
+
+const DESCRIPTION: &str = "Submission of an agent's reputation to the ERC-8004 Reputation Registry";
+const MIME_TYPE: &str = "application/json";
+/// The one scheme: exactly this much, by signature.
+pub const SCHEME: &str = "exact";
+
+/// The terms of a submission.
+#[derive(Debug, Clone)]
+pub struct Terms {
+    pub pay_to: Address,
+    pub domain: SigningDomain,
+    pub amount: U256,
+    /// What the first version calls the network.
+    pub network: &'static str,
+    decimals: u8,
+    valid_seconds: u64,
+}
+
+/// An answer with 402: the body of the first version, and beside it the header of the second.
+#[derive(Debug, Clone)]
+pub struct Demand {
+    pub body: DemandBody,
+    /// The value of `PAYMENT-REQUIRED`.
+    pub required: String,
+}
+
+/// Fields stand as the first version names them.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DemandBody {
+    pub x402_version: u8,
+    pub error: String,
+    pub accepts: Vec<Value>,
+    pub detail: String,
+}
+
+impl Terms {
+    /// `None` where the configuration is not complete.
+    pub fn new(config: &config::X402) -> Option<Self> {
+        let (network, _) = config.network()?;
+        Some(Self {
+            pay_to: config.pay_to?,
+            domain: config.domain()?,
+            amount: U256::from(config.price),
+            network,
+            decimals: config.decimals,
+            valid_seconds: config.valid_seconds,
+        })
+    }
+
+    /// The network as the second version names it.
+    pub fn caip2(&self) -> String {
+        format!("eip155:{}", self.domain.chain)
+    }
+
+    pub fn network_in(&self, version: Version) -> String {
+        match version {
+            Version::One => self.network.to_owned(),
+            Version::Two => self.caip2(),
+        }
+    }
+
+    /// The price for people: `0.1 USD Coin`.
+    pub fn price(&self) -> String {
+        let scale = U256::from(10).pow(U256::from(self.decimals));
+        let fraction = format!("{:0>width$}", (self.amount % scale).to_string(), width = usize::from(self.decimals));
+        let fraction = fraction.trim_end_matches('0');
+        let dot = if fraction.is_empty() || self.decimals == 0 { String::new() } else { format!(".{fraction}") };
+        format!("{}{dot} {}", self.amount / scale, self.domain.name)
+    }
+
+    /// As one of `accepts`; `resource` is the absolute URL of what is paid for.
+    pub fn requirements(&self, version: Version, resource: &str) -> Value {
+        let (asset, pay_to, amount) = (self.domain.asset.to_string(), self.pay_to.to_string(), self.amount.to_string());
+        let extra = json!({ "name": self.domain.name, "version": self.domain.version });
+        let network = self.network_in(version);
+        match version {
+            Version::One => json!({
+                "scheme": SCHEME, "network": network, "maxAmountRequired": amount, "asset": asset, "payTo": pay_to,
+                "resource": resource, "description": DESCRIPTION, "mimeType": MIME_TYPE,
+                "maxTimeoutSeconds": self.valid_seconds, "extra": extra
+            }),
+            Version::Two => json!({
+                "scheme": SCHEME, "network": network, "amount": amount, "asset": asset, "payTo": pay_to,
+                "maxTimeoutSeconds": self.valid_seconds, "extra": extra
+            }),
+        }
+    }
+
+    /// `error` is for machines, `detail` for people.
+    pub fn demand(&self, resource: &str, error: &str, detail: String) -> Demand {
+        let required = json!({
+            "x402Version": 2,
+            "error": error,
+            "resource": { "url": resource, "description": DESCRIPTION, "mimeType": MIME_TYPE },
+            "accepts": [self.requirements(Version::Two, resource)],
+            "extensions": {}
+        });
+        let accepts = vec![self.requirements(Version::One, resource)];
+        Demand { body: DemandBody { x402_version: 1, error: error.to_owned(), accepts, detail }, required: header::encode(&required) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prices_are_written_as_people_do() {
+        let price = |amount: u64, decimals| {
+            let domain = SigningDomain { name: "USD Coin".into(), version: "2".into(), chain: 8453, asset: Address::ZERO };
+            let terms = Terms { pay_to: Address::ZERO, domain, amount: U256::from(amount), network: "base", decimals, valid_seconds: 300 };
+            terms.price()
+        };
+        assert_eq!(price(100_000, 6), "0.1 USD Coin");
+        assert_eq!(price(12_345_678, 6), "12.345678 USD Coin");
+        assert_eq!(price(1, 6), "0.000001 USD Coin");
+        assert_eq!(price(2_000_000, 6), "2 USD Coin");
+        assert_eq!(price(7, 0), "7 USD Coin");
+    }
+}

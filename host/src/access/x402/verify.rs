@@ -1,0 +1,140 @@
+//! Whether a payment would be taken, before anything is done about it: first what it says, then what the asset and the facilitator say.
+//! The order is that of the specification.
+
+use chrono::Utc;
+
+use super::{
+    PayError, Payment, Refused, Version, X402, reason,
+    terms::{SCHEME, Terms},
+};
+use crate::{
+    chain::Asset,
+    domain::{U256, signer},
+};
+
+/// Seconds that a signature has to hold beyond now: what a block takes, and the way there.
+const MARGIN: u64 = 6;
+/// What makes it a payment for something else, whoever signed it.
+const BEFORE_SIGNATURE: [&str; 4] = [reason::SCHEME, reason::NETWORK, reason::VERSION, reason::REQUIREMENTS];
+
+impl X402 {
+    /// What nobody needs to be asked about.
+    fn check(&self, payment: &Payment) -> Result<(), Refused> {
+        let terms = self.terms();
+        let Payment { version, authorization, .. } = payment;
+        if payment.scheme != SCHEME {
+            return Err(Refused::new(reason::SCHEME, format!("The scheme is {SCHEME:?}, and no other")));
+        }
+        if payment.network != terms.network_in(*version) {
+            return Err(Refused::new(reason::NETWORK, format!("Payments are taken on the network {:?} alone", terms.network_in(*version))));
+        }
+        if payment.said_version != u64::from(version.number()) {
+            let detail = format!("The header {} is for x402Version {}", version.request_header(), version.number());
+            return Err(Refused::new(reason::VERSION, detail));
+        }
+        if let Some((asset, ..)) = &payment.offered
+            && !asset.eq_ignore_ascii_case(&terms.domain.asset.to_string())
+        {
+            return Err(Refused::new(reason::REQUIREMENTS, format!("Payments are taken in the asset {} alone", terms.domain.asset)));
+        }
+        let repeated = payment.offered.as_ref().map(|(_, pay_to, _)| pay_to.eq_ignore_ascii_case(&terms.pay_to.to_string()));
+        if authorization.to != terms.pay_to || repeated == Some(false) {
+            return Err(Refused::new(reason::RECIPIENT, format!("The payment is not to {}", terms.pay_to)));
+        }
+        check_amount(terms, payment)
+    }
+
+    /// By our own clock; the asset has the chain's.
+    fn check_time(payment: &Payment) -> Result<(), Refused> {
+        let now = u64::try_from(Utc::now().timestamp()).unwrap_or_default();
+        if payment.authorization.valid_before < U256::from(now + MARGIN) {
+            let detail = format!("The signature holds for less than {MARGIN} more seconds, or has expired; sign a new one");
+            return Err(Refused::new(reason::VALID_BEFORE, detail));
+        }
+        if payment.authorization.valid_after > U256::from(now) {
+            return Err(Refused::new(reason::VALID_AFTER, "The signature does not hold yet; check the clock it was signed by"));
+        }
+        Ok(())
+    }
+
+    /// Takes a payment that is not known for one that can be settled: the block up to which it was not used, where the chain can be
+    /// asked.
+    pub(super) async fn verify(&self, payment: &Payment, resource: &str) -> Result<Option<u64>, PayError> {
+        let by_key = self.signed_by_key(payment);
+        // The specification has the signature before the recipient.
+        match (self.check(payment), by_key) {
+            (Err(refused), _) if BEFORE_SIGNATURE.contains(&refused.reason.as_ref()) => {
+                return Err(refused.into());
+            }
+            (checked, false) => {
+                self.require_contract(payment).await?;
+                checked?;
+            }
+            (checked, true) => checked?,
+        }
+        Self::check_time(payment)?;
+        let start = match &self.inner.asset {
+            Some(asset) => Some(self.ask_asset(asset, payment, by_key).await?),
+            None => None,
+        };
+        if let Some(facilitator) = &self.inner.facilitator {
+            let requirements = self.terms().requirements(payment.version, resource);
+            let verdict = facilitator.verify(payment.version.number(), &payment.payload, &requirements).await;
+            verdict
+                .map_err(|error| PayError::Unavailable(error.to_string()))?
+                .map_err(|reason| Refused::new(reason, "The facilitator would not settle the payment"))?;
+        }
+        Ok(start)
+    }
+
+    /// Whether the key of the paying account made the signature.
+    pub fn signed_by_key(&self, payment: &Payment) -> bool {
+        signer(self.terms().domain.hash(&payment.authorization), &payment.signature) == Some(payment.authorization.from)
+    }
+
+    /// The signature of anything but a key can be checked by a contract at the paying account alone, where there is one; by it and the
+    /// asset it is, when the transfer is tried out.
+    async fn require_contract(&self, payment: &Payment) -> Result<(), PayError> {
+        let terms = self.terms();
+        let by_nobody = || {
+            let detail = format!(
+                "The signature is not by {} for this authorization, in the asset {} with the EIP-712 domain {:?} version {:?} on chain {}",
+                payment.authorization.from, terms.domain.asset, terms.domain.name, terms.domain.version, terms.domain.chain
+            );
+            Refused::new(reason::SIGNATURE, detail)
+        };
+        let Some(asset) = &self.inner.asset else { return Err(by_nobody().into()) };
+        if asset.has_code(payment.authorization.from).await? { Ok(()) } else { Err(by_nobody().into()) }
+    }
+
+    async fn ask_asset(&self, asset: &Asset, payment: &Payment, by_key: bool) -> Result<u64, PayError> {
+        let standing = asset.standing(&payment.authorization).await?;
+        if standing.balance < payment.authorization.value {
+            let detail = format!("{} has less of the asset than the payment of {}", payment.authorization.from, self.terms().price());
+            return Err(Refused::new(reason::FUNDS, detail).into());
+        }
+        if standing.used {
+            return Err(used().into());
+        }
+        let call = asset.call(&payment.authorization, &payment.signature, by_key);
+        asset.try_out(&call).await?.map_err(|words| Refused::reverted(&words))?;
+        Ok(standing.block)
+    }
+}
+
+pub(super) fn used() -> Refused {
+    Refused::new(reason::USED, "The payment's nonce has been used or cancelled; sign a new payment with another nonce")
+}
+
+fn check_amount(terms: &Terms, payment: &Payment) -> Result<(), Refused> {
+    let (value, wanted) = (payment.authorization.value, terms.amount);
+    let enough = match payment.version {
+        Version::One => value >= wanted,
+        Version::Two => value == wanted && payment.offered.as_ref().is_none_or(|(.., amount)| *amount == wanted),
+    };
+    if enough {
+        return Ok(());
+    }
+    let at_least = if payment.version == Version::One { "at least " } else { "exactly " };
+    Err(Refused::new(reason::VALUE, format!("The payment is to be {at_least}{wanted} of the asset's smallest unit, {}", terms.price())))
+}

@@ -1,0 +1,109 @@
+//! The columns there are, each from the field of the record that it holds.
+
+use super::cell::{Cell, Kind, Value};
+use crate::features::{AttestationFeature, ChainFeatures, Holding, MarketFeatures};
+
+/// A column: its name, what it is written as, and whether it may be empty.
+#[derive(Debug, Clone, Copy)]
+pub struct Column {
+    pub name: &'static str,
+    pub kind: Kind,
+    pub optional: bool,
+}
+
+/// The columns of a plain record, or of the entries of a list.
+pub trait Columns: Sized {
+    fn columns() -> Vec<Column>;
+
+    /// From the cells in the order of [`Columns::columns`], `None` where the file has no such column.
+    ///
+    /// # Errors
+    /// Which column holds what it must not.
+    fn read<'a>(cells: impl Iterator<Item = Option<&'a Cell>>) -> Result<Self, String>;
+
+    fn write(&self) -> Vec<Cell>;
+}
+
+/// What stands beside the lists of a wallet.
+pub struct Wallet {
+    pub id: Option<String>,
+    pub outcome: Option<bool>,
+    pub as_of: u64,
+}
+
+/// The lists of a wallet, in the order in which they are written.
+pub const LISTS: [&str; 4] = ["chains", "markets", "holdings", "identity"];
+
+fn column<R, V: Value>(name: &'static str, _: fn(&R) -> &V) -> Column {
+    Column { name, kind: V::KIND, optional: V::OPTIONAL }
+}
+
+fn value<V: Value>(name: &str, cell: Option<Option<&Cell>>) -> Result<V, String> {
+    V::read(cell.flatten().unwrap_or(&Cell::Null)).map_err(|reason| format!("{name}: {reason}"))
+}
+
+macro_rules! columns {
+    ($record:ident { $($field:ident),* $(,)? }) => {
+        impl Columns for $record {
+            fn columns() -> Vec<Column> {
+                vec![$(column(stringify!($field), |record: &Self| &record.$field)),*]
+            }
+
+            fn read<'a>(mut cells: impl Iterator<Item = Option<&'a Cell>>) -> Result<Self, String> {
+                Ok(Self { $($field: value(stringify!($field), cells.next())?),* })
+            }
+
+            fn write(&self) -> Vec<Cell> {
+                vec![$(self.$field.write()),*]
+            }
+        }
+    };
+}
+
+columns!(Wallet { id, outcome, as_of });
+columns!(ChainFeatures {
+    chain_id,
+    coverage,
+    first_transaction,
+    last_transaction,
+    transactions,
+    transfers,
+    counterparties,
+    active_days,
+    active_hours,
+    median_gap,
+    assets_usd,
+    supplied_usd,
+    borrowed_usd,
+});
+columns!(MarketFeatures {
+    chain_id,
+    protocol,
+    market,
+    coverage,
+    feeds_score,
+    supply,
+    withdraw,
+    borrow,
+    repay,
+    liquidation,
+    first_event,
+    last_event,
+    last_liquidation,
+    supplied_usd,
+    borrowed_usd,
+});
+columns!(Holding { class, usd, assets });
+columns!(AttestationFeature { provider, issued, expires, score });
+
+/// Every column: those of the wallet itself under no list, then those of each list.
+pub fn all() -> Vec<(Option<&'static str>, Vec<Column>)> {
+    let [chains, markets, holdings, identity] = LISTS;
+    vec![
+        (None, Wallet::columns()),
+        (Some(chains), ChainFeatures::columns()),
+        (Some(markets), MarketFeatures::columns()),
+        (Some(holdings), Holding::columns()),
+        (Some(identity), AttestationFeature::columns()),
+    ]
+}

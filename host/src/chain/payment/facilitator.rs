@@ -1,0 +1,124 @@
+//! Whoever settles payments for us, by the x402 API: `/verify` and `/settle`. It is asked here and believed nowhere: what it says is
+//! for others to hold against the chain.
+
+use std::time::Duration;
+
+use reqwest::{StatusCode, redirect::Policy};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+use url::Url;
+
+use crate::config::Secret;
+
+/// Longest answer that is read, in bytes.
+const LONGEST: usize = 64 << 10;
+
+/// Cheap to clone.
+#[derive(Clone)]
+pub struct Facilitator {
+    http: reqwest::Client,
+    root: Url,
+}
+
+/// Why nothing is known of a payment. None of it repeats a URL or what the other side wrote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum FacilitatorError {
+    #[error("the facilitator cannot be reached, or did not answer in time")]
+    Unreachable,
+    #[error("the facilitator answered with status {0}")]
+    Status(u16),
+    #[error("the facilitator answered what cannot be read")]
+    Unreadable,
+}
+
+/// What it says of a payment that it was to settle.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Settlement {
+    pub success: bool,
+    #[serde(default)]
+    pub transaction: Option<String>,
+    #[serde(default)]
+    pub network: Option<String>,
+    #[serde(default)]
+    pub payer: Option<String>,
+    #[serde(default, alias = "error_reason")]
+    pub error_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Verdict {
+    is_valid: bool,
+    #[serde(default)]
+    invalid_reason: Option<String>,
+}
+
+impl Facilitator {
+    /// `None` where `url` is none.
+    pub fn new(url: &Secret, timeout: Duration) -> Option<Self> {
+        let mut root = Url::parse(url.expose()).ok().filter(|root| matches!(root.scheme(), "http" | "https"))?;
+        if !root.path().ends_with('/') {
+            root.set_path(&format!("{}/", root.path()));
+        }
+        let http = reqwest::Client::builder().timeout(timeout).redirect(Policy::none()).build().ok()?;
+        Some(Self { http, root })
+    }
+
+    /// Whether it would settle a payment; its reason where it would not. Asked twice where it does not answer.
+    ///
+    /// # Errors
+    /// [`FacilitatorError`].
+    pub async fn verify(&self, version: u8, payload: &Value, requirements: &Value) -> Result<Result<(), String>, FacilitatorError> {
+        let verdict: Verdict = match self.ask("verify", version, payload, requirements).await {
+            Err(FacilitatorError::Unreachable | FacilitatorError::Status(500..)) => {
+                self.ask("verify", version, payload, requirements).await
+            }
+            answer => answer,
+        }?;
+        Ok(if verdict.is_valid { Ok(()) } else { Err(word(verdict.invalid_reason)) })
+    }
+
+    /// Has a payment settled. An error says nothing of whether it was.
+    ///
+    /// # Errors
+    /// [`FacilitatorError`].
+    pub async fn settle(&self, version: u8, payload: &Value, requirements: &Value) -> Result<Settlement, FacilitatorError> {
+        let settlement: Settlement = self.ask("settle", version, payload, requirements).await?;
+        let error_reason = (!settlement.success).then(|| word(settlement.error_reason));
+        Ok(Settlement { error_reason, ..settlement })
+    }
+
+    async fn ask<T: DeserializeOwned>(
+        &self,
+        what: &str,
+        version: u8,
+        payload: &Value,
+        requirements: &Value,
+    ) -> Result<T, FacilitatorError> {
+        let url = self.root.join(what).map_err(|_| FacilitatorError::Unreachable)?;
+        let body = json!({ "x402Version": version, "paymentPayload": payload, "paymentRequirements": requirements });
+        let mut response = self.http.post(url).json(&body).send().await.map_err(|_| FacilitatorError::Unreachable)?;
+        let status = response.status();
+        let mut body = Vec::new();
+        while let Some(part) = response.chunk().await.map_err(|_| FacilitatorError::Unreachable)? {
+            if body.len() + part.len() > LONGEST {
+                return Err(FacilitatorError::Unreadable);
+            }
+            body.extend_from_slice(&part);
+        }
+        // Some say no with a status of its own, and say why all the same.
+        let answered = status.is_success() || matches!(status, StatusCode::BAD_REQUEST | StatusCode::PAYMENT_REQUIRED);
+        match serde_json::from_slice(&body) {
+            Ok(answer) if answered => Ok(answer),
+            _ if !status.is_success() => Err(FacilitatorError::Status(status.as_u16())),
+            _ => Err(FacilitatorError::Unreadable),
+        }
+    }
+}
+
+/// A reason as it is repeated to a payer: one word of a machine, whatever the other side wrote.
+fn word(reason: Option<String>) -> String {
+    let is_word = |text: &String| (1..=80).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b));
+    reason.filter(is_word).unwrap_or_else(|| "unexpected_settle_error".into())
+}

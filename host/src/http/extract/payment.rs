@@ -1,0 +1,71 @@
+//! Who pays for a submission: the owner of a key by their units, or anybody by x402 where that is enabled.
+
+use axum::{
+    extract::FromRequestParts,
+    http::{HeaderMap, StatusCode, header, request::Parts},
+};
+
+use super::{Caller, charge};
+use crate::{
+    access::{
+        AccessError,
+        x402::{Payment, Version},
+    },
+    http::{ApiError, App},
+};
+
+/// What clients of the first version are told where there is no payment.
+const NO_PAYMENT: &str = "X-PAYMENT header is required";
+
+/// A known key that may submit, or else a payment, of which nothing is believed yet.
+pub enum Payer {
+    Key(Caller<charge::Submission>),
+    Payment(Box<Offered>),
+}
+
+/// A payment for `resource`, an absolute URL.
+pub struct Offered {
+    pub payment: Payment,
+    pub resource: String,
+}
+
+impl FromRequestParts<App> for Payer {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        let error = match Caller::identified(parts) {
+            Ok(caller) => return Ok(Self::Key(caller)),
+            Err(error) => error,
+        };
+        let Some(x402) = app.x402.as_ref().filter(|_| error == AccessError::MissingOrInvalid) else { return Err(error.into()) };
+        let host = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok());
+        let resource = x402.resource(host, parts.uri.path());
+        let Some((version, text)) = presented(&parts.headers)? else {
+            let detail = format!("{error}; this call can also be paid for by x402, {} as `accepts` says", x402.terms().price());
+            return Err(ApiError::payment_required(x402.terms().demand(&resource, NO_PAYMENT, detail)));
+        };
+        let payment = x402.read(version, text).map_err(|malformed| ApiError::bad_payment(malformed.to_string()))?;
+        Ok(Self::Payment(Box::new(Offered { payment, resource })))
+    }
+}
+
+/// The one header with a payment. A client that speaks both versions means the second.
+fn presented(headers: &HeaderMap) -> Result<Option<(Version, &str)>, ApiError> {
+    for version in [Version::Two, Version::One] {
+        let mut values = headers.get_all(version.request_header()).iter();
+        let Some(value) = values.next() else { continue };
+        let name = version.request_header();
+        if values.next().is_some() {
+            return Err(ApiError::bad_payment(format!("The header {name} stands there more than once")));
+        }
+        let text = value.to_str().map_err(|_| ApiError::bad_payment(format!("The header {name} is not base 64")))?;
+        return Ok(Some((version, text)));
+    }
+    Ok(None)
+}
+
+impl ApiError {
+    fn bad_payment(what: String) -> Self {
+        Self::coded(StatusCode::BAD_REQUEST, "malformed_payment", what)
+    }
+}

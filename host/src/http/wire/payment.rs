@@ -1,0 +1,39 @@
+//! What is asked of a client that has not paid: the body of the first version of x402, with a `detail` like every error here.
+
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::access::x402::DemandBody;
+
+/// The terms of a payment. The header `PAYMENT-REQUIRED` has them for the second version of x402.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(title = "PaymentRequired", example = json!({
+    "x402Version": 1, "error": "X-PAYMENT header is required",
+    "accepts": [{
+        "scheme": "exact", "network": "base", "maxAmountRequired": "100000", "asset": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+        "payTo": "0x00000000000000000000000000000000000000AA", "resource": "https://assay.example/api/v2/agents/1/reputation",
+        "description": "Submission of an agent's reputation to the ERC-8004 Reputation Registry", "mimeType": "application/json",
+        "maxTimeoutSeconds": 300, "extra": { "name": "USD Coin", "version": "2" }
+    }],
+    "detail": "Invalid or missing API key; this call can also be paid for by x402, 0.1 USD Coin as `accepts` says"
+}))]
+pub struct PaymentRequiredBody {
+    /// Always 1: the body is that of the first version.
+    #[schema(minimum = 1, maximum = 1)]
+    pub x402_version: u8,
+    /// Why no payment was taken, as a word that clients of the protocol know.
+    pub error: String,
+    /// How to pay.
+    #[schema(value_type = Vec<Object>)]
+    pub accepts: Vec<Value>,
+    /// The same for people, and what to do.
+    pub detail: String,
+}
+
+impl From<DemandBody> for PaymentRequiredBody {
+    fn from(DemandBody { x402_version, error, accepts, detail }: DemandBody) -> Self {
+        Self { x402_version, error, accepts, detail }
+    }
+}

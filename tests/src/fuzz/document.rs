@@ -1,0 +1,34 @@
+//! What owners of agents write: the URI of a token, and the document behind it.
+
+use std::sync::LazyLock;
+
+use assay::{
+    agents::read_document,
+    chain::{Documents, Located},
+    config::Outbound,
+};
+
+/// Nothing is fetched: a URI tells where its document is, or has it inside.
+static DOCUMENTS: LazyLock<Documents> =
+    LazyLock::new(|| Documents::new(&Outbound { allow: Vec::new(), timeout_ms: 1, max_bytes: MOST, concurrency: 1 }, None));
+const MOST: usize = 1 << 16;
+
+pub fn run(input: &[u8]) {
+    let document = match DOCUMENTS.locate(&String::from_utf8_lossy(input)) {
+        Located::Here(document) => {
+            assert!(document.len() <= MOST);
+            document
+        }
+        Located::Outside(outside) => {
+            assert!(!outside.host().is_empty());
+            return;
+        }
+        Located::Nowhere(_) => input.to_vec(),
+    };
+    let Some(agent) = read_document(&document) else { return };
+    for (text, most) in [(agent.name, 200), (agent.description, 2_000), (agent.image, 2_048)] {
+        let text = text.unwrap_or_default();
+        assert!(text.chars().count() <= most, "{} characters", text.chars().count());
+        assert!(!text.chars().any(|c| c.is_control() || ('\u{202a}'..='\u{202e}').contains(&c)), "{text:?}");
+    }
+}

@@ -1,0 +1,294 @@
+//! Everything that a payment by x402 needs beside a submission: a dollar that can be paid by signature at the address of the one on
+//! Base, somebody who has some, and the public clients.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use alloy::primitives::{Address, Bytes, U256, address, keccak256};
+use alloy::signers::SignerSync;
+use alloy::signers::local::PrivateKeySigner;
+use alloy::sol;
+use alloy::sol_types::{SolCall, SolEvent};
+use assay::domain::{Authorization, SigningDomain};
+use axum::Router;
+use axum::body::Bytes as Body;
+use axum::extract::{Request, State};
+use axum::http::HeaderValue;
+use axum::response::Response;
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+
+use crate::devnet::actors;
+use crate::lenders::stubs;
+use crate::node;
+use crate::python;
+use crate::reputation::{CHAIN, World};
+
+sol! {
+    #[derive(Debug)]
+    interface Dollar {
+        event Transfer(address indexed from, address indexed to, uint256 value);
+        function balanceOf(address account) external view returns (uint256 balance);
+        function mint(address to, uint256 value) external;
+        function transfer(address to, uint256 value) external returns (bool done);
+        function cancelAuthorization(bytes32 nonce) external;
+        function authorizationState(address authorizer, bytes32 nonce) external view returns (bool used);
+        function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, bytes signature) external;
+    }
+}
+
+/// Clients know this asset and pay with no other unless told to.
+pub const USDC: Address = address!("0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913");
+/// Of a submission.
+pub const PRICE: u64 = 100_000;
+
+/// Where payments arrive.
+pub struct Till {
+    pub world: World,
+    pub pay_to: Address,
+    /// Has enough for a hundred submissions.
+    pub payer: PrivateKeySigner,
+}
+
+impl Till {
+    /// # Panics
+    /// When a part does not start.
+    pub async fn start() -> Self {
+        let world = World::start().await;
+        // The chain's clock stands still at the real time: clients sign by the latter.
+        world.rpc("evm_setNextBlockTimestamp", json!([now()])).await;
+        world.rpc("evm_mine", json!([])).await;
+        world.rpc("anvil_setBlockTimestampInterval", json!([0])).await;
+        let code = stubs("Dollar.sol").await.unwrap_or_else(|e| panic!("the stub compiles: {e}"));
+        // What the constructor leaves is the code of the contract.
+        let made = world.rpc("eth_call", json!([{ "data": code["DollarStub"] }, "latest"])).await;
+        world.rpc("anvil_setCode", json!([USDC, made])).await;
+        let till = Self { world, pay_to: Address::from_word(keccak256("till")), payer: PrivateKeySigner::random() };
+        till.mint(till.payer.address(), PRICE * 100).await;
+        till
+    }
+
+    pub async fn mint(&self, to: Address, value: u64) {
+        self.send(actors::address(actors::FAUCET), USDC, &Dollar::mintCall { to, value: U256::from(value) }).await;
+    }
+
+    /// Has the node send a call for an account that need have no key, and waits until it is mined.
+    pub async fn send<C: SolCall>(&self, from: Address, to: Address, call: &C) -> Value {
+        self.transact(json!({ "from": from, "to": to, "data": Bytes::from(call.abi_encode()), "gas": "0x100000", "gasPrice": "0x0" })).await
+    }
+
+    /// The receipt of a transaction that the node signs.
+    ///
+    /// # Panics
+    /// When it is not mined.
+    pub async fn transact(&self, transaction: Value) -> Value {
+        let hash = self.world.rpc("eth_sendTransaction", json!([transaction])).await;
+        for _ in 0..600 {
+            let receipt = self.world.rpc("eth_getTransactionReceipt", json!([hash])).await;
+            if !receipt.is_null() {
+                return receipt;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("{transaction} is not mined");
+    }
+
+    /// A host's configuration on `rpc`, which may be a proxy, with keys of `[access.x402]` at its end.
+    pub fn config(&self, rpc: &str, x402: &str) -> String {
+        let mut toml = self.world.config(rpc, "");
+        let _ = writeln!(
+            toml,
+            "[access]\naddress_rate = 0\n[access.x402]\nenabled = true\npay_to = \"{}\"\nnetwork = \"base\"\n{x402}",
+            self.pay_to
+        );
+        toml
+    }
+
+    /// What has arrived.
+    pub async fn balance(&self) -> u64 {
+        self.balance_of(self.pay_to).await
+    }
+
+    pub async fn balance_of(&self, account: Address) -> u64 {
+        let balance = self.world.chain.rpc.call(USDC, Dollar::balanceOfCall { account }).await;
+        balance.unwrap_or_else(|e| panic!("the balance: {e}")).to()
+    }
+
+    /// Transfers that have arrived, by their transactions.
+    pub async fn transfers(&self) -> Vec<Value> {
+        let topics = json!([Dollar::Transfer::SIGNATURE_HASH, null, self.pay_to.into_word()]);
+        let filter = json!({ "address": USDC, "fromBlock": "0x0", "toBlock": "latest", "topics": topics });
+        let logs = self.world.rpc("eth_getLogs", json!([filter])).await;
+        logs.as_array().into_iter().flatten().map(|log| log["transactionHash"].clone()).collect()
+    }
+
+    /// A payment as the payer would sign it now.
+    pub fn order(&self) -> Order {
+        let authorization = Authorization {
+            from: self.payer.address(),
+            to: self.pay_to,
+            value: U256::from(PRICE),
+            valid_after: U256::from(now() - 600),
+            valid_before: U256::from(now() + 300),
+            nonce: keccak256(PrivateKeySigner::random().to_bytes()),
+        };
+        Order { authorization, domain: domain(), signer: self.payer.clone(), network: "base".into(), scheme: "exact".into(), said: None }
+    }
+}
+
+/// What a client puts into its header; a test bends it.
+#[derive(Clone)]
+pub struct Order {
+    pub authorization: Authorization,
+    pub domain: SigningDomain,
+    pub signer: PrivateKeySigner,
+    pub network: String,
+    pub scheme: String,
+    /// Said in place of the version.
+    pub said: Option<u64>,
+}
+
+impl Order {
+    /// # Panics
+    /// Never in practice: a hash is always signed.
+    pub fn signature(&self) -> Bytes {
+        let signature = self.signer.sign_hash_sync(&self.domain.hash(&self.authorization));
+        signature.unwrap_or_else(|e| panic!("signing: {e}")).as_bytes().into()
+    }
+
+    /// The header of version 1.
+    pub fn header(&self) -> String {
+        encode(&self.payment(1, self.signature(), json!({ "scheme": self.scheme, "network": self.network })))
+    }
+
+    /// The header of version 2, for what a 402 asked for.
+    pub fn header_two(&self, accepted: &Value) -> String {
+        encode(&self.payment(2, self.signature(), json!({ "accepted": accepted })))
+    }
+
+    /// With a signature of one's own.
+    pub fn signed(&self, signature: Bytes) -> String {
+        encode(&self.payment(1, signature, json!({ "scheme": self.scheme, "network": self.network })))
+    }
+
+    fn payment(&self, version: u64, signature: Bytes, mut rest: Value) -> Value {
+        let Authorization { from, to, value, valid_after, valid_before, nonce } = self.authorization;
+        rest["x402Version"] = json!(self.said.unwrap_or(version));
+        rest["payload"] = json!({
+            "signature": signature,
+            "authorization": {
+                "from": from, "to": to, "value": value.to_string(), "nonce": nonce,
+                "validAfter": valid_after.to_string(), "validBefore": valid_before.to_string()
+            }
+        });
+        rest
+    }
+}
+
+pub fn domain() -> SigningDomain {
+    SigningDomain { name: "USD Coin".into(), version: "2".into(), chain: CHAIN, asset: USDC }
+}
+
+pub fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map(|d| d.as_secs()).unwrap_or_default()
+}
+
+/// JSON in base 64, as headers have it.
+pub fn encode(value: &Value) -> String {
+    let bytes = value.to_string().into_bytes();
+    let letters: Vec<char> = ('A'..='Z').chain('a'..='z').chain('0'..='9').chain(['+', '/']).collect();
+    let part = |part: &[u8]| {
+        let bits = part.iter().chain([&0, &0]).take(3).fold(0_usize, |bits, byte| bits << 8 | usize::from(*byte));
+        let letter = move |at: usize| if at <= part.len() { (bits >> (18 - 6 * at)) & 63 } else { 64 };
+        (0..4).map(letter).collect::<Vec<_>>()
+    };
+    bytes.chunks(3).flat_map(part).map(|at| letters.get(at).copied().unwrap_or('=')).collect()
+}
+
+/// The JSON in a header.
+///
+/// # Panics
+/// When it holds none.
+pub fn decode(text: &str) -> Value {
+    let value = |letter: u8| match letter {
+        b'A'..=b'Z' => letter - b'A',
+        b'a'..=b'z' => letter - b'a' + 26,
+        b'0'..=b'9' => letter - b'0' + 52,
+        b'+' => 62,
+        _ => 63,
+    };
+    let bits: Vec<u8> = text.bytes().filter(|b| *b != b'=').flat_map(|b| (0..6).rev().map(move |bit| value(b) >> bit & 1)).collect();
+    let bytes: Vec<u8> = bits.chunks_exact(8).map(|byte| byte.iter().fold(0, |all, bit| all << 1 | bit)).collect();
+    serde_json::from_slice(&bytes).unwrap_or_else(|e| panic!("{text}: {e}"))
+}
+
+/// What the public npm client of `version` prints of its submission at `url`.
+///
+/// # Panics
+/// When it fails.
+pub async fn npm_client(version: u8, url: &str, key: &PrivateKeySigner, body: &Value) -> Value {
+    tokio::task::spawn_blocking(node::packages).await.unwrap_or_else(|e| panic!("{e}")).unwrap_or_else(|e| panic!("{e}"));
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("clients/pay.mjs");
+    run("node", &script, version, url, key, body).await
+}
+
+/// What the public PyPI client of `version` prints of its submission at `url`.
+///
+/// # Panics
+/// When it fails.
+pub async fn pypi_client(version: u8, url: &str, key: &PrivateKeySigner, body: &Value) -> Value {
+    let python = tokio::task::spawn_blocking(python::interpreter).await.unwrap_or_else(|e| panic!("{e}")).unwrap_or_else(|e| panic!("{e}"));
+    run(python, &Path::new(env!("CARGO_MANIFEST_DIR")).join("clients/pay.py"), version, url, key, body).await
+}
+
+/// Runs a client.
+///
+/// # Panics
+/// When it fails.
+async fn run(program: impl AsRef<std::ffi::OsStr>, script: &Path, version: u8, url: &str, key: &PrivateKeySigner, body: &Value) -> Value {
+    let mut command = tokio::process::Command::new(program);
+    command.arg(script).arg(version.to_string()).arg(url).arg(key.to_bytes().to_string()).arg(body.to_string());
+    let done = command.stdin(Stdio::null()).kill_on_drop(true).output().await.unwrap_or_else(|e| panic!("the client: {e}"));
+    let (out, err) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+    serde_json::from_str(out.trim()).unwrap_or_else(|_| panic!("{}: {out}\n{err}", done.status))
+}
+
+/// A proxy that takes what version 2 says out of answers, so that a client of both sees version 1 alone. Running until dropped.
+pub struct Older {
+    pub url: String,
+    server: JoinHandle<()>,
+}
+
+impl Older {
+    /// # Panics
+    /// When no port can be bound.
+    pub async fn start(upstream: &str) -> Self {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap_or_else(|e| panic!("no free port: {e}"));
+        let url = listener.local_addr().map(|at| format!("http://{at}")).unwrap_or_default();
+        let http = reqwest::Client::builder().no_proxy().build().unwrap_or_default();
+        let app = Router::new().fallback(pass).with_state((upstream.to_owned(), http));
+        Self { url, server: tokio::spawn(async move { axum::serve(listener, app).await.unwrap_or_default() }) }
+    }
+}
+
+impl Drop for Older {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+async fn pass(State((upstream, http)): State<(String, reqwest::Client)>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let body: Body = axum::body::to_bytes(body, 1 << 20).await.unwrap_or_default();
+    let asked = http.request(parts.method, format!("{upstream}{}", parts.uri)).headers(parts.headers).body(body);
+    let Ok(answer) = asked.send().await else { return Response::default() };
+    let (status, mut headers) = (answer.status(), answer.headers().clone());
+    headers.remove("payment-required");
+    let text = answer.bytes().await.unwrap_or_default();
+    headers.insert("content-length", HeaderValue::from(text.len()));
+    let mut response = Response::new(axum::body::Body::from(text));
+    (*response.status_mut(), *response.headers_mut()) = (status, headers);
+    response
+}

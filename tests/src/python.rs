@@ -1,0 +1,41 @@
+//! What comes from PyPI, pinned by `clients/requirements.txt`: the public Python client of x402, in an environment of its own.
+//! Refuses to go on with packages other than the pinned ones.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The interpreter of the environment with the pinned packages, which is made where it does not exist. Blocks; processes that come at
+/// the same time wait for the first.
+///
+/// # Errors
+/// Words, when Python or its package manager fails.
+pub fn interpreter() -> Result<PathBuf, String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let (environment, list) = (root.join(".python"), root.join("clients/requirements.txt"));
+    let pinned = fs::read(&list).map_err(|e| format!("{}: {e}", list.display()))?;
+    // Written last, so it is there only after an install went through.
+    let stamp = environment.join(".installed-from");
+    let python = environment.join("bin/python");
+    let current = || fs::read(&stamp).is_ok_and(|installed| installed == pinned);
+    if current() {
+        return Ok(python);
+    }
+    // Not a file of its own: this one is there already and nobody replaces it.
+    let lock = File::open(&list).map_err(|e| e.to_string())?;
+    lock.lock().map_err(|e| e.to_string())?;
+    if current() {
+        return Ok(python);
+    }
+    run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&environment), "Install Python 3.10 or newer with its module venv")?;
+    let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--requirement"];
+    run(Command::new(&python).args(install).arg(&list), "Is the package index reachable?")?;
+    fs::write(&stamp, &pinned).map_err(|e| e.to_string())?;
+    Ok(python)
+}
+
+fn run(command: &mut Command, advice: &str) -> Result<(), String> {
+    let output = command.output().map_err(|e| format!("python3 cannot be run: {e}. {advice}"))?;
+    let said = || format!("{} {}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    if output.status.success() { Ok(()) } else { Err(format!("{advice}; it said:{}", said())) }
+}

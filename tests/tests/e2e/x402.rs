@@ -1,0 +1,63 @@
+//! Payment by call through the whole server: a real chain with a stub of the dollar, the public clients as they are.
+
+mod checked;
+mod clients;
+mod facilitated;
+mod once;
+mod refusals;
+
+use assay_tests::{
+    payment::{Till, decode},
+    service::{Answer, Caller, Service, answer, try_answer},
+};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+const PATH: &str = "/api/v2/agents/1/reputation";
+
+/// Submits the `n`th with a payment of version 1.
+async fn pay(api: &Caller, header: &str, n: usize) -> Answer {
+    answer(request(api, header, n)).await
+}
+
+/// As [`pay`]; `None` where the server was gone before it answered.
+async fn try_pay(api: &Caller, header: &str, n: usize) -> Option<Answer> {
+    try_answer(request(api, header, n)).await.ok()
+}
+
+fn request(api: &Caller, header: &str, n: usize) -> reqwest::RequestBuilder {
+    let body = json!({ "address": crate::reputation::subject(n), "tags": ["sybilRisk"] });
+    api.request(Method::POST, PATH).header("x-payment", header).json(&body)
+}
+
+/// What the header of version 1 says of a payment.
+#[track_caller]
+fn receipt(answer: &Answer) -> Value {
+    decode(answer.headers["x-payment-response"].to_str().expect("text"))
+}
+
+/// Presents a payment until it is not being settled any more.
+async fn pay_until_settled(api: &Caller, header: &str, n: usize) -> Answer {
+    loop {
+        let answer = pay(api, header, n).await;
+        if answer.status != 503 {
+            return answer;
+        }
+        assert_eq!(answer.json()["code"], "settlement_pending", "{}", answer.text);
+        assert!(answer.headers.contains_key("retry-after"));
+    }
+}
+
+async fn serve(till: &Till, x402: &str) -> (Service, Caller) {
+    let service = Service::start(&till.config(till.world.chain.url(), x402));
+    let api = service.anonymous();
+    (service, api)
+}
+
+/// Submissions that the store of a server that has ended holds, and payments.
+fn submissions_of(text: &str) -> usize {
+    text.lines()
+        .filter(|line| line.starts_with("assay_submissions_total") && line.contains("status=\"pending\""))
+        .filter_map(|line| line.rsplit(' ').next()?.parse::<usize>().ok())
+        .sum()
+}

@@ -1,0 +1,129 @@
+//! Payments that a facilitator settles, also one that is not to be believed.
+
+use std::time::Duration;
+
+use assay_tests::{
+    facilitator::{Facilitator, Manner},
+    payment::{PRICE, Till, npm_client},
+    service::Service,
+};
+use futures::future::join_all;
+use serde_json::json;
+
+use super::{PATH, clients::paid, pay, pay_until_settled, receipt, serve, try_pay};
+use crate::{
+    reputation::{confirmed, subject},
+    run,
+};
+
+fn keys(facilitator: &Facilitator) -> String {
+    format!("facilitator = \"{}\"\nfacilitator_timeout_ms = 1_500\nsettle_ms = 8_000", facilitator.url)
+}
+
+#[test]
+fn a_facilitator_settles_for_the_public_client() {
+    run(async {
+        let till = Till::start().await;
+        let facilitator = Facilitator::start(&till.world.chain.rpc).await;
+        let (service, api) = serve(&till, &keys(&facilitator)).await;
+        let said = npm_client(2, &format!("{}{PATH}", service.base()), &till.payer, &json!({ "address": subject(1) })).await;
+        paid(&till, &said, "eip155:8453", 0).await;
+        confirmed(&api, said["body"]["status_url"].as_str().expect("a path")).await;
+        let header = till.order().header();
+        let answers = join_all((0..50).map(|_| pay_until_settled(&api, &header, 2))).await;
+        assert!(answers.iter().all(|answer| answer.expect(202)["submission_id"] == answers[0].json()["submission_id"]));
+        assert_eq!((till.balance().await, facilitator.asked("settle")), (2 * PRICE, 2));
+        assert!(facilitator.asked("verify") >= 2);
+    });
+}
+
+#[test]
+fn whatever_a_facilitator_says_the_chain_decides() {
+    run(async {
+        let till = Till::start().await;
+        let facilitator = Facilitator::start(&till.world.chain.rpc).await;
+        let (_service, api) = serve(&till, &keys(&facilitator)).await;
+        let mut arrived = 0;
+        // It settles, and the answer is lost or is none.
+        for (n, manner) in [Manner::Mute, Manner::Garbled, Manner::Denying].into_iter().enumerate() {
+            facilitator.be(manner);
+            let header = till.order().header();
+            let answer = pay_until_settled(&api, &header, n).await;
+            // One that denies what it did may be faster than the chain: presented again, the payment is there.
+            let answer = if answer.status == 402 { pay_until_settled(&api, &header, n).await } else { answer };
+            answer.expect(202);
+            arrived += 1;
+            assert_eq!((receipt(&answer)["success"].as_bool(), till.transfers().await.len()), (Some(true), arrived), "{manner:?}");
+        }
+        // It does not settle at first. Nothing is bought until it does, with the payment that was there.
+        for (n, manner) in [Manner::Stalled, Manner::Broken, Manner::Lying].into_iter().enumerate() {
+            facilitator.be(manner);
+            let (header, asked) = (till.order().header(), facilitator.asked("settle"));
+            let presented = tokio::spawn({
+                let (api, header) = (api.clone(), header.clone());
+                async move { pay_until_settled(&api, &header, 10 + n).await }
+            });
+            while facilitator.asked("settle") == asked {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            assert_eq!(till.transfers().await.len(), arrived, "{manner:?}");
+            facilitator.be(Manner::Well);
+            let answer = presented.await.expect("the caller is told");
+            answer.expect(202);
+            arrived += 1;
+            assert_eq!((till.transfers().await.len(), till.balance().await), (arrived, arrived as u64 * PRICE), "{manner:?}");
+        }
+        facilitator.be(Manner::Refusing);
+        let header = till.order().header();
+        let refused = pay(&api, &header, 20).await;
+        assert_eq!(refused.expect(402)["error"], "insufficient_funds");
+        assert_eq!(receipt(&refused)["success"], false);
+        // It was not settled, so that it can be.
+        facilitator.be(Manner::Well);
+        pay(&api, &header, 20).await.expect(202);
+        assert_eq!(till.transfers().await.len(), arrived + 1);
+    });
+}
+
+#[test]
+fn killed_while_a_facilitator_settles_it_is_one_transfer_and_one_submission() {
+    run(async {
+        let till = Till::start().await;
+        let facilitator = Facilitator::start(&till.world.chain.rpc).await;
+        let config = till.config(till.world.chain.url(), &keys(&facilitator));
+        let mut service = Service::start(&config);
+        for (n, manner) in [Manner::Stalled, Manner::Mute].into_iter().enumerate() {
+            facilitator.be(manner);
+            let (api, header, asked) = (service.anonymous(), till.order().header(), facilitator.asked("settle"));
+            let presented = tokio::spawn({
+                let (api, header) = (api.clone(), header.clone());
+                async move { try_pay(&api, &header, n).await }
+            });
+            let settles = usize::from(manner == Manner::Mute);
+            while facilitator.asked("settle") == asked || till.transfers().await.len() < n + settles {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            let dir = service.kill();
+            // Whatever it was told is lost with the process.
+            drop(presented.await);
+            facilitator.be(Manner::Well);
+            service = Service::start_in(dir, &config, &[]);
+            let api = service.anonymous();
+            pay_until_settled(&api, &header, n).await.expect(202);
+            assert_eq!((till.transfers().await.len(), till.balance().await), (n + 1, (n as u64 + 1) * PRICE), "{manner:?}");
+        }
+    });
+}
+
+#[test]
+fn a_facilitator_that_is_not_there_costs_nothing() {
+    run(async {
+        let till = Till::start().await;
+        let (_service, api) = serve(&till, "facilitator = \"http://127.0.0.1:9/s3cret\"").await;
+        let answer = pay(&api, &till.order().header(), 1).await;
+        let body = answer.expect(502);
+        assert_eq!(body["code"], "payment_not_checked", "{body}");
+        assert!(!answer.text.contains("s3cret"));
+        assert_eq!(till.balance().await, 0);
+    });
+}

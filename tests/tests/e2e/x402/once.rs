@@ -1,0 +1,264 @@
+//! Settled once and spent once, however often it is presented and whenever the process dies.
+
+use std::collections::BTreeSet;
+
+use alloy::signers::local::PrivateKeySigner;
+use assay::domain::Authorization;
+use assay_tests::{
+    devnet::actors,
+    payment::{Dollar, PRICE, Till, USDC},
+    proxy::{Call, Proxy, Reply},
+    service::Service,
+};
+use futures::future::join_all;
+use serde_json::json;
+
+use super::{PATH, pay, pay_until_settled, receipt, serve, submissions_of, try_pay};
+use crate::{
+    reputation::{confirmed, ended, subject},
+    run,
+};
+
+#[test]
+fn fifty_replays_at_once_are_one_transfer_and_one_submission() {
+    run(async {
+        let till = Till::start().await;
+        let (_service, api) = serve(&till, "").await;
+        let header = till.order().header();
+        let answers = join_all((0..50).map(|_| pay_until_settled(&api, &header, 1))).await;
+        let ids: BTreeSet<String> = answers.iter().map(|answer| answer.expect(202)["submission_id"].to_string()).collect();
+        let hashes: BTreeSet<String> = answers.iter().map(|answer| receipt(answer)["transaction"].to_string()).collect();
+        assert_eq!((ids.len(), hashes.len()), (1, 1), "{ids:?} {hashes:?}");
+        confirmed(&api, answers[0].json()["status_url"].as_str().expect("a path")).await;
+        assert_eq!((till.balance().await, till.transfers().await.len(), till.world.held().await.len()), (PRICE, 1, 1));
+        assert_eq!(submissions_of(&api.get("/metrics").await.text), 1);
+        // The client that lost our answer gets it again, also after the end; another request has to pay for itself.
+        assert_eq!(pay(&api, &header, 1).await.expect(202)["submission_id"].to_string(), *ids.first().expect("one"));
+        let other = pay(&api, &header, 2).await;
+        assert_eq!(other.expect(402)["error"], "invalid_exact_evm_nonce_already_used");
+        println!("50 replays at once: {} submission, {} transfer", ids.len(), till.transfers().await.len());
+    });
+}
+
+#[test]
+fn fifty_payments_at_once_all_arrive_beside_submissions_of_keys() {
+    run(async {
+        let till = Till::start().await;
+        let (service, api) = serve(&till, "settle_ms = 29_000").await;
+        let headers: Vec<String> = (0..12).map(|_| till.order().header()).collect();
+        let paying = join_all(headers.iter().enumerate().map(|(n, header)| pay_until_settled(&api, header, n)));
+        // The same account gives the feedback of these: nonces are given out in one place.
+        let keyed = service.keyed();
+        let submitting = join_all((0..4).map(async |n| {
+            let body = keyed.post(PATH, &json!({ "address": subject(100 + n), "tags": ["sybilRisk"] })).await.expect(202);
+            body["status_url"].as_str().expect("a path").to_owned()
+        }));
+        let (paid, submitted) = tokio::join!(paying, submitting);
+        let paths = paid.iter().map(|answer| answer.expect(202)["status_url"].as_str().expect("a path").to_owned()).chain(submitted);
+        for path in paths.collect::<BTreeSet<_>>() {
+            confirmed(&api, &path).await;
+        }
+        assert_eq!((till.balance().await, till.transfers().await.len()), (12 * PRICE, 12));
+        assert_eq!(till.world.held().await.len(), 16);
+        assert!(!api.get("/metrics").await.text.contains("assay_nonces_lost_total"));
+    });
+}
+
+#[test]
+fn who_signs_for_more_than_they_have_buys_what_they_have() {
+    run(async {
+        let till = Till::start().await;
+        let (_service, api) = serve(&till, "").await;
+        let poor = PrivateKeySigner::random();
+        till.mint(poor.address(), PRICE).await;
+        let order = || {
+            let mut order = till.order();
+            (order.authorization.from, order.signer) = (poor.address(), poor.clone());
+            order.header()
+        };
+        let headers = [order(), order(), order()];
+        let answers = join_all(headers.iter().enumerate().map(|(n, header)| pay_until_settled(&api, header, n))).await;
+        let paid = answers.iter().filter(|answer| answer.status == 202).count();
+        assert!(answers.iter().all(|answer| answer.status == 202 || answer.json()["error"] == "insufficient_funds"));
+        assert_eq!((paid, till.balance().await, till.transfers().await.len()), (1, PRICE, 1));
+        assert_eq!(submissions_of(&api.get("/metrics").await.text), 1);
+    });
+}
+
+#[test]
+fn a_transfer_that_somebody_else_sends_counts_and_a_cancelled_one_does_not() {
+    run(async {
+        let till = Till::start().await;
+        let proxy = Proxy::start(till.world.chain.url()).await;
+        let service = Service::start(&till.config(&proxy.url, ""));
+        let api = service.anonymous();
+        for (n, cancels) in [false, true].into_iter().enumerate() {
+            let order = till.order();
+            let header = order.header();
+            proxy.rule(mark("eth_estimateGas", 1, false));
+            let presented = tokio::spawn({
+                let (api, header) = (api.clone(), header.clone());
+                async move { pay_until_settled(&api, &header, n).await }
+            });
+            proxy.held().await;
+            let Authorization { from, to, value, valid_after, valid_before, nonce } = order.authorization;
+            let anybody = actors::address(actors::FAUCET);
+            if cancels {
+                till.send(from, USDC, &Dollar::cancelAuthorizationCall { nonce }).await;
+            } else {
+                let call = Dollar::transferWithAuthorizationCall {
+                    from,
+                    to,
+                    value,
+                    validAfter: valid_after,
+                    validBefore: valid_before,
+                    nonce,
+                    signature: order.signature(),
+                };
+                till.send(anybody, USDC, &call).await;
+            }
+            proxy.rule(|_| Reply::Pass);
+            proxy.release(1);
+            let answer = presented.await.expect("the caller is told");
+            if cancels {
+                assert_eq!(answer.expect(402)["error"], "invalid_exact_evm_nonce_already_used");
+            } else {
+                answer.expect(202);
+                assert_eq!(receipt(&answer)["transaction"], till.transfers().await[0]);
+            }
+            assert_eq!((till.balance().await, till.transfers().await.len()), (PRICE, 1));
+        }
+    });
+}
+
+#[test]
+fn one_idempotency_key_pays_once_whatever_is_signed_after() {
+    run(async {
+        let till = Till::start().await;
+        let (_service, api) = serve(&till, "").await;
+        let body = json!({ "address": subject(3) });
+        let send = async |header: String| {
+            let request = api.request(reqwest::Method::POST, PATH).header("idempotency-key", "one").header("x-payment", header);
+            assay_tests::service::answer(request.json(&body)).await
+        };
+        let first = send(till.order().header()).await;
+        let second = send(till.order().header()).await;
+        assert_eq!(first.expect(202)["submission_id"], second.expect(202)["submission_id"]);
+        assert!(!second.headers.contains_key("x-payment-response"), "nothing was paid");
+        assert_eq!((till.balance().await, till.transfers().await.len()), (PRICE, 1));
+    });
+}
+
+#[test]
+fn the_payment_of_a_failed_submission_pays_for_another() {
+    run(async {
+        let till = Till::start().await;
+        let (_service, api) = serve(&till, "").await;
+        let header = till.order().header();
+        let submit = async |path: &str, n: usize| {
+            let request = api.request(reqwest::Method::POST, path).header("x-payment", &header);
+            assay_tests::service::answer(request.json(&json!({ "address": subject(n), "tags": ["sybilRisk"] }))).await
+        };
+        // The registry refuses feedback for agent 2, which is the account's own.
+        let failed = submit("/api/v2/agents/2/reputation", 1).await.expect(202);
+        let status = ended(&api, failed["status_url"].as_str().expect("a path")).await;
+        assert_eq!(status["status"], "failed");
+        assert!(status["error"].as_str().expect("words").contains("presented again, it pays for another"), "{status}");
+        let again = submit(PATH, 2).await.expect(202);
+        assert_ne!(again["submission_id"], failed["submission_id"]);
+        confirmed(&api, again["status_url"].as_str().expect("a path")).await;
+        assert_eq!(submit(PATH, 3).await.expect(402)["error"], "invalid_exact_evm_nonce_already_used");
+        assert_eq!((till.balance().await, till.transfers().await.len()), (PRICE, 1));
+    });
+}
+
+/// Where the process is killed.
+#[derive(Debug, Clone, Copy)]
+enum Boundary {
+    /// When it makes the nth call of a method, before the node hears of it.
+    At(&'static str, usize),
+    /// When it makes the first call after that one, whose effect it has not seen.
+    After(&'static str, usize),
+    /// As soon as the money has arrived.
+    Arrived,
+    /// As soon as it has answered.
+    Answered,
+}
+
+const BOUNDARIES: [Boundary; 8] = [
+    Boundary::At("eth_feeHistory", 1),
+    Boundary::At("eth_estimateGas", 1),
+    Boundary::At("eth_sendRawTransaction", 1),
+    Boundary::After("eth_sendRawTransaction", 1),
+    Boundary::At("eth_getLogs", 1),
+    Boundary::At("eth_getTransactionReceipt", 1),
+    Boundary::Arrived,
+    Boundary::Answered,
+];
+
+/// Holds the one call that marks a boundary.
+fn mark(method: &'static str, nth: usize, after: bool) -> impl FnMut(&Call) -> Reply + Send {
+    let (mut seen, mut held) = (0, false);
+    move |call| {
+        let due = after && seen == nth;
+        seen += usize::from(call.method == method && seen < nth);
+        if !held && (due || (!after && seen == nth)) {
+            held = true;
+            return Reply::Hold;
+        }
+        Reply::Pass
+    }
+}
+
+#[test]
+fn killed_around_settling_it_is_one_transfer_and_one_submission() {
+    run(async {
+        let till = Till::start().await;
+        let proxy = Proxy::start(till.world.chain.url()).await;
+        let config = till.config(&proxy.url, "");
+        let mut service = Service::start(&config);
+        let mut ids = BTreeSet::new();
+        for (n, boundary) in BOUNDARIES.into_iter().enumerate() {
+            let (api, header) = (service.anonymous(), till.order().header());
+            // What the last life left is done by then, so that calls are counted for this payment alone.
+            let presented = match boundary {
+                Boundary::At(method, nth) => Some(mark(method, nth, false)),
+                Boundary::After(method, nth) => Some(mark(method, nth, true)),
+                Boundary::Arrived | Boundary::Answered => None,
+            };
+            let held = presented.is_some();
+            if let Some(rule) = presented {
+                proxy.rule(rule);
+            }
+            let asked = tokio::spawn({
+                let (api, header) = (api.clone(), header.clone());
+                async move { try_pay(&api, &header, n).await }
+            });
+            match boundary {
+                Boundary::At(..) | Boundary::After(..) => {
+                    let reached = tokio::time::timeout(crate::reputation::PATIENCE, proxy.held()).await;
+                    assert!(reached.is_ok(), "{boundary:?} is never reached");
+                }
+                Boundary::Arrived => {
+                    while till.transfers().await.len() <= n {
+                        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+                    }
+                }
+                Boundary::Answered => assert!(asked.await.expect("the caller is told").is_some_and(|answer| answer.status == 202)),
+            }
+            let dir = service.kill();
+            proxy.rule(|_| Reply::Pass);
+            proxy.release(usize::from(held));
+            service = Service::start_in(dir, &config, &[]);
+            let api = service.anonymous();
+            let answer = pay_until_settled(&api, &header, n).await;
+            let body = answer.expect(202);
+            assert_eq!(receipt(&answer)["success"], true);
+            assert_eq!((till.transfers().await.len(), till.balance().await), (n + 1, (n as u64 + 1) * PRICE), "{boundary:?}");
+            ids.insert(body["submission_id"].to_string());
+            confirmed(&api, body["status_url"].as_str().expect("a path")).await;
+        }
+        assert_eq!((ids.len(), till.world.held().await.len()), (BOUNDARIES.len(), BOUNDARIES.len()));
+        println!("{} kills around settling: {} transfers, {} submissions", BOUNDARIES.len(), till.transfers().await.len(), ids.len());
+    });
+}
