@@ -30,9 +30,9 @@
 //! | `lease/{name}` | `LeaseRecord`: holder, token, end | for ever, so that its token only grows | whoever names it |
 //!
 //! In Redis each key has `store.prefix` before it, in braces: so all of them lie on one node of a cluster, and whatever is in one
-//! batch happens there as a whole. Records of which there is one for each address, token or score ([`SPREAD`]) are right each by
+//! batch happens there as a whole. Records of which there is one for each address, token or score (`SPREAD`) are right each by
 //! itself, share a batch only with one another, have no condition in it, and lie where the last part of their key puts them. Families
-//! that are listed ([`LISTED`]) have their keys in a sorted set besides; `write/{id}` is what came of a write, kept for five minutes.
+//! that are listed (`LISTED`) have their keys in a sorted set besides; `write/{id}` is what came of a write, kept for five minutes.
 //!
 //! Addresses are lower-case hex with `0x`. Values are JSON; a field added later is optional, so that older records stay readable.
 
