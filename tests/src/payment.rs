@@ -100,7 +100,7 @@ impl Till {
         let mut toml = self.world.config(rpc, "");
         let _ = writeln!(
             toml,
-            "[access]\naddress_rate = 0\n[access.x402]\nenabled = true\npay_to = \"{}\"\nnetwork = \"base\"\n{x402}",
+            "[access.x402]\nenabled = true\npay_to = \"{}\"\nnetwork = \"base\"\n{x402}",
             self.pay_to
         );
         toml
