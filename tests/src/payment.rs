@@ -98,11 +98,7 @@ impl Till {
     /// A host's configuration on `rpc`, which may be a proxy, with keys of `[access.x402]` at its end.
     pub fn config(&self, rpc: &str, x402: &str) -> String {
         let mut toml = self.world.config(rpc, "");
-        let _ = writeln!(
-            toml,
-            "[access]\naddress_rate = 0\n[access.x402]\nenabled = true\npay_to = \"{}\"\nnetwork = \"base\"\n{x402}",
-            self.pay_to
-        );
+        let _ = writeln!(toml, "[access.x402]\nenabled = true\npay_to = \"{}\"\nnetwork = \"base\"\n{x402}", self.pay_to);
         toml
     }
 

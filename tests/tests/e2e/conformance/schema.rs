@@ -55,7 +55,10 @@ impl Schema {
             (Some("date-time"), Value::String(text)) if chrono::DateTime::parse_from_rfc3339(text).is_err() => {
                 wrong(format!("{text} is no time"))
             }
-            (None | Some("date-time" | "int32" | "int64" | "double" | "binary"), _) => {}
+            (Some("uuid"), Value::String(text)) if text.len() != 36 || text.split('-').map(str::len).ne([8, 4, 4, 4, 12]) => {
+                wrong(format!("{text} is no UUID"))
+            }
+            (None | Some("date-time" | "uuid" | "int32" | "int64" | "double" | "binary"), _) => {}
             (Some(format), _) => panic!("the format {format} is not known here"),
         }
         if closed && (keywords.contains_key("properties") || keywords.contains_key("allOf")) {
