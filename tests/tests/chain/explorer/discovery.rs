@@ -2,6 +2,7 @@
 //! node does not answer such queries.
 
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 
 use alloy::primitives::{B256, U256};
 use alloy::sol;
@@ -82,6 +83,10 @@ fn asked(proxy: &Proxy) -> (Vec<(u64, u64)>, usize) {
     let (all, named): (Vec<_>, Vec<_>) = calls.iter().filter(|call| call.span().is_some()).partition(|call| names_none(call));
     (all.into_iter().filter_map(Call::span).collect(), named.len())
 }
+
+/// Queries that name no contract, of a first read that is refused and of the next. The first of the three to be refused may call the
+/// others back before they are sent.
+const REFUSED: [RangeInclusive<usize>; 2] = [1..=3, 0..=0];
 
 fn told(read: &ChainSnapshot) -> (Coverage, Option<u64>) {
     (read.coverage, read.activity.transfers)
@@ -187,9 +192,9 @@ fn an_endpoint_that_wants_a_contract_named_is_left_alone() {
         let expected = Reader::of(devnet).ethereum().started().await.read(wallet).await.chains[0].clone();
         let mut reader = reader(devnet, &proxy).started().await;
         proxy.rule(refuse());
-        for queries in [3, 0] {
+        for queries in REFUSED {
             assert_eq!(reader.read(wallet).await.chains[0], expected);
-            assert_eq!(asked(&proxy).0.len(), queries);
+            assert!(queries.contains(&asked(&proxy).0.len()), "{queries:?}");
         }
 
         // What it has told before still counts, and what came since is missing.
@@ -226,8 +231,7 @@ fn an_endpoint_that_would_take_for_ever_is_left_alone() {
             _ => Reply::Pass,
         });
         let reader = scene.reader().through(&[&proxy]).with(by_logs).started().await;
-        // The first of its three queries to be refused may call the others back before they are sent.
-        for queries in [1..=3, 0..=0] {
+        for queries in REFUSED {
             assert_eq!(told(&reader.read(WALLET).await.chains[0]), (Coverage::Complete, None));
             assert!(queries.contains(&asked(&proxy).0.len()), "{queries:?}");
         }
