@@ -82,6 +82,17 @@ impl Schema {
                         }
                     }
                 }
+                ("additionalProperties", rest @ Value::Object(_)) => {
+                    let named = self.named(schema);
+                    for (name, value) in value.as_object().into_iter().flatten().filter(|(name, _)| !named.contains(&name.as_str())) {
+                        self.check(rest, value, &format!("{at}/{name}"), true, errors);
+                    }
+                }
+                ("propertyNames", names) => {
+                    for name in value.as_object().into_iter().flat_map(Map::keys) {
+                        self.check(names, &Value::String(name.clone()), at, true, errors);
+                    }
+                }
                 ("prefixItems", Value::Array(parts)) => {
                     for (index, (part, value)) in parts.iter().zip(value.as_array().into_iter().flatten()).enumerate() {
                         self.check(part, value, &format!("{at}/{index}"), true, errors);
@@ -163,6 +174,10 @@ fn what_does_not_fit_is_found() {
     );
     assert_eq!(either.errors(&json!(["x"])), Vec::<String>::new());
     assert_eq!(either.errors(&json!(["y"])).len(), 1);
+    let table = json!({ "type": "object", "additionalProperties": { "type": "integer" }, "propertyNames": { "type": "string" } });
+    let table = Schema::new(&table, &components);
+    assert_eq!(table.errors(&json!({ "a": 1, "b": 2 })), Vec::<String>::new());
+    assert_eq!(table.errors(&json!({ "a": 1, "b": "2" })).len(), 1);
     let pair = json!({ "type": "array", "prefixItems": [{ "type": "integer" }, { "type": "string" }], "items": false });
     let pair = Schema::new(&pair, &components);
     assert_eq!(pair.errors(&json!([1, "x"])), Vec::<String>::new());
