@@ -31,7 +31,8 @@ test: ## Everything, on real parts, skipping nothing
 soak: ## Long runs: kills by the dozen on one host and in a fleet, IPFS gone, overload, the suite on sentinels and a cluster, 500 models
 	@.ci/setup test
 	$(CARGO) build --release --workspace --bins
-	ASSAY_SOAK=1 $(CARGO) test --release -p assay-tests --test e2e -- reputation::once reputation::outage fleet many limits::overload --nocapture
+	ASSAY_SOAK=1 $(CARGO) test --release -p assay-tests --test e2e -- reputation::once reputation::outage fleet many --nocapture
+	ASSAY_SOAK=1 $(CARGO) test --release -p assay-tests --test e2e -- limits::overload --nocapture
 	ASSAY_TEST_STORE=sentinel $(CARGO) test --release -p assay-tests --test e2e -- $(ON_REDIS)
 	ASSAY_TEST_STORE=cluster $(CARGO) test --release -p assay-tests --test e2e -- $(ON_REDIS)
 
