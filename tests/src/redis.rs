@@ -196,7 +196,7 @@ async fn agreed(is_so: impl Fn() -> bool) {
     }
 }
 
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap_or_else(|e| panic!("no free port: {e}"));
     listener.local_addr().map(|at| at.port()).unwrap_or_default()
 }
