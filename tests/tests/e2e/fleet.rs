@@ -3,6 +3,7 @@
 
 mod killed;
 mod proxied;
+mod takeover;
 
 use std::{
     process::Command,
