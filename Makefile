@@ -39,7 +39,7 @@ check: ## What the compiler and the linter say, without running anything
 	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
 
 bench: ## Ratios against a reference measured in the same run
-	@.ci/setup
+	@.ci/setup test
 	@$(CARGO) build --release --workspace --bins
 	@target/release/bench
 

@@ -59,6 +59,12 @@ impl Redis {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
+    /// # Panics
+    /// When it has ended.
+    pub fn pid(&self) -> u32 {
+        self.process.pid().unwrap_or_else(|| panic!("Redis is running"))
+    }
+
     /// SIGKILL, keeping the folder so that another one can start in it.
     pub fn kill(self) -> (TempDir, u16) {
         let Self { process, dir, port } = self;
