@@ -105,7 +105,8 @@ const BOUNDARIES: [Boundary; 11] = [
     Boundary::After("eth_sendRawTransaction", 3),
     Boundary::At("eth_getTransactionReceipt", 1),
     Boundary::After("eth_getTransactionReceipt", 1),
-    Boundary::At("eth_getTransactionReceipt", 7),
+    // Each of the three transactions is asked for once at least; how often else depends on how many blocks come between two looks.
+    Boundary::At("eth_getTransactionReceipt", 3),
 ];
 
 #[test]
