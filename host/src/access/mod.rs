@@ -67,7 +67,7 @@ impl Access {
             default_cost: config.default_cost,
             default_rate: config.default_rate,
             address_rate: NonZeroU32::new(config.address_rate),
-            rates: Rates::new(),
+            rates: Rates::new(store.clone()),
             store,
             returns: TaskTracker::new(),
         }

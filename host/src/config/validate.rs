@@ -143,6 +143,7 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
         ("store.connect_timeout_ms", config.store.connect_timeout_ms),
         ("store.answer_timeout_ms", config.store.answer_timeout_ms),
         ("store.patience_ms", config.store.patience_ms),
+        ("store.count_timeout_ms", config.store.count_timeout_ms),
     ] {
         if value == 0 {
             problem(key.into(), "0; must be at least 1");
@@ -165,6 +166,7 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
         ("store.connect_timeout_ms", config.store.connect_timeout_ms, 60_000),
         ("store.answer_timeout_ms", config.store.answer_timeout_ms, 60_000),
         ("store.patience_ms", config.store.patience_ms, 60_000),
+        ("store.count_timeout_ms", config.store.count_timeout_ms, 60_000),
         ("scoring.shadow_hours", config.scoring.shadow_hours, 8_760),
         ("promotion.window_hours", config.promotion.window_hours, 8_760),
     ] {

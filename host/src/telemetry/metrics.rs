@@ -82,6 +82,11 @@ fn describe() {
         Unit::Count,
         "Requests turned away before any route, by reason: key or address, whose rate was passed, or busy"
     );
+    describe_counter!(
+        "assay_rates_alone_total",
+        Unit::Count,
+        "Requests whose rate this host counted by itself, because Redis did not answer soon"
+    );
     describe_gauge!("assay_http_requests_in_flight", Unit::Count, "Requests being answered, by method and route");
     describe_counter!("assay_model_calls_total", Unit::Count, "Calls of a model, by kind and version");
     describe_counter!("assay_model_failures_total", Unit::Count, "Calls of a model that failed, by kind, version and code");
