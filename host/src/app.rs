@@ -93,7 +93,7 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
         reputation.start(&tasks.spawner());
     }
     if let Some(x402) = &x402 {
-        x402.start(&tasks.spawner(), config.access.x402.decimals);
+        x402.start(&tasks.spawner());
     }
     let access = Access::new(&config.access, store.clone());
     fold_metrics(&tasks, metrics.clone());

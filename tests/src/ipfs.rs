@@ -15,7 +15,8 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
-use tokio::sync::Semaphore;
+
+use crate::gate::Gate;
 
 /// How the node behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -51,8 +52,7 @@ struct Kept {
 
 struct Shared {
     kept: Mutex<Kept>,
-    held: Semaphore,
-    holding: Semaphore,
+    gate: Gate,
 }
 
 impl Shared {
@@ -65,7 +65,7 @@ impl Ipfs {
     /// # Panics
     /// When no port can be bound.
     pub async fn start() -> Self {
-        let shared = Arc::new(Shared { kept: Mutex::default(), held: Semaphore::new(0), holding: Semaphore::new(0) });
+        let shared = Arc::new(Shared { kept: Mutex::default(), gate: Gate::default() });
         let mut node = Self { url: String::new(), shared, at: (Ipv4Addr::LOCALHOST, 0).into(), server: None };
         node.start_again().await;
         node.url = format!("http://{}", node.at);
@@ -123,14 +123,12 @@ impl Ipfs {
 
     /// Completes when a request is held that no earlier wait has told of.
     pub async fn held(&self) {
-        if let Ok(permit) = self.shared.holding.acquire().await {
-            permit.forget();
-        }
+        self.shared.gate.held().await;
     }
 
     /// Lets `requests` that are or will be held go on.
     pub fn release(&self, requests: usize) {
-        self.shared.held.add_permits(requests);
+        self.shared.gate.release(requests);
     }
 }
 
@@ -160,10 +158,7 @@ async fn add(
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     }
     if mood == Mood::Holding {
-        shared.holding.add_permits(1);
-        if let Ok(permit) = shared.held.acquire().await {
-            permit.forget();
-        }
+        shared.gate.hold().await;
     }
     let option = |name: &str, value: &str| options.get(name).is_some_and(|given| given == value);
     if !(option("cid-version", "1") && option("raw-leaves", "true")) {

@@ -7,6 +7,7 @@ pub mod explorer;
 pub mod facilitator;
 pub mod features;
 pub mod fuzz;
+mod gate;
 pub mod host;
 pub mod hostile;
 pub mod ipfs;

@@ -10,8 +10,9 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router, routing};
 use serde_json::{Value, json};
-use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
+
+use crate::gate::Gate;
 
 /// What the service wants as a token.
 pub const TOKEN: &str = "pinning-token-of-the-mock";
@@ -50,8 +51,7 @@ struct Kept {
 
 struct Shared {
     kept: Mutex<Kept>,
-    held: Semaphore,
-    holding: Semaphore,
+    gate: Gate,
 }
 
 impl Shared {
@@ -63,10 +63,7 @@ impl Shared {
     async fn spoilt(&self, headers: &HeaderMap) -> Option<Response> {
         let mood = self.kept(|kept| kept.mood);
         if mood == Mood::Stalling {
-            self.holding.add_permits(1);
-            if let Ok(permit) = self.held.acquire().await {
-                permit.forget();
-            }
+            self.gate.hold().await;
         }
         let token = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
         if mood == Mood::Refusing || token != Some(TOKEN) {
@@ -81,7 +78,7 @@ impl Pinning {
     /// # Panics
     /// When no port can be bound.
     pub async fn start() -> Self {
-        let shared = Arc::new(Shared { kept: Mutex::default(), held: Semaphore::new(0), holding: Semaphore::new(0) });
+        let shared = Arc::new(Shared { kept: Mutex::default(), gate: Gate::default() });
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap_or_else(|e| panic!("no free port: {e}"));
         let url = listener.local_addr().map(|at| format!("http://{at}/psa")).unwrap_or_default();
         let app = Router::new().route("/psa/pins", routing::get(list).post(add)).with_state(shared.clone());
@@ -105,14 +102,12 @@ impl Pinning {
 
     /// Completes when a request is held that no earlier wait has told of.
     pub async fn held(&self) {
-        if let Ok(permit) = self.shared.holding.acquire().await {
-            permit.forget();
-        }
+        self.shared.gate.held().await;
     }
 
     /// Lets `requests` that are or will be held go on.
     pub fn release(&self, requests: usize) {
-        self.shared.held.add_permits(requests);
+        self.shared.gate.release(requests);
     }
 }
 

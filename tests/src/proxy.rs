@@ -13,8 +13,9 @@ use axum::response::{IntoResponse, Response};
 use axum::serve::ListenerExt;
 use axum::{Router, routing::post};
 use serde_json::{Value, json};
-use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
+
+use crate::gate::Gate;
 
 pub use fault::Fault;
 pub use wire::Wire;
@@ -60,6 +61,20 @@ pub enum Reply {
 type Rule = Box<dyn FnMut(&Call) -> Reply + Send>;
 type Choice = Box<dyn FnMut(&Value) -> bool + Send>;
 
+/// Holds one call: the `nth` of `method` before the node hears of it, or the first call after that one.
+pub fn hold_at(method: &'static str, nth: usize, after: bool) -> impl FnMut(&Call) -> Reply + Send {
+    let (mut seen, mut held) = (0, false);
+    move |call| {
+        let due = after && seen == nth;
+        seen += usize::from(call.method == method && seen < nth);
+        if !held && (due || (!after && seen == nth)) {
+            held = true;
+            return Reply::Hold;
+        }
+        Reply::Pass
+    }
+}
+
 /// Running until dropped.
 pub struct Proxy {
     pub url: String,
@@ -73,8 +88,7 @@ struct Shared {
     rule: Mutex<Rule>,
     forgets: Mutex<Choice>,
     asked: Mutex<Vec<Call>>,
-    held: Semaphore,
-    holding: Semaphore,
+    gate: Gate,
 }
 
 impl Proxy {
@@ -87,8 +101,7 @@ impl Proxy {
             rule: Mutex::new(Box::new(|_| Reply::Pass)),
             forgets: Mutex::new(Box::new(|_| false)),
             asked: Mutex::default(),
-            held: Semaphore::new(0),
-            holding: Semaphore::new(0),
+            gate: Gate::default(),
         });
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap_or_else(|e| panic!("no free port: {e}"));
         let url = listener.local_addr().map(|at| format!("http://{at}")).unwrap_or_default();
@@ -111,14 +124,12 @@ impl Proxy {
 
     /// Lets `calls` that are or will be held go on.
     pub fn release(&self, calls: usize) {
-        self.shared.held.add_permits(calls);
+        self.shared.gate.release(calls);
     }
 
     /// Completes when a call is held that no earlier wait has told of.
     pub async fn held(&self) {
-        if let Ok(permit) = self.shared.holding.acquire().await {
-            permit.forget();
-        }
+        self.shared.gate.held().await;
     }
 
     /// What was asked since the last call of this.
@@ -153,10 +164,7 @@ async fn answer(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Byt
             Reply::Instead(params) => request["params"] = params,
             Reply::Spoil(fault) => spoilt = Some(fault),
             Reply::Hold => {
-                shared.holding.add_permits(1);
-                if let Ok(permit) = shared.held.acquire().await {
-                    permit.forget();
-                }
+                shared.gate.hold().await;
             }
             Reply::Status(status, after) => {
                 let mut headers = HeaderMap::new();

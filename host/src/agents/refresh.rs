@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     chain::{AgentEvent, AgentRegistries, AgentsError, Documents, Mark},
-    store::{Lease, Store, StoreError},
+    store::{Lease, Lost, Store, StoreError},
 };
 
 /// Time to the next try after a refresh that failed.
@@ -61,8 +61,8 @@ enum RefreshError {
     Registry(#[from] AgentsError),
     #[error(transparent)]
     Store(#[from] StoreError),
-    #[error("another host has taken over")]
-    Lease,
+    #[error(transparent)]
+    Lost(#[from] Lost),
     #[error("the block before the newest final one is gone")]
     Moving,
 }
@@ -106,24 +106,12 @@ impl Refresher {
         };
         let refreshed = tokio::select! {
             refreshed = refresh => refreshed,
-            lost = self.hold(&lease) => Err(lost),
+            lost = self.store.hold(&lease, LEASE) => Err(lost.into()),
         };
         // What is in memory may be ahead of what could be written.
         state.is_loaded = refreshed.is_ok();
         self.store.release(lease).await?;
         refreshed.map(|()| true)
-    }
-
-    /// Ends when the lease is lost.
-    async fn hold(&self, lease: &Lease) -> RefreshError {
-        loop {
-            sleep(LEASE / 3).await;
-            match self.store.renew(lease, LEASE).await {
-                Ok(true) => {}
-                Ok(false) => return RefreshError::Lease,
-                Err(error) => return error.into(),
-            }
-        }
     }
 
     /// What was kept, which is served at once; also what another host has kept since.
@@ -245,7 +233,7 @@ impl Refresher {
     }
 
     async fn save(&self, state: &mut State, lease: &Lease, through: Mark) -> Result<(), RefreshError> {
-        if state.book.save(&self.store, self.shelf(), through, lease).await? { Ok(()) } else { Err(RefreshError::Lease) }
+        if state.book.save(&self.store, self.shelf(), through, lease).await? { Ok(()) } else { Err(Lost::Lease.into()) }
     }
 
     async fn keep(&self, state: &mut State, tail: &[AgentEvent], lease: &Lease) -> Result<(), RefreshError> {

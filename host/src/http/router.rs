@@ -37,7 +37,7 @@ pub fn routes(app: App) -> Routes {
         .get("/api/v2/agents/search/", agents::search)
         .get("/api/v2/agents/{agent_id}", agents::get)
         .get("/api/v2/agents/{agent_id}/reputation", agents::reputation)
-        .post("/api/v2/agents/{agent_id}/reputation", reputation::agents_submit)
+        .post("/api/v2/agents/{agent_id}/reputation", reputation::submit)
         .get("/api/v2/agents/{agent_id}/reputation/status/{submission_id}", reputation::status)
         .get("/api/v2/agents/{agent_id}/reputation/feedback/{submission_id}", reputation::feedback)
         .post("/api/v2/reputation/{agent_id}", reputation::submit)

@@ -53,7 +53,7 @@ pub struct Inner {
     pub not_covered: Vec<String>,
     pub limits: Limits,
     /// Permits for requests to be at work.
-    pub room: Arc<Semaphore>,
+    pub room: Semaphore,
     /// Whose word about a client's address counts.
     pub proxies: Vec<Network>,
     chains: BTreeMap<ChainId, String>,
@@ -113,7 +113,7 @@ impl App {
                 request: Duration::from_millis(config.http.request_timeout_ms),
                 arrival: Duration::from_millis(config.http.body_timeout_ms),
             },
-            room: Arc::new(Semaphore::new(config.http.max_requests)),
+            room: Semaphore::new(config.http.max_requests),
             proxies: config.http.trusted_proxies.clone(),
             chains: config::chain_names().chain(configured).collect(),
             configured: config.chains.iter().map(|chain| chain.id).collect(),

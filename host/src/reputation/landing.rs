@@ -11,12 +11,12 @@ use std::{
 
 use chrono::Utc;
 
-use super::{Event, Lost, Reputation, step::Undone};
+use super::{Event, Reputation, step::Undone};
 use crate::{
     chain::{Feedback, Given, Offer, Sender, SenderError, Sent, Sight, Signed, View},
     domain::{B256, Tag},
     store::{
-        Lease,
+        Lease, Lost,
         records::{DocumentRecord, FeedbackRecord, LandedRecord, PaymentRecord, SignedRecord, SlotRecord, SubmissionRecord},
     },
 };

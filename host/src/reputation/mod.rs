@@ -27,7 +27,7 @@ use crate::{
     chain::{Ipfs, Sender},
     config,
     store::{
-        Batch, Lease, Store, StoreError, keys,
+        Batch, Lease, Lost, Store, StoreError, keys,
         records::{Payer, PaymentState, Stage, SubmissionRecord},
     },
 };
@@ -142,13 +142,4 @@ impl Reputation {
         }
         batch.if_unchanged(&keys::payment(id), read.revision).put(&keys::payment(id), &payment)
     }
-}
-
-/// Why a worker has to stop what it does.
-#[derive(Debug, thiserror::Error)]
-enum Lost {
-    #[error("another worker has taken over")]
-    Lease,
-    #[error(transparent)]
-    Store(#[from] StoreError),
 }

@@ -2,12 +2,12 @@
 
 use chrono::Utc;
 
-use super::{Event, Lost, Reputation, Unjudged, document};
+use super::{Event, Reputation, Unjudged, document};
 use crate::{
     chain::IpfsError,
     domain::Coverage,
     store::{
-        Lease,
+        Lease, Lost,
         records::{ScoresRecord, Stage, Start, SubmissionRecord},
     },
 };

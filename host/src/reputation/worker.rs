@@ -8,12 +8,11 @@ use std::{
 
 use chrono::Utc;
 use futures::{StreamExt, stream::FuturesUnordered};
-use uuid::Uuid;
 
-use super::{Lost, Reputation, landing::Memory};
+use super::{Reputation, landing::Memory};
 use crate::{
     store::{
-        Lease, StoreError, keys,
+        Lease, Lost, StoreError, keys,
         records::{Stage, SubmissionRecord},
     },
     tasks::Spawner,
@@ -38,37 +37,10 @@ impl Reputation {
     async fn work(&self) {
         let sender = &self.inner.sender;
         let name = format!("reputation/{}/{:#x}", sender.chain(), sender.address());
-        let holder = Uuid::new_v4().to_string();
-        loop {
-            match self.inner.store.acquire(&name, &holder, LEASE).await {
-                Ok(Some(lease)) => match self.serve(&lease).await {
-                    Lost::Lease => tracing::warn!("another worker has taken over the submissions"),
-                    Lost::Store(error) => tracing::error!(%error, "submissions stand still"),
-                },
-                Ok(None) => {}
-                Err(error) => tracing::error!(%error, "submissions stand still"),
-            }
-            tokio::time::sleep(RETRY).await;
-        }
+        self.inner.store.lead(&name, (LEASE, RETRY), "submissions", |lease| async move { self.rounds(&lease).await }).await;
     }
 
     /// Works until something is lost.
-    async fn serve(&self, lease: &Lease) -> Lost {
-        let lost = futures::future::select(Box::pin(self.hold(lease)), Box::pin(self.rounds(lease))).await;
-        lost.factor_first().0
-    }
-
-    async fn hold(&self, lease: &Lease) -> Lost {
-        loop {
-            tokio::time::sleep(LEASE / 3).await;
-            match self.inner.store.renew(lease, LEASE).await {
-                Ok(true) => {}
-                Ok(false) => return Lost::Lease,
-                Err(error) => return error.into(),
-            }
-        }
-    }
-
     async fn rounds(&self, lease: &Lease) -> Lost {
         let (mut memory, mut busy, mut preparing) = (Memory::default(), HashSet::new(), FuturesUnordered::new());
         loop {

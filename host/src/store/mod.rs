@@ -27,7 +27,7 @@ use serde::{Serialize, de::DeserializeOwned};
 pub use batch::{Batch, Revision};
 pub use error::{BackupError, OpenError, StoreError};
 pub use keys::{Family, Key};
-pub use lease::Lease;
+pub use lease::{Lease, Lost};
 
 use crate::config;
 use backend::Backend;

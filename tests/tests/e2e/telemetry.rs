@@ -61,8 +61,8 @@ fn a_request_is_one_trace_from_its_caller_to_the_endpoints() {
         assert!(models.iter().any(|model| model.attributes["assay.kind"] == "credit"), "{models:?}");
         let logs = named(&spans, "eth_getLogs");
         assert!(logs.iter().all(|logs| logs.kind == 3 && logs.attributes["assay.outcome"] == "ok") && logs.len() >= 6, "{logs:?}");
-        // What an endpoint was asked for this request, it was asked in its name.
-        let told: Vec<_> = calls.iter().filter_map(|call| call.traceparent.as_deref()).collect();
+        // What an endpoint was asked for this request, it was asked in its name. Looking at the chain's newest block is nobody's request.
+        let told: Vec<_> = calls.iter().filter_map(|call| call.traceparent.as_deref()).filter(|parent| parent.contains(TRACE)).collect();
         assert!(told.len() >= logs.len() / 2, "{told:?}");
         for parent in told {
             let asked = spans.iter().find(|span| parent == format!("00-{TRACE}-{}-01", span.id));

@@ -1,6 +1,7 @@
 //! Payments as clients write them into headers, and answers as they read them: JSON in base 64.
 
 use alloy::primitives::Bytes;
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use serde_json::Value;
 
@@ -102,19 +103,8 @@ pub fn decode(version: Version, text: &str) -> Result<Payment, Malformed> {
 
 /// `value` as JSON in base 64.
 pub fn encode(value: &impl Serialize) -> String {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let letter = |bits: u32| ALPHABET.get((bits & 63) as usize).map_or('A', |letter| char::from(*letter));
     // What is written here has text for its names.
-    let json = serde_json::to_vec(value).unwrap_or_default();
-    let mut text = String::with_capacity(json.len().div_ceil(3) * 4);
-    for part in json.chunks(3) {
-        let byte = |at: usize| u32::from(part.get(at).copied().unwrap_or_default());
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        text.extend([letter(bits >> 18), letter(bits >> 12)]);
-        text.push(if part.len() > 1 { letter(bits >> 6) } else { '=' });
-        text.push(if part.len() > 2 { letter(bits) } else { '=' });
-    }
-    text
+    STANDARD.encode(serde_json::to_vec(value).unwrap_or_default())
 }
 
 /// A whole number as decimal text, as the specification has it, or as JSON has it.

@@ -53,14 +53,11 @@ impl Local {
         self.x402.inner.news.notified().await;
     }
 
-    /// Every payment on its way, oldest first; none where a facilitator settles them.
+    /// Every payment on its way, oldest first.
     ///
     /// # Errors
     /// The store's failure.
     pub async fn open(&self) -> Result<Vec<PaymentRecord>, StoreError> {
-        if self.x402.inner.facilitator.is_some() {
-            return Ok(Vec::new());
-        }
         self.x402.on_the_way().await
     }
 

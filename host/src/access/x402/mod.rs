@@ -133,10 +133,10 @@ impl X402 {
     }
 
     /// Starts what asks the facilitator, where there is one, and looks once whether the asset is what the configuration says.
-    pub fn start(&self, tasks: &Spawner, decimals: u8) {
+    pub fn start(&self, tasks: &Spawner) {
         let (this, stopping) = (self.clone(), tasks.stopping());
         tasks.spawn("x402-asset", async move {
-            stopping.run_until_cancelled(this.look_at_asset(decimals)).await;
+            stopping.run_until_cancelled(this.look_at_asset()).await;
         });
         if self.inner.facilitator.is_some() {
             let (this, stopping) = (self.clone(), tasks.stopping());
@@ -146,14 +146,15 @@ impl X402 {
         }
     }
 
-    async fn look_at_asset(&self, decimals: u8) {
+    async fn look_at_asset(&self) {
         let Some(asset) = &self.inner.asset else {
             tracing::warn!(
                 "the chain of access.x402.network is not one of [[chains]]: what the facilitator says of payments is not checked"
             );
             return;
         };
-        match asset.contradictions(&self.inner.terms.domain, decimals).await {
+        let terms = self.terms();
+        match asset.contradictions(&terms.domain, terms.decimals).await {
             Ok(found) => found.iter().for_each(|what| tracing::error!(asset = %asset.contract(), what, "the asset of access.x402")),
             Err(error) => tracing::warn!(%error, "the asset of access.x402 could not be looked at"),
         }

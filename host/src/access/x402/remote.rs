@@ -6,14 +6,13 @@ use std::{collections::HashSet, time::Duration};
 
 use chrono::Utc;
 use futures::{StreamExt, stream::FuturesUnordered};
-use uuid::Uuid;
 
 use super::{Refused, X402, reason, verify::used};
 use crate::{
     chain::{Facilitator, Settlement, Use},
     domain::{B256, U256},
     store::{
-        Lease, StoreError,
+        Lease, Lost,
         records::{OrderRecord, PaymentRecord},
     },
 };
@@ -34,46 +33,10 @@ const BEHIND: u64 = 60;
 /// Seconds after which a facilitator that tells nothing of an expired payment is asked no more, where the chain cannot be.
 const FORGOTTEN: u64 = 3_600;
 
-/// Another process has taken over, or the store fails.
-enum Lost {
-    Lease,
-    Store(StoreError),
-}
-
-impl From<StoreError> for Lost {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
 impl X402 {
     pub(super) async fn work(&self) {
-        let (name, holder) = (format!("x402/{}", self.terms().domain.chain), Uuid::new_v4().to_string());
-        loop {
-            match self.inner.store.acquire(&name, &holder, LEASE).await {
-                Ok(Some(lease)) => {
-                    let lost = futures::future::select(Box::pin(self.hold(&lease)), Box::pin(self.rounds(&lease))).await;
-                    match lost.factor_first().0 {
-                        Lost::Lease => tracing::warn!("another worker has taken over the payments"),
-                        Lost::Store(error) => tracing::error!(%error, "payments stand still"),
-                    }
-                }
-                Ok(None) => {}
-                Err(error) => tracing::error!(%error, "payments stand still"),
-            }
-            tokio::time::sleep(RETRY).await;
-        }
-    }
-
-    async fn hold(&self, lease: &Lease) -> Lost {
-        loop {
-            tokio::time::sleep(LEASE / 3).await;
-            match self.inner.store.renew(lease, LEASE).await {
-                Ok(true) => {}
-                Ok(false) => return Lost::Lease,
-                Err(error) => return error.into(),
-            }
-        }
+        let name = format!("x402/{}", self.terms().domain.chain);
+        self.inner.store.lead(&name, (LEASE, RETRY), "payments", |lease| async move { self.rounds(&lease).await }).await;
     }
 
     async fn rounds(&self, lease: &Lease) -> Lost {

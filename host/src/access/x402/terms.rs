@@ -23,7 +23,7 @@ pub struct Terms {
     pub amount: U256,
     /// What the first version calls the network.
     pub network: &'static str,
-    decimals: u8,
+    pub decimals: u8,
     valid_seconds: u64,
 }
 

@@ -14,7 +14,7 @@ use axum::{
 use utoipa::{
     Modify, OpenApi,
     openapi::{
-        self,
+        self, HttpMethod, PathItem,
         security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityScheme},
     },
 };
@@ -49,7 +49,7 @@ pub fn document() -> openapi::OpenApi {
         report::portfolio::portfolio, report::portfolio::total,
         identity::attestations,
         agents::list, agents::search, agents::get, agents::reputation,
-        reputation::agents_submit, reputation::submit, reputation::status, reputation::feedback,
+        reputation::submit, reputation::status, reputation::feedback,
         sandbox::score::get, sandbox::score::post, sandbox::score::mean, sandbox::score::batch,
         sandbox::report::get, sandbox::report::total, sandbox::report::chain_total,
         models::list, models::compare, models::report, admin::add, admin::champion, admin::challengers, admin::roll_back, admin::remove,
@@ -91,7 +91,8 @@ impl Modify for Key {
 /// Routes of one handler under both of the contract's paths: it is described under the first, and its name under the second.
 struct Twins;
 
-const TWINS: [(&str, &str, &str); 2] = [
+const TWINS: [(&str, &str, &str); 3] = [
+    ("/api/v2/agents/{agent_id}/reputation", "/api/v2/reputation/{agent_id}", "submit_reputation"),
     (
         "/api/v2/agents/{agent_id}/reputation/status/{submission_id}",
         "/api/v2/reputation/{agent_id}/status/{submission_id}",
@@ -107,11 +108,16 @@ const TWINS: [(&str, &str, &str); 2] = [
 impl Modify for Twins {
     fn modify(&self, document: &mut openapi::OpenApi) {
         for (path, twin, name) in TWINS {
-            let Some(mut item) = document.paths.paths.get(path).cloned() else { continue };
-            if let Some(get) = &mut item.get {
-                get.operation_id = Some(name.to_owned());
-            }
-            document.paths.paths.insert(twin.to_owned(), item);
+            let Some(item) = document.paths.paths.get(path) else { continue };
+            // Where both are there, the other reads what has one path alone.
+            let (method, operation) = match (&item.post, &item.get) {
+                (Some(post), _) => (HttpMethod::Post, post),
+                (None, Some(get)) => (HttpMethod::Get, get),
+                (None, None) => continue,
+            };
+            let mut operation = operation.clone();
+            operation.operation_id = Some(name.to_owned());
+            document.paths.paths.insert(twin.to_owned(), PathItem::new(method, operation));
         }
     }
 }

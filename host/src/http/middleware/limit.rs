@@ -36,12 +36,9 @@ pub async fn rate(State(app): State<App>, mut request: Request, next: Next) -> R
         Ok(caller) => app.access.count(caller).await,
         Err(_) => app.access.count_stranger(origin(&request, &app.proxies)).await,
     };
-    let Some((policy, standing)) = counted else {
-        request.extensions_mut().insert(Identified(caller));
-        return next.run(request).await;
-    };
-    let mut response = match standing.refused {
-        Some(wait) => {
+    let refused = counted.and_then(|(policy, standing)| Some((policy, standing, standing.refused?)));
+    let mut response = match refused {
+        Some((policy, standing, wait)) => {
             metrics::counter!("assay_http_refused_total", "reason" => policy).increment(1);
             refusal(policy, standing, wait).into_response()
         }
@@ -50,7 +47,9 @@ pub async fn rate(State(app): State<App>, mut request: Request, next: Next) -> R
             next.run(request).await
         }
     };
-    tell(response.headers_mut(), policy, standing);
+    if let Some((policy, standing)) = counted {
+        tell(response.headers_mut(), policy, standing);
+    }
     response
 }
 

@@ -5,10 +5,12 @@ mod paid;
 mod rehearsal;
 mod status;
 
+use std::convert::Infallible;
+
 use axum::{
     Json,
-    extract::State,
-    http::StatusCode,
+    extract::{FromRequestParts, State},
+    http::{StatusCode, request::Parts},
     response::{IntoResponse, Response},
 };
 use serde::Deserialize;
@@ -83,49 +85,39 @@ pub enum TagName {
         responses::Payable, responses::Submission, responses::Validated, responses::Bodied, responses::Keyed, responses::Units),
     security(("key" = []), ("x402" = [])),
 )]
-pub async fn agents_submit(
-    payer: Payer,
-    State(app): State<App>,
-    AgentPath(agent_id): AgentPath,
-    key: RetryKey,
-    body: JsonObject,
-) -> Result<Response, ApiError> {
-    submit_as(&payer, &app, agent_id, key, body, Form::Agents).await
-}
-
-/// Submits reputation of an agent, by the other path.
-#[utoipa::path(
-    post, path = "/api/v2/reputation/{agent_id}", tag = "reputation", operation_id = "submit_reputation",
-    params(
-        ("agent_id" = u64, Path, description = "Token id in the Identity Registry, 1 or more", example = 1),
-        ("X-PAYMENT" = Option<String>, Header, description = "A payment by x402, version 1, in place of a key, where the server takes them"),
-        ("PAYMENT-SIGNATURE" = Option<String>, Header, description = "A payment by x402, version 2, in place of a key, where the server takes them"),
-    ),
-    request_body = SubmissionBodyIn,
-    responses(
-        (
-            status = 202, description = "Accepted", body = SubmittedBody,
-            headers(
-                ("X-PAYMENT-RESPONSE" = String, description = "What became of a payment by x402, version 1"),
-                ("PAYMENT-RESPONSE" = String, description = "What became of a payment by x402, version 2"),
-            ),
-        ),
-        responses::Payable, responses::Submission, responses::Validated, responses::Bodied, responses::Keyed, responses::Units),
-    security(("key" = []), ("x402" = [])),
-)]
 pub async fn submit(
     payer: Payer,
     State(app): State<App>,
+    form: Form,
     AgentPath(agent_id): AgentPath,
-    key: RetryKey,
-    body: JsonObject,
+    RetryKey(retry_key): RetryKey,
+    mut body: JsonObject,
 ) -> Result<Response, ApiError> {
-    submit_as(&payer, &app, agent_id, key, body, Form::Reputation).await
+    let (address, tags) = (body.text("address"), body.list::<Tag>("tags", MOST_TAGS));
+    body.finish()?;
+    let missing = || ApiError::new(StatusCode::BAD_REQUEST, "Address is required in the request body");
+    let address = parse_address(&address.ok_or_else(missing)?).map_err(|_| ApiError::invalid_address())?;
+    let mut each_once = Vec::new();
+    for tag in tags.filter(|tags| !tags.is_empty()).unwrap_or_else(|| Tag::ALL.to_vec()) {
+        if !each_once.contains(&tag) {
+            each_once.push(tag);
+        }
+    }
+    let request = |payer: records::Payer| Request { agent_id, address, tags: each_once, payer, retry_key };
+    match (&payer, &app.rehearsal) {
+        (Payer::Key(caller), Some(rehearsal)) => rehearsal::accept(rehearsal, caller, &app, &request(caller.payer(&app)), form).await,
+        (Payer::Key(caller), None) => {
+            let record = service(&app)?.submit(request(caller.payer(&app))).await.map_err(refuse)?;
+            caller.charged(&app).await?;
+            accepted(&app, &record, form).await
+        }
+        (Payer::Payment(offered), _) => paid::submit(&app, offered, request, form).await,
+    }
 }
 
 /// Which path a submission came by, and so where its status is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+pub enum Form {
     Agents,
     Reputation,
 }
@@ -139,33 +131,11 @@ impl Form {
     }
 }
 
-async fn submit_as(
-    payer: &Payer,
-    app: &App,
-    agent_id: u64,
-    RetryKey(retry_key): RetryKey,
-    mut body: JsonObject,
-    form: Form,
-) -> Result<Response, ApiError> {
-    let (address, tags) = (body.text("address"), body.list::<Tag>("tags", MOST_TAGS));
-    body.finish()?;
-    let missing = || ApiError::new(StatusCode::BAD_REQUEST, "Address is required in the request body");
-    let address = parse_address(&address.ok_or_else(missing)?).map_err(|_| ApiError::invalid_address())?;
-    let mut each_once = Vec::new();
-    for tag in tags.filter(|tags| !tags.is_empty()).unwrap_or_else(|| Tag::ALL.to_vec()) {
-        if !each_once.contains(&tag) {
-            each_once.push(tag);
-        }
-    }
-    let request = |payer: records::Payer| Request { agent_id, address, tags: each_once, payer, retry_key };
-    match (payer, &app.rehearsal) {
-        (Payer::Key(caller), Some(rehearsal)) => rehearsal::accept(rehearsal, caller, app, &request(caller.payer(app)), form).await,
-        (Payer::Key(caller), None) => {
-            let record = service(app)?.submit(request(caller.payer(app))).await.map_err(refuse)?;
-            caller.charged(app).await?;
-            accepted(app, &record, form).await
-        }
-        (Payer::Payment(offered), _) => paid::submit(app, offered, request, form).await,
+impl FromRequestParts<App> for Form {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, Infallible> {
+        Ok(if parts.uri.path().starts_with("/api/v2/agents/") { Self::Agents } else { Self::Reputation })
     }
 }
 

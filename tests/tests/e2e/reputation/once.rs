@@ -4,7 +4,7 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use assay_tests::{
-    proxy::{Call, Proxy, Reply},
+    proxy::{Proxy, Reply, hold_at},
     reputation::World,
     service::{Caller, Service, try_answer},
 };
@@ -108,27 +108,6 @@ const BOUNDARIES: [Boundary; 11] = [
     Boundary::At("eth_getTransactionReceipt", 7),
 ];
 
-/// Holds the one call that marks a boundary.
-fn mark(boundary: Boundary) -> impl FnMut(&Call) -> Reply + Send {
-    let mut seen = 0;
-    let mut held = false;
-    move |call| {
-        let (method, nth, after) = match boundary {
-            Boundary::At(method, nth) => (method, nth, false),
-            Boundary::After(method, nth) => (method, nth, true),
-            Boundary::Accepted | Boundary::Upload => return Reply::Pass,
-        };
-        let due = after && seen == nth;
-        seen += usize::from(call.method == method && seen < nth);
-        let due = due || (!after && seen == nth);
-        if due && !held {
-            held = true;
-            return Reply::Hold;
-        }
-        Reply::Pass
-    }
-}
-
 #[test]
 fn killed_at_every_step_it_goes_on_where_it_was() {
     run(async {
@@ -143,7 +122,11 @@ fn killed_at_every_step_it_goes_on_where_it_was() {
                 world.ipfs.be(assay_tests::ipfs::Mood::Holding);
             }
             let status_url = submit(&api, n).await;
-            proxy.rule(mark(boundary));
+            match boundary {
+                Boundary::At(method, nth) => proxy.rule(hold_at(method, nth, false)),
+                Boundary::After(method, nth) => proxy.rule(hold_at(method, nth, true)),
+                Boundary::Accepted | Boundary::Upload => {}
+            }
             match boundary {
                 Boundary::Accepted => {}
                 Boundary::Upload => world.ipfs.held().await,

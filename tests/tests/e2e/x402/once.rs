@@ -7,7 +7,7 @@ use assay::domain::Authorization;
 use assay_tests::{
     devnet::actors,
     payment::{Dollar, PRICE, Till, USDC},
-    proxy::{Call, Proxy, Reply},
+    proxy::{Proxy, Reply, hold_at},
     service::Service,
 };
 use futures::future::join_all;
@@ -95,7 +95,7 @@ fn a_transfer_that_somebody_else_sends_counts_and_a_cancelled_one_does_not() {
         for (n, cancels) in [false, true].into_iter().enumerate() {
             let order = till.order();
             let header = order.header();
-            proxy.rule(mark("eth_estimateGas", 1, false));
+            proxy.rule(hold_at("eth_estimateGas", 1, false));
             let presented = tokio::spawn({
                 let (api, header) = (api.clone(), header.clone());
                 async move { pay_until_settled(&api, &header, n).await }
@@ -196,20 +196,6 @@ const BOUNDARIES: [Boundary; 8] = [
     Boundary::Answered,
 ];
 
-/// Holds the one call that marks a boundary.
-fn mark(method: &'static str, nth: usize, after: bool) -> impl FnMut(&Call) -> Reply + Send {
-    let (mut seen, mut held) = (0, false);
-    move |call| {
-        let due = after && seen == nth;
-        seen += usize::from(call.method == method && seen < nth);
-        if !held && (due || (!after && seen == nth)) {
-            held = true;
-            return Reply::Hold;
-        }
-        Reply::Pass
-    }
-}
-
 #[test]
 fn killed_around_settling_it_is_one_transfer_and_one_submission() {
     run(async {
@@ -222,8 +208,8 @@ fn killed_around_settling_it_is_one_transfer_and_one_submission() {
             let (api, header) = (service.anonymous(), till.order().header());
             // What the last life left is done by then, so that calls are counted for this payment alone.
             let presented = match boundary {
-                Boundary::At(method, nth) => Some(mark(method, nth, false)),
-                Boundary::After(method, nth) => Some(mark(method, nth, true)),
+                Boundary::At(method, nth) => Some(hold_at(method, nth, false)),
+                Boundary::After(method, nth) => Some(hold_at(method, nth, true)),
                 Boundary::Arrived | Boundary::Answered => None,
             };
             let held = presented.is_some();
