@@ -80,7 +80,8 @@ fn describe() {
     describe_counter!(
         "assay_http_refused_total",
         Unit::Count,
-        "Requests turned away before any route, by reason: key or address, whose rate was passed, or busy"
+        "Requests turned away before any route, by reason: key or address, whose rate was passed, or busy; and as connections those that were \
+         closed at once, because their address had as many as it may"
     );
     describe_counter!(
         "assay_rates_alone_total",
