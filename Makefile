@@ -6,7 +6,7 @@ CARGO ?= cargo
 
 # What of the suite touches the store, run again on Redis. Left out: what reads no record (check_config, conformance, crowd, errors, hostile,
 # lenders, many, names, sandbox, identity, swap, wallets, backtest, shipping), what is about the embedded file, and the fleet, which is on Redis anyway.
-ON_REDIS := agents killed promotion replay reports reputation shadow stopping versions --skip a_backup_of_a_running_server
+ON_REDIS := agents killed limits::a_ promotion replay reports reputation shadow stopping versions --skip a_backup_of_a_running_server
 
 .PHONY: help run test soak check bench models fuzz deps sbom
 
