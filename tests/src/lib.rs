@@ -13,6 +13,7 @@ pub mod hostile;
 pub mod ipfs;
 pub mod lenders;
 pub mod native;
+pub mod nginx;
 pub mod node;
 pub mod payment;
 pub mod people;

@@ -59,6 +59,12 @@ impl Redis {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
+    /// # Panics
+    /// When it has ended.
+    pub fn pid(&self) -> u32 {
+        self.process.pid().unwrap_or_else(|| panic!("Redis is running"))
+    }
+
     /// SIGKILL, keeping the folder so that another one can start in it.
     pub fn kill(self) -> (TempDir, u16) {
         let Self { process, dir, port } = self;
@@ -196,7 +202,7 @@ async fn agreed(is_so: impl Fn() -> bool) {
     }
 }
 
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap_or_else(|e| panic!("no free port: {e}"));
     listener.local_addr().map(|at| at.port()).unwrap_or_default()
 }

@@ -1,6 +1,7 @@
 //! The real `assay` binary under test, and the people who call it.
 
 use std::{
+    net::SocketAddr,
     path::{Path, PathBuf},
     process::{Command, ExitStatus},
     time::Duration,
@@ -50,6 +51,11 @@ impl Service {
 
     pub fn base(&self) -> &str {
         &self.base
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.base.trim_start_matches("http://").parse().expect("an address")
     }
 
     /// The server's own folder: configuration, store.
@@ -108,7 +114,7 @@ impl Service {
 
     /// A caller with every scope.
     pub fn keyed(&self) -> Caller {
-        Caller { base: self.base.clone(), key: Some(KEY.to_owned()), http: client() }
+        Caller::at(&self.base, KEY)
     }
 
     /// A caller with another key.
@@ -161,6 +167,11 @@ impl Answer {
 }
 
 impl Caller {
+    /// Somebody with this key who calls `base`.
+    pub fn at(base: &str, key: &str) -> Self {
+        Self { base: base.to_owned(), key: Some(key.to_owned()), http: client() }
+    }
+
     pub fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
         let request = self.http.request(method, format!("{}{path}", self.base));
         match &self.key {

@@ -1,5 +1,6 @@
 //! What hosts that share a store do alike: uploaded components are on the shelf of each of them, and a role that one moves is moved on
-//! all within two seconds. A component that somebody put into one host's folder is that host's alone.
+//! all within two seconds. A component that somebody put into one host's folder is that host's alone. What was taken away through the
+//! API stays away from every folder, however it comes there, until it is uploaded again.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -79,6 +80,7 @@ impl Scoring {
                 if let Err(error) = registry.remove(model.kind, &model.version).await {
                     return Ok(if matches!(error, RoleError::IsChampion { .. }) { Ok(()) } else { Err(error.to_string()) });
                 }
+                tracing::info!(kind = %model.kind, version = %model.version, "taken off the shelf, as it was off the fleet's; an upload brings it back");
                 Ok(Ok(()))
             }
             Some(digest) if !record.gone && digest != model.digest => Ok(Err(format!("another file of this version is here, {digest}"))),

@@ -23,6 +23,7 @@ struct Desk {
 impl Desk {
     fn new(config: &str) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
+        let config = assay_tests::redis::chosen(config, folder.path());
         std::fs::write(folder.path().join("assay.toml"), config.replace("{dir}", &folder.path().display().to_string())).unwrap();
         Self { folder }
     }

@@ -1,26 +1,23 @@
 //! Several hosts that share one Redis: one shelf, one set of roles, keys, units and rates, each submission once; and what is left of a host
 //! whose Redis is away. `ASSAY_SOAK=1` raises the numbers to those that are promised (`make soak`).
 
+mod killed;
+mod proxied;
+mod takeover;
+
 use std::{
     process::Command,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
-    },
     time::{Duration, Instant},
 };
 
 use assay_tests::{
-    proxy::Wire,
     redis::{self, DURABLE, Redis},
-    reputation::World,
-    service::{Answer, Caller, Service, binary, plugins, sandbox_config, shelf_copy, try_answer},
+    service::{Answer, Caller, Service, binary, plugins, sandbox_config, shelf_copy},
 };
 use futures::future::join_all;
-use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{agents, configured, devnet, reputation, run};
+use super::{agents, configured, devnet, run};
 
 const PREFIX: &str = "fleet:";
 const SANDBOX: &str = "/api/v2/sandbox/score/address/0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045";
@@ -203,136 +200,5 @@ fn a_rate_holds_for_all_hosts_together_and_for_each_while_redis_is_away() {
             exhaust(std::slice::from_ref(caller)).await;
             assert!(host.keyed().get("/metrics").await.text.contains("\nassay_rates_alone_total "));
         }
-    });
-}
-
-/// Hosts that come and go, by their callers.
-#[derive(Clone)]
-struct Fleet {
-    callers: Arc<Mutex<Vec<Caller>>>,
-    failed: Arc<AtomicU64>,
-    asked: Arc<AtomicU64>,
-}
-
-impl Fleet {
-    fn host(&self, n: usize) -> Caller {
-        let callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
-        callers[n % callers.len()].clone()
-    }
-
-    fn replace(&self, n: usize, caller: Caller) {
-        self.callers.lock().unwrap_or_else(PoisonError::into_inner)[n] = caller;
-    }
-
-    /// Submits the `n`th at one host after another until one has accepted it.
-    async fn submit(self, n: usize) -> Value {
-        let started = Instant::now();
-        for host in n.. {
-            let request = self.host(host).request(Method::POST, "/api/v2/agents/1/reputation");
-            let request = request.header("idempotency-key", format!("fleet {n}")).json(&json!({ "address": reputation::subject(n) }));
-            self.asked.fetch_add(1, Relaxed);
-            match try_answer(request.timeout(Duration::from_secs(10))).await {
-                Ok(answer) if answer.status == 202 => return answer.json()["submission_id"].clone(),
-                refused => {
-                    if let Ok(answer) = &refused {
-                        assert!([502, 503, 504].contains(&answer.status.as_u16()), "{} {}", answer.status, answer.text);
-                    }
-                    self.failed.fetch_add(1, Relaxed);
-                }
-            }
-            assert!(started.elapsed() < 3 * PATIENCE, "nobody accepts the submission {n}");
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-        Value::Null
-    }
-
-    /// Asks the hosts in turn until told to stop; how many answers there were, and how many failures.
-    async fn read(self, stop: Arc<AtomicBool>) -> (u64, u64) {
-        let (mut answered, mut failed) = (0, 0);
-        for n in 0.. {
-            if stop.load(Relaxed) {
-                break;
-            }
-            let request = self.host(n).request(Method::GET, SANDBOX).timeout(Duration::from_secs(10));
-            match try_answer(request).await {
-                Ok(answer) if answer.status == 200 => answered += 1,
-                _ => failed += 1,
-            }
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-        (answered, failed)
-    }
-}
-
-#[test]
-fn whoever_is_killed_or_cut_off_each_submission_is_on_the_chain_once() {
-    run(async {
-        let (submissions, kills, cut) = if soak() { (60, 20, Duration::from_secs(30)) } else { (9, 3, Duration::from_secs(3)) };
-        let world = World::start().await;
-        let mut server = Redis::start(&DURABLE);
-        let mut wires = Vec::new();
-        for _ in 0..3 {
-            wires.push(Wire::to(server.port).await);
-        }
-        let config = world.config(world.chain.url(), "") + &metered(submissions * 10);
-        let configs: Vec<_> = wires.iter().map(|wire| on(wire.port, &config)).collect();
-        let mut hosts: Vec<_> = configs.iter().map(|config| Some(Service::start(config))).collect();
-        let callers = hosts.iter().flatten().map(|host| host.with_key(METERED)).collect();
-        let fleet = Fleet { callers: Arc::new(Mutex::new(callers)), failed: Arc::default(), asked: Arc::default() };
-        let stop = Arc::new(AtomicBool::new(false));
-        let reading = tokio::spawn(fleet.clone().read(stop.clone()));
-
-        let mut asked = Vec::new();
-        for life in 0..kills {
-            asked.extend((submissions * life / kills..submissions * (life + 1) / kills).map(|n| tokio::spawn(fleet.clone().submit(n))));
-            // Any moment may be the last: that is what is tried here.
-            tokio::time::sleep(Duration::from_millis(150 + 331 * life as u64 % 900)).await;
-            let victim = life % hosts.len();
-            let dir = hosts[victim].take().expect("it runs").kill();
-            let host = Service::start_in(dir, &configs[victim], &[]);
-            fleet.replace(victim, host.with_key(METERED));
-            hosts[victim] = Some(host);
-            if life == kills / 2 {
-                let (dir, port) = server.kill();
-                server = Redis::start_in(dir, port, &DURABLE).expect("Redis comes back with its file");
-            }
-            if life == kills * 2 / 3 {
-                wires[0].cut();
-                tokio::time::sleep(cut).await;
-                wires[0].mend();
-            }
-        }
-        let mut ids = Vec::new();
-        for asked in asked {
-            ids.push(asked.await.expect("it was accepted"));
-        }
-        let mut paths = Vec::new();
-        for (n, id) in ids.iter().enumerate() {
-            assert_eq!(fleet.clone().submit(n).await, *id, "the same key is the same submission on every host");
-            paths.push(format!("/api/v2/agents/1/reputation/status/{}", id.as_str().expect("an id")));
-        }
-        let first = fleet.host(0);
-        let statuses = futures::future::join_all(paths.iter().map(|path| reputation::confirmed(&first, path))).await;
-        let held = world.held().await;
-        for (path, status) in paths.iter().zip(&statuses) {
-            reputation::check(&world, &held, status, &reputation::ALL);
-            for host in 1..hosts.len() {
-                assert_eq!(fleet.host(host).get(path).await.ok(), *status);
-            }
-        }
-        assert_eq!(held.len(), submissions * reputation::ALL.len());
-        let refused = fleet.host(1).post("/api/v2/agents/1/reputation", &json!({ "address": reputation::subject(0) })).await.expect(429);
-        let left = format!("has 0 of {} left", submissions * 10);
-        assert!(refused["detail"].as_str().is_some_and(|detail| detail.contains(&left)), "{refused}");
-        stop.store(true, Relaxed);
-        let (answered, failed) = reading.await.expect("the reader ends");
-        let (tried, refused) = (fleet.asked.load(Relaxed), fleet.failed.load(Relaxed));
-        println!(
-            "{submissions} submissions, {kills} kills, Redis restarted, one host cut off for {cut:?}: {} feedbacks on the chain; of {tried} \
-             posts {refused} failed and were repeated; of {} reads {failed} failed ({:.2} %)",
-            held.len(),
-            answered + failed,
-            100.0 * failed as f64 / (answered + failed) as f64
-        );
     });
 }

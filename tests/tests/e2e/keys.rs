@@ -11,16 +11,18 @@ fn key(config: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
     (done.status.code(), text(done.stdout), text(done.stderr))
 }
 
+#[test]
+fn the_file_of_a_running_server_is_left_to_it() {
+    let service = Service::start(&sandbox_config(&plugins()));
+    let (code, _, err) = key(&service.dir().join("assay.toml"), &["list"]);
+    assert_eq!(code, Some(2));
+    assert!(err.contains("in use by another process; stop that one"), "{err}");
+}
+
 #[tokio::test]
 async fn a_key_is_minted_listed_used_and_revoked() {
     let toml = sandbox_config(&plugins());
-    let service = Service::start(&toml);
-    let config = service.dir().join("assay.toml");
-    let (code, _, err) = key(&config, &["list"]);
-    assert_eq!(code, Some(2));
-    assert!(err.contains("in use by another process; stop that one"), "{err}");
-
-    let dir = service.terminate_keeping().await;
+    let dir = Service::start(&toml).terminate_keeping().await;
     let config = dir.path().join("assay.toml");
     let (code, out, err) =
         key(&config, &["mint", "--store", "--name", "lender", "--scope", "read", "--scope", "submit", "--units", "50", "--rate", "120"]);

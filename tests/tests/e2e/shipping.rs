@@ -80,6 +80,8 @@ fn the_fleet_is_made_of_what_there_is() {
         assert!(fleet.contains(&format!("\n  {name}:\n    <<: *host")), "{name}");
     }
     is_configured(Some(".ops/docker/assay.toml"), "");
+    let at = after(&fleet, "ipv4_address:").next().unwrap();
+    assert!(text(".ops/docker/assay.toml").contains(&format!("trusted_proxies = [\"{at}\"]")), "{at}");
     assert_eq!(after(&fleet, "stop_grace_period:").collect::<Vec<_>>(), ["30s"]);
 }
 

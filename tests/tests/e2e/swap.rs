@@ -93,7 +93,7 @@ fn forty_swaps_under_load_fail_nobody_and_mislabel_nothing() {
         std::fs::write(shelf.path().join("newcomer.wasm"), &newcomer).unwrap();
         until_listed(&api, "7.0").await;
         let expected = Arc::new(learn(&api, &paths, &["7.0", "1.0", "1.1"]).await);
-        api.delete("/api/v2/admin/models/credit/7.0").await;
+        std::fs::remove_file(shelf.path().join("newcomer.wasm")).unwrap();
 
         // The first rounds warm allocator, pools and caches; what they settle at is where memory began.
         let warm = Arc::new(AtomicBool::new(false));

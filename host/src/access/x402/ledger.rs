@@ -137,7 +137,12 @@ impl X402 {
                 record.start = earlier.and_then(|earlier| earlier.start);
                 record.state = PaymentState::Settled { transaction, submission: None };
             }
-            None => record.start = self.verify(payment, resource).await?,
+            None => match self.verify(payment, resource).await {
+                Ok(start) => record.start = start,
+                // Presented by somebody else too, it was claimed meanwhile and perhaps settled, which is why it cannot be now.
+                Err(PayError::Refused(_)) if self.inner.store.read(&keys::payment(&id)).await?.revision != found.revision => return Ok(()),
+                Err(error) => return Err(error),
+            },
         }
         let mut batch = Batch::new().if_unchanged(&keys::payment(&id), found.revision).put(&keys::payment(&id), &record)?;
         if record.is_open() {

@@ -40,10 +40,13 @@ pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
     let mut shares = costs.clone();
     let mut ask = |case: usize, warming: bool| {
         let before = cores::busy(pid);
-        let rate = rate(load_core, address, paths[case], KEY, STRETCH).unwrap_or_else(|error| {
-            failure = Some(format!("{}: {error}", paths[case]));
-            f64::NAN
-        });
+        let rate = rate(Some(load_core), &[address], paths[case], KEY, STRETCH).map_or_else(
+            |error| {
+                failure = Some(format!("{}: {error}", paths[case]));
+                f64::NAN
+            },
+            |load| load.rate,
+        );
         if !warming {
             let share = (cores::busy(pid) - before) as f64 / STRETCH.as_nanos() as f64;
             shares[case].push(share);

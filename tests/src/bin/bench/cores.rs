@@ -42,6 +42,26 @@ pub fn command(core: usize, program: &Path) -> Command {
 /// Nanoseconds that a process has been on a core, over all its threads.
 pub fn busy(pid: u32) -> u64 {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    let on_core = |text: String| text.split_ascii_whitespace().next().and_then(|first| first.parse::<u64>().ok());
-    threads.filter_map(|thread| fs::read_to_string(thread.path().join("schedstat")).ok().and_then(on_core)).sum()
+    threads.map(|thread| on_core(&thread.path())).sum()
+}
+
+/// The same of the calling thread.
+pub fn busy_here() -> u64 {
+    on_core(Path::new("/proc/thread-self"))
+}
+
+/// Nanoseconds that the cores which this process may use have been idle, to the hundredth of a second.
+pub fn idle() -> u64 {
+    let times = fs::read_to_string("/proc/stat").unwrap_or_default();
+    let of = |core: usize| {
+        let mut fields = times.lines().find_map(|line| line.strip_prefix(&format!("cpu{core} ")))?.split_ascii_whitespace().skip(3);
+        // Idle, and idle with a disk at work.
+        Some((fields.next()?.parse::<u64>().ok()? + fields.next()?.parse::<u64>().ok()?) * 10_000_000)
+    };
+    available().into_iter().filter_map(of).sum()
+}
+
+fn on_core(thread: &Path) -> u64 {
+    let times = fs::read_to_string(thread.join("schedstat")).unwrap_or_default();
+    times.split_ascii_whitespace().next().and_then(|first| first.parse().ok()).unwrap_or_default()
 }

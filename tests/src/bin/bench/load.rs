@@ -15,23 +15,33 @@ pub const CONNECTIONS: usize = 64;
 /// Longest wait for one answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Asks `path` of the server at `address` on every connection for so long, from `core`; answers per second.
+/// What came of it.
+pub struct Load {
+    /// Answers per second.
+    pub rate: f64,
+    pub took: Duration,
+    /// Nanoseconds that it was on a core.
+    pub busy: u64,
+}
+
+/// Asks `path` of the servers at `addresses`, of each on as many of the connections, for so long and from `core` where one is given.
 ///
 /// # Errors
 /// Anything but a 200 with a body of the declared length.
-pub fn rate(core: usize, address: SocketAddr, path: &str, key: &str, stretch: Duration) -> Result<f64, Failure> {
+pub fn rate(core: Option<usize>, addresses: &[SocketAddr], path: &str, key: &str, stretch: Duration) -> Result<Load, Failure> {
     let request = format!("GET {path} HTTP/1.1\r\nhost: assay\r\nauthorization: Bearer {key}\r\n\r\n").into_bytes();
+    let addresses = addresses.to_vec();
     let asking = thread::spawn(move || {
-        cores::tie(core);
-        ask(address, &request, stretch)
+        core.map(cores::tie);
+        ask(&addresses, &request, stretch)
     });
     Ok(asking.join().map_err(|_| "the load panicked")??)
 }
 
-fn ask(address: SocketAddr, request: &[u8], stretch: Duration) -> Result<f64, String> {
+fn ask(addresses: &[SocketAddr], request: &[u8], stretch: Duration) -> Result<Load, String> {
     let mut connections = Vec::new();
-    for _ in 0..CONNECTIONS {
-        let stream = connect(address).map_err(|error| error.to_string())?;
+    for address in addresses.iter().cycle().take(CONNECTIONS) {
+        let stream = connect(*address).map_err(|error| error.to_string())?;
         connections.push(stream);
     }
     let (mut buffer, mut answers) = ([0; 4096], 0_u64);
@@ -50,7 +60,7 @@ fn ask(address: SocketAddr, request: &[u8], stretch: Duration) -> Result<f64, St
     for stream in &mut connections {
         take(stream, &mut buffer)?;
     }
-    Ok(answers as f64 / took.as_secs_f64())
+    Ok(Load { rate: answers as f64 / took.as_secs_f64(), took, busy: cores::busy_here() })
 }
 
 fn connect(address: SocketAddr) -> std::io::Result<TcpStream> {

@@ -7,6 +7,7 @@ mod calls;
 mod clock;
 mod cores;
 mod drops;
+mod fleet;
 mod load;
 mod reports;
 mod search;
@@ -31,7 +32,7 @@ type Failure = Box<dyn std::error::Error>;
 
 /// Measure Assay against references in the same run, and print a table
 ///
-/// Needs the `assay` binary beside this one. Takes about four minutes, best on an idle machine.
+/// Needs the `assay` binary beside this one. Takes about six minutes, best on an idle machine.
 #[derive(Parser)]
 #[command(name = "bench", version, subcommand_negates_reqs = true)]
 struct Cli {
@@ -73,6 +74,8 @@ enum Group {
     Search,
     /// Scores with a challenger beside them against scores without
     Shadow,
+    /// One, two and three hosts on one Redis
+    Fleet,
     /// Opening the shelf, deriving features
     Start,
 }
@@ -122,6 +125,7 @@ fn measure(cli: &Cli) -> Result<ExitCode, Failure> {
             Group::Reports => reports::measure(effort),
             Group::Search => search::measure(effort),
             Group::Shadow => shadow::measure(effort),
+            Group::Fleet => fleet::measure(effort),
             Group::Start => start::measure(effort),
         };
         match rows {

@@ -41,6 +41,40 @@ fn fifty_replays_at_once_are_one_transfer_and_one_submission() {
 }
 
 #[test]
+fn who_is_slower_than_another_with_the_same_payment_gets_the_same() {
+    run(async {
+        let till = Till::start().await;
+        let proxy = Proxy::start(till.world.chain.url()).await;
+        let service = Service::start(&till.config(&proxy.url, ""));
+        let api = service.anonymous();
+        // What the asset is asked once, at the beginning, has been asked.
+        let first = pay_until_settled(&api, &till.order().header(), 0).await.expect(202);
+        confirmed(&api, first["status_url"].as_str().expect("a path")).await;
+        let header = till.order().header();
+        // Found to be nobody's yet, it is held up on the way to the asset, to which it is then a payment that was used.
+        let mut held = false;
+        proxy.rule(move |call| {
+            let asset = call.params[0]["to"].as_str().is_some_and(|to| to.eq_ignore_ascii_case(&USDC.to_string()));
+            if asset && !held {
+                held = true;
+                return Reply::Hold;
+            }
+            Reply::Pass
+        });
+        let slow = tokio::spawn({
+            let (api, header) = (api.clone(), header.clone());
+            async move { pay_until_settled(&api, &header, 1).await }
+        });
+        tokio::time::timeout(crate::reputation::PATIENCE, proxy.held()).await.expect("the asset is asked");
+        let quick = pay_until_settled(&api, &header, 1).await.expect(202);
+        proxy.release(1);
+        let slow = slow.await.expect("it is answered").expect(202);
+        assert_eq!(slow["submission_id"], quick["submission_id"]);
+        assert_eq!((till.balance().await, till.transfers().await.len()), (2 * PRICE, 2));
+    });
+}
+
+#[test]
 fn fifty_payments_at_once_all_arrive_beside_submissions_of_keys() {
     run(async {
         let till = Till::start().await;

@@ -1,0 +1,126 @@
+//! One, two and three hosts on this machine that share one Redis, and who has the cores meanwhile: hosts, Redis and the load take turns
+//! on the same ones, so that a further host brings no core with it.
+
+use std::{net::SocketAddr, path::Path, time::Duration};
+
+use assay_tests::{
+    devnet::Devnet,
+    redis::{self, DURABLE, Redis},
+    service::{KEY, Service, plugins},
+};
+use tokio::runtime;
+
+use super::{
+    Effort, Failure,
+    clock::{Rounds, median},
+    cores,
+    load::{CONNECTIONS, rate},
+    table::{Row, Target, Unit},
+};
+
+const HOSTS: usize = 3;
+const STRETCH: Duration = Duration::from_millis(1_500);
+const METERED: &str = "bench_key_with_more_units_than_are_asked_for";
+/// Read once: scores then come from each host's cache, and no other answer is one of them.
+const SETTINGS: &str = "\n[scoring]\ncache_ms = 86_400_000\n";
+/// Busy for more than that much of the time, something has no more to give.
+const BUSY: f64 = 0.9;
+
+/// Who is kept busy by one case, in cores.
+#[derive(Default)]
+struct Busy {
+    load: Vec<f64>,
+    hosts: Vec<f64>,
+    redis: Vec<f64>,
+    /// Nobody.
+    idle: Vec<f64>,
+}
+
+pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
+    let server = Redis::start(&DURABLE);
+    // The chains must go on while the load blocks this thread.
+    let runtime = runtime::Builder::new_multi_thread().enable_all().build()?;
+    let devnet = runtime.block_on(Devnet::start(|_| {}))?;
+    let key = format!("\n[[access.keys]]\nname = \"metered\"\nkey = \"{METERED}\"\nscopes = [\"read\"]\nunits = 1_000_000_000\n");
+    let config = devnet.config_toml("127.0.0.1:0", &plugins(), Path::new("{dir}/assay.redb"), KEY);
+    let config = redis::on(&config, &server.url(), "bench:") + &key + SETTINGS;
+    let hosts: Vec<Service> = (0..HOSTS).map(|_| Service::start(&config)).collect();
+    let path = format!("/api/v2/score/address/{}", devnet.wallet("saver").address);
+    for host in &hosts {
+        runtime.block_on(host.keyed().get(&path)).ok();
+    }
+
+    let addresses: Vec<SocketAddr> = hosts.iter().map(Service::address).collect();
+    let cases: Vec<(&str, usize)> = [KEY, METERED].into_iter().flat_map(|key| (1..=HOSTS).map(move |count| (key, count))).collect();
+    let mut busy: Vec<Busy> = cases.iter().map(|_| Busy::default()).collect();
+    let mut failure = None;
+    let mut ask = |case: usize, warming: bool| {
+        let (key, count) = cases[case];
+        let used = || [hosts.iter().map(|host| cores::busy(host.pid())).sum::<u64>(), cores::busy(server.pid()), cores::idle()];
+        let before = used();
+        match rate(None, &addresses[..count], &path, key, STRETCH) {
+            Ok(load) => {
+                let after = used();
+                let share = |nanoseconds: u64| nanoseconds as f64 / load.took.as_nanos() as f64;
+                let [of_hosts, of_redis, idle] = std::array::from_fn(|n| share(after[n] - before[n]));
+                if !warming {
+                    busy[case].load.push(share(load.busy));
+                    busy[case].hosts.push(of_hosts);
+                    busy[case].redis.push(of_redis);
+                    busy[case].idle.push(idle);
+                }
+                load.rate
+            }
+            Err(error) => {
+                failure = Some(error);
+                f64::NAN
+            }
+        }
+    };
+    for case in 0..cases.len() {
+        ask(case, true);
+    }
+    let rounds = Rounds::measured(effort.of(9), cases.len(), |case| ask(case, false));
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
+    let row = |what: String, case: usize, reference: &str, against: usize| Row {
+        what,
+        measured: rounds.median(case),
+        reference: reference.to_owned(),
+        reference_value: rounds.median(against),
+        unit: Unit::PerSecond,
+        ratio: rounds.ratio(case, against),
+        target: Target::None,
+        note: busy[case].note(rounds.median(case)),
+    };
+    let mut rows = Vec::new();
+    for (first, what) in [(0, "a score from its cache"), (HOSTS, "a score from its cache, metered")] {
+        for more in 1..HOSTS {
+            rows.push(row(format!("{what}: {} hosts on one Redis", more + 1), first + more, "the same of one host", first));
+        }
+    }
+    rows.push(row("a score from its cache, metered: 1 host on one Redis".to_owned(), HOSTS, "the same without units", 0));
+    Ok(rows)
+}
+
+impl Busy {
+    /// Who had the cores, what an answer took of them, and what follows from it.
+    fn note(&self, rate: f64) -> String {
+        let there = cores::available().len() as f64;
+        let parts = [("the load", &self.load), ("the hosts", &self.hosts), ("Redis", &self.redis)];
+        let shares = parts.map(|(name, shares)| (name, median(shares.clone())));
+        let all: f64 = shares.iter().map(|(_, share)| share).sum();
+        let text = shares.map(|(name, share)| format!("{name} {:.0} % ({:.0} us an answer)", 100.0 * share / there, 1e6 * share / rate));
+        let idle = median(self.idle.clone());
+        let others = 100.0 * (1.0 - (all + idle) / there).max(0.0);
+        let limit = match shares {
+            [(_, load), _, _] if load > BUSY => "the load, which is one thread",
+            [_, _, (_, redis)] if redis > BUSY => "Redis, which is one thread",
+            _ if idle < (1.0 - BUSY) * there => "the cores",
+            _ => "waiting: for the disk under Redis, or for each other",
+        };
+        let text = text.join(", ");
+        format!("{CONNECTIONS} connections; of {there} cores {text}, the system and others {others:.0} %; what limits it is {limit}")
+    }
+}

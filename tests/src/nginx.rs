@@ -1,0 +1,74 @@
+//! A real nginx with the configuration that is shipped: only the hosts behind it, its port and its folder are put in.
+
+use std::{io, net::SocketAddr, path::Path, process::Command};
+
+use tempfile::TempDir;
+
+use crate::process::{End, Guarded, Lines};
+
+const SHIPPED: &str = include_str!("../../.ops/docker/nginx.conf");
+/// Where Debian has it, which is on no ordinary user's path.
+const DEBIAN: &str = "/usr/sbin/nginx";
+/// Tries at a port that somebody else may take first.
+const TRIES: usize = 5;
+
+/// Running until dropped.
+pub struct Nginx {
+    process: Guarded,
+    _dir: TempDir,
+    /// Without a slash at its end.
+    pub base: String,
+}
+
+impl Nginx {
+    /// In front of `hosts`.
+    ///
+    /// # Panics
+    /// When it does not start: nginx comes with the system's package of that name.
+    pub fn start(hosts: &[SocketAddr]) -> Self {
+        let mut last = None;
+        for _ in 0..TRIES {
+            match Self::on(crate::redis::free_port(), hosts) {
+                Ok(nginx) => return nginx,
+                Err(error) => last = Some(error),
+            }
+        }
+        panic!("nginx does not start; install the package nginx: {last:?}");
+    }
+
+    /// Its last lines of log.
+    pub fn log(&self) -> String {
+        self.process.last_lines()
+    }
+
+    fn on(port: u16, hosts: &[SocketAddr]) -> io::Result<Self> {
+        let dir = tempfile::tempdir()?;
+        // Started by root, it works as somebody else, who must get at its folders.
+        std::fs::set_permissions(dir.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+        let file = dir.path().join("nginx.conf");
+        std::fs::write(&file, configuration(port, hosts, dir.path()))?;
+        let program = if Path::new(DEBIAN).exists() { DEBIAN } else { "nginx" };
+        let mut command = Command::new(program);
+        command.args(["-g", "daemon off;", "-e", "stderr", "-c"]).arg(&file);
+        // Killed, it would leave its workers behind.
+        let (process, ()) =
+            Guarded::start(&command, End::Terminate, Lines::Keep, |line| line.contains("start worker process ").then_some(()))?;
+        Ok(Self { process, _dir: dir, base: format!("http://127.0.0.1:{port}") })
+    }
+}
+
+/// What is shipped, with each of its lines that names a place naming one of this machine.
+fn configuration(port: u16, hosts: &[SocketAddr], dir: &Path) -> String {
+    let mut hosts = Some(hosts);
+    let line = |line: &str| match line.trim() {
+        server if server.starts_with("server ") && server.contains(":8080") => {
+            let settings = server.split_once(":8080").map_or("", |(_, settings)| settings);
+            hosts.take().unwrap_or_default().iter().map(|host| format!("server {host}{settings}\n")).collect()
+        }
+        "listen 8080;" => format!("listen 127.0.0.1:{port};\n"),
+        // It says there when it is ready.
+        "error_log /dev/stderr warn;" => "error_log stderr notice;\n".to_owned(),
+        other => other.replace("/tmp/", &format!("{}/", dir.display())) + "\n",
+    };
+    SHIPPED.lines().map(line).collect()
+}
