@@ -17,6 +17,7 @@ use std::{collections::HashMap, net::IpAddr, num::NonZeroU32, sync::Arc, time::D
 
 use moka::future::Cache;
 use sha2::{Digest, Sha256};
+use tokio::sync::oneshot;
 use tokio_util::task::TaskTracker;
 
 pub use caller::Caller;
@@ -53,8 +54,8 @@ pub struct Access {
     address_rate: Option<NonZeroU32>,
     rates: Rates,
     store: Store,
-    /// Units on their way back.
-    returns: TaskTracker,
+    /// Units on their way to a reservation, or back.
+    moving: TaskTracker,
 }
 
 impl Access {
@@ -67,9 +68,9 @@ impl Access {
             default_cost: config.default_cost,
             default_rate: config.default_rate,
             address_rate: NonZeroU32::new(config.address_rate),
-            rates: Rates::new(),
+            rates: Rates::new(store.clone()),
             store,
-            returns: TaskTracker::new(),
+            moving: TaskTracker::new(),
         }
     }
 
@@ -126,29 +127,36 @@ impl Access {
     }
 
     /// Sets `units` aside for a call, before its work is done. The store is asked only for a metered caller and more than 0 units.
+    /// Who stops waiting for this has no units taken: what was under way is given back once it is there.
     ///
     /// # Errors
     /// [`AccessError::UnitsExhausted`] where the caller has fewer left; [`AccessError::Store`] where that could not be told.
     pub async fn reserve(&self, caller: &Caller, units: u64) -> Result<Reservation, AccessError> {
         let Some(limit) = caller.units.filter(|_| units > 0) else { return Ok(Reservation::free()) };
         let meter = caller.meter();
-        match self.store.take(&meter, units, limit).await? {
-            Take::Taken { used } => {
-                Ok(Reservation::metered(self.store.clone(), meter, units, limit.saturating_sub(used), self.returns.clone()))
-            }
-            Take::Exhausted { used } => Err(AccessError::UnitsExhausted { cost: units, used, limit }),
-        }
+        let (store, moving) = (self.store.clone(), self.moving.clone());
+        let (give, given) = oneshot::channel();
+        self.moving.spawn(async move {
+            let reserved = match store.take(&meter, units, limit).await {
+                Ok(Take::Taken { used }) => Ok(Reservation::metered(store, meter, units, limit.saturating_sub(used), moving)),
+                Ok(Take::Exhausted { used }) => Err(AccessError::UnitsExhausted { cost: units, used, limit }),
+                Err(error) => Err(error.into()),
+            };
+            // Where nobody waits any more, the reservation is dropped here.
+            drop(give.send(reserved));
+        });
+        given.await.unwrap_or(Err(AccessError::Store(StoreError::Stopped)))
     }
 
-    /// Waits for units on their way back to their keys: the last thing to do before the store is closed.
+    /// Waits for units on their way to or from their keys: the last thing to do before the store is closed.
     pub async fn settle(&self) {
-        self.returns.close();
-        self.returns.wait().await;
+        self.moving.close();
+        self.moving.wait().await;
     }
 }
 
 /// What one subscriber has: an IPv4 address, or the /64 of an IPv6 address.
-fn neighbourhood(address: IpAddr) -> IpAddr {
+pub fn neighbourhood(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(v4) => v4.into(),
         IpAddr::V6(v6) => std::net::Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64).into(),

@@ -1,5 +1,5 @@
-//! How many requests somebody may make a minute: all of them at once, or evenly, and what is used comes back evenly. Counted in this
-//! process; a caller waits for [`Rates::count`], so that a fleet can count in its store instead.
+//! How many requests somebody may make a minute: all of them at once, or evenly, and what is used comes back evenly. Hosts
+//! that share a store count there together; a host by itself, or one whose store does not answer, counts in its own process.
 
 use std::{
     num::NonZeroU32,
@@ -15,9 +15,11 @@ use governor::{
 };
 use moka::future::Cache;
 
+use crate::store::{Draw, Key, Store, keys};
+
 /// Time over which a rate counts.
 pub const WINDOW: Duration = Duration::from_secs(60);
-/// Most callers whose requests are counted; of more, those are forgotten that came longest ago.
+/// Most callers whose requests are counted in this process; of more, those are forgotten that came longest ago.
 const COUNTED: u64 = 100_000;
 
 /// Who is counted.
@@ -35,6 +37,14 @@ impl Counted {
         match self {
             Self::Key(_) => "key",
             Self::Address(_) => "address",
+        }
+    }
+
+    /// Where hosts count together.
+    fn key(&self) -> Key<u64> {
+        match self {
+            Self::Key(identity) => keys::rate(self.policy(), identity),
+            Self::Address(address) => keys::rate(self.policy(), &address.to_string()),
         }
     }
 }
@@ -63,29 +73,32 @@ type Limiter = RateLimiter<NotKeyed, InMemoryState, DefaultClock, StateInformati
 /// The counts of everybody. Clones share them.
 #[derive(Clone)]
 pub struct Rates {
+    store: Store,
     limiters: Cache<(Counted, NonZeroU32), Arc<Limiter>>,
 }
 
 impl Rates {
-    pub fn new() -> Self {
+    pub fn new(store: Store) -> Self {
         // Whoever did not come for a window has their whole quota again, and need not be remembered.
-        Self { limiters: Cache::builder().max_capacity(COUNTED).time_to_idle(WINDOW).build() }
+        Self { store, limiters: Cache::builder().max_capacity(COUNTED).time_to_idle(WINDOW).build() }
     }
 
     /// Counts a request of `who` against `rate`.
     pub async fn count(&self, who: Counted, rate: NonZeroU32) -> Standing {
+        match self.store.draw(&who.key(), rate, WINDOW).await {
+            Some(Draw::Allowed { left }) => Standing { rate, left, refused: None },
+            Some(Draw::Refused { wait }) => Standing { rate, left: 0, refused: Some(wait) },
+            None => self.count_here(who, rate).await,
+        }
+    }
+
+    async fn count_here(&self, who: Counted, rate: NonZeroU32) -> Standing {
         let fresh = async { Arc::new(RateLimiter::direct(Quota::per_minute(rate)).with_middleware::<StateInformationMiddleware>()) };
         let limiter = self.limiters.get_with((who, rate), fresh).await;
         match limiter.check() {
             Ok(state) => Standing { rate, left: state.remaining_burst_capacity(), refused: None },
             Err(until) => Standing { rate, left: 0, refused: Some(wait(&until)) },
         }
-    }
-}
-
-impl Default for Rates {
-    fn default() -> Self {
-        Self::new()
     }
 }
 
@@ -96,10 +109,12 @@ fn wait(until: &NotUntil<Instant>) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config;
 
     #[tokio::test]
     async fn each_has_a_quota_of_their_own() {
-        let rates = Rates::new();
+        let folder = tempfile::tempdir().unwrap();
+        let rates = Rates::new(Store::open(&config::Store::embedded(folder.path().join("assay.redb"))).await.unwrap());
         let rate = NonZeroU32::new(2).unwrap();
         let key = |name: &str| Counted::Key(name.to_owned());
         let left = |standing: Standing| (standing.left, standing.refused.is_some(), standing.resets_in().as_secs());

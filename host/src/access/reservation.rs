@@ -20,7 +20,7 @@ struct Taken {
     meter: Key<u64>,
     units: u64,
     left: u64,
-    returns: TaskTracker,
+    moving: TaskTracker,
 }
 
 impl Reservation {
@@ -28,8 +28,8 @@ impl Reservation {
         Self { taken: None }
     }
 
-    pub(super) fn metered(store: Store, meter: Key<u64>, units: u64, left: u64, returns: TaskTracker) -> Self {
-        Self { taken: Some(Taken { store, meter, units, left, returns }) }
+    pub(super) fn metered(store: Store, meter: Key<u64>, units: u64, left: u64, moving: TaskTracker) -> Self {
+        Self { taken: Some(Taken { store, meter, units, left, moving }) }
     }
 
     /// Units left to the caller after this call; `None` where it was not metered.
@@ -45,12 +45,12 @@ impl Reservation {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        let Some(Taken { store, meter, units, returns, .. }) = self.taken.take() else { return };
+        let Some(Taken { store, meter, units, moving, .. }) = self.taken.take() else { return };
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
             tracing::error!(?meter, units, "a reservation ended outside the runtime; its units stay spent");
             return;
         };
-        returns.spawn_on(
+        moving.spawn_on(
             async move {
                 if let Err(error) = store.give_back(&meter, units).await {
                     tracing::error!(?meter, units, %error, "units were not given back");

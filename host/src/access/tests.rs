@@ -139,6 +139,25 @@ async fn units_are_spent_when_committed_and_given_back_when_dropped() {
     assert_eq!(fixture.used("metered").await, 25);
 }
 
+#[tokio::test]
+async fn who_hangs_up_while_units_are_taken_has_them_back() {
+    let fixture = fixture().await;
+    let caller = fixture.caller("metered-secret").await.unwrap();
+    // At the first wait, and once the answer is there but was not looked at.
+    for answered in [false, true] {
+        let mut reserving = Box::pin(fixture.access.reserve(&caller, 10));
+        assert!(futures::poll!(&mut reserving).is_pending());
+        if answered {
+            while fixture.used("metered").await == 0 {
+                tokio::task::yield_now().await;
+            }
+        }
+        drop(reserving);
+        fixture.access.settle().await;
+        assert_eq!(fixture.used("metered").await, 0, "{answered}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn however_many_call_at_once_nobody_spends_more_than_they_have() {
     let fixture = fixture().await;

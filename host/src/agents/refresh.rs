@@ -27,6 +27,8 @@ use crate::{
 const AFTER_FAILURE: Duration = Duration::from_secs(20);
 /// How long a host that is gone holds up the others, and how long they wait to take what one of them found.
 const LEASE: Duration = Duration::from_secs(8);
+/// Wait for a lease that another host has.
+const RETRY: Duration = Duration::from_secs(1);
 /// Outcomes after which what was found so far is written and published.
 const CHUNK: usize = 512;
 /// And the longest time until then.
@@ -53,6 +55,17 @@ struct State {
     ahead: Book,
     /// The book is what the store has, or what was written since.
     is_loaded: bool,
+    /// When it was last taken from what another host found.
+    followed: Option<Instant>,
+}
+
+/// What came of a turn.
+enum Turn {
+    Refreshed,
+    /// Another host refreshes the index; what it has written so far was taken over.
+    Followed,
+    /// It still does.
+    Waited,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -76,29 +89,32 @@ impl Refresher {
         loop {
             let started = Instant::now();
             let outcome = self.turn(&name, &holder, &mut state).await;
-            let word = match outcome {
-                Ok(true) => "complete",
-                Ok(false) => "followed",
-                Err(_) => "failed",
-            };
-            metrics::histogram!("assay_agents_refresh_seconds", "outcome" => word).record(started.elapsed());
-            match outcome {
-                Ok(true) => sleep(self.every).await,
-                Ok(false) => sleep(self.every.min(LEASE)).await,
+            let (word, pause) = match outcome {
+                Ok(Turn::Refreshed) => (Some("complete"), self.every),
+                Ok(Turn::Followed) => (Some("followed"), self.every.min(RETRY)),
+                Ok(Turn::Waited) => (None, self.every.min(RETRY)),
                 Err(error) => {
                     tracing::warn!(%error, "the index of agents was not refreshed");
-                    sleep(self.every.min(AFTER_FAILURE)).await;
+                    (Some("failed"), self.every.min(AFTER_FAILURE))
                 }
+            };
+            if let Some(word) = word {
+                metrics::histogram!("assay_agents_refresh_seconds", "outcome" => word).record(started.elapsed());
             }
+            sleep(pause).await;
         }
     }
 
-    /// A refresh where no other host is at it, `false` where one is.
-    async fn turn(&self, name: &str, holder: &str, state: &mut State) -> Result<bool, RefreshError> {
+    /// A refresh where no other host is at it.
+    async fn turn(&self, name: &str, holder: &str, state: &mut State) -> Result<Turn, RefreshError> {
         let Some(lease) = self.store.acquire(name, holder, LEASE).await? else {
+            if state.followed.is_some_and(|at| at.elapsed() < self.every.min(LEASE)) {
+                return Ok(Turn::Waited);
+            }
             self.load(state).await?;
             self.refresh(state, None).await?;
-            return Ok(false);
+            state.followed = Some(Instant::now());
+            return Ok(Turn::Followed);
         };
         let refresh = async {
             self.load(state).await?;
@@ -111,7 +127,7 @@ impl Refresher {
         // What is in memory may be ahead of what could be written.
         state.is_loaded = refreshed.is_ok();
         self.store.release(lease).await?;
-        refreshed.map(|()| true)
+        refreshed.map(|()| Turn::Refreshed)
     }
 
     /// What was kept, which is served at once; also what another host has kept since.

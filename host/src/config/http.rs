@@ -18,8 +18,12 @@ pub struct Http {
     pub header_timeout_ms: u64,
     /// Longest time for a request's body to arrive, in milliseconds, before it is answered with 408.
     pub body_timeout_ms: u64,
+    /// Longest time in which a client takes nothing of its answer, in milliseconds, before its connection is closed.
+    pub write_timeout_ms: u64,
     /// Connections open at once; more wait until one ends.
     pub max_connections: usize,
+    /// Of these, from one address, or of IPv6 from one /64; more are closed at once. 0: without bound, which `trusted_proxies` are always.
+    pub max_connections_per_address: usize,
     /// Requests at work at once; more are answered with 503 at once.
     pub max_requests: usize,
     /// Most addresses in one multi-address request.
@@ -28,7 +32,7 @@ pub struct Http {
     pub drain_notice_ms: u64,
     /// Longest wait for requests in flight when the server is told to stop, in milliseconds.
     pub drain_timeout_ms: u64,
-    /// Proxies whose `X-Forwarded-For` is believed.
+    /// Proxies whose `X-Forwarded-For` is believed, and who have as many connections as they like.
     pub trusted_proxies: Vec<Network>,
 }
 

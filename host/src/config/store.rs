@@ -23,14 +23,23 @@ pub struct Store {
     pub answer_timeout_ms: u64,
     /// Longest that a call waits, with all its tries, where the connection to Redis breaks.
     pub patience_ms: u64,
+    /// Longest that a request waits to be counted against a rate that hosts share; then its host counts by itself.
+    pub count_timeout_ms: u64,
 }
 
 #[cfg(test)]
 impl Store {
     pub fn embedded(path: PathBuf) -> Self {
-        let waits = 2_000;
-        let (prefix, patience_ms) = ("assay:".to_owned(), 3_000);
-        Self { backend: Backend::Embedded, path, url: None, prefix, connect_timeout_ms: waits, answer_timeout_ms: waits, patience_ms }
+        Self {
+            backend: Backend::Embedded,
+            path,
+            url: None,
+            prefix: "assay:".to_owned(),
+            connect_timeout_ms: 2_000,
+            answer_timeout_ms: 2_000,
+            patience_ms: 3_000,
+            count_timeout_ms: 250,
+        }
     }
 }
 

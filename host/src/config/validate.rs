@@ -138,11 +138,13 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
         ("http.max_requests", config.http.max_requests as u64),
         ("http.header_timeout_ms", config.http.header_timeout_ms),
         ("http.body_timeout_ms", config.http.body_timeout_ms),
+        ("http.write_timeout_ms", config.http.write_timeout_ms),
         ("scoring.shadow_hours", config.scoring.shadow_hours),
         ("promotion.window_hours", config.promotion.window_hours),
         ("store.connect_timeout_ms", config.store.connect_timeout_ms),
         ("store.answer_timeout_ms", config.store.answer_timeout_ms),
         ("store.patience_ms", config.store.patience_ms),
+        ("store.count_timeout_ms", config.store.count_timeout_ms),
     ] {
         if value == 0 {
             problem(key.into(), "0; must be at least 1");
@@ -152,6 +154,7 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
         ("reading.log_concurrency", config.reading.log_concurrency as u64, 1_000),
         ("reading.rpc.concurrency", config.reading.rpc.concurrency as u64, 10_000),
         ("http.header_timeout_ms", config.http.header_timeout_ms, 600_000),
+        ("http.write_timeout_ms", config.http.write_timeout_ms, 600_000),
         ("http.max_connections", config.http.max_connections as u64, 1_000_000),
         ("http.max_requests", config.http.max_requests as u64, 1_000_000),
         ("http.max_head_bytes", config.http.max_head_bytes as u64, 16 << 20),
@@ -165,6 +168,7 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
         ("store.connect_timeout_ms", config.store.connect_timeout_ms, 60_000),
         ("store.answer_timeout_ms", config.store.answer_timeout_ms, 60_000),
         ("store.patience_ms", config.store.patience_ms, 60_000),
+        ("store.count_timeout_ms", config.store.count_timeout_ms, 60_000),
         ("scoring.shadow_hours", config.scoring.shadow_hours, 8_760),
         ("promotion.window_hours", config.promotion.window_hours, 8_760),
     ] {

@@ -1,4 +1,7 @@
-//! Connections: accepted up to a bound, given a time to send their headers, and let finish when the server stops.
+//! Connections: accepted up to a bound, of all and of each address, given a time to send their headers and to take their answers, and let
+//! finish when the server stops.
+
+mod peers;
 
 use std::{io, net::IpAddr, pin::pin, sync::Arc, time::Duration};
 
@@ -12,22 +15,30 @@ use tokio::{
     net::{TcpListener, TcpStream},
     sync::Semaphore,
 };
+use tokio_io_timeout::TimeoutStream;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower::ServiceExt;
 
-use crate::config;
+use self::peers::Peers;
+use crate::config::{self, Network};
 
 /// Where a request comes from: the other end of its connection.
 #[derive(Debug, Clone, Copy)]
 pub struct Peer(pub IpAddr);
 
 /// Bounds of connections.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Bounds {
     /// Connections open at once. More wait in the kernel's queue.
     pub connections: usize,
+    /// Of these, from one address; more are closed at once. 0: without bound.
+    pub address: usize,
+    /// Whose connections the bound of an address does not count.
+    pub proxies: Vec<Network>,
     /// Longest time for a client to send its headers, and for an idle connection to stay open.
     pub headers: Duration,
+    /// Longest time in which a client takes nothing of an answer.
+    pub write: Duration,
     /// Largest head of a request, in bytes; hyper answers 431 beyond it.
     pub head: usize,
     /// Longest wait for requests in flight when the server stops.
@@ -38,7 +49,10 @@ impl From<&config::Http> for Bounds {
     fn from(config: &config::Http) -> Self {
         Self {
             connections: config.max_connections,
+            address: config.max_connections_per_address,
+            proxies: config.trusted_proxies.clone(),
             headers: Duration::from_millis(config.header_timeout_ms),
+            write: Duration::from_millis(config.write_timeout_ms),
             head: config.max_head_bytes,
             drain: Duration::from_millis(config.drain_timeout_ms),
         }
@@ -53,19 +67,25 @@ pub async fn serve(listener: TcpListener, router: Router, bounds: Bounds, cancel
     let connections = TaskTracker::new();
     let kill = CancellationToken::new();
     let room = Arc::new(Semaphore::new(bounds.connections));
+    let peers = Peers::new(bounds.address, bounds.proxies.clone());
+    let bounds = Arc::new(bounds);
     loop {
         let (stream, peer, permit) = tokio::select! {
             () = cancel.cancelled() => break,
             accepted = accept(&listener, &room) => accepted,
         };
-        let (router, cancel, kill) = (router.clone(), cancel.clone(), kill.clone());
+        let Some(place) = peers.enter(peer.0) else {
+            metrics::counter!("assay_http_refused_total", "reason" => "connections").increment(1);
+            continue;
+        };
+        let (router, bounds, cancel, kill) = (router.clone(), bounds.clone(), cancel.clone(), kill.clone());
         connections.spawn(async move {
             let _open = Open::new();
             tokio::select! {
-                () = converse(stream, peer, router, bounds, cancel) => {}
+                () = converse(stream, peer, router, &bounds, cancel) => {}
                 () = kill.cancelled() => {}
             }
-            drop(permit);
+            drop((permit, place));
         });
     }
     drop(listener);
@@ -113,9 +133,11 @@ impl Drop for Open {
     }
 }
 
-async fn converse(stream: TcpStream, peer: Peer, router: Router, bounds: Bounds, cancel: CancellationToken) {
+async fn converse(stream: TcpStream, peer: Peer, router: Router, bounds: &Bounds, cancel: CancellationToken) {
     // Answers are small and complete: nothing is gained by waiting for more.
     let _ = stream.set_nodelay(true);
+    let mut stream = TimeoutStream::new(stream);
+    stream.set_write_timeout(Some(bounds.write));
     let service = router.map_request(move |mut request: hyper::Request<Incoming>| {
         request.extensions_mut().insert(peer);
         request
@@ -125,7 +147,7 @@ async fn converse(stream: TcpStream, peer: Peer, router: Router, bounds: Bounds,
             .timer(TokioTimer::new())
             .header_read_timeout(bounds.headers)
             .max_buf_size(bounds.head)
-            .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service))
+            .serve_connection(TokioIo::new(Box::pin(stream)), TowerToHyperService::new(service))
     );
     let outcome = tokio::select! {
         outcome = connection.as_mut() => outcome,
@@ -163,20 +185,26 @@ mod tests {
 
     const HEAD: usize = 64 << 10;
 
+    /// More than the system keeps for a client that reads nothing.
+    const MUCH: usize = 64 << 20;
+
+    fn bounds(drain: Duration) -> Bounds {
+        Bounds { connections: 8, address: 0, proxies: Vec::new(), headers: LONG, write: LONG, head: HEAD, drain }
+    }
+
     /// A server with one request in flight, whose handler waits for a permit.
-    async fn in_flight(drain: Duration) -> Fixture {
-        let bounds = Bounds { connections: 8, headers: LONG, head: HEAD, drain };
+    async fn in_flight(bounds: Bounds) -> Fixture {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (entered, mut inside) = mpsc::unbounded_channel();
         let finish = Arc::new(Semaphore::new(0));
         let gate = finish.clone();
         let handler = async move || {
-            entered.send(()).unwrap();
+            entered.send(()).ok();
             let _permit = gate.acquire().await.unwrap();
             "done"
         };
-        let router = Router::new().route("/", get(handler));
+        let router = Router::new().route("/", get(handler)).route("/much", get(async || vec![0_u8; MUCH]));
         let cancel = CancellationToken::new();
         let serving = tokio::spawn(serve(listener, router, bounds, cancel.clone()));
         let mut client = TcpStream::connect(address).await.unwrap();
@@ -187,7 +215,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_request_in_flight_is_answered_before_the_server_stops() {
-        let mut fixture = in_flight(LONG).await;
+        let mut fixture = in_flight(bounds(LONG)).await;
         fixture.cancel.cancel();
         // The listener closes first: from then on nobody new is let in.
         while TcpStream::connect(fixture.address).await.is_ok() {
@@ -203,14 +231,53 @@ mod tests {
 
     #[tokio::test]
     async fn a_request_that_takes_too_long_does_not_hold_the_server() {
-        let fixture = in_flight(Duration::ZERO).await;
+        let fixture = in_flight(bounds(Duration::ZERO)).await;
+        fixture.cancel.cancel();
+        fixture.serving.await.unwrap().unwrap();
+    }
+
+    #[tokio::test]
+    async fn who_does_not_read_an_answer_does_not_hold_the_connection() {
+        let fixture = in_flight(Bounds { write: Duration::from_millis(50), ..bounds(LONG) }).await;
+        let mut idle = TcpStream::connect(fixture.address).await.unwrap();
+        idle.write_all(b"GET /much HTTP/1.1\r\nhost: assay\r\n\r\n").await.unwrap();
+        // Its answer has begun, so the server has more to write than it takes.
+        idle.readable().await.unwrap();
+        fixture.finish.add_permits(1);
+        fixture.cancel.cancel();
+        fixture.serving.await.unwrap().unwrap();
+        let mut taken = Vec::new();
+        let read = idle.read_to_end(&mut taken).await;
+        assert!(taken.len() < MUCH, "{read:?}");
+    }
+
+    #[tokio::test]
+    async fn connections_beyond_those_of_an_address_are_closed_at_once() {
+        let fixture = in_flight(Bounds { address: 2, ..bounds(LONG) }).await;
+        let mut second = TcpStream::connect(fixture.address).await.unwrap();
+        let mut third = TcpStream::connect(fixture.address).await.unwrap();
+        assert!(!matches!(third.read(&mut [0]).await, Ok(1..)));
+        fixture.finish.add_permits(1);
+        second.write_all(b"GET / HTTP/1.1\r\nhost: assay\r\nconnection: close\r\n\r\n").await.unwrap();
+        let mut answer = String::new();
+        second.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.ends_with("done"), "{answer}");
+        // With one gone there is room for another, once the server has seen it go.
+        loop {
+            let mut next = TcpStream::connect(fixture.address).await.unwrap();
+            let _ = next.write_all(b"GET / HTTP/1.1\r\nhost: assay\r\nconnection: close\r\n\r\n").await;
+            let mut answer = String::new();
+            if next.read_to_string(&mut answer).await.is_ok() && answer.ends_with("done") {
+                break;
+            }
+        }
         fixture.cancel.cancel();
         fixture.serving.await.unwrap().unwrap();
     }
 
     #[tokio::test]
     async fn a_head_beyond_the_bound_is_refused() {
-        let mut fixture = in_flight(Duration::ZERO).await;
+        let mut fixture = in_flight(bounds(Duration::ZERO)).await;
         let mut second = TcpStream::connect(fixture.address).await.unwrap();
         second.write_all(format!("GET /{} HTTP/1.1\r\n", "a".repeat(HEAD)).as_bytes()).await.unwrap();
         let mut status = [0; 12];

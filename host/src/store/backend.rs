@@ -1,8 +1,8 @@
 //! The backends side by side. What each operation promises stands at [`Store`](super::Store).
 
-use std::time::Duration;
+use std::{num::NonZeroU32, time::Duration};
 
-use super::{Batch, Key, Lease, OpenError, StoreError, Take, clock::Clock, embedded::Embedded, redis::Redis};
+use super::{Batch, Draw, Key, Lease, OpenError, StoreError, Take, clock::Clock, embedded::Embedded, redis::Redis};
 use crate::config;
 
 #[derive(Clone)]
@@ -60,6 +60,13 @@ impl Backend {
 
     pub async fn give_back(&self, key: &Key<u64>, amount: u64) -> Result<(), StoreError> {
         either!(self, give_back(key, amount))
+    }
+
+    pub async fn draw(&self, key: &Key<u64>, rate: NonZeroU32, window: Duration) -> Option<Draw> {
+        match self {
+            Self::Embedded(_) => None,
+            Self::Redis(redis) => redis.draw(key.as_str(), rate, window).await,
+        }
     }
 
     pub async fn acquire(&self, name: &str, holder: &str, ttl: Duration) -> Result<Option<Lease>, StoreError> {

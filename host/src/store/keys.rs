@@ -15,6 +15,7 @@
 //! | `activity/{chain}/{address}` | [`ActivityProgress`]: what an explorer lists or logs tell, as far as settled | for ever | `chain` |
 //! | `token/{chain}/{contract}` | [`TokenRecord`]: what a contract calls itself | for ever | `chain` |
 //! | `units/{name of a configured key, or hash of a minted one}` | `u64`: units used | for ever, or until revoked | `access` |
+//! | `rate/{key or address}/{caller}` | `u64`: microseconds since the epoch at which the quota is whole again; in Redis alone, on its master | until then, a minute at most | `access` |
 //! | `api-key/{SHA-256 of the key}` | [`KeyRecord`] | until revoked | `access` |
 //! | `api-key-name/{name}` | `String`: the SHA-256, so that a name is given once | until revoked | `access` |
 //! | `agents/{chain}/{registry}/progress` | [`AgentProgress`] | for ever | `agents` |
@@ -30,7 +31,7 @@
 //! | `lease/{name}` | `LeaseRecord`: holder, token, end | for ever, so that its token only grows | whoever names it |
 //!
 //! In Redis each key has `store.prefix` before it, in braces: so all of them lie on one node of a cluster, and whatever is in one
-//! batch happens there as a whole. Records of which there is one for each address, token or score (`SPREAD`) are right each by
+//! batch happens there as a whole. Records of which there is one for each address, token, score or caller (`SPREAD`) are right each by
 //! itself, share a batch only with one another, have no condition in it, and lie where the last part of their key puts them. Families
 //! that are listed (`LISTED`) have their keys in a sorted set besides; `write/{id}` is what came of a write, kept for five minutes.
 //!
@@ -47,7 +48,7 @@ use super::records::{
 use crate::domain::{Address, ChainId, Digest, ModelKind, ModelVersion, PaymentId, Seen, Time};
 
 /// Families whose records stand each for itself and are too many for one node of a cluster. A batch of them may happen in part.
-pub(super) const SPREAD: [&str; 5] = ["score/", "lending/", "first/", "activity/", "token/"];
+pub(super) const SPREAD: [&str; 6] = ["score/", "lending/", "first/", "activity/", "token/", "rate/"];
 /// Families that can be listed.
 pub(super) const LISTED: [&str; 7] = [COMPONENTS, SHADOWS, AUDIT, AUDIT_END, API_KEYS, OPEN_SUBMISSIONS, OPEN_PAYMENTS];
 
@@ -153,6 +154,11 @@ pub fn token(chain: ChainId, contract: Address) -> Key<TokenRecord> {
 /// Units used, by the name of a configured API key or the hash of a minted one in hex.
 pub fn units(meter: &str) -> Key<u64> {
     Key::new(format!("units/{meter}"))
+}
+
+/// When the quota of a caller is whole again, under a policy of which it is one.
+pub fn rate(policy: &str, caller: &str) -> Key<u64> {
+    Key::new(format!("rate/{policy}/{caller}"))
 }
 
 /// A minted API key, by the SHA-256 of its text.

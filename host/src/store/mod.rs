@@ -17,6 +17,7 @@ mod redis;
 mod tests;
 
 use std::{
+    num::NonZeroU32,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -59,6 +60,15 @@ pub enum Take {
     Taken { used: u64 },
     /// Not taken: it would have passed the limit. This much is used.
     Exhausted { used: u64 },
+}
+
+/// How a caller stands after a request that counts against a rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Draw {
+    /// Within the rate; this many more could be made at once.
+    Allowed { left: u32 },
+    /// Beyond it, and not counted; the next one is within it after `wait`.
+    Refused { wait: Duration },
 }
 
 impl Store {
@@ -197,6 +207,12 @@ impl Store {
     /// As [`take`](Self::take).
     pub async fn give_back(&self, key: &Key<u64>, amount: u64) -> Result<(), StoreError> {
         self.backend.give_back(key, amount).await
+    }
+
+    /// Counts a request against `rate` in `window`, together with all hosts: all at once or evenly, and what is used comes back evenly.
+    /// `None` where the caller has to count by itself: in a store that nobody else uses, and while the servers do not answer soon.
+    pub async fn draw(&self, key: &Key<u64>, rate: NonZeroU32, window: Duration) -> Option<Draw> {
+        self.backend.draw(key, rate, window).await
     }
 
     /// A lease on `name` for `ttl`, or `None` while somebody holds it. `name` comes from a small fixed set.

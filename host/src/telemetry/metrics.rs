@@ -80,7 +80,13 @@ fn describe() {
     describe_counter!(
         "assay_http_refused_total",
         Unit::Count,
-        "Requests turned away before any route, by reason: key or address, whose rate was passed, or busy"
+        "Requests turned away before any route, by reason: key or address, whose rate was passed, or busy; and as connections those that were \
+         closed at once, because their address had as many as it may"
+    );
+    describe_counter!(
+        "assay_rates_alone_total",
+        Unit::Count,
+        "Requests whose rate this host counted by itself, because Redis did not answer soon"
     );
     describe_gauge!("assay_http_requests_in_flight", Unit::Count, "Requests being answered, by method and route");
     describe_counter!("assay_model_calls_total", Unit::Count, "Calls of a model, by kind and version");

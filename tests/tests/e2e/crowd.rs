@@ -33,7 +33,9 @@ async fn watched() -> (Service, Vec<Proxy>) {
     }
     // Nobody of a crowd is turned away with a part: what is measured is the whole of the work.
     (
-        Service::start(&format!("{config}\n[http]\nmax_requests = 100000\n[scoring]\nread_budget_ms = 25000\nincomplete_cache_ms = 1\n")),
+        Service::start(&format!(
+            "{config}\n[http]\nmax_requests = 100000\nmax_connections_per_address = 0\n[scoring]\nread_budget_ms = 25000\nincomplete_cache_ms = 1\n"
+        )),
         proxies,
     )
 }

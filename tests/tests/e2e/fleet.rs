@@ -1,4 +1,4 @@
-//! Several hosts that share one Redis: one shelf, one set of roles, keys and units, each submission once; and what is left of a host
+//! Several hosts that share one Redis: one shelf, one set of roles, keys, units and rates, each submission once; and what is left of a host
 //! whose Redis is away. `ASSAY_SOAK=1` raises the numbers to those that are promised (`make soak`).
 
 mod killed;
@@ -12,14 +12,17 @@ use std::{
 
 use assay_tests::{
     redis::{self, DURABLE, Redis},
-    service::{Caller, Service, binary, plugins, sandbox_config, shelf_copy},
+    service::{Answer, Caller, Service, binary, plugins, sandbox_config, shelf_copy},
 };
+use futures::future::join_all;
 use serde_json::{Value, json};
 
 use super::{agents, configured, devnet, run};
 
 const PREFIX: &str = "fleet:";
 const SANDBOX: &str = "/api/v2/sandbox/score/address/0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045";
+/// Requests a minute.
+const RATE: usize = 6;
 const METERED: &str = "assay_fleet_counted";
 /// Longest wait for what the hosts agree on.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -159,5 +162,43 @@ fn without_its_redis_a_host_answers_what_it_can_and_comes_back() {
             counted.get(&path("busy")).await.ok();
         }
         counted.get(&path("busy")).await.expect(429);
+    });
+}
+
+/// Half of twice as many requests at once as a key may make is answered; no more come back than that takes time for.
+async fn exhaust(callers: &[Caller]) {
+    let started = Instant::now();
+    let answers = join_all((0..2 * RATE).map(|n| callers[n % callers.len()].get(SANDBOX))).await;
+    let back = RATE * usize::try_from(started.elapsed().as_secs()).unwrap() / 60;
+    let (answered, refused): (Vec<&Answer>, Vec<_>) = answers.iter().partition(|answer| answer.status == 200);
+    assert!((RATE..=RATE + back).contains(&answered.len()), "{} of {RATE} were answered", answered.len());
+    let header = |answer: &Answer, name: &str| answer.headers.get(name).and_then(|value| value.to_str().ok().map(str::to_owned));
+    for answer in &answers {
+        assert_eq!(header(answer, "ratelimit-policy"), Some(format!("\"key\";q={RATE};w=60")), "{}", answer.text);
+    }
+    for answer in refused {
+        assert_eq!((answer.status.as_u16(), header(answer, "ratelimit")), (429, Some("\"key\";r=0;t=60".into())), "{}", answer.text);
+        let wait: usize = header(answer, "retry-after").and_then(|seconds| seconds.parse().ok()).expect("seconds to wait");
+        assert!((1..=60 / RATE).contains(&wait), "{wait}");
+    }
+}
+
+#[test]
+fn a_rate_holds_for_all_hosts_together_and_for_each_while_redis_is_away() {
+    run(async {
+        let server = Redis::start(&DURABLE);
+        let key = format!("[[access.keys]]\nname = \"rated\"\nkey = \"{METERED}\"\nscopes = [\"read\"]\nrate = {RATE}\n");
+        let config = sandbox_config(&plugins()).replace("[store]\n", "[store]\ncount_timeout_ms = 60_000\n") + &key;
+        let config = on(server.port, &config);
+        let hosts = [Service::start(&config), Service::start(&config)];
+        let callers = hosts.each_ref().map(|host| host.with_key(METERED));
+        exhaust(&callers).await;
+
+        server.kill();
+        for (host, caller) in hosts.iter().zip(&callers) {
+            until(&host.keyed(), "/readyz", |answer| answer.status == 503).await;
+            exhaust(std::slice::from_ref(caller)).await;
+            assert!(host.keyed().get("/metrics").await.text.contains("\nassay_rates_alone_total "));
+        }
     });
 }

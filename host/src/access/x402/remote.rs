@@ -18,9 +18,9 @@ use crate::{
 };
 
 /// How long a worker that is gone holds up its successor on another host.
-const LEASE: Duration = Duration::from_secs(30);
+const LEASE: Duration = Duration::from_secs(8);
 /// Wait for a lease that somebody else has, and after a failure of the store.
-const RETRY: Duration = Duration::from_secs(2);
+const RETRY: Duration = Duration::from_secs(1);
 /// Time between two looks at payments on their way.
 const LOOK: Duration = Duration::from_millis(250);
 /// Payments asked about at once.

@@ -1,7 +1,8 @@
-//! The thread of the shadow: it asks the challengers, enters what they say, and then rests, so that over any while it has had no more
-//! than its share of one core.
+//! The thread of the shadow: it lets scores gather, asks the challengers about all of them, enters what they say, and then rests, so that
+//! over any while it has had no more than its share of one core. It yields to every other thread of this process.
 
 use std::{
+    iter,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering::Relaxed},
@@ -25,6 +26,8 @@ use crate::{
 
 /// The champion's own cost is measured for one score in so many: its answer is known already.
 const CHAMPION_EVERY: u64 = 8;
+/// How long scores gather before they are looked at: one wake-up for many, and none while a request waits for its answer.
+const GATHER: Duration = Duration::from_millis(20);
 /// How far the shadow may run ahead of its share before it rests: short enough to be unseen, long enough to be worth a sleep.
 const SLACK: Duration = Duration::from_millis(2);
 /// The longest rest, after which it is looked whether to stop.
@@ -48,23 +51,27 @@ pub(super) struct Worker {
 
 impl Worker {
     pub fn run(&self, inbox: &mpsc::Receiver<Job>) {
+        yield_to_requests();
         // When the share is used up to.
         let mut paid = Instant::now();
         let mut jobs = 0_u64;
-        while let Ok(job) = inbox.recv() {
-            while let Some(ahead) = paid.checked_duration_since(Instant::now()).filter(|ahead| *ahead > SLACK) {
+        while let Ok(first) = inbox.recv() {
+            thread::sleep(GATHER);
+            for job in iter::once(first).chain(inbox.try_iter()) {
+                while let Some(ahead) = paid.checked_duration_since(Instant::now()).filter(|ahead| *ahead > SLACK) {
+                    if self.stop.load(Relaxed) {
+                        return;
+                    }
+                    thread::sleep(ahead.min(REST));
+                }
                 if self.stop.load(Relaxed) {
                     return;
                 }
-                thread::sleep(ahead.min(REST));
+                let started = Instant::now();
+                let spent = self.work(&job, jobs.is_multiple_of(CHAMPION_EVERY));
+                paid = paid.max(started) + spent.div_f64(self.budget.clamp(0.001, 1.0));
+                jobs += 1;
             }
-            if self.stop.load(Relaxed) {
-                return;
-            }
-            let started = Instant::now();
-            let spent = self.work(&job, jobs.is_multiple_of(CHAMPION_EVERY));
-            paid = paid.max(started) + spent.div_f64(self.budget.clamp(0.001, 1.0));
-            jobs += 1;
         }
     }
 
@@ -100,5 +107,13 @@ impl Worker {
         let mut books = self.books.lock().unwrap_or_else(PoisonError::into_inner);
         sight.enter(books.pair(&pin(&job.champion), &pin(challenger)));
         spent
+    }
+}
+
+/// Gives this thread the lowest priority: where a core is short, requests have it. Elsewhere than on Linux a priority is the whole process's.
+fn yield_to_requests() {
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::process::setpriority_process(None, 19) {
+        tracing::debug!(%error, "the shadow keeps the priority of requests");
     }
 }

@@ -63,6 +63,12 @@ pub(super) async fn inspect(link: &Link) -> Result<(), String> {
         ),
         (None, _) => told = false,
     }
+    if matches!(link.address(), Address::Sentinel { .. }) && setting("min-replicas-to-write").await.as_deref() == Some("0") {
+        tracing::warn!(
+            "the store's master takes writes also while no replica follows it: when another becomes the master, these are lost. \
+             `min-replicas-to-write 1` and a small min-replicas-max-lag there bound that"
+        );
+    }
     if !told {
         tracing::warn!(
             "the store's server does not tell how it keeps records: it wants appendonly yes, appendfsync always and maxmemory-policy noeviction"

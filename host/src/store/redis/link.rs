@@ -32,6 +32,8 @@ pub(super) struct Waits {
     pub answer: Duration,
     /// For a connection that broke to come back.
     pub patience: Duration,
+    /// For what may be done without an answer.
+    pub count: Duration,
 }
 
 /// Why there is no answer.

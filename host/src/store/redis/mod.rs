@@ -8,6 +8,7 @@ mod address;
 mod inspect;
 mod link;
 mod place;
+mod rates;
 mod script;
 mod steps;
 
@@ -21,6 +22,7 @@ use self::{
     address::Address,
     link::{CallError, Link, Waits},
     place::{Places, is_spread},
+    rates::Pause,
     script::Scripts,
     steps::Steps,
 };
@@ -50,6 +52,7 @@ struct Inner {
     link: Link,
     places: Places,
     scripts: Scripts,
+    pause: Pause,
 }
 
 /// What came of a script that writes.
@@ -67,10 +70,12 @@ impl Redis {
             connect: Duration::from_millis(config.connect_timeout_ms),
             answer: Duration::from_millis(config.answer_timeout_ms),
             patience: Duration::from_millis(config.patience_ms),
+            count: Duration::from_millis(config.count_timeout_ms),
         };
         let link = Link::open(address, waits).await.map_err(unusable)?;
         inspect::inspect(&link).await.map_err(unusable)?;
-        Ok(Self { inner: Arc::new(Inner { link, places: Places::new(&config.prefix), scripts: Scripts::new() }) })
+        let (places, scripts, pause) = (Places::new(&config.prefix), Scripts::new(), Pause::default());
+        Ok(Self { inner: Arc::new(Inner { link, places, scripts, pause }) })
     }
 
     pub(super) fn is_failing(&self) -> bool {

@@ -10,6 +10,7 @@ pub(super) struct Scripts {
     pub write: Text,
     pub undo: Text,
     pub list: Text,
+    pub rate: Text,
 }
 
 pub(super) struct Text {
@@ -20,7 +21,12 @@ pub(super) struct Text {
 impl Scripts {
     pub fn new() -> Self {
         let text = |source| Text { source, digest: Script::new(source).get_hash().to_owned() };
-        Self { write: text(include_str!("write.lua")), undo: text(include_str!("undo.lua")), list: text(include_str!("list.lua")) }
+        Self {
+            write: text(include_str!("write.lua")),
+            undo: text(include_str!("undo.lua")),
+            list: text(include_str!("list.lua")),
+            rate: text(include_str!("rate.lua")),
+        }
     }
 }
 

@@ -1,9 +1,9 @@
-//! Counters that never pass their limit, and leases that one at a time holds.
+//! Counters and rates that never pass their limit, and leases that one at a time holds.
 
-use std::time::Duration;
+use std::{num::NonZeroU32, time::Duration};
 
 use super::*;
-use crate::store::{Batch, Take};
+use crate::store::{Batch, Draw, Take};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn however_many_take_at_once_the_limit_holds() {
@@ -19,6 +19,35 @@ async fn however_many_take_at_once_the_limit_holds() {
         assert_eq!(store.take(&number("a"), 2, 1000).await.unwrap(), Take::Exhausted { used: 999 });
         assert_eq!(store.take(&number("a"), u64::MAX, u64::MAX).await.unwrap(), Take::Exhausted { used: 999 });
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn however_many_hosts_count_one_rate_holds_for_all() {
+    let config = server::config();
+    let hosts = [Store::open(&config).await.unwrap(), Store::open(&config).await.unwrap()];
+    // Nothing of it comes back while this runs.
+    let (rate, window) = (NonZeroU32::new(7).unwrap(), Duration::from_secs(36_000));
+    let draws = (0..100).map(|n| {
+        let host = hosts[n % 2].clone();
+        tokio::spawn(async move { host.draw(&keys::rate("key", "a"), rate, window).await.unwrap() })
+    });
+    let draws: Vec<_> = futures::future::join_all(draws).await.into_iter().map(Result::unwrap).collect();
+    let mut left: Vec<_> = draws.iter().filter_map(|draw| if let Draw::Allowed { left } = draw { Some(*left) } else { None }).collect();
+    left.sort_unstable();
+    assert_eq!(left, [0, 1, 2, 3, 4, 5, 6]);
+    let waits: Vec<_> = draws.iter().filter_map(|draw| if let Draw::Refused { wait } = draw { Some(*wait) } else { None }).collect();
+    assert!(waits.len() == 93 && waits.iter().all(|wait| !wait.is_zero() && *wait <= window / 7), "{waits:?}");
+    for other in [keys::rate("key", "b"), keys::rate("address", "a")] {
+        assert_eq!(hosts[0].draw(&other, rate, window).await, Some(Draw::Allowed { left: 6 }), "{other:?}");
+    }
+    let least = NonZeroU32::MAX;
+    assert_eq!(hosts[0].draw(&keys::rate("key", "c"), least, window).await, Some(Draw::Allowed { left: u32::MAX - 1 }));
+}
+
+#[tokio::test]
+async fn a_store_of_one_host_leaves_rates_to_it() {
+    let Fixture { store, .. } = Fixture::new().await;
+    assert_eq!(store.draw(&keys::rate("key", "a"), NonZeroU32::MIN, Duration::from_secs(1)).await, None);
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! What only a server can do to us: go away, come back, lose an answer, be the wrong one.
 
 use std::{
+    num::NonZeroU32,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -16,7 +17,7 @@ use super::{
 };
 use crate::{
     domain::Address,
-    store::{Batch, OpenError, StoreError, Take},
+    store::{Batch, Draw, OpenError, StoreError, Take},
 };
 
 /// Passes connections on, and breaks each once a write of this many more has been answered by the server and not yet by it.
@@ -149,6 +150,38 @@ async fn a_server_that_goes_away_is_an_error_until_it_is_back() {
     let _server = Server::start_in(folder, port, &settings);
     until(async || !store.is_failing()).await;
     assert_eq!(store.take(&number("a"), 1, 9).await.unwrap(), Take::Taken { used: 2 });
+}
+
+#[tokio::test]
+async fn what_is_used_of_a_rate_comes_back_and_is_forgotten() {
+    let store = Store::open(&config()).await.unwrap();
+    let (key, window) = (keys::rate("key", "a"), Duration::from_millis(20));
+    let allowed = Some(Draw::Allowed { left: 0 });
+    for _ in 0..3 {
+        until(async || store.draw(&key, NonZeroU32::MIN, window).await == allowed).await;
+    }
+    until(async || store.get(&key).await.unwrap().is_none()).await;
+}
+
+#[tokio::test]
+async fn a_rate_does_not_wait_for_a_server_that_is_slow_or_away() {
+    let server = Server::start();
+    let config = config::Store { count_timeout_ms: 50, ..server.config() };
+    let store = Store::open(&config).await.unwrap();
+    let draw = || async { store.draw(&keys::rate("key", "a"), NonZeroU32::MAX, Duration::from_secs(60)).await };
+    let client = ::redis::Client::open(format!("redis://127.0.0.1:{}", server.port)).unwrap();
+    let mut other = client.get_multiplexed_async_connection().await.unwrap();
+    // The server takes what writes, and leaves it until it is told to go on.
+    ::redis::cmd("CLIENT").arg("PAUSE").arg(3_600_000).arg("WRITE").exec_async(&mut other).await.unwrap();
+    assert_eq!((draw().await, draw().await), (None, None));
+    assert!(!store.is_failing());
+    ::redis::cmd("CLIENT").arg("UNPAUSE").exec_async(&mut other).await.unwrap();
+    until(async || draw().await.is_some()).await;
+
+    let (folder, port) = server.kill();
+    until(async || draw().await.is_none()).await;
+    let _server = Server::start_in(folder, port, &[]);
+    until(async || draw().await.is_some()).await;
 }
 
 #[tokio::test]

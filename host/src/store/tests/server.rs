@@ -78,6 +78,7 @@ pub(super) fn on(url: &str) -> config::Store {
         connect_timeout_ms: 20_000,
         answer_timeout_ms: 20_000,
         patience_ms: 20_000,
+        count_timeout_ms: 20_000,
         ..config::Store::embedded("unused".into())
     }
 }

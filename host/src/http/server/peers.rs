@@ -1,0 +1,94 @@
+//! How many connections each address has open, so that one client alone cannot take all there are.
+
+use std::{
+    collections::HashMap,
+    net::IpAddr,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use crate::{access::neighbourhood, config::Network};
+
+/// The counts of all addresses. Clones share them.
+#[derive(Clone)]
+pub(super) struct Peers {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    /// For each; 0: without bound.
+    most: usize,
+    /// Those who come for many others.
+    proxies: Vec<Network>,
+    open: Mutex<HashMap<IpAddr, usize>>,
+}
+
+/// A connection that counts until this is dropped.
+pub(super) struct Place {
+    /// Where and as whose it counts; `None` where it does not.
+    counted: Option<(Arc<Inner>, IpAddr)>,
+}
+
+impl Peers {
+    pub fn new(most: usize, proxies: Vec<Network>) -> Self {
+        Self { inner: Arc::new(Inner { most, proxies, open: Mutex::default() }) }
+    }
+
+    /// A place for one more connection from `address`, or `None` where it has as many as it may.
+    pub fn enter(&self, address: IpAddr) -> Option<Place> {
+        if self.inner.most == 0 || self.inner.proxies.iter().any(|network| network.contains(address)) {
+            return Some(Place { counted: None });
+        }
+        let address = neighbourhood(address);
+        let mut open = self.inner.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = open.entry(address).or_default();
+        if *count >= self.inner.most {
+            return None;
+        }
+        *count += 1;
+        Some(Place { counted: Some((self.inner.clone(), address)) })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let Some((peers, address)) = &self.counted else { return };
+        let mut open = peers.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = open.get_mut(address) {
+            *count -= 1;
+            if *count == 0 {
+                open.remove(address);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(address: &str) -> IpAddr {
+        address.parse().unwrap()
+    }
+
+    #[test]
+    fn each_address_has_so_many_and_is_forgotten_with_the_last() {
+        let peers = Peers::new(2, Vec::new());
+        let places = ["10.0.0.1", "10.0.0.1", "10.0.0.2", "2001:db8::1", "2001:db8::2"].map(|address| peers.enter(at(address)).unwrap());
+        for full in ["10.0.0.1", "::ffff:10.0.0.1", "2001:db8::3"] {
+            assert!(peers.enter(at(full)).is_none(), "{full}");
+        }
+        assert!(peers.enter(at("2001:db8:0:1::1")).is_some(), "another network");
+        drop(places);
+        assert!(peers.inner.open.lock().unwrap().is_empty());
+        assert!(peers.enter(at("10.0.0.1")).is_some());
+    }
+
+    #[test]
+    fn proxies_have_no_bound_and_nobody_has_where_there_is_none() {
+        for (peers, address) in [(Peers::new(1, vec!["10.0.0.0/8".parse().unwrap()]), "10.1.2.3"), (Peers::new(0, Vec::new()), "192.0.2.1")]
+        {
+            let places: Vec<_> = (0..100).map(|_| peers.enter(at(address))).collect();
+            assert!(places.iter().all(Option::is_some));
+        }
+    }
+}
