@@ -77,11 +77,9 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     let tasks = Tasks::new();
     let registry = open_registry(config, &store).await?;
     let (readers, stop) = (TaskTracker::new(), tasks.spawner().stopping());
-    let chains = Chains::connect(&config.chains, &config.reading, &config.prices, &config.scoring, &store, &readers, &stop).with_people(
-        &config.names,
-        &config.identity,
-        &config.outbound,
-    );
+    let chains =
+        Chains::connect(&config.chains, &config.reading, &config.prices, &config.scoring, &store, &readers, &stop)
+            .with_people(&config.names, &config.identity, &config.outbound);
     let registries = config.agents.as_ref().and_then(|agents| chains.agents(agents, config.reading.log_range));
     let agents = Agents::new(config, registries, &store, &tasks.spawner());
     let scoring = Scoring::open(registry, chains.clone(), store.clone(), &config.scoring, &config.promotion).await?;
@@ -107,12 +105,19 @@ fn x402(config: &Config, chains: &Chains, store: &Store) -> Option<X402> {
 }
 
 /// Submissions, where everything that they need is configured.
-fn reputation(config: &Config, chains: &Chains, scoring: &Scoring, store: &Store, x402: Option<&X402>) -> Option<Reputation> {
+fn reputation(
+    config: &Config,
+    chains: &Chains,
+    scoring: &Scoring,
+    store: &Store,
+    x402: Option<&X402>,
+) -> Option<Reputation> {
     let (agents, reputation, ipfs) = (config.agents.as_ref()?, config.reputation.as_ref()?, config.ipfs.as_ref()?);
     let judge = judge::ByScoring::new(scoring.clone(), reputation)?;
     let sender = chains.sender(agents, reputation)?;
     let local = x402.filter(|_| config.access.x402.is_local());
-    let local = local.map(|x402| Local::new(x402.clone(), sender.clone(), Duration::from_millis(reputation.replace_after_ms)));
+    let local =
+        local.map(|x402| Local::new(x402.clone(), sender.clone(), Duration::from_millis(reputation.replace_after_ms)));
     Some(Reputation::new(reputation, store.clone(), sender, Ipfs::new(ipfs)?, judge, errands::Payments(local)))
 }
 
@@ -136,7 +141,8 @@ pub async fn serve(config: Config, listener: TcpListener, cancel: CancellationTo
         tokio::time::sleep(notice).await;
         closing.cancel();
     };
-    let (served, ()) = tokio::join!(http::serve(listener, router, http::Bounds::from(&config.http), closing.clone()), leave);
+    let (served, ()) =
+        tokio::join!(http::serve(listener, router, http::Bounds::from(&config.http), closing.clone()), leave);
     served?;
     assembled.stop().await;
     tracing::info!("stopped");

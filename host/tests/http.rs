@@ -20,13 +20,24 @@ fn sandbox(rest: &str) -> String {
 }
 
 fn kinds(body: &Value) -> Vec<(String, Value)> {
-    body["detail"].as_array().expect("a list").iter().map(|v| (v["type"].as_str().unwrap().to_owned(), v["loc"].clone())).collect()
+    body["detail"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|v| (v["type"].as_str().unwrap().to_owned(), v["loc"].clone()))
+        .collect()
 }
 
 #[tokio::test]
 async fn the_key_is_looked_at_before_anything_else() {
     let server = Server::start(false).await;
-    let paths = ["score/address/nonsense", "report/address/nonsense", "sandbox/score/", "sandbox/score/address/nonsense", "models"];
+    let paths = [
+        "score/address/nonsense",
+        "report/address/nonsense",
+        "sandbox/score/",
+        "sandbox/score/address/nonsense",
+        "models",
+    ];
     for path in paths.map(|path| format!("/api/v2/{path}")) {
         for authorization in [None, Some("Bearer wrong"), Some("Bearer "), Some("Basic abc"), Some(READER)] {
             let answer = server.send("GET", &path, authorization, None).await;
@@ -36,9 +47,12 @@ async fn the_key_is_looked_at_before_anything_else() {
         }
         assert_ne!(server.send("GET", &path, Some(&format!("bearer {READER}")), None).await.status, 401);
     }
-    for (method, path) in [("PUT", "credit/champion"), ("PUT", "fortune/challengers"), ("DELETE", "credit/1.1"), ("POST", "")] {
+    for (method, path) in
+        [("PUT", "credit/champion"), ("PUT", "fortune/challengers"), ("DELETE", "credit/1.1"), ("POST", "")]
+    {
         let path = format!("/api/v2/admin/models/{path}");
-        let answer = server.send(method, path.trim_end_matches('/'), Some(&format!("Bearer {READER}")), Some("{")).await;
+        let answer =
+            server.send(method, path.trim_end_matches('/'), Some(&format!("Bearer {READER}")), Some("{")).await;
         assert_eq!((answer.status, &answer.json()["code"]), (403, &json!("scope")), "{path}");
     }
     server.stop().await;
@@ -63,7 +77,11 @@ async fn whatever_stands_for_an_address_is_answered() {
     for path in ["score/address", "report/address", "sandbox/score/address", "sandbox/report/address"] {
         for bad in bad {
             let answer = server.get(&format!("/api/v2/{path}/{bad}")).await;
-            assert_eq!((answer.status, answer.json()), (400, json!({ "detail": "Invalid Ethereum address format" })), "{path}/{bad}");
+            assert_eq!(
+                (answer.status, answer.json()),
+                (400, json!({ "detail": "Invalid Ethereum address format" })),
+                "{path}/{bad}"
+            );
         }
     }
     assert_eq!(server.get(&sandbox("score/address/vitalik.eth")).await.status, 400, "the sandbox knows no names");
@@ -128,7 +146,9 @@ async fn bodies_are_validated_field_by_field() {
     }
     let champion = "/api/v2/admin/models/credit/champion";
     let version = json!(["body", "version"]);
-    for (body, kind) in [("", "missing"), (r#"{"version": 1.1}"#, "string_type"), (r#"{"version": "one"}"#, "value_error")] {
+    for (body, kind) in
+        [("", "missing"), (r#"{"version": 1.1}"#, "string_type"), (r#"{"version": "one"}"#, "value_error")]
+    {
         let answer = server.send("PUT", champion, Some(&server.admin()), Some(body)).await;
         assert_eq!(kinds(&answer.json()), [(kind.to_owned(), version.clone())], "{body}");
     }
@@ -148,7 +168,9 @@ async fn bodies_are_validated_field_by_field() {
 async fn large_bodies_are_refused_with_an_answer() {
     let server = Server::start(false).await;
     let body = " ".repeat(10 << 20);
-    for path in [sandbox(&format!("score/address/{ONE}")), format!("/api/v2/score/address/{ONE}"), "/nowhere".to_owned()] {
+    for path in
+        [sandbox(&format!("score/address/{ONE}")), format!("/api/v2/score/address/{ONE}"), "/nowhere".to_owned()]
+    {
         let answer = server.post(&path, &body).await;
         assert_eq!(answer.status, 413, "{path}");
         assert!(answer.json()["detail"].as_str().unwrap().contains("65536"));
@@ -161,9 +183,16 @@ async fn large_bodies_are_refused_with_an_answer() {
 #[tokio::test]
 async fn unknown_paths_and_methods_have_a_body() {
     let server = Server::start(false).await;
-    for path in
-        ["/", "/api", "/api/v2/", "/api/v2/sandbox", &format!("/api/v2/score/address/{ONE}/"), "//", "/docs/nothing.js", "/docs/%ff"]
-    {
+    for path in [
+        "/",
+        "/api",
+        "/api/v2/",
+        "/api/v2/sandbox",
+        &format!("/api/v2/score/address/{ONE}/"),
+        "//",
+        "/docs/nothing.js",
+        "/docs/%ff",
+    ] {
         let answer = server.get(path).await;
         assert_eq!(answer.status, 404, "{path}");
         assert!(answer.json()["detail"].is_string());
@@ -203,7 +232,8 @@ async fn sandbox_mode_answers_production_paths_and_says_so() {
     for factor in body["factors"].as_array().unwrap() {
         assert_eq!(factor.as_object().unwrap().keys().collect::<Vec<_>>(), ["description", "label", "rating"]);
     }
-    let boosted = server.post(&format!("/api/v2/score/address/{VITALIK}"), r#"{"total_asset_usd": 100000}"#).await.json();
+    let boosted =
+        server.post(&format!("/api/v2/score/address/{VITALIK}"), r#"{"total_asset_usd": 100000}"#).await.json();
     assert!(boosted["score"].as_u64() > mock["score"].as_u64() && boosted["factors"].is_null());
     let name = server.get("/api/v2/score/address/Vitalik.eth").await.json();
     assert_eq!(name["address"], server.get("/api/v2/report/address/vitalik.eth").await.json()["address"]);
@@ -233,9 +263,13 @@ async fn models_are_listed_put_on_the_shelf_and_taken_off() {
     let too_large = server.upload(upload, vec![0; (2 << 20) + 1]).await;
     assert_eq!(too_large.status, 413);
 
-    let roles = server.send("PUT", "/api/v2/admin/models/credit/challengers", Some(&admin), Some(r#"{"versions":["1.0"]}"#)).await;
+    let roles = server
+        .send("PUT", "/api/v2/admin/models/credit/challengers", Some(&admin), Some(r#"{"versions":["1.0"]}"#))
+        .await;
     assert_eq!(roles.json(), json!({ "kind": "credit", "champion": "1.1", "challengers": ["1.0"] }));
-    let itself = server.send("PUT", "/api/v2/admin/models/credit/challengers", Some(&admin), Some(r#"{"versions":["1.1"]}"#)).await;
+    let itself = server
+        .send("PUT", "/api/v2/admin/models/credit/challengers", Some(&admin), Some(r#"{"versions":["1.1"]}"#))
+        .await;
     assert_eq!(itself.status, 409);
     assert_eq!(server.send("DELETE", "/api/v2/admin/models/credit/1.1", Some(&admin), None).await.status, 409);
     assert_eq!(server.send("DELETE", "/api/v2/admin/models/credit/1.0", Some(&admin), None).await.status, 204);
@@ -253,7 +287,10 @@ async fn operators_and_readers_find_what_they_need_without_a_key() {
     assert_eq!(server.public("/readyz").await.json(), json!({ "status": "ready", "reasons": [] }));
     assert_eq!(server.public("/healthz").await.json()["status"], "ok");
     let metrics = server.public("/metrics").await.text;
-    assert!(metrics.contains("assay_http_requests_total{method=\"GET\",route=\"/readyz\",status=\"200\"}"), "{metrics}");
+    assert!(
+        metrics.contains("assay_http_requests_total{method=\"GET\",route=\"/readyz\",status=\"200\"}"),
+        "{metrics}"
+    );
     assert_eq!(server.public("/openapi.json").await.json()["openapi"], "3.1.0");
     assert_eq!(server.public("/docs").await.header("location"), "/docs/");
     let page = server.public("/docs/").await.text;
@@ -296,8 +333,13 @@ async fn every_route_is_documented_and_every_document_is_routed() {
             documented.insert((method.clone(), whole(path)));
             let responses = operation["responses"].as_object().unwrap();
             let keyed = path.starts_with("/api/");
-            assert_eq!((operation["security"].is_array(), responses.contains_key("401")), (keyed, keyed), "{method} {path}");
-            let parameters = operation["parameters"].as_array().into_iter().flatten().filter(|p| p["in"] == "path").count();
+            assert_eq!(
+                (operation["security"].is_array(), responses.contains_key("401")),
+                (keyed, keyed),
+                "{method} {path}"
+            );
+            let parameters =
+                operation["parameters"].as_array().into_iter().flatten().filter(|p| p["in"] == "path").count();
             assert_eq!(parameters, path.matches('{').count(), "{method} {path}");
         }
     }

@@ -20,7 +20,8 @@ const WRAPPED: [(&str, &str); 7] = [
     ("parquet", "backtest"),
 ];
 /// What values and rules have no use for.
-const NOT_IN_DOMAIN: [&str; 9] = ["async", "await", "tokio", "futures", "reqwest", "std::fs", "std::io", "std::net", "std::process"];
+const NOT_IN_DOMAIN: [&str; 9] =
+    ["async", "await", "tokio", "futures", "reqwest", "std::fs", "std::io", "std::net", "std::process"];
 /// Modules that compute and do nothing else.
 const PURE: [&str; 2] = ["features", "stats"];
 /// Names that say nothing of what a module owns.
@@ -42,17 +43,26 @@ fn modules_keep_to_their_layers() {
     for file in files {
         let path = file.strip_prefix(&source).unwrap();
         let text = fs::read_to_string(&file).unwrap();
-        broken.extend(problems(path, &text, &table).into_iter().map(|problem| format!("{}: {problem}", path.display())));
+        broken
+            .extend(problems(path, &text, &table).into_iter().map(|problem| format!("{}: {problem}", path.display())));
     }
     assert!(broken.is_empty(), "\n{}\n", broken.join("\n"));
 }
 
 #[test]
 fn what_breaks_a_rule_is_found() {
-    let table: Table =
-        [("http", 5), ("access", 4), ("scoring", 4), ("store", 2), ("features", 1), ("stats", 1), ("config", 1), ("domain", 0)]
-            .map(|(name, layer)| (name.to_owned(), layer))
-            .into();
+    let table: Table = [
+        ("http", 5),
+        ("access", 4),
+        ("scoring", 4),
+        ("store", 2),
+        ("features", 1),
+        ("stats", 1),
+        ("config", 1),
+        ("domain", 0),
+    ]
+    .map(|(name, layer)| (name.to_owned(), layer))
+    .into();
     let found = |path: &str, code: &str| problems(Path::new(path), &format!("//! A file.\n{code}"), &table).len();
     for (path, code) in [
         ("store/mod.rs", "use crate::access::Access;"),
@@ -78,16 +88,27 @@ fn what_breaks_a_rule_is_found() {
     ] {
         assert_eq!(found(path, code), 1, "{path}: {code}");
     }
-    assert_eq!(problems(Path::new("store/mod.rs"), "fn f() {}", &table).len(), 1, "a file that does not say what it owns");
+    assert_eq!(
+        problems(Path::new("store/mod.rs"), "fn f() {}", &table).len(),
+        1,
+        "a file that does not say what it owns"
+    );
 }
 
 #[test]
 fn what_keeps_the_rules_is_left_alone() {
-    let table: Table = [("http", 5), ("store", 2), ("config", 1), ("domain", 0)].map(|(name, layer)| (name.to_owned(), layer)).into();
+    let table: Table =
+        [("http", 5), ("store", 2), ("config", 1), ("domain", 0)].map(|(name, layer)| (name.to_owned(), layer)).into();
     for (path, code) in [
         ("store/mod.rs", "use crate::{config, domain::Address, store::Key};"),
-        ("store/mod.rs", "// use crate::http;\n/* crate::http::x /* nested */ */ /// [`crate::http`]\nconst A: &str = \"crate::http::y\";"),
-        ("store/mod.rs", "const A: &str = r#\"\"crate::http::y\"#; const Q: char = '\"'; fn f<'a>(x: &'a str) -> &'a str { x }"),
+        (
+            "store/mod.rs",
+            "// use crate::http;\n/* crate::http::x /* nested */ */ /// [`crate::http`]\nconst A: &str = \"crate::http::y\";",
+        ),
+        (
+            "store/mod.rs",
+            "const A: &str = r#\"\"crate::http::y\"#; const Q: char = '\"'; fn f<'a>(x: &'a str) -> &'a str { x }",
+        ),
         ("store/a/b.rs", "use super::{super::Key, http};"),
         ("store/mod.rs", "use redb::Database; struct Redis; struct Axum; fn f(axum: u8) {}"),
         ("http/mod.rs", "use crate::store::Store; use axum::Router;"),
@@ -103,7 +124,9 @@ fn what_keeps_the_rules_is_left_alone() {
 fn table(lib: &str) -> Table {
     let rows = lib.lines().filter_map(|line| line.strip_prefix("//! |")?.strip_suffix('|')?.split_once('|'));
     let layers = rows.filter_map(|(layer, names)| Some((layer.trim().parse::<u32>().ok()?, names)));
-    layers.flat_map(|(layer, names)| names.split('`').skip(1).step_by(2).map(move |name| (name.to_owned(), layer))).collect()
+    layers
+        .flat_map(|(layer, names)| names.split('`').skip(1).step_by(2).map(move |name| (name.to_owned(), layer)))
+        .collect()
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
@@ -126,11 +149,17 @@ fn problems(path: &Path, text: &str, table: &Table) -> Vec<String> {
         found.push("does not open with a //! sentence on what it owns".into());
     }
     // Names from the crate's root to this file: `store/embedded/mod.rs` is `store`, `embedded`.
-    let mut place: Vec<String> = path.with_extension("").iter().map(|part| part.to_string_lossy().into_owned()).collect();
+    let mut place: Vec<String> =
+        path.with_extension("").iter().map(|part| part.to_string_lossy().into_owned()).collect();
     if place.last().is_some_and(|name| name == "mod") {
         place.pop();
     }
-    found.extend(place.iter().filter(|name| DRAWERS.contains(&name.as_str())).map(|name| format!("{name} says nothing of what it owns")));
+    found.extend(
+        place
+            .iter()
+            .filter(|name| DRAWERS.contains(&name.as_str()))
+            .map(|name| format!("{name} says nothing of what it owns")),
+    );
     let module = place[0].as_str();
     if module == "lib" {
         return found;
@@ -154,13 +183,17 @@ fn problems(path: &Path, text: &str, table: &Table) -> Vec<String> {
             None if imported == "*" => found.push("imports everything; name what is used".into()),
             None => found.push(format!("imports {imported}, which is not in the table of lib.rs")),
             Some(other) if *other >= layer && module != "main" => {
-                found.push(format!("{module} (layer {layer}) imports {imported} (layer {other}); imports go strictly downward"));
+                found.push(format!(
+                    "{module} (layer {layer}) imports {imported} (layer {other}); imports go strictly downward"
+                ));
             }
             Some(_) => {}
         }
     }
     for (name, owner) in WRAPPED {
-        let names = |path: &Vec<String>| path.len() > 1 && (path[0] == name || (name.ends_with('_') && path[0].starts_with(name)));
+        let names = |path: &Vec<String>| {
+            path.len() > 1 && (path[0] == name || (name.ends_with('_') && path[0].starts_with(name)))
+        };
         if module != owner && paths.iter().any(names) {
             found.push(format!("{module} names {name}; only {owner} may"));
         }
@@ -170,7 +203,12 @@ fn problems(path: &Path, text: &str, table: &Table) -> Vec<String> {
             Some((krate, part)) => paths.iter().any(|path| path.len() > 1 && path[0] == krate && path[1] == part),
             None => tokens.iter().any(|token| token == unwanted),
         };
-        found.extend(NOT_IN_DOMAIN.into_iter().filter(|unwanted| written(unwanted)).map(|unwanted| format!("domain uses {unwanted}")));
+        found.extend(
+            NOT_IN_DOMAIN
+                .into_iter()
+                .filter(|unwanted| written(unwanted))
+                .map(|unwanted| format!("domain uses {unwanted}")),
+        );
     }
     found
 }

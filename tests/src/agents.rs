@@ -67,7 +67,9 @@ impl Agents {
     /// When a transaction fails.
     pub async fn register(&self, chain: &mut Small, owner: &str, uris: &[String]) -> Result<(), Error> {
         for some in uris.chunks(AT_ONCE) {
-            chain.call(actors::address(owner), self.identity, &Identity::registerAllCall { all: some.to_vec() }).await?;
+            chain
+                .call(actors::address(owner), self.identity, &Identity::registerAllCall { all: some.to_vec() })
+                .await?;
         }
         Ok(())
     }

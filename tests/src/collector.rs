@@ -51,7 +51,8 @@ impl Collector {
     /// When no port can be bound.
     pub async fn start() -> Self {
         let shared = Arc::<Shared>::default();
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap_or_else(|e| panic!("no free port: {e}"));
+        let listener =
+            tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap_or_else(|e| panic!("no free port: {e}"));
         let url = listener.local_addr().map(|at| format!("http://{at}/v1/traces")).unwrap_or_default();
         let app = Router::new().route("/v1/traces", post(take)).with_state(shared.clone());
         let server = tokio::spawn(async move { axum::serve(listener, app).await.unwrap_or_default() });

@@ -54,9 +54,13 @@ impl Facilitator {
     /// When no port can be bound.
     pub async fn start(rpc: &Rpc) -> Self {
         let shared = Arc::new(Shared { rpc: rpc.clone(), manner: Mutex::new(Manner::Well), asked: Mutex::default() });
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap_or_else(|e| panic!("no free port: {e}"));
+        let listener =
+            tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap_or_else(|e| panic!("no free port: {e}"));
         let url = listener.local_addr().map(|at| format!("http://{at}/x402")).unwrap_or_default();
-        let app = Router::new().route("/x402/verify", post(verify)).route("/x402/settle", post(settle)).with_state(shared.clone());
+        let app = Router::new()
+            .route("/x402/verify", post(verify))
+            .route("/x402/settle", post(settle))
+            .with_state(shared.clone());
         Self { url, shared, server: tokio::spawn(async move { axum::serve(listener, app).await.unwrap_or_default() }) }
     }
 
@@ -87,8 +91,7 @@ impl Shared {
 
     /// The transaction that settles a payment, once it is mined; `None` where it is reverted.
     async fn settle(&self, body: &Value) -> Option<B256> {
-        let transaction =
-            json!({ "from": actors::address("facilitator"), "to": USDC, "data": call(body)?, "gas": "0x100000", "gasPrice": "0x0" });
+        let transaction = json!({ "from": actors::address("facilitator"), "to": USDC, "data": call(body)?, "gas": "0x100000", "gasPrice": "0x0" });
         let hash: B256 = self.rpc.request("eth_sendTransaction", json!([transaction])).await.ok()?;
         loop {
             let receipt: Value = self.rpc.request("eth_getTransactionReceipt", json!([hash])).await.ok()?;

@@ -104,7 +104,14 @@ impl Dice {
     }
 
     fn coverage(&mut self) -> Coverage {
-        self.pick(&[Coverage::Complete, Coverage::Complete, Coverage::Complete, Coverage::Partial, Coverage::Pending, Coverage::Failed])
+        self.pick(&[
+            Coverage::Complete,
+            Coverage::Complete,
+            Coverage::Complete,
+            Coverage::Partial,
+            Coverage::Pending,
+            Coverage::Failed,
+        ])
     }
 
     fn chain(&mut self) -> ChainFeatures {
@@ -156,7 +163,10 @@ impl Dice {
             AssetClass::Liquidity,
             AssetClass::Collateral,
         ];
-        classes.into_iter().filter_map(|class| self.maybe(50, |dice| Holding { class, usd: dice.usd(), assets: dice.small() })).collect()
+        classes
+            .into_iter()
+            .filter_map(|class| self.maybe(50, |dice| Holding { class, usd: dice.usd(), assets: dice.small() }))
+            .collect()
     }
 
     fn attestation(&mut self) -> AttestationFeature {

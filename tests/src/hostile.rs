@@ -21,7 +21,8 @@ pub mod act {
     pub const LOOP: &str = "(loop $forever (br $forever))";
     pub const RECURSE: &str = "(call $deeper)";
     /// Asks for a page at a time, as an allocator would, and gives up when refused.
-    pub const BOMB: &str = "(loop $more (if (i32.eq (memory.grow (i32.const 1)) (i32.const -1)) (then unreachable)) (br $more))";
+    pub const BOMB: &str =
+        "(loop $more (if (i32.eq (memory.grow (i32.const 1)) (i32.const -1)) (then unreachable)) (br $more))";
     /// Puts a length of 50 MB on the first factor's description.
     pub const LONG_TEXT: &str = "(i32.store (i32.const 1056) (i32.const 52428800))";
 }
@@ -182,7 +183,10 @@ impl Credit {
         data.at += 36;
         let kind = u32::from(self.says);
         let none = authors as u32;
-        data.words(info, &[kind, version as u32, version_len as u32, title as u32, title_len as u32, authors as u32, 1, none, 0]);
+        data.words(
+            info,
+            &[kind, version as u32, version_len as u32, title as u32, title_len as u32, authors as u32, 1, none, 0],
+        );
         data.words(ANSWER, &[0, 0, 0, FACTORS as u32, self.factors as u32]);
         data.align();
         let Self { imports, act, score, decile, pages, .. } = self;
@@ -290,7 +294,8 @@ pub fn truncated(version: &str) -> Vec<u8> {
 
 /// A model built on features with one field more.
 pub fn extra_field(version: &str) -> Vec<u8> {
-    let grown = |types: &str| types.replace("borrowed-usd: f64,", "borrowed-usd: f64,\n        favourite-colour: string,");
+    let grown =
+        |types: &str| types.replace("borrowed-usd: f64,", "borrowed-usd: f64,\n        favourite-colour: string,");
     component(&Credit::new(version).module_on(grown))
 }
 
@@ -314,16 +319,36 @@ pub fn refused() -> Vec<Refused> {
         case("trap", credit().act(act::TRAP).build(), "self_test", "unreachable"),
         case("score-1001", credit().score("(i32.const 1001)").build(), "self_test", "a score of 1001"),
         case("text-of-50-mb", credit().act(act::LONG_TEXT).build(), "self_test", "out of bounds"),
-        case("many-texts", credit().description(&"x".repeat(60_000)).factors(2000).build(), "self_test", "larger than 1048576 bytes"),
-        case("long-description", credit().description(&"x".repeat(501)).build(), "self_test", "501 characters and may have 500"),
-        case("wasi-import", credit().importing_wasi().build(), "imports", "wasi:clocks/monotonic-clock@0.2.0, wasi:random/random@0.2.0"),
+        case(
+            "many-texts",
+            credit().description(&"x".repeat(60_000)).factors(2000).build(),
+            "self_test",
+            "larger than 1048576 bytes",
+        ),
+        case(
+            "long-description",
+            credit().description(&"x".repeat(501)).build(),
+            "self_test",
+            "501 characters and may have 500",
+        ),
+        case(
+            "wasi-import",
+            credit().importing_wasi().build(),
+            "imports",
+            "wasi:clocks/monotonic-clock@0.2.0, wasi:random/random@0.2.0",
+        ),
         case("wrong-world", wrong_world(), "wrong_world", "Export one of the worlds"),
         case("later-generation", later_generation(), "other_generation", "assay:model/credit@2.0.0"),
         case("extra-field", extra_field("6.6"), "type_mismatch", "`favourite-colour`"),
         case("truncated", truncated("6.6"), "truncated", "cut short"),
         case("not-wasm", b"MZ this is something else entirely".to_vec(), "not_wasm", "not WebAssembly"),
         case("empty", Vec::new(), "truncated", "0 bytes"),
-        case("garbage-inside", [b"\0asm\x0d\0\x01\0".as_slice(), &[7, 3, 255, 255, 255]].concat(), "invalid_wasm", "not valid WebAssembly"),
+        case(
+            "garbage-inside",
+            [b"\0asm\x0d\0\x01\0".as_slice(), &[7, 3, 255, 255, 255]].concat(),
+            "invalid_wasm",
+            "not valid WebAssembly",
+        ),
         case("bad-version", Credit::new("v1-beta").build(), "bad_description", "v1-beta"),
         case("another-kind", credit().says(3).build(), "kind_mismatch", "sandbox"),
         case(

@@ -165,7 +165,8 @@ async fn add(
         return failed("the mock knows CIDs of version 1 with raw leaves alone");
     }
     let kind = headers.get("content-type").and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    let Some(file) = kind.split_once("boundary=").and_then(|(_, boundary)| part(&body, boundary.trim_matches('"'))) else {
+    let Some(file) = kind.split_once("boundary=").and_then(|(_, boundary)| part(&body, boundary.trim_matches('"')))
+    else {
         return failed("no file in the multipart body");
     };
     let cid = cid(file);
@@ -187,7 +188,9 @@ async fn pins(State(shared): State<Arc<Shared>>, Query(options): Query<BTreeMap<
 }
 
 async fn cat(State(shared): State<Arc<Shared>>, Path(cid): Path<String>) -> Response {
-    shared.kept(|kept| kept.blocks.get(&cid).cloned()).map_or_else(|| StatusCode::NOT_FOUND.into_response(), IntoResponse::into_response)
+    shared
+        .kept(|kept| kept.blocks.get(&cid).cloned())
+        .map_or_else(|| StatusCode::NOT_FOUND.into_response(), IntoResponse::into_response)
 }
 
 /// The content of the one part between two boundaries.

@@ -51,8 +51,9 @@ impl Nginx {
         let mut command = Command::new(program);
         command.args(["-g", "daemon off;", "-e", "stderr", "-c"]).arg(&file);
         // Killed, it would leave its workers behind.
-        let (process, ()) =
-            Guarded::start(&command, End::Terminate, Lines::Keep, |line| line.contains("start worker process ").then_some(()))?;
+        let (process, ()) = Guarded::start(&command, End::Terminate, Lines::Keep, |line| {
+            line.contains("start worker process ").then_some(())
+        })?;
         Ok(Self { process, _dir: dir, base: format!("http://127.0.0.1:{port}") })
     }
 }

@@ -35,7 +35,8 @@ pub enum Error {
 fn root() -> PathBuf {
     // Cargo says where the running package is; that is another one when its tests or benches borrow the devnet, and a
     // binary run by hand is told nothing. Both were built where the sources are.
-    let running = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).filter(|dir| dir.join("package-lock.json").is_file());
+    let running =
+        env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).filter(|dir| dir.join("package-lock.json").is_file());
     running.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")))
 }
 

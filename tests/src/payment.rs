@@ -98,7 +98,8 @@ impl Till {
     /// A host's configuration on `rpc`, which may be a proxy, with keys of `[access.x402]` at its end.
     pub fn config(&self, rpc: &str, x402: &str) -> String {
         let mut toml = self.world.config(rpc, "");
-        let _ = writeln!(toml, "[access.x402]\nenabled = true\npay_to = \"{}\"\nnetwork = \"base\"\n{x402}", self.pay_to);
+        let _ =
+            writeln!(toml, "[access.x402]\nenabled = true\npay_to = \"{}\"\nnetwork = \"base\"\n{x402}", self.pay_to);
         toml
     }
 
@@ -130,7 +131,14 @@ impl Till {
             valid_before: U256::from(now() + 300),
             nonce: keccak256(PrivateKeySigner::random().to_bytes()),
         };
-        Order { authorization, domain: domain(), signer: self.payer.clone(), network: "base".into(), scheme: "exact".into(), said: None }
+        Order {
+            authorization,
+            domain: domain(),
+            signer: self.payer.clone(),
+            network: "base".into(),
+            scheme: "exact".into(),
+            said: None,
+        }
     }
 }
 
@@ -215,7 +223,8 @@ pub fn decode(text: &str) -> Value {
         b'+' => 62,
         _ => 63,
     };
-    let bits: Vec<u8> = text.bytes().filter(|b| *b != b'=').flat_map(|b| (0..6).rev().map(move |bit| value(b) >> bit & 1)).collect();
+    let bits: Vec<u8> =
+        text.bytes().filter(|b| *b != b'=').flat_map(|b| (0..6).rev().map(move |bit| value(b) >> bit & 1)).collect();
     let bytes: Vec<u8> = bits.chunks_exact(8).map(|byte| byte.iter().fold(0, |all, bit| all << 1 | bit)).collect();
     serde_json::from_slice(&bytes).unwrap_or_else(|e| panic!("{text}: {e}"))
 }
@@ -225,7 +234,10 @@ pub fn decode(text: &str) -> Value {
 /// # Panics
 /// When it fails.
 pub async fn npm_client(version: u8, url: &str, key: &PrivateKeySigner, body: &Value) -> Value {
-    tokio::task::spawn_blocking(node::packages).await.unwrap_or_else(|e| panic!("{e}")).unwrap_or_else(|e| panic!("{e}"));
+    tokio::task::spawn_blocking(node::packages)
+        .await
+        .unwrap_or_else(|e| panic!("{e}"))
+        .unwrap_or_else(|e| panic!("{e}"));
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("clients/pay.mjs");
     run("node", &script, version, url, key, body).await
 }
@@ -235,7 +247,10 @@ pub async fn npm_client(version: u8, url: &str, key: &PrivateKeySigner, body: &V
 /// # Panics
 /// When it fails.
 pub async fn pypi_client(version: u8, url: &str, key: &PrivateKeySigner, body: &Value) -> Value {
-    let python = tokio::task::spawn_blocking(python::interpreter).await.unwrap_or_else(|e| panic!("{e}")).unwrap_or_else(|e| panic!("{e}"));
+    let python = tokio::task::spawn_blocking(python::interpreter)
+        .await
+        .unwrap_or_else(|e| panic!("{e}"))
+        .unwrap_or_else(|e| panic!("{e}"));
     run(python, &Path::new(env!("CARGO_MANIFEST_DIR")).join("clients/pay.py"), version, url, key, body).await
 }
 
@@ -243,10 +258,18 @@ pub async fn pypi_client(version: u8, url: &str, key: &PrivateKeySigner, body: &
 ///
 /// # Panics
 /// When it fails.
-async fn run(program: impl AsRef<std::ffi::OsStr>, script: &Path, version: u8, url: &str, key: &PrivateKeySigner, body: &Value) -> Value {
+async fn run(
+    program: impl AsRef<std::ffi::OsStr>,
+    script: &Path,
+    version: u8,
+    url: &str,
+    key: &PrivateKeySigner,
+    body: &Value,
+) -> Value {
     let mut command = tokio::process::Command::new(program);
     command.arg(script).arg(version.to_string()).arg(url).arg(key.to_bytes().to_string()).arg(body.to_string());
-    let done = command.stdin(Stdio::null()).kill_on_drop(true).output().await.unwrap_or_else(|e| panic!("the client: {e}"));
+    let done =
+        command.stdin(Stdio::null()).kill_on_drop(true).output().await.unwrap_or_else(|e| panic!("the client: {e}"));
     let (out, err) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
     serde_json::from_str(out.trim()).unwrap_or_else(|_| panic!("{}: {out}\n{err}", done.status))
 }
@@ -261,7 +284,8 @@ impl Older {
     /// # Panics
     /// When no port can be bound.
     pub async fn start(upstream: &str) -> Self {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap_or_else(|e| panic!("no free port: {e}"));
+        let listener =
+            tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap_or_else(|e| panic!("no free port: {e}"));
         let url = listener.local_addr().map(|at| format!("http://{at}")).unwrap_or_default();
         let http = reqwest::Client::builder().no_proxy().build().unwrap_or_default();
         let app = Router::new().fallback(pass).with_state((upstream.to_owned(), http));

@@ -67,7 +67,8 @@ impl Shared {
         }
         let token = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
         if mood == Mood::Refusing || token != Some(TOKEN) {
-            let error = json!({ "error": { "reason": "UNAUTHORIZED", "details": "Access token is missing or invalid" } });
+            let error =
+                json!({ "error": { "reason": "UNAUTHORIZED", "details": "Access token is missing or invalid" } });
             return Some((StatusCode::UNAUTHORIZED, Json(error)).into_response());
         }
         (mood == Mood::Garbled).then(|| "<html>it works</html>".into_response())
@@ -79,7 +80,8 @@ impl Pinning {
     /// When no port can be bound.
     pub async fn start() -> Self {
         let shared = Arc::new(Shared { kept: Mutex::default(), gate: Gate::default() });
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap_or_else(|e| panic!("no free port: {e}"));
+        let listener =
+            tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap_or_else(|e| panic!("no free port: {e}"));
         let url = listener.local_addr().map(|at| format!("http://{at}/psa")).unwrap_or_default();
         let app = Router::new().route("/psa/pins", routing::get(list).post(add)).with_state(shared.clone());
         let server = tokio::spawn(async move { axum::serve(listener, app).await.unwrap_or_default() });
@@ -125,7 +127,11 @@ fn status_of(number: usize, cid: &str, status: &str) -> Value {
 }
 
 /// Those of one CID with one of the statuses asked for, latest first. Without `status` the API lists what is pinned.
-async fn list(State(shared): State<Arc<Shared>>, Query(asked): Query<BTreeMap<String, String>>, headers: HeaderMap) -> Response {
+async fn list(
+    State(shared): State<Arc<Shared>>,
+    Query(asked): Query<BTreeMap<String, String>>,
+    headers: HeaderMap,
+) -> Response {
     if let Some(answer) = shared.spoilt(&headers).await {
         return answer;
     }

@@ -73,8 +73,13 @@ impl PriceApi {
     /// # Panics
     /// When no port can be bound.
     pub async fn start() -> Self {
-        let shared = Arc::new(Shared { rule: Mutex::new(Box::new(|_| Reply::Pass)), said: Mutex::default(), asked: Mutex::default() });
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap_or_else(|e| panic!("no free port: {e}"));
+        let shared = Arc::new(Shared {
+            rule: Mutex::new(Box::new(|_| Reply::Pass)),
+            said: Mutex::default(),
+            asked: Mutex::default(),
+        });
+        let listener =
+            tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap_or_else(|e| panic!("no free port: {e}"));
         let url = listener.local_addr().map(|at| format!("http://{at}")).unwrap_or_default();
         let app = Router::new()
             .route("/prices/current/{coins}", get(defillama))
@@ -130,7 +135,11 @@ impl Shared {
     }
 
     fn said(&self, token: &str) -> Option<Said> {
-        self.said.lock().unwrap_or_else(PoisonError::into_inner).get(&token.to_lowercase().parse::<Address>().ok()?).cloned()
+        self.said
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(&token.to_lowercase().parse::<Address>().ok()?)
+            .cloned()
     }
 }
 
@@ -152,8 +161,7 @@ async fn defillama(State(shared): State<Arc<Shared>>, Path(coins): Path<String>,
     let mut found = Map::new();
     for coin in coins {
         let Some(said) = coin.split_once(':').and_then(|(_, token)| shared.said(token)) else { continue };
-        let value =
-            json!({ "decimals": 18, "symbol": "T", "price": said.price, "timestamp": quoted_at(&said), "confidence": said.confidence });
+        let value = json!({ "decimals": 18, "symbol": "T", "price": said.price, "timestamp": quoted_at(&said), "confidence": said.confidence });
         found.insert(if said.shouted { coin.to_uppercase() } else { coin }, value);
     }
     json!({ "coins": found }).to_string().into_response()
@@ -165,7 +173,8 @@ async fn coingecko(
     Query(query): Query<BTreeMap<String, String>>,
     headers: HeaderMap,
 ) -> Response {
-    let tokens: Vec<String> = query.get("contract_addresses").map(|list| list.split(',').map(str::to_owned).collect()).unwrap_or_default();
+    let tokens: Vec<String> =
+        query.get("contract_addresses").map(|list| list.split(',').map(str::to_owned).collect()).unwrap_or_default();
     let coins = tokens.iter().map(|token| format!("{platform}:{}", token.to_lowercase())).collect();
     let asked = Asked { api: "coingecko", coins, key: key_of(&headers), query: format!("{query:?}") };
     if let Some(response) = shared.misbehaved(asked).await {

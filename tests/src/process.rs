@@ -62,7 +62,12 @@ impl Guarded {
     ///
     /// # Errors
     /// When it cannot be started, or ends before it is ready; the message carries its last lines.
-    pub fn start<T>(command: &Command, end: End, show: Lines, mut ready: impl FnMut(&str) -> Option<T>) -> io::Result<(Self, T)> {
+    pub fn start<T>(
+        command: &Command,
+        end: End,
+        show: Lines,
+        mut ready: impl FnMut(&str) -> Option<T>,
+    ) -> io::Result<(Self, T)> {
         let mut shell = Command::new("sh");
         shell.arg("-c").arg(GUARD).arg("sh").arg(command.get_program()).args(command.get_args());
         for (key, value) in command.get_envs() {
@@ -189,7 +194,9 @@ mod tests {
 
     #[test]
     fn a_child_lives_until_it_is_dropped() {
-        let (child, pid) = Guarded::start(&shell("echo first; echo ready $$; exec sleep 1000"), End::Kill, Lines::Keep, ready).unwrap();
+        let (child, pid) =
+            Guarded::start(&shell("echo first; echo ready $$; exec sleep 1000"), End::Kill, Lines::Keep, ready)
+                .unwrap();
         assert_eq!(child.ended().now_or_never(), None);
         assert_eq!(child.last_lines(), format!("first\nready {pid}"));
         let alive = || Command::new("kill").args(["-0", &pid]).status().unwrap().success();

@@ -103,7 +103,8 @@ impl Proxy {
             asked: Mutex::default(),
             gate: Gate::default(),
         });
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap_or_else(|e| panic!("no free port: {e}"));
+        let listener =
+            tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap_or_else(|e| panic!("no free port: {e}"));
         let url = listener.local_addr().map(|at| format!("http://{at}")).unwrap_or_default();
         let app = Router::new().route("/", post(answer)).with_state(shared.clone());
         // An answer that breaks off ends its connection with a reset.
@@ -178,7 +179,9 @@ async fn answer(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Byt
                 continue;
             }
             Reply::Error { code, message } => {
-                answered.push(json!({ "jsonrpc": "2.0", "id": request["id"], "error": { "code": code, "message": message } }));
+                answered.push(
+                    json!({ "jsonrpc": "2.0", "id": request["id"], "error": { "code": code, "message": message } }),
+                );
                 continue;
             }
         }

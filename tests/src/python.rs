@@ -27,7 +27,10 @@ pub fn interpreter() -> Result<PathBuf, String> {
     if current() {
         return Ok(python);
     }
-    run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&environment), "Install Python 3.10 or newer with its module venv")?;
+    run(
+        Command::new("python3").args(["-m", "venv", "--clear"]).arg(&environment),
+        "Install Python 3.10 or newer with its module venv",
+    )?;
     let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--requirement"];
     run(Command::new(&python).args(install).arg(&list), "Is the package index reachable?")?;
     fs::write(&stamp, &pinned).map_err(|e| e.to_string())?;

@@ -99,12 +99,14 @@ impl Watched {
             let mut command = Command::new("redis-server");
             command.arg(&file).arg("--sentinel");
             let ready = |line: &str| line.contains("+monitor master").then_some(());
-            let (sentinel, ()) = Guarded::start(&command, End::Kill, Lines::Keep, ready).unwrap_or_else(|e| panic!("a sentinel: {e}"));
+            let (sentinel, ()) =
+                Guarded::start(&command, End::Kill, Lines::Keep, ready).unwrap_or_else(|e| panic!("a sentinel: {e}"));
             sentinels.push(sentinel);
             ports.push(port);
         }
         for port in &ports {
-            agreed(|| ask(*port, &["sentinel", "master", "main"]).contains("num-slaves\n1\nnum-other-sentinels\n2")).await;
+            agreed(|| ask(*port, &["sentinel", "master", "main"]).contains("num-slaves\n1\nnum-other-sentinels\n2"))
+                .await;
         }
         agreed(|| ask(master.port, &["wait", "1", "100"]).trim() == "1").await;
         let hosts: Vec<_> = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
@@ -130,7 +132,8 @@ impl Cluster {
             })
             .collect();
         let hosts: Vec<_> = nodes.iter().map(|node| format!("127.0.0.1:{}", node.port)).collect();
-        let created = Command::new("redis-cli").args(["--cluster", "create"]).args(&hosts).arg("--cluster-yes").output();
+        let created =
+            Command::new("redis-cli").args(["--cluster", "create"]).args(&hosts).arg("--cluster-yes").output();
         let created = created.unwrap_or_else(|e| panic!("redis-cli: {e}"));
         assert!(created.status.success(), "{}", String::from_utf8_lossy(&created.stdout));
         for node in &nodes {
@@ -158,7 +161,9 @@ pub fn chosen(config: &str, dir: &Path) -> String {
     /// As long as this process; the system ends them with it.
     static STORE: OnceLock<Store> = OnceLock::new();
     let block = |store: std::pin::Pin<Box<dyn Future<Output = Store> + Send>>| {
-        let run = move || Ok::<_, std::io::Error>(tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(store));
+        let run = move || {
+            Ok::<_, std::io::Error>(tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(store))
+        };
         std::thread::spawn(run).join().ok().and_then(Result::ok).unwrap_or_else(|| panic!("{CHOICE} does not start"))
     };
     let store = STORE.get_or_init(|| match std::env::var(CHOICE).as_deref() {

@@ -87,7 +87,8 @@ impl World {
         };
         world.fund(U256::from(10).pow(U256::from(20))).await;
         // From here the node's clock is near the real one, and registrations have their confirmations.
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map(|d| d.as_secs()).unwrap_or_default();
+        let now =
+            std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map(|d| d.as_secs()).unwrap_or_default();
         world.rpc("evm_setNextBlockTimestamp", json!([now - 600])).await;
         world.rpc("anvil_mine", json!(["0x8"])).await;
         let (mining, rpc) = (world.mining.clone(), world.chain.rpc.clone());
@@ -120,14 +121,24 @@ impl World {
     /// A host's configuration on `rpc`, which may be a proxy; `reputation` is added to its section.
     pub fn config(&self, rpc: &str, reputation: &str) -> String {
         let mut toml = sandbox_config(&plugins());
-        let _ = writeln!(toml, "[[chains]]\nid = {CHAIN}\nname = \"Base\"\nrpc = [\"{rpc}\"]\nfinality = 4\nmulticall = \"none\"");
+        let _ = writeln!(
+            toml,
+            "[[chains]]\nid = {CHAIN}\nname = \"Base\"\nrpc = [\"{rpc}\"]\nfinality = 4\nmulticall = \"none\""
+        );
         let _ = writeln!(toml, "sequencer = \"none\"\nnative = {{ symbol = \"ETH\" }}\ntokens = []\nmarkets = []");
-        let _ = writeln!(toml, "[scoring]\nincomplete_cache_ms = 300\n[names]\nregistries = []\n[identity]\nsources = []");
+        let _ =
+            writeln!(toml, "[scoring]\nincomplete_cache_ms = 300\n[names]\nregistries = []\n[identity]\nsources = []");
         let (identity, registry) = (self.identity, self.reputation);
-        let _ = writeln!(toml, "[agents]\nchain = {CHAIN}\nidentity_registry = \"{identity}\"\nreputation_registry = \"{registry}\"");
+        let _ = writeln!(
+            toml,
+            "[agents]\nchain = {CHAIN}\nidentity_registry = \"{identity}\"\nreputation_registry = \"{registry}\""
+        );
         let _ = writeln!(toml, "[ipfs]\napi = \"{}\"", self.ipfs.url);
         let key = self.signer.to_bytes();
-        let _ = writeln!(toml, "[reputation]\nsigner = \"{key}\"\nconfirmations = 1\npoll_ms = 50\nreplace_after_ms = 1500\n{reputation}");
+        let _ = writeln!(
+            toml,
+            "[reputation]\nsigner = \"{key}\"\nconfirmations = 1\npoll_ms = 50\nreplace_after_ms = 1500\n{reputation}"
+        );
         toml
     }
 
@@ -144,8 +155,7 @@ impl Drop for World {
 }
 
 async fn held(rpc: &Rpc, registry: Address) -> Vec<Held> {
-    let filter =
-        json!({ "address": registry, "fromBlock": "0x0", "toBlock": "latest", "topics": [Reputation::NewFeedback::SIGNATURE_HASH] });
+    let filter = json!({ "address": registry, "fromBlock": "0x0", "toBlock": "latest", "topics": [Reputation::NewFeedback::SIGNATURE_HASH] });
     let logs: Vec<Value> = rpc.request("eth_getLogs", json!([filter])).await.unwrap_or_else(|e| panic!("logs: {e}"));
     logs.iter().map(read).collect()
 }

@@ -148,7 +148,8 @@ impl Answer {
     /// The body as JSON; every body of the API is.
     #[track_caller]
     pub fn json(&self) -> Value {
-        serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{} is not JSON: {error}: {:?}", self.status, self.text))
+        serde_json::from_str(&self.text)
+            .unwrap_or_else(|error| panic!("{} is not JSON: {error}: {:?}", self.status, self.text))
     }
 
     /// The body of a 200.

@@ -55,10 +55,14 @@ fn both_chains_are_what_they_say_and_look_back_four_years() {
     with(async |devnet| {
         for (chain, id) in devnet.chains().into_iter().zip([ETHEREUM, BASE]) {
             assert_eq!(chain.rpc.request::<U256>("eth_chainId", json!([])).await.unwrap(), U256::from(id));
-            assert_eq!(chain.rpc.call(chain.market.multicall, Multicall::getChainIdCall {}).await.unwrap(), U256::from(id));
+            assert_eq!(
+                chain.rpc.call(chain.market.multicall, Multicall::getChainIdCall {}).await.unwrap(),
+                U256::from(id)
+            );
             let (_, time) = chain.head().await.unwrap();
             assert!(time.abs_diff(now()) < 600, "the newest block of chain {id} is from {time}");
-            let genesis: serde_json::Value = chain.rpc.request("eth_getBlockByNumber", json!(["0x0", false])).await.unwrap();
+            let genesis: serde_json::Value =
+                chain.rpc.request("eth_getBlockByNumber", json!(["0x0", false])).await.unwrap();
             let born = genesis["timestamp"].as_str().and_then(|hex| u64::from_str_radix(&hex[2..], 16).ok()).unwrap();
             assert!(now() - born > 4 * 365 * DAY);
         }
@@ -73,7 +77,9 @@ fn every_wallet_has_its_own_name_address_and_line() {
         addresses.sort_unstable();
         addresses.dedup();
         assert_eq!(addresses.len(), devnet.wallets.len());
-        assert!(devnet.wallets.iter().all(|wallet| !wallet.description.is_empty() && !wallet.description.contains('\n')));
+        assert!(
+            devnet.wallets.iter().all(|wallet| !wallet.description.is_empty() && !wallet.description.contains('\n'))
+        );
         assert!(devnet.wallets.iter().all(|wallet| wallet.signer().address() == wallet.address));
     });
 }
@@ -112,7 +118,10 @@ fn the_lives_leave_the_events_they_tell_of() {
             assert_eq!(on(chain, wallet).await, [2, 0, 2, 2, 0]);
             assert_eq!(on(other, wallet).await, [0; 5]);
         }
-        assert!(on(ETHEREUM, "both-chains").await.iter().sum::<u64>() > 0 && on(BASE, "both-chains").await.iter().sum::<u64>() > 0);
+        assert!(
+            on(ETHEREUM, "both-chains").await.iter().sum::<u64>() > 0
+                && on(BASE, "both-chains").await.iter().sum::<u64>() > 0
+        );
     });
 }
 
@@ -126,7 +135,8 @@ fn the_twins_differ_by_one_liquidation_and_nothing_else() {
 
         let (a, b) = (devnet.wallet("liquidated").address, devnet.wallet("liquidated-twin").address);
         assert_eq!(sent(chain, a).await.unwrap(), sent(chain, b).await.unwrap());
-        let native = async |owner: Address| chain.rpc.request::<U256>("eth_getBalance", json!([owner, "latest"])).await.unwrap();
+        let native =
+            async |owner: Address| chain.rpc.request::<U256>("eth_getBalance", json!([owner, "latest"])).await.unwrap();
         assert_eq!(native(a).await, native(b).await);
         for token in &chain.market.tokens {
             let balance = async |owner| chain.rpc.call(token.address, Erc20::balanceOfCall { owner }).await.unwrap();
@@ -135,7 +145,10 @@ fn the_twins_differ_by_one_liquidation_and_nothing_else() {
         let (has, twin_has) = (held(chain, devnet, "liquidated").await, held(chain, devnet, "liquidated-twin").await);
         assert!(has.supplied_usd > 0.0 && has.borrowed_usd > 0.0);
         // Interest is rounded to the smallest unit of a token.
-        assert!((has.supplied_usd - twin_has.supplied_usd).abs() < 1e-3 && (has.borrowed_usd - twin_has.borrowed_usd).abs() < 1e-3);
+        assert!(
+            (has.supplied_usd - twin_has.supplied_usd).abs() < 1e-3
+                && (has.borrowed_usd - twin_has.borrowed_usd).abs() < 1e-3
+        );
     });
 }
 
@@ -163,8 +176,9 @@ fn the_ages_are_years_and_the_nodes_remember_old_nonces() {
         let activity = sent(chain, dormant).await.unwrap();
         let (first, last) = (activity.first.unwrap(), activity.last.unwrap());
         assert!(now() - first.time > 4 * 365 * DAY && now() - last.time > 3 * 365 * DAY);
-        let nonce =
-            async |block: u64| chain.rpc.request::<U256>("eth_getTransactionCount", json!([dormant, format!("{block:#x}")])).await.unwrap();
+        let nonce = async |block: u64| {
+            chain.rpc.request::<U256>("eth_getTransactionCount", json!([dormant, format!("{block:#x}")])).await.unwrap()
+        };
         assert_eq!(nonce(first.block - 1).await, U256::ZERO);
         assert!(nonce(first.block).await > U256::ZERO);
         assert_eq!(nonce(last.block).await, U256::from(activity.transactions));

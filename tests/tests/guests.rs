@@ -11,7 +11,10 @@ use std::{
 use assay::{
     domain::{self, Address, ModelKind, Score},
     features::Features,
-    registry::{self, Limits, MockNft, MockPool, MockPosition, MockReport, MockToken, Model, Refusal, Registry, ScoreError, Settings},
+    registry::{
+        self, Limits, MockNft, MockPool, MockPosition, MockReport, MockToken, Model, Refusal, Registry, ScoreError,
+        Settings,
+    },
 };
 use assay_tests::{features, native};
 use sha2::{Digest, Sha256};
@@ -72,7 +75,8 @@ struct Shelf(Arc<Registry>);
 impl Shelf {
     fn open(folder: &Path) -> Self {
         // Unoptimised tests on a busy machine are slow; the answers are what counts here.
-        let limits = Limits { deadline: Duration::from_secs(60), self_test: Duration::from_secs(600), ..Limits::default() };
+        let limits =
+            Limits { deadline: Duration::from_secs(60), self_test: Duration::from_secs(600), ..Limits::default() };
         Self(Registry::open(Settings { watch: false, limits, ..Settings::new(folder) }).expect("a registry"))
     }
 
@@ -106,7 +110,10 @@ fn hosted_score(model: &Model, features: &Features) -> Answer {
 
 macro_rules! native_factors {
     ($factors:expr) => {
-        $factors.into_iter().map(|f| (f.label, f.rating as u8, f.description, f.points, f.possible)).collect::<Vec<Factor>>()
+        $factors
+            .into_iter()
+            .map(|f| (f.label, f.rating as u8, f.description, f.points, f.possible))
+            .collect::<Vec<Factor>>()
     };
 }
 
@@ -122,7 +129,9 @@ macro_rules! native_score {
 
 /// The released components, and those built again where the bytes do not already say that they are the same.
 fn folders() -> Vec<PathBuf> {
-    let same = COMPONENTS.iter().all(|name| fs::read(file(&shelf(), name)).unwrap() == fs::read(file(rebuilt(), name)).unwrap());
+    let same = COMPONENTS
+        .iter()
+        .all(|name| fs::read(file(&shelf(), name)).unwrap() == fs::read(file(rebuilt(), name)).unwrap());
     if same { vec![shelf()] } else { vec![shelf(), rebuilt().to_owned()] }
 }
 
@@ -132,7 +141,10 @@ fn the_pinned_toolchain_builds_the_released_bytes_again() {
     for name in COMPONENTS {
         let (released, built) = (fs::read(file(&shelf(), name)).unwrap(), fs::read(file(rebuilt(), name)).unwrap());
         if toolchain.contains("bytes=equal") {
-            assert!(released == built, "{name} built from source differs from plugins/{name}.wasm, with the pinned toolchain: {toolchain}");
+            assert!(
+                released == built,
+                "{name} built from source differs from plugins/{name}.wasm, with the pinned toolchain: {toolchain}"
+            );
         }
     }
 }
@@ -184,7 +196,11 @@ fn the_boost_answers_as_native_code_does() {
         for score in (300..=1000).filter_map(Score::new) {
             for total_asset_usd in amounts {
                 let native = enhanced_boost::boost(score.get(), &enhanced_boost::types::OffChain { total_asset_usd });
-                assert_eq!(model.boost(score, total_asset_usd).unwrap().get(), native, "{score} with {total_asset_usd}");
+                assert_eq!(
+                    model.boost(score, total_asset_usd).unwrap().get(),
+                    native,
+                    "{score} with {total_asset_usd}"
+                );
             }
         }
     }
@@ -206,7 +222,8 @@ fn the_sandbox_answers_as_native_code_does() {
             assert_eq!(hosted(model.mock_factors(address).unwrap()), native_factors!(sandbox::factors(bytes)));
             let portfolio = model.mock_portfolio(address).unwrap();
             let portfolio: Vec<_> = portfolio.iter().map(|chain| (chain.chain_id, chain.total_asset_usd)).collect();
-            let expected: Vec<_> = sandbox::portfolio(bytes).iter().map(|chain| (chain.chain_id, chain.total_asset_usd)).collect();
+            let expected: Vec<_> =
+                sandbox::portfolio(bytes).iter().map(|chain| (chain.chain_id, chain.total_asset_usd)).collect();
             assert_eq!(portfolio, expected);
             assert_eq!(model.mock_report(address).unwrap(), native_report(sandbox::report(bytes)));
         }
@@ -215,10 +232,20 @@ fn the_sandbox_answers_as_native_code_does() {
 
 /// The generator's report as the host holds it.
 fn native_report(report: sandbox::MockReport) -> MockReport {
-    let token =
-        |t: sandbox::Token| MockToken { symbol: t.symbol, name: t.name, balance: t.balance, value_usd: t.value_usd, chain_id: t.chain_id };
+    let token = |t: sandbox::Token| MockToken {
+        symbol: t.symbol,
+        name: t.name,
+        balance: t.balance,
+        value_usd: t.value_usd,
+        chain_id: t.chain_id,
+    };
     let nft = |n: sandbox::Nft| MockNft { name: n.name, collection: n.collection, chain_id: n.chain_id };
-    let position = |p: sandbox::Position| MockPosition { name: p.name, supplied: p.supplied, borrowed: p.borrowed, chain_id: p.chain_id };
+    let position = |p: sandbox::Position| MockPosition {
+        name: p.name,
+        supplied: p.supplied,
+        borrowed: p.borrowed,
+        chain_id: p.chain_id,
+    };
     let pool = |p: sandbox::Pool| MockPool {
         protocol: p.protocol,
         market_address: p.market_address,

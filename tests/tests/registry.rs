@@ -59,7 +59,10 @@ async fn every_hostile_file_is_refused_by_name_and_disturbs_nobody() {
     let list = registry.list();
     for case in &cases {
         let file = format!("{}.wasm", case.name);
-        let status = list.iter().find(|status| status.file.as_deref() == Some(&file)).unwrap_or_else(|| panic!("{file} is not listed"));
+        let status = list
+            .iter()
+            .find(|status| status.file.as_deref() == Some(&file))
+            .unwrap_or_else(|| panic!("{file} is not listed"));
         let reason = status.reason.as_ref().unwrap();
         println!("{:18} {}: {}", case.name, reason.code, reason.message);
         assert_eq!(status.state, State::Failed, "{}", case.name);
@@ -90,8 +93,11 @@ async fn the_same_version_with_other_bytes_is_refused_until_the_first_is_gone() 
 async fn a_model_that_fails_on_the_hundredth_call_goes_after_three_in_a_row() {
     for misbehaviour in [act::TRAP, act::LOOP, act::BOMB, act::RECURSE, act::LONG_TEXT] {
         let bad = Credit::new("1.2").act_when(EVERY_HUNDREDTH, misbehaviour).build();
-        let (_shelf, registry) =
-            open(&[("a", Credit::new("1.0").build()), ("b", Credit::new("1.1").score("(i32.const 800)").build()), ("c", bad)]);
+        let (_shelf, registry) = open(&[
+            ("a", Credit::new("1.0").build()),
+            ("b", Credit::new("1.1").score("(i32.const 800)").build()),
+            ("c", bad),
+        ]);
         registry.set_champion(KIND, &v("1.0")).unwrap();
         registry.set_champion(KIND, &v("1.2")).unwrap();
         let mut roles = registry.watch_roles();
@@ -112,7 +118,8 @@ async fn a_model_that_fails_on_the_hundredth_call_goes_after_three_in_a_row() {
         assert!(roles.has_changed().unwrap());
         assert_eq!(roles.borrow().champion(KIND), Some(&v("1.0")));
         let list = registry.list();
-        let benched = list.iter().find(|status| status.info.as_ref().is_some_and(|info| info.version == v("1.2"))).unwrap();
+        let benched =
+            list.iter().find(|status| status.info.as_ref().is_some_and(|info| info.version == v("1.2"))).unwrap();
         assert_eq!((benched.state, benched.role, benched.failures), (State::Benched, Role::Available, 5));
         assert!(benched.reason.as_ref().unwrap().message.contains("3 times in a row"));
 
@@ -141,7 +148,11 @@ async fn a_core_module_from_cargo_is_as_good_as_a_component() {
     assert_eq!(champion(&registry), "1.0");
     let name = format!("credit-1.0-{}.wasm", &reference.digest.to_string()[..12]);
     assert_eq!(fs::read(shelf.path().join(name)).unwrap(), Credit::new("1.0").module());
-    assert_eq!(registry.add(Credit::new("1.0").module()).await.unwrap(), reference, "the same bytes again change nothing");
+    assert_eq!(
+        registry.add(Credit::new("1.0").module()).await.unwrap(),
+        reference,
+        "the same bytes again change nothing"
+    );
     assert_eq!(registry.list().len(), 1);
 }
 
@@ -219,7 +230,8 @@ async fn a_file_dropped_on_the_shelf_is_noticed() {
 
 #[tokio::test]
 async fn a_lineup_keeps_its_champion_whatever_is_swapped() {
-    let (_shelf, registry) = open(&[("a", Credit::new("1.0").build()), ("b", Credit::new("1.1").score("(i32.const 800)").build())]);
+    let (_shelf, registry) =
+        open(&[("a", Credit::new("1.0").build()), ("b", Credit::new("1.1").score("(i32.const 800)").build())]);
     let lineup = registry.lineup();
     registry.set_champion(KIND, &v("1.0")).unwrap();
     registry.remove(KIND, &v("1.1")).await.unwrap();
@@ -232,7 +244,8 @@ async fn a_lineup_keeps_its_champion_whatever_is_swapped() {
 async fn compiled_code_is_kept_and_a_damaged_copy_is_not_used() {
     let (shelf, compiled) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     put(shelf.path(), "a", &Credit::new("1.0").build());
-    let settings = Settings { watch: false, compiled: Some(compiled.path().join("code")), ..Settings::new(shelf.path()) };
+    let settings =
+        Settings { watch: false, compiled: Some(compiled.path().join("code")), ..Settings::new(shelf.path()) };
     for damage in [false, true, true] {
         let registry = Registry::open(settings.clone()).unwrap();
         assert_eq!(registry.champion(KIND).unwrap().score(&at(1)).unwrap().score.get(), 700);
@@ -271,7 +284,9 @@ fn every_released_component_passes_the_check_and_costs_the_same_twice() {
 
 #[test]
 fn a_check_tells_everything_that_is_wrong_at_once() {
-    let grown = |types: &str| types.replace("borrowed-usd: f64,", "debt-usd: f64,").replace("enum rating { low,", "enum rating { awful,");
+    let grown = |types: &str| {
+        types.replace("borrowed-usd: f64,", "debt-usd: f64,").replace("enum rating { low,", "enum rating { awful,")
+    };
     let module = Credit::new("1.0").importing_wasi().module_on(grown);
     let report = check(&hostile::component(&module), &Limits::default()).unwrap();
     println!("{report}\n{}", serde_json::to_string_pretty(&report).unwrap());
@@ -279,15 +294,21 @@ fn a_check_tells_everything_that_is_wrong_at_once() {
     let codes: Vec<_> = report.problems.iter().map(|problem| problem.code).collect();
     assert_eq!(codes, ["imports", "type_mismatch"]);
     let differences = &report.problems[1].message;
-    for part in ["`debt-usd`", "lacks the field `borrowed-usd`", "has the case `awful`", "lacks the case `low`", "record `market-features`"]
-    {
+    for part in [
+        "`debt-usd`",
+        "lacks the field `borrowed-usd`",
+        "has the case `awful`",
+        "lacks the case `low`",
+        "record `market-features`",
+    ] {
         assert!(differences.contains(part), "{part:?} not in {differences}");
     }
 }
 
 #[tokio::test]
 async fn forty_swaps_under_load_lose_no_call_and_mislabel_none() {
-    let (_shelf, registry) = open(&[("a", Credit::new("1.0").build()), ("b", Credit::new("1.1").score("(i32.const 800)").build())]);
+    let (_shelf, registry) =
+        open(&[("a", Credit::new("1.0").build()), ("b", Credit::new("1.1").score("(i32.const 800)").build())]);
     let done = AtomicBool::new(false);
     let calls: usize = std::thread::scope(|scope| {
         let hammer = || {

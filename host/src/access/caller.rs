@@ -45,7 +45,11 @@ impl Caller {
     /// # Errors
     /// [`AccessError::Scope`] where the key has none of `scopes`. No scope includes another.
     pub fn require(&self, scopes: &'static [Scope]) -> Result<(), AccessError> {
-        if scopes.iter().any(|scope| self.scopes.contains(scope)) { Ok(()) } else { Err(AccessError::Scope { needed: scopes }) }
+        if scopes.iter().any(|scope| self.scopes.contains(scope)) {
+            Ok(())
+        } else {
+            Err(AccessError::Scope { needed: scopes })
+        }
     }
 
     /// Tells this key from every other, also from a later one of the same name.

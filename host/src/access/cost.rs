@@ -23,8 +23,17 @@ pub enum Route {
 }
 
 impl Route {
-    pub const ALL: [Self; 9] =
-        [Self::Score, Self::Report, Self::Sandbox, Self::Models, Self::Agents, Self::Status, Self::Submission, Self::Usage, Self::Admin];
+    pub const ALL: [Self; 9] = [
+        Self::Score,
+        Self::Report,
+        Self::Sandbox,
+        Self::Models,
+        Self::Agents,
+        Self::Status,
+        Self::Submission,
+        Self::Usage,
+        Self::Admin,
+    ];
 
     /// Scopes of which a key must have one.
     pub fn scopes(self) -> &'static [Scope] {

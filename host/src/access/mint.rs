@@ -42,7 +42,13 @@ impl Access {
     ///
     /// # Errors
     /// [`MintError`]; no key was made.
-    pub async fn mint(&self, name: &str, scopes: Vec<Scope>, units: Option<u64>, rate: Option<u32>) -> Result<Minted, MintError> {
+    pub async fn mint(
+        &self,
+        name: &str,
+        scopes: Vec<Scope>,
+        units: Option<u64>,
+        rate: Option<u32>,
+    ) -> Result<Minted, MintError> {
         let key = draw(name)?;
         if scopes.is_empty() {
             return Err(MintError::NoScope);
@@ -54,8 +60,10 @@ impl Access {
         let hash = hash(key.expose());
         let record = KeyRecord { name: name.to_owned(), scopes, units, rate, minted_at: chrono::Utc::now() };
         let by_name = keys::api_key_name(name);
-        let batch =
-            Batch::new().if_unchanged(&by_name, Revision::ABSENT).put(&by_name, &hex::encode(hash))?.put(&keys::api_key(&hash), &record)?;
+        let batch = Batch::new()
+            .if_unchanged(&by_name, Revision::ABSENT)
+            .put(&by_name, &hex::encode(hash))?
+            .put(&keys::api_key(&hash), &record)?;
         if !self.store.commit(batch).await? {
             return Err(taken());
         }
@@ -68,10 +76,16 @@ impl Access {
     /// # Errors
     /// [`StoreError`] where a record cannot be read.
     pub async fn minted_keys(&self) -> Result<Vec<KeyUsage>, StoreError> {
-        let (meters, records): (Vec<_>, Vec<_>) =
-            self.store.list(&keys::api_keys()).await?.into_iter().map(|(hash, record)| (keys::units(&hash), record)).unzip();
+        let (meters, records): (Vec<_>, Vec<_>) = self
+            .store
+            .list(&keys::api_keys())
+            .await?
+            .into_iter()
+            .map(|(hash, record)| (keys::units(&hash), record))
+            .unzip();
         let used = self.store.get_many(&meters).await?;
-        let mut listed: Vec<_> = records.into_iter().zip(used).map(|(record, used)| KeyUsage { record, used: used.unwrap_or(0) }).collect();
+        let mut listed: Vec<_> =
+            records.into_iter().zip(used).map(|(record, used)| KeyUsage { record, used: used.unwrap_or(0) }).collect();
         listed.sort_by(|a, b| a.record.name.cmp(&b.record.name));
         Ok(listed)
     }
@@ -95,8 +109,11 @@ impl Access {
         let mut hash = [0; 32];
         hex::decode_to_slice(&text, &mut hash)
             .map_err(|error| StoreError::Damaged { key: format!("{by_name:?}"), reason: error.to_string() })?;
-        let batch =
-            Batch::new().if_unchanged(&by_name, found.revision).remove(&by_name).remove(&keys::api_key(&hash)).remove(&keys::units(&text));
+        let batch = Batch::new()
+            .if_unchanged(&by_name, found.revision)
+            .remove(&by_name)
+            .remove(&keys::api_key(&hash))
+            .remove(&keys::units(&text));
         let revoked = self.store.commit(batch).await?;
         self.minted.invalidate(&hash).await;
         Ok(revoked)

@@ -60,8 +60,11 @@ pub struct Access {
 
 impl Access {
     pub fn new(config: &config::Access, store: Store) -> Self {
-        let configured =
-            config.keys.iter().map(|key| (hash(key.key.expose()), Arc::new(Caller::configured(key, config.default_rate)))).collect();
+        let configured = config
+            .keys
+            .iter()
+            .map(|key| (hash(key.key.expose()), Arc::new(Caller::configured(key, config.default_rate))))
+            .collect();
         Self {
             configured: Arc::new(configured),
             minted: Cache::builder().max_capacity(LOOKUPS).time_to_live(LOOKUP_LIFE).build(),
@@ -91,7 +94,11 @@ impl Access {
             let record = self.store.get(&keys::api_key(&hash)).await?;
             Ok(record.map(|record| Arc::new(Caller::minted(&hash, record, self.default_rate))))
         };
-        let found = self.minted.try_get_with(hash, lookup).await.map_err(|error: Arc<StoreError>| AccessError::Store((*error).clone()))?;
+        let found = self
+            .minted
+            .try_get_with(hash, lookup)
+            .await
+            .map_err(|error: Arc<StoreError>| AccessError::Store((*error).clone()))?;
         found.ok_or(AccessError::MissingOrInvalid)
     }
 
@@ -138,7 +145,9 @@ impl Access {
         let (give, given) = oneshot::channel();
         self.moving.spawn(async move {
             let reserved = match store.take(&meter, units, limit).await {
-                Ok(Take::Taken { used }) => Ok(Reservation::metered(store, meter, units, limit.saturating_sub(used), moving)),
+                Ok(Take::Taken { used }) => {
+                    Ok(Reservation::metered(store, meter, units, limit.saturating_sub(used), moving))
+                }
                 Ok(Take::Exhausted { used }) => Err(AccessError::UnitsExhausted { cost: units, used, limit }),
                 Err(error) => Err(error.into()),
             };

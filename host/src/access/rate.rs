@@ -93,7 +93,9 @@ impl Rates {
     }
 
     async fn count_here(&self, who: Counted, rate: NonZeroU32) -> Standing {
-        let fresh = async { Arc::new(RateLimiter::direct(Quota::per_minute(rate)).with_middleware::<StateInformationMiddleware>()) };
+        let fresh = async {
+            Arc::new(RateLimiter::direct(Quota::per_minute(rate)).with_middleware::<StateInformationMiddleware>())
+        };
         let limiter = self.limiters.get_with((who, rate), fresh).await;
         match limiter.check() {
             Ok(state) => Standing { rate, left: state.remaining_burst_capacity(), refused: None },

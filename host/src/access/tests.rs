@@ -63,7 +63,16 @@ async fn only_a_known_key_names_its_caller() {
     for header in ["Bearer free-secret", "bearer free-secret", "  Bearer   free-secret "] {
         assert_eq!(fixture.access.identify(Some(header)).await.unwrap().name, "free", "{header:?}");
     }
-    let wrong = ["", "Bearer", "Bearer ", "Bearer x", "free-secret", "Basic free-secret", "Bearer free-secret x", "Bearer assay_00"];
+    let wrong = [
+        "",
+        "Bearer",
+        "Bearer ",
+        "Bearer x",
+        "free-secret",
+        "Basic free-secret",
+        "Bearer free-secret x",
+        "Bearer assay_00",
+    ];
     for header in wrong.map(Some).into_iter().chain([None]) {
         assert_eq!(fixture.access.identify(header).await, Err(AccessError::MissingOrInvalid), "{header:?}");
     }
@@ -83,7 +92,9 @@ async fn who_may_submit_may_see_what_became_of_it() {
     let fixture = fixture().await;
     let minted = fixture.access.mint("submitter", vec![Scope::Submit], None, None).await.unwrap();
     let caller = fixture.caller(minted.key.expose()).await.unwrap();
-    for (route, allowed) in [(Route::Status, true), (Route::Usage, true), (Route::Submission, true), (Route::Agents, false)] {
+    for (route, allowed) in
+        [(Route::Status, true), (Route::Usage, true), (Route::Submission, true), (Route::Agents, false)]
+    {
         assert_eq!(caller.require(route.scopes()).is_ok(), allowed, "{route:?}");
     }
     fixture.caller("free-secret").await.unwrap().require(Route::Status.scopes()).unwrap();
@@ -115,7 +126,8 @@ async fn what_is_free_never_touches_the_store() {
     let fixture = fixture().await;
     for (key, units) in [("free-secret", 10), ("metered-secret", 0)] {
         let caller = fixture.caller(key).await.unwrap();
-        let reservation = fixture.access.reserve(&caller, units).now_or_never().expect("answered without waiting").unwrap();
+        let reservation =
+            fixture.access.reserve(&caller, units).now_or_never().expect("answered without waiting").unwrap();
         assert_eq!(reservation.left(), None);
         reservation.commit();
     }

@@ -44,7 +44,9 @@ pub(super) struct Shelf {
 impl Book {
     /// As it was kept, and through which block.
     pub(super) async fn load(store: &Store, shelf: Shelf) -> Result<Option<(Self, Mark)>, StoreError> {
-        let Some(progress) = store.get(&keys::agent_progress(shelf.chain, shelf.registry)).await? else { return Ok(None) };
+        let Some(progress) = store.get(&keys::agent_progress(shelf.chain, shelf.registry)).await? else {
+            return Ok(None);
+        };
         let mut book = Self::default();
         let mut page = 0;
         while page < progress.pages {
@@ -58,10 +60,17 @@ impl Book {
     }
 
     /// Writes what has changed, together with the block through which it is true; `false` where the lease has passed on.
-    pub(super) async fn save(&mut self, store: &Store, shelf: Shelf, synced: Mark, lease: &Lease) -> Result<bool, StoreError> {
+    pub(super) async fn save(
+        &mut self,
+        store: &Store,
+        shelf: Shelf,
+        synced: Mark,
+        lease: &Lease,
+    ) -> Result<bool, StoreError> {
         let pages = self.agents.keys().next_back().map_or(0, |last| last / PAGE + 1);
         let progress = AgentProgress { synced_to_block: synced.number, synced_block_hash: synced.hash, pages };
-        let mut batch = Batch::new().if_leased(lease).put(&keys::agent_progress(shelf.chain, shelf.registry), &progress)?;
+        let mut batch =
+            Batch::new().if_leased(lease).put(&keys::agent_progress(shelf.chain, shelf.registry), &progress)?;
         for &page in &self.changed {
             let agents = self.agents.range(page * PAGE..(page + 1) * PAGE).map(|(_, agent)| agent.clone()).collect();
             batch = batch.put(&keys::agent_page(shelf.chain, shelf.registry, page), &AgentPage { agents })?;
@@ -113,7 +122,10 @@ impl Book {
     /// Takes over what `other` knows of documents that were not fetched for this book yet.
     pub(super) fn adopt(&mut self, other: &Self) {
         for (id, known) in &other.agents {
-            let Some(agent) = self.agents.get_mut(id).filter(|agent| agent.uri == known.uri && agent.due == Some(0)) else { continue };
+            let Some(agent) = self.agents.get_mut(id).filter(|agent| agent.uri == known.uri && agent.due == Some(0))
+            else {
+                continue;
+            };
             *agent = AgentRecord { owner: agent.owner, ..known.clone() };
             self.changed.insert(id / PAGE);
         }
@@ -155,7 +167,8 @@ impl Book {
     /// As callers may see them: token 0 has no id that they can name.
     pub(super) fn agents(&self) -> Vec<Agent> {
         let seen = self.agents.range(1..).map(|(_, agent)| agent).filter(|agent| agent.owner != Address::ZERO);
-        seen.map(|agent| Agent { id: agent.id, owner: agent.owner, metadata: agent.metadata.clone().map(metadata_of) }).collect()
+        seen.map(|agent| Agent { id: agent.id, owner: agent.owner, metadata: agent.metadata.clone().map(metadata_of) })
+            .collect()
     }
 
     /// The digest of each agent's URI, by ascending id.

@@ -25,7 +25,12 @@ struct Host {
 }
 
 /// Fetches all of `wanted`, at most `at_once` at once, and tells each outcome. Ends early when nobody listens.
-pub(super) async fn gather(documents: &Documents, wanted: Vec<(u64, Outside)>, at_once: usize, told: mpsc::Sender<Outcome>) {
+pub(super) async fn gather(
+    documents: &Documents,
+    wanted: Vec<(u64, Outside)>,
+    at_once: usize,
+    told: mpsc::Sender<Outcome>,
+) {
     let mut hosts = HashMap::<String, Host>::new();
     for (id, outside) in wanted {
         hosts.entry(outside.host()).or_default().waiting.push_back((id, outside));

@@ -35,7 +35,10 @@ impl Index {
         for agent in &agents {
             starts.push(text.len());
             let metadata = agent.metadata.as_ref();
-            for part in [metadata.and_then(|m| m.name.as_deref()), metadata.and_then(|m| m.description.as_deref())].into_iter().flatten() {
+            for part in [metadata.and_then(|m| m.name.as_deref()), metadata.and_then(|m| m.description.as_deref())]
+                .into_iter()
+                .flatten()
+            {
                 text.extend(part.chars().flat_map(fold));
                 text.push(BETWEEN);
             }
@@ -136,7 +139,12 @@ mod tests {
     #[test]
     fn a_match_is_within_one_text_of_one_agent() {
         let none = Agent { id: 9, owner: Address::ZERO, metadata: None };
-        let index = Index::new(vec![agent(1, Some("ab"), Some("cd")), agent(5, Some("cda"), Some("a a")), agent(7, None, None), none]);
+        let index = Index::new(vec![
+            agent(1, Some("ab"), Some("cd")),
+            agent(5, Some("cda"), Some("a a")),
+            agent(7, None, None),
+            none,
+        ]);
         assert_eq!(ids(&index, "a"), [1, 5]);
         assert_eq!(ids(&index, "cd"), [1, 5]);
         for query in ["bc", "dc", "b\0c", "\0", ""] {

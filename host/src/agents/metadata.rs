@@ -51,7 +51,10 @@ fn clean(text: &str, most: usize) -> String {
 /// Controls, marks and overrides of direction, fillers of no width, tags, and what is no character. Joiners stay: scripts need them.
 fn is_hidden(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(
+            c,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
+        )
         || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
         || u32::from(c) & 0xfffe == 0xfffe
         || matches!(c, '\u{fdd0}'..='\u{fdef}')
@@ -59,7 +62,8 @@ fn is_hidden(c: char) -> bool {
 
 fn image(uri: &str) -> Option<String> {
     let uri = uri.trim();
-    let known = SCHEMES.iter().any(|scheme| uri.get(..scheme.len()).is_some_and(|head| head.eq_ignore_ascii_case(scheme)));
+    let known =
+        SCHEMES.iter().any(|scheme| uri.get(..scheme.len()).is_some_and(|head| head.eq_ignore_ascii_case(scheme)));
     let visible = !uri.chars().any(|c| c.is_whitespace() || is_hidden(c));
     (known && visible && uri.len() <= IMAGE).then(|| uri.to_owned())
 }
@@ -75,7 +79,9 @@ mod tests {
     #[test]
     fn a_document_is_three_texts() {
         let read = |text: &str| read(text.as_bytes());
-        let whole = read(r#"{"type":"x","name":"Ada","description":"counts","image":"ipfs://bafy/a.png","services":[{}]}"#).unwrap();
+        let whole =
+            read(r#"{"type":"x","name":"Ada","description":"counts","image":"ipfs://bafy/a.png","services":[{}]}"#)
+                .unwrap();
         assert_eq!(
             (whole.name, whole.description, whole.image),
             (field(Some("Ada")), field(Some("counts")), field(Some("ipfs://bafy/a.png")))
@@ -106,7 +112,9 @@ mod tests {
 
     #[test]
     fn only_images_that_may_be_shown() {
-        for uri in ["javascript:alert(1)", "data:image/svg+xml,<svg/>", "/a.png", "https://a b", "https://a\u{202e}gpj.exe"] {
+        for uri in
+            ["javascript:alert(1)", "data:image/svg+xml,<svg/>", "/a.png", "https://a b", "https://a\u{202e}gpj.exe"]
+        {
             assert_eq!(image(uri), None, "{uri}");
         }
         assert_eq!(image(&format!("https://{}", "a".repeat(IMAGE))), None);

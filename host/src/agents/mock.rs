@@ -82,7 +82,12 @@ mod tests {
         let mock = Mock::new();
         let all: Vec<Agent> = (1..=7).flat_map(|page| mock.page(page, 20).agents).collect();
         assert_eq!(
-            (all.len(), mock.page(1, 20).agents.len(), mock.page(7, 20).agents.len(), mock.page(u64::MAX, 100).agents.len()),
+            (
+                all.len(),
+                mock.page(1, 20).agents.len(),
+                mock.page(7, 20).agents.len(),
+                mock.page(u64::MAX, 100).agents.len()
+            ),
             (114, 19, 0, 0)
         );
         assert!(all.iter().all(|agent| mock.get(agent.id).as_ref() == Ok(agent)));
@@ -92,7 +97,10 @@ mod tests {
         }
         for agent in &all {
             let held = mock.reputation(agent.id).unwrap();
-            assert!(held.summaries.iter().all(|tag| tag.least <= tag.mean && tag.mean <= tag.most && tag.most <= 1000.0), "{held:?}");
+            assert!(
+                held.summaries.iter().all(|tag| tag.least <= tag.mean && tag.mean <= tag.most && tag.most <= 1000.0),
+                "{held:?}"
+            );
         }
     }
 }

@@ -91,7 +91,9 @@ impl Agents {
         if config.sandbox {
             return Self { source: Arc::new(Source::Mock(Mock::new())) };
         }
-        let (Some(agents), Some(registries)) = (&config.agents, registries) else { return Self { source: Arc::new(Source::None) } };
+        let (Some(agents), Some(registries)) = (&config.agents, registries) else {
+            return Self { source: Arc::new(Source::None) };
+        };
         let published = Arc::<Published>::default();
         let refresher = Refresher {
             registries: registries.clone(),
@@ -152,7 +154,9 @@ impl Agents {
         };
         let (shown, query) = (inner.published.get().ok_or(AgentError::NotBuilt)?, query.to_owned());
         // Milliseconds of scanning, away from the threads that serve everyone.
-        tokio::task::spawn_blocking(move || shown.index.search(&query, skip, limit)).await.map_err(|_| AgentError::Search)
+        tokio::task::spawn_blocking(move || shown.index.search(&query, skip, limit))
+            .await
+            .map_err(|_| AgentError::Search)
     }
 
     /// What the reputation registry holds of an agent.

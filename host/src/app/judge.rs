@@ -27,7 +27,10 @@ impl ByScoring {
 
 impl Judge for ByScoring {
     fn judge(&self, address: Address) -> BoxFuture<'_, Result<ScoresRecord, Unjudged>> {
-        async move { self.scoring.appraisal(address, &self.credit, &self.sybil).await.map(ScoresRecord::from).map_err(refusal) }.boxed()
+        async move {
+            self.scoring.appraisal(address, &self.credit, &self.sybil).await.map(ScoresRecord::from).map_err(refusal)
+        }
+        .boxed()
     }
 }
 

@@ -136,7 +136,11 @@ pub fn compare(first: &ModelPart, second: &ModelPart, index: usize, pair: &Pair,
         same_range: joint.same_range(),
         same_decile: joint.same_decile(|score| decile(first, score), |score| decile(second, score)),
         migration: joint.migration(),
-        swap: SwapPart { set: joint.swap_set(cut_off), known_in: (good_in + bad_in, bad_in), known_out: (good_out + bad_out, bad_out) },
+        swap: SwapPart {
+            set: joint.swap_set(cut_off),
+            known_in: (good_in + bad_in, bad_in),
+            known_out: (good_out + bad_out, bad_out),
+        },
         distribution: DistributionPart {
             psi: psi_in(&edges),
             first: edges.counts(&of_first),

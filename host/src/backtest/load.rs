@@ -62,7 +62,8 @@ fn read(path: &Path) -> Result<Vec<u8>, LoadFailure> {
 /// The credit models of the shelf. What does not load is none: whoever asks for it by its path is told why.
 fn search(shelf: &Path, limits: &Limits) -> Result<Vec<(PathBuf, Model)>, LoadFailure> {
     let unreadable = |error| LoadFailure::Unreadable { path: shelf.to_owned(), error };
-    let entries: io::Result<Vec<PathBuf>> = fs::read_dir(shelf).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect());
+    let entries: io::Result<Vec<PathBuf>> =
+        fs::read_dir(shelf).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect());
     let mut files = entries.map_err(unreadable)?;
     files.retain(|file| file.extension().is_some_and(|extension| extension == "wasm"));
     files.sort();
@@ -82,11 +83,17 @@ fn find(shelf: &Path, models: &[(PathBuf, Model)], version: ModelVersion) -> Res
     let Some((one, model)) = matching.next() else {
         let mut found: Vec<_> = models.iter().map(|(_, model)| model.version().clone()).collect();
         found.sort();
-        let found = if found.is_empty() { "none".into() } else { found.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ") };
+        let found = if found.is_empty() {
+            "none".into()
+        } else {
+            found.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+        };
         return Err(LoadFailure::Absent { shelf: shelf.to_owned(), version, found });
     };
     match matching.find(|(_, other)| other.digest() != model.digest()) {
-        Some((other, _)) => Err(LoadFailure::Ambiguous { shelf: shelf.to_owned(), version, one: one.clone(), other: other.clone() }),
+        Some((other, _)) => {
+            Err(LoadFailure::Ambiguous { shelf: shelf.to_owned(), version, one: one.clone(), other: other.clone() })
+        }
         None => Ok(one.clone()),
     }
 }
@@ -99,8 +106,10 @@ fn one(path: &Path, limits: &Limits) -> Result<Loaded, LoadFailure> {
         return Err(LoadFailure::Kind { path: path.to_owned(), kind: model.kind() });
     }
     let counting = registry::counting(&bytes, limits).map_err(unfit)?;
-    let deciles: Vec<Decile> =
-        (Score::MIN.get()..=Score::MAX.get()).filter_map(Score::new).filter_map(|score| model.decile(score).ok()).collect();
+    let deciles: Vec<Decile> = (Score::MIN.get()..=Score::MAX.get())
+        .filter_map(Score::new)
+        .filter_map(|score| model.decile(score).ok())
+        .collect();
     let name = format!("{} {}", model.kind(), model.version());
     let identity = Identity { name, title: model.info().title.clone(), digest: model.digest(), deciles };
     Ok(Loaded { identity, model, counting })

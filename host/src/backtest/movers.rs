@@ -48,7 +48,9 @@ impl Mover {
         for factor in &second.factors {
             match factors.iter_mut().find(|own| own.label == factor.label) {
                 Some(own) => own.second = Some(factor.points),
-                None => factors.push(FactorPoints { label: factor.label.clone(), first: None, second: Some(factor.points) }),
+                None => {
+                    factors.push(FactorPoints { label: factor.label.clone(), first: None, second: Some(factor.points) })
+                }
             }
         }
         // What moved it most comes first.

@@ -45,7 +45,8 @@ pub fn outcomes(labelled: &Labelled) -> Option<OutcomePart> {
     let plan = Plan::of(labelled.count());
     let of: [fn(&Outcomes) -> Option<f64>; 4] = [Outcomes::auc, Outcomes::gini, Outcomes::ks, Outcomes::brier];
     let [auc, gini, ks, brier] = labelled.resample(plan, of);
-    let figure = |of: fn(&Outcomes) -> Option<f64>, intervals| Figure { first: of(&first), second: of(&second), intervals };
+    let figure =
+        |of: fn(&Outcomes) -> Option<f64>, intervals| Figure { first: of(&first), second: of(&second), intervals };
     Some(OutcomePart {
         count: labelled.count(),
         bad: first.bad.count(),

@@ -59,11 +59,12 @@ impl Record {
         if text.iter().all(u8::is_ascii_whitespace) {
             return Ok(None);
         }
-        let Line { id, outcome, as_of, chains, markets, holdings, identity } = serde_json::from_slice(text).map_err(|error| {
-            // It counts lines within a line, of which there is one.
-            let reason = error.to_string().replacen(" at line 1 column ", " at column ", 1);
-            bad(reason.chars().take(300).collect())
-        })?;
+        let Line { id, outcome, as_of, chains, markets, holdings, identity } =
+            serde_json::from_slice(text).map_err(|error| {
+                // It counts lines within a line, of which there is one.
+                let reason = error.to_string().replacen(" at line 1 column ", " at column ", 1);
+                bad(reason.chars().take(300).collect())
+            })?;
         let record = Self { id, outcome, features: Features { as_of, chains, markets, holdings, identity } };
         record.checked().map(Some).map_err(bad)
     }
@@ -76,7 +77,8 @@ impl Record {
         let Features { chains, markets, holdings, identity, .. } = &self.features;
         let money = chains.iter().flat_map(|chain| [chain.assets_usd, chain.supplied_usd, chain.borrowed_usd]);
         let money = money.chain(markets.iter().flat_map(|market| [market.supplied_usd, market.borrowed_usd]));
-        let mut money = money.chain(holdings.iter().map(|holding| holding.usd)).chain(identity.iter().filter_map(|one| one.score));
+        let mut money =
+            money.chain(holdings.iter().map(|holding| holding.usd)).chain(identity.iter().filter_map(|one| one.score));
         if money.any(|figure| !figure.is_finite()) {
             return Err("a figure of it is infinite or not a number".into());
         }
@@ -115,13 +117,17 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_named_with_its_line() {
-        let chain = r#"{"chain_id":1,"coverage":"complete","transactions":1,"assets_usd":1,"supplied_usd":0,"borrowed_usd":0"#;
+        let chain =
+            r#"{"chain_id":1,"coverage":"complete","transactions":1,"assets_usd":1,"supplied_usd":0,"borrowed_usd":0"#;
         for (text, part) in [
             (r#"{"as_of":1,"outcom":true}"#.to_owned(), "unknown field `outcom`"),
             (format!(r#"{{"as_of":1,"chains":[{chain},"nonce":3}}]}}"#), "unknown field `nonce`"),
             (r#"{"as_of":-1}"#.into(), "invalid value: integer `-1`"),
             (r#"{"as_of":1,"as_of":2}"#.into(), "duplicate field `as_of`"),
-            (r#"{"as_of":1,"holdings":[{"class":"native","usd":1e999,"assets":1}]}"#.into(), "number out of range at column"),
+            (
+                r#"{"as_of":1,"holdings":[{"class":"native","usd":1e999,"assets":1}]}"#.into(),
+                "number out of range at column",
+            ),
             ("{".into(), "EOF"),
             ("\u{feff}{}".into(), "expected value"),
             (" ".repeat(MAX_LINE + 1), "longer than"),

@@ -126,7 +126,8 @@ pub struct Shift {
 /// Of each figure, the shift from `expected` to `actual`, the largest first.
 pub fn shifts(expected: &[Sketch], actual: &[Sketch]) -> Vec<Shift> {
     // Below 32 a band has one whole number, at which it begins.
-    let median = |sketch: &Sketch, whole: bool| sketch.quantile(0.5).map(|median| if whole { median.floor() } else { median });
+    let median =
+        |sketch: &Sketch, whole: bool| sketch.quantile(0.5).map(|median| if whole { median.floor() } else { median });
     let shift = |(((figure, whole), expected), actual): (((&&'static str, bool), &Sketch), &Sketch)| Shift {
         figure,
         psi: expected.psi(actual),

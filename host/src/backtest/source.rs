@@ -89,7 +89,9 @@ impl Source {
             let file = reader.into_inner();
             Form::Table(Box::new(Rows::open(file.try_clone()?)?), file)
         } else {
-            return Err(io::Error::other("a Parquet table is not read from its beginning to its end, so it must be a file and no pipe"));
+            return Err(io::Error::other(
+                "a Parquet table is not read from its beginning to its end, so it must be a file and no pipe",
+            ));
         };
         Ok(Self { form, size: metadata.len(), chunks: 0, records: 0 })
     }

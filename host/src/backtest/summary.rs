@@ -31,7 +31,11 @@ pub fn summary(report: &Report) -> String {
         sample.counted_in.as_str()
     ));
     if sample.with_outcome > 0 {
-        line(format!("          {} with an outcome, {} of them bad", grouped(sample.with_outcome), grouped(sample.bad_outcomes)));
+        line(format!(
+            "          {} with an outcome, {} of them bad",
+            grouped(sample.with_outcome),
+            grouped(sample.bad_outcomes)
+        ));
     }
     for model in &report.models {
         of_model(model, sample.counted_in, &mut line);

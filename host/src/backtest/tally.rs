@@ -107,7 +107,14 @@ impl Tally {
         let Some(((Ok(first), _), others)) = called.split_first() else { return };
         for (pair, (second, _)) in self.pairs.iter_mut().zip(others) {
             if let Ok(second) = second {
-                pair.see(&Both { line, id: record.id.as_deref(), outcome: record.outcome, first, second, figures: &figures });
+                pair.see(&Both {
+                    line,
+                    id: record.id.as_deref(),
+                    outcome: record.outcome,
+                    first,
+                    second,
+                    figures: &figures,
+                });
             }
         }
     }

@@ -21,7 +21,8 @@ impl Scorer for Formula {
     fn score(&self, features: &Features) -> Result<Assessment, ScoreError> {
         let score = Score::new((self.score)(features.as_of)?).unwrap();
         let points = i32::try_from(score.get()).unwrap() - 300;
-        let factor = Factor { label: self.label.into(), rating: Range::Low, description: String::new(), points, possible: 700 };
+        let factor =
+            Factor { label: self.label.into(), rating: Range::Low, description: String::new(), points, possible: 700 };
         Ok(Assessment { score, decile: Decile::new(1).unwrap(), factors: vec![factor] })
     }
 }
@@ -38,7 +39,8 @@ fn second(as_of: u64) -> Result<u32, ScoreError> {
     }
 }
 
-const MODELS: [Formula; 2] = [Formula { label: "Same", score: first }, Formula { label: "<b>Other</b>", score: second }];
+const MODELS: [Formula; 2] =
+    [Formula { label: "Same", score: first }, Formula { label: "<b>Other</b>", score: second }];
 
 fn file(lines: impl IntoIterator<Item = String>) -> NamedTempFile {
     let mut file = NamedTempFile::new().unwrap();
@@ -47,7 +49,8 @@ fn file(lines: impl IntoIterator<Item = String>) -> NamedTempFile {
 }
 
 fn wallets(count: u64) -> impl Iterator<Item = String> {
-    (0..count).map(|n| format!(r#"{{"id":"</script><script>alert({n})</script>","as_of":{n},"outcome":{}}}"#, n % 3 == 0))
+    (0..count)
+        .map(|n| format!(r#"{{"id":"</script><script>alert({n})</script>","as_of":{n},"outcome":{}}}"#, n % 3 == 0))
 }
 
 static NEVER: AtomicBool = AtomicBool::new(false);
@@ -56,7 +59,12 @@ fn run<'a>(file: &'a Path, threads: usize, scores: Option<&'a mut (dyn std::io::
     run_of(&MODELS, file, threads, scores)
 }
 
-fn run_of<'a>(models: &'a [Formula], file: &'a Path, threads: usize, scores: Option<&'a mut (dyn std::io::Write + 'a)>) -> (Tally, Digest) {
+fn run_of<'a>(
+    models: &'a [Formula],
+    file: &'a Path,
+    threads: usize,
+    scores: Option<&'a mut (dyn std::io::Write + 'a)>,
+) -> (Tally, Digest) {
     super::run(Run { file, models, counting: Vec::new(), threads, stop: &NEVER, scores }, |_| {}).unwrap()
 }
 
@@ -66,7 +74,8 @@ fn report(file: &Path, threads: usize) -> Report {
 
 fn report_of(models: &[Formula], file: &Path, threads: usize) -> Report {
     let (tally, digest) = run_of(models, file, threads, None);
-    let identity = |name: &str| Identity { name: name.into(), title: "<i>".into(), digest: Digest([7; 32]), deciles: Vec::new() };
+    let identity =
+        |name: &str| Identity { name: name.into(), title: "<i>".into(), digest: Digest([7; 32]), deciles: Vec::new() };
     let about = About {
         made_at: chrono::DateTime::UNIX_EPOCH,
         models: vec![identity("credit 1.0"), identity("credit 2.0")],
@@ -96,7 +105,11 @@ fn the_result_is_the_same_however_many_threads_there_are() {
     assert_eq!(one["models"][1]["without_score"]["trap"]["line"], 10, "the first such line, counted from 1");
     assert_eq!(one["models"][0]["psi_since_baseline"], 0.0, "the baseline is the same file");
     assert!(found["verdict"].as_str().unwrap().ends_with("and it failed on 6 of them."), "{}", found["verdict"]);
-    assert_eq!(found["movers"]["up"][0]["factors"].as_array().unwrap().len(), 2, "a factor that only one model has is a factor");
+    assert_eq!(
+        found["movers"]["up"][0]["factors"].as_array().unwrap().len(),
+        2,
+        "a factor that only one model has is a factor"
+    );
 }
 
 #[test]
@@ -173,7 +186,10 @@ fn the_verdict_says_no_more_than_the_figures() {
         (
             [RISING, FALLING],
             (|n| n < 150) as fn(u64) -> bool,
-            ["an unrelated order", "turned out bad higher than the others, as credit 1.0 does not (AUC 0.000 against 1.000"],
+            [
+                "an unrelated order",
+                "turned out bad higher than the others, as credit 1.0 does not (AUC 0.000 against 1.000",
+            ],
         ),
         (
             [FALLING, RISING],
@@ -186,7 +202,10 @@ fn the_verdict_says_no_more_than_the_figures() {
         (
             [RISING, RISING],
             |n| n < 150,
-            ["leaves all 300 wallets in their range", "is not shown to tell bad outcomes from good ones better or worse"],
+            [
+                "leaves all 300 wallets in their range",
+                "is not shown to tell bad outcomes from good ones better or worse",
+            ],
         ),
         (
             [RISING, RISING],

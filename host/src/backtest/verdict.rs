@@ -16,12 +16,20 @@ const ENOUGH_BAD: u64 = 20;
 pub fn verdict(found: &Comparison, second: &ModelPart) -> String {
     let (name, count) = (&second.identity.name, found.count);
     if count == 0 {
-        return format!("No wallet was scored by both {} and {name}, so nothing can be said of how they differ.", found.first);
+        return format!(
+            "No wallet was scored by both {} and {name}, so nothing can be said of how they differ.",
+            found.first
+        );
     }
     let few = if count < ENOUGH { ", too few to say much," } else { "" };
     let moved = match found.moved {
         0 => format!("leaves all {} wallets{few} in their range", grouped(count)),
-        moved => format!("would move {} of {} wallets{few} to another range{}", percent(moved, count), grouped(count), direction(found)),
+        moved => format!(
+            "would move {} of {} wallets{few} to another range{}",
+            percent(moved, count),
+            grouped(count),
+            direction(found)
+        ),
     };
     let mut parts = vec![format!("{name} {moved}"), order(found)];
     parts.extend(found.outcomes.as_ref().map(|outcomes| foresight(found, outcomes)));
@@ -78,12 +86,18 @@ fn foresight(found: &Comparison, outcomes: &OutcomePart) -> String {
     let (first, intervals) = (&found.first, &outcomes.auc.intervals);
     let pair = format!("AUC {} against {}", decimal(outcomes.auc.second, 3), decimal(outcomes.auc.first, 3));
     if outcomes.bad < ENOUGH_BAD {
-        return format!("{} bad outcomes are too few to show which of the two tells them from good ones better ({pair})", outcomes.bad);
+        return format!(
+            "{} bad outcomes are too few to show which of the two tells them from good ones better ({pair})",
+            outcomes.bad
+        );
     }
-    let (Some(of_first), Some(of_second), Some(difference)) = (intervals.first, intervals.second, intervals.difference) else {
+    let (Some(of_first), Some(of_second), Some(difference)) = (intervals.first, intervals.second, intervals.difference)
+    else {
         return format!("is not shown to tell bad outcomes from good ones better or worse ({pair})");
     };
-    let upside_down = |other: &str| format!("scores those who turned out bad higher than the others{other} ({pair}, where 0.5 is chance)");
+    let upside_down = |other: &str| {
+        format!("scores those who turned out bad higher than the others{other} ({pair}, where 0.5 is chance)")
+    };
     match (of_first.high < 0.5, of_second.high < 0.5) {
         (true, true) => upside_down(&format!(", as {first} does")),
         (false, true) => upside_down(&format!(", as {first} does not")),

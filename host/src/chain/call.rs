@@ -51,9 +51,9 @@ impl Call {
             (_, Err(fault)) if reverted(&fault) => Ok(None),
             (_, Err(fault)) => Err(fault),
             (Self::Contract { .. }, Ok(value)) => serde_json::from_value(value).map(Some).map_err(malformed),
-            (Self::Balance(_), Ok(value)) => {
-                serde_json::from_value::<U256>(value).map(|balance| Some(balance.abi_encode().into())).map_err(malformed)
-            }
+            (Self::Balance(_), Ok(value)) => serde_json::from_value::<U256>(value)
+                .map(|balance| Some(balance.abi_encode().into()))
+                .map_err(malformed),
         }
     }
 
@@ -95,8 +95,16 @@ pub(super) fn reverted_with(error: &ErrorPayload) -> Option<Bytes> {
 }
 
 /// How nodes say that a call ran and failed.
-const FAILED: &[&str] =
-    &["revert", "invalid opcode", "out of gas", "stack underflow", "bad instruction", "invalid jump", "evm error", "vm execution error"];
+const FAILED: &[&str] = &[
+    "revert",
+    "invalid opcode",
+    "out of gas",
+    "stack underflow",
+    "bad instruction",
+    "invalid jump",
+    "evm error",
+    "vm execution error",
+];
 
 /// The call ran and failed, which is an answer about the contract and not about the endpoint.
 pub(super) fn reverted(fault: &Fault) -> bool {
@@ -127,7 +135,10 @@ mod tests {
     fn an_address_without_code_returns_no_list() {
         sol! { function list() external view returns (address[] list); }
         assert_eq!(returned::<listCall>(Some(&Some(Bytes::new()))), None);
-        assert_eq!(returned::<listCall>(Some(&Some(listCall::abi_encode_returns(&Vec::new()).into()))), Some(Vec::new()));
+        assert_eq!(
+            returned::<listCall>(Some(&Some(listCall::abi_encode_returns(&Vec::new()).into()))),
+            Some(Vec::new())
+        );
     }
 
     #[test]

@@ -206,7 +206,12 @@ impl Client {
     }
 
     /// `None` where there is no Multicall3 contract at `multicall`.
-    async fn aggregate(&self, multicall: Address, calls: &[Call], at: B256) -> Result<Option<Vec<Option<Bytes>>>, Fault> {
+    async fn aggregate(
+        &self,
+        multicall: Address,
+        calls: &[Call],
+        at: B256,
+    ) -> Result<Option<Vec<Option<Bytes>>>, Fault> {
         let request = json!({ "to": multicall, "data": call::aggregate(multicall, calls) });
         let answer: Bytes = self.rpc.request("eth_call", (request, pinned(at))).await?;
         if answer.is_empty() { Ok(None) } else { call::aggregated(&answer, calls.len()).map(Some) }
@@ -249,7 +254,10 @@ impl Client {
             };
         }
         let mut batch = self.rpc.new_batch();
-        let waiters = asks.iter().map(|(method, params)| batch.add_call::<_, Value>(*method, params)).collect::<Result<Vec<_>, _>>()?;
+        let waiters = asks
+            .iter()
+            .map(|(method, params)| batch.add_call::<_, Value>(*method, params))
+            .collect::<Result<Vec<_>, _>>()?;
         batch.send().await?;
         Ok(futures::future::join_all(waiters).await.into_iter().map(|answer| answer.map_err(Fault::from)).collect())
     }

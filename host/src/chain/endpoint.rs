@@ -49,7 +49,8 @@ pub(super) type Http = Result<reqwest::Client, String>;
 
 /// A client for all endpoints.
 pub(super) fn http() -> Http {
-    let builder = reqwest::Client::builder().connect_timeout(CONNECT_TIMEOUT).redirect(reqwest::redirect::Policy::none());
+    let builder =
+        reqwest::Client::builder().connect_timeout(CONNECT_TIMEOUT).redirect(reqwest::redirect::Policy::none());
     builder.build().map_err(|error| format!("no HTTP client: {error}"))
 }
 
@@ -129,7 +130,8 @@ impl Endpoint {
         };
         // User and password of a URL are sent as a header.
         let sample = http.as_ref().ok().and_then(|http| http.post(url.clone()).build().ok());
-        let authorization = sample.and_then(|request| Some(request.headers().get(http::header::AUTHORIZATION)?.to_str().ok()?.to_owned()));
+        let authorization = sample
+            .and_then(|request| Some(request.headers().get(http::header::AUTHORIZATION)?.to_str().ok()?.to_owned()));
         Self {
             http,
             redact: Redact::of(&url, authorization.as_deref()),
@@ -190,7 +192,9 @@ impl Endpoint {
                 Fault::Unreachable(_) => Readiness::Doubtful,
                 fault => Readiness::Out(fault.clone()),
             },
-            Standing::WrongChain { until, found } if *until > Instant::now() => Readiness::Out(self.wrong_chain(*found)),
+            Standing::WrongChain { until, found } if *until > Instant::now() => {
+                Readiness::Out(self.wrong_chain(*found))
+            }
             Standing::Resting { .. } | Standing::WrongChain { .. } => Readiness::Ready,
         }
     }
@@ -222,7 +226,8 @@ impl Endpoint {
         if is_good() {
             return Ok(());
         }
-        let request = Request::new("eth_chainId", Id::Number(0), ()).serialize().map_err(|e| Fault::Malformed(e.to_string()))?;
+        let request =
+            Request::new("eth_chainId", Id::Number(0), ()).serialize().map_err(|e| Fault::Malformed(e.to_string()))?;
         let ResponsePacket::Single(response) = self.post(&request.into()).await? else {
             return Err(Fault::Malformed("a batch for a single request".into()));
         };
@@ -314,10 +319,17 @@ impl Endpoint {
     async fn exchange(&self, client: &reqwest::Client, body: Vec<u8>, is_batch: bool) -> Result<ResponsePacket, Fault> {
         let lost = |error: reqwest::Error| Fault::Unreachable(root_cause(&error.without_url()));
         let trace = if self.traceparent { telemetry::outgoing() } else { HeaderMap::new() };
-        let request = client.post(self.url.clone()).headers(trace).header(http::header::CONTENT_TYPE, "application/json").body(body);
+        let request = client
+            .post(self.url.clone())
+            .headers(trace)
+            .header(http::header::CONTENT_TYPE, "application/json")
+            .body(body);
         let mut response = request.send().await.map_err(lost)?;
         let status = response.status();
-        let after = response.headers().get(http::header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
+        let after = response
+            .headers()
+            .get(http::header::RETRY_AFTER)
+            .and_then(|value| value.to_str().ok()?.trim().parse().ok());
         let after = after.map(Duration::from_secs).map(|wait| wait.min(MAX_RETRY_AFTER));
         let mut answer = Intake::default();
         while let Some(chunk) = response.chunk().await.map_err(lost)? {
@@ -362,7 +374,9 @@ impl Endpoint {
 /// Whether `packet` is what everything else waits for.
 fn is_first(packet: &RequestPacket) -> bool {
     let names = |(method, words): &(&str, &str)| {
-        packet.as_single().is_some_and(|r| r.method() == *method && r.params().is_some_and(|params| params.get().contains(words)))
+        packet
+            .as_single()
+            .is_some_and(|r| r.method() == *method && r.params().is_some_and(|params| params.get().contains(words)))
     };
     FIRST.iter().any(names)
 }

@@ -30,7 +30,9 @@ mod transport;
 mod verify;
 mod wording;
 
-pub use agents::{AgentChange, AgentEvent, AgentRegistries, AgentsError, Documents, Located, Mark, Outside, Token, base64};
+pub use agents::{
+    AgentChange, AgentEvent, AgentRegistries, AgentsError, Documents, Located, Mark, Outside, Token, base64,
+};
 pub use ipfs::{Ipfs, IpfsError, cid};
 pub use names::NameError;
 pub use payment::{Asset, Facilitator, FacilitatorError, PaymentError, Settlement, Standing, Use};

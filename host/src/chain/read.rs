@@ -20,7 +20,10 @@ use super::{
     explorer::Explorers,
     fault::Fault,
     holdings::{Account, Finder, Found},
-    lending::{AllTerms, Jobs, Lender, Market, MarketTerms, Reader, Recent, Rest, State, TermsBook, cross_check, failed_pool, hints},
+    lending::{
+        AllTerms, Jobs, Lender, Market, MarketTerms, Reader, Recent, Rest, State, TermsBook, cross_check, failed_pool,
+        hints,
+    },
     prices::{External, PriceBook, Prices},
 };
 use crate::{
@@ -65,7 +68,8 @@ impl Chain {
         (tasks, stop): (&TaskTracker, &CancellationToken),
     ) -> Self {
         let client = Client::new(http, config, &reading.rpc);
-        let markets = config.markets.iter().map(|market| Market { lender: Lender::of(market.protocol), config: market.clone() });
+        let markets =
+            config.markets.iter().map(|market| Market { lender: Lender::of(market.protocol), config: market.clone() });
         let reader = Reader {
             chain: config.id,
             client: client.clone(),
@@ -82,7 +86,8 @@ impl Chain {
             (None, Discovery::Explorer) => None,
         };
         let listed = source.map(|source| {
-            let histories = Histories::new(config.id, source, store.clone(), config.finality, tasks.clone(), stop.clone());
+            let histories =
+                Histories::new(config.id, source, store.clone(), config.finality, tasks.clone(), stop.clone());
             (histories, Finder::new(client.clone(), store.clone(), config))
         });
         Self {
@@ -113,7 +118,12 @@ impl Chain {
 
     /// Reads `wallet` by `deadline`. What is not read by then says so; lending history that goes on being read is the rest. Whoever
     /// reads the same chain beside this is `told` the block.
-    pub(super) async fn read(&self, wallet: Address, deadline: Instant, told: oneshot::Sender<Block>) -> (ChainSnapshot, Option<Rest>) {
+    pub(super) async fn read(
+        &self,
+        wallet: Address,
+        deadline: Instant,
+        told: oneshot::Sender<Block>,
+    ) -> (ChainSnapshot, Option<Rest>) {
         // What earlier reads left is fetched while the chain is asked for its head.
         let start = async {
             let turn = self.turns.acquire().await;
@@ -137,7 +147,8 @@ impl Chain {
         let account = async {
             let terms = terms.await?;
             // Prices need the markets' oracles; both reads of state go out together.
-            let (oracles, quotes) = (oracles(&terms), terms.iter().flatten().filter_map(MarketTerms::quoted_in).collect::<Vec<_>>());
+            let (oracles, quotes) =
+                (oracles(&terms), terms.iter().flatten().filter_map(MarketTerms::quoted_in).collect::<Vec<_>>());
             let (account, prices) = tokio::join!(
                 Account::read(&self.client, &self.config, &terms, &blank, wallet, head),
                 self.prices.current(&self.client, &oracles, &quotes, head)
@@ -145,7 +156,8 @@ impl Chain {
             account.map(|account| (account, prices))
         };
         // What the two histories ask for besides is one request.
-        let vouching = known.as_ref().map(|known| activity::anchors(known, self.lending.settled(&kept))).unwrap_or_default();
+        let vouching =
+            known.as_ref().map(|known| activity::anchors(known, self.lending.settled(&kept))).unwrap_or_default();
         let anchors = self.lending.anchors(&kept, head);
         let anchor = settled.anchor.filter(|anchor| anchor.block <= head.number);
         let vouched = vouching.iter().map(|block| block.number).chain(anchor.map(|anchor| anchor.block));
@@ -207,7 +219,12 @@ impl Chain {
         };
         let (activity, searched) = match &listed {
             Some(seen) if searched => {
-                match timeout_at(deadline, activity::together(&self.client, wallet, head, activity.clone(), &seen.listed)).await {
+                match timeout_at(
+                    deadline,
+                    activity::together(&self.client, wallet, head, activity.clone(), &seen.listed),
+                )
+                .await
+                {
                     Ok((activity, whole)) => (activity, whole && seen.whole),
                     Err(_) => (activity, false),
                 }
@@ -215,12 +232,18 @@ impl Chain {
             _ => (activity, searched),
         };
         let (positions, all) = account.positions(&self.config, self.markets(), &prices.prices);
-        let state = State { positions: &positions, standings: &account.standings(), ever_held: account.ever_held(), at: head.time };
+        let state = State {
+            positions: &positions,
+            standings: &account.standings(),
+            ever_held: account.ever_held(),
+            at: head.time,
+        };
         let doubted = cross_check(&mut snapshot.pools, self.markets(), &sums, &state);
         self.lending.doubt(wallet, &doubted, &blank).await;
         let mut tokens = account.holdings(&self.config, &prices.prices);
         // What is held and has lost its price counts as nothing, and what a market's oracle says may be wrong: neither unsaid.
-        let priced = !tokens.iter().any(|held| prices.lacking.contains(&held.contract)) && (prices.trusted || positions.is_empty());
+        let priced = !tokens.iter().any(|held| prices.lacking.contains(&held.contract))
+            && (prices.trusted || positions.is_empty());
         let whole = account.whole && all && searched && priced;
         let nfts = listed.map(|seen| {
             // What oracles and feeds say goes before what an API says.
@@ -274,7 +297,8 @@ impl Chain {
             false => timeout_at(deadline, self.prices.found(&tokens)).await,
         };
         let priced = prices.as_ref().is_ok_and(|prices| !self.prices.lost(&tokens, prices));
-        let seen = Seen { whole: listed.whole && found.whole && priced, listed, found, prices: prices.unwrap_or_default() };
+        let seen =
+            Seen { whole: listed.whole && found.whole && priced, listed, found, prices: prices.unwrap_or_default() };
         (Some(seen), rest)
     }
 
@@ -294,9 +318,15 @@ impl Chain {
         match &head {
             Ok(head) => {
                 if status.head.is_none() {
-                    tracing::info!(chain = self.config.id, endpoint = self.client.endpoint(), head = head.number, "chain can be read");
+                    tracing::info!(
+                        chain = self.config.id,
+                        endpoint = self.client.endpoint(),
+                        head = head.number,
+                        "chain can be read"
+                    );
                 }
-                metrics::gauge!("assay_chain_head_block", "chain" => self.config.id.to_string()).set(head.number as f64);
+                metrics::gauge!("assay_chain_head_block", "chain" => self.config.id.to_string())
+                    .set(head.number as f64);
                 *status = Standing { head: Some(head.number), error: None };
             }
             Err(fault) => {

@@ -15,9 +15,18 @@ pub(super) struct Redact(Vec<String>);
 impl Redact {
     /// `authorization` is the value of the header, where one is sent.
     pub(super) fn of(url: &Url, authorization: Option<&str>) -> Self {
-        let mut secrets: Vec<String> = [Some(url.username()), url.password()].into_iter().flatten().map(str::to_owned).collect();
-        secrets.extend(url.path_segments().into_iter().flatten().filter(|segment| segment.len() >= SHORTEST_SEGMENT).map(str::to_owned));
-        secrets.extend(url.query().unwrap_or_default().split('&').filter_map(|pair| Some(pair.split_once('=')?.1.to_owned())));
+        let mut secrets: Vec<String> =
+            [Some(url.username()), url.password()].into_iter().flatten().map(str::to_owned).collect();
+        secrets.extend(
+            url.path_segments()
+                .into_iter()
+                .flatten()
+                .filter(|segment| segment.len() >= SHORTEST_SEGMENT)
+                .map(str::to_owned),
+        );
+        secrets.extend(
+            url.query().unwrap_or_default().split('&').filter_map(|pair| Some(pair.split_once('=')?.1.to_owned())),
+        );
         secrets.extend(url.query_pairs().map(|(_, value)| value.into_owned()));
         secrets.extend(url.fragment().map(str::to_owned));
         secrets.extend(authorization.and_then(|value| Some(value.split_once(' ')?.1.to_owned())));
@@ -75,6 +84,9 @@ mod tests {
             }
         }
         assert_eq!(redact.text("block range is too wide for v3 on rpc.example"), None);
-        assert_eq!(Redact::of(&Url::parse("http://127.0.0.1:8545/").unwrap(), None).text("http://127.0.0.1:8545/"), None);
+        assert_eq!(
+            Redact::of(&Url::parse("http://127.0.0.1:8545/").unwrap(), None).text("http://127.0.0.1:8545/"),
+            None
+        );
     }
 }

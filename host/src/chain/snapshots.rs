@@ -92,7 +92,13 @@ impl Expiry<Address, Arc<Snapshot>> for Lives {
         Some(if snapshot.is_whole() { self.complete } else { self.incomplete })
     }
 
-    fn expire_after_update(&self, wallet: &Address, snapshot: &Arc<Snapshot>, now: Instant, _: Option<Duration>) -> Option<Duration> {
+    fn expire_after_update(
+        &self,
+        wallet: &Address,
+        snapshot: &Arc<Snapshot>,
+        now: Instant,
+        _: Option<Duration>,
+    ) -> Option<Duration> {
         self.expire_after_create(wallet, snapshot, now)
     }
 }
@@ -115,8 +121,10 @@ impl Chains {
         let explorers = Explorers::new(&http, &reading.explorer);
         let chain = |chain| Arc::new(Chain::new(&http, chain, &explorers, reading, &external, store, (tasks, stop)));
         let chains = chains.into_iter().map(chain).collect();
-        let lives =
-            Lives { complete: Duration::from_millis(scoring.cache_ms), incomplete: Duration::from_millis(scoring.incomplete_cache_ms) };
+        let lives = Lives {
+            complete: Duration::from_millis(scoring.cache_ms),
+            incomplete: Duration::from_millis(scoring.incomplete_cache_ms),
+        };
         let cache = Cache::builder().max_capacity(scoring.cache_entries).expire_after(lives).build();
         let inner = Inner {
             chains,
@@ -226,7 +234,8 @@ impl Chains {
         };
         let (parts, (attestations, identity)) = tokio::join!(join_all(reads), people);
         let (chains, rests): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
-        let snapshot = Arc::new(Snapshot { address: wallet, as_of: chrono::Utc::now(), chains, attestations, identity });
+        let snapshot =
+            Arc::new(Snapshot { address: wallet, as_of: chrono::Utc::now(), chains, attestations, identity });
         inner.cache.insert(wallet, snapshot.clone()).await;
         drop(landed);
         let coverage = snapshot.coverage().as_str();

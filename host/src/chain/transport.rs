@@ -54,7 +54,8 @@ impl Failover {
     pub(super) fn new(http: &Http, chain: &ChainConfig, limits: &RpcLimits) -> Self {
         let urls = chain.rpc.iter().filter_map(|rpc| Url::parse(rpc.expose()).ok());
         let endpoints = urls.map(|url| Endpoint::new(http.clone(), url, chain.id, limits)).collect();
-        let inner = Inner { endpoints, retries: limits.retries, chain: chain.id.to_string(), current: AtomicUsize::new(0) };
+        let inner =
+            Inner { endpoints, retries: limits.retries, chain: chain.id.to_string(), current: AtomicUsize::new(0) };
         Self { inner: Arc::new(inner), elsewhere: false }
     }
 
@@ -89,7 +90,11 @@ impl Failover {
             Err(fault) => fault.outcome(),
         };
         for request in packet.requests() {
-            let labels = [("chain", self.inner.chain.clone()), ("method", request.method().to_owned()), ("outcome", outcome.to_owned())];
+            let labels = [
+                ("chain", self.inner.chain.clone()),
+                ("method", request.method().to_owned()),
+                ("outcome", outcome.to_owned()),
+            ];
             metrics::counter!("assay_rpc_requests_total", &labels).increment(1);
         }
         span.record("assay.outcome", outcome);
@@ -202,7 +207,9 @@ impl Service<RequestPacket> for Failover {
 
     fn call(&mut self, packet: RequestPacket) -> Self::Future {
         let this = self.clone();
-        Box::pin(async move { this.send(packet).await.map_err(|fault| RpcError::Transport(TransportErrorKind::Custom(Box::new(fault)))) })
+        Box::pin(async move {
+            this.send(packet).await.map_err(|fault| RpcError::Transport(TransportErrorKind::Custom(Box::new(fault))))
+        })
     }
 }
 

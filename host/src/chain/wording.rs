@@ -22,7 +22,8 @@ const WIDTH_AFTER: &[&str] = &[
     "max is ",
     "bigger than range limit ",
 ];
-const WIDE: &[&str] = &["block range", "blocks range", "range is too", "range too", "too many blocks", "requested blocks", "block limit"];
+const WIDE: &[&str] =
+    &["block range", "blocks range", "range is too", "range too", "too many blocks", "requested blocks", "block limit"];
 const DENSE: &[&str] = &[
     "response size",
     "response too large",
@@ -72,7 +73,8 @@ const UNSCOPED: &[&str] = &[
     "address is required",
     "without an address",
 ];
-const UNKNOWN_BLOCK: &[&str] = &["header not found", "unknown block", "block not found", "header for hash not found", "resource not found"];
+const UNKNOWN_BLOCK: &[&str] =
+    &["header not found", "unknown block", "block not found", "header for hash not found", "resource not found"];
 
 /// What `message` and `data` of a JSON-RPC error mean. Density is told before rate: both have been given code -32005.
 pub(super) fn classify(code: i64, message: &str, data: &str) -> Fault {
@@ -188,7 +190,10 @@ mod tests {
         ] {
             assert_eq!(classify(-32701, message, ""), Fault::Unscoped, "{message}");
         }
-        assert_eq!(said("block range of queries without an address is limited to 10 blocks"), Fault::TooWide { limit: Some(10) });
+        assert_eq!(
+            said("block range of queries without an address is limited to 10 blocks"),
+            Fault::TooWide { limit: Some(10) }
+        );
     }
 
     #[test]
@@ -222,7 +227,10 @@ mod tests {
     fn a_dense_range_is_told_from_a_wide_one() {
         let span = |from, to| Some(Span { from, to });
         for (message, suggested) in [
-            ("Log response size exceeded. Based on your parameters, this block range should work: [0x10, 0xff]", span(16, 255)),
+            (
+                "Log response size exceeded. Based on your parameters, this block range should work: [0x10, 0xff]",
+                span(16, 255),
+            ),
             ("query returned more than 10000 results. Try with this block range [0x1, 0x2].", span(1, 2)),
             ("query exceeds max results 20000, retry with the range 100-250", span(100, 250)),
             ("logs matched by query exceeds limit of 10000", None),

@@ -71,7 +71,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let config = arguments.config.load()?;
     let started = Instant::now();
-    let loaded = backtest::load(&arguments.models, &config.models.shelf, &app::limits(&config.models)).map_err(Failure::cannot)?;
+    let loaded = backtest::load(&arguments.models, &config.models.shelf, &app::limits(&config.models))
+        .map_err(Failure::cannot)?;
     let (mut models, mut identities, mut counting) = (Vec::new(), Vec::new(), Vec::new());
     for Loaded { identity, model, counting: counted } in loaded {
         models.push(model);
@@ -130,7 +131,8 @@ fn scored(
     stop: &AtomicBool,
     scores: Option<&mut Scores>,
 ) -> Result<(Tally, Digest), Failure> {
-    let threads = arguments.threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from)).clamp(1, 256);
+    let threads =
+        arguments.threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from)).clamp(1, 256);
     let scores = scores.map(|scores| &mut scores.to as &mut dyn io::Write);
     let mut meter = Meter::new(name(file));
     let done = backtest::run(Run { file, models, counting, threads, stop, scores }, |progress| meter.show(progress));
@@ -147,7 +149,11 @@ fn name(file: &Path) -> String {
 }
 
 fn first_bad(tally: &Tally) -> String {
-    tally.first_bad.first().map(|bad| format!("; {} {}: {}", tally.unit.as_str(), bad.line, bad.reason)).unwrap_or_default()
+    tally
+        .first_bad
+        .first()
+        .map(|bad| format!("; {} {}: {}", tally.unit.as_str(), bad.line, bad.reason))
+        .unwrap_or_default()
 }
 
 /// Sets a flag at the first SIGINT or SIGTERM; the second ends the process at once.
@@ -158,7 +164,10 @@ fn stop_on_signal() -> Result<Arc<AtomicBool>, Failure> {
     // Listened to from here on, not only when the thread has started.
     let (mut terminate, mut interrupt) = {
         let _entered = runtime.enter();
-        (signal(SignalKind::terminate()).map_err(Failure::cannot)?, signal(SignalKind::interrupt()).map_err(Failure::cannot)?)
+        (
+            signal(SignalKind::terminate()).map_err(Failure::cannot)?,
+            signal(SignalKind::interrupt()).map_err(Failure::cannot)?,
+        )
     };
     let flag = stop.clone();
     thread::spawn(move || {

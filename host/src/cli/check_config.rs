@@ -69,15 +69,27 @@ fn summary(config: &Config) -> String {
         }
         for market in &chain.markets {
             let name = market.market.as_deref().unwrap_or("its one market");
-            line(format!("            {} {name} at {} from block {}", market.protocol.as_str(), market.address, market.from_block));
+            line(format!(
+                "            {} {name} at {} from block {}",
+                market.protocol.as_str(),
+                market.address,
+                market.from_block
+            ));
         }
     }
     if let (Some(agents), Some(reputation)) = (&config.agents, &config.reputation) {
         let (credit, sybil) = (&reputation.credit_model, &reputation.sybil_model);
-        line(format!("reputation to {} on chain {}, by credit {credit} and sybil {sybil}", agents.reputation_registry, agents.chain));
+        line(format!(
+            "reputation to {} on chain {}, by credit {credit} and sybil {sybil}",
+            agents.reputation_registry, agents.chain
+        ));
     }
     if let Some(terms) = Terms::new(&config.access.x402).filter(|_| config.access.x402.enabled) {
-        let by = if config.access.x402.is_local() { "the account of [reputation]".into() } else { host(&config.access.x402.facilitator) };
+        let by = if config.access.x402.is_local() {
+            "the account of [reputation]".into()
+        } else {
+            host(&config.access.x402.facilitator)
+        };
         let (price, pay_to, asset, network) = (terms.price(), terms.pay_to, terms.domain.asset, terms.network);
         line(format!("x402      {price} for a submission, to {pay_to} in {asset} on {network}, settled by {by}"));
     }
@@ -87,8 +99,10 @@ fn summary(config: &Config) -> String {
 
 /// Where the chain's settings come from.
 fn origin(chain: &ChainConfig) -> String {
-    let (shipped, all) =
-        (&chain.shipped, ["name", "rpc", "explorer", "finality", "multicall", "sequencer", "native", "tokens", "markets", "slugs"]);
+    let (shipped, all) = (
+        &chain.shipped,
+        ["name", "rpc", "explorer", "finality", "multicall", "sequencer", "native", "tokens", "markets", "slugs"],
+    );
     if shipped.is_empty() {
         return "from the file alone".into();
     }
@@ -103,7 +117,9 @@ fn origin(chain: &ChainConfig) -> String {
 fn host(url: &Secret) -> String {
     let parsed = url::Url::parse(url.expose()).ok();
     parsed
-        .and_then(|url| Some(url.host_str()?.to_owned() + &url.port().map(|port| format!(":{port}")).unwrap_or_default()))
+        .and_then(|url| {
+            Some(url.host_str()?.to_owned() + &url.port().map(|port| format!(":{port}")).unwrap_or_default())
+        })
         .unwrap_or_default()
 }
 

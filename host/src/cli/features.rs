@@ -60,7 +60,8 @@ pub fn run(command: Command) -> Result<(), Failure> {
     if config.chains.is_empty() {
         return Err(Failure::cannot("no chains are configured, so there is nothing to read"));
     }
-    let table = output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet")) || is_table(&output);
+    let table =
+        output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet")) || is_table(&output);
     // A table cannot be added to: what is read goes to lines beside it, and from there into a table.
     let lines = if table { with_end(&output, ".jsonl") } else { output.clone() };
     let mut known = known(&lines)?;
@@ -75,11 +76,17 @@ pub fn run(command: Command) -> Result<(), Failure> {
     addresses.retain(|address| !known.contains(&address.to_lowercase()) && seen.insert(address.to_lowercase()));
     let left_out = given - addresses.len();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::cannot)?;
-    let (written, failed) = runtime.block_on(export(&config, addresses, &lines, Duration::from_secs(wait), at_once.max(1)))?;
+    let (written, failed) =
+        runtime.block_on(export(&config, addresses, &lines, Duration::from_secs(wait), at_once.max(1)))?;
     if table {
         tabulate(&lines, &output)?;
     }
-    eprintln!("{} written, {} there before or twice, {} not read", grouped(written), grouped(left_out as u64), grouped(failed));
+    eprintln!(
+        "{} written, {} there before or twice, {} not read",
+        grouped(written),
+        grouped(left_out as u64),
+        grouped(failed)
+    );
     if failed > 0 { Err(Failure::no("")) } else { Ok(()) }
 }
 
@@ -114,7 +121,13 @@ fn known(file: &Path) -> Result<BTreeSet<String>, Failure> {
         match Record::read(number, &line) {
             Ok(record) => known.extend(record.and_then(|record| record.id).map(|id| id.to_lowercase())),
             // It is somebody's file, and not one of ours.
-            Err(bad) => return Err(Failure::cannot(format!("{} is no features file: line {number}: {}", file.display(), bad.reason))),
+            Err(bad) => {
+                return Err(Failure::cannot(format!(
+                    "{} is no features file: line {number}: {}",
+                    file.display(),
+                    bad.reason
+                )));
+            }
         }
     }
 }
@@ -125,7 +138,9 @@ fn records(file: &Path, mut each: impl FnMut(Record) -> io::Result<()>) -> Resul
     let mut source = Source::open(file).map_err(cannot)?;
     while let Some(chunk) = source.chunk().map_err(cannot)? {
         for (number, record) in chunk.records() {
-            let bad = |bad: BadLine| Failure::cannot(format!("{} is no features file: record {number}: {}", file.display(), bad.reason));
+            let bad = |bad: BadLine| {
+                Failure::cannot(format!("{} is no features file: record {number}: {}", file.display(), bad.reason))
+            };
             record.map_err(bad)?.map_or(Ok(()), &mut each).map_err(cannot)?;
         }
     }
@@ -162,10 +177,17 @@ fn with_end(file: &Path, end: &str) -> PathBuf {
 }
 
 /// How many addresses were written, and how many could not be read.
-async fn export(config: &Config, addresses: Vec<String>, output: &Path, wait: Duration, at_once: usize) -> Result<(u64, u64), Failure> {
+async fn export(
+    config: &Config,
+    addresses: Vec<String>,
+    output: &Path,
+    wait: Duration,
+    at_once: usize,
+) -> Result<(u64, u64), Failure> {
     let store = Store::open(&config.store).await.map_err(Failure::cannot)?;
     let (readers, stop) = (TaskTracker::new(), CancellationToken::new());
-    let chains = Chains::connect(&config.chains, &config.reading, &config.prices, &config.scoring, &store, &readers, &stop);
+    let chains =
+        Chains::connect(&config.chains, &config.reading, &config.prices, &config.scoring, &store, &readers, &stop);
     let mut file = fs::OpenOptions::new()
         .create(true)
         .append(true)
@@ -182,12 +204,13 @@ async fn export(config: &Config, addresses: Vec<String>, output: &Path, wait: Du
     while let Some((line, address)) = reading.next().await {
         let done = match line {
             // One write for a whole line: an interruption leaves at most the last one short.
-            Ok(line) => {
-                file.write_all(line.as_bytes()).map_err(|error| Failure::cannot(format!("{}: {error}", output.display()))).map(|()| {
+            Ok(line) => file
+                .write_all(line.as_bytes())
+                .map_err(|error| Failure::cannot(format!("{}: {error}", output.display())))
+                .map(|()| {
                     written += 1;
                     "read".to_owned()
-                })?
-            }
+                })?,
             Err(reason) => {
                 failed += 1;
                 reason
@@ -214,17 +237,22 @@ async fn read(chains: &Chains, given: &str, wait: Duration) -> Result<String, St
         if snapshot.all_failed() {
             return Err("no chain could be read".into());
         }
-        let mut parts = snapshot.pools().map(|pool| pool.coverage).chain(snapshot.chains.iter().map(|chain| chain.coverage));
+        let mut parts =
+            snapshot.pools().map(|pool| pool.coverage).chain(snapshot.chains.iter().map(|chain| chain.coverage));
         if !parts.any(|coverage| coverage == Coverage::Pending) {
             // A wallet without one of its chains is another wallet.
             if let Some(chain) = snapshot.chains.iter().find(|chain| chain.coverage == Coverage::Failed) {
                 return Err(format!("chain {} could not be read", chain.chain_id));
             }
             // As it was given, so that the next export finds it again.
-            return Record { id: Some(given.to_owned()), outcome: None, features: features::features(&snapshot) }.write();
+            return Record { id: Some(given.to_owned()), outcome: None, features: features::features(&snapshot) }
+                .write();
         }
         if started.elapsed() >= wait {
-            return Err(format!("its lending history is still being read after {} s; the next export goes on", wait.as_secs()));
+            return Err(format!(
+                "its lending history is still being read after {} s; the next export goes on",
+                wait.as_secs()
+            ));
         }
         tokio::time::sleep(LOOK).await;
     }

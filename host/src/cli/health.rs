@@ -19,11 +19,15 @@ pub fn run(health: &Health) -> Result<(), Failure> {
     let mut address = health.config.load()?.listen;
     if address.ip().is_unspecified() {
         // It listens everywhere, here too.
-        address = SocketAddr::new(if address.is_ipv4() { [127, 0, 0, 1].into() } else { [0, 0, 0, 0, 0, 0, 0, 1].into() }, address.port());
+        address = SocketAddr::new(
+            if address.is_ipv4() { [127, 0, 0, 1].into() } else { [0, 0, 0, 0, 0, 0, 0, 1].into() },
+            address.port(),
+        );
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::cannot)?;
     runtime.block_on(async {
-        let silent = |error: reqwest::Error| Failure::no(format!("no server answers at {address}: {}", error.without_url()));
+        let silent =
+            |error: reqwest::Error| Failure::no(format!("no server answers at {address}: {}", error.without_url()));
         let client = reqwest::Client::builder().timeout(PATIENCE).no_proxy().build().map_err(Failure::cannot)?;
         let answer = client.get(format!("http://{address}/readyz")).send().await.map_err(silent)?;
         let ready = answer.status().is_success();

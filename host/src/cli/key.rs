@@ -96,12 +96,16 @@ fn show(name: &str, scopes: &[Scope], bounds: Bounds) -> Result<(), Failure> {
     let mut block = format!("[[access.keys]]\nname = \"{name}\"\nkey = \"{}\"\nscopes = [{scopes}]\n", key.expose());
     block += &bounds.units.map(|units| format!("units = {units}\n")).unwrap_or_default();
     block += &bounds.rate.map(|rate| format!("rate = {rate}\n")).unwrap_or_default();
-    print(format!("{}\n\nNothing has kept it. Add it to assay.toml and start the server again:\n\n{block}", key.expose()))
+    print(format!(
+        "{}\n\nNothing has kept it. Add it to assay.toml and start the server again:\n\n{block}",
+        key.expose()
+    ))
 }
 
 fn keep(file: &ConfigFile, name: &str, scopes: Vec<Scope>, bounds: Bounds) -> Result<(), Failure> {
-    let minted =
-        opened(file, async |access: Access, _| access.mint(name, scopes, bounds.units, bounds.rate).await.map_err(Failure::cannot))?;
+    let minted = opened(file, async |access: Access, _| {
+        access.mint(name, scopes, bounds.units, bounds.rate).await.map_err(Failure::cannot)
+    })?;
     // The key alone on standard output, so that a script can take it.
     eprintln!("{} may {}. It is not shown again:", minted.record.name, spelt(&minted.record.scopes, bounds));
     print(minted.key.expose())
@@ -136,7 +140,15 @@ fn list(file: &ConfigFile) -> Result<(), Failure> {
     Ok(())
 }
 
-fn row(name: &str, scopes: &[Scope], used: u64, units: Option<u64>, rate: Option<u32>, config: &Config, from: String) -> [String; 6] {
+fn row(
+    name: &str,
+    scopes: &[Scope],
+    used: u64,
+    units: Option<u64>,
+    rate: Option<u32>,
+    config: &Config,
+    from: String,
+) -> [String; 6] {
     let scopes = scopes.iter().map(|scope| scope.as_str()).collect::<Vec<_>>().join(", ");
     let (used, of) = units.map_or(("-".into(), "unmetered".into()), |units| (used.to_string(), units.to_string()));
     let rate = Some(rate.unwrap_or(config.access.default_rate)).filter(|rate| *rate > 0);

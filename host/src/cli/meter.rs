@@ -40,7 +40,12 @@ impl Meter {
         );
         if self.terminal {
             let filled = (share * 24.0) as usize;
-            eprint!("\r\x1b[K{}  {}{}  {words}", self.name, "█".repeat(filled), "░".repeat(24_usize.saturating_sub(filled)));
+            eprint!(
+                "\r\x1b[K{}  {}{}  {words}",
+                self.name,
+                "█".repeat(filled),
+                "░".repeat(24_usize.saturating_sub(filled))
+            );
         } else {
             eprintln!("{}: {}", self.name, words.trim_start());
         }

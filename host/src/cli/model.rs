@@ -92,7 +92,9 @@ pub fn run(command: Command) -> Result<(), Failure> {
         Command::Challenge { kind, versions, why, server } => {
             moved(&server, Method::PUT, kind, "challengers", &json!({ "versions": versions, "why": why }))
         }
-        Command::Rollback { kind, why, server } => moved(&server, Method::POST, kind, "rollback", &json!({ "why": why })),
+        Command::Rollback { kind, why, server } => {
+            moved(&server, Method::POST, kind, "rollback", &json!({ "why": why }))
+        }
     }
 }
 
@@ -106,7 +108,9 @@ fn moved(server: &Server, method: Method, kind: ModelKind, what: &str, body: &Va
     let roles = remote.ask(method, &format!("/api/v2/admin/models/{kind}/{what}"), Some(body))?;
     let names = |value: &Value| match value {
         Value::String(one) => one.clone(),
-        Value::Array(several) if !several.is_empty() => several.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", "),
+        Value::Array(several) if !several.is_empty() => {
+            several.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
+        }
         _ => "none".to_owned(),
     };
     let of = |role: &str| roles.get(role).map_or_else(|| "none".to_owned(), names);
@@ -129,12 +133,14 @@ fn list(json: bool, config: &ConfigFile) -> Result<(), Failure> {
     let config = config.load()?;
     let shelf = &config.models.shelf;
     let unreadable = |error| Failure::cannot(format!("the shelf {} cannot be read: {error}", shelf.display()));
-    let mut files: Vec<PathBuf> =
-        std::fs::read_dir(shelf).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect()).map_err(unreadable)?;
+    let mut files: Vec<PathBuf> = std::fs::read_dir(shelf)
+        .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect())
+        .map_err(unreadable)?;
     files.retain(|file| file.extension().is_some_and(|extension| extension == "wasm"));
     files.sort();
     let limits = app::limits(&config.models);
-    let reports: Vec<_> = files.iter().map(|file| (file, examine(file, &limits).map_err(|failure| failure.message))).collect();
+    let reports: Vec<_> =
+        files.iter().map(|file| (file, examine(file, &limits).map_err(|failure| failure.message))).collect();
     if json {
         let row = |(file, report): &(&PathBuf, Result<CheckReport, String>)| match report {
             Ok(report) => serde_json::json!({ "file": file, "report": report }),
@@ -165,7 +171,10 @@ fn row(file: &Path, report: &Result<CheckReport, String>) -> String {
     };
     let who = report.model.as_ref().map_or("no model".to_owned(), |info| format!("{} {}", info.kind, info.version));
     match report.problems.first() {
-        None => format!("{who:<14} ready   {name}  {}", report.model.as_ref().map(|info| info.title.as_str()).unwrap_or_default()),
+        None => format!(
+            "{who:<14} ready   {name}  {}",
+            report.model.as_ref().map(|info| info.title.as_str()).unwrap_or_default()
+        ),
         Some(problem) => format!("{who:<14} failed  {name}  [{}] {}", problem.code, problem.message),
     }
 }
@@ -197,8 +206,10 @@ fn read(file: &Path, limits: &Limits) -> Result<Vec<u8>, Failure> {
 
 fn pack(core: &Path, output: &Path, limits: &Limits) -> Result<(), Failure> {
     let bytes = read(core, limits)?;
-    let component = registry::to_component(&bytes).map_err(|error| Failure::no(format!("{} {error}", core.display())))?;
-    std::fs::write(output, component).map_err(|error| Failure::cannot(format!("{} cannot be written: {error}", output.display())))
+    let component =
+        registry::to_component(&bytes).map_err(|error| Failure::no(format!("{} {error}", core.display())))?;
+    std::fs::write(output, component)
+        .map_err(|error| Failure::cannot(format!("{} cannot be written: {error}", output.display())))
 }
 
 #[cfg(test)]

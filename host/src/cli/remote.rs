@@ -49,9 +49,9 @@ impl Server {
                 .ok_or_else(|| Failure::cannot("the configuration has no key of scope admin; name one with --key-from"))
         };
         let key = match &self.key_from {
-            Some(name) => {
-                std::env::var(name).map(Secret::new).map_err(|_| Failure::cannot(format!("environment variable {name} is not set")))?
-            }
+            Some(name) => std::env::var(name)
+                .map(Secret::new)
+                .map_err(|_| Failure::cannot(format!("environment variable {name} is not set")))?,
             None => configured()?,
         };
         let client = reqwest::Client::builder().timeout(PATIENCE).build().map_err(Failure::cannot)?;
@@ -73,16 +73,18 @@ impl Remote {
                 None => request,
             };
             // The error would repeat the whole URL, which somebody may have put a password into.
-            let silent = |error: reqwest::Error| Failure::cannot(format!("no server answers there: {}", error.without_url()));
+            let silent =
+                |error: reqwest::Error| Failure::cannot(format!("no server answers there: {}", error.without_url()));
             let answer = request.send().await.map_err(silent)?;
             let status = answer.status();
             let body: Value = answer.json().await.map_err(silent)?;
             if status.is_success() {
                 return Ok(body);
             }
-            let detail = body
-                .get("detail")
-                .map_or_else(|| body.to_string(), |detail| detail.as_str().map_or_else(|| detail.to_string(), str::to_owned));
+            let detail = body.get("detail").map_or_else(
+                || body.to_string(),
+                |detail| detail.as_str().map_or_else(|| detail.to_string(), str::to_owned),
+            );
             Err(Failure::no(format!("{detail} ({})", status.as_u16())))
         })
     }

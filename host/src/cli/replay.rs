@@ -38,8 +38,11 @@ pub(super) struct Replay {
 pub(super) fn run(replay: &Replay) -> Result<(), Failure> {
     let config = replay.server.file.load()?;
     let records = Records::open(&config, &replay.server)?;
-    let mut bench =
-        Bench { limits: Limits { instances: 1, ..app::limits(&config.models) }, shelf: &config.models.shelf, models: HashMap::new() };
+    let mut bench = Bench {
+        limits: Limits { instances: 1, ..app::limits(&config.models) },
+        shelf: &config.models.shelf,
+        models: HashMap::new(),
+    };
     let (mut same, mut all) = (0_usize, 0_usize);
     for id in ids(&replay.ids)? {
         let parsed: ScoreId = id.parse().map_err(Failure::cannot)?;
@@ -101,7 +104,8 @@ impl Records {
             Self::Server(remote) => {
                 let mut body = remote.ask(Method::GET, &format!("/api/v2/admin/scores/{id}"), None)?;
                 let record = body.get_mut("record").map(serde_json::Value::take).unwrap_or_default();
-                serde_json::from_value(record).map_err(|error| Failure::cannot(format!("the server answers with no record: {error}")))
+                serde_json::from_value(record)
+                    .map_err(|error| Failure::cannot(format!("the server answers with no record: {error}")))
             }
         }
     }
@@ -125,10 +129,21 @@ impl Bench<'_> {
         let again = scoring::replay(record, credit, boost).map_err(|error| error.to_string())?;
         let served = scoring::served(record).map_err(|error| error.to_string())?;
         let body = |assessment| {
-            let model = ModelRef { kind: ModelKind::Credit, version: record.model.version.clone(), digest: record.model.digest };
+            let model = ModelRef {
+                kind: ModelKind::Credit,
+                version: record.model.version.clone(),
+                digest: record.model.digest,
+            };
             let fresh = Freshness { read_at: record.as_of, life: std::time::Duration::ZERO };
-            let scored =
-                Scored { address: record.address, assessment, model, at: record.at, coverage: record.coverage, fresh, record: None };
+            let scored = Scored {
+                address: record.address,
+                assessment,
+                model,
+                at: record.at,
+                coverage: record.coverage,
+                fresh,
+                record: None,
+            };
             serde_json::to_string(&ScoreBody::scored(&scored, true)).map_err(|error| error.to_string())
         };
         let (served, now) = (body(served)?, body(again.assessment)?);
@@ -153,7 +168,8 @@ impl Bench<'_> {
             }
             let Ok(bytes) = fs::read(&path) else { continue };
             if Digest(Sha256::digest(&bytes).into()) == digest {
-                let model = registry::lone(&bytes, &self.limits).map_err(|error| format!("{}: {error}", path.display()))?;
+                let model =
+                    registry::lone(&bytes, &self.limits).map_err(|error| format!("{}: {error}", path.display()))?;
                 self.models.insert(digest, model);
                 return Ok(());
             }
@@ -178,7 +194,11 @@ impl Told {
 
     fn text(&self, id: &str, record: &ServedRecord) -> String {
         let here = env!("CARGO_PKG_VERSION");
-        let host = if record.host == here { String::new() } else { format!(", served by version {} and computed by {here}", record.host) };
+        let host = if record.host == here {
+            String::new()
+        } else {
+            format!(", served by version {} and computed by {here}", record.host)
+        };
         let what = format!("{id}: credit {} ({:.12}){host}", record.model.version, record.model.digest.to_string());
         if self.differences.is_empty() {
             return format!("{what}: the same {} bytes\n  {}", self.now.len(), self.now);

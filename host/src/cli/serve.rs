@@ -42,7 +42,8 @@ fn observe(config: &config::Telemetry) -> Result<Option<telemetry::Traces>, Fail
 }
 
 async fn serve(config: Config) -> Result<(), Failure> {
-    let listener = TcpListener::bind(config.listen).await.map_err(|error| Failure::cannot(refused(config.listen, &error)))?;
+    let listener =
+        TcpListener::bind(config.listen).await.map_err(|error| Failure::cannot(refused(config.listen, &error)))?;
     let cancel = CancellationToken::new();
     stop_on_signal(cancel.clone()).map_err(Failure::cannot)?;
     app::serve(config, listener, cancel).await.map_err(Failure::cannot)
@@ -54,8 +55,12 @@ fn refused(address: SocketAddr, error: &io::Error) -> String {
         io::ErrorKind::AddrInUse => {
             "another process listens there. Stop it, or set `listen` (or ASSAY__LISTEN) to another port; port 0 takes a free one"
         }
-        io::ErrorKind::PermissionDenied => "ports below 1024 need a privilege. Set `listen` (or ASSAY__LISTEN) to a higher one",
-        io::ErrorKind::AddrNotAvailable => "this machine has no such address. Set `listen` (or ASSAY__LISTEN) to one that it has",
+        io::ErrorKind::PermissionDenied => {
+            "ports below 1024 need a privilege. Set `listen` (or ASSAY__LISTEN) to a higher one"
+        }
+        io::ErrorKind::AddrNotAvailable => {
+            "this machine has no such address. Set `listen` (or ASSAY__LISTEN) to one that it has"
+        }
         _ => return format!("cannot listen on {address}: {error}"),
     };
     format!("cannot listen on {address}: {advice}")

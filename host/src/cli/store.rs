@@ -33,7 +33,9 @@ pub(super) fn run(command: &Command) -> Result<(), Failure> {
 
 fn back_up(server: &Server) -> Result<(), Failure> {
     let made = server.reach(&server.file.load()?)?.ask(Method::POST, "/api/v2/admin/backup", None)?;
-    let told = |name: &str| made.get(name).map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned)).unwrap_or_default();
+    let told = |name: &str| {
+        made.get(name).map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned)).unwrap_or_default()
+    };
     print(format!("{} ({} records, {} bytes)", told("file"), told("records"), told("bytes")))
 }
 

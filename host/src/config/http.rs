@@ -52,7 +52,9 @@ pub struct NotANetwork;
 impl Network {
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.first, address.to_canonical()) {
-            (IpAddr::V4(first), IpAddr::V4(address)) => same(first.to_bits().into(), address.to_bits().into(), 32 - self.bits),
+            (IpAddr::V4(first), IpAddr::V4(address)) => {
+                same(first.to_bits().into(), address.to_bits().into(), 32 - self.bits)
+            }
             (IpAddr::V6(first), IpAddr::V6(address)) => same(first.to_bits(), address.to_bits(), 128 - self.bits),
             _ => false,
         }

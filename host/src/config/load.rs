@@ -29,7 +29,8 @@ pub fn load(file: Option<&Path>) -> Result<Config, ConfigError> {
     let mut builder = config::Config::builder().add_source(embedded.to_vec());
     let fallback = Path::new("assay.toml");
     if let Some(path) = file.or_else(|| fallback.exists().then_some(fallback)) {
-        let text = std::fs::read_to_string(path).map_err(|error| ConfigError::Unreadable { path: path.to_owned(), error })?;
+        let text =
+            std::fs::read_to_string(path).map_err(|error| ConfigError::Unreadable { path: path.to_owned(), error })?;
         builder = builder.add_source(File::from_str(&text, FileFormat::Toml));
     }
     let environment = Environment::with_prefix("ASSAY").prefix_separator("__").separator("__").try_parsing(true);
@@ -38,7 +39,9 @@ pub fn load(file: Option<&Path>) -> Result<Config, ConfigError> {
         .build()
         .and_then(config::Config::try_deserialize)
         // What is said of the chains as a whole names its keys itself.
-        .map_err(|error| ConfigError::Invalid(without_values(error.to_string().trim_end_matches(" for key `chains`"))))?;
+        .map_err(|error| {
+            ConfigError::Invalid(without_values(error.to_string().trim_end_matches(" for key `chains`")))
+        })?;
     let problems = validate::problems(&config);
     if problems.is_empty() { Ok(config) } else { Err(ConfigError::Problems(problems)) }
 }
@@ -46,7 +49,8 @@ pub fn load(file: Option<&Path>) -> Result<Config, ConfigError> {
 /// The loader's words without what stands in the file: a line quoted from it, or a text of the wrong type, may be a secret.
 fn without_values(words: &str) -> String {
     let quoted = |line: &&str| line.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ').starts_with('|');
-    let kept: Vec<&str> = words.lines().filter(|line| !quoted(line)).map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    let kept: Vec<&str> =
+        words.lines().filter(|line| !quoted(line)).map(str::trim_end).filter(|line| !line.is_empty()).collect();
     let words = dotted(&kept.join("\n"));
     match words.split_once("string \"").map(|(before, rest)| (before, rest.rsplit_once('"'))) {
         Some((before, Some((_, after)))) => format!("{before}text{after}"),
@@ -118,7 +122,9 @@ mod tests {
     #[test]
     fn every_problem_is_listed_at_once() {
         let chain = "[[chains]]\nid = 1\nname = \"A\"\nrpc = []\nfinality = 1\nnative = { symbol = \"ETH\" }\n";
-        let error = load_text(&format!("{chain}{chain}[[access.keys]]\nname = \"a\"\nkey = \"k3y\"\nscopes = []")).unwrap_err().to_string();
+        let error = load_text(&format!("{chain}{chain}[[access.keys]]\nname = \"a\"\nkey = \"k3y\"\nscopes = []"))
+            .unwrap_err()
+            .to_string();
         for part in ["chains[0].rpc", "chains[1].id", "access.keys[0].key", "access.keys[0].scopes"] {
             assert!(error.contains(part), "{part} not in {error}");
         }
@@ -135,9 +141,13 @@ mod tests {
              allow = [\"localhost:80\", \"[::1]:80\", \"localhost\", \"http://localhost:80\", \"a@b:80\"]\n"
         );
         let error = load_text(&text).unwrap_err().to_string();
-        for key in
-            ["names.registries[0].reverse", "names.registries[1]: another", "names.cache_ms", "outbound.max_bytes", "outbound.allow[2]"]
-        {
+        for key in [
+            "names.registries[0].reverse",
+            "names.registries[1]: another",
+            "names.cache_ms",
+            "outbound.max_bytes",
+            "outbound.allow[2]",
+        ] {
             assert!(error.contains(key), "{key} not in {error}");
         }
         assert!(error.contains("outbound.allow[3]") && error.contains("outbound.allow[4]"), "{error}");
@@ -149,14 +159,20 @@ mod tests {
         let config = load_text("[[chains]]\nid = 42161\nrpc = [\"http://node.example\"]\n").unwrap();
         let chain = &config.chains[0];
         assert_eq!((chain.name.as_str(), chain.native.symbol.as_str()), ("Arbitrum One", "ETH"));
-        assert!(chain.finality > 0 && chain.multicall.is_some() && !chain.tokens.is_empty() && !chain.markets.is_empty());
-        assert_eq!(chain.shipped, ["name", "finality", "multicall", "sequencer", "native", "tokens", "markets", "slugs"]);
+        assert!(
+            chain.finality > 0 && chain.multicall.is_some() && !chain.tokens.is_empty() && !chain.markets.is_empty()
+        );
+        assert_eq!(
+            chain.shipped,
+            ["name", "finality", "multicall", "sequencer", "native", "tokens", "markets", "slugs"]
+        );
     }
 
     #[test]
     fn a_heartbeat_is_that_of_its_feed() {
         let native = |written: &str| {
-            let text = format!("[[chains]]\nid = 8453\nrpc = [\"http://node.example\"]\nsequencer = \"none\"\n{written}");
+            let text =
+                format!("[[chains]]\nid = 8453\nrpc = [\"http://node.example\"]\nsequencer = \"none\"\n{written}");
             let chain = load_text(&text).unwrap().chains.remove(0);
             assert_eq!(chain.sequencer, None);
             chain.native.heartbeat
@@ -173,10 +189,14 @@ mod tests {
     fn price_apis_and_heartbeats_are_checked() {
         let chain = "[[chains]]\nid = 1\nrpc = [\"http://node.example\"]\nnative = { heartbeat = 0 }\n\
             tokens = [{ address = \"0x0000000000000000000000000000000000000001\", symbol = \"A\", decimals = 6, heartbeat = 604801 }]\n";
-        let error = load_text(&format!("[prices]\nfallback = \"coins.example/s3cret\"\n{chain}")).unwrap_err().to_string();
-        for part in
-            ["prices.fallback: not an http", "prices.fallback: set without", "chains[0].native.heartbeat", "chains[0].tokens[0].heartbeat"]
-        {
+        let error =
+            load_text(&format!("[prices]\nfallback = \"coins.example/s3cret\"\n{chain}")).unwrap_err().to_string();
+        for part in [
+            "prices.fallback: not an http",
+            "prices.fallback: set without",
+            "chains[0].native.heartbeat",
+            "chains[0].tokens[0].heartbeat",
+        ] {
             assert!(error.contains(part), "{part} not in {error}");
         }
         assert!(!error.contains("s3cret"), "{error}");
@@ -208,10 +228,14 @@ mod tests {
         for part in ["chains[0] (id 31337) lacks name, finality, native.symbol", "8453", "chains[1] (id 1) lacks rpc"] {
             assert!(error.contains(part), "{part} not in {error}");
         }
-        let full =
-            "[[chains]]\nid = 31337\nname = \"Local\"\nrpc = [\"http://node.example\"]\nfinality = 1\nnative = { symbol = \"ETH\" }\n";
+        let full = "[[chains]]\nid = 31337\nname = \"Local\"\nrpc = [\"http://node.example\"]\nfinality = 1\nnative = { symbol = \"ETH\" }\n";
         let chain = load_text(full).unwrap().chains.remove(0);
-        assert!(chain.shipped.is_empty() && chain.tokens.is_empty() && chain.markets.is_empty() && chain.multicall.is_none());
+        assert!(
+            chain.shipped.is_empty()
+                && chain.tokens.is_empty()
+                && chain.markets.is_empty()
+                && chain.multicall.is_none()
+        );
         let error = load_text(&full.replace("name = ", "nam = ")).unwrap_err().to_string();
         assert!(error.contains("nam"), "{error}");
     }

@@ -28,7 +28,9 @@ use serde::Deserialize;
 
 pub use access::{Access, KeyConfig, Scope};
 pub use agents::Agents;
-pub use chains::{ChainConfig, Discovery, ExplorerLimits, MarketConfig, NativeConfig, Reading, RpcLimits, Slugs, TokenConfig};
+pub use chains::{
+    ChainConfig, Discovery, ExplorerLimits, MarketConfig, NativeConfig, Reading, RpcLimits, Slugs, TokenConfig,
+};
 pub use http::{Http, Network};
 pub use identity::{Data, Identity, Lookup, SourceConfig};
 pub use known::chain_names;

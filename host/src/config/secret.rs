@@ -30,7 +30,9 @@ impl<'de> Deserialize<'de> for Secret {
         let text = String::deserialize(deserializer)?;
         match text.strip_prefix('$') {
             None => Ok(Self(text)),
-            Some(name) => env::var(name).map(Self).map_err(|_| D::Error::custom(format!("environment variable {name} is not set"))),
+            Some(name) => env::var(name)
+                .map(Self)
+                .map_err(|_| D::Error::custom(format!("environment variable {name} is not set"))),
         }
     }
 }

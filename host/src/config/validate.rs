@@ -50,7 +50,10 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
     }
     for (i, at) in config.outbound.allow.iter().enumerate() {
         let has_port = at.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-        if !has_port || !url::Url::parse(&format!("http://{at}/")).is_ok_and(|url| url.path() == "/" && url.username().is_empty()) {
+        if !has_port
+            || !url::Url::parse(&format!("http://{at}/"))
+                .is_ok_and(|url| url.path() == "/" && url.username().is_empty())
+        {
             problem(format!("outbound.allow[{i}]"), "not host:port, such as gateway.internal:8080");
         }
     }
@@ -81,7 +84,10 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
     }
     if let Some(traces) = &config.telemetry.traces {
         if !url::Url::parse(traces.endpoint.expose()).is_ok_and(|url| matches!(url.scheme(), "http" | "https")) {
-            problem("telemetry.traces.endpoint".into(), "not an http or https URL, such as http://127.0.0.1:4318/v1/traces");
+            problem(
+                "telemetry.traces.endpoint".into(),
+                "not an http or https URL, such as http://127.0.0.1:4318/v1/traces",
+            );
         }
         if !(0.0..=1.0).contains(&traces.sample) {
             problem("telemetry.traces.sample".into(), "not a share between 0 and 1");
@@ -99,13 +105,22 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
         problem("store.prefix".into(), "empty or with a brace; braces tell a cluster what to keep together");
     }
     if config.scoring.incomplete_cache_ms > 30_000 {
-        problem("scoring.incomplete_cache_ms".into(), "above 30000; an incomplete report may be cached for 30 seconds at most");
+        problem(
+            "scoring.incomplete_cache_ms".into(),
+            "above 30000; an incomplete report may be cached for 30 seconds at most",
+        );
     }
     if config.scoring.read_budget_ms >= config.http.request_timeout_ms {
-        problem("scoring.read_budget_ms".into(), "not below http.request_timeout_ms; a first read could never answer pending");
+        problem(
+            "scoring.read_budget_ms".into(),
+            "not below http.request_timeout_ms; a first read could never answer pending",
+        );
     }
     if config.http.body_timeout_ms >= config.http.request_timeout_ms {
-        problem("http.body_timeout_ms".into(), "not below http.request_timeout_ms; a slow body would be answered as a slow server");
+        problem(
+            "http.body_timeout_ms".into(),
+            "not below http.request_timeout_ms; a slow body would be answered as a slow server",
+        );
     }
     // The least that the HTTP implementation takes.
     if config.http.max_head_bytes < 8_192 {
@@ -186,9 +201,10 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
             problem(key.into(), &format!("{value}; a share is 0 to 1"));
         }
     }
-    for (key, value) in
-        [("promotion.max_psi", config.promotion.max_psi), ("promotion.max_latency_ratio", config.promotion.max_latency_ratio)]
-    {
+    for (key, value) in [
+        ("promotion.max_psi", config.promotion.max_psi),
+        ("promotion.max_latency_ratio", config.promotion.max_latency_ratio),
+    ] {
         if !value.is_finite() || value < 0.0 {
             problem(key.into(), &format!("{value}; must be a number of at least 0"));
         }
@@ -214,7 +230,9 @@ fn reputation_problems(config: &Config, found: &mut Vec<Problem>) {
         if !config.chains.iter().any(|chain| chain.id == agents.chain) {
             problem("agents.chain", "no [[chains]] has this id; add the chain that the registries are on");
         }
-        for (key, address) in [("identity_registry", agents.identity_registry), ("reputation_registry", agents.reputation_registry)] {
+        for (key, address) in
+            [("identity_registry", agents.identity_registry), ("reputation_registry", agents.reputation_registry)]
+        {
             if address.is_zero() {
                 problem(&format!("agents.{key}"), "the zero address; name the contract");
             }
@@ -241,7 +259,9 @@ fn reputation_problems(config: &Config, found: &mut Vec<Problem>) {
         ("ipfs.pinning.api", ipfs.pinning.as_ref().map(|p| &p.api)),
     ];
     for (key, url) in urls {
-        if url.is_some_and(|url| !url::Url::parse(url.expose()).is_ok_and(|url| matches!(url.scheme(), "http" | "https"))) {
+        if url
+            .is_some_and(|url| !url::Url::parse(url.expose()).is_ok_and(|url| matches!(url.scheme(), "http" | "https")))
+        {
             problem(key, "not an http or https URL");
         }
     }

@@ -44,7 +44,8 @@ impl<'de> Deserialize<'de> for Contract {
         if text == "none" {
             return Ok(Self(None));
         }
-        let address = text.parse().map_err(|_| D::Error::custom(format!("{text:?} is neither an address nor \"none\"")))?;
+        let address =
+            text.parse().map_err(|_| D::Error::custom(format!("{text:?} is neither an address nor \"none\"")))?;
         Ok(Self(Some(address)))
     }
 }
@@ -95,9 +96,14 @@ impl Written {
         let known = all.iter().find(|known| known.id == self.id).cloned();
         let (multicall, sequencer) = known.as_ref().map(|known| (known.multicall, known.sequencer)).unwrap_or_default();
         let (name, finality, native, tokens, markets, slugs) = match known {
-            Some(known) => {
-                (Some(known.name), Some(known.finality), Some(known.native), Some(known.tokens), Some(known.markets), Some(known.slugs))
-            }
+            Some(known) => (
+                Some(known.name),
+                Some(known.finality),
+                Some(known.native),
+                Some(known.tokens),
+                Some(known.markets),
+                Some(known.slugs),
+            ),
             None => Default::default(),
         };
         let mut keys = Keys::default();
@@ -118,7 +124,20 @@ impl Written {
             return Err(missing(self.id, all, &keys.missing));
         };
         let (id, explorer, shipped) = (self.id, self.explorer, keys.shipped);
-        Ok(ChainConfig { id, name, rpc, explorer, finality, multicall, sequencer, native, tokens, markets, slugs, shipped })
+        Ok(ChainConfig {
+            id,
+            name,
+            rpc,
+            explorer,
+            finality,
+            multicall,
+            sequencer,
+            native,
+            tokens,
+            markets,
+            slugs,
+            shipped,
+        })
     }
 }
 

@@ -94,7 +94,10 @@ impl X402 {
         match (self.network(), self.domain()) {
             (None, _) => {
                 let known: Vec<_> = NETWORKS.iter().map(|(name, _)| *name).collect();
-                problem("network", &format!("not a network of x402: {}, or the same as eip155:<chain id>", known.join(", ")));
+                problem(
+                    "network",
+                    &format!("not a network of x402: {}, or the same as eip155:<chain id>", known.join(", ")),
+                );
             }
             (Some((name, _)), None) => {
                 let what = format!("missing; no asset is known on {name}, so that asset and domain_name are needed");
@@ -113,13 +116,16 @@ impl X402 {
                 }
             }
         }
-        if !self.is_local() && !Url::parse(self.facilitator.expose()).is_ok_and(|url| matches!(url.scheme(), "http" | "https")) {
+        if !self.is_local()
+            && !Url::parse(self.facilitator.expose()).is_ok_and(|url| matches!(url.scheme(), "http" | "https"))
+        {
             problem("facilitator", "neither \"local\" nor an http or https URL");
         }
         if config.reputation.is_none() {
             problem("enabled", "set without [reputation]; submissions are what is paid for");
         }
-        if self.base_url.as_ref().is_some_and(|url| !matches!(url.scheme(), "http" | "https") || url.query().is_some()) {
+        if self.base_url.as_ref().is_some_and(|url| !matches!(url.scheme(), "http" | "https") || url.query().is_some())
+        {
             problem("base_url", "not an http or https URL without a query");
         }
         if self.price == 0 {

@@ -49,7 +49,8 @@ pub struct EventCounts {
 
 impl EventCounts {
     /// Every type collected, none seen.
-    pub const ZERO: Self = Self { supply: Some(0), withdraw: Some(0), borrow: Some(0), repay: Some(0), liquidation: Some(0) };
+    pub const ZERO: Self =
+        Self { supply: Some(0), withdraw: Some(0), borrow: Some(0), repay: Some(0), liquidation: Some(0) };
 
     /// Field by field; a type collected on either side is collected in the sum.
     #[must_use]

@@ -98,6 +98,10 @@ mod tests {
     fn a_name_is_under_its_parents_alone() {
         let name = Name::parse("jesse.base.eth").unwrap();
         assert!(name.is_under("base.eth") && name.is_under("eth"));
-        assert!(!name.is_under("jesse.base.eth") && !name.is_under("se.eth") && !Name::parse("database.eth").unwrap().is_under("base.eth"));
+        assert!(
+            !name.is_under("jesse.base.eth")
+                && !name.is_under("se.eth")
+                && !Name::parse("database.eth").unwrap().is_under("base.eth")
+        );
     }
 }

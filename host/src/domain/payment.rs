@@ -98,7 +98,10 @@ mod tests {
     #[test]
     fn the_domain_is_that_of_the_contract_on_base() {
         // What the contract on Base answers to DOMAIN_SEPARATOR().
-        assert_eq!(usdc().separator().to_string(), "0x02fa7265e7c5d81118673727957699e4d68f74cd74b7db77da710fe8a2c7834f");
+        assert_eq!(
+            usdc().separator().to_string(),
+            "0x02fa7265e7c5d81118673727957699e4d68f74cd74b7db77da710fe8a2c7834f"
+        );
     }
 
     #[test]

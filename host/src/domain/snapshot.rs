@@ -142,8 +142,13 @@ mod tests {
             attestation("coinbase", Some("account"), None, None),
             attestation("coinbase", Some("country"), Some(101), None),
         ];
-        let snapshot =
-            Snapshot { address: Address::ZERO, as_of: time_from_unix(100), chains: Vec::new(), attestations, identity: Vec::new() };
+        let snapshot = Snapshot {
+            address: Address::ZERO,
+            as_of: time_from_unix(100),
+            chains: Vec::new(),
+            attestations,
+            identity: Vec::new(),
+        };
         let distinct = snapshot.distinct_attestations();
         assert_eq!(distinct.keys().collect::<Vec<_>>(), ["coinbase/account", "coinbase/country", "passport"]);
         assert_eq!(distinct["passport"].score, Some(25.0), "what has ended is not the best");

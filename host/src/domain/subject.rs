@@ -52,7 +52,9 @@ mod tests {
     #[test]
     fn what_is_no_address_may_be_a_name() {
         assert_eq!(Subject::parse("Vitalik.eth"), Ok(Subject::Name(Name::parse("vitalik.eth").unwrap())));
-        for bad in ["", "eth", "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA9604", "0xd8DA6BF26964aF9D7eEd9e03E53415D37aA96045"] {
+        for bad in
+            ["", "eth", "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA9604", "0xd8DA6BF26964aF9D7eEd9e03E53415D37aA96045"]
+        {
             assert_eq!(Subject::parse(bad), Err(InvalidAddress), "{bad:?}");
         }
     }

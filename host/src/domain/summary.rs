@@ -136,7 +136,9 @@ fn dollars(amounts: impl Iterator<Item = f64>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Activity, Address, AssetClass, EventCounts, PoolHistory, Position, Protocol, U256, time_from_unix};
+    use crate::domain::{
+        Activity, Address, AssetClass, EventCounts, PoolHistory, Position, Protocol, U256, time_from_unix,
+    };
 
     fn at(chain_id: ChainId, time: u64) -> Option<SeenOn> {
         Some(SeenOn { chain_id, block: time / 2, time: time_from_unix(time) })
@@ -145,7 +147,16 @@ mod tests {
     fn token(amount: u64, price_usd: Option<f64>) -> TokenBalance {
         let (symbol, name) = ("T".to_owned(), "T".to_owned());
         let amount = U256::from(amount);
-        TokenBalance { chain_id: 10, contract: None, symbol, name, amount, decimals: 0, price_usd, class: AssetClass::Token }
+        TokenBalance {
+            chain_id: 10,
+            contract: None,
+            symbol,
+            name,
+            amount,
+            decimals: 0,
+            price_usd,
+            class: AssetClass::Token,
+        }
     }
 
     fn pool(coverage: Coverage, counts: EventCounts) -> PoolHistory {
@@ -171,7 +182,12 @@ mod tests {
             chain_id: 10,
             chain_name: "Ten".into(),
             coverage: Coverage::Complete,
-            activity: Activity { first_transaction: seen(10), last_transaction: seen(90), transactions: 4, ..Activity::default() },
+            activity: Activity {
+                first_transaction: seen(10),
+                last_transaction: seen(90),
+                transactions: 4,
+                ..Activity::default()
+            },
             tokens: vec![token(3, Some(2.0)), token(0, Some(9.0)), token(5, None), token(1, Some(f64::NAN))],
             nfts: Vec::new(),
             positions: vec![Position {
@@ -214,8 +230,10 @@ mod tests {
 
     #[test]
     fn off_chain_figures_are_added_field_by_field() {
-        let chain = Summary { asset_usd: 10.0, debt_usd: 1.0, transactions: 3, events: Coverage::Pending, ..Summary::EMPTY };
-        let off = OffChain { asset_usd: Some(5.0), collateral_usd: Some(2.0), transfers: Some(9), ..OffChain::default() };
+        let chain =
+            Summary { asset_usd: 10.0, debt_usd: 1.0, transactions: 3, events: Coverage::Pending, ..Summary::EMPTY };
+        let off =
+            OffChain { asset_usd: Some(5.0), collateral_usd: Some(2.0), transfers: Some(9), ..OffChain::default() };
         let expected = Summary { asset_usd: 15.0, collateral_usd: 2.0, transfers: 9, ..chain };
         assert_eq!(chain.with(&off), expected);
         assert_eq!(chain.with(&OffChain::default()), chain);

@@ -10,7 +10,11 @@ pub fn features(snapshot: &Snapshot) -> Features {
     Features {
         as_of: unix(snapshot.as_of),
         chains: snapshot.chains.iter().map(chain).collect(),
-        markets: snapshot.chains.iter().flat_map(|chain| chain.pools.iter().map(move |pool| market(chain, pool))).collect(),
+        markets: snapshot
+            .chains
+            .iter()
+            .flat_map(|chain| chain.pools.iter().map(move |pool| market(chain, pool)))
+            .collect(),
         holdings: holdings(snapshot),
         identity: snapshot.distinct_attestations().into_values().map(attestation).collect(),
     }
@@ -36,7 +40,8 @@ fn chain(chain: &ChainSnapshot) -> ChainFeatures {
 }
 
 fn market(chain: &ChainSnapshot, pool: &PoolHistory) -> MarketFeatures {
-    let here = || chain.positions.iter().filter(|p| p.protocol == pool.protocol && p.market_address == pool.market_address);
+    let here =
+        || chain.positions.iter().filter(|p| p.protocol == pool.protocol && p.market_address == pool.market_address);
     MarketFeatures {
         chain_id: pool.chain_id,
         protocol: pool.protocol,

@@ -68,7 +68,17 @@ mod tests {
 
     #[test]
     fn a_number_comes_back_to_the_bit() {
-        let awkward = [0.1 + 0.2, 1e300 / 3.0, f64::MIN_POSITIVE / 7.0, -0.0, 123_456_789.123_456_78, f64::MAX, 5e-324, 1e22, 9e15 + 1.0];
+        let awkward = [
+            0.1 + 0.2,
+            1e300 / 3.0,
+            f64::MIN_POSITIVE / 7.0,
+            -0.0,
+            123_456_789.123_456_78,
+            f64::MAX,
+            5e-324,
+            1e22,
+            9e15 + 1.0,
+        ];
         let odd = [f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
         for number in awkward.into_iter().chain(odd).chain((1..2_000).map(|n| f64::from(n).sqrt() * 1e5)) {
             let text = serde_json::to_string(&holding(number)).unwrap();
@@ -80,12 +90,16 @@ mod tests {
 
     #[test]
     fn records_with_texts_for_numbers_are_read() {
-        let read: Holding = serde_json::from_str(r#"{"class":"token","usd":"0.30000000000000004","assets":1}"#).unwrap();
+        let read: Holding =
+            serde_json::from_str(r#"{"class":"token","usd":"0.30000000000000004","assets":1}"#).unwrap();
         assert_eq!(read, holding(0.1 + 0.2));
         assert!(serde_json::from_str::<Holding>(r#"{"class":"token","usd":"much","assets":1}"#).is_err());
-        for (score, expected) in
-            [(r#","score":"21.5""#, Some(21.5)), (r#","score":21.5"#, Some(21.5)), (r#","score":null"#, None), ("", None)]
-        {
+        for (score, expected) in [
+            (r#","score":"21.5""#, Some(21.5)),
+            (r#","score":21.5"#, Some(21.5)),
+            (r#","score":null"#, None),
+            ("", None),
+        ] {
             let read: AttestationFeature = serde_json::from_str(&format!(r#"{{"provider":"ens"{score}}}"#)).unwrap();
             assert_eq!(read.score, expected, "{score}");
         }

@@ -184,7 +184,11 @@ pub async fn remove(
     responses((status = 200, description = "The page", body = AuditBody), responses::Paged, responses::Validated, responses::Keyed),
     security(("key" = [])),
 )]
-pub async fn audit(_: Caller<charge::Admin>, State(app): State<App>, Paging { page, limit }: Paging) -> Result<Json<AuditBody>, ApiError> {
+pub async fn audit(
+    _: Caller<charge::Admin>,
+    State(app): State<App>,
+    Paging { page, limit }: Paging,
+) -> Result<Json<AuditBody>, ApiError> {
     let found = app.scoring.audit(page, limit).await;
     let (entries, total) = found.map_err(ApiError::store)?;
     Ok(Json(AuditBody { entries: entries.into_iter().map(AuditEntryBody::from).collect(), total, page, limit }))

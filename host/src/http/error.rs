@@ -158,7 +158,11 @@ impl ApiError {
 
     /// The terms of a payment, for clients of both versions of x402.
     pub fn payment_required(demand: Demand) -> Self {
-        let error = Self { status: StatusCode::PAYMENT_REQUIRED, body: Body::Payment(Box::new(demand.body.into())), headers: Vec::new() };
+        let error = Self {
+            status: StatusCode::PAYMENT_REQUIRED,
+            body: Body::Payment(Box::new(demand.body.into())),
+            headers: Vec::new(),
+        };
         let error = error.with_header(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         // Base 64 is always a header's value.
         match HeaderValue::try_from(demand.required) {
@@ -169,7 +173,11 @@ impl ApiError {
 
     /// A name of a kind that does not exist.
     pub fn no_kind() -> Self {
-        Self::coded(StatusCode::NOT_FOUND, "unknown_kind", "No such kind of model; there are credit, boost, sybil and sandbox")
+        Self::coded(
+            StatusCode::NOT_FOUND,
+            "unknown_kind",
+            "No such kind of model; there are credit, boost, sybil and sandbox",
+        )
     }
 
     /// An id of no score that is kept, or of somebody else's.

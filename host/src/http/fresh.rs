@@ -50,7 +50,8 @@ impl Known {
     }
 
     fn has(&self, tag: &str) -> bool {
-        let tags = self.0.iter().filter_map(|value| value.to_str().ok()).flat_map(|list| list.split(',')).map(str::trim);
+        let tags =
+            self.0.iter().filter_map(|value| value.to_str().ok()).flat_map(|list| list.split(',')).map(str::trim);
         tags.into_iter().any(|known| known == "*" || known.trim_start_matches("W/") == tag)
     }
 }
@@ -96,7 +97,8 @@ mod tests {
 
     #[test]
     fn a_tag_is_found_in_every_form_of_the_header() {
-        let known = |values: &[&'static str]| Known(values.iter().map(|value| HeaderValue::from_static(value)).collect());
+        let known =
+            |values: &[&'static str]| Known(values.iter().map(|value| HeaderValue::from_static(value)).collect());
         for yes in [&["*"][..], &["\"a\""], &["W/\"a\""], &["\"b\", \"a\""], &["\"b\"", " \"a\""]] {
             assert!(known(yes).has("\"a\""), "{yes:?}");
         }
@@ -111,10 +113,16 @@ mod tests {
         let fresh = Freshness { read_at: chrono::Utc::now() - 2 * minute, life: 5 * minute };
         let whole = Known(Vec::new()).answer(fresh, &[1, 2]).unwrap();
         let header = |name| whole.headers().get(name).cloned().unwrap();
-        assert_eq!((whole.status(), header(header::CACHE_CONTROL)), (StatusCode::OK, HeaderValue::from_static("private, max-age=300")));
+        assert_eq!(
+            (whole.status(), header(header::CACHE_CONTROL)),
+            (StatusCode::OK, HeaderValue::from_static("private, max-age=300"))
+        );
         assert!(header(header::AGE).to_str().unwrap().parse::<u64>().unwrap() >= 120);
         let again = Known(vec![header(header::ETAG)]).answer(fresh, &[1, 2]).unwrap();
-        assert_eq!((again.status(), again.headers().get(header::ETAG)), (StatusCode::NOT_MODIFIED, whole.headers().get(header::ETAG)));
+        assert_eq!(
+            (again.status(), again.headers().get(header::ETAG)),
+            (StatusCode::NOT_MODIFIED, whole.headers().get(header::ETAG))
+        );
         assert_eq!(Known(vec![header(header::ETAG)]).answer(fresh, &[1, 3]).unwrap().status(), StatusCode::OK);
     }
 }

@@ -30,6 +30,7 @@ pub async fn attestations(
     if app.sandbox_only {
         return Ok(mode::marked(Json(IdentityBody::mock(mode::stand_in(&subject)))));
     }
-    let report = caller.pay(&app, async { app.scoring.identity(&subject).await.map_err(|error| app.refuse(error)) }).await?;
+    let report =
+        caller.pay(&app, async { app.scoring.identity(&subject).await.map_err(|error| app.refuse(error)) }).await?;
     known.answer(report.fresh, &IdentityBody::of(&report))
 }

@@ -32,9 +32,13 @@ pub fn stand_ins(subjects: &[Subject]) -> Vec<Address> {
 ///
 /// # Errors
 /// Those of `calls`, and 500 where they panic.
-pub async fn aside<T: Send + 'static>(calls: impl FnOnce() -> Result<T, ApiError> + Send + 'static) -> Result<T, ApiError> {
+pub async fn aside<T: Send + 'static>(
+    calls: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
+) -> Result<T, ApiError> {
     let request = tracing::Span::current();
-    tokio::task::spawn_blocking(move || request.in_scope(calls)).await.unwrap_or_else(|error| Err(ApiError::internal("panic", error)))
+    tokio::task::spawn_blocking(move || request.in_scope(calls))
+        .await
+        .unwrap_or_else(|error| Err(ApiError::internal("panic", error)))
 }
 
 /// `answer`, marked where it is a mock.

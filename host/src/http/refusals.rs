@@ -42,9 +42,12 @@ impl App {
 impl ApiError {
     /// The store has failed.
     pub(super) fn store(error: StoreError) -> Self {
-        let not_now = |code, detail: &'static str| Self::coded(StatusCode::SERVICE_UNAVAILABLE, code, detail).retry_after(MOMENT);
+        let not_now =
+            |code, detail: &'static str| Self::coded(StatusCode::SERVICE_UNAVAILABLE, code, detail).retry_after(MOMENT);
         match error {
-            StoreError::Away { .. } => not_now("store_away", "Records cannot be reached at this moment, so nothing was done; try again"),
+            StoreError::Away { .. } => {
+                not_now("store_away", "Records cannot be reached at this moment, so nothing was done; try again")
+            }
             StoreError::Unanswered { .. } => not_now(
                 "store_unanswered",
                 "Whether this was done is not known: the answer of the store was lost. Look whether it was, or repeat it with the same \
@@ -64,8 +67,12 @@ impl From<ScoringError> for ApiError {
             ScoringError::ChainsDown | ScoringError::ChainDown(_) => {
                 Self::new(StatusCode::BAD_GATEWAY, error.to_string()).retry_after(WHILE)
             }
-            ScoringError::Name(NameError::NotConfigured) => Self::coded(StatusCode::BAD_GATEWAY, "names_not_configured", error.to_string()),
-            ScoringError::Name(_) => Self::coded(StatusCode::BAD_GATEWAY, "name_unreadable", error.to_string()).retry_after(WHILE),
+            ScoringError::Name(NameError::NotConfigured) => {
+                Self::coded(StatusCode::BAD_GATEWAY, "names_not_configured", error.to_string())
+            }
+            ScoringError::Name(_) => {
+                Self::coded(StatusCode::BAD_GATEWAY, "name_unreadable", error.to_string()).retry_after(WHILE)
+            }
             ScoringError::Version(error) => error.into(),
             ScoringError::Model(error) => error.into(),
         }
@@ -75,14 +82,19 @@ impl From<ScoringError> for ApiError {
 impl From<ScoreError> for ApiError {
     fn from(error: ScoreError) -> Self {
         match error {
-            ScoreError::Busy { .. } => {
-                Self::coded(StatusCode::SERVICE_UNAVAILABLE, error.code(), "Too many requests at this moment; try again")
-                    .retry_after(MOMENT)
-            }
+            ScoreError::Busy { .. } => Self::coded(
+                StatusCode::SERVICE_UNAVAILABLE,
+                error.code(),
+                "Too many requests at this moment; try again",
+            )
+            .retry_after(MOMENT),
             ScoreError::NoChampion(_) => {
-                Self::coded(StatusCode::SERVICE_UNAVAILABLE, error.code(), capital(&error.to_string())).retry_after(WHILE)
+                Self::coded(StatusCode::SERVICE_UNAVAILABLE, error.code(), capital(&error.to_string()))
+                    .retry_after(WHILE)
             }
-            ScoreError::Refused(_) => Self::coded(StatusCode::NOT_FOUND, error.code(), "Address not found or has no on-chain activity"),
+            ScoreError::Refused(_) => {
+                Self::coded(StatusCode::NOT_FOUND, error.code(), "Address not found or has no on-chain activity")
+            }
             // The registry has logged what a model did wrong, with the model.
             _ if error.is_fault() => Self::failed(error.code()),
             _ => Self::internal(error.code(), error),
@@ -146,7 +158,9 @@ impl From<AccessError> for ApiError {
             AccessError::Scope { .. } => Self::coded(StatusCode::FORBIDDEN, "scope", error.to_string()),
             AccessError::UnitsExhausted { used, limit, .. } => {
                 let left = limit.saturating_sub(used);
-                Self::exceeded("units", "units_used_up", error.to_string()).retry_after(LATER).quota("units", limit, left)
+                Self::exceeded("units", "units_used_up", error.to_string())
+                    .retry_after(LATER)
+                    .quota("units", limit, left)
             }
             AccessError::Store(error) => Self::store(error),
         }

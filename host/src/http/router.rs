@@ -7,7 +7,10 @@ use axum::{
     routing::{MethodFilter, MethodRouter, on},
 };
 
-use super::{ApiError, App, admin, agents, backup, docs, identity, middleware, models, ops, report, reputation, sandbox, score, usage};
+use super::{
+    ApiError, App, admin, agents, backup, docs, identity, middleware, models, ops, report, reputation, sandbox, score,
+    usage,
+};
 
 /// The one path that takes a component instead of a small body.
 pub const UPLOAD: &str = "/api/v2/admin/models";
@@ -139,5 +142,8 @@ async fn no_route() -> ApiError {
 
 /// The `Allow` header is axum's.
 async fn no_method() -> ApiError {
-    ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "This path does not take this method; the Allow header lists those it takes")
+    ApiError::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "This path does not take this method; the Allow header lists those it takes",
+    )
 }

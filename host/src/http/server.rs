@@ -91,7 +91,10 @@ pub async fn serve(listener: TcpListener, router: Router, bounds: Bounds, cancel
     drop(listener);
     connections.close();
     if tokio::time::timeout(bounds.drain, connections.wait()).await.is_err() {
-        tracing::warn!(connections = connections.len(), "stopped with requests in flight: they took longer than http.drain_timeout_ms");
+        tracing::warn!(
+            connections = connections.len(),
+            "stopped with requests in flight: they took longer than http.drain_timeout_ms"
+        );
         kill.cancel();
         connections.wait().await;
     }
@@ -99,7 +102,10 @@ pub async fn serve(listener: TcpListener, router: Router, bounds: Bounds, cancel
 }
 
 /// The next connection. A failure to accept is the client's, or a shortage that passes: neither ends the server.
-async fn accept(listener: &TcpListener, room: &Arc<Semaphore>) -> (TcpStream, Peer, Option<tokio::sync::OwnedSemaphorePermit>) {
+async fn accept(
+    listener: &TcpListener,
+    room: &Arc<Semaphore>,
+) -> (TcpStream, Peer, Option<tokio::sync::OwnedSemaphorePermit>) {
     let permit = room.clone().acquire_owned().await.ok();
     let mut told = false;
     loop {

@@ -100,7 +100,11 @@ impl App {
             rehearsal,
             access,
             x402,
-            backups: Backups { store, folder: config.store.path.with_file_name("backups"), turn: tokio::sync::Mutex::new(()) },
+            backups: Backups {
+                store,
+                folder: config.store.path.with_file_name("backups"),
+                turn: tokio::sync::Mutex::new(()),
+            },
             metrics,
             leaving: CancellationToken::new(),
             sandbox_only: config.sandbox,

@@ -46,7 +46,12 @@ impl Violation {
     }
 
     pub fn not_an_integer(place: Place, field: &'static str) -> Self {
-        Self::new("int_parsing", place, Some(field), "Input should be a valid integer, unable to parse string as an integer")
+        Self::new(
+            "int_parsing",
+            place,
+            Some(field),
+            "Input should be a valid integer, unable to parse string as an integer",
+        )
     }
 
     pub fn not_a_number(field: &'static str) -> Self {
@@ -58,7 +63,12 @@ impl Violation {
     }
 
     pub fn not_whole(field: &'static str) -> Self {
-        Self::new("int_from_float", Place::Body, Some(field), "Input should be a valid integer, got a number with a fractional part")
+        Self::new(
+            "int_from_float",
+            Place::Body,
+            Some(field),
+            "Input should be a valid integer, got a number with a fractional part",
+        )
     }
 
     pub fn beyond(field: &'static str, most: u64) -> Self {
@@ -95,7 +105,12 @@ impl Violation {
     }
 
     pub fn not_an_object() -> Self {
-        Self::new("model_attributes_type", Place::Body, None, "Input should be a valid dictionary or object to extract fields from")
+        Self::new(
+            "model_attributes_type",
+            Place::Body,
+            None,
+            "Input should be a valid dictionary or object to extract fields from",
+        )
     }
 
     pub fn not_json(error: &serde_json::Error) -> Self {

@@ -20,13 +20,18 @@ pub(crate) fn info(raw: raw::ModelInfo) -> Result<ModelInfo, String> {
     let version = raw.version.parse()?;
     let text = |field: &str, text: &str| check_text(field, text, NAME).map_err(|error| error.to_string());
     text("title", &raw.title)?;
-    count("authors", raw.authors.len(), FEW).and_then(|()| count("reads", raw.reads.len(), MANY)).map_err(|error| error.to_string())?;
+    count("authors", raw.authors.len(), FEW)
+        .and_then(|()| count("reads", raw.reads.len(), MANY))
+        .map_err(|error| error.to_string())?;
     raw.authors.iter().try_for_each(|author| text("author", author))?;
     raw.reads.iter().try_for_each(|read| text("input in `reads`", read))?;
     Ok(ModelInfo { kind: kind(raw.kind), version, title: raw.title, authors: raw.authors, reads: raw.reads })
 }
 
-pub(crate) fn assessment(raw: Result<raw::Assessment, raw::Refusal>, decile: impl Fn(Score) -> Checked<Decile>) -> Checked<Assessment> {
+pub(crate) fn assessment(
+    raw: Result<raw::Assessment, raw::Refusal>,
+    decile: impl Fn(Score) -> Checked<Decile>,
+) -> Checked<Assessment> {
     let raw = raw.map_err(|refusal| match refusal {
         raw::Refusal::NoActivity => ScoreError::Refused(Refusal::NoActivity),
         raw::Refusal::Missing(what) => ScoreError::Refused(Refusal::Missing(what.chars().take(DESCRIPTION).collect())),
@@ -34,7 +39,11 @@ pub(crate) fn assessment(raw: Result<raw::Assessment, raw::Refusal>, decile: imp
     let score = score(raw.score)?;
     let decile = decile(score)?;
     if raw.decile != decile.get() {
-        return nonsense(format!("a decile of {} beside the score {score}, whose decile it calls {}", raw.decile, decile.get()));
+        return nonsense(format!(
+            "a decile of {} beside the score {score}, whose decile it calls {}",
+            raw.decile,
+            decile.get()
+        ));
     }
     Ok(Assessment { score, decile, factors: factors(raw.factors)? })
 }
@@ -56,7 +65,11 @@ pub(crate) fn decile(value: u8) -> Checked<Decile> {
 
 pub(crate) fn boosted(value: u32, from: Score) -> Checked<Score> {
     let boosted = score(value)?;
-    if boosted < from { nonsense(format!("a boosted score of {boosted}, below the {from} it started from")) } else { Ok(boosted) }
+    if boosted < from {
+        nonsense(format!("a boosted score of {boosted}, below the {from} it started from"))
+    } else {
+        Ok(boosted)
+    }
 }
 
 pub(crate) fn factors(raw: Vec<raw::Factor>) -> Checked<Vec<Factor>> {
@@ -122,11 +135,18 @@ fn token(raw: raw::Token) -> Checked<MockToken> {
     check_text("token balance", &raw.balance, NAME)?;
     dollars("token value-usd", raw.value_usd)?;
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-    let (whole, fraction) = raw.balance.split_once('.').map_or((raw.balance.as_str(), None), |(whole, fraction)| (whole, Some(fraction)));
+    let (whole, fraction) =
+        raw.balance.split_once('.').map_or((raw.balance.as_str(), None), |(whole, fraction)| (whole, Some(fraction)));
     if !digits(whole) || !fraction.is_none_or(digits) {
         return nonsense(format!("the token balance {:?}, which is no decimal number", raw.balance));
     }
-    Ok(MockToken { symbol: raw.symbol, name: raw.name, balance: raw.balance, value_usd: raw.value_usd, chain_id: raw.chain_id })
+    Ok(MockToken {
+        symbol: raw.symbol,
+        name: raw.name,
+        balance: raw.balance,
+        value_usd: raw.value_usd,
+        chain_id: raw.chain_id,
+    })
 }
 
 fn nft(raw: raw::Nft) -> Checked<MockNft> {
@@ -193,7 +213,11 @@ fn count(field: &str, length: usize, most: usize) -> Checked<()> {
 }
 
 fn dollars(field: &str, value: f64) -> Checked<()> {
-    if value.is_finite() && value >= 0.0 { Ok(()) } else { nonsense(format!("a {field} of {value}, which is no amount of dollars")) }
+    if value.is_finite() && value >= 0.0 {
+        Ok(())
+    } else {
+        nonsense(format!("a {field} of {value}, which is no amount of dollars"))
+    }
 }
 
 fn time(field: &str, seconds: Option<u64>) -> Checked<()> {

@@ -23,13 +23,15 @@ impl Supervisor for Shared {
     fn failing(&self, model: &ModelRef, error: &ScoreError) {
         let mut book = self.book();
         let key = (model.kind, model.version.clone());
-        let message = format!("it failed {} times in a row, the last time because {error}", self.settings.limits.failures);
+        let message =
+            format!("it failed {} times in a row, the last time because {error}", self.settings.limits.failures);
         let reason = Reason { code: error.code(), message };
         let benching = |successor| Benching { model: model.clone(), reason: reason.clone(), successor };
         let in_office = book.champion(model.kind).is_some_and(|entry| entry.model.reference() == model);
         if !in_office {
             // Another call may have benched it, or its version be other bytes by now, since this call began.
-            let entry = book.models.get_mut(&key).filter(|entry| entry.benched.is_none() && entry.model.reference() == model);
+            let entry =
+                book.models.get_mut(&key).filter(|entry| entry.benched.is_none() && entry.model.reference() == model);
             let Some(entry) = entry else { return };
             entry.benched = Some(reason.clone());
             tracing::error!(kind = %key.0, version = %key.1, code = error.code(), "a model that is not champion taken out of service");

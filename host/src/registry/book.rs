@@ -85,7 +85,11 @@ impl Book {
     /// The loaded version, or an error that says which there are.
     pub fn entry(&mut self, kind: ModelKind, version: &ModelVersion) -> Result<&mut Entry, RoleError> {
         let loaded = self.of(kind).map(|entry| entry.model.version().to_string()).collect();
-        self.models.get_mut(&(kind, version.clone())).ok_or_else(|| RoleError::Unknown { kind, version: version.clone(), loaded })
+        self.models.get_mut(&(kind, version.clone())).ok_or_else(|| RoleError::Unknown {
+            kind,
+            version: version.clone(),
+            loaded,
+        })
     }
 
     /// Whether all of these are loaded and none is champion.
@@ -107,7 +111,9 @@ impl Book {
         let Some(entry) = self.models.get(&(kind, version.clone())) else { return Err(self.absent(kind, version)) };
         match &entry.benched {
             None => Ok(entry),
-            Some(Reason { message, .. }) => Err(RoleError::Benched { kind, version: version.clone(), why: message.clone() }),
+            Some(Reason { message, .. }) => {
+                Err(RoleError::Benched { kind, version: version.clone(), why: message.clone() })
+            }
         }
     }
 
@@ -133,15 +139,23 @@ impl Book {
     pub fn before(&self, kind: ModelKind) -> Option<ModelVersion> {
         let champion = self.roles.champion(kind).cloned();
         let fit = |version: &ModelVersion| self.in_service(kind, version).is_ok();
-        self.roles.of(kind).previous.into_iter().rev().find(|version| Some(version) != champion.as_ref() && fit(version))
+        self.roles
+            .of(kind)
+            .previous
+            .into_iter()
+            .rev()
+            .find(|version| Some(version) != champion.as_ref() && fit(version))
     }
 
     /// Takes a failing champion out of service where another can answer, and says which does.
     pub fn bench(&mut self, kind: ModelKind, version: &ModelVersion, reason: Reason) -> Option<ModelVersion> {
         let before = self.roles.of(kind).previous;
-        let fit = |version: &ModelVersion| self.models.get(&(kind, version.clone())).is_some_and(|entry| entry.benched.is_none());
+        let fit = |version: &ModelVersion| {
+            self.models.get(&(kind, version.clone())).is_some_and(|entry| entry.benched.is_none())
+        };
         let successor = before.iter().rev().find(|previous| *previous != version && fit(previous)).cloned();
-        let successor = successor.or_else(|| self.healthiest(kind, Some(version)).map(|entry| entry.model.version().clone()))?;
+        let successor =
+            successor.or_else(|| self.healthiest(kind, Some(version)).map(|entry| entry.model.version().clone()))?;
         self.models.get_mut(&(kind, version.clone()))?.benched = Some(reason);
         self.roles.give_back(kind, &successor);
         Some(successor)
@@ -186,9 +200,13 @@ impl Book {
     pub fn lineup(&self) -> Lineup {
         let seats = |kind| {
             let champion = self.champion(kind).map(|entry| Arc::clone(&entry.model));
-            let shadow = |version| self.models.get(&(kind, ModelVersion::clone(version))).filter(|entry| entry.benched.is_none());
-            let is_champion = |model: &Arc<Model>| champion.as_ref().is_some_and(|champion| Arc::ptr_eq(champion, model));
-            let challengers = self.roles.challengers(kind).iter().filter_map(shadow).map(|entry| Arc::clone(&entry.model));
+            let shadow = |version| {
+                self.models.get(&(kind, ModelVersion::clone(version))).filter(|entry| entry.benched.is_none())
+            };
+            let is_champion =
+                |model: &Arc<Model>| champion.as_ref().is_some_and(|champion| Arc::ptr_eq(champion, model));
+            let challengers =
+                self.roles.challengers(kind).iter().filter_map(shadow).map(|entry| Arc::clone(&entry.model));
             Seats {
                 challengers: challengers.filter(|model| !is_champion(model)).collect(),
                 loaded: self.of(kind).map(|entry| Arc::clone(&entry.model)).collect(),

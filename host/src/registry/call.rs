@@ -75,7 +75,8 @@ impl<'a> Call<'a> {
     /// What a start function did wrong.
     pub fn start(runtime: &'a Runtime, pre: &InstancePre<Guest>, seat: Seat<'a>) -> Result<Self, ScoreError> {
         let Limits { memory, table, deadline, answer, .. } = runtime.limits;
-        let guest = Guest { cap: memory, table_cap: table, denied: None, peak: 0, deadline, looks: 0, first_look: None };
+        let guest =
+            Guest { cap: memory, table_cap: table, denied: None, peak: 0, deadline, looks: 0, first_look: None };
         let mut store = Store::new(&seat.lane.engine, guest);
         store.limiter(|guest| guest);
         store.set_hostcall_fuel(answer);

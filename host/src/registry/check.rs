@@ -65,7 +65,9 @@ pub struct Cost {
 /// # Errors
 /// Where this machine cannot run models at all.
 pub fn check(bytes: &[u8], limits: &Limits) -> Result<CheckReport, super::OpenError> {
-    let runtime = |purpose| Runtime::new(limits, purpose).map(Arc::new).map_err(|error| super::OpenError::Engine(format!("{error:#}")));
+    let runtime = |purpose| {
+        Runtime::new(limits, purpose).map(Arc::new).map_err(|error| super::OpenError::Engine(format!("{error:#}")))
+    };
     let found = examine::examine(bytes, &runtime(Purpose::SERVE)?, None);
     let costs = match &found.model {
         // Counting slows every call, so it has an engine of its own.
@@ -90,9 +92,9 @@ type Ask = Box<dyn Fn(&Model) -> Result<(), ScoreError>>;
 /// The questions of a kind, named.
 fn questions(kind: ModelKind) -> Vec<(String, Ask)> {
     let about = |ask: fn(&Model, &crate::features::Features) -> Result<(), ScoreError>| {
-        samples::subjects()
-            .into_iter()
-            .map(move |sample| -> (String, Ask) { (sample.name.to_owned(), Box::new(move |model: &Model| ask(model, &sample.features))) })
+        samples::subjects().into_iter().map(move |sample| -> (String, Ask) {
+            (sample.name.to_owned(), Box::new(move |model: &Model| ask(model, &sample.features)))
+        })
     };
     match kind {
         ModelKind::Credit => about(|model, features| done(model.score(features))).collect(),
@@ -152,13 +154,21 @@ impl fmt::Display for CheckReport {
             writeln!(f, "  reads    {}", info.reads.join(", "))?;
         }
         writeln!(f, "  digest   {}", self.digest)?;
-        let made = if self.core_module { format!(" (a core module; {} as a component)", self.component_bytes) } else { String::new() };
+        let made = if self.core_module {
+            format!(" (a core module; {} as a component)", self.component_bytes)
+        } else {
+            String::new()
+        };
         writeln!(f, "  size     {} bytes{made}", self.bytes)?;
         if self.component_bytes > 0 {
             writeln!(f, "  compile  {} ms", self.compile_ms)?;
         }
         for Cost { input, fuel, memory, calls_per_second } in &self.costs {
-            writeln!(f, "  cost     {input}: {fuel} fuel, {} KiB, {calls_per_second} calls/s on one core", memory / 1024)?;
+            writeln!(
+                f,
+                "  cost     {input}: {fuel} fuel, {} KiB, {calls_per_second} calls/s on one core",
+                memory / 1024
+            )?;
         }
         match self.problems.as_slice() {
             [] => writeln!(f, "good: this host would serve it"),
@@ -166,7 +176,11 @@ impl fmt::Display for CheckReport {
                 writeln!(
                     f,
                     "{} wrong with it:",
-                    if problems.len() == 1 { "one thing is".to_owned() } else { format!("{} things are", problems.len()) }
+                    if problems.len() == 1 {
+                        "one thing is".to_owned()
+                    } else {
+                        format!("{} things are", problems.len())
+                    }
                 )?;
                 problems.iter().try_for_each(|problem| writeln!(f, "  [{}] {}", problem.code, problem.message))
             }

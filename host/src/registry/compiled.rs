@@ -64,7 +64,9 @@ impl Compiled {
             let code = component.serialize().map_err(|error| format!("{error:#}"))?;
             let temporary = path.with_extension("tmp");
             let mut file = fs::File::create(&temporary).map_err(|error| error.to_string())?;
-            file.write_all(&Sha256::digest(&code)).and_then(|()| file.write_all(&code)).map_err(|error| error.to_string())?;
+            file.write_all(&Sha256::digest(&code))
+                .and_then(|()| file.write_all(&code))
+                .map_err(|error| error.to_string())?;
             fs::rename(&temporary, &path).map_err(|error| error.to_string())
         };
         if let Err(error) = write() {
@@ -95,7 +97,10 @@ fn make_private(folder: &Path) -> io::Result<()> {
     use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     if fs::metadata(folder)?.permissions().mode() & 0o022 != 0 {
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "others may write to the folder of compiled code: chmod go-w it"));
+        return Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            "others may write to the folder of compiled code: chmod go-w it",
+        ));
     }
     Ok(())
 }

@@ -15,11 +15,14 @@ use super::world::World;
 pub(crate) fn differences(component: &Component, engine: &Engine, world: &World) -> Result<Vec<String>, String> {
     let contract = Contract::read()?;
     let ty = component.component_type();
-    let Some(ComponentItem::ComponentInstance(instance)) = ty.get_export(engine, &world.interface).map(|export| export.ty) else {
+    let Some(ComponentItem::ComponentInstance(instance)) =
+        ty.get_export(engine, &world.interface).map(|export| export.ty)
+    else {
         return Ok(vec![format!("{} is not an interface", world.interface)]);
     };
     let interfaces = contract.resolve.interfaces.iter();
-    let Some((_, expected)) = interfaces.into_iter().find(|(_, i)| i.name.as_deref() == Some(world.kind.as_str())) else {
+    let Some((_, expected)) = interfaces.into_iter().find(|(_, i)| i.name.as_deref() == Some(world.kind.as_str()))
+    else {
         return Err(format!("wit/v1 has no interface {}", world.kind));
     };
     let mut walk = Walk { resolve: &contract.resolve, differences: Vec::new() };
@@ -111,8 +114,12 @@ impl Walk<'_> {
                     }
                 }
             }
-            (TypeDefKind::List(element), types::Type::List(found)) => self.compare(&format!("{at}[]"), element, &found.ty()),
-            (TypeDefKind::Option(inner), types::Type::Option(found)) => self.compare(&format!("{at}?"), inner, &found.ty()),
+            (TypeDefKind::List(element), types::Type::List(found)) => {
+                self.compare(&format!("{at}[]"), element, &found.ty())
+            }
+            (TypeDefKind::Option(inner), types::Type::Option(found)) => {
+                self.compare(&format!("{at}?"), inner, &found.ty())
+            }
             (TypeDefKind::Result(result), types::Type::Result(found)) => {
                 self.payload(&format!("{at} ok"), result.ok.as_ref(), found.ok().as_ref());
                 self.payload(&format!("{at} error"), result.err.as_ref(), found.err().as_ref());
@@ -140,7 +147,10 @@ impl Walk<'_> {
             self.note(at, format!("{owner} lacks the {what} `{name}`"));
         }
         if self.differences.len() == before && expected != found {
-            self.note(at, format!("{owner} has its {what}s in another order: {}, not {}", found.join(", "), expected.join(", ")));
+            self.note(
+                at,
+                format!("{owner} has its {what}s in another order: {}, not {}", found.join(", "), expected.join(", ")),
+            );
         }
     }
 

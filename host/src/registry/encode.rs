@@ -6,7 +6,9 @@ use wit_component::ComponentEncoder;
 
 /// A core module that cannot become a component.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("cannot be made a component: {0}. Build it with wit-bindgen's `generate!` on wit/v1 and `export!`, for wasm32-unknown-unknown")]
+#[error(
+    "cannot be made a component: {0}. Build it with wit-bindgen's `generate!` on wit/v1 and `export!`, for wasm32-unknown-unknown"
+)]
 pub struct EncodeError(String);
 
 /// `bytes` as a component: a component is returned as it is, a core module is encoded by the WIT that wit-bindgen left in it.

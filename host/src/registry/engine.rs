@@ -2,7 +2,9 @@
 
 use std::thread;
 
-use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, WasmBacktraceDetails};
+use wasmtime::{
+    Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, WasmBacktraceDetails,
+};
 
 use super::{
     Limits, ScoreError,
@@ -59,9 +61,11 @@ impl Runtime {
         let pooled = config(limits, purpose, seats);
         let (first, others, without_pool) = match (purpose.pool, Engine::new(&pooled)) {
             // Where there is room for some pools and not for all, some have to do.
-            (_, Ok(engine)) => {
-                (Lane::new(engine, seats), (1..lanes).map_while(|_| Some(Lane::new(Engine::new(&pooled).ok()?, seats))).collect(), None)
-            }
+            (_, Ok(engine)) => (
+                Lane::new(engine, seats),
+                (1..lanes).map_while(|_| Some(Lane::new(Engine::new(&pooled).ok()?, seats))).collect(),
+                None,
+            ),
             (false, Err(error)) => return Err(error),
             // A pool reserves a terabyte of addresses, which a container may forbid. Calls work without, only slower.
             (true, Err(error)) => {

@@ -63,7 +63,12 @@ pub(crate) fn examine(bytes: &[u8], runtime: &Arc<Runtime>, compiled: Option<&Co
     found
 }
 
-fn steps(bytes: &[u8], runtime: &Arc<Runtime>, compiled: Option<&Compiled>, found: &mut Examined) -> Result<(), LoadError> {
+fn steps(
+    bytes: &[u8],
+    runtime: &Arc<Runtime>,
+    compiled: Option<&Compiled>,
+    found: &mut Examined,
+) -> Result<(), LoadError> {
     if bytes.len() > runtime.limits.file {
         return Err(LoadError::TooLarge { size: bytes.len() as u64, most: runtime.limits.file });
     }
@@ -105,7 +110,12 @@ fn steps(bytes: &[u8], runtime: &Arc<Runtime>, compiled: Option<&Compiled>, foun
 }
 
 /// `original` once more on `runtime`, from its own `bytes`: it has passed every check, so none is made again.
-pub(crate) fn again(original: &Model, bytes: &[u8], runtime: &Arc<Runtime>, compiled: Option<&Compiled>) -> Result<Model, LoadError> {
+pub(crate) fn again(
+    original: &Model,
+    bytes: &[u8],
+    runtime: &Arc<Runtime>,
+    compiled: Option<&Compiled>,
+) -> Result<Model, LoadError> {
     let found = digest(bytes);
     if found != original.digest() {
         return Err(LoadError::Read(format!("it holds other bytes by now, of digest {found}")));
@@ -156,7 +166,16 @@ fn link(component: &Component, world: &World, runtime: &Arc<Runtime>, digest: Di
     let tally = Tally::new(&info);
     let deciles = Vec::with_capacity(if info.kind == ModelKind::Credit { 701 } else { 0 });
     let loaded_at = chrono::Utc::now();
-    Ok(Model { info, reference, loaded_at, deciles, runtime: Arc::clone(runtime), doors, tally, supervisor: OnceLock::new() })
+    Ok(Model {
+        info,
+        reference,
+        loaded_at,
+        deciles,
+        runtime: Arc::clone(runtime),
+        doors,
+        tally,
+        supervisor: OnceLock::new(),
+    })
 }
 
 /// Walks the sections, so that a file that was cut short is told from one that is wrong.
@@ -177,7 +196,10 @@ fn whole(bytes: &[u8]) -> Result<(), LoadError> {
         at += 1;
         let size = leb128(bytes, &mut at);
         let Some(end) = size.and_then(|size| at.checked_add(size)).filter(|end| *end <= bytes.len()) else {
-            return Err(LoadError::Truncated(format!("it ends within the section that starts at byte {section} of {}", bytes.len())));
+            return Err(LoadError::Truncated(format!(
+                "it ends within the section that starts at byte {section} of {}",
+                bytes.len()
+            )));
         };
         at = end;
     }
@@ -218,7 +240,8 @@ mod tests {
 
     #[test]
     fn a_file_cut_anywhere_within_a_section_is_cut_short() {
-        let module = wat::parse_str("(module (memory 1) (data (i32.const 0) \"some bytes that may go missing\"))").unwrap();
+        let module =
+            wat::parse_str("(module (memory 1) (data (i32.const 0) \"some bytes that may go missing\"))").unwrap();
         assert_eq!(whole(&module), Ok(()));
         let mut boundaries = 0;
         for length in 0..module.len() {

@@ -66,9 +66,13 @@ thread_local! {
 pub(crate) fn seat<'a>(first: &'a Lane, others: &'a [Lane]) -> Option<Seat<'a>> {
     let (home, count) = (HOME.get(), others.len() + 1);
     let lane = |index: usize| if index == 0 { Some(first) } else { others.get(index - 1) };
-    let from_home =
-        || (0..count).filter_map(|step| (home.wrapping_add(step)).checked_rem(count)).filter_map(|index| Some((index, lane(index)?)));
-    let found = from_home().find(|(_, lane)| lane.take(1)).or_else(|| from_home().find(|(_, lane)| lane.take(lane.seats)));
+    let from_home = || {
+        (0..count)
+            .filter_map(|step| (home.wrapping_add(step)).checked_rem(count))
+            .filter_map(|index| Some((index, lane(index)?)))
+    };
+    let found =
+        from_home().find(|(_, lane)| lane.take(1)).or_else(|| from_home().find(|(_, lane)| lane.take(lane.seats)));
     let (index, lane) = found?;
     HOME.set(index);
     Some(Seat { lane, index })

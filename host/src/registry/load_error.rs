@@ -8,9 +8,13 @@ use crate::domain::{Digest, ModelKind, ModelVersion};
 pub enum LoadError {
     #[error("the file cannot be read: {0}")]
     Read(String),
-    #[error("the file has {size} bytes and may have {most}. Build in release mode with opt-level \"s\" or 3, lto and strip")]
+    #[error(
+        "the file has {size} bytes and may have {most}. Build in release mode with opt-level \"s\" or 3, lto and strip"
+    )]
     TooLarge { size: u64, most: usize },
-    #[error("this is not WebAssembly: it starts with {start}, not with `\\0asm`. Give the .wasm that cargo or wasm-tools wrote")]
+    #[error(
+        "this is not WebAssembly: it starts with {start}, not with `\\0asm`. Give the .wasm that cargo or wasm-tools wrote"
+    )]
     NotWasm { start: String },
     #[error("the file is cut short: {0}. Copy it again; under a name not ending in .wasm, then rename it")]
     Truncated(String),
@@ -18,7 +22,9 @@ pub enum LoadError {
     Encode(#[from] EncodeError),
     #[error("this is not valid WebAssembly: {0}. Build it again with a current toolchain")]
     Invalid(String),
-    #[error("it needs more than an instance may have: {0}. Link with a smaller stack, such as -zstack-size=32768, and smaller tables")]
+    #[error(
+        "it needs more than an instance may have: {0}. Link with a smaller stack, such as -zstack-size=32768, and smaller tables"
+    )]
     TooDemanding(String),
     #[error(
         "it imports {}, and a model may import nothing: no clock, no network, no randomness, no files exist inside. {}",
@@ -31,7 +37,9 @@ pub enum LoadError {
         if .0.is_empty() { "nothing".to_owned() } else { list(.0) }
     )]
     WrongWorld(Vec<String>),
-    #[error("it was built for {0}, and this host speaks assay:model 1.x. Build it on wit/v1, or run a host that speaks it")]
+    #[error(
+        "it was built for {0}, and this host speaks assay:model 1.x. Build it on wit/v1, or run a host that speaks it"
+    )]
     OtherGeneration(String),
     #[error("it exports {}: a component is exactly one kind of model. Split it into one component per kind", list(.0))]
     SeveralKinds(Vec<String>),

@@ -116,7 +116,10 @@ impl Loader {
         let files = self.shared.shelf.files()?;
         let changed: Vec<(&String, &Stamp)> = {
             let book = self.shared.book();
-            files.iter().filter(|(name, stamp)| book.files.get(*name).is_none_or(|file| file.stamp != **stamp)).collect()
+            files
+                .iter()
+                .filter(|(name, stamp)| book.files.get(*name).is_none_or(|file| file.stamp != **stamp))
+                .collect()
         };
         for (name, stamp) in &changed {
             self.load(name, **stamp);
@@ -208,7 +211,9 @@ impl Loader {
         if let Some(entry) = self.shared.book().models.values().find(|entry| entry.model.digest() == digest) {
             return Ok(Admitted::Known(entry.model.reference().clone()));
         }
-        let found = panic::catch_unwind(AssertUnwindSafe(|| examine::examine(bytes, &self.shared.runtime, self.shared.compiled.as_ref())));
+        let found = panic::catch_unwind(AssertUnwindSafe(|| {
+            examine::examine(bytes, &self.shared.runtime, self.shared.compiled.as_ref())
+        }));
         let rejected = |info, error| Err(Box::new(Rejected { digest: Some(digest), info, error }));
         let Ok(Examined { model, problems, info, .. }) = found else {
             return rejected(None, LoadError::Invalid("it makes the compiler fail".to_owned()));

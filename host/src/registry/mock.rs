@@ -21,7 +21,10 @@ impl MockReport {
     pub fn transactions(&self) -> impl Iterator<Item = (ChainId, u64)> {
         let chains = self.active_chains.len().max(1) as u64;
         let (share, rest) = (self.total_transactions / chains, self.total_transactions % chains);
-        self.active_chains.iter().enumerate().map(move |(index, chain)| (*chain, if index == 0 { share + rest } else { share }))
+        self.active_chains
+            .iter()
+            .enumerate()
+            .map(move |(index, chain)| (*chain, if index == 0 { share + rest } else { share }))
     }
 }
 

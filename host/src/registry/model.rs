@@ -12,7 +12,10 @@ use metrics::{Counter, Histogram};
 
 use super::{ChainValue, MockReport, ScoreError, abi::Abi, answer, call::Call, engine::Runtime, lane::Door};
 use crate::{
-    domain::{Address, Assessment, Decile, Digest, Factor, ModelInfo, ModelKind, ModelRef, ModelVersion, RiskAssessment, Score, Time},
+    domain::{
+        Address, Assessment, Decile, Digest, Factor, ModelInfo, ModelKind, ModelRef, ModelVersion, RiskAssessment,
+        Score, Time,
+    },
     features::Features,
     telemetry::TRACE,
 };
@@ -85,7 +88,11 @@ impl Model {
     /// # Errors
     /// [`ScoreError::Refused`] where the model will not judge, and every way in which a model can fail.
     pub fn score(&self, features: &Features) -> Result<Assessment, ScoreError> {
-        self.ask(ModelKind::Credit, |call, abi| abi.score(call, features), |raw| answer::assessment(raw, |score| self.decile(score)))
+        self.ask(
+            ModelKind::Credit,
+            |call, abi| abi.score(call, features),
+            |raw| answer::assessment(raw, |score| self.decile(score)),
+        )
     }
 
     /// The decile of a score, from the table that was taken when the model was loaded.
@@ -173,7 +180,8 @@ impl Model {
         if self.kind() != kind {
             return Err(ScoreError::WrongKind { is: self.kind(), asked: kind });
         }
-        let span = tracing::info_span!(target: TRACE, "model", assay.kind = kind.as_str(), assay.version = %self.version());
+        let span =
+            tracing::info_span!(target: TRACE, "model", assay.kind = kind.as_str(), assay.version = %self.version());
         let (answer, spent) = span.in_scope(|| self.unrecorded(ask, check));
         if self.runtime.purpose.fuel {
             self.tally.fuel.store(spent.fuel, Relaxed);
@@ -207,7 +215,10 @@ impl Model {
         if self.kind() != ModelKind::Credit {
             return (Err(ScoreError::WrongKind { is: self.kind(), asked: ModelKind::Credit }), Spent::default());
         }
-        self.unrecorded(|call, abi| abi.score(call, features), |raw| answer::assessment(raw, |score| self.decile(score)))
+        self.unrecorded(
+            |call, abi| abi.score(call, features),
+            |raw| answer::assessment(raw, |score| self.decile(score)),
+        )
     }
 
     /// As [`Model::score`], and what it cost.

@@ -63,7 +63,8 @@ impl Registry {
     /// # Errors
     /// [`OpenError`]. A file that is no model is none: it stands in [`Registry::list`].
     pub fn open(settings: Settings) -> Result<Arc<Self>, OpenError> {
-        let runtime = Runtime::new(&settings.limits, Purpose::SERVE).map_err(|error| OpenError::Engine(format!("{error:#}")))?;
+        let runtime =
+            Runtime::new(&settings.limits, Purpose::SERVE).map_err(|error| OpenError::Engine(format!("{error:#}")))?;
         if let Some(reason) = &runtime.without_pool {
             tracing::warn!(reason, "no room for a pool of model instances: calls will be slower");
         }
@@ -73,7 +74,9 @@ impl Registry {
         shelf.files().map_err(shelf_error)?;
         let compiled = match &settings.compiled {
             None => None,
-            Some(folder) => Some(Compiled::open(folder).map_err(|reason| OpenError::Compiled { folder: folder.clone(), reason })?),
+            Some(folder) => {
+                Some(Compiled::open(folder).map_err(|reason| OpenError::Compiled { folder: folder.clone(), reason })?)
+            }
         };
         let (benchings, benched) = mpsc::channel();
         let shared = Arc::new_cyclic(|this| Shared {
@@ -290,13 +293,17 @@ impl Shared {
         }
         let lineup = Arc::new(book.lineup());
         let before = self.lineup.swap(Arc::clone(&lineup));
-        self.twins.keep(|digest| ModelKind::ALL.into_iter().any(|kind| lineup.loaded(kind).iter().any(|model| model.digest() == digest)));
+        self.twins.keep(|digest| {
+            ModelKind::ALL.into_iter().any(|kind| lineup.loaded(kind).iter().any(|model| model.digest() == digest))
+        });
         for kind in ModelKind::ALL {
             metrics::gauge!("assay_models_loaded", "kind" => kind.as_str()).set(lineup.loaded(kind).len() as f64);
             let (old, new) = (before.champion(kind).ok(), lineup.champion(kind).ok());
             if old.map(|model| model.reference()) != new.map(|model| model.reference()) {
                 metrics::counter!("assay_model_swaps_total", "kind" => kind.as_str(), "cause" => cause).increment(1);
-                let version = |model: Option<&Arc<Model>>| model.map_or_else(|| "none".to_owned(), |model| model.version().to_string());
+                let version = |model: Option<&Arc<Model>>| {
+                    model.map_or_else(|| "none".to_owned(), |model| model.version().to_string())
+                };
                 tracing::info!(%kind, from = version(old), to = version(new), cause, "champion");
             }
         }

@@ -50,7 +50,12 @@ pub(crate) fn typical() -> Features {
             Holding { class: AssetClass::Stablecoin, usd: 30_100.5, assets: 3 },
             Holding { class: AssetClass::Collateral, usd: 5_000.0, assets: 1 },
         ],
-        identity: vec![AttestationFeature { provider: "ens".to_owned(), issued: Some(NOW - YEAR), expires: Some(NOW + YEAR), score: None }],
+        identity: vec![AttestationFeature {
+            provider: "ens".to_owned(),
+            issued: Some(NOW - YEAR),
+            expires: Some(NOW + YEAR),
+            score: None,
+        }],
     }
 }
 
@@ -154,10 +159,20 @@ fn extreme(many: u64, some: u32, usd: f64) -> Features {
         borrowed_usd: usd,
         ..market(chain_id, Protocol::LenderBV3, Some(1))
     };
-    let classes =
-        [AssetClass::Native, AssetClass::Stablecoin, AssetClass::Token, AssetClass::Wrapped, AssetClass::Liquidity, AssetClass::Collateral];
-    let attestation =
-        || AttestationFeature { provider: "human-passport".to_owned(), issued: Some(many), expires: Some(many), score: Some(usd) };
+    let classes = [
+        AssetClass::Native,
+        AssetClass::Stablecoin,
+        AssetClass::Token,
+        AssetClass::Wrapped,
+        AssetClass::Liquidity,
+        AssetClass::Collateral,
+    ];
+    let attestation = || AttestationFeature {
+        provider: "human-passport".to_owned(),
+        issued: Some(many),
+        expires: Some(many),
+        score: Some(usd),
+    };
     Features {
         as_of: NOW,
         chains: (1..=16).map(chain).collect(),

@@ -80,12 +80,20 @@ impl ScoreError {
             _ if denied.is_some() => Self::MemoryLimit { asked: denied.unwrap_or_default(), cap: limits.memory },
             Some(Trap::Interrupt | Trap::OutOfFuel) => Self::Deadline(limits.deadline),
             Some(
-                Trap::StringOutOfBounds | Trap::ListOutOfBounds | Trap::InvalidDiscriminant | Trap::UnalignedPointer | Trap::InvalidChar,
+                Trap::StringOutOfBounds
+                | Trap::ListOutOfBounds
+                | Trap::InvalidDiscriminant
+                | Trap::UnalignedPointer
+                | Trap::InvalidChar,
             ) => Self::Unreadable(first_line(error)),
             Some(trap) => Self::Trap { kind: trap.to_string(), at: place(error) },
             None => {
                 let text = first_line(error);
-                if text.contains("fuel allocated for hostcalls") { Self::AnswerTooLarge(limits.answer) } else { Self::Unreadable(text) }
+                if text.contains("fuel allocated for hostcalls") {
+                    Self::AnswerTooLarge(limits.answer)
+                } else {
+                    Self::Unreadable(text)
+                }
             }
         }
     }

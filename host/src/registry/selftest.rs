@@ -53,7 +53,10 @@ impl SelfTest {
         for score in Score::MIN.get()..=Score::MAX.get() {
             let at = |problem: String| (format!("decile({score})"), problem);
             if self.started.elapsed() > model.runtime.limits.self_test {
-                return Err(at(format!("the deciles of 701 scores take longer than {} ms", model.runtime.limits.self_test.as_millis())));
+                return Err(at(format!(
+                    "the deciles of 701 scores take longer than {} ms",
+                    model.runtime.limits.self_test.as_millis()
+                )));
             }
             let decile = patiently(|| {
                 let (mut call, abi) = model.start()?;
@@ -74,7 +77,8 @@ impl SelfTest {
     }
 
     fn boost(&mut self, model: &Model) {
-        for score in [Score::MIN, Score::MAX].into_iter().chain([639, 640, 700, 999].into_iter().filter_map(Score::new)) {
+        for score in [Score::MIN, Score::MAX].into_iter().chain([639, 640, 700, 999].into_iter().filter_map(Score::new))
+        {
             for usd in [0.0, 1.0, 50_000.0, 1e6, 1e18] {
                 self.twice(&format!("boost({score}, {usd} dollars)"), || model.boost(score, usd));
             }
@@ -93,7 +97,8 @@ impl SelfTest {
             let Some(Ok(score)) = self.twice(&at("score"), || model.mock_score(&address)) else { continue };
             for usd in [0.0, 50_000.0, 1e9] {
                 let boosted = self.twice(&at("boosted-score"), || model.mock_boosted(&address, usd));
-                if let Some(Ok(boosted)) = boosted.filter(|boosted| matches!(boosted, Ok(boosted) if *boosted < score)) {
+                if let Some(Ok(boosted)) = boosted.filter(|boosted| matches!(boosted, Ok(boosted) if *boosted < score))
+                {
                     self.fail(at("boosted-score"), format!("{boosted} with {usd} dollars is below the score {score}"));
                 }
             }
@@ -108,14 +113,19 @@ impl SelfTest {
     }
 
     /// Asks in two fresh instances. `None` where that already is a problem, which is then noted.
-    fn twice<T: PartialEq + Debug>(&mut self, input: &str, ask: impl Fn() -> Result<T, ScoreError>) -> Option<Result<T, ScoreError>> {
+    fn twice<T: PartialEq + Debug>(
+        &mut self,
+        input: &str,
+        ask: impl Fn() -> Result<T, ScoreError>,
+    ) -> Option<Result<T, ScoreError>> {
         let (first, second) = (patiently(&ask), patiently(&ask));
         match &first {
             Err(error) if error.is_fault() => self.fail(input.to_owned(), with_advice(error)),
             _ if first != second => {
                 self.fail(
                     input.to_owned(),
-                    "two fresh instances give different answers: a model must not depend on anything but its input".to_owned(),
+                    "two fresh instances give different answers: a model must not depend on anything but its input"
+                        .to_owned(),
                 );
             }
             _ => return Some(first),
@@ -147,7 +157,9 @@ fn with_advice(error: &ScoreError) -> String {
         ScoreError::OutOfRange(_) | ScoreError::TextTooLong { .. } | ScoreError::AnswerTooLarge(_) => {
             "wit/v1 states the bounds of every answer"
         }
-        ScoreError::Unreadable(_) => "Return what wit-bindgen makes of wit/v1, and free nothing that is still to be read",
+        ScoreError::Unreadable(_) => {
+            "Return what wit-bindgen makes of wit/v1, and free nothing that is still to be read"
+        }
         _ => return error.to_string(),
     };
     format!("{error}. {advice}")

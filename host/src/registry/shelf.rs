@@ -36,7 +36,11 @@ impl Shelf {
         for entry in entries {
             let entry = entry?;
             // A name that is no text cannot be shown in a list, and a hidden one is somebody's temporary file.
-            let Some(name) = entry.file_name().to_str().filter(|name| name.ends_with(".wasm") && !name.starts_with('.')).map(str::to_owned)
+            let Some(name) = entry
+                .file_name()
+                .to_str()
+                .filter(|name| name.ends_with(".wasm") && !name.starts_with('.'))
+                .map(str::to_owned)
             else {
                 continue;
             };
@@ -67,8 +71,11 @@ impl Shelf {
         fs::create_dir_all(&self.folder)?;
         let temporary = self.folder.join(format!(".{name}.part"));
         let target = self.folder.join(name);
-        let written = fs::File::create(&temporary).and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()));
-        let placed = written.and_then(|()| fs::rename(&temporary, &target)).and_then(|()| fs::File::open(&self.folder)?.sync_all());
+        let written =
+            fs::File::create(&temporary).and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()));
+        let placed = written
+            .and_then(|()| fs::rename(&temporary, &target))
+            .and_then(|()| fs::File::open(&self.folder)?.sync_all());
         if placed.is_err() {
             // Whatever is left of it is hidden and harmless.
             let _ = fs::remove_file(&temporary);

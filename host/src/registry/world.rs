@@ -20,7 +20,9 @@ pub(crate) struct World {
 pub(crate) fn imports(component: &Component, engine: &Engine) -> Vec<String> {
     let needed = |item: &ComponentItem| match item {
         ComponentItem::Type(_) => false,
-        ComponentItem::ComponentInstance(instance) => !instance.exports(engine).all(|(_, item)| matches!(item.ty, ComponentItem::Type(_))),
+        ComponentItem::ComponentInstance(instance) => {
+            !instance.exports(engine).all(|(_, item)| matches!(item.ty, ComponentItem::Type(_)))
+        }
         _ => true,
     };
     let ty = component.component_type();
@@ -34,7 +36,9 @@ pub(crate) fn world(component: &Component, engine: &Engine) -> Result<World, Loa
     let mut found = Vec::new();
     let mut other = None;
     for name in &exports {
-        let Some((interface, version)) = name.strip_prefix("assay:model/").and_then(|name| name.split_once('@')) else { continue };
+        let Some((interface, version)) = name.strip_prefix("assay:model/").and_then(|name| name.split_once('@')) else {
+            continue;
+        };
         let Ok(kind) = interface.parse::<ModelKind>() else { continue };
         if version.split('.').next() == Some("1") {
             found.push(World { kind, interface: (*name).to_owned() });
@@ -44,7 +48,9 @@ pub(crate) fn world(component: &Component, engine: &Engine) -> Result<World, Loa
     }
     match (found.pop(), found.is_empty(), other) {
         (Some(world), true, _) => Ok(world),
-        (Some(last), false, _) => Err(LoadError::SeveralKinds(found.into_iter().chain([last]).map(|world| world.interface).collect())),
+        (Some(last), false, _) => {
+            Err(LoadError::SeveralKinds(found.into_iter().chain([last]).map(|world| world.interface).collect()))
+        }
         (None, _, Some(other)) => Err(LoadError::OtherGeneration(other)),
         (None, _, None) => Err(LoadError::WrongWorld(exports.into_iter().map(str::to_owned).collect())),
     }

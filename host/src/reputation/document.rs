@@ -85,7 +85,13 @@ pub fn document(record: &SubmissionRecord, scores: &ScoresRecord, endpoint: &str
     };
     let entries: Vec<Entry<'_>> = feedback
         .iter()
-        .map(|one| Entry { model_sha256: model(one.tag), tag1: one.tag, tag2: &one.version, value: one.value, value_decimals: 0 })
+        .map(|one| Entry {
+            model_sha256: model(one.tag),
+            tag1: one.tag,
+            tag2: &one.version,
+            value: one.value,
+            value_decimals: 0,
+        })
         .collect();
     let first = feedback.first().ok_or("a submission without tags")?;
     let Coverages { chains, credit_events, identity } = scores.coverage;
@@ -98,7 +104,11 @@ pub fn document(record: &SubmissionRecord, scores: &ScoresRecord, endpoint: &str
         feedback: entries,
         subject: Subject {
             address: record.address.to_checksum(None),
-            coverage: Coverage { chains: chains.as_str(), credit_events: credit_events.as_str(), identity: identity.as_str() },
+            coverage: Coverage {
+                chains: chains.as_str(),
+                credit_events: credit_events.as_str(),
+                identity: identity.as_str(),
+            },
             read_at: moment(scores.read_at),
         },
         submission_id: record.id.to_string(),
@@ -137,7 +147,8 @@ mod tests {
             Value::Object(fields) => {
                 let mut fields: Vec<_> = fields.iter().collect();
                 fields.sort_by_key(|(name, _)| name.as_str());
-                let fields: Vec<_> = fields.into_iter().map(|(name, value)| format!("\"{name}\":{}", canonical(value))).collect();
+                let fields: Vec<_> =
+                    fields.into_iter().map(|(name, value)| format!("\"{name}\":{}", canonical(value))).collect();
                 format!("{{{}}}", fields.join(","))
             }
             Value::Array(items) => format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(",")),
@@ -154,8 +165,16 @@ mod tests {
         assert_eq!(body["clientAddress"], "eip155:8453:0x00000000000000000000000000000000000000C1");
         assert_eq!((&body["agentId"], &body["value"], &body["valueDecimals"]), (&7.into(), &812.into(), &0.into()));
         assert_eq!(body["createdAt"], "2026-01-15T10:30:00Z");
-        let tags: Vec<_> = body["feedback"].as_array().unwrap().iter().map(|one| (one["tag1"].clone(), one["value"].clone())).collect();
-        assert_eq!(tags, [("creditScore".into(), 812.into()), ("sybilRisk".into(), 9.into()), ("identityCount".into(), 2.into())]);
+        let tags: Vec<_> = body["feedback"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| (one["tag1"].clone(), one["value"].clone()))
+            .collect();
+        assert_eq!(
+            tags,
+            [("creditScore".into(), 812.into()), ("sybilRisk".into(), 9.into()), ("identityCount".into(), 2.into())]
+        );
         assert_eq!(body["subject"]["coverage"]["creditEvents"], "partial");
         assert_eq!(made.text, canonical(&body));
         assert_eq!((made.hash, made.cid), (keccak256(&made.text), cid(made.text.as_bytes())));

@@ -17,7 +17,9 @@ use crate::{
     domain::{B256, Tag},
     store::{
         Lease, Lost,
-        records::{DocumentRecord, FeedbackRecord, LandedRecord, PaymentRecord, SignedRecord, SlotRecord, SubmissionRecord},
+        records::{
+            DocumentRecord, FeedbackRecord, LandedRecord, PaymentRecord, SignedRecord, SlotRecord, SubmissionRecord,
+        },
     },
 };
 
@@ -100,7 +102,9 @@ impl Look<'_> {
             if record.stage.is_terminal() {
                 return Ok(());
             }
-            let Some(feedback) = record.feedback.iter().find(|feedback| feedback.tag == tag && feedback.landed.is_none()).cloned() else {
+            let Some(feedback) =
+                record.feedback.iter().find(|feedback| feedback.tag == tag && feedback.landed.is_none()).cloned()
+            else {
                 continue;
             };
             let done = match &feedback.slot {
@@ -121,7 +125,11 @@ impl Look<'_> {
     }
 
     /// Signs the first transaction of a nonce.
-    async fn begin(&mut self, record: &mut SubmissionRecord, feedback: &FeedbackRecord) -> Result<Result<(), SenderError>, Lost> {
+    async fn begin(
+        &mut self,
+        record: &mut SubmissionRecord,
+        feedback: &FeedbackRecord,
+    ) -> Result<Result<(), SenderError>, Lost> {
         let Some(document) = record.document.clone() else { return Ok(Ok(())) };
         if self.held.len() >= UNDER_WAY {
             return Ok(Ok(()));
@@ -151,7 +159,9 @@ impl Look<'_> {
     ) -> Result<Result<(), SenderError>, Lost> {
         let (tag, nonce) = (feedback.tag, slot.nonce);
         let mined = slot.signed.iter().find_map(|signed| match self.sights.get(&signed.hash) {
-            Some(Sight::Mined { block, gas_used, succeeded, settled }) => Some((signed, *block, *gas_used, *succeeded, *settled)),
+            Some(Sight::Mined { block, gas_used, succeeded, settled }) => {
+                Some((signed, *block, *gas_used, *succeeded, *settled))
+            }
             _ => None,
         });
         match mined {
@@ -166,7 +176,9 @@ impl Look<'_> {
                 self.advance(record, event).await.map(Ok)
             }
             Some(_) => Ok(Ok(())),
-            None if slot.signed.iter().any(|signed| self.sights.get(&signed.hash) == Some(&Sight::Unclear)) => Ok(Ok(())),
+            None if slot.signed.iter().any(|signed| self.sights.get(&signed.hash) == Some(&Sight::Unclear)) => {
+                Ok(Ok(()))
+            }
             None if nonce < self.view.settled_used => match self.without_receipt(record, tag).await {
                 Ok(Some(Ok(landed))) => self.advance(record, Event::Landed { tag, landed }).await.map(Ok),
                 Ok(Some(Err(how))) => {
@@ -185,14 +197,22 @@ impl Look<'_> {
 
     /// What the registry says of a nonce that is used up for good without a receipt of ours: the feedback is there, or it is not and
     /// never will be. `None` where it cannot be told.
-    async fn without_receipt(&self, record: &SubmissionRecord, tag: Tag) -> Result<Option<Result<LandedRecord, Undone>>, SenderError> {
+    async fn without_receipt(
+        &self,
+        record: &SubmissionRecord,
+        tag: Tag,
+    ) -> Result<Option<Result<LandedRecord, Undone>>, SenderError> {
         let (Some(start), Some(document)) = (record.start, &record.document) else { return Ok(None) };
         let sender = &self.reputation.inner.sender;
-        let Given::Whole(told) = sender.given_since(record.agent_id, start.block, start.given, self.view.settled).await? else {
+        let Given::Whole(told) =
+            sender.given_since(record.agent_id, start.block, start.given, self.view.settled).await?
+        else {
             return Ok(None);
         };
         let uri = uri(document);
-        let Some(ours) = told.iter().find(|told| told.tag == tag.as_str() && told.uri == uri && told.hash == document.hash) else {
+        let Some(ours) =
+            told.iter().find(|told| told.tag == tag.as_str() && told.uri == uri && told.hash == document.hash)
+        else {
             return Ok(Some(Err(Undone::Taken)));
         };
         let sights = sender.sights(&self.view, &[ours.transaction]).await?;
@@ -253,8 +273,13 @@ impl Look<'_> {
     }
 
     /// Nothing is sent that the record does not have.
-    async fn send_if_kept(&mut self, record: &SubmissionRecord, signed: &SignedRecord) -> Result<Result<(), SenderError>, Lost> {
-        let mut kept = record.feedback.iter().filter_map(|feedback| feedback.slot.as_ref()).flat_map(|slot| &slot.signed);
+    async fn send_if_kept(
+        &mut self,
+        record: &SubmissionRecord,
+        signed: &SignedRecord,
+    ) -> Result<Result<(), SenderError>, Lost> {
+        let mut kept =
+            record.feedback.iter().filter_map(|feedback| feedback.slot.as_ref()).flat_map(|slot| &slot.signed);
         let is_kept = kept.any(|kept| kept.hash == signed.hash);
         Ok(if is_kept { self.send(record, signed).await } else { Ok(()) })
     }
@@ -272,7 +297,12 @@ impl Look<'_> {
         }
     }
 
-    fn call<'r>(&'r self, record: &SubmissionRecord, feedback: &'r FeedbackRecord, document: &DocumentRecord) -> Feedback<'r> {
+    fn call<'r>(
+        &'r self,
+        record: &SubmissionRecord,
+        feedback: &'r FeedbackRecord,
+        document: &DocumentRecord,
+    ) -> Feedback<'r> {
         Feedback {
             agent_id: record.agent_id,
             tag: feedback.tag,
@@ -298,5 +328,12 @@ pub(super) fn uri(document: &DocumentRecord) -> String {
 }
 
 fn kept(signed: Signed, offer: Offer, cancels: bool) -> SignedRecord {
-    SignedRecord { hash: signed.hash, raw: signed.raw, max_fee: offer.max_fee, priority_fee: offer.priority_fee, at: Utc::now(), cancels }
+    SignedRecord {
+        hash: signed.hash,
+        raw: signed.raw,
+        max_fee: offer.max_fee,
+        priority_fee: offer.priority_fee,
+        at: Utc::now(),
+        cancels,
+    }
 }

@@ -65,7 +65,14 @@ struct Settings {
 }
 
 impl Reputation {
-    pub fn new(config: &config::Reputation, store: Store, sender: Sender, ipfs: Ipfs, judge: impl Judge, errands: impl Errands) -> Self {
+    pub fn new(
+        config: &config::Reputation,
+        store: Store,
+        sender: Sender,
+        ipfs: Ipfs,
+        judge: impl Judge,
+        errands: impl Errands,
+    ) -> Self {
         let settings = Settings {
             poll: Duration::from_millis(config.poll_ms),
             replace_after: Duration::from_millis(config.replace_after_ms),
@@ -97,12 +104,19 @@ impl Reputation {
     ///
     /// # Errors
     /// [`Lost`] where another worker has taken over, or the store fails: nothing more may be done then.
-    async fn advance(&self, lease: &Lease, record: &SubmissionRecord, event: Event) -> Result<Option<SubmissionRecord>, Lost> {
+    async fn advance(
+        &self,
+        lease: &Lease,
+        record: &SubmissionRecord,
+        event: Event,
+    ) -> Result<Option<SubmissionRecord>, Lost> {
         if let Event::Trouble(what) = &event {
             metrics::counter!("assay_submission_retries_total", "status" => record.stage.as_str()).increment(1);
             tracing::debug!(submission = %record.id, status = record.stage.as_str(), what, "not yet");
         }
-        let Some(next) = step(record, event, chrono::Utc::now(), self.inner.settings.give_up_after) else { return Ok(None) };
+        let Some(next) = step(record, event, chrono::Utc::now(), self.inner.settings.give_up_after) else {
+            return Ok(None);
+        };
         let mut batch = Batch::new().if_leased(lease).put(&keys::submission(next.id), &next)?;
         if next.stage.is_terminal() {
             batch = batch.remove(&keys::open_submission(next.created_at, next.id));

@@ -28,7 +28,9 @@ impl Reputation {
 
     async fn prepared(&self, record: &SubmissionRecord) -> Event {
         if !self.is_ours(record) {
-            return Event::Refused("This service now gives feedback with another account or to other registries".into());
+            return Event::Refused(
+                "This service now gives feedback with another account or to other registries".into(),
+            );
         }
         match record.stage {
             Stage::Pending => Event::Begun,
@@ -63,7 +65,9 @@ impl Reputation {
     }
 
     async fn placed(&self, record: &SubmissionRecord) -> Result<Event, String> {
-        let Some(document) = &record.document else { return Ok(Event::Refused("The feedback document is missing".into())) };
+        let Some(document) = &record.document else {
+            return Ok(Event::Refused("The feedback document is missing".into()));
+        };
         match self.inner.ipfs.place(document.text.as_bytes(), &document.cid).await {
             Ok(()) => {}
             Err(error @ IpfsError::TooLarge(_)) => return Ok(Event::Refused(error.to_string())),

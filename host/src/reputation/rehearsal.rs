@@ -28,7 +28,8 @@ const PACE: [(Stage, u32); 5] =
 const END: u32 = 5;
 /// Submissions about this address fail, for those who want to see one do.
 const FAILING: Address = address!("0x0000000000000000000000000000000000000005");
-const FAILURE: &str = "The registry refused the feedback, as it always does for 0x…05 in the sandbox. No units were taken";
+const FAILURE: &str =
+    "The registry refused the feedback, as it always does for 0x…05 in the sandbox. No units were taken";
 
 /// Where production submissions go.
 const CHAIN: u64 = 8453;
@@ -57,7 +58,12 @@ impl Rehearsal {
     ///
     /// # Errors
     /// [`SubmitError`].
-    pub async fn submit(&self, request: &Request, owner: &str, scores: ScoresRecord) -> Result<SubmissionRecord, SubmitError> {
+    pub async fn submit(
+        &self,
+        request: &Request,
+        owner: &str,
+        scores: ScoresRecord,
+    ) -> Result<SubmissionRecord, SubmitError> {
         let record = rehearsed(request, scores, Utc::now()).map_err(|reason| StoreError::Failed { reason })?;
         let mut batch = Batch::new().put_expiring(&keys::rehearsal(record.id), &record, KEPT)?;
         let Some(text) = &request.retry_key else {
@@ -70,7 +76,12 @@ impl Rehearsal {
         if self.store.commit(batch).await? {
             return Ok(record);
         }
-        let known = self.store.get(&key).await?.filter(|known| known.request == retry.request).ok_or(SubmitError::OtherRequest)?;
+        let known = self
+            .store
+            .get(&key)
+            .await?
+            .filter(|known| known.request == retry.request)
+            .ok_or(SubmitError::OtherRequest)?;
         Ok(self.store.get(&keys::rehearsal(known.submission)).await?.unwrap_or(record))
     }
 
@@ -157,9 +168,16 @@ mod tests {
     #[test]
     fn time_alone_moves_it_and_shows_what_is_due() {
         let pending = sample::pending();
-        let request = |address| Request { agent_id: 7, address, tags: Tag::ALL.to_vec(), payer: pending.payer.clone(), retry_key: None };
+        let request = |address| Request {
+            agent_id: 7,
+            address,
+            tags: Tag::ALL.to_vec(),
+            payer: pending.payer.clone(),
+            retry_key: None,
+        };
         let shown = |address, seconds| {
-            let record = as_of(rehearsed(&request(address), sample::scores(), sample::now()).unwrap(), sample::after(seconds));
+            let record =
+                as_of(rehearsed(&request(address), sample::scores(), sample::now()).unwrap(), sample::after(seconds));
             let landed = record.feedback.iter().filter(|feedback| feedback.landed.is_some()).count();
             (
                 record.stage.as_str(),

@@ -51,6 +51,10 @@ pub fn scores() -> ScoresRecord {
         sybil_model: pin(2),
         identity_scheme: "1.0".into(),
         read_at: now(),
-        coverage: Coverages { chains: Coverage::Complete, credit_events: Coverage::Partial, identity: Coverage::Complete },
+        coverage: Coverages {
+            chains: Coverage::Complete,
+            credit_events: Coverage::Partial,
+            identity: Coverage::Complete,
+        },
     }
 }

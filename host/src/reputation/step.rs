@@ -12,7 +12,8 @@ use std::time::Duration;
 use crate::{
     domain::{Tag, Time},
     store::records::{
-        DocumentRecord, FeedbackRecord, LandedRecord, Payer, ScoresRecord, SignedRecord, SlotRecord, Stage, Start, SubmissionRecord,
+        DocumentRecord, FeedbackRecord, LandedRecord, Payer, ScoresRecord, SignedRecord, SlotRecord, Stage, Start,
+        SubmissionRecord,
     },
 };
 
@@ -127,7 +128,9 @@ fn apply(next: &mut SubmissionRecord, event: Event, now: Time) -> Option<()> {
                 Undone::Reverted if lost >= MOST_REVERTED => {
                     give_up(next, format!("The Reputation Registry reverts the transactions for {tag}"));
                 }
-                Undone::Taken if lost >= MOST_LOST => give_up(next, "Other transactions keep using the account of this service".to_owned()),
+                Undone::Taken if lost >= MOST_LOST => {
+                    give_up(next, "Other transactions keep using the account of this service".to_owned())
+                }
                 Undone::Reverted | Undone::Taken | Undone::Cancelled => {}
             }
             Some(())
@@ -180,8 +183,12 @@ fn settle(next: &mut SubmissionRecord) {
 
 /// What a failed submission left on the chain all the same.
 fn partly(record: &SubmissionRecord) -> String {
-    let landed: Vec<_> =
-        record.feedback.iter().filter(|feedback| feedback.landed.is_some()).map(|feedback| feedback.tag.as_str()).collect();
+    let landed: Vec<_> = record
+        .feedback
+        .iter()
+        .filter(|feedback| feedback.landed.is_some())
+        .map(|feedback| feedback.tag.as_str())
+        .collect();
     let given_back = match record.payer {
         Payer::Key { .. } => "the units were given back",
         Payer::Payment(_) => "the payment was kept for you: presented again, it pays for another submission",

@@ -124,7 +124,12 @@ impl Reputation {
     pub async fn earlier(&self, request: &Request) -> Result<Option<SubmissionRecord>, SubmitError> {
         if let Payer::Payment(id) = &request.payer {
             let payment = self.inner.store.get(&keys::payment(id)).await?;
-            if let Some(PaymentRecord { state: PaymentState::Settled { submission: Some(bought), .. }, request: of, .. }) = payment {
+            if let Some(PaymentRecord {
+                state: PaymentState::Settled { submission: Some(bought), .. },
+                request: of,
+                ..
+            }) = payment
+            {
                 let same = of == Some(request.digest());
                 let found = self.inner.store.get(&keys::submission(bought)).await?.filter(|_| same);
                 return found.map(Some).ok_or(SubmitError::NotPaid);
@@ -142,7 +147,9 @@ impl Reputation {
     async fn paid(&self, batch: Batch, request: &Request, id: Uuid) -> Result<Batch, SubmitError> {
         let payment = match &request.payer {
             Payer::Key { limit: None, .. } => return Ok(batch),
-            Payer::Key { meter, units, limit: Some(limit) } => return Ok(batch.take(&keys::units(meter), *units, *limit)),
+            Payer::Key { meter, units, limit: Some(limit) } => {
+                return Ok(batch.take(&keys::units(meter), *units, *limit));
+            }
             Payer::Payment(payment) => keys::payment(payment),
         };
         let read = self.inner.store.read(&payment).await?;

@@ -37,7 +37,10 @@ impl Reputation {
     async fn work(&self) {
         let sender = &self.inner.sender;
         let name = format!("reputation/{}/{:#x}", sender.chain(), sender.address());
-        self.inner.store.lead(&name, (LEASE, RETRY), "submissions", |lease| async move { self.rounds(&lease).await }).await;
+        self.inner
+            .store
+            .lead(&name, (LEASE, RETRY), "submissions", |lease| async move { self.rounds(&lease).await })
+            .await;
     }
 
     /// Works until something is lost.
@@ -54,7 +57,8 @@ impl Reputation {
             };
             count(&open);
             let now = Utc::now();
-            let (landing, rest): (Vec<_>, Vec<_>) = open.into_iter().partition(|record| record.stage == Stage::Submitting);
+            let (landing, rest): (Vec<_>, Vec<_>) =
+                open.into_iter().partition(|record| record.stage == Stage::Submitting);
             for record in rest.into_iter().filter(|record| record.next_at <= now) {
                 if preparing.len() < AT_ONCE && busy.insert(record.id) {
                     let id = record.id;
@@ -78,7 +82,8 @@ impl Reputation {
                     }
                 }
             }
-            let pause = if idle { self.inner.settings.poll.max(Duration::from_millis(500)) } else { self.inner.settings.poll };
+            let pause =
+                if idle { self.inner.settings.poll.max(Duration::from_millis(500)) } else { self.inner.settings.poll };
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
                 () = self.inner.news.notified() => {}
@@ -95,12 +100,21 @@ impl Reputation {
     async fn open(&self) -> Result<Vec<SubmissionRecord>, StoreError> {
         let ids = self.inner.store.list(&keys::open_submissions()).await?;
         let keys: Vec<_> = ids.into_iter().map(|(_, id)| keys::submission(id)).collect();
-        Ok(self.inner.store.get_many(&keys).await?.into_iter().flatten().filter(|record| !record.stage.is_terminal()).collect())
+        Ok(self
+            .inner
+            .store
+            .get_many(&keys)
+            .await?
+            .into_iter()
+            .flatten()
+            .filter(|record| !record.stage.is_terminal())
+            .collect())
     }
 }
 
 fn count(open: &[SubmissionRecord]) {
-    let mut by_stage: BTreeMap<Stage, u32> = Stage::ALL.into_iter().filter(|stage| !stage.is_terminal()).map(|stage| (stage, 0)).collect();
+    let mut by_stage: BTreeMap<Stage, u32> =
+        Stage::ALL.into_iter().filter(|stage| !stage.is_terminal()).map(|stage| (stage, 0)).collect();
     for record in open {
         *by_stage.entry(record.stage).or_default() += 1;
     }

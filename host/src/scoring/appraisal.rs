@@ -65,7 +65,12 @@ impl Scoring {
     ///
     /// # Errors
     /// [`AppraisalError`].
-    pub async fn appraisal(&self, address: Address, credit: &ModelVersion, sybil: &ModelVersion) -> Result<Appraisal, AppraisalError> {
+    pub async fn appraisal(
+        &self,
+        address: Address,
+        credit: &ModelVersion,
+        sybil: &ModelVersion,
+    ) -> Result<Appraisal, AppraisalError> {
         let model = |kind, version: &ModelVersion| {
             let found = self.inner.registry.version(kind, version);
             found.ok_or_else(|| AppraisalError::NoModel { kind, version: version.clone() })

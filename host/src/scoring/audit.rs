@@ -56,7 +56,16 @@ fn id() -> String {
 
 pub(super) fn step(action: &str, kind: ModelKind, with: Move) -> AuditRecord {
     let Move { by, why, force } = with;
-    AuditRecord { at: Utc::now(), by, action: action.to_owned(), kind, from: Vec::new(), to: Vec::new(), why, forced: force }
+    AuditRecord {
+        at: Utc::now(),
+        by,
+        action: action.to_owned(),
+        kind,
+        from: Vec::new(),
+        to: Vec::new(),
+        why,
+        forced: force,
+    }
 }
 
 fn end(outcome: &str, detail: Option<String>) -> AuditEnd {
@@ -79,7 +88,12 @@ impl Open {
 }
 
 /// A step that is over already, whole, in `batch`.
-pub(super) fn whole(batch: Batch, step: &AuditRecord, outcome: &str, detail: Option<String>) -> Result<Batch, StoreError> {
+pub(super) fn whole(
+    batch: Batch,
+    step: &AuditRecord,
+    outcome: &str,
+    detail: Option<String>,
+) -> Result<Batch, StoreError> {
     let id = id();
     batch.put(&keys::audit(&id), step)?.put(&keys::audit_end(&id), &end(outcome, detail))
 }
@@ -93,7 +107,8 @@ pub(super) async fn complete(store: &Store, registry: &Registry, roles: &Roles) 
         }
         let outcome = if made(&step, registry, roles) { DONE } else { NOT_DONE };
         tracing::warn!(action = step.action, kind = %step.kind, by = step.by, outcome, "a step was interrupted by the end of the server");
-        let detail = Some("the server ended during this step; its outcome was read from the roles at the next start".to_owned());
+        let detail =
+            Some("the server ended during this step; its outcome was read from the roles at the next start".to_owned());
         store.commit(Open { id }.close(Batch::new(), outcome, detail)?).await?;
     }
     Ok(())
@@ -102,7 +117,9 @@ pub(super) async fn complete(store: &Store, registry: &Registry, roles: &Roles) 
 fn made(step: &AuditRecord, registry: &Registry, roles: &Roles) -> bool {
     let named = |pins: &[ModelPin]| pins.iter().map(|pin| pin.version.clone()).collect::<Vec<_>>();
     match step.action.as_str() {
-        "promote" | "rollback" => step.to.first().map(|pin| &pin.version) == roles.champion(step.kind) && step.from != step.to,
+        "promote" | "rollback" => {
+            step.to.first().map(|pin| &pin.version) == roles.champion(step.kind) && step.from != step.to
+        }
         "challenge" => named(&step.to) == roles.challengers(step.kind) && step.from != step.to,
         "remove" => step.from.iter().all(|pin| registry.version(step.kind, &pin.version).is_none()),
         _ => false,

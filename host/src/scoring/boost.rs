@@ -11,7 +11,12 @@ impl Scoring {
     ///
     /// # Errors
     /// As [`Scoring::score`].
-    pub async fn boosted(&self, subject: &Subject, total_asset_usd: f64, ask: &Ask<'_>) -> Result<Arc<Scored>, ScoringError> {
+    pub async fn boosted(
+        &self,
+        subject: &Subject,
+        total_asset_usd: f64,
+        ask: &Ask<'_>,
+    ) -> Result<Arc<Scored>, ScoringError> {
         let credit = self.credit(ask)?;
         let (base, features) = self.score_with(&credit, subject, ask.by).await?;
         let model = self.inner.registry.champion(ModelKind::Boost)?;

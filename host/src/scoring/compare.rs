@@ -85,7 +85,10 @@ impl Gap {
             score: whole(other.score.get()) - whole(first.score.get()),
             decile: i32::from(other.decile.get()) - i32::from(first.decile.get()),
             range: (from != to).then_some((from, to)),
-            factors: labels.into_iter().map(|label| (label.to_owned(), points(other, label) - points(first, label))).collect(),
+            factors: labels
+                .into_iter()
+                .map(|label| (label.to_owned(), points(other, label) - points(first, label)))
+                .collect(),
         }
     }
 }
@@ -108,7 +111,8 @@ impl Scoring {
     /// As [`Scoring::score`], but for what is wrong with a version; [`ScoringError::Version`] where none of them is loaded.
     pub async fn compare(&self, subject: &Subject, versions: Vec<ModelVersion>) -> Result<Comparison, ScoringError> {
         let registry = Arc::clone(&self.inner.registry);
-        let found: Vec<_> = versions.into_iter().map(|version| (registry.in_service(ModelKind::Credit, &version), version)).collect();
+        let found: Vec<_> =
+            versions.into_iter().map(|version| (registry.in_service(ModelKind::Credit, &version), version)).collect();
         let nobody = found.iter().all(|(model, _)| matches!(model, Err(RoleError::Unknown { .. })));
         if let Some((Err(unknown), _)) = found.first().filter(|_| nobody) {
             return Err(unknown.clone().into());
@@ -124,21 +128,32 @@ impl Scoring {
         let mut versions = work.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
         let first = versions.first().and_then(|first| first.said.as_ref().ok()).cloned();
         for compared in versions.iter_mut().skip(1) {
-            compared.gap = first.as_ref().zip(compared.said.as_ref().ok()).map(|(first, said)| Gap::between(first, said));
+            compared.gap =
+                first.as_ref().zip(compared.said.as_ref().ok()).map(|(first, said)| Gap::between(first, said));
         }
         Ok(Comparison { address, as_of, coverage, versions })
     }
 }
 
-fn one(registry: &Registry, model: Result<Arc<Model>, RoleError>, version: ModelVersion, features: &Features) -> Compared {
+fn one(
+    registry: &Registry,
+    model: Result<Arc<Model>, RoleError>,
+    version: ModelVersion,
+    features: &Features,
+) -> Compared {
     let model = match model {
         Ok(model) => model,
-        Err(error) => return Compared { version, model: None, said: Err(error.into()), took: None, cost: None, gap: None },
+        Err(error) => {
+            return Compared { version, model: None, said: Err(error.into()), took: None, cost: None, gap: None };
+        }
     };
     let (said, spent) = model.timed(features);
-    let twin = registry.twin(&model).inspect_err(|why| tracing::warn!(%version, why, "no fuel can be counted for this version"));
+    let twin = registry
+        .twin(&model)
+        .inspect_err(|why| tracing::warn!(%version, why, "no fuel can be counted for this version"));
     // Counted once more, apart: only there are calls counted, and only here are they as fast as an answer is.
-    let counted = twin.ok().map(|twin| twin.weigh(features)).filter(|(said, _)| !matches!(said, Err(ScoreError::Busy { .. })));
+    let counted =
+        twin.ok().map(|twin| twin.weigh(features)).filter(|(said, _)| !matches!(said, Err(ScoreError::Busy { .. })));
     Compared {
         version,
         model: Some(model.reference().clone()),

@@ -78,18 +78,26 @@ impl Scoring {
             Some(digest) if record.gone && digest == model.digest => {
                 // Its role may move first, on the host that removed it.
                 if let Err(error) = registry.remove(model.kind, &model.version).await {
-                    return Ok(if matches!(error, RoleError::IsChampion { .. }) { Ok(()) } else { Err(error.to_string()) });
+                    return Ok(if matches!(error, RoleError::IsChampion { .. }) {
+                        Ok(())
+                    } else {
+                        Err(error.to_string())
+                    });
                 }
                 tracing::info!(kind = %model.kind, version = %model.version, "taken off the shelf, as it was off the fleet's; an upload brings it back");
                 Ok(Ok(()))
             }
-            Some(digest) if !record.gone && digest != model.digest => Ok(Err(format!("another file of this version is here, {digest}"))),
+            Some(digest) if !record.gone && digest != model.digest => {
+                Ok(Err(format!("another file of this version is here, {digest}")))
+            }
             None if !record.gone => {
                 let Some(text) = self.inner.store.get(&keys::component_bytes(&model.digest)).await? else {
                     // It goes just now.
                     return Ok(Ok(()));
                 };
-                let Ok(bytes) = hex::decode(&text) else { return Ok(Err("its bytes in the store are damaged".to_owned())) };
+                let Ok(bytes) = hex::decode(&text) else {
+                    return Ok(Err("its bytes in the store are damaged".to_owned()));
+                };
                 if digest(&bytes) != model.digest {
                     return Ok(Err("its bytes in the store are others than their digest says".to_owned()));
                 }
@@ -107,7 +115,8 @@ impl Scoring {
         }
         let _looks = self.inner.keeper.written.lock().await;
         let (text, own, lineup) = (hex::encode(&bytes), digest(&bytes), registry.lineup());
-        let is_new = !ModelKind::ALL.into_iter().any(|kind| lineup.loaded(kind).iter().any(|model| model.digest() == own));
+        let is_new =
+            !ModelKind::ALL.into_iter().any(|kind| lineup.loaded(kind).iter().any(|model| model.digest() == own));
         let model = registry.add(bytes).await?;
         let shared = self.share(&model, &text).await;
         if shared.is_err()
@@ -146,7 +155,9 @@ impl Scoring {
             return Ok(batch);
         }
         let record = ComponentRecord { kind: model.kind, pin: pin(model), gone: true };
-        Ok(batch.put(&keys::component(model.kind, &model.version), &record)?.remove(&keys::component_bytes(&model.digest)))
+        Ok(batch
+            .put(&keys::component(model.kind, &model.version), &record)?
+            .remove(&keys::component_bytes(&model.digest)))
     }
 }
 

@@ -88,12 +88,17 @@ impl Scoring {
         let written = roles::Written::read(&store).await?;
         audit::complete(&store, &registry, &written.roles).await?;
         let (scores, keeper) = (score::cache(settings), roles::Keeper::new(written));
-        let lives =
-            Lives { complete: Duration::from_millis(settings.cache_ms), incomplete: Duration::from_millis(settings.incomplete_cache_ms) };
+        let lives = Lives {
+            complete: Duration::from_millis(settings.cache_ms),
+            incomplete: Duration::from_millis(settings.incomplete_cache_ms),
+        };
         let provenance = provenance::Provenance::open(&store, settings).await?;
-        let (promotion, shadow_life) = (promotion.clone(), Duration::from_secs(settings.shadow_hours.saturating_mul(3_600)));
-        let shadow = shadow::Shadow::start(&registry, settings).map_err(|error| StoreError::Failed { reason: error.to_string() })?;
-        let inner = Inner { registry, chains, store, scores, lives, keeper, provenance, promotion, shadow, shadow_life };
+        let (promotion, shadow_life) =
+            (promotion.clone(), Duration::from_secs(settings.shadow_hours.saturating_mul(3_600)));
+        let shadow = shadow::Shadow::start(&registry, settings)
+            .map_err(|error| StoreError::Failed { reason: error.to_string() })?;
+        let inner =
+            Inner { registry, chains, store, scores, lives, keeper, provenance, promotion, shadow, shadow_life };
         Ok(Self { inner: Arc::new(inner) })
     }
 

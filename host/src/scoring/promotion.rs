@@ -68,8 +68,10 @@ impl Figures {
         let Some(evidence) = self.enough() else {
             if bounds.require_shadow {
                 let seen = self.evidence.as_ref().map_or(0, |evidence| evidence.calls);
-                against
-                    .push(format!("the shadow has seen {seen} calls of it in {} h, and needs {}", bounds.window_hours, bounds.min_scores));
+                against.push(format!(
+                    "the shadow has seen {seen} calls of it in {} h, and needs {}",
+                    bounds.window_hours, bounds.min_scores
+                ));
             }
             return against;
         };
@@ -80,7 +82,10 @@ impl Figures {
             ("its latency over the champion's", evidence.latency_ratio, bounds.max_latency_ratio),
         ] {
             if let Some(value) = value.filter(|value| *value > most) {
-                against.push(format!("{what} is {value:.3} and may be {most} (of {} calls in {} h)", evidence.calls, bounds.window_hours));
+                against.push(format!(
+                    "{what} is {value:.3} and may be {most} (of {} calls in {} h)",
+                    evidence.calls, bounds.window_hours
+                ));
             }
         }
         against

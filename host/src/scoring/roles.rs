@@ -62,7 +62,11 @@ impl Written {
             if let Some(record) = found.value {
                 let versions = |pins: Vec<ModelPin>| pins.into_iter().map(|pin| pin.version).collect();
                 let champion = record.champion.map(|pin| pin.version);
-                let roles = KindRoles { champion, previous: versions(record.previous), challengers: versions(record.challengers) };
+                let roles = KindRoles {
+                    champion,
+                    previous: versions(record.previous),
+                    challengers: versions(record.challengers),
+                };
                 written.roles.set(kind, roles);
             }
             written.revisions.insert(kind, found.revision);
@@ -117,7 +121,10 @@ impl Scoring {
         };
         let figures = self.guard(kind, &model).await?;
         if !forced && !figures.allow() {
-            self.inner.store.commit(audit::whole(Batch::new(), &step, audit::REFUSED, Some(figures.verdict()))?).await?;
+            self.inner
+                .store
+                .commit(audit::whole(Batch::new(), &step, audit::REFUSED, Some(figures.verdict()))?)
+                .await?;
             return Err(MoveError::Guarded { kind, version: version.clone(), figures: Box::new(figures) });
         }
         roles.promote(kind, version);
@@ -149,7 +156,12 @@ impl Scoring {
     ///
     /// # Errors
     /// [`MoveError`]; the roles are then where they were.
-    pub async fn set_challengers(&self, kind: ModelKind, versions: &[ModelVersion], with: Move) -> Result<(), MoveError> {
+    pub async fn set_challengers(
+        &self,
+        kind: ModelKind,
+        versions: &[ModelVersion],
+        with: Move,
+    ) -> Result<(), MoveError> {
         let registry = &self.inner.registry;
         let mut written = self.inner.keeper.written.lock().await;
         registry.may_challenge(kind, versions)?;
@@ -201,13 +213,21 @@ impl Scoring {
     }
 
     /// Writes the step down, then the roles with the step's end, all or nothing. What is left to do cannot fail.
-    async fn make(&self, step: &AuditRecord, roles: Roles, written: &mut Written, detail: Option<String>) -> Result<(), MoveError> {
+    async fn make(
+        &self,
+        step: &AuditRecord,
+        roles: Roles,
+        written: &mut Written,
+        detail: Option<String>,
+    ) -> Result<(), MoveError> {
         let store = &self.inner.store;
         let open = audit::begin(store, step).await?;
         let (batch, after) = written.change(Batch::new(), &self.inner.registry, &roles)?;
         if !store.commit(open.close(batch, audit::DONE, detail)?).await? {
             // Where somebody else moved a role, the step is left open, and it is closed here as one that was not made.
-            store.commit(open.close(Batch::new(), audit::NOT_DONE, Some("another host moved a role".to_owned()))?).await?;
+            store
+                .commit(open.close(Batch::new(), audit::NOT_DONE, Some("another host moved a role".to_owned()))?)
+                .await?;
             self.adopt(written).await?;
             return Err(MoveError::Contested);
         }
@@ -233,6 +253,10 @@ impl Scoring {
 }
 
 /// Versions with the digests of the bytes that are loaded under them. A version that is not loaded has none, and no role to keep.
-pub(super) fn pins<'a>(registry: &Registry, kind: ModelKind, versions: impl IntoIterator<Item = &'a ModelVersion>) -> Vec<ModelPin> {
+pub(super) fn pins<'a>(
+    registry: &Registry,
+    kind: ModelKind,
+    versions: impl IntoIterator<Item = &'a ModelVersion>,
+) -> Vec<ModelPin> {
     versions.into_iter().filter_map(|version| Some(pin(registry.version(kind, version)?.reference()))).collect()
 }

@@ -9,7 +9,8 @@ use std::{
 use super::{Aggregate, Appraisal, ScoringError, Summarized};
 use crate::{
     domain::{
-        Address, ChainId, ChainSummary, Coverage, Decile, Factor, Freshness, ModelKind, ModelRef, Score, SeenOn, Summary, time_from_unix,
+        Address, ChainId, ChainSummary, Coverage, Decile, Factor, Freshness, ModelKind, ModelRef, Score, SeenOn,
+        Summary, time_from_unix,
     },
     registry::{ChainValue, Lineup, MockReport, Model},
 };
@@ -176,11 +177,17 @@ fn summaries(report: &MockReport) -> Vec<ChainSummary> {
     }
     for position in &report.positions {
         // A generator's tokens are all there is, deposits among them.
-        add(position.chain_id, Summary { collateral_usd: position.supplied, debt_usd: position.borrowed, ..Summary::EMPTY });
+        add(
+            position.chain_id,
+            Summary { collateral_usd: position.supplied, debt_usd: position.borrowed, ..Summary::EMPTY },
+        );
     }
     for pool in &report.pools {
         let last = pool.last_event.and_then(|at| seen(pool.chain_id, at));
         add(pool.chain_id, Summary { last, repayments: pool.repay, liquidations: pool.liquidation, ..Summary::EMPTY });
     }
-    chains.into_iter().map(|(chain_id, summary)| ChainSummary { chain_id, coverage: Coverage::Complete, summary }).collect()
+    chains
+        .into_iter()
+        .map(|(chain_id, summary)| ChainSummary { chain_id, coverage: Coverage::Complete, summary })
+        .collect()
 }

@@ -102,7 +102,12 @@ impl Scoring {
         Ok(read)
     }
 
-    pub(super) async fn assess(&self, model: &Model, snapshot: &Snapshot, by: &str) -> Result<(Arc<Scored>, Arc<Features>), ScoringError> {
+    pub(super) async fn assess(
+        &self,
+        model: &Model,
+        snapshot: &Snapshot,
+        by: &str,
+    ) -> Result<(Arc<Scored>, Arc<Features>), ScoringError> {
         let key = (model.digest(), snapshot.address, snapshot.as_of);
         if let Some(found) = self.inner.scores.get(&key).await {
             return Ok(found);

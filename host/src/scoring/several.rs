@@ -62,7 +62,12 @@ impl Scoring {
         })
     }
 
-    async fn each_score(&self, model: &Arc<Model>, subjects: Vec<Subject>, by: &str) -> Result<Vec<Arc<Scored>>, ScoringError> {
+    async fn each_score(
+        &self,
+        model: &Arc<Model>,
+        subjects: Vec<Subject>,
+        by: &str,
+    ) -> Result<Vec<Arc<Scored>>, ScoringError> {
         let score = |scoring: Self, address| {
             let model = model.clone();
             async move { Ok(scoring.score_address(&model, address, by).await?.0) }
@@ -72,13 +77,18 @@ impl Scoring {
 
     /// What `work` makes of every address of `subjects`, in their order. An address that nothing can be said of is left out;
     /// where that is true of all, the last reason is the answer.
-    pub(super) async fn each<T, F>(&self, subjects: Vec<Subject>, work: impl Fn(Self, Address) -> F) -> Result<Vec<T>, ScoringError>
+    pub(super) async fn each<T, F>(
+        &self,
+        subjects: Vec<Subject>,
+        work: impl Fn(Self, Address) -> F,
+    ) -> Result<Vec<T>, ScoringError>
     where
         F: Future<Output = Result<T, ScoringError>> + Send,
     {
         let addresses = self.addresses(subjects).await?;
         let (mut found, mut none) = (Vec::new(), ScoringError::NoneValid);
-        let mut answers = stream::iter(addresses.into_iter().map(|address| work(self.clone(), address))).buffered(AT_ONCE);
+        let mut answers =
+            stream::iter(addresses.into_iter().map(|address| work(self.clone(), address))).buffered(AT_ONCE);
         while let Some(answer) = answers.next().await {
             match answer {
                 Ok(answer) => found.push(answer),
@@ -104,7 +114,8 @@ impl Scoring {
                 }
             }
         };
-        let resolved: Vec<Option<Address>> = stream::iter(subjects.into_iter().map(resolve)).buffered(AT_ONCE).try_collect().await?;
+        let resolved: Vec<Option<Address>> =
+            stream::iter(subjects.into_iter().map(resolve)).buffered(AT_ONCE).try_collect().await?;
         let mut seen = HashSet::new();
         let addresses: Vec<Address> = resolved.into_iter().flatten().filter(|address| seen.insert(*address)).collect();
         if addresses.is_empty() { Err(ScoringError::NoneValid) } else { Ok(addresses) }

@@ -60,7 +60,8 @@ impl Labelled {
                 draw = draw.wrapping_add(1);
                 let subject = u64::try_from((u128::from(number) * u128::from(count)) >> 64).unwrap_or(0);
                 let Some((a, b, bad)) = cells.get(ends.partition_point(|end| *end <= subject)) else { continue };
-                let (of_first, of_second) = if *bad { (&mut first.bad, &mut second.bad) } else { (&mut first.good, &mut second.good) };
+                let (of_first, of_second) =
+                    if *bad { (&mut first.bad, &mut second.bad) } else { (&mut first.good, &mut second.good) };
                 of_first.add(*a);
                 of_second.add(*b);
             }

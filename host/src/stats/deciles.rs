@@ -41,7 +41,8 @@ impl Outcomes {
             let count: u64 = cells.iter().map(|(_, count)| count).sum();
             let bad: u64 = self.bad.given().filter(|(score, _)| within(score)).map(|(_, count)| count).sum();
             let expected = |fit: super::Logistic| {
-                cells.iter().map(|(score, count)| fit.probability(f64::from(*score)) * *count as f64).sum::<f64>() / count as f64
+                cells.iter().map(|(score, count)| fit.probability(f64::from(*score)) * *count as f64).sum::<f64>()
+                    / count as f64
             };
             seen += count;
             seen_bad += bad;

@@ -21,7 +21,8 @@ impl Edges {
     /// Edges at the `bins`-quantiles of a reference sample. Equal ones are one edge, so that a score that a tenth of the sample shares
     /// makes fewer bins.
     pub fn quantiles(reference: &Histogram, bins: u32) -> Self {
-        let mut edges: Vec<f64> = (1..bins).filter_map(|bin| reference.quantile(f64::from(bin) / f64::from(bins))).collect();
+        let mut edges: Vec<f64> =
+            (1..bins).filter_map(|bin| reference.quantile(f64::from(bin) / f64::from(bins))).collect();
         edges.dedup();
         Self(edges)
     }

@@ -69,7 +69,11 @@ impl Joint {
     }
 
     /// Subjects whom both models give the same decile, each by its own table.
-    pub fn same_decile(&self, first: impl Fn(Score) -> Option<Decile>, second: impl Fn(Score) -> Option<Decile>) -> u64 {
+    pub fn same_decile(
+        &self,
+        first: impl Fn(Score) -> Option<Decile>,
+        second: impl Fn(Score) -> Option<Decile>,
+    ) -> u64 {
         self.count_where(|a, b| first(a).is_some() && first(a) == second(b))
     }
 
@@ -112,7 +116,8 @@ impl Differences {
 
     /// How many subjects the second model gives more, the same, and less.
     pub fn signs(&self) -> (u64, u64, u64) {
-        let of = |is: fn(i32) -> bool| self.counts.iter().filter(|(points, _)| is(*points)).map(|(_, count)| count).sum();
+        let of =
+            |is: fn(i32) -> bool| self.counts.iter().filter(|(points, _)| is(*points)).map(|(_, count)| count).sum();
         (of(|points| points > 0), of(|points| points == 0), of(|points| points < 0))
     }
 }

@@ -92,5 +92,7 @@ impl Outcomes {
 fn likelihood(bins: &[(f64, f64, f64)], (intercept, slope): (f64, f64)) -> f64 {
     // ln(1 + e^t) without overflow.
     let softplus = |t: f64| t.max(0.0) + (-t.abs()).exp().ln_1p();
-    bins.iter().map(|(x, good, bad)| -good * softplus(intercept + slope * x) - bad * softplus(-(intercept + slope * x))).sum()
+    bins.iter()
+        .map(|(x, good, bad)| -good * softplus(intercept + slope * x) - bad * softplus(-(intercept + slope * x)))
+        .sum()
 }

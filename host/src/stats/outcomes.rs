@@ -62,7 +62,10 @@ impl Outcomes {
     pub fn brier(&self) -> Option<f64> {
         let fit = self.logistic()?;
         let squares = |scores: &Histogram, outcome: f64| -> f64 {
-            scores.given().map(|(score, count)| (fit.probability(f64::from(score)) - outcome).powi(2) * count as f64).sum()
+            scores
+                .given()
+                .map(|(score, count)| (fit.probability(f64::from(score)) - outcome).powi(2) * count as f64)
+                .sum()
         };
         Some((squares(&self.good, 0.0) + squares(&self.bad, 1.0)) / self.count() as f64)
     }

@@ -130,7 +130,8 @@ impl Sketch {
 
     /// The population stability index of `actual` against this sample, see [`psi`](super::psi()), in the ten [`bins`](Self::bins).
     pub fn psi(&self, actual: &Self) -> Option<f64> {
-        let (expected, actual): (Vec<_>, Vec<_>) = self.bins(actual, 10).iter().map(|band| (band.expected, band.actual)).unzip();
+        let (expected, actual): (Vec<_>, Vec<_>) =
+            self.bins(actual, 10).iter().map(|band| (band.expected, band.actual)).unzip();
         psi(&expected, &actual)
     }
 }

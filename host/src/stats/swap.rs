@@ -32,7 +32,8 @@ impl Joint {
     }
 
     pub fn swap_set(&self, cut_off: Score) -> SwapSet {
-        let count = |a: bool, b: bool| self.count_where(|first, second| (first >= cut_off) == a && (second >= cut_off) == b);
+        let count =
+            |a: bool, b: bool| self.count_where(|first, second| (first >= cut_off) == a && (second >= cut_off) == b);
         SwapSet {
             cut_off,
             both: count(true, true),

@@ -24,7 +24,9 @@ macro_rules! either {
 impl Backend {
     pub async fn open(config: &config::Store) -> Result<Self, OpenError> {
         match config.backend {
-            config::Backend::Embedded => Ok(Self::Embedded(Embedded::open(config.path.clone(), Clock::system()).await?)),
+            config::Backend::Embedded => {
+                Ok(Self::Embedded(Embedded::open(config.path.clone(), Clock::system()).await?))
+            }
             config::Backend::Redis => Ok(Self::Redis(Redis::open(config).await?)),
         }
     }

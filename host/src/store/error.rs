@@ -35,7 +35,9 @@ pub enum BackupError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     /// The record under this key is not what the key promises.
-    #[error("the record {key} in the store cannot be read: {reason}; put a backup of the store in its place, or remove the record")]
+    #[error(
+        "the record {key} in the store cannot be read: {reason}; put a backup of the store in its place, or remove the record"
+    )]
     Damaged { key: String, reason: String },
     #[error("a value for {key} cannot be stored: {reason}")]
     Unstorable { key: String, reason: String },

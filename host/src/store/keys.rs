@@ -42,8 +42,9 @@ use std::{fmt, marker::PhantomData};
 use uuid::Uuid;
 
 use super::records::{
-    ActivityProgress, AgentPage, AgentProgress, AuditEnd, AuditRecord, ComponentRecord, KeyRecord, LeaseRecord, LendingProgress,
-    PaymentRecord, RetryRecord, RolesRecord, ServedRecord, ShadowRecord, SubmissionRecord, TokenRecord,
+    ActivityProgress, AgentPage, AgentProgress, AuditEnd, AuditRecord, ComponentRecord, KeyRecord, LeaseRecord,
+    LendingProgress, PaymentRecord, RetryRecord, RolesRecord, ServedRecord, ShadowRecord, SubmissionRecord,
+    TokenRecord,
 };
 use crate::domain::{Address, ChainId, Digest, ModelKind, ModelVersion, PaymentId, Seen, Time};
 

@@ -56,7 +56,9 @@ impl Store {
         let holder = Uuid::new_v4().to_string();
         loop {
             let lost = match self.acquire(name, &holder, ttl).await {
-                Ok(Some(lease)) => Some(select(pin!(self.hold(&lease, ttl)), pin!(work(lease.clone()))).await.factor_first().0),
+                Ok(Some(lease)) => {
+                    Some(select(pin!(self.hold(&lease, ttl)), pin!(work(lease.clone()))).await.factor_first().0)
+                }
                 Ok(None) => None,
                 Err(error) => Some(error.into()),
             };

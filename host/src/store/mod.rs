@@ -149,10 +149,15 @@ impl Store {
     pub async fn list<T: DeserializeOwned>(&self, family: &Family<T>) -> Result<Vec<(String, T)>, StoreError> {
         let prefix = family.prefix();
         if !keys::LISTED.contains(&prefix) {
-            return Err(StoreError::Failed { reason: format!("the family {prefix} is not among those that are listed") });
+            return Err(StoreError::Failed {
+                reason: format!("the family {prefix} is not among those that are listed"),
+            });
         }
         let found = self.backend.scan(prefix).await?;
-        found.into_iter().map(|(key, bytes)| Ok((key.strip_prefix(prefix).unwrap_or(&key).to_owned(), decode(&key, &bytes)?))).collect()
+        found
+            .into_iter()
+            .map(|(key, bytes)| Ok((key.strip_prefix(prefix).unwrap_or(&key).to_owned(), decode(&key, &bytes)?)))
+            .collect()
     }
 
     /// # Errors
@@ -181,7 +186,12 @@ impl Store {
     ///
     /// # Errors
     /// As [`put`](Self::put).
-    pub async fn compare_and_swap<T: Serialize>(&self, key: &Key<T>, expected: &Revision, new: &T) -> Result<bool, StoreError> {
+    pub async fn compare_and_swap<T: Serialize>(
+        &self,
+        key: &Key<T>,
+        expected: &Revision,
+        new: &T,
+    ) -> Result<bool, StoreError> {
         self.commit(Batch::new().if_unchanged(key, expected.clone()).put(key, new)?).await
     }
 
@@ -241,9 +251,11 @@ impl Store {
 }
 
 fn encode<T: Serialize>(key: &Key<T>, value: &T) -> Result<Vec<u8>, StoreError> {
-    serde_json::to_vec(value).map_err(|error| StoreError::Unstorable { key: key.as_str().to_owned(), reason: error.to_string() })
+    serde_json::to_vec(value)
+        .map_err(|error| StoreError::Unstorable { key: key.as_str().to_owned(), reason: error.to_string() })
 }
 
 fn decode<T: DeserializeOwned>(key: &str, bytes: &[u8]) -> Result<T, StoreError> {
-    serde_json::from_slice(bytes).map_err(|error| StoreError::Damaged { key: key.to_owned(), reason: error.to_string() })
+    serde_json::from_slice(bytes)
+        .map_err(|error| StoreError::Damaged { key: key.to_owned(), reason: error.to_string() })
 }

@@ -16,8 +16,8 @@ pub use payment::{OrderRecord, PaymentRecord, PaymentState};
 pub use served::{BoostRecord, FactorRecord, ServedRecord};
 pub use shadow::{CostRecord, PairCounts, PairRecord, ShadowRecord};
 pub use submission::{
-    Coverages, DocumentRecord, FeedbackRecord, LandedRecord, Payer, RetryRecord, ScoresRecord, SignedRecord, SlotRecord, Stage, Start,
-    SubmissionRecord,
+    Coverages, DocumentRecord, FeedbackRecord, LandedRecord, Payer, RetryRecord, ScoresRecord, SignedRecord,
+    SlotRecord, Stage, Start, SubmissionRecord,
 };
 
 use crate::{
@@ -251,7 +251,8 @@ mod hex_digest {
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Digest, D::Error> {
         let text = String::deserialize(deserializer)?;
         let mut bytes = [0; 32];
-        hex::decode_to_slice(&text, &mut bytes).map_err(|error| D::Error::custom(format!("digest {text:?}: {error}")))?;
+        hex::decode_to_slice(&text, &mut bytes)
+            .map_err(|error| D::Error::custom(format!("digest {text:?}: {error}")))?;
         Ok(Digest(bytes))
     }
 }

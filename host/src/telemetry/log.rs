@@ -54,7 +54,8 @@ fn subscriber(filter: EnvFilter, format: Format, colours: bool, tracer: Option<S
         // A layer that is not there counts as one that wants everything, and every span would be made for nobody.
         return tracing_subscriber::registry().with(filter).with(lines(format, colours)).into();
     };
-    let spans = tracing_opentelemetry::layer().with_tracer(tracer).with_location(false).with_threads(false).with_target(false);
+    let spans =
+        tracing_opentelemetry::layer().with_tracer(tracer).with_location(false).with_threads(false).with_target(false);
     let spans = spans.with_filter(Targets::new().with_target(TRACE, tracing::Level::INFO));
     tracing_subscriber::registry().with(lines(format, colours).with_filter(filter)).with(spans).into()
 }

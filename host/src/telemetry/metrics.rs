@@ -15,8 +15,10 @@ use super::process;
 pub const UPKEEP: Duration = Duration::from_secs(5);
 
 /// Bounds of durations, in seconds: a model call takes microseconds, a first read of a long history many seconds.
-const SECONDS: [f64; 18] =
-    [0.000_01, 0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0];
+const SECONDS: [f64; 18] = [
+    0.000_01, 0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
+    0.5, 1.0, 5.0, 30.0,
+];
 /// Bounds of counts of things done together.
 const COUNTS: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
 
@@ -90,7 +92,11 @@ fn describe() {
     );
     describe_gauge!("assay_http_requests_in_flight", Unit::Count, "Requests being answered, by method and route");
     describe_counter!("assay_model_calls_total", Unit::Count, "Calls of a model, by kind and version");
-    describe_counter!("assay_model_failures_total", Unit::Count, "Calls of a model that failed, by kind, version and code");
+    describe_counter!(
+        "assay_model_failures_total",
+        Unit::Count,
+        "Calls of a model that failed, by kind, version and code"
+    );
     describe_histogram!("assay_model_call_seconds", Unit::Seconds, "Time of one call of a model, by kind and version");
     describe_counter!("assay_model_load_failures_total", Unit::Count, "Files and uploads that are no model, by code");
     describe_counter!("assay_model_swaps_total", Unit::Count, "Changes of champion, by kind and cause");
@@ -111,7 +117,11 @@ fn describe() {
         "JSON-RPC requests that wait for a place or their turn at an endpoint, by chain"
     );
     describe_counter!("assay_log_ranges_total", Unit::Count, "Ranges of blocks whose logs were asked for, by chain");
-    describe_counter!("assay_logs_refused_total", Unit::Count, "Logs given that were not asked for and not counted, by chain");
+    describe_counter!(
+        "assay_logs_refused_total",
+        Unit::Count,
+        "Logs given that were not asked for and not counted, by chain"
+    );
     describe_counter!("assay_receipts_total", Unit::Count, "Receipts of transactions that logs pointed at, by chain");
     describe_counter!(
         "assay_second_opinions_total",
@@ -124,20 +134,36 @@ fn describe() {
         "Lending histories that did not add up to the position, by chain, protocol and difference"
     );
     describe_counter!("assay_explorer_requests_total", Unit::Count, "Requests to explorers, by chain and outcome");
-    describe_histogram!("assay_explorer_request_duration_seconds", Unit::Seconds, "Time of one request to an explorer, by chain");
+    describe_histogram!(
+        "assay_explorer_request_duration_seconds",
+        Unit::Seconds,
+        "Time of one request to an explorer, by chain"
+    );
     describe_counter!(
         "assay_explorer_reads_refused_total",
         Unit::Count,
         "Lists that were not read because too many reads of the chain were waiting, by chain"
     );
-    describe_counter!("assay_snapshots_total", Unit::Count, "Snapshots given, by source: cache, shared with another request, or read");
+    describe_counter!(
+        "assay_snapshots_total",
+        Unit::Count,
+        "Snapshots given, by source: cache, shared with another request, or read"
+    );
     describe_histogram!(
         "assay_snapshot_duration_seconds",
         Unit::Seconds,
         "Time of reading an address on all chains, by the coverage reached"
     );
-    describe_counter!("assay_background_reads_total", Unit::Count, "Lending histories that went on being read in the background, by chain");
-    describe_gauge!("assay_background_reads_running", Unit::Count, "Lending histories being read with nobody waiting, by chain");
+    describe_counter!(
+        "assay_background_reads_total",
+        Unit::Count,
+        "Lending histories that went on being read in the background, by chain"
+    );
+    describe_gauge!(
+        "assay_background_reads_running",
+        Unit::Count,
+        "Lending histories being read with nobody waiting, by chain"
+    );
     describe_counter!(
         "assay_background_reads_refused_total",
         Unit::Count,
@@ -148,7 +174,11 @@ fn describe() {
         Unit::Count,
         "Prices read anew, by chain and source: feed, oracle, kind of API, or none of those; also stale_feed and sequencer_down, for which another source serves"
     );
-    describe_counter!("assay_price_requests_total", Unit::Count, "Requests to external price APIs, by kind of API and outcome");
+    describe_counter!(
+        "assay_price_requests_total",
+        Unit::Count,
+        "Requests to external price APIs, by kind of API and outcome"
+    );
     describe_histogram!(
         "assay_price_request_duration_seconds",
         Unit::Seconds,
@@ -159,40 +189,108 @@ fn describe() {
         Unit::Count,
         "Documents and gateways fetched from where strangers say, by outcome: ok, refused, status, too_large, timed_out or unreachable"
     );
-    describe_histogram!("assay_outbound_request_duration_seconds", Unit::Seconds, "Time of fetching one of them, with its redirects");
-    describe_counter!("assay_ipfs_requests_total", Unit::Count, "Requests to the IPFS node and the pinning service, by whom and outcome");
+    describe_histogram!(
+        "assay_outbound_request_duration_seconds",
+        Unit::Seconds,
+        "Time of fetching one of them, with its redirects"
+    );
+    describe_counter!(
+        "assay_ipfs_requests_total",
+        Unit::Count,
+        "Requests to the IPFS node and the pinning service, by whom and outcome"
+    );
     describe_histogram!("assay_ipfs_request_duration_seconds", Unit::Seconds, "Time of one of them, by whom");
     describe_gauge!("assay_agents_indexed", Unit::Count, "Agents in the search index");
-    describe_gauge!("assay_agents_without_metadata", Unit::Count, "Agents whose document was not read the last time, by reason");
-    describe_histogram!("assay_agents_refresh_seconds", Unit::Seconds, "Time of one refresh of the search index, by outcome");
+    describe_gauge!(
+        "assay_agents_without_metadata",
+        Unit::Count,
+        "Agents whose document was not read the last time, by reason"
+    );
+    describe_histogram!(
+        "assay_agents_refresh_seconds",
+        Unit::Seconds,
+        "Time of one refresh of the search index, by outcome"
+    );
     describe_gauge!("assay_chain_head_block", Unit::Count, "Newest block seen, by chain");
     describe_histogram!("assay_store_batch_writes", Unit::Count, "Writes that shared one commit of the embedded store");
-    describe_histogram!("assay_store_commit_seconds", Unit::Seconds, "Time of one commit of the embedded store, or of one write to Redis");
-    describe_counter!("assay_lending_checkpoints_total", Unit::Count, "Writes of how far lending histories were read, by chain");
-    describe_gauge!("assay_store_reached", Unit::Count, "1 while there is a connection to Redis, 0 while there is none");
-    describe_counter!("assay_store_reconnects_total", Unit::Count, "Connections to Redis that were made anew after one broke");
-    describe_counter!("assay_store_retries_total", Unit::Count, "Calls of Redis that were put off, or sent again because no answer came");
+    describe_histogram!(
+        "assay_store_commit_seconds",
+        Unit::Seconds,
+        "Time of one commit of the embedded store, or of one write to Redis"
+    );
+    describe_counter!(
+        "assay_lending_checkpoints_total",
+        Unit::Count,
+        "Writes of how far lending histories were read, by chain"
+    );
+    describe_gauge!(
+        "assay_store_reached",
+        Unit::Count,
+        "1 while there is a connection to Redis, 0 while there is none"
+    );
+    describe_counter!(
+        "assay_store_reconnects_total",
+        Unit::Count,
+        "Connections to Redis that were made anew after one broke"
+    );
+    describe_counter!(
+        "assay_store_retries_total",
+        Unit::Count,
+        "Calls of Redis that were put off, or sent again because no answer came"
+    );
     describe_counter!(
         "assay_store_failures_total",
         Unit::Count,
         "Calls of Redis that were given up: what is read is then done without, and what is written is refused; by outcome"
     );
     describe_gauge!("assay_score_records_waiting", Unit::Count, "Scores served whose records wait to be written");
-    describe_counter!("assay_score_records_dropped_total", Unit::Count, "Scores served without an id: the store was behind");
-    describe_counter!("assay_score_records_lost_total", Unit::Count, "Scores whose record could not be written, though they have an id");
-    describe_counter!("assay_shadow_dropped_total", Unit::Count, "Scores that challengers did not see: the shadow was behind");
-    describe_counter!("assay_submissions_total", Unit::Count, "Submissions of reputation that came to a status, by status");
+    describe_counter!(
+        "assay_score_records_dropped_total",
+        Unit::Count,
+        "Scores served without an id: the store was behind"
+    );
+    describe_counter!(
+        "assay_score_records_lost_total",
+        Unit::Count,
+        "Scores whose record could not be written, though they have an id"
+    );
+    describe_counter!(
+        "assay_shadow_dropped_total",
+        Unit::Count,
+        "Scores that challengers did not see: the shadow was behind"
+    );
+    describe_counter!(
+        "assay_submissions_total",
+        Unit::Count,
+        "Submissions of reputation that came to a status, by status"
+    );
     describe_gauge!("assay_submissions_open", Unit::Count, "Submissions that have not ended, by status");
-    describe_gauge!("assay_submissions_oldest_seconds", Unit::Seconds, "Age of the oldest submission that has not ended");
+    describe_gauge!(
+        "assay_submissions_oldest_seconds",
+        Unit::Seconds,
+        "Age of the oldest submission that has not ended"
+    );
     describe_counter!(
         "assay_submission_retries_total",
         Unit::Count,
         "Steps of submissions that did not succeed and are tried again, by status"
     );
-    describe_counter!("assay_payments_total", Unit::Count, "Payments by call that came to an end, by outcome: settled or refused");
+    describe_counter!(
+        "assay_payments_total",
+        Unit::Count,
+        "Payments by call that came to an end, by outcome: settled or refused"
+    );
     describe_gauge!("assay_payments_open", Unit::Count, "Payments by call on their way to the chain");
-    describe_counter!("assay_transactions_replaced_total", Unit::Count, "Waiting transactions replaced by others with their nonce");
-    describe_counter!("assay_nonces_lost_total", Unit::Count, "Nonces of the account that transactions from elsewhere used");
+    describe_counter!(
+        "assay_transactions_replaced_total",
+        Unit::Count,
+        "Waiting transactions replaced by others with their nonce"
+    );
+    describe_counter!(
+        "assay_nonces_lost_total",
+        Unit::Count,
+        "Nonces of the account that transactions from elsewhere used"
+    );
     describe_counter!(
         "assay_trace_batches_total",
         Unit::Count,
@@ -219,7 +317,8 @@ mod tests {
                 } else if path.extension().is_some_and(|extension| extension == "rs") {
                     let text = fs::read_to_string(&path).unwrap();
                     let texts = text.split('"').filter(|text| text.starts_with("assay_"));
-                    let is_name = |text: &&str| text.bytes().all(|b| b.is_ascii_lowercase() || b == b'_') && !text.ends_with('_');
+                    let is_name =
+                        |text: &&str| text.bytes().all(|b| b.is_ascii_lowercase() || b == b'_') && !text.ends_with('_');
                     names.extend(texts.filter(is_name).map(str::to_owned));
                 }
             }
@@ -235,17 +334,23 @@ mod tests {
         let words = |text: &str| -> BTreeSet<String> {
             text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(ours).map(str::to_owned).collect()
         };
-        let source = include_str!("metrics.rs").split_once("fn describe()").unwrap().1.split_once("mod tests").unwrap().0;
+        let source =
+            include_str!("metrics.rs").split_once("fn describe()").unwrap().1.split_once("mod tests").unwrap().0;
         let described = words(source);
         let base = |name: &str| {
             let histogram = ["_bucket", "_count", "_sum"].into_iter().find_map(|suffix| name.strip_suffix(suffix));
             histogram.filter(|base| described.contains(*base)).unwrap_or(name).to_owned()
         };
-        let (dashboard, alerts) = (include_str!("../../../.ops/grafana.json"), include_str!("../../../.ops/alerts.yml"));
+        let (dashboard, alerts) =
+            (include_str!("../../../.ops/grafana.json"), include_str!("../../../.ops/alerts.yml"));
         let shown: BTreeSet<String> = words(dashboard).iter().map(|name| base(name)).collect();
         assert_eq!(shown, described, "the dashboard shows every metric and no other");
         let watched: BTreeSet<String> = words(alerts).iter().map(|name| base(name)).collect();
-        assert!(watched.len() > 15 && watched.is_subset(&described), "{:?}", watched.difference(&described).collect::<Vec<_>>());
+        assert!(
+            watched.len() > 15 && watched.is_subset(&described),
+            "{:?}",
+            watched.difference(&described).collect::<Vec<_>>()
+        );
         serde_json::from_str::<serde_json::Value>(dashboard).unwrap();
     }
 

@@ -59,11 +59,17 @@ async fn each_route_takes_exactly_its_chains() {
         if SUMMED.contains(&chain) {
             assert_eq!(summed.status, 200, "{chain}");
         } else {
-            assert_eq!((summed.status, summed.json()), (400, json!({ "error": format!("Unsupported chain: {chain}") })));
+            assert_eq!(
+                (summed.status, summed.json()),
+                (400, json!({ "error": format!("Unsupported chain: {chain}") }))
+            );
         }
     }
     for id in ["5", "-1", "0", "99999999999999999999999999"] {
-        assert_eq!(server.get(&report(ONE, &format!("/chain/{id}"))).await.json(), json!({ "detail": "Invalid chain id" }));
+        assert_eq!(
+            server.get(&report(ONE, &format!("/chain/{id}"))).await.json(),
+            json!({ "detail": "Invalid chain id" })
+        );
         let summed = server.get(&report(ONE, &format!("/chain/{id}/summary"))).await;
         assert_eq!((summed.status, summed.json()), (400, json!({ "error": format!("Unsupported chain: {id}") })));
     }
@@ -79,7 +85,11 @@ async fn every_route_names_what_is_no_address_and_wants_a_key() {
     let server = Server::start(true).await;
     for rest in ["/chain/1", "/chain/1/summary", "/total/usd", "/total/usd/aggregate"] {
         let answer = server.get(&report("0x12", rest)).await;
-        assert_eq!((answer.status, answer.json()), (400, json!({ "detail": "Invalid Ethereum address format" })), "{rest}");
+        assert_eq!(
+            (answer.status, answer.json()),
+            (400, json!({ "detail": "Invalid Ethereum address format" })),
+            "{rest}"
+        );
         assert_eq!(server.public(&report(ONE, rest)).await.status, 401, "{rest}");
     }
     let none = json!({ "error": "No valid addresses provided", "status_code": 400 });
@@ -91,7 +101,8 @@ async fn every_route_names_what_is_no_address_and_wants_a_key() {
         let missing = server.get(&format!("/api/v2/{path}")).await;
         assert_eq!(kinds(&missing.json()), [("missing".to_owned(), json!(["query", "address"]))], "{path}");
         let many = server.get(&format!("/api/v2/{path}?address={}", [ONE; 101].join(","))).await;
-        let expected = json!({ "error": "Too many addresses: 101 given, at most 100 in one request", "status_code": 400 });
+        let expected =
+            json!({ "error": "Too many addresses: 101 given, at most 100 in one request", "status_code": 400 });
         assert_eq!((many.status, many.json()), (400, expected), "{path}");
         assert_eq!(server.public(&format!("/api/v2/{path}?address={ONE}")).await.status, 401, "{path}");
     }
@@ -140,8 +151,7 @@ async fn without_a_chain_no_route_answers_and_none_costs_anything() {
     assert_eq!((enhanced.status, &enhanced.json()["code"]), (502, &json!("no_chain")));
     for rest in ["/chain/137", "/chain/137/summary"] {
         let answer = server.send("GET", &report(ONE, rest), Some(&reader), None).await;
-        let expected =
-            json!({ "detail": "Chain 137 is not configured on this server; its operator can add it", "code": "chain_not_configured" });
+        let expected = json!({ "detail": "Chain 137 is not configured on this server; its operator can add it", "code": "chain_not_configured" });
         assert_eq!((answer.status, answer.json()), (502, expected));
     }
     // The reader has three units: four addresses are more than that, whatever became of them.
@@ -155,7 +165,8 @@ async fn without_a_chain_no_route_answers_and_none_costs_anything() {
 async fn sandbox_mode_has_every_shape_and_its_parts_add_up() {
     let server = Server::start(true).await;
     let whole = server.get(&report(VITALIK, "")).await.json();
-    let answer = server.post(&report(VITALIK, ""), r#"{"name":"My bank","total_asset_usd":50.5,"count_transfers":3}"#).await;
+    let answer =
+        server.post(&report(VITALIK, ""), r#"{"name":"My bank","total_asset_usd":50.5,"count_transfers":3}"#).await;
     assert_eq!((answer.header("x-assay-sandbox"), answer.header("cache-control")), ("true", "no-store"));
     let enhanced = &answer.json()["report"];
     assert_eq!(keys(enhanced), ["additional", "address", "chains", "first_transaction", "summary", "timestamp"]);
@@ -166,11 +177,17 @@ async fn sandbox_mode_has_every_shape_and_its_parts_add_up() {
     );
     let sum = enhanced["summary"]["total_asset_usd"].as_f64().unwrap();
     assert!(near(sum, whole["assets"]["total_value_usd"].as_f64().unwrap() + 50.5), "{sum}");
-    assert_eq!((&enhanced["summary"]["count_transfers"], &enhanced["summary"]["credit_events_coverage"]), (&json!(3), &json!("complete")));
+    assert_eq!(
+        (&enhanced["summary"]["count_transfers"], &enhanced["summary"]["credit_events_coverage"]),
+        (&json!(3), &json!("complete"))
+    );
     assert_eq!(enhanced["summary"]["count_repayments"], whole["credit_events"]["totals"]["repay"]);
     assert_transaction(&enhanced["first_transaction"]);
     for chain in enhanced["chains"].as_array().unwrap() {
-        assert_eq!(keys(chain), ["chain_id", "chain_name", "coverage", "first_transaction", "last_transaction", "summary"]);
+        assert_eq!(
+            keys(chain),
+            ["chain_id", "chain_name", "coverage", "first_transaction", "last_transaction", "summary"]
+        );
         assert_eq!(keys(&chain["summary"]), SUMMARY);
     }
 
@@ -180,14 +197,25 @@ async fn sandbox_mode_has_every_shape_and_its_parts_add_up() {
             let body = server.get(&report(VITALIK, &format!("/chain/{chain}"))).await.json();
             let expected = ["activity", "address", "assets", "cached", "chain_id", "chain_name", "defi", "timestamp"];
             assert_eq!(keys(&body), expected);
-            assert_eq!((keys(&body["activity"]), &body["chain_id"]), (vec!["first_transaction", "total_transactions"], &json!(chain)));
+            assert_eq!(
+                (keys(&body["activity"]), &body["chain_id"]),
+                (vec!["first_transaction", "total_transactions"], &json!(chain))
+            );
             body["assets"]["tokens"]
                 .as_array()
                 .unwrap()
                 .iter()
                 .for_each(|t| assert_eq!(keys(t), ["balance", "name", "symbol", "value_usd"]));
-            body["assets"]["nfts"].as_array().unwrap().iter().for_each(|nft| assert_eq!(keys(nft), ["collection", "name"]));
-            body["defi"]["protocols"].as_array().unwrap().iter().for_each(|p| assert_eq!(keys(p), ["borrowed", "name", "supplied"]));
+            body["assets"]["nfts"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .for_each(|nft| assert_eq!(keys(nft), ["collection", "name"]));
+            body["defi"]["protocols"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .for_each(|p| assert_eq!(keys(p), ["borrowed", "name", "supplied"]));
             assets += body["assets"]["total_value_usd"].as_f64().unwrap();
             transactions += body["activity"]["total_transactions"].as_u64().unwrap();
         } else {
@@ -203,7 +231,11 @@ async fn sandbox_mode_has_every_shape_and_its_parts_add_up() {
 
     let portfolio = server.get(&report(VITALIK, "/total/usd")).await.json();
     assert_eq!(keys(&portfolio), ["address", "chains", "timestamp", "total_asset_usd"]);
-    portfolio["chains"].as_array().unwrap().iter().for_each(|c| assert_eq!(keys(c), ["chain_id", "chain_name", "total_asset_usd"]));
+    portfolio["chains"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .for_each(|c| assert_eq!(keys(c), ["chain_id", "chain_name", "total_asset_usd"]));
     let total = server.get(&report(VITALIK, "/total/usd/aggregate")).await.json();
     assert_eq!(keys(&total), ["address", "timestamp", "total_asset_usd"]);
     assert_eq!(total["total_asset_usd"], portfolio["total_asset_usd"]);
@@ -221,7 +253,10 @@ async fn sandbox_mode_takes_several_subjects_each_once() {
         let list = format!("{slash}?address={ONE},nonsense,{TWO},{ONE}");
         let mean = server.get(&format!("/api/v2/score{list}")).await.json();
         assert_eq!((&mean["address"], &mean["provisional"]), (&json!([ONE, TWO]), &json!(false)));
-        assert_eq!(mean["score"].as_u64(), Some((one["score"].as_u64().unwrap() + two["score"].as_u64().unwrap()).div_ceil(2)));
+        assert_eq!(
+            mean["score"].as_u64(),
+            Some((one["score"].as_u64().unwrap() + two["score"].as_u64().unwrap()).div_ceil(2))
+        );
         let batch = server.get(&format!("/api/v2/score/batch{list}&include_factors=true")).await.json();
         assert_eq!(
             (&batch["count"], &batch["scores"][0]["score"], &batch["scores"][1]["score"]),
@@ -232,7 +267,8 @@ async fn sandbox_mode_takes_several_subjects_each_once() {
         let all = &all["report"];
         assert_eq!(keys(all), ["address", "first_transaction", "last_transaction", "summary", "timestamp"]);
         assert_eq!(all["address"], json!([ONE, TWO]));
-        let mut expected: Vec<_> = SUMMARY.into_iter().chain(["count_identity_attestations", "list_identity_attestations"]).collect();
+        let mut expected: Vec<_> =
+            SUMMARY.into_iter().chain(["count_identity_attestations", "list_identity_attestations"]).collect();
         expected.sort_unstable();
         assert_eq!(keys(&all["summary"]), expected);
         assert_transaction(&all["first_transaction"]);

@@ -80,7 +80,8 @@ impl Server {
     }
 
     pub async fn send(&self, method: &str, path: &str, authorization: Option<&str>, body: Option<&str>) -> Answer {
-        let mut request = self.client.request(Method::from_bytes(method.as_bytes()).unwrap(), format!("{}{path}", self.base));
+        let mut request =
+            self.client.request(Method::from_bytes(method.as_bytes()).unwrap(), format!("{}{path}", self.base));
         if let Some(value) = authorization {
             request = request.header("authorization", value);
         }
@@ -98,7 +99,10 @@ impl Server {
     pub async fn chunked(&self, path: &str, length: usize) -> String {
         let stream = TcpStream::connect(self.base.trim_start_matches("http://")).await.unwrap();
         let (read, mut write) = stream.into_split();
-        let head = format!("POST {path} HTTP/1.1\r\nhost: assay\r\nauthorization: {}\r\ntransfer-encoding: chunked\r\n\r\n", self.admin());
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: assay\r\nauthorization: {}\r\ntransfer-encoding: chunked\r\n\r\n",
+            self.admin()
+        );
         write.write_all(head.as_bytes()).await.unwrap();
         let chunk = format!("10000\r\n{}\r\n", " ".repeat(1 << 16));
         for _ in 0..length >> 16 {
@@ -123,7 +127,11 @@ impl Server {
 
 async fn finish(request: reqwest::RequestBuilder) -> Answer {
     let response = request.send().await.expect("an answer");
-    Answer { status: response.status().as_u16(), headers: response.headers().clone(), text: response.text().await.expect("a whole body") }
+    Answer {
+        status: response.status().as_u16(),
+        headers: response.headers().clone(),
+        text: response.text().await.expect("a whole body"),
+    }
 }
 
 /// A copy of the released shelf, a store and two keys, all in `dir`.

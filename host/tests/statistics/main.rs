@@ -61,12 +61,22 @@ fn distributions_and_orders_agree_with_scipy() {
         is("kendall", joint.kendall());
         for (index, at) in list(&sample["at"]).iter().map(|at| at.as_f64().unwrap()).enumerate() {
             near(&format!("{name} quantile {at}"), first.quantile(at), &sample["quantiles"][index]);
-            near(&format!("{name} difference {at}"), joint.differences().quantile(at), &sample["difference_quantiles"][index]);
-            near(&format!("{name} distance {at}"), joint.differences().absolute_quantile(at), &sample["absolute_quantiles"][index]);
+            near(
+                &format!("{name} difference {at}"),
+                joint.differences().quantile(at),
+                &sample["difference_quantiles"][index],
+            );
+            near(
+                &format!("{name} distance {at}"),
+                joint.differences().absolute_quantile(at),
+                &sample["absolute_quantiles"][index],
+            );
         }
         let deciles = Edges::quantiles(&first, 10);
         assert_eq!(deciles.as_slice().len(), list(&sample["decile_edges"]).len(), "{name}");
-        for (what, edges) in [("psi_ranges", Edges::of_ranges()), ("psi_fixed", Edges::fixed()), ("psi_deciles", deciles)] {
+        for (what, edges) in
+            [("psi_ranges", Edges::of_ranges()), ("psi_fixed", Edges::fixed()), ("psi_deciles", deciles)]
+        {
             is(what, stats::psi(&edges.counts(&first), &edges.counts(&second)));
         }
         for (row, theirs) in joint.migration().iter().zip(list(&sample["migration"])) {
@@ -92,7 +102,8 @@ fn how_well_a_score_tells_outcomes_apart_agrees_with_scikit_learn() {
             let rows = outcomes.deciles();
             assert_eq!(rows.len(), list(&theirs["deciles"]).len(), "{name}");
             for (row, theirs) in rows.iter().zip(list(&theirs["deciles"])) {
-                let whole = [("from", u64::from(row.from)), ("to", u64::from(row.to)), ("count", row.count), ("bad", row.bad)];
+                let whole =
+                    [("from", u64::from(row.from)), ("to", u64::from(row.to)), ("count", row.count), ("bad", row.bad)];
                 whole.into_iter().for_each(|(what, own)| assert_eq!(theirs[what], own, "{name} {what}"));
                 near("low", Some(row.interval.low), &theirs["low"]);
                 near("high", Some(row.interval.high), &theirs["high"]);
@@ -112,7 +123,10 @@ fn intervals_agree_with_scipy_and_numpy() {
         near("low", Some(low), &row[2]);
         near("high", Some(high), &row[3]);
     }
-    let plan = Plan { resamples: u32::try_from(figures["resamples"].as_u64().unwrap()).unwrap(), seed: figures["seed"].as_u64().unwrap() };
+    let plan = Plan {
+        resamples: u32::try_from(figures["resamples"].as_u64().unwrap()).unwrap(),
+        seed: figures["seed"].as_u64().unwrap(),
+    };
     let sample = list(&figures["samples"]).iter().find(|sample| sample.get("bootstrap").is_some()).unwrap();
     let found = labelled(sample).resample(plan, [Outcomes::auc, Outcomes::brier]);
     for (own, what) in found.iter().zip(["auc", "brier"]) {
@@ -167,7 +181,10 @@ fn a_sketch_is_right_to_its_width_and_merges_without_loss() {
 fn what_does_not_exist_is_none() {
     let lone = |value| Score::new(value).unwrap();
     let (empty, mut one) = (Joint::default(), Joint::default());
-    assert_eq!((empty.spearman(), empty.kendall(), empty.first().mean(), empty.first().quantile(0.5)), (None, None, None, None));
+    assert_eq!(
+        (empty.spearman(), empty.kendall(), empty.first().mean(), empty.first().quantile(0.5)),
+        (None, None, None, None)
+    );
     one.add_many(lone(300), lone(400), 5);
     assert_eq!((one.spearman(), one.kendall()), (None, None), "everyone has the same score");
     assert_eq!(one.differences().signs(), (5, 0, 0));
@@ -214,9 +231,16 @@ fn a_swap_set_and_the_same_decile_are_counted() {
     let cut_off = Score::new(640).unwrap();
     let swap = joint.swap_set(cut_off);
     assert_eq!(swap.both + swap.swapped_in + swap.swapped_out + swap.neither, joint.count());
-    assert_eq!(swap.both + swap.swapped_out, joint.first().given().filter(|(score, _)| *score >= 640).map(|(_, count)| count).sum::<u64>());
+    assert_eq!(
+        swap.both + swap.swapped_out,
+        joint.first().given().filter(|(score, _)| *score >= 640).map(|(_, count)| count).sum::<u64>()
+    );
     let tenth = |score: Score| Decile::new(u8::try_from((score.get() - 300) / 71).unwrap() + 1);
-    let same = joint.cells().filter(|(a, b, _)| (a.get() - 300) / 71 == (b.get() - 300) / 71).map(|(_, _, count)| count).sum::<u64>();
+    let same = joint
+        .cells()
+        .filter(|(a, b, _)| (a.get() - 300) / 71 == (b.get() - 300) / 71)
+        .map(|(_, _, count)| count)
+        .sum::<u64>();
     assert_eq!(joint.same_decile(tenth, tenth), same);
     assert_eq!(joint.same_decile(|_| None, |_| None), 0);
 }

@@ -31,19 +31,33 @@ const ASSETS: Scale = Scale { label: "Asset Holdings", full: 100_000, possible: 
 /// [`Refusal::Missing`] where there are chains or markets and not one of them could be read. A wallet with nothing is not refused: it scores 300.
 pub fn score(features: &Features) -> Result<Assessment, Refusal> {
     let Some(figures) = Figures::of(features) else {
-        return Err(Refusal::Missing("a chain that could be read: the coverage of every chain and market is failed".into()));
+        return Err(Refusal::Missing(
+            "a chain that could be read: the coverage of every chain and market is failed".into(),
+        ));
     };
     let Figures { days, transactions, lending, dollars } = figures;
     let factors = vec![
-        AGE.judge(days, format!("Your wallet has been in use for {days} day{}; this grows by itself until 5 years.", s(days))),
+        AGE.judge(
+            days,
+            format!("Your wallet has been in use for {days} day{}; this grows by itself until 5 years.", s(days)),
+        ),
         TRANSACTIONS.judge(
             transactions,
             format!("You have sent {transactions} transaction{}; regular use until 1,000 would help.", s(transactions)),
         ),
-        DEFI.judge(lending, format!("You have used lending markets {lending} time{}; using them more, until 100, would help.", s(lending))),
+        DEFI.judge(
+            lending,
+            format!(
+                "You have used lending markets {lending} time{}; using them more, until 100, would help.",
+                s(lending)
+            ),
+        ),
         ASSETS.judge(
             dollars,
-            format!("You hold about {dollars} dollar{}; keeping more in this wallet, until 100,000, would help.", s(dollars)),
+            format!(
+                "You hold about {dollars} dollar{}; keeping more in this wallet, until 100,000, would help.",
+                s(dollars)
+            ),
         ),
     ];
     let score = factors.iter().fold(BASE, |sum, factor| sum + factor.points.unsigned_abs());

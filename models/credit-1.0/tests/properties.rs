@@ -92,7 +92,8 @@ proptest! {
 
 #[test]
 fn a_wallet_with_nothing_scores_lowest() {
-    let nothing = Features { as_of: 1_767_225_600, chains: vec![], markets: vec![], holdings: vec![], identity: vec![] };
+    let nothing =
+        Features { as_of: 1_767_225_600, chains: vec![], markets: vec![], holdings: vec![], identity: vec![] };
     let answer = score(&nothing).unwrap();
     assert_eq!((answer.score, answer.decile), (300, 1));
     assert!(answer.factors.iter().all(|factor| factor.points == 0));

@@ -18,9 +18,17 @@ const TOP: i32 = 1000;
 /// [`Refusal::Missing`] where there are chains or markets and not one of them could be read. A wallet with nothing is not refused: it scores 300.
 pub fn score(features: &Features) -> Result<Assessment, Refusal> {
     let Some(seen) = Seen::of(features) else {
-        return Err(Refusal::Missing("a chain that could be read: the coverage of every chain and market is failed".into()));
+        return Err(Refusal::Missing(
+            "a chain that could be read: the coverage of every chain and market is failed".into(),
+        ));
     };
-    let factors = vec![age::judge(&seen), transactions::judge(&seen), defi::judge(&seen), assets::judge(&seen), repayment::judge(&seen)];
+    let factors = vec![
+        age::judge(&seen),
+        transactions::judge(&seen),
+        defi::judge(&seen),
+        assets::judge(&seen),
+        repayment::judge(&seen),
+    ];
     let score = total(&factors);
     Ok(Assessment { score, decile: decile(score), factors })
 }

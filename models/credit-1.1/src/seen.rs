@@ -72,7 +72,8 @@ impl Seen {
     fn market(&mut self, market: &MarketFeatures, as_of: u64) {
         let count = |events: Option<u64>| events.unwrap_or(0);
         let (borrows, repays, liquidations) = (count(market.borrow), count(market.repay), count(market.liquidation));
-        let events = count(market.supply).saturating_add(count(market.withdraw)).saturating_add(borrows).saturating_add(repays);
+        let events =
+            count(market.supply).saturating_add(count(market.withdraw)).saturating_add(borrows).saturating_add(repays);
         let first = market.first_event.map(|at| days(at, as_of));
         self.events = self.events.saturating_add(events);
         self.borrows = self.borrows.saturating_add(borrows);

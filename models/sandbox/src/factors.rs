@@ -8,8 +8,13 @@ use crate::{
 };
 
 /// Labels and maxima as in the credit model; the maxima sum to 700.
-const POSSIBLE: [(&str, u32); 5] =
-    [("Wallet Age", 120), ("Transaction History", 120), ("DeFi Activity", 120), ("Asset Holdings", 140), ("Repayment History", 200)];
+const POSSIBLE: [(&str, u32); 5] = [
+    ("Wallet Age", 120),
+    ("Transaction History", 120),
+    ("DeFi Activity", 120),
+    ("Asset Holdings", 140),
+    ("Repayment History", 200),
+];
 
 pub fn factors(address: &[u8]) -> Vec<Factor> {
     let wallet = Wallet::of(address);
@@ -22,7 +27,11 @@ pub fn factors(address: &[u8]) -> Vec<Factor> {
     let (sent, chains) = (wallet.transactions, wallet.chains.len() as u64);
     let texts = [
         format!("Your wallet has been in use for {days} day{}; age grows by itself.", s(days)),
-        format!("You have sent {sent} transaction{} on {chains} chain{}; staying active would help.", s(sent), s(chains)),
+        format!(
+            "You have sent {sent} transaction{} on {chains} chain{}; staying active would help.",
+            s(sent),
+            s(chains)
+        ),
         format!("You have used lending markets {events} time{}; using them more would help.", s(events)),
         format!("You hold {} dollars; keeping more in this wallet would help.", held as u64),
         format!(

@@ -10,7 +10,8 @@ use crate::{
 /// Every market on the wallet's chains, with the loans shared among them.
 pub fn pools(address: &[u8], wallet: &Wallet) -> Vec<Pool> {
     let mut dice = Dice::new(address, topic::LENDING);
-    let markets: Vec<_> = wallet.chains.iter().flat_map(|chain| chain.markets.iter().map(move |market| (*chain, market))).collect();
+    let markets: Vec<_> =
+        wallet.chains.iter().flat_map(|chain| chain.markets.iter().map(move |market| (*chain, market))).collect();
     let mut loans = dice.within(wallet.band.loans.clone());
     let repaid = dice.within(wallet.band.repaid.clone());
     let mut liquidations = dice.within(wallet.band.liquidations.clone());
@@ -25,7 +26,15 @@ pub fn pools(address: &[u8], wallet: &Wallet) -> Vec<Pool> {
     pools
 }
 
-fn pool(dice: &mut Dice, wallet: &Wallet, chain: &Chain, market: &Market, borrow: u64, repay: u64, liquidation: u64) -> Pool {
+fn pool(
+    dice: &mut Dice,
+    wallet: &Wallet,
+    chain: &Chain,
+    market: &Market,
+    borrow: u64,
+    repay: u64,
+    liquidation: u64,
+) -> Pool {
     // A loan needs a deposit first; some wallets only save.
     let supply = if borrow > 0 || dice.chance(30) { dice.within(1..=borrow / 2 + 2) } else { 0 };
     let withdraw = dice.within(0..=supply / 2);
@@ -62,7 +71,12 @@ pub fn positions(wallet: &Wallet, pools: &[Pool]) -> Vec<Position> {
             let supplied = wallet.dollars * (pool.supply - pool.withdraw) / (2 * shares).max(1);
             let unpaid = pool.borrow.saturating_sub(pool.repay);
             let borrowed = supplied * unpaid / (2 * pool.borrow).max(1);
-            Position { name: pool.protocol.clone(), supplied: supplied as f64, borrowed: borrowed as f64, chain_id: pool.chain_id }
+            Position {
+                name: pool.protocol.clone(),
+                supplied: supplied as f64,
+                borrowed: borrowed as f64,
+                chain_id: pool.chain_id,
+            }
         })
         .collect()
 }

@@ -20,7 +20,10 @@ pub fn tokens(address: &[u8], wallet: &Wallet) -> Vec<Token> {
         }
     }
     let weights: u64 = picked.iter().map(|(_, _, weight)| weight).sum();
-    picked.into_iter().map(|(chain, kind, weight)| token(chain, kind, wallet.dollars * 4 * weight / weights.max(1))).collect()
+    picked
+        .into_iter()
+        .map(|(chain, kind, weight)| token(chain, kind, wallet.dollars * 4 * weight / weights.max(1)))
+        .collect()
 }
 
 /// As many steps as fit in `quarters` of a dollar, at least one.
@@ -58,6 +61,10 @@ pub fn nfts(address: &[u8], wallet: &Wallet) -> Vec<Nft> {
     let picked = dice.choose(count, COLLECTIONS.len());
     let collections = picked.into_iter().filter_map(|at| COLLECTIONS.get(at));
     collections
-        .map(|collection| Nft { name: format!("#{}", dice.within(1..=8_888)), collection: (*collection).into(), chain_id: 1 })
+        .map(|collection| Nft {
+            name: format!("#{}", dice.within(1..=8_888)),
+            collection: (*collection).into(),
+            chain_id: 1,
+        })
         .collect()
 }

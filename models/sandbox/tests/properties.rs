@@ -35,7 +35,8 @@ fn check(report: &MockReport) -> Result<(), TestCaseError> {
         prop_assert_eq!(pool.first_event.is_some(), events > 0);
         prop_assert_eq!(pool.last_event.is_some(), events > 0);
         prop_assert!(
-            pool.first_event.is_none_or(|at| at >= report.first_transaction && Some(at) <= pool.last_event && YEARS.contains(&at))
+            pool.first_event
+                .is_none_or(|at| at >= report.first_transaction && Some(at) <= pool.last_event && YEARS.contains(&at))
         );
         prop_assert!(pool.last_event.is_none_or(|at| YEARS.contains(&at)));
         prop_assert!(pool.withdraw <= pool.supply && pool.repay <= pool.borrow, "{pool:?}");
@@ -44,8 +45,10 @@ fn check(report: &MockReport) -> Result<(), TestCaseError> {
         prop_assert!(report.active_chains.contains(&pool.chain_id));
     }
     for position in &report.positions {
-        let pools = report.pools.iter().filter(|pool| pool.chain_id == position.chain_id && pool.protocol == position.name);
-        let (supply, borrow) = pools.fold((0, 0), |(supply, borrow), pool| (supply + pool.supply, borrow + pool.borrow));
+        let pools =
+            report.pools.iter().filter(|pool| pool.chain_id == position.chain_id && pool.protocol == position.name);
+        let (supply, borrow) =
+            pools.fold((0, 0), |(supply, borrow), pool| (supply + pool.supply, borrow + pool.borrow));
         prop_assert!(supply > 0 && (borrow > 0 || position.borrowed == 0.0), "{position:?}");
         prop_assert!(position.borrowed <= position.supplied, "{position:?}");
     }

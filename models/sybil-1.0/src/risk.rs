@@ -9,7 +9,8 @@ use crate::{
 /// The risk of `features`, the same to the bit wherever it is computed.
 pub fn risk(features: &Features) -> RiskAssessment {
     let trace = Trace::of(features);
-    let factors = vec![age(&trace), transactions(&trace), counterparties(&trace), timing(&trace), attestations(features)];
+    let factors =
+        vec![age(&trace), transactions(&trace), counterparties(&trace), timing(&trace), attestations(features)];
     let risk = factors.iter().fold(0, |sum, factor| sum + factor.points.unsigned_abs());
     RiskAssessment { risk, factors }
 }
@@ -26,7 +27,10 @@ fn age(trace: &Trace) -> Factor {
     };
     let description = match trace.age_days {
         None => "No transaction of yours was found; a wallet in use for two years shows a person.".into(),
-        Some(days) => format!("Your first transaction was {days} day{} ago; a wallet in use for two years shows a person.", s(days)),
+        Some(days) => format!(
+            "Your first transaction was {days} day{} ago; a wallet in use for two years shows a person.",
+            s(days)
+        ),
     };
     factor("Wallet Age", points, 25, description)
 }
@@ -41,14 +45,24 @@ fn transactions(trace: &Trace) -> Factor {
         20..100 => 4,
         100.. => 0,
     };
-    factor("Transactions", points, 15, format!("You have sent {sent} transaction{}; a hundred or more show lasting use.", s(sent)))
+    factor(
+        "Transactions",
+        points,
+        15,
+        format!("You have sent {sent} transaction{}; a hundred or more show lasting use.", s(sent)),
+    )
 }
 
 /// The wallets of a farm deal with one another and with few contracts.
 fn counterparties(trace: &Trace) -> Factor {
     let (points, description) = match trace.counterparties {
-        _ if trace.transactions == 0 => (15, "You have dealt with nobody yet; dealing with fifty others shows a person.".into()),
-        None => (UNKNOWN_COUNTERPARTIES, "Whom you dealt with could not be read; this counts neither for nor against you.".into()),
+        _ if trace.transactions == 0 => {
+            (15, "You have dealt with nobody yet; dealing with fifty others shows a person.".into())
+        }
+        None => (
+            UNKNOWN_COUNTERPARTIES,
+            "Whom you dealt with could not be read; this counts neither for nor against you.".into(),
+        ),
         Some(others) => {
             let points = match others {
                 0..3 => 15,
@@ -56,7 +70,10 @@ fn counterparties(trace: &Trace) -> Factor {
                 10..50 => 5,
                 50.. => 0,
             };
-            (points, format!("You have dealt with {others} other{}; dealing with fifty shows a person.", s(others.into())))
+            (
+                points,
+                format!("You have dealt with {others} other{}; dealing with fifty shows a person.", s(others.into())),
+            )
         }
     };
     factor("Counterparties", points, 15, description)
@@ -102,7 +119,9 @@ fn timing(trace: &Trace) -> Factor {
                 s(days.into())
             )
         }
-        (Some(days), None) => format!("You were active on {days} day{}; many days with pauses between show a person.", s(days.into())),
+        (Some(days), None) => {
+            format!("You were active on {days} day{}; many days with pauses between show a person.", s(days.into()))
+        }
         _ => "When you were active could not be read in full; what is missing counts little.".into(),
     };
     factor("Timing", hours + gap + days, 20, description)
@@ -114,7 +133,10 @@ fn attestations(features: &Features) -> Factor {
     let held = features.identity.len() as u64;
     let description = match held {
         0 => "You hold no identity attestation; a verified account or a name would help most.".into(),
-        _ => format!("You hold {held} identity attestation{}; verified accounts and names of different providers show a person.", s(held)),
+        _ => format!(
+            "You hold {held} identity attestation{}; verified accounts and names of different providers show a person.",
+            s(held)
+        ),
     };
     factor("Attestations", missing.cast_signed(), identity::FULL, description)
 }

@@ -72,7 +72,8 @@ fn chain() -> ChainFeatures {
 }
 
 fn wallet(chains: Vec<ChainFeatures>, providers: &[&str]) -> Features {
-    let attestation = |provider: &&str| types::Attestation { provider: (*provider).into(), issued: None, expires: None, score: None };
+    let attestation =
+        |provider: &&str| types::Attestation { provider: (*provider).into(), issued: None, expires: None, score: None };
     let identity = providers.iter().map(attestation).collect();
     Features { as_of: 1_767_225_600, chains, markets: vec![], holdings: vec![], identity }
 }

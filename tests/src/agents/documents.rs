@@ -28,7 +28,8 @@ impl Documents {
     /// # Panics
     /// When no port can be bound.
     pub async fn start(inward: &str) -> Self {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap_or_else(|e| panic!("no free port: {e}"));
+        let listener =
+            tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap_or_else(|e| panic!("no free port: {e}"));
         let url = listener.local_addr().map(|at| format!("http://{at}")).unwrap_or_default();
         let (connections, asked) = (Arc::new(AtomicUsize::new(0)), Arc::new(Mutex::new(Vec::new())));
         let (count, list, inward) = (connections.clone(), asked.clone(), inward.to_owned());
@@ -70,13 +71,16 @@ impl Drop for Documents {
 async fn answer(path: &str, inward: &str) -> Response {
     let to = |place: &str| (StatusCode::FOUND, [(header::LOCATION, place.to_owned())]).into_response();
     if let Some(name) = path.strip_prefix("/named/").or_else(|| path.strip_prefix("/ipfs/")) {
-        return axum::Json(json!({ "name": name, "description": format!("{name} is elsewhere"), "image": "ipfs://bafy/a.png" }))
-            .into_response();
+        return axum::Json(
+            json!({ "name": name, "description": format!("{name} is elsewhere"), "image": "ipfs://bafy/a.png" }),
+        )
+        .into_response();
     }
     if let Some(status) = path.strip_prefix("/status/").and_then(|status| status.parse().ok()) {
         return StatusCode::from_u16(status).unwrap_or_default().into_response();
     }
-    let repeat = |part: &'static [u8]| Body::from_stream(stream::repeat(Bytes::from_static(part)).map(Ok::<_, std::io::Error>));
+    let repeat =
+        |part: &'static [u8]| Body::from_stream(stream::repeat(Bytes::from_static(part)).map(Ok::<_, std::io::Error>));
     use futures::StreamExt;
     match path {
         "/slow" => std::future::pending().await,

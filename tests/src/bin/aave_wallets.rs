@@ -69,9 +69,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     let table = fs::read_to_string(&cli.table).map_err(|error| format!("{}: {error}", cli.table.display()))?;
     let (head, body) = table.split_once('\n').ok_or("the table has no head")?;
     let columns: HashMap<_, _> = head.trim().split(',').zip(0..).collect();
-    let rows: Vec<_> = body.lines().map(|line| Row { columns: &columns, cells: line.trim().split(',').collect() }).collect();
-    let as_of =
-        rows.iter().map(|row| row.count("last_ts")).collect::<Result<Vec<_>, _>>()?.into_iter().max().ok_or("the table is empty")?;
+    let rows: Vec<_> =
+        body.lines().map(|line| Row { columns: &columns, cells: line.trim().split(',').collect() }).collect();
+    let as_of = rows
+        .iter()
+        .map(|row| row.count("last_ts"))
+        .collect::<Result<Vec<_>, _>>()?
+        .into_iter()
+        .max()
+        .ok_or("the table is empty")?;
     let mut lines = Vec::new();
     for (row, number) in rows.iter().zip(2..) {
         lines.push(record(row, as_of).map_err(|error| format!("line {number}: {error}"))?.write()?);
@@ -123,7 +129,11 @@ fn record(row: &Row<'_>, as_of: u64) -> Result<Record, Box<dyn Error>> {
         supplied_usd,
         borrowed_usd,
     };
-    let holdings = if supplied_usd > 0.0 { vec![Holding { class: AssetClass::Collateral, usd: supplied_usd, assets }] } else { Vec::new() };
+    let holdings = if supplied_usd > 0.0 {
+        vec![Holding { class: AssetClass::Collateral, usd: supplied_usd, assets }]
+    } else {
+        Vec::new()
+    };
     let features = Features { as_of, chains: vec![chain], markets: vec![market], holdings, identity: Vec::new() };
     Ok(Record { id: Some(row.text("wallet")?.to_owned()), outcome: Some(liquidation > 0), features })
 }

@@ -113,7 +113,8 @@ pub async fn deploy(rpc: &Rpc, modules: &Path, sender: &mut Sender, genesis: u64
         deploy.libraries.insert(library.to_owned(), at);
     }
     let admin = deploy.admin;
-    let provider = deploy.create("protocol/configuration/PoolAddressesProvider", &("Devnet".to_owned(), admin).abi_encode_params())?;
+    let provider = deploy
+        .create("protocol/configuration/PoolAddressesProvider", &("Devnet".to_owned(), admin).abi_encode_params())?;
     deploy.call(provider, &Governance::setACLAdminCall { admin });
     let acl = deploy.create("protocol/configuration/ACLManager", &provider.abi_encode())?;
     deploy.call(provider, &Governance::setACLManagerCall { manager: acl });
@@ -133,7 +134,8 @@ pub async fn deploy(rpc: &Rpc, modules: &Path, sender: &mut Sender, genesis: u64
     let pool = rpc.call(provider, Governance::getPoolCall {}).await?;
     let configurator = rpc.call(provider, Governance::getPoolConfiguratorCall {}).await?;
     let tokens = deploy.tokens()?;
-    let (assets, sources): (Vec<_>, Vec<_>) = tokens.iter().filter(|t| t.asset.reserve).filter_map(|t| Some((t.address, t.feed?))).unzip();
+    let (assets, sources): (Vec<_>, Vec<_>) =
+        tokens.iter().filter(|t| t.asset.reserve).filter_map(|t| Some((t.address, t.feed?))).unzip();
     let unit = U256::from(10).pow(U256::from(feed::DECIMALS));
     let oracle_args = (provider, assets, sources, Address::ZERO, Address::ZERO, unit).abi_encode_params();
     let oracle = deploy.create("misc/AaveOracle", &oracle_args)?;
@@ -143,7 +145,16 @@ pub async fn deploy(rpc: &Rpc, modules: &Path, sender: &mut Sender, genesis: u64
     deploy.sender.mine(genesis + 120).await?;
 
     let multicall = set_multicall(rpc, deploy.sender, admin, genesis + 180).await?;
-    Ok(Market { pool, pool_block: 1, addresses_provider: provider, data_provider, oracle, multicall, tokens, native_feed })
+    Ok(Market {
+        pool,
+        pool_block: 1,
+        addresses_provider: provider,
+        data_provider,
+        oracle,
+        multicall,
+        tokens,
+        native_feed,
+    })
 }
 
 struct Deployment<'a> {
@@ -175,7 +186,8 @@ impl Deployment<'_> {
             let address = if asset.wraps_native {
                 self.create("mocks/tokens/WETH9Mocked", &[])?
             } else {
-                let arguments = (asset.name.to_owned(), asset.symbol.to_owned(), U256::from(asset.decimals)).abi_encode_params();
+                let arguments =
+                    (asset.name.to_owned(), asset.symbol.to_owned(), U256::from(asset.decimals)).abi_encode_params();
                 self.create("mocks/tokens/MintableERC20", &arguments)?
             };
             let feed = (asset.dollars > 0.0).then(|| self.feed(asset.dollars, asset.symbol));
@@ -184,15 +196,31 @@ impl Deployment<'_> {
         Ok(tokens)
     }
 
-    fn reserves(&mut self, provider: Address, pool: Address, configurator: Address, tokens: &[Token]) -> Result<(), Error> {
+    fn reserves(
+        &mut self,
+        provider: Address,
+        pool: Address,
+        configurator: Address,
+        tokens: &[Token],
+    ) -> Result<(), Error> {
         let a_token = self.create("protocol/tokenization/AToken", &pool.abi_encode())?;
         let stable_debt = self.create("protocol/tokenization/StableDebtToken", &pool.abi_encode())?;
         let variable_debt = self.create("protocol/tokenization/VariableDebtToken", &pool.abi_encode())?;
         let incentives = self.create("mocks/helpers/MockIncentivesController", &[])?;
         // Low rates: 1 % a year at most in ordinary use, so that debts of years stay near what was borrowed.
         let percent = |percent: u64| U256::from(percent) * U256::from(10).pow(U256::from(25));
-        let rates =
-            (provider, percent(90), percent(0), percent(1), percent(4), percent(1), percent(4), percent(0), percent(1), percent(20));
+        let rates = (
+            provider,
+            percent(90),
+            percent(0),
+            percent(1),
+            percent(4),
+            percent(1),
+            percent(4),
+            percent(0),
+            percent(1),
+            percent(20),
+        );
         let strategy = self.create("protocol/pool/DefaultReserveInterestRateStrategy", &rates.abi_encode_params())?;
         for token in tokens.iter().filter(|token| token.asset.reserve) {
             let (asset, symbol) = (token.address, token.asset.symbol);

@@ -28,7 +28,12 @@ struct Place {
 ///
 /// # Errors
 /// When the file is missing or not an artifact, or a library it needs is not in `libraries`.
-pub fn creation_code(modules: &Path, package: &str, path: &str, libraries: &BTreeMap<String, Address>) -> Result<Bytes, Error> {
+pub fn creation_code(
+    modules: &Path,
+    package: &str,
+    path: &str,
+    libraries: &BTreeMap<String, Address>,
+) -> Result<Bytes, Error> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let file = modules.join(format!("{package}/artifacts/contracts/{path}.sol/{name}.json"));
     linked(&file, libraries)
@@ -48,7 +53,9 @@ fn linked(file: &Path, libraries: &BTreeMap<String, Address>) -> Result<Bytes, E
     let artifact: Artifact = serde_json::from_slice(&text).map_err(|e| bad(e.to_string()))?;
     let mut code = artifact.bytecode.trim_start_matches("0x").to_owned();
     for (library, places) in artifact.link_references.values().flatten() {
-        let address = libraries.get(library).ok_or_else(|| bad(format!("it needs the library {library}, which is not deployed")))?;
+        let address = libraries
+            .get(library)
+            .ok_or_else(|| bad(format!("it needs the library {library}, which is not deployed")))?;
         for place in places {
             code.replace_range(place.start * 2..(place.start + place.length) * 2, &hex::encode(address));
         }

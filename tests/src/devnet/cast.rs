@@ -39,15 +39,16 @@ fn savers() -> Vec<Life> {
         .on(BASE)
         .arrives(700.0, 100.0, &[(WETH, 2_000.0)])
         .supplies(699.0, WETH, 1_500.0);
-    let farmer = Life::new("farmer", "Supplies two stablecoins, borrows one against the other, pays back and leaves again")
-        .arrives(1_000.0, 1.0, &[(USDC, 40_000.0), (DAI, 15_000.0)])
-        .supplies(990.0, USDC, 30_000.0)
-        .borrows(980.0, DAI, 12_000.0)
-        .repays(760.0, DAI, ALL)
-        .supplies(750.0, DAI, 10_000.0)
-        .borrows(500.0, USDC, 5_000.0)
-        .repays(260.0, USDC, ALL)
-        .withdraws(250.0, DAI, ALL);
+    let farmer =
+        Life::new("farmer", "Supplies two stablecoins, borrows one against the other, pays back and leaves again")
+            .arrives(1_000.0, 1.0, &[(USDC, 40_000.0), (DAI, 15_000.0)])
+            .supplies(990.0, USDC, 30_000.0)
+            .borrows(980.0, DAI, 12_000.0)
+            .repays(760.0, DAI, ALL)
+            .supplies(750.0, DAI, 10_000.0)
+            .borrows(500.0, USDC, 5_000.0)
+            .repays(260.0, USDC, ALL)
+            .withdraws(250.0, DAI, ALL);
     vec![saver, whale, farmer]
 }
 
@@ -99,11 +100,11 @@ fn borrowers() -> Vec<Life> {
 
 /// Ten ether against 12,000 dollars: a fall to 1,400 leaves the health factor just below one.
 fn at_risk(name: &'static str, description: &'static str, chain: u64, days: f64) -> Life {
-    Life::new(name, description).on(chain).arrives(days, 1.0, &[(WETH, 12.0), (USDC, 5_000.0)]).supplies(days - 5.0, WETH, 10.0).borrows(
-        days - 10.0,
-        USDC,
-        12_000.0,
-    )
+    Life::new(name, description)
+        .on(chain)
+        .arrives(days, 1.0, &[(WETH, 12.0), (USDC, 5_000.0)])
+        .supplies(days - 5.0, WETH, 10.0)
+        .borrows(days - 10.0, USDC, 12_000.0)
 }
 
 fn liquidated() -> Vec<Life> {
@@ -119,14 +120,18 @@ fn liquidated() -> Vec<Life> {
             .borrows(190.0, USDC, 2_000.0)
             .repays(60.0, USDC, 1_000.0)
     };
-    let mut serial = at_risk("liquidated-serially", "Liquidated four times, borrowing as much again after each", ETHEREUM, 950.0);
+    let mut serial =
+        at_risk("liquidated-serially", "Liquidated four times, borrowing as much again after each", ETHEREUM, 950.0);
     serial = serial.receives(950.0, 0.0, &[(WETH, 10.0)]);
     for day in [880.0, 580.0, 380.0] {
         serial = serial.supplies(day, WETH, 2.25).borrows(day - 1.0, USDC, 3_000.0);
     }
     vec![
         twin("liquidated", "Liquidated once, a good year ago; otherwise exactly like its twin"),
-        twin("liquidated-twin", "As liquidatable in the same hour, and nobody came; otherwise exactly like the liquidated one"),
+        twin(
+            "liquidated-twin",
+            "As liquidatable in the same hour, and nobody came; otherwise exactly like the liquidated one",
+        ),
         at_risk("liquidated-long-ago", "Liquidated more than three years ago, flawless since", ETHEREUM, 1_380.0)
             .repays(1_100.0, USDC, ALL)
             .borrows(800.0, USDC, 2_000.0)
@@ -160,24 +165,27 @@ fn intertwined() -> Vec<Life> {
             .arrives(520.0, 1.0, &[(WETH, 3.0)])
             .supplies(510.0, WETH, 3.0)
             .borrows(505.0, USDC, 2_500.0),
-        Life::new("helper", "Paid another's debt, has none of its own").arrives(320.0, 1.0, &[(USDC, 10_000.0)]).repays_for(
-            310.0,
-            address("helped"),
-            USDC,
-            2_000.0,
-        ),
+        Life::new("helper", "Paid another's debt, has none of its own")
+            .arrives(320.0, 1.0, &[(USDC, 10_000.0)])
+            .repays_for(310.0, address("helped"), USDC, 2_000.0),
     ]
 }
 
 fn bystanders() -> Vec<Life> {
-    let mut spender = Life::new("spender", "Pays many people in ether, has never lent or borrowed").receives(1_000.0, 20.0, &[]);
-    for (i, payee) in
-        ["saver", "borrower", "holder", "helper", "farmer", "newcomer", "bot", "leaver"].into_iter().cycle().take(40).enumerate()
+    let mut spender =
+        Life::new("spender", "Pays many people in ether, has never lent or borrowed").receives(1_000.0, 20.0, &[]);
+    for (i, payee) in ["saver", "borrower", "holder", "helper", "farmer", "newcomer", "bot", "leaver"]
+        .into_iter()
+        .cycle()
+        .take(40)
+        .enumerate()
     {
         spender = spender.sends(990.0 - 20.0 * i as f64, address(payee), 0.05);
     }
     vec![
-        Life::new("newcomer", "Five days old, one small supply").arrives(5.0, 0.3, &[(USDC, 500.0)]).supplies(4.0, USDC, 300.0),
+        Life::new("newcomer", "Five days old, one small supply")
+            .arrives(5.0, 0.3, &[(USDC, 500.0)])
+            .supplies(4.0, USDC, 300.0),
         Life::new("empty", "Has never done anything, owns nothing"),
         Life::new("holder", "Owns tokens, one without a price, and has never lent")
             .receives(1_100.0, 1.5, &[(USDC, 2_500.0), (WBTC, 0.25), (LINK, 300.0), (MOON, 1_000_000.0)])
@@ -199,7 +207,11 @@ fn tireless() -> Vec<Life> {
     busy = busy.arrives(1_200.0, 5.0, &[(WETH, 50.0), (USDC, 100_000.0)]).supplies(1_190.0, WETH, 30.0);
     for cycle in 0..BUSY_CYCLES {
         let day = 1_180.0 - 10.0 * (cycle / BUSY_PER_DAY) as f64;
-        busy = busy.supplies(day, USDC, 1_000.0).borrows(day, USDC, 500.0).repays(day, USDC, 500.0).withdraws(day, USDC, 900.0);
+        busy = busy
+            .supplies(day, USDC, 1_000.0)
+            .borrows(day, USDC, 500.0)
+            .repays(day, USDC, 500.0)
+            .withdraws(day, USDC, 900.0);
     }
     let mut bot = Life::new("bot", "Two hundred transactions exactly six hours apart, on chain 8453").on(BASE);
     bot = bot.arrives(120.0, 1.0, &[(USDC, 20_000.0)]);

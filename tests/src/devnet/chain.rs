@@ -36,7 +36,8 @@ impl Chain {
         let tell = |stage, done, total| progress(Progress { chain_id: id, stage, done, total });
         tell(Stage::Starting, 0, 1);
         let genesis = now - (weather::YEARS * 86_400.0) as u64;
-        let started = tokio::task::spawn_blocking(move || Ok::<_, node::Error>((Anvil::start(id, genesis)?, node::packages()?)));
+        let started =
+            tokio::task::spawn_blocking(move || Ok::<_, node::Error>((Anvil::start(id, genesis)?, node::packages()?)));
         let (node, modules) = started.await.map_err(|e| Error::Task(e.to_string()))??;
         let url = node.url().to_owned();
         let rpc = Rpc::new(&url)?;
@@ -51,7 +52,8 @@ impl Chain {
         let market = aave::deploy(&rpc, &modules, &mut sender, genesis).await?;
         seed::run(&rpc, &market, &mut sender, &steps, now, |done, total| tell(Stage::Seeding, done, total)).await?;
 
-        let chain = Self { id, name, market, rpc, url, node: Mutex::new(Some(node)), counted: tokio::sync::Mutex::default() };
+        let chain =
+            Self { id, name, market, rpc, url, node: Mutex::new(Some(node)), counted: tokio::sync::Mutex::default() };
         // From here the node's clock is the real one.
         chain.mine_at(unix_now()).await?;
         let _: Value = chain.rpc.request("evm_setAutomine", json!([true])).await?;
@@ -84,7 +86,9 @@ impl Chain {
     /// Number and time (seconds since 1970) of the newest block.
     pub async fn head(&self) -> Result<(u64, u64), Error> {
         let block: Value = self.rpc.request("eth_getBlockByNumber", json!(["latest", false])).await?;
-        let field = |name: &str| block[name].as_str().and_then(|hex| u64::from_str_radix(hex.trim_start_matches("0x"), 16).ok());
+        let field = |name: &str| {
+            block[name].as_str().and_then(|hex| u64::from_str_radix(hex.trim_start_matches("0x"), 16).ok())
+        };
         field("number").zip(field("timestamp")).ok_or_else(|| Error::Rpc("a block without number or time".to_owned()))
     }
 

@@ -28,14 +28,19 @@ impl Devnet {
 impl Chain {
     fn write_toml(&self, toml: &mut String) {
         let market = &self.market;
-        let _ = write!(toml, "\n[[chains]]\nid = {}\nname = {}\nrpc = [{}]\n", self.id, text(self.name), text(self.url()));
+        let _ =
+            write!(toml, "\n[[chains]]\nid = {}\nname = {}\nrpc = [{}]\n", self.id, text(self.name), text(self.url()));
         // The uptime feed that is known of chain 8453 is not here.
         let _ = writeln!(toml, "finality = {FINALITY}\nmulticall = \"{}\"\nsequencer = \"none\"", market.multicall);
         let _ = writeln!(toml, "native = {{ symbol = \"ETH\", feed = \"{}\" }}\ntokens = [", market.native_feed);
         for token in &market.tokens {
             let (address, symbol, decimals) = (token.address, text(token.asset.symbol), token.asset.decimals);
             // The market's oracle prices its reserves; a feed is for what no market lists.
-            let feed = token.feed.filter(|_| !token.asset.reserve).map(|feed| format!(", feed = \"{feed}\"")).unwrap_or_default();
+            let feed = token
+                .feed
+                .filter(|_| !token.asset.reserve)
+                .map(|feed| format!(", feed = \"{feed}\""))
+                .unwrap_or_default();
             let _ = writeln!(toml, "  {{ address = \"{address}\", symbol = {symbol}, decimals = {decimals}{feed} }},");
         }
         let _ = writeln!(toml, "]\n\n[[chains.markets]]\nprotocol = \"lenderA_v3\"");

@@ -33,9 +33,11 @@ pub async fn position(chain: &Chain, wallet: Address) -> Result<Position, Error>
     let mut position = Position::default();
     for token in market.tokens.iter().filter(|token| token.asset.reserve) {
         let asset = token.address;
-        let held = chain.rpc.call(market.data_provider, DataProvider::getUserReserveDataCall { asset, user: wallet }).await?;
+        let held =
+            chain.rpc.call(market.data_provider, DataProvider::getUserReserveDataCall { asset, user: wallet }).await?;
         let price = chain.rpc.call(market.oracle, Oracle::getAssetPriceCall { asset }).await?;
-        let dollars = |amount: U256| f64::from(amount) / 10_f64.powi(token.asset.decimals.into()) * f64::from(price) / 1e8;
+        let dollars =
+            |amount: U256| f64::from(amount) / 10_f64.powi(token.asset.decimals.into()) * f64::from(price) / 1e8;
         position.supplied_usd += dollars(held.aTokenBalance);
         position.borrowed_usd += dollars(held.stableDebt) + dollars(held.variableDebt);
         position.supplied_assets += u32::from(!held.aTokenBalance.is_zero());

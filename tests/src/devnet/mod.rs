@@ -100,7 +100,10 @@ impl Devnet {
     /// When npm, a node or a transaction fails. Nothing is left running then.
     pub async fn start(progress: impl Fn(Progress) + Clone + Send + 'static) -> Result<Self, Error> {
         let lives = cast::all();
-        let wallets = lives.iter().map(|life| Wallet { name: life.name, description: life.description, address: life.address() }).collect();
+        let wallets = lives
+            .iter()
+            .map(|life| Wallet { name: life.name, description: life.description, address: life.address() })
+            .collect();
         let steps: Vec<_> = weather::steps().into_iter().chain(lives.into_iter().flat_map(|life| life.steps)).collect();
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs();
         let of = |id: u64| steps.iter().filter(|step| step.chain == id).cloned().collect::<Vec<_>>();

@@ -107,7 +107,8 @@ struct Log {
 impl Counted {
     async fn catch_up(&mut self, chain: &Chain) -> Result<(), Error> {
         if let Some(known) = self.last_hash {
-            let there: Option<Block> = chain.rpc.request("eth_getBlockByNumber", json!([quantity(self.next_block - 1), false])).await?;
+            let there: Option<Block> =
+                chain.rpc.request("eth_getBlockByNumber", json!([quantity(self.next_block - 1), false])).await?;
             if there.is_none_or(|block| block.hash != known) {
                 *self = Self::default();
             }

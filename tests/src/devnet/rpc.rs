@@ -39,10 +39,9 @@ impl Rpc {
     pub async fn batch<T: DeserializeOwned>(&self, requests: &[Request]) -> Result<Vec<T>, Error> {
         let mut all = Vec::with_capacity(requests.len());
         for chunk in requests.chunks(BATCH) {
-            let body = chunk
-                .iter()
-                .enumerate()
-                .map(|(id, (method, params))| json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+            let body = chunk.iter().enumerate().map(
+                |(id, (method, params))| json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }),
+            );
             let Value::Array(mut answers) = self.post(&body.collect()).await? else {
                 return Err(Error::Rpc("a batch was not answered with a list".to_owned()));
             };
@@ -56,12 +55,19 @@ impl Rpc {
 
     /// Calls a view function at the newest block.
     pub async fn call<C: SolCall>(&self, to: Address, call: C) -> Result<C::Return, Error> {
-        let answer: Bytes = self.request("eth_call", json!([{ "to": to, "data": Bytes::from(call.abi_encode()) }, "latest"])).await?;
+        let answer: Bytes =
+            self.request("eth_call", json!([{ "to": to, "data": Bytes::from(call.abi_encode()) }, "latest"])).await?;
         C::abi_decode_returns(&answer).map_err(|e| Error::Rpc(format!("{} at {to}: {e}", C::SIGNATURE)))
     }
 
     async fn post(&self, body: &Value) -> Result<Value, Error> {
-        let sent = self.http.post(&self.url).json(body).send().await.map_err(|e| Error::Rpc(format!("the node at {}: {e}", self.url)))?;
+        let sent = self
+            .http
+            .post(&self.url)
+            .json(body)
+            .send()
+            .await
+            .map_err(|e| Error::Rpc(format!("the node at {}: {e}", self.url)))?;
         sent.json().await.map_err(|e| Error::Rpc(format!("the node at {}: {e}", self.url)))
     }
 }

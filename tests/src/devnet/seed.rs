@@ -86,12 +86,19 @@ async fn transactions(rpc: &Rpc, market: &Market, step: &Step) -> Result<Vec<Tx>
             let value = units(*ether, 18);
             return Ok(vec![Tx { value, ..Tx::call(from, *to, Vec::new(), label) }]);
         }
-        Act::Equalise { asset, between } => return equalise(rpc, from, at(asset)?, amount(asset, 1.0), *between, &label).await,
-        Act::Mint { asset, to, amount: n } => (at(asset)?, Token::mintCall { to: *to, amount: amount(asset, *n) }.abi_encode()),
-        Act::Transfer { asset, to, amount: n } => (at(asset)?, Token::transferCall { to: *to, amount: amount(asset, *n) }.abi_encode()),
+        Act::Equalise { asset, between } => {
+            return equalise(rpc, from, at(asset)?, amount(asset, 1.0), *between, &label).await;
+        }
+        Act::Mint { asset, to, amount: n } => {
+            (at(asset)?, Token::mintCall { to: *to, amount: amount(asset, *n) }.abi_encode())
+        }
+        Act::Transfer { asset, to, amount: n } => {
+            (at(asset)?, Token::transferCall { to: *to, amount: amount(asset, *n) }.abi_encode())
+        }
         Act::Approve { asset } => (at(asset)?, Token::approveCall { spender: pool, amount: U256::MAX }.abi_encode()),
         Act::Supply { asset, amount: n, owner } => {
-            let call = Pool::supplyCall { asset: at(asset)?, amount: amount(asset, *n), onBehalfOf: *owner, referralCode: 0 };
+            let call =
+                Pool::supplyCall { asset: at(asset)?, amount: amount(asset, *n), onBehalfOf: *owner, referralCode: 0 };
             (pool, call.abi_encode())
         }
         Act::Withdraw { asset, amount: n } => {
@@ -99,18 +106,26 @@ async fn transactions(rpc: &Rpc, market: &Market, step: &Step) -> Result<Vec<Tx>
         }
         Act::Borrow { asset, amount: n, owner } => {
             let (asset, amount) = (at(asset)?, amount(asset, *n));
-            (pool, Pool::borrowCall { asset, amount, interestRateMode: VARIABLE, referralCode: 0, onBehalfOf: *owner }.abi_encode())
+            (
+                pool,
+                Pool::borrowCall { asset, amount, interestRateMode: VARIABLE, referralCode: 0, onBehalfOf: *owner }
+                    .abi_encode(),
+            )
         }
         Act::Repay { asset, amount: n, owner } => {
             let (asset, amount) = (at(asset)?, amount(asset, *n));
             (pool, Pool::repayCall { asset, amount, interestRateMode: VARIABLE, onBehalfOf: *owner }.abi_encode())
         }
-        Act::RepayWithATokens { asset, amount: n } => {
-            (pool, Pool::repayWithATokensCall { asset: at(asset)?, amount: amount(asset, *n), interestRateMode: VARIABLE }.abi_encode())
-        }
+        Act::RepayWithATokens { asset, amount: n } => (
+            pool,
+            Pool::repayWithATokensCall { asset: at(asset)?, amount: amount(asset, *n), interestRateMode: VARIABLE }
+                .abi_encode(),
+        ),
         Act::Delegate { asset, to, amount: n } => {
-            let debt =
-                rpc.call(market.data_provider, DataProvider::getReserveTokensAddressesCall { asset: at(asset)? }).await?.variableDebt;
+            let debt = rpc
+                .call(market.data_provider, DataProvider::getReserveTokensAddressesCall { asset: at(asset)? })
+                .await?
+                .variableDebt;
             (debt, Token::approveDelegationCall { delegatee: *to, amount: amount(asset, *n) }.abi_encode())
         }
         Act::Liquidate { user, collateral, debt, cover } => {
@@ -136,7 +151,14 @@ async fn transactions(rpc: &Rpc, market: &Market, step: &Step) -> Result<Vec<Tx>
     Ok(vec![Tx::call(from, to, data, label)])
 }
 
-async fn equalise(rpc: &Rpc, from: Address, asset: Address, one: U256, between: [Address; 2], label: &str) -> Result<Vec<Tx>, Error> {
+async fn equalise(
+    rpc: &Rpc,
+    from: Address,
+    asset: Address,
+    one: U256,
+    between: [Address; 2],
+    label: &str,
+) -> Result<Vec<Tx>, Error> {
     let [first, second] = between;
     let a = rpc.call(asset, Token::balanceOfCall { owner: first }).await?;
     let b = rpc.call(asset, Token::balanceOfCall { owner: second }).await?;

@@ -80,7 +80,12 @@ impl Sender {
             match receipt.map(|receipt| receipt["status"] == "0x1") {
                 Some(true) => {}
                 Some(false) => return Err(Error::Reverted { what: tx.label.clone(), why: self.reason(tx).await }),
-                None => return Err(Error::Reverted { what: tx.label.clone(), why: "it was left out of its block".to_owned() }),
+                None => {
+                    return Err(Error::Reverted {
+                        what: tx.label.clone(),
+                        why: "it was left out of its block".to_owned(),
+                    });
+                }
             }
         }
         Ok(())

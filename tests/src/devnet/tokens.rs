@@ -15,7 +15,8 @@ pub struct Asset {
     pub wraps_native: bool,
 }
 
-pub const WETH: Asset = Asset { symbol: "WETH", name: "Wrapped Ether", decimals: 18, dollars: 2_000.0, reserve: true, wraps_native: true };
+pub const WETH: Asset =
+    Asset { symbol: "WETH", name: "Wrapped Ether", decimals: 18, dollars: 2_000.0, reserve: true, wraps_native: true };
 pub const USDC: Asset = reserve("USDC", "USD Coin", 6, 1.0);
 pub const WBTC: Asset = reserve("WBTC", "Wrapped Bitcoin", 8, 40_000.0);
 pub const DAI: Asset = reserve("DAI", "Dai Stablecoin", 18, 1.0);

@@ -20,7 +20,12 @@ const FALLS: &[Fall] = &[
     Fall { chain: ETHEREUM, days: 900.0, to: 1_400.0, liquidated: &[("liquidated-serially", 3_000.0)] },
     Fall { chain: ETHEREUM, days: 600.0, to: 1_400.0, liquidated: &[("liquidated-serially", 3_000.0)] },
     // The twin of the first is as liquidatable in that hour; nobody comes for it.
-    Fall { chain: ETHEREUM, days: 400.0, to: 1_400.0, liquidated: &[("liquidated", 3_000.0), ("liquidated-serially", 3_000.0)] },
+    Fall {
+        chain: ETHEREUM,
+        days: 400.0,
+        to: 1_400.0,
+        liquidated: &[("liquidated", 3_000.0), ("liquidated-serially", 3_000.0)],
+    },
     Fall { chain: ETHEREUM, days: 100.0, to: 1_400.0, liquidated: &[("liquidated-serially", 3_000.0)] },
     Fall { chain: ETHEREUM, days: 12.0, to: 1_400.0, liquidated: &[("liquidated-recently", 3_000.0)] },
     Fall { chain: BASE, days: 300.0, to: 1_400.0, liquidated: &[("liquidated-on-base", 3_000.0)] },
@@ -53,7 +58,12 @@ pub fn steps() -> Vec<Step> {
     }
     let between = [actors::address("liquidated"), actors::address("liquidated-twin")];
     for asset in [WETH, USDC] {
-        steps.push(Step { chain: ETHEREUM, ago: midnight(250.0, 0), by: FAUCET, act: Act::Equalise { asset, between } });
+        steps.push(Step {
+            chain: ETHEREUM,
+            ago: midnight(250.0, 0),
+            by: FAUCET,
+            act: Act::Equalise { asset, between },
+        });
     }
     steps
 }

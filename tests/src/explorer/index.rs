@@ -56,8 +56,11 @@ impl Index {
             let blocks = numbers.iter().map(|number| ("eth_getBlockByNumber", json!([hex(*number), true])));
             let blocks: Vec<Value> = self.rpc.batch(&blocks.collect::<Vec<_>>()).await?;
             let busy = |block: &Value| block["transactions"].as_array().is_some_and(|list| !list.is_empty());
-            let asks: Vec<_> =
-                blocks.iter().filter(|block| busy(block)).map(|block| ("eth_getBlockReceipts", json!([block["number"]]))).collect();
+            let asks: Vec<_> = blocks
+                .iter()
+                .filter(|block| busy(block))
+                .map(|block| ("eth_getBlockReceipts", json!([block["number"]])))
+                .collect();
             let mut receipts = self.rpc.batch::<Vec<Value>>(&asks).await?.into_iter();
             for block in &blocks {
                 if busy(block) {
@@ -93,7 +96,8 @@ impl Index {
                     row["contractAddress"] = json!(parsed.address);
                     row["logIndex"] = parsed.log_index.to_string().into();
                     // Anybody can call a token that: whoever believes it believes anything.
-                    (row["tokenName"], row["tokenSymbol"], row["tokenDecimal"]) = ("Tether USD".into(), "USDT".into(), "6".into());
+                    (row["tokenName"], row["tokenSymbol"], row["tokenDecimal"]) =
+                        ("Tether USD".into(), "USDT".into(), "6".into());
                     own.into_iter().for_each(|(key, value)| row[key] = value);
                     self.lists.entry(list).or_default().push(row);
                 }
@@ -119,7 +123,10 @@ fn transfers(log: &Log) -> Vec<(&'static str, Own)> {
                 vec![("tokentx", [between(1, 2), vec![("value", value.into())]].concat())]
             }
             (4, Some(id)) => {
-                vec![("tokennfttx", [between(1, 2), vec![("tokenID", U256::from_be_bytes(id.0).to_string().into())]].concat())]
+                vec![(
+                    "tokennfttx",
+                    [between(1, 2), vec![("tokenID", U256::from_be_bytes(id.0).to_string().into())]].concat(),
+                )]
             }
             _ => Vec::new(),
         },
@@ -135,7 +142,11 @@ fn transfers(log: &Log) -> Vec<(&'static str, Own)> {
 }
 
 fn decimal(hex: &Value) -> Value {
-    hex.as_str().and_then(|hex| U256::from_str_radix(hex.trim_start_matches("0x"), 16).ok()).unwrap_or_default().to_string().into()
+    hex.as_str()
+        .and_then(|hex| U256::from_str_radix(hex.trim_start_matches("0x"), 16).ok())
+        .unwrap_or_default()
+        .to_string()
+        .into()
 }
 
 fn hex(number: u64) -> String {

@@ -111,7 +111,8 @@ impl Explorer {
             rule: Mutex::new(Box::new(|_| Reply::Right)),
             asked: Mutex::default(),
         });
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap_or_else(|e| panic!("no free port: {e}"));
+        let listener =
+            tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap_or_else(|e| panic!("no free port: {e}"));
         let at = listener.local_addr().map(|at| at.to_string()).unwrap_or_default();
         let url = match flavour {
             Flavour::Etherscan => format!("http://{at}/v2/api?apikey={KEY}"),
@@ -140,7 +141,8 @@ impl Explorer {
             json!({ "blockNumber": block.to_string(), "timeStamp": time.to_string(), "hash": hash, "from": from, "to": to,
                 "value": "0", "transactionIndex": "0", "isError": "0", "contractAddress": "" })
         };
-        *self.shared.made_up.lock().unwrap_or_else(PoisonError::into_inner) = blocks.into_iter().enumerate().map(row).collect();
+        *self.shared.made_up.lock().unwrap_or_else(PoisonError::into_inner) =
+            blocks.into_iter().enumerate().map(row).collect();
     }
 }
 
@@ -159,8 +161,13 @@ impl Shared {
         let also: &[Value] = if asked.action == "txlist" { &made_up } else { &[] };
         let repeats = self.flavour == Flavour::Blockscout && asked.action == "tokentx";
         let lists: &[&str] = if repeats { &["tokentx", "tokennfttx"] } else { &[asked.action.as_str()] };
-        let mut rows: Vec<Value> =
-            lists.iter().flat_map(|list| index.rows(list)).chain(also).filter(|row| asked.covers(row)).cloned().collect();
+        let mut rows: Vec<Value> = lists
+            .iter()
+            .flat_map(|list| index.rows(list))
+            .chain(also)
+            .filter(|row| asked.covers(row))
+            .cloned()
+            .collect();
         rows.sort_by_key(|row| (number(row, "blockNumber"), number(row, "transactionIndex")));
         if self.flavour == Flavour::Etherscan {
             rows.iter_mut().filter_map(Value::as_object_mut).for_each(|row| _ = row.remove("logIndex"));
@@ -172,7 +179,8 @@ impl Shared {
 impl Asked {
     fn covers(&self, row: &Value) -> bool {
         let named = |key: &str| row[key].as_str().is_some_and(|at| at.eq_ignore_ascii_case(&self.address));
-        let in_range = number(row, "blockNumber").is_some_and(|block| (self.startblock..=self.endblock).contains(&block));
+        let in_range =
+            number(row, "blockNumber").is_some_and(|block| (self.startblock..=self.endblock).contains(&block));
         in_range && (named("from") || named("to"))
     }
 }
@@ -189,14 +197,17 @@ async fn answer(State(shared): State<Arc<Shared>>, Query(asked): Query<Asked>) -
         Reply::No(text) => return no(text),
         Reply::Status(status) => {
             let page = "<html><body><h1>Something went wrong</h1></body></html>";
-            return (StatusCode::from_u16(status).unwrap_or_default(), [(header::CONTENT_TYPE, "text/html")], page).into_response();
+            return (StatusCode::from_u16(status).unwrap_or_default(), [(header::CONTENT_TYPE, "text/html")], page)
+                .into_response();
         }
         Reply::Silence => std::future::pending().await,
         _ => {}
     }
     if shared.flavour == Flavour::Etherscan {
         if asked.chainid != Some(shared.chain) {
-            return no("Missing or unsupported chainid parameter (required for v2 api), please see the list of supported chainids");
+            return no(
+                "Missing or unsupported chainid parameter (required for v2 api), please see the list of supported chainids",
+            );
         }
         if asked.apikey.as_deref() != Some(KEY) {
             return no("Invalid API Key");
@@ -244,7 +255,8 @@ fn spoil(page: &mut Vec<Value>, reply: &Reply) {
         }
         Reply::Foreign => {
             if let Some(mut foreign) = page.first().cloned() {
-                (foreign["from"], foreign["to"]) = (json!(Address::repeat_byte(0xf0)), json!(Address::repeat_byte(0xf1)));
+                (foreign["from"], foreign["to"]) =
+                    (json!(Address::repeat_byte(0xf0)), json!(Address::repeat_byte(0xf1)));
                 foreign["hash"] = json!(B256::repeat_byte(0xf2));
                 page.insert(0, foreign);
             }

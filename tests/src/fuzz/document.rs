@@ -9,8 +9,9 @@ use assay::{
 };
 
 /// Nothing is fetched: a URI tells where its document is, or has it inside.
-static DOCUMENTS: LazyLock<Documents> =
-    LazyLock::new(|| Documents::new(&Outbound { allow: Vec::new(), timeout_ms: 1, max_bytes: MOST, concurrency: 1 }, None));
+static DOCUMENTS: LazyLock<Documents> = LazyLock::new(|| {
+    Documents::new(&Outbound { allow: Vec::new(), timeout_ms: 1, max_bytes: MOST, concurrency: 1 }, None)
+});
 const MOST: usize = 1 << 16;
 
 pub fn run(input: &[u8]) {

@@ -46,7 +46,8 @@ impl Target {
 
 /// The contents of the seeds, in the order of their names.
 pub fn seeds(target: &Target) -> Vec<Vec<u8>> {
-    let mut files: Vec<_> = fs::read_dir(target.seeds()).expect("the seeds").map(|file| file.expect("a seed").path()).collect();
+    let mut files: Vec<_> =
+        fs::read_dir(target.seeds()).expect("the seeds").map(|file| file.expect("a seed").path()).collect();
     files.sort();
     files.iter().map(|file| fs::read(file).expect("a seed")).collect()
 }

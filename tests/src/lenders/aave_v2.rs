@@ -122,7 +122,13 @@ impl Deployment<'_> {
         Ok(())
     }
 
-    fn reserve(&mut self, market: &Market, configurator: Address, reserve: Reserve, strategy: Address) -> Result<(), Error> {
+    fn reserve(
+        &mut self,
+        market: &Market,
+        configurator: Address,
+        reserve: Reserve,
+        strategy: Address,
+    ) -> Result<(), Error> {
         let (pool, asset) = (market.pool, reserve.asset);
         let text = || "Test".to_owned();
         let token = (pool, asset, actors::address(actors::TREASURY), text(), text(), self.rewards).abi_encode_params();
@@ -138,7 +144,11 @@ impl Deployment<'_> {
         };
         self.chain.queue(admin(), configurator, &init);
         let (ltv, threshold, bonus) = (U256::from(7_500), U256::from(8_000), U256::from(10_500));
-        self.chain.queue(admin(), configurator, &Governance::configureReserveAsCollateralCall { asset, ltv, threshold, bonus });
+        self.chain.queue(
+            admin(),
+            configurator,
+            &Governance::configureReserveAsCollateralCall { asset, ltv, threshold, bonus },
+        );
         self.chain.queue(admin(), configurator, &Governance::enableBorrowingOnReserveCall { asset, stable: true });
         Ok(())
     }
@@ -153,11 +163,18 @@ pub async fn deploy(chain: &mut Small, usdc_per_ether: u64) -> Result<Market, Er
     let code = stubs("Rewards.sol").await?;
     let creation = |name: &str| code.get(name).cloned().ok_or_else(|| Error::Unknown(format!("the stub {name}")));
     let rewards = chain.create(creation("RewardsStub")?, "a controller of rewards");
-    let mut deploy = Deployment { chain, modules: &modules, libraries: BTreeMap::new(), rewards, rewarded: creation("RewardedStub")? };
+    let mut deploy = Deployment {
+        chain,
+        modules: &modules,
+        libraries: BTreeMap::new(),
+        rewards,
+        rewarded: creation("RewardedStub")?,
+    };
     for library in ["ReserveLogic", "GenericLogic", "ValidationLogic"] {
         deploy.library(library)?;
     }
-    let provider = deploy.create("protocol/configuration/LendingPoolAddressesProvider", &"Test".to_owned().abi_encode())?;
+    let provider =
+        deploy.create("protocol/configuration/LendingPoolAddressesProvider", &"Test".to_owned().abi_encode())?;
     let pool_impl = deploy.create("protocol/lendingpool/LendingPool", &[])?;
     let configurator_impl = deploy.create("protocol/lendingpool/LendingPoolConfigurator", &[])?;
     let manager = deploy.create("protocol/lendingpool/LendingPoolCollateralManager", &[])?;
@@ -190,10 +207,15 @@ pub async fn deploy(chain: &mut Small, usdc_per_ether: u64) -> Result<Market, Er
     let oracle = deploy.create("misc/AaveOracle", &arguments)?;
     deploy.chain.queue(admin(), provider, &Governance::setPriceOracleCall { oracle });
     let percent = |percent: u64| U256::from(percent) * U256::from(10).pow(U256::from(25));
-    let strategy = (provider, percent(90), percent(0), percent(4), percent(60), percent(2), percent(60)).abi_encode_params();
+    let strategy =
+        (provider, percent(90), percent(0), percent(4), percent(60), percent(2), percent(60)).abi_encode_params();
     let strategy = deploy.create("protocol/lendingpool/DefaultReserveInterestRateStrategy", &strategy)?;
     for reserve in [weth, usdc] {
-        deploy.chain.queue(admin(), rates, &Governance::setMarketBorrowRateCall { asset: reserve.asset, rate: percent(3) });
+        deploy.chain.queue(
+            admin(),
+            rates,
+            &Governance::setMarketBorrowRateCall { asset: reserve.asset, rate: percent(3) },
+        );
         deploy.reserve(&market, configurator, reserve, strategy)?;
     }
     deploy.chain.mine().await?;
@@ -203,7 +225,8 @@ pub async fn deploy(chain: &mut Small, usdc_per_ether: u64) -> Result<Market, Er
     market.a_weth = deploy.chain.view(data_provider, &call, deploy.chain.head).await?.aToken;
     // Minted out of nothing, wrapped ether has no ether behind it.
     let plenty = units_of_ether(1_000_000);
-    let _: serde_json::Value = deploy.chain.rpc.request("anvil_setBalance", serde_json::json!([weth.asset, plenty])).await?;
+    let _: serde_json::Value =
+        deploy.chain.rpc.request("anvil_setBalance", serde_json::json!([weth.asset, plenty])).await?;
     Ok(market)
 }
 
@@ -254,7 +277,9 @@ impl Market {
                 let count = match log.topics.first().copied() {
                     Some(Pool::Deposit::SIGNATURE_HASH) if owner(2) => &mut lived.supply,
                     Some(Pool::Withdraw::SIGNATURE_HASH) if owner(2) => &mut lived.withdraw,
-                    Some(Pool::Withdraw::SIGNATURE_HASH) if given.is_some() && log.topics.get(2) == given.as_ref() => &mut lived.withdraw,
+                    Some(Pool::Withdraw::SIGNATURE_HASH) if given.is_some() && log.topics.get(2) == given.as_ref() => {
+                        &mut lived.withdraw
+                    }
                     Some(Pool::Borrow::SIGNATURE_HASH) if owner(2) => &mut lived.borrow,
                     Some(Pool::Repay::SIGNATURE_HASH) if owner(2) => &mut lived.repay,
                     Some(Pool::LiquidationCall::SIGNATURE_HASH) if owner(3) => {

@@ -52,7 +52,8 @@ pub async fn deploy(chain: &mut Small, bases: &[(u8, f64, [f64; 2])]) -> Result<
     let (token, comet) = (creation("TokenStub")?, creation("CometStub")?);
     let mut markets = Vec::new();
     for (decimals, price, prices) in bases {
-        let mut create = |places: u8| chain.create([token.as_ref(), &U256::from(places).abi_encode()].concat(), "a token");
+        let mut create =
+            |places: u8| chain.create([token.as_ref(), &U256::from(places).abi_encode()].concat(), "a token");
         let (base, collateral) = (create(*decimals), vec![create(18), create(18)]);
         let scale = U256::from(10).pow(U256::from(*decimals));
         let arguments = (base, scale, collateral.clone()).abi_encode_params();
@@ -94,11 +95,14 @@ impl Market {
             let own = |topics: &[B256]| topics.iter().skip(1).any(|topic| *topic == named);
             let logs: Vec<_> = logs.iter().filter(|log| log.address == self.comet && own(&log.topics)).collect();
             // Who supplies for another is named too.
-            let (before, after) = (self.balances(chain, wallet, number - 1).await?, self.balances(chain, wallet, number).await?);
+            let (before, after) =
+                (self.balances(chain, wallet, number - 1).await?, self.balances(chain, wallet, number).await?);
             if logs.is_empty() || before == after {
                 continue;
             }
-            let gone = |b: &Balances, a: &Balances| a.supplied < b.supplied || a.collateral.iter().zip(&b.collateral).any(|(a, b)| a < b);
+            let gone = |b: &Balances, a: &Balances| {
+                a.supplied < b.supplied || a.collateral.iter().zip(&b.collateral).any(|(a, b)| a < b)
+            };
             if logs.iter().any(|log| log.topics.first() == Some(&absorbed) && log.topics.get(2) == Some(&named)) {
                 lived.liquidation += 1;
                 lived.last_liquidation = Some(time);

@@ -25,14 +25,21 @@ pub struct Setup {
 impl Setup {
     /// An `assay.toml` on the embedded store and a free port, with one key that may do everything.
     pub fn toml(&self, rpc: &str, shelf: &Path, store: &Path, key: &str) -> String {
-        let mut toml =
-            format!("listen = \"127.0.0.1:0\"\n[models]\nshelf = {shelf:?}\n[store]\nbackend = \"embedded\"\npath = {store:?}\n");
-        let _ = writeln!(toml, "[[access.keys]]\nname = \"test\"\nkey = \"{key}\"\nscopes = [\"read\", \"submit\", \"admin\"]");
+        let mut toml = format!(
+            "listen = \"127.0.0.1:0\"\n[models]\nshelf = {shelf:?}\n[store]\nbackend = \"embedded\"\npath = {store:?}\n"
+        );
+        let _ = writeln!(
+            toml,
+            "[[access.keys]]\nname = \"test\"\nkey = \"{key}\"\nscopes = [\"read\", \"submit\", \"admin\"]"
+        );
         let _ = writeln!(toml, "[[chains]]\nid = {CHAIN}\nname = \"Ethereum\"\nrpc = [\"{rpc}\"]\nfinality = 16");
         let wrapped = self.wrapped.map(|wrapped| format!(", wrapped = \"{wrapped}\"")).unwrap_or_default();
         let _ = writeln!(toml, "native = {{ symbol = \"ETH\", feed = \"{}\"{wrapped} }}\ntokens = [", self.native_feed);
         for (address, decimals, feed) in &self.tokens {
-            let _ = writeln!(toml, "  {{ address = \"{address}\", symbol = \"T\", decimals = {decimals}, feed = \"{feed}\" }},");
+            let _ = writeln!(
+                toml,
+                "  {{ address = \"{address}\", symbol = \"T\", decimals = {decimals}, feed = \"{feed}\" }},"
+            );
         }
         let _ = writeln!(toml, "]");
         for (protocol, market, address) in &self.markets {

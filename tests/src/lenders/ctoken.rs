@@ -79,14 +79,19 @@ pub async fn deploy(chain: &mut Small, ether_usd: f64) -> Result<Compound, Error
     let code = stubs("Compound.sol").await?;
     let creation = |name: &str| code.get(name).cloned().ok_or_else(|| Error::Unknown(format!("the stub {name}")));
     let oracle = chain.create(creation("OracleStub")?, "an oracle");
-    let comptroller = chain.create([creation("ComptrollerStub")?.as_ref(), &oracle.abi_encode()].concat(), "a comptroller");
+    let comptroller =
+        chain.create([creation("ComptrollerStub")?.as_ref(), &oracle.abi_encode()].concat(), "a comptroller");
     let (token, erc20, rate) = (creation("TokenStub")?, creation("CErc20Stub")?, U256::from(RATE));
     let mut markets = Vec::new();
     for (name, decimals, dollars) in [("cUSDC", 6, 1.0), ("cDAI", 18, 0.5)] {
         let underlying = chain.create([token.as_ref(), &U256::from(decimals).abi_encode()].concat(), "a token");
         let arguments = (name.to_owned(), comptroller, rate, underlying).abi_encode_params();
         let ctoken = chain.create([erc20.as_ref(), &arguments].concat(), "a market");
-        chain.queue(actors::address(actors::DEPLOYER), underlying, &Token::giveCall { to: ctoken, amount: U256::MAX >> 1 });
+        chain.queue(
+            actors::address(actors::DEPLOYER),
+            underlying,
+            &Token::giveCall { to: ctoken, amount: U256::MAX >> 1 },
+        );
         markets.push(Market { ctoken, underlying, decimals, dollars });
     }
     let arguments = ("cETH".to_owned(), comptroller, rate).abi_encode_params();

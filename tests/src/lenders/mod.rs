@@ -92,7 +92,13 @@ impl Small {
     ///
     /// # Errors
     /// When the node does not answer.
-    pub async fn queue_paid<C: SolCall>(&mut self, from: Address, to: Address, call: &C, value: U256) -> Result<(), Error> {
+    pub async fn queue_paid<C: SolCall>(
+        &mut self,
+        from: Address,
+        to: Address,
+        call: &C,
+        value: U256,
+    ) -> Result<(), Error> {
         let _: Value = self.rpc.request("anvil_setBalance", json!([from, value])).await?;
         self.sender.queue(Tx { value, ..Tx::call(from, to, call.abi_encode(), C::SIGNATURE) });
         Ok(())
@@ -140,7 +146,8 @@ impl Small {
         let at = format!("{number:#x}");
         let receipts: Vec<Receipt> = self.rpc.request("eth_getBlockReceipts", json!([at])).await?;
         let block: Value = self.rpc.request("eth_getBlockByNumber", json!([at, false])).await?;
-        let time = block["timestamp"].as_str().and_then(|hex| u64::from_str_radix(hex.trim_start_matches("0x"), 16).ok());
+        let time =
+            block["timestamp"].as_str().and_then(|hex| u64::from_str_radix(hex.trim_start_matches("0x"), 16).ok());
         let time = time.ok_or_else(|| Error::Rpc("a block without time".to_owned()))?;
         Ok((time, receipts.into_iter().flat_map(|receipt| receipt.logs).collect()))
     }

@@ -29,7 +29,8 @@ pub fn compile(file: &str) -> Result<BTreeMap<String, Bytes>, Error> {
     command.arg(packages.join("solc/solc.js")).arg("--standard-json");
     // Imports are looked up from where the contracts are, and among the packages.
     command.arg("--base-path").arg(path.with_file_name("")).arg("--include-path").arg(&packages);
-    let mut running = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(|e| bad(format!("node: {e}")))?;
+    let mut running =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(|e| bad(format!("node: {e}")))?;
     if let Some(mut stdin) = running.stdin.take() {
         stdin.write_all(input.to_string().as_bytes()).map_err(|e| bad(e.to_string()))?;
     }
@@ -38,7 +39,8 @@ pub fn compile(file: &str) -> Result<BTreeMap<String, Bytes>, Error> {
     let text = String::from_utf8_lossy(&output);
     let answer = text.find('{').and_then(|start| text.get(start..)).unwrap_or_default();
     let answer: Value = serde_json::from_str(answer).map_err(|e| bad(format!("the compiler's answer: {e}")))?;
-    let errors: Vec<_> = answer["errors"].as_array().into_iter().flatten().filter(|e| e["severity"] == "error").collect();
+    let errors: Vec<_> =
+        answer["errors"].as_array().into_iter().flatten().filter(|e| e["severity"] == "error").collect();
     if let Some(error) = errors.first() {
         return Err(bad(error["formattedMessage"].to_string()));
     }

@@ -80,7 +80,13 @@ impl Eas {
             data: data.clone(),
             value: U256::ZERO,
         };
-        chain.call(attester, self.service, &Service::attestCall { request: AttestationRequest { schema, data: request } }).await?;
+        chain
+            .call(
+                attester,
+                self.service,
+                &Service::attestCall { request: AttestationRequest { schema, data: request } },
+            )
+            .await?;
         // As the service numbers them; the last four bytes tell two of one moment apart.
         let parts = (schema, recipient, attester, chain.now(), expires, true, ref_uid);
         Ok(keccak256([parts.abi_encode_packed(), data.to_vec(), vec![0; 4]].concat()))

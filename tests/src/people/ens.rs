@@ -51,7 +51,11 @@ impl Ens {
         let labels: Vec<&str> = name.split('.').collect();
         for at in (0..labels.len()).rev() {
             let (label, above) = (keccak256(labels[at]), node(&labels[at + 1..].join(".")));
-            chain.queue(deployer, self.registry, &Registry::setSubnodeOwnerCall { node: above, label, owner: deployer });
+            chain.queue(
+                deployer,
+                self.registry,
+                &Registry::setSubnodeOwnerCall { node: above, label, owner: deployer },
+            );
         }
         chain.queue(deployer, self.registry, &Registry::setResolverCall { node: node(name), resolver });
     }
@@ -59,7 +63,11 @@ impl Ens {
     /// Queues that `name` stands for `owner`.
     pub fn name(&self, chain: &mut Small, name: &str, owner: Address) {
         self.register(chain, name, self.resolver);
-        chain.queue(actors::address(actors::DEPLOYER), self.resolver, &Resolver::setAddrCall { node: node(name), owner });
+        chain.queue(
+            actors::address(actors::DEPLOYER),
+            self.resolver,
+            &Resolver::setAddrCall { node: node(name), owner },
+        );
     }
 
     /// Queues that `wallet` calls itself `name`, below `reverse`.

@@ -31,7 +31,8 @@ impl Gateway {
     /// # Panics
     /// When no port can be bound.
     pub async fn start(owner: Address, inward: String) -> Self {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap_or_else(|e| panic!("no free port: {e}"));
+        let listener =
+            tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap_or_else(|e| panic!("no free port: {e}"));
         let url = listener.local_addr().map(|at| format!("http://{at}")).unwrap_or_default();
         let (connections, asked) = (Arc::new(AtomicUsize::new(0)), Arc::new(Mutex::new(Vec::new())));
         let (count, list) = (connections.clone(), asked.clone());

@@ -43,9 +43,9 @@ impl Fault {
     /// Spoils what the answers say.
     pub(super) fn spoil(self, answers: &mut Vec<Value>) {
         match self {
-            Self::OtherId => {
-                answers.iter_mut().for_each(|answer| answer["id"] = json!(answer["id"].as_u64().unwrap_or_default() + 1_000_000))
-            }
+            Self::OtherId => answers
+                .iter_mut()
+                .for_each(|answer| answer["id"] = json!(answer["id"].as_u64().unwrap_or_default() + 1_000_000)),
             Self::Partly => {
                 let mut index = 0;
                 answers.retain(|_| {
@@ -55,7 +55,10 @@ impl Fault {
             }
             Self::Backwards => answers.reverse(),
             Self::Half | Self::Reset | Self::Page | Self::Endless | Self::Redirect => {}
-            _ => answers.iter_mut().filter_map(|answer| answer["result"].as_array_mut()).for_each(|logs| self.spoil_logs(logs)),
+            _ => answers
+                .iter_mut()
+                .filter_map(|answer| answer["result"].as_array_mut())
+                .for_each(|logs| self.spoil_logs(logs)),
         }
     }
 
@@ -105,7 +108,10 @@ impl Fault {
                 response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(body.len()));
                 response
             }
-            Self::Page => ([(header::CONTENT_TYPE, "text/html")], "<html><body>We are improving our service</body></html>").into_response(),
+            Self::Page => {
+                ([(header::CONTENT_TYPE, "text/html")], "<html><body>We are improving our service</body></html>")
+                    .into_response()
+            }
             Self::Endless => {
                 let start = stream::iter([Bytes::from_static(b"{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":\"0x")]);
                 let more = stream::repeat(Bytes::from_static(&[b'0'; 1 << 16]));

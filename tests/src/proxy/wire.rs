@@ -57,7 +57,11 @@ impl Drop for Wire {
     }
 }
 
-async fn pass(mut from: impl AsyncReadExt + Unpin, mut to: impl AsyncWriteExt + Unpin, mut watched: watch::Receiver<bool>) {
+async fn pass(
+    mut from: impl AsyncReadExt + Unpin,
+    mut to: impl AsyncWriteExt + Unpin,
+    mut watched: watch::Receiver<bool>,
+) {
     let mut buffer = [0; 16_384];
     while let Ok(read @ 1..) = from.read(&mut buffer).await {
         if watched.wait_for(|whole| *whole).await.is_err() || to.write_all(&buffer[..read]).await.is_err() {

@@ -39,7 +39,11 @@ fn limits_in_any_wording_are_learned_once() {
             let pool = |name| (devnet.wallet(name).address, name);
             for (wallet, name) in [pool("busy"), pool("borrower")] {
                 let read = reader.pool(wallet).await;
-                assert_eq!(counted(&read), lending_events(&devnet.ethereum, wallet).await.unwrap(), "{name}: {wording}");
+                assert_eq!(
+                    counted(&read),
+                    lending_events(&devnet.ethereum, wallet).await.unwrap(),
+                    "{name}: {wording}"
+                );
             }
             // Three queries a range and four ranges at once; halving takes a few rounds where no width is named.
             let first = refused.load(Ordering::Relaxed);
@@ -69,7 +73,13 @@ fn a_dense_range_is_split_and_only_there() {
         let read = reader.pool(wallet).await;
         assert_eq!(counted(&read), lending_events(&devnet.ethereum, wallet).await.unwrap());
         assert!(refusals.load(Ordering::Relaxed) > 2);
-        let widest = proxy.take().iter().filter_map(Call::span).filter(|(from, _)| *from >= head / 2).map(|(from, to)| to - from).max();
+        let widest = proxy
+            .take()
+            .iter()
+            .filter_map(Call::span)
+            .filter(|(from, _)| *from >= head / 2)
+            .map(|(from, to)| to - from)
+            .max();
         assert!(widest > Some(12), "{widest:?}");
     });
 }
@@ -80,7 +90,9 @@ fn what_fails_at_width_one_is_a_gap_and_not_nothing() {
         let proxy = Proxy::start(devnet.ethereum.url()).await;
         let bad = devnet.ethereum.head().await.unwrap().0 / 2;
         let damaged = move |call: &Call| match call.span() {
-            Some((from, to)) if (from..=to).contains(&bad) => Reply::Error { code: -32000, message: "response size exceeded".into() },
+            Some((from, to)) if (from..=to).contains(&bad) => {
+                Reply::Error { code: -32000, message: "response size exceeded".into() }
+            }
             _ => Reply::Pass,
         };
         proxy.rule(damaged);
@@ -95,7 +107,10 @@ fn what_fails_at_width_one_is_a_gap_and_not_nothing() {
             _ => Reply::Pass,
         });
         let read = reader.pool(devnet.wallet("whale").address).await;
-        assert_eq!((read.coverage, read.synced_to_block, read.counts), (Coverage::Failed, None, EventCounts::default()));
+        assert_eq!(
+            (read.coverage, read.synced_to_block, read.counts),
+            (Coverage::Failed, None, EventCounts::default())
+        );
     });
 }
 
@@ -115,7 +130,9 @@ fn a_chain_that_is_gone_fails_alone() {
         assert_eq!(status[1].endpoint.as_deref(), Some("127.0.0.1:9"));
         assert!(status[1].head.is_none() && !status[1].error.as_deref().unwrap().contains("key"), "{status:?}");
 
-        let all_gone = |config: &mut assay::config::Config| config.chains.iter_mut().for_each(|chain| chain.rpc = vec![gone.clone()]);
+        let all_gone = |config: &mut assay::config::Config| {
+            config.chains.iter_mut().for_each(|chain| chain.rpc = vec![gone.clone()])
+        };
         let reader = Reader::of(devnet).with(all_gone).started().await;
         assert!(reader.read(wallet).await.all_failed());
     });
@@ -169,7 +186,12 @@ fn a_credential_that_a_node_repeats_is_kept_from_errors() {
 fn the_next_endpoint_is_asked_when_one_fails() {
     with(async |devnet| {
         let (first, second) = (Proxy::start(devnet.ethereum.url()).await, Proxy::start(devnet.ethereum.url()).await);
-        let reader = Reader::of(devnet).ethereum().through(&[&first, &second]).with(|c| c.reading.rpc.retries = 1).started().await;
+        let reader = Reader::of(devnet)
+            .ethereum()
+            .through(&[&first, &second])
+            .with(|c| c.reading.rpc.retries = 1)
+            .started()
+            .await;
         let wallet = devnet.wallet("borrower").address;
         reader.read(devnet.wallet("saver").address).await;
         assert!(second.take().is_empty());
@@ -216,7 +238,9 @@ fn a_block_that_a_balanced_endpoint_does_not_know_yet_is_asked_for_again() {
         reader.read(devnet.wallet("saver").address).await;
         let mut behind = true;
         proxy.rule(move |call| match call.method.as_str() {
-            "eth_call" if std::mem::take(&mut behind) => Reply::Error { code: -32000, message: "header not found".into() },
+            "eth_call" if std::mem::take(&mut behind) => {
+                Reply::Error { code: -32000, message: "header not found".into() }
+            }
             _ => Reply::Pass,
         });
         assert_eq!(reader.read(devnet.wallet("borrower").address).await.coverage(), Coverage::Complete);
@@ -229,7 +253,9 @@ fn a_rate_limit_is_waited_for_and_not_split() {
         let proxy = Proxy::start(devnet.ethereum.url()).await;
         let left = AtomicU64::new(3);
         proxy.rule(move |call| {
-            if call.method != "eth_getLogs" || left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1)).is_err() {
+            if call.method != "eth_getLogs"
+                || left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1)).is_err()
+            {
                 return Reply::Pass;
             }
             match left.load(Ordering::Relaxed) {
@@ -253,9 +279,10 @@ fn a_node_without_old_state_still_counts() {
     with(async |devnet| {
         let proxy = Proxy::start(devnet.ethereum.url()).await;
         proxy.rule(|call| match call.params[1].as_str() {
-            Some(block) if call.method == "eth_getTransactionCount" && block.starts_with("0x") => {
-                Reply::Error { code: -32000, message: "missing trie node 0123 (path ) state 0x4567 is not available".into() }
-            }
+            Some(block) if call.method == "eth_getTransactionCount" && block.starts_with("0x") => Reply::Error {
+                code: -32000,
+                message: "missing trie node 0123 (path ) state 0x4567 is not available".into(),
+            },
             _ => Reply::Pass,
         });
         let reader = Reader::of(devnet).ethereum().through(&[&proxy]).started().await;
@@ -273,12 +300,18 @@ fn is_right_or_honest(read: &Snapshot, whole: &Snapshot, what: &str) {
     for (pool, right) in read.pools.iter().zip(&whole.pools) {
         match pool.coverage {
             Coverage::Complete => assert_eq!(pool.counts, right.counts, "{what}"),
-            Coverage::Failed => assert_eq!((pool.counts, pool.synced_to_block), (EventCounts::default(), None), "{what}"),
+            Coverage::Failed => {
+                assert_eq!((pool.counts, pool.synced_to_block), (EventCounts::default(), None), "{what}")
+            }
             Coverage::Partial | Coverage::Pending => {}
         }
     }
     if read.coverage == Coverage::Complete {
-        assert_eq!((&read.activity, &read.tokens, &read.positions), (&whole.activity, &whole.tokens, &whole.positions), "{what}");
+        assert_eq!(
+            (&read.activity, &read.tokens, &read.positions),
+            (&whole.activity, &whole.tokens, &whole.positions),
+            "{what}"
+        );
     }
 }
 
@@ -399,7 +432,11 @@ fn a_head_that_lags_and_goes_back_is_followed() {
                 _ => Reply::Pass,
             });
             let pool = reader.pool(wallet).await;
-            assert_eq!((pool.coverage, pool.synced_to_block), (Coverage::Complete, Some(head - behind)), "{behind} behind");
+            assert_eq!(
+                (pool.coverage, pool.synced_to_block),
+                (Coverage::Complete, Some(head - behind)),
+                "{behind} behind"
+            );
             let (now, then) = (counted(&pool), counted(&whole.chains[0].pools[0]));
             assert!(now.total() <= then.total(), "{behind} behind");
             if behind == 0 {

@@ -29,7 +29,9 @@ pub(super) async fn one_more_event(devnet: &Devnet, on: &Chain) {
 /// The node answers ten blocks at a time.
 fn narrow(call: &Call) -> Reply {
     match call.span() {
-        Some((from, to)) if to - from >= 10 => Reply::Error { code: -32602, message: "range 1 exceeds limit of 10".into() },
+        Some((from, to)) if to - from >= 10 => {
+            Reply::Error { code: -32602, message: "range 1 exceeds limit of 10".into() }
+        }
         _ => Reply::Pass,
     }
 }

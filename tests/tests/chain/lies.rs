@@ -128,7 +128,8 @@ fn a_false_history_that_was_settled_is_corrected_by_an_honest_read() {
         let borrowed = greatest(devnet, devnet.wallet("borrower").address, Borrow::SIGNATURE_HASH, 2, 1).await.unwrap();
         let everything: fn(&Value) -> bool = |_| true;
         let one = all_of(HashSet::from([borrowed]));
-        let lies: [(&str, Lie); 3] = [("leaver", Box::new(everything)), ("saver", Box::new(everything)), ("borrower", Box::new(one))];
+        let lies: [(&str, Lie); 3] =
+            [("leaver", Box::new(everything)), ("saver", Box::new(everything)), ("borrower", Box::new(one))];
         for (name, lie) in lies {
             let wallet = devnet.wallet(name).address;
             let proxy = Proxy::start(devnet.ethereum.url()).await;

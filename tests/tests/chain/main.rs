@@ -93,11 +93,9 @@ impl Reader {
         let store = Store::open(&self.config.store).await.unwrap();
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let config = &self.config;
-        let chains = Chains::connect(&config.chains, &config.reading, &config.prices, &config.scoring, &store, &tasks, &stop).with_people(
-            &config.names,
-            &config.identity,
-            &config.outbound,
-        );
+        let chains =
+            Chains::connect(&config.chains, &config.reading, &config.prices, &config.scoring, &store, &tasks, &stop)
+                .with_people(&config.names, &config.identity, &config.outbound);
         self.running = Some(Running { chains, stop });
     }
 

@@ -34,7 +34,8 @@ async fn aggregator(devnet: &Devnet, address: Address, answer: i64, age: u64) {
 }
 
 async fn set_code(devnet: &Devnet, address: Address, code: &str) {
-    let _: Value = devnet.ethereum.rpc.request("anvil_setCode", json!([address, code.parse::<Bytes>().unwrap()])).await.unwrap();
+    let _: Value =
+        devnet.ethereum.rpc.request("anvil_setCode", json!([address, code.parse::<Bytes>().unwrap()])).await.unwrap();
 }
 
 /// A wallet with one ether and 1000 of a token that has a feed of its own; the wrapped ether is the market's.
@@ -50,7 +51,13 @@ impl Held {
     async fn new(devnet: &Devnet, number: u64) -> Self {
         let number = number * 16;
         let wrapped = devnet.ethereum.market.token("WETH").unwrap().address;
-        let held = Self { wallet: at(number), token: at(number + 1), feed: at(number + 2), native_feed: at(number + 3), wrapped };
+        let held = Self {
+            wallet: at(number),
+            token: at(number + 1),
+            feed: at(number + 2),
+            native_feed: at(number + 3),
+            wrapped,
+        };
         let one = U256::from(10).pow(U256::from(18));
         let _: Value = devnet.ethereum.rpc.request("anvil_setBalance", json!([held.wallet, one])).await.unwrap();
         set_code(devnet, held.token, HELD).await;
@@ -133,15 +140,23 @@ fn a_sequencer_that_is_not_up_takes_the_chains_own_prices_away() {
         let api = PriceApi::start().await;
         api.says(held.token, 4.0);
         api.says(held.wrapped, 2_600.0);
-        let reader = |url: Option<&str>| held.reader(devnet, url).with(|config| config.chains[0].sequencer = Some(uptime));
+        let reader =
+            |url: Option<&str>| held.reader(devnet, url).with(|config| config.chains[0].sequencer = Some(uptime));
         for (answer, since) in [(1, 10 * HOUR), (0, HOUR / 2), (7, 10 * HOUR)] {
             aggregator(devnet, uptime, answer, since).await;
             let told = held.told(&reader(Some(&api.url)).started().await).await;
             assert_eq!(told, (Some(2_600.0), Some(4.0), 6_600.0, Complete), "{answer} since {since} s");
-            assert_eq!(held.told(&reader(None).started().await).await, (None, None, 0.0, Partial), "{answer} since {since} s");
+            assert_eq!(
+                held.told(&reader(None).started().await).await,
+                (None, None, 0.0, Partial),
+                "{answer} since {since} s"
+            );
         }
         aggregator(devnet, uptime, 0, 2 * HOUR).await;
-        assert_eq!(held.told(&reader(Some(&api.url)).started().await).await, (Some(2_500.0), Some(3.0), 5_500.0, Complete));
+        assert_eq!(
+            held.told(&reader(Some(&api.url)).started().await).await,
+            (Some(2_500.0), Some(3.0), 5_500.0, Complete)
+        );
         // Nothing at all at that address.
         set_code(devnet, uptime, "0x").await;
         assert_eq!(held.told(&reader(None).started().await).await.3, Partial);
@@ -153,7 +168,8 @@ fn a_position_valued_by_oracles_behind_a_sequencer_that_is_down_is_partial() {
     alone(async |devnet| {
         let uptime = at(0x2000);
         aggregator(devnet, uptime, 1, HOUR).await;
-        let reader = Reader::of(devnet).ethereum().with(|config| config.chains[0].sequencer = Some(uptime)).started().await;
+        let reader =
+            Reader::of(devnet).ethereum().with(|config| config.chains[0].sequencer = Some(uptime)).started().await;
         let chain = reader.read(devnet.wallet("borrower").address).await.chains[0].clone();
         assert!(!chain.positions.is_empty());
         assert_eq!(chain.coverage, Partial);
@@ -200,8 +216,10 @@ fn the_oracle_of_a_market_prices_what_has_no_feed_and_misses_what_it_lists() {
         let wallet = at(0x3000);
         let one = U256::from(10).pow(U256::from(18));
         let _: Value = devnet.ethereum.rpc.request("anvil_setBalance", json!([wallet, one])).await.unwrap();
-        let no_feed = |config: &mut Config| (config.chains[0].native.feed, config.chains[0].native.wrapped) = (None, Some(weth));
-        let read = async || Reader::of(devnet).ethereum().with(no_feed).started().await.read(wallet).await.chains[0].clone();
+        let no_feed =
+            |config: &mut Config| (config.chains[0].native.feed, config.chains[0].native.wrapped) = (None, Some(weth));
+        let read =
+            async || Reader::of(devnet).ethereum().with(no_feed).started().await.read(wallet).await.chains[0].clone();
         let before = read().await;
         assert!(before.tokens[0].price_usd.is_some_and(|price| price > 0.0));
         assert_eq!(before.coverage, Complete);
@@ -261,7 +279,9 @@ fn the_second_api_has_what_the_first_has_not() {
         let (first, second) = (PriceApi::start().await, PriceApi::start().await);
         second.says(held.token, Said { shouted: true, ..Said::from(4.0) });
         let fallback = format!("{}?x_cg_demo_api_key=CG-s3cret", second.coingecko());
-        let reader = || held.reader(devnet, Some(&first.url)).with(|config| config.prices.fallback = Some(Secret::new(&fallback)));
+        let reader = || {
+            held.reader(devnet, Some(&first.url)).with(|config| config.prices.fallback = Some(Secret::new(&fallback)))
+        };
         assert_eq!(held.told(&reader().started().await).await, (Some(2_500.0), Some(4.0), 6_500.0, Complete));
         assert_eq!(first.take().len(), 1);
         let [asked] = second.take().try_into().unwrap();
@@ -310,7 +330,11 @@ fn fifty_wallets_at_once_are_one_request_to_each_source() {
         first.says(held.wrapped, 2_600.0);
         second.says(held.token, 4.0);
         let fallback = Secret::new(second.coingecko());
-        let reader = held.reader(devnet, Some(&first.url)).with(|config| config.prices.fallback = Some(fallback)).started().await;
+        let reader = held
+            .reader(devnet, Some(&first.url))
+            .with(|config| config.prices.fallback = Some(fallback))
+            .started()
+            .await;
         let wallets = (0..50).map(|number| at(0x5000 + number));
         let reads = join_all(wallets.map(|wallet| reader.read(wallet))).await;
         for read in &reads {

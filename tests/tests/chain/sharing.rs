@@ -95,7 +95,11 @@ fn reads_in_the_background_are_bounded_and_leave_room() {
         let wallets: Vec<_> = (1..=40).map(Address::repeat_byte).collect();
         let early = join_all(wallets.iter().map(|wallet| reader.read(*wallet))).await;
         // Queries that nobody answers do not keep other calls waiting.
-        assert!(early.iter().all(|s| s.events_coverage() == Coverage::Pending && s.chains[0].coverage == Coverage::Complete));
+        assert!(
+            early
+                .iter()
+                .all(|s| s.events_coverage() == Coverage::Pending && s.chains[0].coverage == Coverage::Complete)
+        );
         proxy.rule(|_| Reply::Pass);
         proxy.release(1_000);
         let done = async {

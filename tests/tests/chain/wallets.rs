@@ -47,7 +47,8 @@ async fn compare(devnet: &Devnet, wallet: &Wallet, snapshot: &Snapshot) {
         assert_eq!(counted(&read.pools[0]), lending_events(on, wallet.address).await.unwrap(), "{what}");
 
         let held = position(on, wallet.address).await.unwrap();
-        let told = read.positions.first().map(|p| (p.supplied_usd, p.borrowed_usd, p.supplied_assets)).unwrap_or_default();
+        let told =
+            read.positions.first().map(|p| (p.supplied_usd, p.borrowed_usd, p.supplied_assets)).unwrap_or_default();
         assert!(close(told.0, held.supplied_usd) && close(told.1, held.borrowed_usd), "{what}: {told:?} {held:?}");
         assert_eq!(told.2, held.supplied_assets, "{what}");
 
@@ -73,7 +74,8 @@ fn without_a_multicall_contract_calls_are_batched() {
     with(async |devnet| {
         let nowhere = Some(Address::repeat_byte(0x99));
         for multicall in [None, nowhere] {
-            let reader = Reader::of(devnet).with(|config| config.chains.iter_mut().for_each(|chain| chain.multicall = multicall));
+            let reader = Reader::of(devnet)
+                .with(|config| config.chains.iter_mut().for_each(|chain| chain.multicall = multicall));
             let reader = reader.started().await;
             for name in ["whale", "collector", "holder"] {
                 let wallet = devnet.wallet(name);

@@ -110,14 +110,23 @@ fn agents_are_listed_one_by_one_and_found() {
         world.chain.mine().await.expect("a burn and a transfer");
 
         let proxy = Proxy::start(world.chain.url()).await;
-        let more = format!("[outbound]\nallow = [\"{}\"]\ntimeout_ms = 500\n[ipfs]\ngateway = \"{}\"\n", documents.at(), documents.url);
+        let more = format!(
+            "[outbound]\nallow = [\"{}\"]\ntimeout_ms = 500\n[ipfs]\ngateway = \"{}\"\n",
+            documents.at(),
+            documents.url
+        );
         let service = Service::start(&world.config(&proxy.url, 1_800_000, &more));
         let api = service.keyed();
         let (ada, emil) = (wallet("ada").to_checksum(None), wallet("emil").to_checksum(None));
-        let agent = |id: u64, owner: &str, metadata: Value| json!({ "agent_id": id, "owner": owner, "metadata": metadata });
+        let agent =
+            |id: u64, owner: &str, metadata: Value| json!({ "agent_id": id, "owner": owner, "metadata": metadata });
         let elsewhere = |name: &str| json!({ "name": name, "description": format!("{name} is elsewhere"), "image": "ipfs://bafy/a.png" });
         let expected = vec![
-            agent(1, &ada, json!({ "name": "Lender", "description": "Lends to all", "image": "https://a.example/a.png" })),
+            agent(
+                1,
+                &ada,
+                json!({ "name": "Lender", "description": "Lends to all", "image": "https://a.example/a.png" }),
+            ),
             agent(2, &ada, json!({ "name": "Straße", "description": null, "image": null })),
             agent(3, &ada, json!({ "name": "Raw", "description": null, "image": null })),
             agent(4, &ada, elsewhere("bafyAgent")),
@@ -133,7 +142,10 @@ fn agents_are_listed_one_by_one_and_found() {
         // The count is one read of storage.
         proxy.take();
         let body = api.get("/api/v2/agents?page=3&limit=3").await.ok();
-        assert_eq!((ids(&body), &body["total"], &body["page"], &body["limit"]), (vec![8, 9], &json!(10), &json!(3), &json!(3)));
+        assert_eq!(
+            (ids(&body), &body["total"], &body["page"], &body["limit"]),
+            (vec![8, 9], &json!(10), &json!(3), &json!(3))
+        );
         let asked = proxy.take();
         let of = |method: &str| asked.iter().filter(|call| call.method == method).count();
         assert_eq!((of("eth_getStorageAt"), of("eth_call")), (1, 5), "three owners, two documents");
@@ -146,7 +158,10 @@ fn agents_are_listed_one_by_one_and_found() {
         }
 
         let found = until(&api, "/api/v2/agents/search?q=LENDS%20TO", |body| body["total_results"] == 1).await;
-        assert_eq!(found, json!({ "agents": [expected[0]], "total_results": 1, "query": "LENDS TO", "page": 1, "limit": 20 }));
+        assert_eq!(
+            found,
+            json!({ "agents": [expected[0]], "total_results": 1, "query": "LENDS TO", "page": 1, "limit": 20 })
+        );
         // Each in its time: those of other servers are fetched after the others.
         until(&api, "/api/v2/agents/search?q=is+elsewhere", |body| ids(body) == [4, 5]).await;
         for (query, expected) in [
@@ -176,8 +191,7 @@ fn every_wrong_request_has_its_row() {
         let service = Service::start(&world.config(&proxy.url, OFTEN, ""));
         let api = service.keyed();
         let detail = |text: &str| json!({ "detail": text });
-        let list =
-            |kind: &str, place: &str, field: &str, msg: &str| json!({ "detail": [{ "type": kind, "loc": [place, field], "msg": msg }] });
+        let list = |kind: &str, place: &str, field: &str, msg: &str| json!({ "detail": [{ "type": kind, "loc": [place, field], "msg": msg }] });
         let whole = "Input should be a valid integer, unable to parse string as an integer";
         until(&api, "/api/v2/agents/search?q=one", |body| body["total_results"] == 1).await;
 
@@ -217,7 +231,9 @@ fn every_wrong_request_has_its_row() {
         }
 
         // The registry does not answer; the search does, from its index.
-        proxy.rule(|call| if call.method == "eth_call" { Reply::Error { code: -32000, message: "no".into() } } else { Reply::Pass });
+        proxy.rule(|call| {
+            if call.method == "eth_call" { Reply::Error { code: -32000, message: "no".into() } } else { Reply::Pass }
+        });
         let unread = |detail: &str| json!({ "detail": detail, "code": "registry_unreadable" });
         assert_eq!(api.get("/api/v2/agents").await.expect(502), unread(NOT_READ));
         assert_eq!(api.get("/api/v2/agents/1").await.expect(502), unread(NOT_READ));
@@ -274,7 +290,11 @@ fn agents_are_counted_also_where_the_count_is_not_kept() {
                 let expected: Vec<u64> = (1..=30).filter(|id| ![20, 21].contains(id)).collect();
                 assert_eq!((&body["total"], ids(&body)), (&json!(total), expected), "{said}");
             }
-            assert_eq!(ids(&api.get("/api/v2/agents?limit=30&page=2").await.ok()), (31..=43).collect::<Vec<_>>(), "{said}");
+            assert_eq!(
+                ids(&api.get("/api/v2/agents?limit=30&page=2").await.ok()),
+                (31..=43).collect::<Vec<_>>(),
+                "{said}"
+            );
         }
     });
 }
@@ -283,7 +303,8 @@ fn agents_are_counted_also_where_the_count_is_not_kept() {
 fn hostile_documents_keep_nobody_waiting() {
     run(async {
         let mut world = World::start().await;
-        let (good, bad, inward) = (Documents::start(NOBODY).await, Documents::start(NOBODY).await, Documents::start(NOBODY).await);
+        let (good, bad, inward) =
+            (Documents::start(NOBODY).await, Documents::start(NOBODY).await, Documents::start(NOBODY).await);
         let sending = Documents::start(&format!("{}/named/secret", inward.url)).await;
         // One in twenty.
         let ways = ["/slow", "/huge", "/endless", "/garbage", "/deep", "/round", "/status/500"];
@@ -329,18 +350,30 @@ fn hostile_documents_keep_nobody_waiting() {
         }
         let mut reasons = Vec::new();
         for reason in ["refused", "timeout", "too_large", "not_metadata", "status", "not_read_yet", "no_uri"] {
-            reasons.push((reason, metric(&api, &format!("assay_agents_without_metadata{{reason=\"{reason}\"}}")).await as u64));
+            reasons.push((
+                reason,
+                metric(&api, &format!("assay_agents_without_metadata{{reason=\"{reason}\"}}")).await as u64,
+            ));
         }
         // By n / 20: 0 at a private address, 1 sent to one, 2 endless, 3 garbage, 4 deep, 5 round, 6 status, 7 slow, 8 huge, 9 endless.
         assert_eq!(
             reasons,
-            [("refused", 3), ("timeout", 1), ("too_large", 3), ("not_metadata", 2), ("status", 1), ("not_read_yet", 0), ("no_uri", 0)]
+            [
+                ("refused", 3),
+                ("timeout", 1),
+                ("too_large", 3),
+                ("not_metadata", 2),
+                ("status", 1),
+                ("not_read_yet", 0),
+                ("no_uri", 0)
+            ]
         );
         assert_eq!(metric(&api, "assay_agents_indexed ").await, 199.0);
         assert_eq!(inward.connections(), 0, "nothing private was connected to");
         for page in 1..=2 {
             let body = api.get(&format!("/api/v2/agents?limit=100&page={page}")).await.ok();
-            let expected: Vec<u64> = hostile.iter().copied().filter(|id| (1 + (page - 1) * 100..=page * 100).contains(id)).collect();
+            let expected: Vec<u64> =
+                hostile.iter().copied().filter(|id| (1 + (page - 1) * 100..=page * 100).contains(id)).collect();
             assert_eq!(unnamed(&body), expected, "page {page}");
         }
     });
@@ -352,7 +385,15 @@ fn the_index_follows_the_chain_and_outlives_the_process() {
         let mut world = World::start().await;
         let documents = Documents::start(NOBODY).await;
         world
-            .register("ada", &[String::new(), inline("First", "stays"), format!("{}/named/Second", documents.url), inline("Third", "goes")])
+            .register(
+                "ada",
+                &[
+                    String::new(),
+                    inline("First", "stays"),
+                    format!("{}/named/Second", documents.url),
+                    inline("Third", "goes"),
+                ],
+            )
             .await;
         world.settle().await;
         let proxy = Proxy::start(world.chain.url()).await;
@@ -366,12 +407,19 @@ fn the_index_follows_the_chain_and_outlives_the_process() {
         // What happens while the server runs: an owner, a URI, a burn, a new agent; before it is final.
         let (ada, emil, identity) = (wallet("ada"), wallet("emil"), world.agents.identity);
         world.chain.queue(ada, identity, &Identity::transferFromCall { from: ada, to: emil, agentId: U256::from(1) });
-        world.chain.queue(ada, identity, &Identity::setAgentURICall { agentId: U256::from(2), uri: inline("Renamed", "") });
+        world.chain.queue(
+            ada,
+            identity,
+            &Identity::setAgentURICall { agentId: U256::from(2), uri: inline("Renamed", "") },
+        );
         world.chain.queue(ada, identity, &Identity::burnCall { agentId: U256::from(3) });
         world.chain.queue(ada, identity, &Identity::registerCall { uri: format!("{}/named/Fourth", documents.url) });
         world.chain.mine().await.expect("changes");
         until(&api, "/api/v2/agents/search?q=fourth", |body| ids(body) == [4]).await;
-        let found = until(&api, "/api/v2/agents/search?q=first", |body| body["agents"][0]["owner"] == json!(emil.to_checksum(None))).await;
+        let found = until(&api, "/api/v2/agents/search?q=first", |body| {
+            body["agents"][0]["owner"] == json!(emil.to_checksum(None))
+        })
+        .await;
         assert_eq!(ids(&found), [1]);
         for (query, expected) in [("renamed", vec![2]), ("second", vec![]), ("third", vec![])] {
             assert_eq!(ids(&api.get(&format!("/api/v2/agents/search?q={query}")).await.ok()), expected, "{query}");
@@ -382,7 +430,10 @@ fn the_index_follows_the_chain_and_outlives_the_process() {
         let head = world.chain.head;
         let mut settled = false;
         for _ in 0..200 {
-            settled |= proxy.take().iter().any(|call| call.span().is_some_and(|(from, to)| from == head - FINALITY + 1 && to == head));
+            settled |= proxy
+                .take()
+                .iter()
+                .any(|call| call.span().is_some_and(|(from, to)| from == head - FINALITY + 1 && to == head));
             if settled {
                 break;
             }
@@ -408,7 +459,11 @@ fn the_index_follows_the_chain_and_outlives_the_process() {
         let service = Service::start_in(dir, &config, &[]);
         until(&service.keyed(), "/api/v2/agents/search?q=fifth", |body| ids(body) == [5]).await;
         let spans: Vec<_> = proxy.take().iter().filter_map(|call| call.span()).collect();
-        assert!(!spans.is_empty() && spans.iter().all(|(from, _)| *from > head - FINALITY), "{spans:?} after {}", head - FINALITY);
+        assert!(
+            !spans.is_empty() && spans.iter().all(|(from, _)| *from > head - FINALITY),
+            "{spans:?} after {}",
+            head - FINALITY
+        );
         assert_eq!(documents.take(), Vec::<String>::new());
     });
 }
@@ -456,7 +511,11 @@ fn reputation_is_summed_up_by_tag() {
         ] {
             world.chain.queue(wallet(client), reputation, &give(value, decimals, tag));
         }
-        world.chain.queue(wallet("otto"), reputation, &Reputation::revokeFeedbackCall { agentId: U256::from(1), index: 2 });
+        world.chain.queue(
+            wallet("otto"),
+            reputation,
+            &Reputation::revokeFeedbackCall { agentId: U256::from(1), index: 2 },
+        );
         // One client who goes on and on.
         for value in 0..25 {
             world.chain.queue(wallet("nina"), reputation, &give(value, 0, "uptime"));
@@ -481,6 +540,9 @@ fn reputation_is_summed_up_by_tag() {
             })
         );
         let none = api.get("/api/v2/agents/2/reputation").await.ok();
-        assert_eq!(none, json!({ "agent_id": 2, "summaries": [], "total_clients": 0, "clients_read": 0, "complete": true }));
+        assert_eq!(
+            none,
+            json!({ "agent_id": 2, "summaries": [], "total_clients": 0, "clients_read": 0, "complete": true })
+        );
     });
 }

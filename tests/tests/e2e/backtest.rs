@@ -24,7 +24,8 @@ impl Desk {
     fn new(config: &str) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let config = assay_tests::redis::chosen(config, folder.path());
-        std::fs::write(folder.path().join("assay.toml"), config.replace("{dir}", &folder.path().display().to_string())).unwrap();
+        std::fs::write(folder.path().join("assay.toml"), config.replace("{dir}", &folder.path().display().to_string()))
+            .unwrap();
         Self { folder }
     }
 
@@ -71,7 +72,19 @@ fn write(path: &Path, lines: impl IntoIterator<Item = String>) {
 fn two_models_are_compared_on_a_file() {
     let desk = Desk::shelf();
     write(&desk.path("w.jsonl"), (0..400).map(wallet));
-    let given = ["backtest", "--models", "1.0,1.1", "--features", "w.jsonl", "--json", "r.json", "--html", "p.html", "--scores", "s.csv"];
+    let given = [
+        "backtest",
+        "--models",
+        "1.0,1.1",
+        "--features",
+        "w.jsonl",
+        "--json",
+        "r.json",
+        "--html",
+        "p.html",
+        "--scores",
+        "s.csv",
+    ];
     let (code, out, err) = desk.run(&given);
     assert_eq!((code, err.as_str()), (Some(0), ""), "{out}");
     let report = desk.json("r.json");
@@ -86,13 +99,24 @@ fn two_models_are_compared_on_a_file() {
     }
     // The scores written are those counted.
     let scores = std::fs::read_to_string(desk.path("s.csv")).unwrap();
-    let sum: f64 = scores.lines().skip(1).map(|line| line.split(',').next_back().unwrap().parse::<f64>().unwrap()).sum();
+    let sum: f64 =
+        scores.lines().skip(1).map(|line| line.split(',').next_back().unwrap().parse::<f64>().unwrap()).sum();
     assert!((sum / 400.0 - report["models"][1]["mean"].as_f64().unwrap()).abs() < 1e-9);
     let page = std::fs::read_to_string(desk.path("p.html")).unwrap();
     assert!(page.starts_with("<!doctype html>") && page.contains(found["verdict"].as_str().unwrap()), "{page:.500}");
     assert!(!desk.path("p.html.part").exists() && !desk.path("s.csv.part").exists());
     // Counted again, everything but time is the same.
-    let (_, _, _) = desk.run(&["backtest", "--models", "1.0,1.1", "--features", "w.jsonl", "--json", "again.json", "--threads", "7"]);
+    let (_, _, _) = desk.run(&[
+        "backtest",
+        "--models",
+        "1.0,1.1",
+        "--features",
+        "w.jsonl",
+        "--json",
+        "again.json",
+        "--threads",
+        "7",
+    ]);
     assert_eq!(desk.json("again.json")["comparisons"], report["comparisons"]);
     assert_eq!(desk.json("again.json")["models"][1]["cost"]["fuel_p99"], report["models"][1]["cost"]["fuel_p99"]);
 }
@@ -103,7 +127,8 @@ fn a_challenger_that_traps_is_told_on_and_harms_nobody() {
     write(&desk.path("w.jsonl"), (0..300).map(wallet));
     let trapping = "(i64.eq (i64.rem_u (local.get $as_of) (i64.const 10)) (i64.const 3))";
     std::fs::write(desk.path("bad.wasm"), Credit::new("9.0").act_when(trapping, act::TRAP).build()).unwrap();
-    let (code, out, err) = desk.run(&["backtest", "--models", "1.1,bad.wasm", "--features", "w.jsonl", "--json", "r.json"]);
+    let (code, out, err) =
+        desk.run(&["backtest", "--models", "1.1,bad.wasm", "--features", "w.jsonl", "--json", "r.json"]);
     assert_eq!(code, Some(0), "{out}\n{err}");
     let report = desk.json("r.json");
     assert_eq!((&report["models"][0]["scored"], &report["models"][1]["scored"]), (&300.into(), &270.into()), "{out}");
@@ -116,16 +141,25 @@ fn a_challenger_that_traps_is_told_on_and_harms_nobody() {
 #[test]
 fn what_cannot_be_done_is_said() {
     let desk = Desk::shelf();
-    write(&desk.path("w.jsonl"), (0..20).map(|n| if n == 4 { r#"{"as_of":1,"chain":[]}"#.to_owned() } else { wallet(n) }));
+    write(
+        &desk.path("w.jsonl"),
+        (0..20).map(|n| if n == 4 { r#"{"as_of":1,"chain":[]}"#.to_owned() } else { wallet(n) }),
+    );
     let (code, out, err) = desk.run(&["backtest", "--models", "1.0,1.1", "--features", "w.jsonl"]);
     assert_eq!(code, Some(1), "{out}\n{err}");
-    assert!(out.contains("line 5: unknown field `chain`") && err.contains("1 of the lines could not be read"), "{out}\n{err}");
+    assert!(
+        out.contains("line 5: unknown field `chain`") && err.contains("1 of the lines could not be read"),
+        "{out}\n{err}"
+    );
     let (code, out, err) = desk.run(&["backtest", "--models", "1.0,1.1", "--features", "w.jsonl", "--skip-bad"]);
     assert_eq!((code, err.as_str()), (Some(0), ""), "{out}");
     for (arguments, part) in [
         (["backtest", "--models", "1.0,7.7", "--features", "w.jsonl"], "no credit model 7.7; it has 1.0, 1.1"),
         (["backtest", "--models", "1.0", "--features", "w.jsonl"], "needs two models"),
-        (["backtest", "--models", "1.0,1.1", "--features", "nowhere.jsonl"], "nowhere.jsonl: the features cannot be read"),
+        (
+            ["backtest", "--models", "1.0,1.1", "--features", "nowhere.jsonl"],
+            "nowhere.jsonl: the features cannot be read",
+        ),
         (["backtest", "--models", "1.0,w.jsonl", "--features", "w.jsonl"], "w.jsonl: "),
     ] {
         let (code, out, err) = desk.run(&arguments);
@@ -142,7 +176,8 @@ fn a_table_is_compared_as_its_lines_are_and_a_bad_row_is_named() {
     std::fs::copy(folder.join("polars.parquet"), desk.path("w.jsonl")).unwrap();
     std::fs::copy(folder.join("wallets.jsonl"), desk.path("w.parquet")).unwrap();
     let results = ["w.jsonl", "w.parquet"].map(|file| {
-        let (code, out, err) = desk.run(&["backtest", "--models", "1.0,1.1", "--features", file, "--json", "r.json", "--scores", "s.csv"]);
+        let (code, out, err) =
+            desk.run(&["backtest", "--models", "1.0,1.1", "--features", file, "--json", "r.json", "--scores", "s.csv"]);
         assert_eq!((code, err.as_str()), (Some(0), ""), "{out}");
         (desk.json("r.json")["comparisons"].clone(), std::fs::read_to_string(desk.path("s.csv")).unwrap())
     });
@@ -150,7 +185,10 @@ fn a_table_is_compared_as_its_lines_are_and_a_bad_row_is_named() {
     std::fs::copy(folder.join("bad.parquet"), desk.path("bad")).unwrap();
     let (code, out, err) = desk.run(&["backtest", "--models", "1.0,1.1", "--features", "bad"]);
     assert_eq!(code, Some(1), "{out}\n{err}");
-    assert!(out.contains("row 3: as_of: -5 is negative") && err.contains("5 of the rows could not be read"), "{out}\n{err}");
+    assert!(
+        out.contains("row 3: as_of: -5 is negative") && err.contains("5 of the rows could not be read"),
+        "{out}\n{err}"
+    );
     std::fs::copy(folder.join("negative.parquet"), desk.path("cut")).unwrap();
     let (code, out, err) = desk.run(&["backtest", "--models", "1.0,1.1", "--features", "cut"]);
     assert_eq!((code, out.as_str()), (Some(2), ""), "{err}");
@@ -205,7 +243,10 @@ fn features_are_exported_from_real_chains_and_the_export_goes_on() {
             .lines()
             .map(|line| serde_json::from_str(&line.unwrap()).unwrap())
             .collect();
-        assert_eq!(lines.iter().map(|line| line["id"].as_str().unwrap()).collect::<Vec<_>>(), [&one, &two, &three, &known]);
+        assert_eq!(
+            lines.iter().map(|line| line["id"].as_str().unwrap()).collect::<Vec<_>>(),
+            [&one, &two, &three, &known]
+        );
         assert_eq!(lines[0]["chains"].as_array().unwrap().len(), 2);
         assert!(!std::fs::read_to_string(desk.path("f.jsonl")).unwrap().contains("address"), "no model sees one");
         let (code, out, err) = desk.run(&["backtest", "--models", "1.0,1.1", "--features", "f.jsonl"]);
@@ -228,11 +269,15 @@ fn features_are_exported_from_real_chains_and_the_export_goes_on() {
         assert!(code == Some(0) && err.contains("2 written, 2 there before"), "{err}");
         assert!(!desk.path("f.parquet.jsonl").exists() && !desk.path("f.parquet.part").exists());
         let results = ["f.jsonl", "f.parquet"].map(|file| {
-            let (code, out, err) = desk.run(&["backtest", "--models", "1.0,1.1", "--features", file, "--json", "r.json"]);
+            let (code, out, err) =
+                desk.run(&["backtest", "--models", "1.0,1.1", "--features", file, "--json", "r.json"]);
             assert_eq!((code, err.as_str()), (Some(0), ""), "{out}");
             desk.json("r.json")
         });
         assert_eq!(results[0]["sample"]["records"], results[1]["sample"]["records"]);
-        assert_eq!((&results[0]["sample"]["counted_in"], &results[1]["sample"]["counted_in"]), (&"line".into(), &"row".into()));
+        assert_eq!(
+            (&results[0]["sample"]["counted_in"], &results[1]["sample"]["counted_in"]),
+            (&"line".into(), &"row".into())
+        );
     });
 }

@@ -17,7 +17,11 @@ use crate::{devnet, run};
 pub(super) fn check(config: &str) -> (Option<i32>, String, String) {
     let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
     std::io::Write::write_all(&mut file, config.as_bytes()).expect("writing the configuration");
-    let done = Command::new(binary()).args(["check-config", "--live", "--config"]).arg(file.path()).output().expect("assay runs");
+    let done = Command::new(binary())
+        .args(["check-config", "--live", "--config"])
+        .arg(file.path())
+        .output()
+        .expect("assay runs");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
     (done.status.code(), text(done.stdout), text(done.stderr))
 }
@@ -63,7 +67,8 @@ fn everything_that_is_wrong_is_listed_at_once() {
                 "[[chains.markets]]\nprotocol = \"{protocol}\"\nmarket = \"{name}\"\naddress = \"{address}\"\nfrom_block = {from_block}\n"
             );
         }
-        config += &format!("[[chains]]\nid = 10\nrpc = [\"{}\", \"http://127.0.0.1:1/s3cret\"]\n", devnet.ethereum.url());
+        config +=
+            &format!("[[chains]]\nid = 10\nrpc = [\"{}\", \"http://127.0.0.1:1/s3cret\"]\n", devnet.ethereum.url());
 
         let (code, out, err) = check(&config);
         assert_eq!(code, Some(1), "{out}\n{err}");
@@ -72,7 +77,9 @@ fn everything_that_is_wrong_is_listed_at_once() {
             format!("chain 1, feed of the native currency at {usdc}: does not answer decimals and latestRoundData"),
             "chain 1, token WETH at 0x".to_owned(),
             ": has 18 decimals, not 17".to_owned(),
-            format!("chain 8453, market lenderA_v3 Nowhere at {nobody}: no contract has this address; correct chains.markets"),
+            format!(
+                "chain 8453, market lenderA_v3 Nowhere at {nobody}: no contract has this address; correct chains.markets"
+            ),
             format!("chain 8453, market lenderA_v3 Coin at {usdc_there}: names no addresses provider"),
             format!("chain 8453, market lenderA_v2 Old at {}: names no addresses provider", base.pool),
             format!("chain 8453, market lenderB_v3 Comet at {usdc_there}: does not answer baseToken and numAssets"),
@@ -99,14 +106,19 @@ const CTOKEN: &str = "0x5f3560e01c63fe9c44ae14601557305f5260205ff35b60015f526020
 #[test]
 fn markets_of_every_protocol_are_known_by_what_they_answer() {
     run(async {
-        let node = tokio::task::spawn_blocking(|| Anvil::start(59_144, 1_700_000_000)).await.expect("no panic").expect("anvil starts");
+        let node = tokio::task::spawn_blocking(|| Anvil::start(59_144, 1_700_000_000))
+            .await
+            .expect("no panic")
+            .expect("anvil starts");
         let rpc = Rpc::new(node.url()).expect("a client");
-        let (market, pool) = ("0x00000000000000000000000000000000000000AA", "0x00000000000000000000000000000000000000bb");
+        let (market, pool) =
+            ("0x00000000000000000000000000000000000000AA", "0x00000000000000000000000000000000000000bb");
         let ctoken = "0x00000000000000000000000000000000000000cc";
         for (address, code) in [(market, ONE), (pool, SELF), (ctoken, CTOKEN)] {
             let _: Value = rpc.request("anvil_setCode", json!([address, code])).await.expect("code is set");
         }
-        let entry = |protocol, address| format!("{{ protocol = \"{protocol}\", address = \"{address}\", from_block = 0 }}");
+        let entry =
+            |protocol, address| format!("{{ protocol = \"{protocol}\", address = \"{address}\", from_block = 0 }}");
         let chain = |markets: [String; 3]| {
             let markets = markets.join(", ");
             format!(
@@ -114,11 +126,16 @@ fn markets_of_every_protocol_are_known_by_what_they_answer() {
                 node.url()
             )
         };
-        let (code, out, err) = check(&chain([entry("lenderA_v2", pool), entry("lenderB_v3", market), entry("lenderB_v2", ctoken)]));
+        let (code, out, err) =
+            check(&chain([entry("lenderA_v2", pool), entry("lenderB_v3", market), entry("lenderB_v2", ctoken)]));
         assert_eq!(code, Some(0), "{out}\n{err}");
-        let (code, _, err) = check(&chain([entry("lenderA_v2", market), entry("lenderB_v2", market), entry("lenderA_v3", pool)]));
+        let (code, _, err) =
+            check(&chain([entry("lenderA_v2", market), entry("lenderB_v2", market), entry("lenderA_v3", pool)]));
         assert_eq!(code, Some(1), "{err}");
-        assert!(err.contains(&format!("lenderA_v2 at {market}: ")) && err.contains(&format!("lenderA_v3 at {pool}: ")), "{err}");
+        assert!(
+            err.contains(&format!("lenderA_v2 at {market}: ")) && err.contains(&format!("lenderA_v3 at {pool}: ")),
+            "{err}"
+        );
     });
 }
 
@@ -126,14 +143,18 @@ fn markets_of_every_protocol_are_known_by_what_they_answer() {
 fn feeds_are_held_to_their_own_heartbeats_and_the_sequencer_to_its_grace() {
     run(async {
         const NOW: u64 = 1_700_000_000;
-        let node = tokio::task::spawn_blocking(|| Anvil::start(59_144, NOW)).await.expect("no panic").expect("anvil starts");
+        let node =
+            tokio::task::spawn_blocking(|| Anvil::start(59_144, NOW)).await.expect("no panic").expect("anvil starts");
         let rpc = Rpc::new(node.url()).expect("a client");
         let code = format!("0x{}", &feed::creation_code().to_string()[20..]);
         let aggregator = async |address: &str, answer: u64, age: u64| {
             let word = |number: u64| format!("{number:#066x}");
             let _: Value = rpc.request("anvil_setCode", json!([address, code])).await.expect("code is set");
             for (slot, value) in [(0, answer), (1, NOW - age)] {
-                let _: Value = rpc.request("anvil_setStorageAt", json!([address, word(slot), word(value)])).await.expect("a slot is set");
+                let _: Value = rpc
+                    .request("anvil_setStorageAt", json!([address, word(slot), word(value)]))
+                    .await
+                    .expect("a slot is set");
             }
         };
         let (native, token, uptime) = (
@@ -159,7 +180,9 @@ fn feeds_are_held_to_their_own_heartbeats_and_the_sequencer_to_its_grace() {
         let (code, _, err) = check(&config(3_000));
         assert_eq!(code, Some(1), "{err}");
         for part in [
-            format!("feed of the native currency at {native}: has stopped: its answer is 80 s old with a heartbeat of 60 s"),
+            format!(
+                "feed of the native currency at {native}: has stopped: its answer is 80 s old with a heartbeat of 60 s"
+            ),
             format!("feed of token T at {token}: has stopped: its answer is 4000 s old"),
             format!("uptime feed of the sequencer at {uptime}: says the sequencer is down"),
         ] {
@@ -176,7 +199,8 @@ fn feeds_are_held_to_their_own_heartbeats_and_the_sequencer_to_its_grace() {
 fn registries_of_agents_are_known_by_what_they_answer() {
     run(async {
         let mut chain = Small::start(8_453).await.expect("the chain starts");
-        let (good, other) = (agents::deploy(&mut chain).await.expect("deployed"), agents::deploy(&mut chain).await.expect("deployed"));
+        let (good, other) =
+            (agents::deploy(&mut chain).await.expect("deployed"), agents::deploy(&mut chain).await.expect("deployed"));
         good.register(&mut chain, "ada", &[String::new(), String::new()]).await.expect("agents are registered");
         let config = |identity: alloy::primitives::Address, reputation: alloy::primitives::Address| {
             format!(
@@ -194,7 +218,11 @@ fn registries_of_agents_are_known_by_what_they_answer() {
             (good.reputation, other.reputation, vec!["names no owner of the agents 0 to 15", "is for the agents of "]),
             (nobody, good.reputation, vec!["correct agents.identity_registry", "not of agents.identity_registry"]),
             (good.identity, nobody, vec!["no contract has this address; correct agents.reputation_registry"]),
-            (good.identity, other.identity, vec!["does not answer getIdentityRegistry(); correct agents.reputation_registry"]),
+            (
+                good.identity,
+                other.identity,
+                vec!["does not answer getIdentityRegistry(); correct agents.reputation_registry"],
+            ),
             (good.identity, other.reputation, vec!["is for the agents of "]),
         ] {
             let (code, _, err) = check(&config(identity, reputation));

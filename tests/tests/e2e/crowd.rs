@@ -24,7 +24,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server that reads both chains through proxies.
 async fn watched() -> (Service, Vec<Proxy>) {
-    let mut config = devnet().await.config_toml("127.0.0.1:0", &plugins(), std::path::Path::new("{dir}/assay.redb"), KEY);
+    let mut config =
+        devnet().await.config_toml("127.0.0.1:0", &plugins(), std::path::Path::new("{dir}/assay.redb"), KEY);
     let mut proxies = Vec::new();
     for chain in devnet().await.chains() {
         let proxy = Proxy::start(chain.url()).await;
@@ -69,7 +70,9 @@ fn a_thousand_different_addresses_at_once_are_all_answered_right() {
         let (service, proxies) = watched().await;
         let wallets = &devnet().await.wallets;
         let fresh = |n: usize| Address::from_word(keccak256(format!("nobody {n}")));
-        let address = |n: usize| if n.is_multiple_of(28) { wallets.get(n / 28).map_or_else(|| fresh(n), |w| w.address) } else { fresh(n) };
+        let address = |n: usize| {
+            if n.is_multiple_of(28) { wallets.get(n / 28).map_or_else(|| fresh(n), |w| w.address) } else { fresh(n) }
+        };
         let paths: Vec<String> = (0..ADDRESSES).map(|n| path(n + n / 28, address(n))).collect();
         let api = service.keyed();
         api.get(&path(0, assay_tests::devnet::actors::address("saver"))).await.ok();
@@ -110,7 +113,9 @@ fn a_thousand_different_addresses_at_once_are_all_answered_right() {
         // One after another, from a server that heard of none of them.
         let (calm, _proxies) = watched().await;
         let api = calm.keyed();
-        for (path, crowded) in paths.iter().zip(&crowd).filter(|(path, _)| wallets.iter().any(|w| path.ends_with(&w.address.to_string()))) {
+        for (path, crowded) in
+            paths.iter().zip(&crowd).filter(|(path, _)| wallets.iter().any(|w| path.ends_with(&w.address.to_string())))
+        {
             assert_eq!(*crowded, asked(&api, path).await, "{path}");
         }
         let known = crowd.iter().filter(|(status, _)| *status == 200).count();
@@ -152,7 +157,8 @@ fn an_answer_that_never_ends_fills_no_memory() {
         let api = service.keyed();
         api.get(&path(0, assay_tests::devnet::actors::address("saver"))).await.ok();
         let before = service.resident();
-        let endless = |call: &Call| if call.method == "eth_getLogs" { Reply::Spoil(Fault::Endless) } else { Reply::Pass };
+        let endless =
+            |call: &Call| if call.method == "eth_getLogs" { Reply::Spoil(Fault::Endless) } else { Reply::Pass };
         proxies.iter().for_each(|proxy| proxy.rule(endless));
         let (status, body) = asked(&api, &path(0, assay_tests::devnet::actors::address("borrower"))).await;
         let peak = service.peak();

@@ -14,10 +14,15 @@ fn detail(text: &str) -> Value {
 #[tokio::test]
 async fn a_key_is_needed_and_its_scope_counts() {
     let reader = "assay_reader_key_0001";
-    let config = format!("{}[[access.keys]]\nname = \"reader\"\nkey = \"{reader}\"\nscopes = [\"read\"]\n", sandbox_config(&plugins()));
+    let config = format!(
+        "{}[[access.keys]]\nname = \"reader\"\nkey = \"{reader}\"\nscopes = [\"read\"]\n",
+        sandbox_config(&plugins())
+    );
     let host = Service::start(&config);
     let refused = detail("Invalid or missing API key");
-    for path in [SCORE, &format!("/api/v2/score/address/{ONE}"), &format!("/api/v2/report/address/{ONE}"), "/api/v2/models"] {
+    for path in
+        [SCORE, &format!("/api/v2/score/address/{ONE}"), &format!("/api/v2/report/address/{ONE}"), "/api/v2/models"]
+    {
         assert_eq!(host.anonymous().get(path).await.expect(401), refused, "{path}");
         assert_eq!(host.with_key("wrong").get(path).await.expect(401), refused, "{path}");
     }
@@ -25,7 +30,10 @@ async fn a_key_is_needed_and_its_scope_counts() {
     assert_eq!(answer(basic).await.expect(401), refused);
     let api = host.with_key(reader);
     api.get(SCORE).await.ok();
-    assert!(api.put("/api/v2/admin/models/credit/champion", &json!({ "version": "1.0" })).await.expect(403)["detail"].is_string());
+    assert!(
+        api.put("/api/v2/admin/models/credit/champion", &json!({ "version": "1.0" })).await.expect(403)["detail"]
+            .is_string()
+    );
     assert!(api.post_bytes("/api/v2/admin/models", "x").await.expect(403)["detail"].is_string());
 }
 
@@ -35,9 +43,21 @@ async fn an_address_that_is_none_is_named_so() {
     let api = host.keyed();
     let wrong_checksum = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96046".replace("dA6", "DA6");
     let long = "a".repeat(5_000);
-    for bad in ["0x12", "nonsense", "0xzz00000000000000000000000000000000000001", &wrong_checksum, "%00", "%F0%9F%92%A9", &long] {
-        for family in ["/api/v2/sandbox/score/address", "/api/v2/score/address", "/api/v2/sandbox/report/address", "/api/v2/report/address"]
-        {
+    for bad in [
+        "0x12",
+        "nonsense",
+        "0xzz00000000000000000000000000000000000001",
+        &wrong_checksum,
+        "%00",
+        "%F0%9F%92%A9",
+        &long,
+    ] {
+        for family in [
+            "/api/v2/sandbox/score/address",
+            "/api/v2/score/address",
+            "/api/v2/sandbox/report/address",
+            "/api/v2/report/address",
+        ] {
             let answer = api.get(&format!("{family}/{bad}")).await;
             assert_eq!(answer.expect(400), detail("Invalid Ethereum address format"), "{family}/{bad}");
         }
@@ -59,7 +79,8 @@ async fn bodies_that_do_not_fit_are_a_validation_list() {
         assert_eq!((&answer["detail"][0]["type"], &answer["detail"][0]["loc"]), (&json!(kind), &field), "{body}");
         assert!(answer["detail"][0]["msg"].is_string());
     }
-    for body in ["{", "nonsense", "[1, 2]", "3", "{\"total_asset_usd\": 1e999}", "{\"total_asset_usd\": NaN}", "\u{0}"] {
+    for body in ["{", "nonsense", "[1, 2]", "3", "{\"total_asset_usd\": 1e999}", "{\"total_asset_usd\": NaN}", "\u{0}"]
+    {
         let answer = api.post_bytes(SCORE, body.to_owned()).await.expect(422);
         let first = &answer["detail"][0];
         assert!(first["type"].is_string() && first["loc"][0] == "body" && first["msg"].is_string(), "{body}: {answer}");
@@ -81,7 +102,10 @@ async fn several_addresses_need_one_that_is_valid() {
         assert_eq!(api.get(&format!("{family}?address=a,b,,")).await.expect(400), none);
         assert_eq!(api.get(&format!("{family}?address=")).await.expect(400), none);
         let missing = api.get(family).await.expect(422);
-        assert_eq!((&missing["detail"][0]["type"], &missing["detail"][0]["loc"]), (&json!("missing"), &json!(["query", "address"])));
+        assert_eq!(
+            (&missing["detail"][0]["type"], &missing["detail"][0]["loc"]),
+            (&json!("missing"), &json!(["query", "address"]))
+        );
         let many = vec![ONE; 101].join(",");
         let answer = api.get(&format!("{family}?address={many}")).await.expect(400).to_string();
         assert!(answer.contains("100"), "{answer}");

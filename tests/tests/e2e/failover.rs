@@ -51,7 +51,8 @@ fn a_cluster_keeps_together_what_must_happen_together() {
         let store = open(&cluster.url).await;
         let (meter, roles) = (keys::units("a"), keys::roles(ModelKind::Credit));
         let batch = || {
-            let batch = Batch::new().if_unchanged(&roles, Revision::ABSENT).put(&roles, &RolesRecord::default()).unwrap();
+            let batch =
+                Batch::new().if_unchanged(&roles, Revision::ABSENT).put(&roles, &RolesRecord::default()).unwrap();
             batch.put(&keys::shadow(1, "a"), &ShadowRecord::default()).unwrap().take(&meter, 5, 9)
         };
         assert!(store.commit(batch()).await.unwrap());

@@ -32,7 +32,9 @@ fn soak() -> bool {
 }
 
 fn metered(units: usize) -> String {
-    format!("[[access.keys]]\nname = \"counted\"\nkey = \"{METERED}\"\nscopes = [\"read\", \"submit\"]\nunits = {units}\n")
+    format!(
+        "[[access.keys]]\nname = \"counted\"\nkey = \"{METERED}\"\nscopes = [\"read\", \"submit\"]\nunits = {units}\n"
+    )
 }
 
 fn on(port: u16, config: &str) -> String {
@@ -61,7 +63,10 @@ fn hosts_share_a_shelf_roles_and_keys() {
     run(async {
         let server = Redis::start(&DURABLE);
         let (full, bare) = (shelf_copy(), shelf_copy());
-        let gone = std::fs::read_dir(bare.path()).unwrap().map(|file| file.unwrap().path()).find(|path| path.ends_with("credit-1.0.wasm"));
+        let gone = std::fs::read_dir(bare.path())
+            .unwrap()
+            .map(|file| file.unwrap().path())
+            .find(|path| path.ends_with("credit-1.0.wasm"));
         let component = gone.unwrap();
         let bytes = std::fs::read(&component).unwrap();
         for shelf in [&full, &bare] {
@@ -76,7 +81,9 @@ fn hosts_share_a_shelf_roles_and_keys() {
         let champion = |version: &'static str| {
             move |answer: &assay_tests::service::Answer| {
                 let body = answer.ok();
-                let is = |model: &Value| model["kind"] == "credit" && model["version"] == version && model["role"] == "champion";
+                let is = |model: &Value| {
+                    model["kind"] == "credit" && model["version"] == version && model["role"] == "champion"
+                };
                 body["models"].as_array().unwrap().iter().any(is)
             }
         };
@@ -96,7 +103,11 @@ fn hosts_share_a_shelf_roles_and_keys() {
         until(&late.keyed(), "/api/v2/models", |answer| lists(&answer.ok(), "1.0")).await;
 
         let config = one.dir().join("assay.toml");
-        let minted = Command::new(binary()).args(["key", "mint", "--store", "--name", "shared", "--config"]).arg(config).output().unwrap();
+        let minted = Command::new(binary())
+            .args(["key", "mint", "--store", "--name", "shared", "--config"])
+            .arg(config)
+            .output()
+            .unwrap();
         assert!(minted.status.success(), "{}", String::from_utf8_lossy(&minted.stderr));
         let key = String::from_utf8(minted.stdout).unwrap();
         for host in [&one, &two, &late] {
@@ -117,7 +128,9 @@ fn the_index_of_agents_is_kept_by_whoever_is_left() {
         world.settle().await;
         let config = on(server.port, &world.config(world.chain.url(), agents::OFTEN, ""));
         let [one, two] = [Service::start(&config), Service::start(&config)];
-        let found = |name: &'static str| (format!("/api/v2/agents/search?q={name}"), move |body: &Value| body["total_results"] == 1);
+        let found = |name: &'static str| {
+            (format!("/api/v2/agents/search?q={name}"), move |body: &Value| body["total_results"] == 1)
+        };
         for host in [&one, &two] {
             let (path, is_so) = found("first");
             agents::until(&host.keyed(), &path, is_so).await;
@@ -145,7 +158,12 @@ fn without_its_redis_a_host_answers_what_it_can_and_comes_back() {
         let (dir, port) = server.kill();
         until(&api, "/readyz", |answer| answer.status == 503 && answer.text.contains("store cannot be reached")).await;
         assert_eq!(api.get(&path("busy")).await.ok()["score"], before["score"], "what was read before");
-        let other = devnet().await.wallets.iter().find(|wallet| !["busy", "empty"].contains(&wallet.name)).expect("another wallet");
+        let other = devnet()
+            .await
+            .wallets
+            .iter()
+            .find(|wallet| !["busy", "empty"].contains(&wallet.name))
+            .expect("another wallet");
         api.get(&path(other.name)).await.ok();
         api.get(SANDBOX).await.ok();
         for _ in 0..3 {
@@ -172,13 +190,20 @@ async fn exhaust(callers: &[Caller]) {
     let back = RATE * usize::try_from(started.elapsed().as_secs()).unwrap() / 60;
     let (answered, refused): (Vec<&Answer>, Vec<_>) = answers.iter().partition(|answer| answer.status == 200);
     assert!((RATE..=RATE + back).contains(&answered.len()), "{} of {RATE} were answered", answered.len());
-    let header = |answer: &Answer, name: &str| answer.headers.get(name).and_then(|value| value.to_str().ok().map(str::to_owned));
+    let header =
+        |answer: &Answer, name: &str| answer.headers.get(name).and_then(|value| value.to_str().ok().map(str::to_owned));
     for answer in &answers {
         assert_eq!(header(answer, "ratelimit-policy"), Some(format!("\"key\";q={RATE};w=60")), "{}", answer.text);
     }
     for answer in refused {
-        assert_eq!((answer.status.as_u16(), header(answer, "ratelimit")), (429, Some("\"key\";r=0;t=60".into())), "{}", answer.text);
-        let wait: usize = header(answer, "retry-after").and_then(|seconds| seconds.parse().ok()).expect("seconds to wait");
+        assert_eq!(
+            (answer.status.as_u16(), header(answer, "ratelimit")),
+            (429, Some("\"key\";r=0;t=60".into())),
+            "{}",
+            answer.text
+        );
+        let wait: usize =
+            header(answer, "retry-after").and_then(|seconds| seconds.parse().ok()).expect("seconds to wait");
         assert!((1..=60 / RATE).contains(&wait), "{wait}");
     }
 }
@@ -187,7 +212,8 @@ async fn exhaust(callers: &[Caller]) {
 fn a_rate_holds_for_all_hosts_together_and_for_each_while_redis_is_away() {
     run(async {
         let server = Redis::start(&DURABLE);
-        let key = format!("[[access.keys]]\nname = \"rated\"\nkey = \"{METERED}\"\nscopes = [\"read\"]\nrate = {RATE}\n");
+        let key =
+            format!("[[access.keys]]\nname = \"rated\"\nkey = \"{METERED}\"\nscopes = [\"read\"]\nrate = {RATE}\n");
         let config = sandbox_config(&plugins()).replace("[store]\n", "[store]\ncount_timeout_ms = 60_000\n") + &key;
         let config = on(server.port, &config);
         let hosts = [Service::start(&config), Service::start(&config)];

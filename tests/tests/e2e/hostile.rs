@@ -61,7 +61,11 @@ fn what_is_refused_is_refused_by_name_and_nobody_notices() {
                 if entry.is_some_and(|entry| entry["state"] == "failed" && entry["reason"]["code"] == case.code) {
                     break;
                 }
-                assert!(started.elapsed() < Duration::from_secs(30), "{file} is not refused as {}: {entry:?}", case.code);
+                assert!(
+                    started.elapsed() < Duration::from_secs(30),
+                    "{file} is not refused as {}: {entry:?}",
+                    case.code
+                );
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         }

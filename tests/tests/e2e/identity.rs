@@ -53,7 +53,8 @@ impl World {
         let basenames = ens::deploy(&mut base).await.expect("its like is deployed on the other chain");
         let eas = eas::deploy(&mut base).await.expect("the attestation service is deployed");
         let index = people::stub(&mut base, "IndexStub", vec![]).await.expect("an index");
-        let schemas = ["bool verifiedAccount", "string verifiedCountry", "bool passing, uint8 decimals", "string anything"];
+        let schemas =
+            ["bool verifiedAccount", "string verifiedCountry", "bool passing, uint8 decimals", "string anything"];
         let [account, country, passport, open] = schemas.map(|schema| eas.schema(&mut base, schema));
         base.mine().await.expect("schemas are registered");
         Self { ethereum, base, ens, basenames, eas, index, account, country, passport, open }
@@ -61,7 +62,11 @@ impl World {
 
     /// Mines an attestation by `attester` that the index knows.
     async fn attest(&mut self, attester: &str, schema: B256, recipient: Address, expires: u64, data: Vec<u8>) -> B256 {
-        let uid = self.eas.attest(&mut self.base, wallet(attester), (schema, recipient), expires, data).await.expect("it is attested");
+        let uid = self
+            .eas
+            .attest(&mut self.base, wallet(attester), (schema, recipient), expires, data)
+            .await
+            .expect("it is attested");
         self.list(recipient, schema, uid).await;
         uid
     }
@@ -74,12 +79,16 @@ impl World {
     fn config(&self, ethereum: &str, base: &str) -> String {
         let mut toml = sandbox_config(&plugins());
         for (id, name, rpc) in [(1, "Ethereum", ethereum), (8_453, "Base", base)] {
-            let _ = writeln!(toml, "[[chains]]\nid = {id}\nname = \"{name}\"\nrpc = [\"{rpc}\"]\nfinality = 16\nmulticall = \"none\"");
+            let _ = writeln!(
+                toml,
+                "[[chains]]\nid = {id}\nname = \"{name}\"\nrpc = [\"{rpc}\"]\nfinality = 16\nmulticall = \"none\""
+            );
             let _ = writeln!(toml, "native = {{ symbol = \"ETH\" }}\nsequencer = \"none\"\ntokens = []\nmarkets = []");
         }
         let _ = writeln!(toml, "[reading.rpc]\nretries = 0\n[names]\nregistries = [");
         let (ens, basenames) = (self.ens.registry, self.basenames.registry);
-        let _ = writeln!(toml, "{{ provider = \"ens\", chain = 1, registry = \"{ens}\", reverse = \"addr.reverse\" }},");
+        let _ =
+            writeln!(toml, "{{ provider = \"ens\", chain = 1, registry = \"{ens}\", reverse = \"addr.reverse\" }},");
         let _ = writeln!(
             toml,
             "{{ provider = \"basename\", chain = 8453, registry = \"{basenames}\", under = \"base.eth\", reverse = \"{BASE_REVERSE}\" }},\n]"
@@ -115,7 +124,8 @@ async fn attestations(api: &Caller, subject: impl std::fmt::Display) -> Answer {
 fn said(body: &Value) -> Vec<String> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let list = body["attestations"].as_array().expect("a list");
-    let label = |one: &Value| [text(&one["provider"]), text(&one["kind"])].into_iter().flatten().collect::<Vec<_>>().join("/");
+    let label =
+        |one: &Value| [text(&one["provider"]), text(&one["kind"])].into_iter().flatten().collect::<Vec<_>>().join("/");
     list.iter().map(label).collect()
 }
 
@@ -146,7 +156,11 @@ fn what_holds_is_listed_and_what_does_not_is_not() {
                 .attest(&mut world.base, wallet(attester), request, 0, "a friend".to_owned().abi_encode())
                 .await
                 .expect("attested");
-            world.base.call(ada, world.eas.indexer, &eas::Indexer::indexAttestationCall { uid }).await.expect("indexed");
+            world
+                .base
+                .call(ada, world.eas.indexer, &eas::Indexer::indexAttestationCall { uid })
+                .await
+                .expect("indexed");
         }
         // Ada's names stand for her. Emil claims hers, and one that is not his to claim on the other chain.
         world.ens.name(&mut world.ethereum, "ada.eth", ada);
@@ -164,14 +178,28 @@ fn what_holds_is_listed_and_what_does_not_is_not() {
         let answer = attestations(&api, "ADA.base.eth").await;
         let body = answer.ok();
         assert_eq!(body["address"], json!(ada.to_checksum(None)));
-        let all = ["ens", "basename", "coinbase/verified-account", "coinbase/verified-country", "human-passport", "friends"];
-        assert_eq!((said(&body), &body["count"], &body["coverage"]), (all.map(str::to_owned).to_vec(), &json!(6), &json!("complete")));
-        assert_eq!((&body["cached"], answer.headers["cache-control"].to_str().ok()), (&json!(false), Some("private, max-age=300")));
+        let all =
+            ["ens", "basename", "coinbase/verified-account", "coinbase/verified-country", "human-passport", "friends"];
+        assert_eq!(
+            (said(&body), &body["count"], &body["coverage"]),
+            (all.map(str::to_owned).to_vec(), &json!(6), &json!("complete"))
+        );
+        assert_eq!(
+            (&body["cached"], answer.headers["cache-control"].to_str().ok()),
+            (&json!(false), Some("private, max-age=300"))
+        );
         let one = |at: usize| &body["attestations"][at];
-        assert_eq!((&one(0)["name"], &one(0)["chain_id"], &one(1)["name"]), (&json!("ada.eth"), &json!(1), &json!("ada.base.eth")));
+        assert_eq!(
+            (&one(0)["name"], &one(0)["chain_id"], &one(1)["name"]),
+            (&json!("ada.eth"), &json!(1), &json!("ada.base.eth"))
+        );
         assert_eq!((&one(2)["uid"], &one(2)["schema"]), (&json!(account), &json!(world.account)));
-        assert_eq!((&one(2)["attester"], &one(2)["expires_at"]), (&json!(wallet("coinbase").to_checksum(None)), &Value::Null));
-        let ends = chrono::DateTime::from_timestamp(far as i64, 0).map(|at| at.format("%Y-%m-%dT%H:%M:%SZ").to_string());
+        assert_eq!(
+            (&one(2)["attester"], &one(2)["expires_at"]),
+            (&json!(wallet("coinbase").to_checksum(None)), &Value::Null)
+        );
+        let ends =
+            chrono::DateTime::from_timestamp(far as i64, 0).map(|at| at.format("%Y-%m-%dT%H:%M:%SZ").to_string());
         assert_eq!((&one(4)["score"], &one(4)["expires_at"]), (&json!(25.4321), &json!(ends)));
         assert!(one(2)["issued_at"].as_str().is_some_and(|at| at.ends_with('Z')));
         assert_eq!(body["sources"].as_array().map(Vec::len), Some(6));
@@ -190,7 +218,10 @@ fn what_holds_is_listed_and_what_does_not_is_not() {
         let summary = &api.get(&list).await.ok()["report"]["summary"];
         let mut sorted = all.map(str::to_owned);
         sorted.sort();
-        assert_eq!((&summary["count_identity_attestations"], &summary["list_identity_attestations"]), (&json!(6), &json!(sorted)));
+        assert_eq!(
+            (&summary["count_identity_attestations"], &summary["list_identity_attestations"]),
+            (&json!(6), &json!(sorted))
+        );
 
         // Revoked, and sold: another server reads anew what this one still has in its cache.
         world.eas.revoke(&mut world.base, wallet("coinbase"), world.country, revoked).await.expect("it is revoked");
@@ -218,7 +249,8 @@ fn what_could_not_be_read_is_not_called_absent() {
         let answer = attestations(&service.keyed(), ada).await;
         let body = answer.ok();
         assert_eq!((said(&body), &body["coverage"]), (vec!["ens".to_owned()], &json!("partial")));
-        let failed = body["sources"].as_array().into_iter().flatten().filter(|source| source["coverage"] == "failed").count();
+        let failed =
+            body["sources"].as_array().into_iter().flatten().filter(|source| source["coverage"] == "failed").count();
         assert_eq!((failed, answer.headers["cache-control"].to_str().ok()), (5, Some("private, max-age=30")));
 
         // The chain answers, but not about these contracts: the report is whole, the attestations are not, and it is kept no longer.
@@ -231,7 +263,10 @@ fn what_could_not_be_read_is_not_called_absent() {
         let report = service.keyed().get(&format!("/api/v2/report/address/{ada}")).await;
         assert_eq!(report.headers["cache-control"].to_str().ok(), Some("private, max-age=30"), "{}", report.text);
         let body = attestations(&service.keyed(), ada).await.ok();
-        assert_eq!((said(&body), &body["coverage"], &body["cached"]), (vec!["ens".to_owned()], &json!("partial"), &json!(true)));
+        assert_eq!(
+            (said(&body), &body["coverage"], &body["cached"]),
+            (vec!["ens".to_owned()], &json!("partial"), &json!(true))
+        );
 
         // Nothing answers at all.
         ethereum.rule(|_| Reply::Status(500, None));
@@ -247,8 +282,8 @@ fn attestations_cost_one_request_and_nothing_where_there_are_none() {
         let world = World::start().await;
         let base = Proxy::start(world.base.url()).await;
         let service = Service::start(&world.config(world.ethereum.url(), &base.url));
-        let contracts =
-            [world.basenames.registry, world.index, world.eas.indexer, world.eas.service].map(|at| json!(at.to_string().to_lowercase()));
+        let contracts = [world.basenames.registry, world.index, world.eas.indexer, world.eas.service]
+            .map(|at| json!(at.to_string().to_lowercase()));
         let about = |calls: &[Call]| -> Vec<String> {
             let asked = |call: &&Call| call.method == "eth_getCode" || contracts.contains(&call.params[0]["to"]);
             calls.iter().filter(asked).map(|call| call.method.clone()).collect()
@@ -272,7 +307,9 @@ fn attestations_cost_one_request_and_nothing_where_there_are_none() {
         assert_eq!((&body["coverage"], &body["sources"], &body["count"]), (&json!("complete"), &json!([]), &json!(0)));
         assert!(proxy.take().iter().any(|call| call.method == "eth_getCode"));
         attestations(&api, wallet("second")).await.ok();
-        let shipped = |call: &Call| call.method == "eth_getCode" || call.params[0]["to"] == "0x2c7ee1e5f416dff40054c27a62f7b357c4e8619c";
+        let shipped = |call: &Call| {
+            call.method == "eth_getCode" || call.params[0]["to"] == "0x2c7ee1e5f416dff40054c27a62f7b357c4e8619c"
+        };
         assert!(!proxy.take().iter().any(shipped));
     });
 }
@@ -284,15 +321,21 @@ fn the_shipped_sources_are_checked_where_any_of_them_is() {
         let good = world.config(world.ethereum.url(), world.base.url());
         let (code, out, err) = super::check_config::check(&good);
         assert_eq!(code, Some(0), "{out}\n{err}");
-        let wrong = good.replace(&format!("schema = \"{}\"", world.open), &format!("schema = \"{}\"", B256::repeat_byte(7)));
-        let wrong = wrong.replace(&format!("index = \"{}\"", world.index), &format!("index = \"{}\"", world.basenames.registry));
+        let wrong =
+            good.replace(&format!("schema = \"{}\"", world.open), &format!("schema = \"{}\"", B256::repeat_byte(7)));
+        let wrong = wrong
+            .replace(&format!("index = \"{}\"", world.index), &format!("index = \"{}\"", world.basenames.registry));
         let (code, _, err) = super::check_config::check(&wrong);
         assert_eq!(code, Some(1), "{err}");
-        assert!(err.contains("attestation service of friends") && err.contains("does not know the schema 0x0707"), "{err}");
+        assert!(
+            err.contains("attestation service of friends") && err.contains("does not know the schema 0x0707"),
+            "{err}"
+        );
         assert!(err.contains("index of human-passport") && err.contains("does not answer like an index"), "{err}");
         let service = released_on_devnet().await;
         assert_eq!(
-            service.keyed().get("/openapi.json").await.ok()["paths"]["/api/v2/identity/address/{address}/attestations"]["get"]["tags"],
+            service.keyed().get("/openapi.json").await.ok()["paths"]["/api/v2/identity/address/{address}/attestations"]
+                ["get"]["tags"],
             json!(["identity"])
         );
     });
@@ -301,7 +344,8 @@ fn the_shipped_sources_are_checked_where_any_of_them_is() {
 #[test]
 fn the_sandbox_attests_to_nobody() {
     run(async {
-        let service = Service::start_in(tempfile::tempdir().expect("a folder"), &sandbox_config(&plugins()), &["--sandbox"]);
+        let service =
+            Service::start_in(tempfile::tempdir().expect("a folder"), &sandbox_config(&plugins()), &["--sandbox"]);
         let answer = attestations(&service.keyed(), "ada.eth").await;
         let body = answer.ok();
         assert_eq!((said(&body), &body["count"], &body["coverage"]), (vec![], &json!(0), &json!("complete")));

@@ -6,7 +6,8 @@ use assay_tests::service::{Service, binary, plugins, sandbox_config};
 
 /// Exit code, standard output and standard error.
 fn key(config: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
-    let done = Command::new(binary()).arg("key").args(arguments).arg("--config").arg(config).output().expect("assay runs");
+    let done =
+        Command::new(binary()).arg("key").args(arguments).arg("--config").arg(config).output().expect("assay runs");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
     (done.status.code(), text(done.stdout), text(done.stderr))
 }
@@ -24,8 +25,13 @@ async fn a_key_is_minted_listed_used_and_revoked() {
     let toml = sandbox_config(&plugins());
     let dir = Service::start(&toml).terminate_keeping().await;
     let config = dir.path().join("assay.toml");
-    let (code, out, err) =
-        key(&config, &["mint", "--store", "--name", "lender", "--scope", "read", "--scope", "submit", "--units", "50", "--rate", "120"]);
+    let (code, out, err) = key(
+        &config,
+        &[
+            "mint", "--store", "--name", "lender", "--scope", "read", "--scope", "submit", "--units", "50", "--rate",
+            "120",
+        ],
+    );
     assert_eq!(code, Some(0), "{err}");
     let minted = out.trim().to_owned();
     assert!(minted.starts_with("assay_") && minted.len() == 70, "{out}");
@@ -36,7 +42,8 @@ async fn a_key_is_minted_listed_used_and_revoked() {
 
     let (code, out, _) = key(&config, &["list"]);
     assert_eq!(code, Some(0));
-    let rows: Vec<Vec<&str>> = out.lines().map(|line| line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect()).collect();
+    let rows: Vec<Vec<&str>> =
+        out.lines().map(|line| line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect()).collect();
     assert_eq!(rows[0], ["NAME", "SCOPES", "UNITS USED", "OF", "PER MINUTE", "FROM"]);
     assert_eq!(rows[1], ["test", "read, submit, admin", "-", "unmetered", "no bound", "the configuration"]);
     assert_eq!(rows[2][..5], ["lender", "read, submit", "0", "50", "120"]);
@@ -50,7 +57,10 @@ async fn a_key_is_minted_listed_used_and_revoked() {
     let (code, out, _) = key(&config, &["revoke", "lender"]);
     assert_eq!(code, Some(0));
     assert!(out.contains("lender is revoked"), "{out}");
-    for (name, words) in [("lender", "no key in the store is named \"lender\""), ("test", "stands in the configuration; remove it there")] {
+    for (name, words) in [
+        ("lender", "no key in the store is named \"lender\""),
+        ("test", "stands in the configuration; remove it there"),
+    ] {
         let (code, _, err) = key(&config, &["revoke", name]);
         assert_eq!(code, Some(1));
         assert!(err.contains(words), "{err}");
@@ -64,7 +74,8 @@ fn a_block_for_the_file_is_one_that_it_takes() {
     let folder = tempfile::tempdir().expect("a folder");
     let config = folder.path().join("assay.toml");
     std::fs::write(&config, "").expect("an empty configuration");
-    let (code, out, _) = key(&config, &["mint", "--name", "first", "--scope", "read", "--scope", "read", "--rate", "0"]);
+    let (code, out, _) =
+        key(&config, &["mint", "--name", "first", "--scope", "read", "--scope", "read", "--rate", "0"]);
     assert_eq!(code, Some(0));
     let block = out.split_once("[[access.keys]]").expect("a block").1;
     assert!(block.contains("scopes = [\"read\"]\nrate = 0"), "{out}");

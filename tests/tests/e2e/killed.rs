@@ -9,7 +9,9 @@ use super::{agents, devnet, run};
 /// The node answers ten blocks at a time.
 fn narrow(call: &Call) -> Reply {
     match call.span() {
-        Some((from, to)) if to - from >= 10 => Reply::Error { code: -32602, message: "range 1 exceeds limit of 10".into() },
+        Some((from, to)) if to - from >= 10 => {
+            Reply::Error { code: -32602, message: "range 1 exceeds limit of 10".into() }
+        }
         _ => Reply::Pass,
     }
 }
@@ -19,7 +21,8 @@ fn a_killed_server_continues_a_first_read_where_it_was() {
     run(async {
         let chain = &devnet().await.ethereum;
         let proxy = Proxy::start(chain.url()).await;
-        let config = devnet().await.config_toml("127.0.0.1:0", &plugins(), std::path::Path::new("{dir}/assay.redb"), KEY);
+        let config =
+            devnet().await.config_toml("127.0.0.1:0", &plugins(), std::path::Path::new("{dir}/assay.redb"), KEY);
         // One range after another, so that the place where it stops is one place.
         let config = format!("{}\n[reading]\nlog_concurrency = 1\n", config.replace(chain.url(), &proxy.url));
         let mut answered = 0;
@@ -49,14 +52,17 @@ fn a_killed_server_continues_a_first_read_where_it_was() {
         proxy.take();
         let service = Service::start_in(dir, &config, &[]);
         let report = service.keyed().get(&path).await.ok();
-        let asked: Vec<(u64, u64)> = proxy.take().iter().filter_map(Call::span).filter(|(from, to)| to - from < 10).collect();
+        let asked: Vec<(u64, u64)> =
+            proxy.take().iter().filter_map(Call::span).filter(|(from, to)| to - from < 10).collect();
         let from = asked.iter().map(|(from, _)| *from).min().expect("logs were asked for");
         assert!(from >= chain.market.pool_block + 160, "read again from block {from}");
         let (head, _) = chain.head().await.expect("the chain answers");
         let ranges = (head - from) / 10 + 1;
         assert!(asked.len() as u64 <= 2 * ranges + 4, "{} queries for {ranges} ranges", asked.len());
         let said = receipts::lending_events(chain, busy).await.expect("the chain answers");
-        let pool = report["credit_events"]["pools"].as_array().and_then(|pools| pools.iter().find(|pool| pool["chain_id"] == chain.id));
+        let pool = report["credit_events"]["pools"]
+            .as_array()
+            .and_then(|pools| pools.iter().find(|pool| pool["chain_id"] == chain.id));
         let counts = &pool.expect("a pool of chain 1")["counts"];
         assert_eq!((&counts["repay"], &counts["borrow"]), (&said.repay.into(), &said.borrow.into()));
         assert_eq!(report["credit_events"]["coverage"], "complete");

@@ -20,7 +20,8 @@ fn a_debt_without_an_event_makes_report_and_score_provisional() {
         let mut chain = Small::start(CHAIN).await.expect("the chain starts");
         let native_feed = price_feed(&mut chain, 2_000.0);
         // The base asset is worth half a dollar, the collateral 2,000 and 30.
-        let market = comet::deploy(&mut chain, &[(6, 0.5, [2_000.0, 30.0])]).await.expect("the market is deployed").remove(0);
+        let market =
+            comet::deploy(&mut chain, &[(6, 0.5, [2_000.0, 30.0])]).await.expect("the market is deployed").remove(0);
         let (base, pledge) = (market.base, market.collateral[0]);
         let amount = |whole: u64, decimals: u32| U256::from(whole) * U256::from(10).pow(U256::from(decimals));
         for name in ["ada", "emil"] {
@@ -44,11 +45,22 @@ fn a_debt_without_an_event_makes_report_and_score_provisional() {
             let report = api.get(&format!("/api/v2/report/address/{}", wallet(name))).await.ok();
             let pool = &report["credit_events"]["pools"][0];
             assert_eq!((&pool["protocol"], &pool["counts"]), (&json!("lenderB_v3"), &counts), "{name}");
-            assert_eq!((&pool["coverage"], &report["credit_events"]["coverage"]), (&json!(coverage), &json!(coverage)), "{name}");
+            assert_eq!(
+                (&pool["coverage"], &report["credit_events"]["coverage"]),
+                (&json!(coverage), &json!(coverage)),
+                "{name}"
+            );
             let defi = &report["defi"];
-            assert_eq!((defi["total_supplied"].as_f64(), defi["total_borrowed"].as_f64()), (Some(2_000.0), Some(borrowed)), "{name}");
+            assert_eq!(
+                (defi["total_supplied"].as_f64(), defi["total_borrowed"].as_f64()),
+                (Some(2_000.0), Some(borrowed)),
+                "{name}"
+            );
             let score = api.get(&format!("/api/v2/score/address/{}", wallet(name))).await.ok();
-            assert_eq!((&score["credit_events_coverage"], &score["provisional"]), (&json!(coverage), &json!(coverage != "complete")));
+            assert_eq!(
+                (&score["credit_events_coverage"], &score["provisional"]),
+                (&json!(coverage), &json!(coverage != "complete"))
+            );
         }
     });
 }
@@ -71,7 +83,10 @@ fn a_ctoken_shows_its_events_and_does_not_move_the_score() {
         let report = service.keyed().get(&format!("/api/v2/report/address/{ada}")).await.ok();
         let events = &report["credit_events"];
         let pool = &events["pools"][0];
-        assert_eq!((&pool["protocol"], &pool["market"], &pool["coverage"]), (&json!("lenderB_v2"), &json!("cUSDC"), &json!("complete")));
+        assert_eq!(
+            (&pool["protocol"], &pool["market"], &pool["coverage"]),
+            (&json!("lenderB_v2"), &json!("cUSDC"), &json!("complete"))
+        );
         assert_eq!((&pool["feeds_score"], &events["feeds_score"]), (&json!(false), &json!(false)));
         let counts = json!({"supply": null, "withdraw": null, "borrow": 1, "repay": 1, "liquidation": 0});
         assert_eq!(pool["counts"], counts);
@@ -80,7 +95,9 @@ fn a_ctoken_shows_its_events_and_does_not_move_the_score() {
             assert_eq!(not_covered.contains(&json!(protocol)), said, "{protocol}");
         }
         // What the reader cannot find is named.
-        assert!(not_covered.iter().any(|entry| entry.as_str().is_some_and(|text| text.starts_with("Compound v2 ETH debt"))));
+        assert!(
+            not_covered.iter().any(|entry| entry.as_str().is_some_and(|text| text.starts_with("Compound v2 ETH debt")))
+        );
         let defi = &report["defi"];
         assert_eq!((defi["total_supplied"].as_f64(), defi["total_borrowed"].as_f64()), (Some(400.0), Some(70.0)));
     });

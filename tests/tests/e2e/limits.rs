@@ -33,7 +33,8 @@ fn limit(answer: &Answer) -> (u16, &str, &str) {
 }
 
 fn with_rates(http: &str) -> String {
-    let key = format!("[[access.keys]]\nname = \"rated\"\nkey = \"{RATED}\"\nscopes = [\"read\"]\nunits = 1\nrate = 3\n");
+    let key =
+        format!("[[access.keys]]\nname = \"rated\"\nkey = \"{RATED}\"\nscopes = [\"read\"]\nunits = 1\nrate = 3\n");
     sandbox_config(&plugins()).replace("address_rate = 0", "address_rate = 2") + &key + http
 }
 
@@ -92,7 +93,10 @@ async fn units_and_rate_are_told_side_by_side() {
     let host = Service::start(&with_rates("").replace("units = 1\n", "units = 0\n"));
     let refused = host.with_key(RATED).get("/api/v2/score/address/0x0000000000000000000000000000000000000001").await;
     assert_eq!(limit(&refused), (429, "\"units\";q=0, \"key\";q=3;w=60", "\"units\";r=0, \"key\";r=2;t=20"));
-    assert_eq!((&refused.json()["code"], &refused.json()["violated-policies"]), (&json!("units_used_up"), &json!(["units"])));
+    assert_eq!(
+        (&refused.json()["code"], &refused.json()["violated-policies"]),
+        (&json!("units_used_up"), &json!(["units"]))
+    );
 }
 
 #[tokio::test]
@@ -150,7 +154,10 @@ async fn beyond_its_room_a_server_sends_away_at_once_and_goes_on_afterwards() {
         .collect();
     in_flight(&host, "/api/v2/score/address/{address}", 2).await;
     for answer in join_all((0..20).map(|_| api.get(SCORE))).await {
-        assert_eq!(answer.expect(503), json!({ "detail": "Too many requests are at work at this moment; try again", "code": "busy" }));
+        assert_eq!(
+            answer.expect(503),
+            json!({ "detail": "Too many requests are at work at this moment; try again", "code": "busy" })
+        );
         assert_eq!(header(&answer, "retry-after"), "1");
     }
     for path in ["/healthz", "/readyz", "/metrics"] {
@@ -204,7 +211,8 @@ async fn clients_that_trickle_are_let_go_and_keep_nobody_out() {
 async fn a_body_that_does_not_arrive_is_not_waited_for() {
     let host = Service::start(&(sandbox_config(&plugins()) + "[http]\nbody_timeout_ms = 300\n"));
     let mut stream = TcpStream::connect(host.base().trim_start_matches("http://")).await.expect("a connection");
-    let head = format!("POST {SCORE} HTTP/1.1\r\nhost: assay\r\nauthorization: Bearer {KEY}\r\ncontent-length: 100\r\n\r\n{{");
+    let head =
+        format!("POST {SCORE} HTTP/1.1\r\nhost: assay\r\nauthorization: Bearer {KEY}\r\ncontent-length: 100\r\n\r\n{{");
     stream.write_all(head.as_bytes()).await.expect("the head is sent");
     let mut text = String::new();
     tokio::time::timeout(PATIENCE, stream.read_to_string(&mut text)).await.expect("an answer").expect("text");
@@ -220,7 +228,10 @@ fn bounds_are_held_to_their_own_bounds() {
     let file = tempfile::NamedTempFile::new().expect("a file");
     let check = |http: &str| {
         std::fs::write(file.path(), http).expect("the configuration");
-        let done = std::process::Command::new(assay_tests::service::binary()).args(["check-config", "--config"]).arg(file.path()).output();
+        let done = std::process::Command::new(assay_tests::service::binary())
+            .args(["check-config", "--config"])
+            .arg(file.path())
+            .output();
         String::from_utf8(done.expect("assay runs").stderr).expect("text")
     };
     for (http, words) in [

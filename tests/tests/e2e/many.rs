@@ -48,8 +48,10 @@ fn five_hundred_models_come_and_go_and_nothing_of_them_stays() {
             }
             if n % 50 == 49 {
                 let list = api.get("/api/v2/models").await.ok();
-                let expected: Vec<String> =
-                    ["1.0".to_owned(), "1.1".to_owned()].into_iter().chain((n - AT_ONCE + 1..=n).map(|n| format!("8.{n}"))).collect();
+                let expected: Vec<String> = ["1.0".to_owned(), "1.1".to_owned()]
+                    .into_iter()
+                    .chain((n - AT_ONCE + 1..=n).map(|n| format!("8.{n}")))
+                    .collect();
                 assert_eq!(versions(&list), expected, "after {n}");
             }
             // Pools, caches and the allocator have settled.

@@ -52,15 +52,17 @@ impl World {
     fn serve(&self, rpc: &str, more: &str) -> Service {
         let toml = with_chain(1, rpc);
         let registry = self.ens.registry;
-        let names =
-            format!("[names]\nregistries = [{{ provider = \"ens\", chain = 1, registry = \"{registry}\", reverse = \"addr.reverse\" }}]\n");
+        let names = format!(
+            "[names]\nregistries = [{{ provider = \"ens\", chain = 1, registry = \"{registry}\", reverse = \"addr.reverse\" }}]\n"
+        );
         Service::start(&format!("{toml}\n{names}\n[reading.rpc]\nretries = 0\n{more}"))
     }
 }
 
 /// A configuration with one chain that has nothing but wallets.
 fn with_chain(id: u64, rpc: &str) -> String {
-    let chain = format!("[[chains]]\nid = {id}\nname = \"Local\"\nrpc = [\"{rpc}\"]\nfinality = 16\nmulticall = \"none\"");
+    let chain =
+        format!("[[chains]]\nid = {id}\nname = \"Local\"\nrpc = [\"{rpc}\"]\nfinality = 16\nmulticall = \"none\"");
     format!("{}{chain}\nnative = {{ symbol = \"ETH\" }}\ntokens = []\nmarkets = []\n", sandbox_config(&plugins()))
 }
 
@@ -68,7 +70,8 @@ fn with_chain(id: u64, rpc: &str) -> String {
 fn a_name_is_as_good_as_the_address_it_stands_for() {
     run(async {
         let mut world = World::start().await;
-        let wild = people::stub(&mut world.chain, "WildcardStub", wallet("emil").abi_encode()).await.expect("a resolver");
+        let wild =
+            people::stub(&mut world.chain, "WildcardStub", wallet("emil").abi_encode()).await.expect("a resolver");
         world.ens.register(&mut world.chain, "wild.eth", wild);
         world.chain.mine().await.expect("a wildcard is registered");
         let service = world.serve(world.chain.url(), "");
@@ -76,7 +79,8 @@ fn a_name_is_as_good_as_the_address_it_stands_for() {
         let (ada, emil) = (wallet("ada").to_checksum(None), wallet("emil").to_checksum(None));
 
         // Every spelling of a name, a name with signs in it, and one that only a resolver above it knows.
-        for (name, owner) in [("ada.eth", &ada), ("AdA.ETH", &ada), ("🅰️🅱.eth", &emil), ("x.y.wild.eth", &emil)] {
+        for (name, owner) in [("ada.eth", &ada), ("AdA.ETH", &ada), ("🅰️🅱.eth", &emil), ("x.y.wild.eth", &emil)]
+        {
             let report = api.get(&format!("/api/v2/report/address/{name}")).await.ok();
             assert_eq!(report["address"], json!(owner), "{name}");
             let score = api.get(&format!("/api/v2/score/address/{name}")).await.ok();
@@ -92,7 +96,14 @@ fn a_name_is_as_good_as_the_address_it_stands_for() {
             let other = if c.is_ascii_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() };
             format!("{}{other}{}", &ada[..at], &ada[at + 1..])
         });
-        for bad in ["\u{430}da.eth", "a\u{200d}da.eth", "a..eth", "ab--c.eth", "eth", &wrong.expect("an address with a letter")] {
+        for bad in [
+            "\u{430}da.eth",
+            "a\u{200d}da.eth",
+            "a..eth",
+            "ab--c.eth",
+            "eth",
+            &wrong.expect("an address with a letter"),
+        ] {
             for path in ["report", "score"] {
                 let answer = api.get(&format!("/api/v2/{path}/address/{bad}")).await.expect(400);
                 assert_eq!(answer, json!({ "detail": "Invalid Ethereum address format" }), "{bad}");
@@ -118,7 +129,10 @@ fn a_name_is_asked_for_once_and_a_silence_is_no_answer() {
         let asked = |node: &str| -> usize {
             let data = format!("0x{}{}", hex::encode(&ada), hex::encode(ens::node(node)));
             let calls = proxy.take();
-            calls.iter().filter(|call| call.params[0]["to"] == registry && call.params[0]["data"] == json!(data)).count()
+            calls
+                .iter()
+                .filter(|call| call.params[0]["to"] == registry && call.params[0]["data"] == json!(data))
+                .count()
         };
 
         // Twenty at once, then again in another spelling; and a name of nobody.
@@ -137,7 +151,10 @@ fn a_name_is_asked_for_once_and_a_silence_is_no_answer() {
         proxy.rule(|_| Reply::Error { code: -32000, message: "down".into() });
         api.get(&path("ada.eth")).await.ok();
         let silent = api.get(&path("🅰🅱.eth")).await;
-        assert_eq!((&silent.expect(502)["code"], silent.headers.contains_key("retry-after")), (&json!("name_unreadable"), true));
+        assert_eq!(
+            (&silent.expect(502)["code"], silent.headers.contains_key("retry-after")),
+            (&json!("name_unreadable"), true)
+        );
         let list = api.get("/api/v2/report/?address=ada.eth,🅰🅱.eth").await;
         assert_eq!(list.status, 502, "an aggregate without one of its names would be wrong: {}", list.text);
         proxy.rule(|_| Reply::Pass);

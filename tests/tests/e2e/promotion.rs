@@ -27,15 +27,20 @@ async fn log(api: &Caller) -> Vec<Value> {
 }
 
 fn versions(entry: &Value) -> (String, Vec<&str>, Vec<&str>, String) {
-    let named = |field: &str| entry[field].as_array().unwrap().iter().map(|model| model["version"].as_str().unwrap()).collect();
+    let named =
+        |field: &str| entry[field].as_array().unwrap().iter().map(|model| model["version"].as_str().unwrap()).collect();
     let text = |field: &str| entry[field].as_str().unwrap_or("open").to_owned();
     (text("action"), named("from"), named("to"), text("outcome"))
 }
 
 async fn champion(api: &Caller) -> String {
     let list = api.get("/api/v2/models").await.ok();
-    let champions: Vec<_> =
-        list["models"].as_array().unwrap().iter().filter(|m| m["kind"] == "credit" && m["role"] == "champion").collect();
+    let champions: Vec<_> = list["models"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|m| m["kind"] == "credit" && m["role"] == "champion")
+        .collect();
     assert_eq!(champions.len(), 1, "{list}");
     champions[0]["version"].as_str().unwrap().to_owned()
 }
@@ -51,7 +56,10 @@ fn every_step_is_in_the_log_with_who_and_why() {
         api.put(CHAMPION, &json!({ "version": "7.0", "why": "it is better" })).await.ok();
         let roles = api.post("/api/v2/admin/models/credit/rollback", &json!({ "why": "it is not" })).await.ok();
         assert_eq!((&roles["champion"], &roles["challengers"]), (&json!("1.1"), &json!([])));
-        assert_eq!(api.post("/api/v2/admin/models/credit/rollback", &json!({})).await.expect(409)["code"], "no_previous");
+        assert_eq!(
+            api.post("/api/v2/admin/models/credit/rollback", &json!({})).await.expect(409)["code"],
+            "no_previous"
+        );
         assert_eq!(api.put(CHAMPION, &json!({ "version": "9.9" })).await.expect(404)["code"], "unknown_model");
         assert_eq!(api.delete("/api/v2/admin/models/credit/1.1").await.expect(409)["code"], "is_champion");
         assert_eq!(api.delete("/api/v2/admin/models/credit/7.0").await.status, 204);
@@ -78,7 +86,10 @@ fn every_step_is_in_the_log_with_who_and_why() {
         assert_eq!(log[3]["to"][0]["digest"], added["digest"]);
         assert_eq!(api.get("/api/v2/admin/audit?page=0").await.expect(400)["detail"], "Page must be >= 1");
         let page = api.get("/api/v2/admin/audit?page=2&limit=2").await.ok();
-        assert_eq!((page["entries"].as_array().unwrap().len(), &page["page"], &page["limit"]), (2, &json!(2), &json!(2)));
+        assert_eq!(
+            (page["entries"].as_array().unwrap().len(), &page["page"], &page["limit"]),
+            (2, &json!(2), &json!(2))
+        );
     });
 }
 
@@ -105,7 +116,10 @@ fn a_promotion_beyond_its_bounds_is_refused_unless_forced_with_a_reason() {
         let refused = api.put(CHAMPION, &json!({ "version": "7.0", "why": "trust me" })).await.expect(409);
         assert_eq!(refused["code"], "guarded");
         let detail = refused["detail"].as_str().unwrap();
-        for figure in ["the PSI of its scores is", "the share of subjects in another range is 1.000 and may be 0.4 (of 12 calls in 24 h)"] {
+        for figure in [
+            "the PSI of its scores is",
+            "the share of subjects in another range is 1.000 and may be 0.4 (of 12 calls in 24 h)",
+        ] {
             assert!(detail.contains(figure), "{detail}");
         }
         assert_eq!(champion(&api).await, "1.1");
@@ -115,7 +129,16 @@ fn a_promotion_beyond_its_bounds_is_refused_unless_forced_with_a_reason() {
         // By the command, which speaks to this server.
         let promote = |arguments: &[&str]| {
             let mut command = Command::new(binary());
-            command.args(["model", "promote", "credit", "7.0", "--server", service.base(), "--key-from", "ASSAY_TEST_KEY"]);
+            command.args([
+                "model",
+                "promote",
+                "credit",
+                "7.0",
+                "--server",
+                service.base(),
+                "--key-from",
+                "ASSAY_TEST_KEY",
+            ]);
             command.args(arguments).env("ASSAY_TEST_KEY", KEY).current_dir(service.dir()).output().unwrap()
         };
         let no = promote(&[]);
@@ -128,8 +151,10 @@ fn a_promotion_beyond_its_bounds_is_refused_unless_forced_with_a_reason() {
 
         let log = log(&api).await;
         let promotions: Vec<_> = log.iter().filter(|entry| entry["action"] == "promote").collect();
-        let ends: Vec<_> =
-            promotions.iter().map(|entry| (entry["outcome"].as_str().unwrap(), entry["forced"].as_bool().unwrap())).collect();
+        let ends: Vec<_> = promotions
+            .iter()
+            .map(|entry| (entry["outcome"].as_str().unwrap(), entry["forced"].as_bool().unwrap()))
+            .collect();
         assert_eq!(ends, [("refused", false), ("refused", false), ("done", true)]);
         assert!(promotions[2]["detail"].as_str().unwrap().contains("12 calls in the shadow"), "{}", promotions[2]);
         assert_eq!(promotions[2]["why"], "the board said so");
@@ -163,7 +188,10 @@ fn an_automatic_return_is_a_step_too_and_its_cause_is_not_promoted_again_unseen(
         assert_eq!((&last["by"], &last["detail"]), (&json!("assay"), &json!("trap")));
         assert!(last["why"].as_str().unwrap().contains("failed 3 times in a row"), "{last}");
         let again = api.put(CHAMPION, &json!({ "version": "6.1" })).await.expect(409);
-        assert!(again["code"] == "guarded" && again["detail"].as_str().unwrap().contains("it is out of service"), "{again}");
+        assert!(
+            again["code"] == "guarded" && again["detail"].as_str().unwrap().contains("it is out of service"),
+            "{again}"
+        );
         api.put(CHAMPION, &json!({ "version": "6.1", "force": true, "why": "to see it once more" })).await.ok();
         assert_eq!(champion(&api).await, "6.1");
     });
@@ -182,7 +210,9 @@ fn whenever_the_server_dies_the_role_is_one_or_the_other_and_the_log_says_which(
         }
         let mut answered = 0;
         // From before the step is written to after it is answered.
-        for (round, delay_us) in [0, 300, 700, 1_200, 2_000, 3_000, 5_000, 8_000, 12_000, 20_000].into_iter().enumerate() {
+        for (round, delay_us) in
+            [0, 300, 700, 1_200, 2_000, 3_000, 5_000, 8_000, 12_000, 20_000].into_iter().enumerate()
+        {
             let api = service.keyed();
             let before = champion(&api).await;
             let target = if before == "1.1" { "1.0" } else { "1.1" };
@@ -191,8 +221,15 @@ fn whenever_the_server_dies_the_role_is_one_or_the_other_and_the_log_says_which(
                 let api = api.clone();
                 async move {
                     match step {
-                        "promote" => api.request(reqwest::Method::PUT, CHAMPION).json(&json!({ "version": target })).send().await,
-                        _ => api.request(reqwest::Method::POST, "/api/v2/admin/models/credit/rollback").json(&json!({})).send().await,
+                        "promote" => {
+                            api.request(reqwest::Method::PUT, CHAMPION).json(&json!({ "version": target })).send().await
+                        }
+                        _ => {
+                            api.request(reqwest::Method::POST, "/api/v2/admin/models/credit/rollback")
+                                .json(&json!({}))
+                                .send()
+                                .await
+                        }
                     }
                 }
             };
@@ -213,7 +250,11 @@ fn whenever_the_server_dies_the_role_is_one_or_the_other_and_the_log_says_which(
             assert!(new.len() <= 1, "{new:?}");
             match new.first() {
                 Some(entry) => {
-                    let expected = if entry["outcome"] == "done" { &entry["to"][0]["version"] } else { &entry["from"][0]["version"] };
+                    let expected = if entry["outcome"] == "done" {
+                        &entry["to"][0]["version"]
+                    } else {
+                        &entry["from"][0]["version"]
+                    };
                     assert_eq!(expected, after.as_str(), "{entry}");
                 }
                 None => assert_eq!(after, before, "a role that moved without a word in the log"),

@@ -39,8 +39,13 @@ fn where_a_score_came_from_is_its_owners_alone() {
         assert_eq!(mine.text, theirs.text, "and the answer is the same");
         let score = mine.ok();
         let list = api.get("/api/v2/models").await.ok();
-        let model =
-            list["models"].as_array().unwrap().iter().find(|model| model["kind"] == "credit" && model["version"] == "1.1").unwrap().clone();
+        let model = list["models"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|model| model["kind"] == "credit" && model["version"] == "1.1")
+            .unwrap()
+            .clone();
 
         let wait = |caller: assay_tests::service::Caller, id: String| async move {
             // Written right after the answer.
@@ -77,7 +82,11 @@ fn where_a_score_came_from_is_its_owners_alone() {
             assert_eq!(caller.get(&format!("/api/v2/score/{id}")).await.expect(404)["code"], "unknown_score");
         }
         let audited = api.get(&format!("/api/v2/admin/scores/{}", id(&theirs))).await.ok();
-        assert_eq!((&audited["asked_by"], &audited["score"]), (&json!("dev"), &score["score"]), "first computed for the first key");
+        assert_eq!(
+            (&audited["asked_by"], &audited["score"]),
+            (&json!("dev"), &score["score"]),
+            "first computed for the first key"
+        );
         assert_eq!(other.get(&format!("/api/v2/admin/scores/{}", id(&theirs))).await.status, 403);
 
         let both = format!("{},{}", address("borrower"), address("saver"));
@@ -104,7 +113,8 @@ fn a_thousand_scores_come_out_the_same_after_three_swaps_and_a_restart() {
         let shelf = shelf_copy();
         let service = on_devnet(shelf.path(), ALWAYS).await;
         let api = service.keyed();
-        let handmade = Credit::new("7.0").score("(i32.add (i32.const 300) (i32.wrap_i64 (i64.rem_u (local.get $as_of) (i64.const 700))))");
+        let handmade = Credit::new("7.0")
+            .score("(i32.add (i32.const 300) (i32.wrap_i64 (i64.rem_u (local.get $as_of) (i64.const 700))))");
         api.post_bytes("/api/v2/admin/models", handmade.build()).await.expect(201);
         // Body by id, as it was served.
         let mut served: HashMap<String, String> = HashMap::new();
@@ -134,7 +144,10 @@ fn a_thousand_scores_come_out_the_same_after_three_swaps_and_a_restart() {
             }
             assert!(n < 1_000, "{} scores", served.len());
             let answer = api
-                .post(&format!("/api/v2/score/address/{}?include_factors=true", address("saver")), &json!({ "total_asset_usd": n }))
+                .post(
+                    &format!("/api/v2/score/address/{}?include_factors=true", address("saver")),
+                    &json!({ "total_asset_usd": n }),
+                )
                 .await;
             served.insert(id(&answer), answer.text);
         }
@@ -145,8 +158,11 @@ fn a_thousand_scores_come_out_the_same_after_three_swaps_and_a_restart() {
         let replay = |input: &str| {
             let mut command = Command::new(binary());
             // The server has the store; it listens on a port that the file does not name.
-            command.args(["replay", "-", "--json", "--server", service.base(), "--config"]).arg(service.dir().join("assay.toml"));
-            let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+            command
+                .args(["replay", "-", "--json", "--server", service.base(), "--config"])
+                .arg(service.dir().join("assay.toml"));
+            let mut child =
+                command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
             let mut stdin = child.stdin.take().unwrap();
             let input = input.to_owned();
             let writing = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
@@ -179,7 +195,11 @@ fn a_thousand_scores_come_out_the_same_after_three_swaps_and_a_restart() {
         // A stopped server leaves the store to the command.
         let dir = service.terminate_keeping().await;
         let (id, body) = served.iter().find(|(_, body)| body.contains("\"model_version\":\"1.0\"")).unwrap();
-        let output = Command::new(binary()).args(["replay", id, "--config"]).arg(dir.path().join("assay.toml")).output().unwrap();
+        let output = Command::new(binary())
+            .args(["replay", id, "--config"])
+            .arg(dir.path().join("assay.toml"))
+            .output()
+            .unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(
             output.status.success() && text.contains(body.as_str()) && text.contains("the same"),

@@ -36,7 +36,9 @@ async fn seen(devnet: &Devnet, names: &[&str]) -> [Value; 2] {
             last = [last, sent.last.map(at)].into_iter().flatten().max();
         }
     }
-    [first, last].map(|at| at.map_or(Value::Null, |(time, block, id)| json!({ "timestamp": time, "block_number": block, "chain_id": id })))
+    [first, last].map(|at| {
+        at.map_or(Value::Null, |(time, block, id)| json!({ "timestamp": time, "block_number": block, "chain_id": id }))
+    })
 }
 
 #[test]
@@ -68,15 +70,24 @@ fn a_chains_report_is_that_part_of_the_whole_and_its_summary_adds_it_up() {
                 assert_eq!(part["activity"]["total_transactions"], sent.transactions, "{name}");
                 let summed = report(&api, address, &format!("/chain/{}/summary", chain.id)).await;
                 let summary = &summed["report"]["summary"];
-                assert_eq!((&summary["count_transactions"], &summary["count_transfers"]), (&json!(sent.transactions), &json!(0)));
-                assert_eq!((&summary["count_repayments"], &summary["count_liquidations"]), (&json!(said.repay), &json!(said.liquidation)));
+                assert_eq!(
+                    (&summary["count_transactions"], &summary["count_transfers"]),
+                    (&json!(sent.transactions), &json!(0))
+                );
+                assert_eq!(
+                    (&summary["count_repayments"], &summary["count_liquidations"]),
+                    (&json!(said.repay), &json!(said.liquidation))
+                );
                 assert_eq!(summary["credit_events_coverage"], "complete");
                 assert_eq!(summary["count_balances"], part["assets"]["tokens"].as_array().unwrap().len());
                 assert_near(dollars(&summary["total_asset_usd"]), dollars(&part["assets"]["total_value_usd"]), name);
                 assert_near(dollars(&summary["total_collateral_usd"]), dollars(&part["defi"]["total_supplied"]), name);
                 assert_near(dollars(&summary["total_debt_usd"]), dollars(&part["defi"]["total_borrowed"]), name);
                 let moment = |at: Option<receipts::Moment>| {
-                    at.map_or(Value::Null, |at| json!({ "timestamp": at.time, "block_number": at.block, "chain_id": chain.id }))
+                    at.map_or(
+                        Value::Null,
+                        |at| json!({ "timestamp": at.time, "block_number": at.block, "chain_id": chain.id }),
+                    )
                 };
                 assert_eq!(summed["report"]["first_transaction"], moment(sent.first), "{name} on {}", chain.id);
                 assert_eq!(summed["report"]["last_transaction"], moment(sent.last), "{name} on {}", chain.id);
@@ -92,7 +103,8 @@ fn an_aggregate_is_the_sum_of_each_and_takes_nobody_twice() {
         let api = service.keyed();
         let (whale, borrower) = (devnet.wallet("whale").address, devnet.wallet("borrower").address);
         let lower = whale.to_string().to_lowercase();
-        let both = api.get(&format!("/api/v2/report/?address={lower},nonsense,{borrower},nobody.eth,{whale}")).await.ok();
+        let both =
+            api.get(&format!("/api/v2/report/?address={lower},nonsense,{borrower},nobody.eth,{whale}")).await.ok();
         let both = &both["report"];
         assert_eq!(both["address"], json!([whale.to_checksum(None), borrower.to_checksum(None)]));
         let each = [report(&api, whale, "").await, report(&api, borrower, "").await];
@@ -108,14 +120,20 @@ fn an_aggregate_is_the_sum_of_each_and_takes_nobody_twice() {
         ] {
             assert_eq!(dollars(&summary[count]), sum(pointer), "{count}");
         }
-        assert_eq!((&summary["count_identity_attestations"], &summary["list_identity_attestations"]), (&json!(0), &json!([])));
+        assert_eq!(
+            (&summary["count_identity_attestations"], &summary["list_identity_attestations"]),
+            (&json!(0), &json!([]))
+        );
         let seen = seen(devnet, &["whale", "borrower"]).await;
         assert_eq!([&both["first_transaction"], &both["last_transaction"]], [&seen[0], &seen[1]]);
 
         let nobody = api.get("/api/v2/report?address=nobody.eth,nonsense").await.expect(400);
         assert_eq!(nobody, json!({ "error": "No valid addresses provided", "status_code": 400 }));
         let empty = api.get(&format!("/api/v2/report?address={}", devnet.wallet("empty").address)).await.ok();
-        assert_eq!((&empty["report"]["first_transaction"], &empty["report"]["summary"]["total_asset_usd"]), (&Value::Null, &json!(0.0)));
+        assert_eq!(
+            (&empty["report"]["first_transaction"], &empty["report"]["summary"]["total_asset_usd"]),
+            (&Value::Null, &json!(0.0))
+        );
     });
 }
 
@@ -229,7 +247,8 @@ fn each_address_costs_its_units_all_at_once() {
         let more = format!("[[access.keys]]\nname = \"three\"\nkey = \"{key}\"\nscopes = [\"read\"]\nunits = 3\n");
         let service = super::on_devnet(&assay_tests::service::plugins(), &more).await;
         let api = service.with_key(key);
-        let [saver, whale, borrower, busy] = ["saver", "whale", "borrower", "busy"].map(assay_tests::devnet::actors::address);
+        let [saver, whale, borrower, busy] =
+            ["saver", "whale", "borrower", "busy"].map(assay_tests::devnet::actors::address);
         api.get(&format!("/api/v2/report?address={saver},{whale},{borrower},{busy}")).await.expect(429);
         for unconfigured in ["chain/137", "chain/137/summary"] {
             let refused = api.get(&format!("/api/v2/report/address/{saver}/{unconfigured}")).await.expect(502);
@@ -263,12 +282,14 @@ fn a_chain_that_is_down_is_left_out_of_sums_and_said_to_have_failed() {
         let portfolio = api.get(&format!("/api/v2/report/address/{address}/total/usd")).await;
         assert_eq!(portfolio.headers["cache-control"], "private, max-age=30");
         let portfolio = portfolio.ok();
-        let ids: Vec<_> = portfolio["chains"].as_array().unwrap().iter().map(|chain| chain["chain_id"].as_u64().unwrap()).collect();
+        let ids: Vec<_> =
+            portfolio["chains"].as_array().unwrap().iter().map(|chain| chain["chain_id"].as_u64().unwrap()).collect();
         assert_eq!(ids, [1, 8453]);
         assert!(dollars(&portfolio["total_asset_usd"]) > 1e6, "the rest is whole");
         let enhanced = api.post(&format!("/api/v2/report/address/{address}"), &json!({ "name": "x" })).await.ok();
         let enhanced = &enhanced["report"];
-        let states: Vec<_> = enhanced["chains"].as_array().unwrap().iter().map(|chain| chain["coverage"].as_str().unwrap()).collect();
+        let states: Vec<_> =
+            enhanced["chains"].as_array().unwrap().iter().map(|chain| chain["coverage"].as_str().unwrap()).collect();
         assert_eq!(states, ["complete", "failed", "complete"]);
         assert_eq!(enhanced["summary"]["credit_events_coverage"], "failed");
         let part = api.get(&format!("/api/v2/report/address/{address}/chain/1/summary")).await.ok();

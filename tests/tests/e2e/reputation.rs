@@ -60,7 +60,8 @@ pub(super) fn check(world: &World, held: &[Held], status: &Value, tags: &[&str])
     let mut wanted = tags.to_vec();
     wanted.sort_unstable();
     assert_eq!(given, wanted, "{status}");
-    let listed: Vec<&str> = status["transactions"].as_array().expect("a list").iter().filter_map(|one| one["tag1"].as_str()).collect();
+    let listed: Vec<&str> =
+        status["transactions"].as_array().expect("a list").iter().filter_map(|one| one["tag1"].as_str()).collect();
     assert_eq!(listed, tags, "{status}");
     for held in ours {
         let field = ["credit_score", "sybil_score", "identity_count"]

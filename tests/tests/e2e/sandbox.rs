@@ -96,7 +96,10 @@ async fn reports_and_portfolios_have_the_contracts_shape() {
     let host = Service::sandbox(&plugins());
     let api = host.keyed();
     let report = api.get(&format!("/api/v2/sandbox/report/address/{VITALIK}")).await.ok();
-    assert_eq!(keys(&report), ["activity", "address", "assets", "cached", "credit_events", "defi", "sandbox", "score", "timestamp"]);
+    assert_eq!(
+        keys(&report),
+        ["activity", "address", "assets", "cached", "credit_events", "defi", "sandbox", "score", "timestamp"]
+    );
     assert_eq!(report["sandbox"], true);
     assert_eq!(report["address"], VITALIK);
     let score = api.get(&format!("/api/v2/sandbox/score/address/{VITALIK}")).await.ok();
@@ -117,9 +120,13 @@ async fn reports_and_portfolios_have_the_contracts_shape() {
     assert_eq!(keys(&report["activity"]), ["active_chains", "first_transaction", "total_transactions"]);
     assert_timestamp(&report["activity"]["first_transaction"]);
     let events = &report["credit_events"];
-    assert_eq!(keys(events), ["coverage", "defaults", "delinquencies", "feeds_score", "not_covered", "pools", "totals"]);
+    assert_eq!(
+        keys(events),
+        ["coverage", "defaults", "delinquencies", "feeds_score", "not_covered", "pools", "totals"]
+    );
     for kind in ["supply", "withdraw", "borrow", "repay", "liquidation"] {
-        let sum: u64 = events["pools"].as_array().unwrap().iter().filter_map(|pool| pool["counts"][kind].as_u64()).sum();
+        let sum: u64 =
+            events["pools"].as_array().unwrap().iter().filter_map(|pool| pool["counts"][kind].as_u64()).sum();
         assert_eq!(events["totals"][kind], sum, "{kind}");
     }
     for pool in events["pools"].as_array().unwrap() {
@@ -140,7 +147,10 @@ async fn reports_and_portfolios_have_the_contracts_shape() {
 
     let total = api.get(&format!("/api/v2/sandbox/report/address/{VITALIK}/total/usd")).await.ok();
     assert_eq!(keys(&total), ["address", "timestamp", "total_asset_usd"]);
-    assert!((total["total_asset_usd"].as_f64().unwrap() - report["assets"]["total_value_usd"].as_f64().unwrap()).abs() < 0.05);
+    assert!(
+        (total["total_asset_usd"].as_f64().unwrap() - report["assets"]["total_value_usd"].as_f64().unwrap()).abs()
+            < 0.05
+    );
     let mut sum = 0.0;
     for chain in [1, 10, 56, 137, 250, 324, 8453, 42161, 42220, 43114, 534352, 59144] {
         let body = api.get(&format!("/api/v2/sandbox/report/address/{VITALIK}/chain/{chain}/total/usd")).await.ok();
@@ -157,7 +167,8 @@ fn random_address(n: u64) -> String {
 }
 
 async fn scores(api: &Caller, count: u64) -> BTreeMap<String, (u64, String)> {
-    let batches: Vec<Vec<String>> = (0..count).map(random_address).collect::<Vec<_>>().chunks(100).map(<[_]>::to_vec).collect();
+    let batches: Vec<Vec<String>> =
+        (0..count).map(random_address).collect::<Vec<_>>().chunks(100).map(<[_]>::to_vec).collect();
     let answers = stream::iter(batches).map(|batch| async move {
         let body = api.get(&format!("/api/v2/sandbox/score/batch/?address={}", batch.join(","))).await.ok();
         body["scores"].as_array().unwrap().clone()
@@ -248,7 +259,10 @@ async fn sandbox_mode_answers_the_agent_routes_the_same_each_time() {
     let agents = list["agents"].as_array().unwrap();
     // Some were burned, and the documents of some cannot be had.
     assert!(list["total"].as_u64().unwrap() > 100 && agents.len() < 100);
-    assert!(agents.iter().any(|agent| agent["metadata"].is_null()) && agents.iter().any(|agent| agent["metadata"].is_object()));
+    assert!(
+        agents.iter().any(|agent| agent["metadata"].is_null())
+            && agents.iter().any(|agent| agent["metadata"].is_object())
+    );
     for agent in agents {
         assert_eq!(keys(agent), ["agent_id", "metadata", "owner"]);
         assert_eq!(&api.get(&format!("/api/v2/agents/{}", agent["agent_id"])).await.ok(), agent);
@@ -280,14 +294,30 @@ async fn followed(api: &Caller, status_url: &str) -> (Vec<String>, Value) {
         let body = answer.ok();
         assert_eq!(
             keys(&body),
-            ["agent_id", "created_at", "error", "feedback_uri", "scores", "status", "submission_id", "transactions", "updated_at"]
+            [
+                "agent_id",
+                "created_at",
+                "error",
+                "feedback_uri",
+                "scores",
+                "status",
+                "submission_id",
+                "transactions",
+                "updated_at"
+            ]
         );
         let status = body["status"].as_str().unwrap().to_owned();
         // Each field is there from its own state on, as in production.
-        let known = ["pending", "scoring", "uploading", "submitting", "confirmed", "failed"].iter().position(|known| *known == status);
+        let known = ["pending", "scoring", "uploading", "submitting", "confirmed", "failed"]
+            .iter()
+            .position(|known| *known == status);
         let known = known.expect("a state");
         assert_eq!((body["scores"].is_null(), body["feedback_uri"].is_null()), (known < 2, known < 3), "{body}");
-        assert_eq!((body["transactions"] == json!([]), body["error"].is_null()), (status != "confirmed", status != "failed"), "{body}");
+        assert_eq!(
+            (body["transactions"] == json!([]), body["error"].is_null()),
+            (status != "confirmed", status != "failed"),
+            "{body}"
+        );
         if seen.last() != Some(&status) {
             seen.push(status.clone());
         }
@@ -317,17 +347,25 @@ async fn sandbox_mode_rehearses_submissions_on_both_paths() {
         let accepted = api.post(path, &json!({ "address": VITALIK, "tags": tags })).await;
         assert_eq!(accepted.headers["x-assay-sandbox"], "true");
         let body = accepted.expect(202);
-        assert_eq!(keys(&body), ["agent_id", "estimated_completion_seconds", "status", "status_url", "submission_id", "tags"]);
+        assert_eq!(
+            keys(&body),
+            ["agent_id", "estimated_completion_seconds", "status", "status_url", "submission_id", "tags"]
+        );
         let id = body["submission_id"].as_str().unwrap();
         assert_eq!((&body["status"], &body["status_url"]), (&json!("pending"), &json!(format!("{status_path}/{id}"))));
-        let tags = if tags.is_null() { json!(["creditScore", "sybilRisk", "identityCount"]) } else { json!(["sybilRisk", "creditScore"]) };
+        let tags = if tags.is_null() {
+            json!(["creditScore", "sybilRisk", "identityCount"])
+        } else {
+            json!(["sybilRisk", "creditScore"])
+        };
         assert_eq!(body["tags"], tags);
 
         let (seen, status) = followed(&api, &format!("{status_path}/{id}")).await;
         // A loaded machine may miss one; the order it never breaks.
         let mut rest = order.iter();
         assert!(
-            seen.iter().all(|status| rest.any(|next| next == status)) && seen.last().is_some_and(|last| last == "confirmed"),
+            seen.iter().all(|status| rest.any(|next| next == status))
+                && seen.last().is_some_and(|last| last == "confirmed"),
             "{seen:?}"
         );
         assert_eq!(status["scores"]["credit_score"], score["score"]);
@@ -343,7 +381,10 @@ async fn sandbox_mode_rehearses_submissions_on_both_paths() {
         let document = document.ok();
         assert_eq!((&document["submissionId"], &document["subject"]["address"]), (&json!(id), &json!(VITALIK)));
         assert_eq!(document["feedback"].as_array().unwrap().len(), transactions.len());
-        assert_eq!(api.get(&format!("/api/v2/agents/2/reputation/status/{id}")).await.expect(404)["detail"], "Submission not found");
+        assert_eq!(
+            api.get(&format!("/api/v2/agents/2/reputation/status/{id}")).await.expect(404)["detail"],
+            "Submission not found"
+        );
     }
     let usage = api.get("/api/v2/usage").await.ok();
     assert_eq!((&usage["used"], &usage["costs"]["submission"]), (&json!(0), &json!(0)));
@@ -374,8 +415,16 @@ async fn sandbox_mode_shows_a_failure_on_purpose_and_every_refusal() {
         json!(["body", "tags"])
     );
     for unknown in ["550e8400-e29b-41d4-a716-446655440000", "nonsense"] {
-        for path in ["agents/1/reputation/status", "reputation/1/status", "agents/1/reputation/feedback", "reputation/1/feedback"] {
-            assert_eq!(api.get(&format!("/api/v2/{path}/{unknown}")).await.expect(404), json!({ "detail": "Submission not found" }));
+        for path in [
+            "agents/1/reputation/status",
+            "reputation/1/status",
+            "agents/1/reputation/feedback",
+            "reputation/1/feedback",
+        ] {
+            assert_eq!(
+                api.get(&format!("/api/v2/{path}/{unknown}")).await.expect(404),
+                json!({ "detail": "Submission not found" })
+            );
         }
     }
     assert_eq!(host.anonymous().post(path, &good).await.expect(401)["detail"], "Invalid or missing API key");

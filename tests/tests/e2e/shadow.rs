@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use super::{configured, on_devnet, run};
 
 /// Every request reads and computes anew, and each is in the sample.
-pub const ALWAYS: &str = "\n[scoring]\ncache_ms = 1\nincomplete_cache_ms = 1\nshadow_share = 1.0\nshadow_budget = 1.0\n";
+pub const ALWAYS: &str =
+    "\n[scoring]\ncache_ms = 1\nincomplete_cache_ms = 1\nshadow_share = 1.0\nshadow_budget = 1.0\n";
 
 const WALLETS: [&str; 3] = ["saver", "borrower", "liquidated"];
 
@@ -83,7 +84,8 @@ fn a_shadow_changes_no_answer_and_is_reported_also_after_a_restart() {
         assert!(pair["psi"].as_f64().unwrap() > 0.25 && pair["psi_band"] == "significant change");
         let moved: u64 = pair["range_migration"].as_array().unwrap().iter().map(|row| row[3].as_u64().unwrap()).sum();
         assert_eq!(moved, 30, "901 is very_good, whatever the champion says");
-        let drift = pair["factors"].as_array().unwrap().iter().find(|factor| factor["label"] == "Made by hand").unwrap();
+        let drift =
+            pair["factors"].as_array().unwrap().iter().find(|factor| factor["label"] == "Made by hand").unwrap();
         assert_eq!((&drift["champion_points"], &drift["challenger_points"]), (&Value::Null, &json!(10.0)));
         for cost in ["champion_cost", "challenger_cost"] {
             for figure in ["latency_us_p50", "latency_us_p99", "fuel_p50", "fuel_p99"] {
@@ -130,7 +132,13 @@ fn a_challenger_that_misbehaves_changes_nothing_and_is_benched_with_its_reason()
             let benched = loop {
                 assert_eq!(said(&api).await, before, "{version}");
                 let list = api.get("/api/v2/models").await.ok();
-                let found = list["models"].as_array().unwrap().iter().find(|model| model["version"] == version).cloned().unwrap();
+                let found = list["models"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .find(|model| model["version"] == version)
+                    .cloned()
+                    .unwrap();
                 if found["state"] == "benched" {
                     break found;
                 }
@@ -142,13 +150,24 @@ fn a_challenger_that_misbehaves_changes_nothing_and_is_benched_with_its_reason()
             assert_eq!(pair["failures"], json!([{ "code": code, "count": 3 }]));
             let log = api.get("/api/v2/admin/audit?limit=1").await.ok();
             let last = &log["entries"][0];
-            assert_eq!((&last["action"], &last["by"], &last["outcome"]), (&json!("bench"), &json!("assay"), &json!("done")), "{last}");
+            assert_eq!(
+                (&last["action"], &last["by"], &last["outcome"]),
+                (&json!("bench"), &json!("assay"), &json!("done")),
+                "{last}"
+            );
             assert_eq!((&last["from"][0]["version"], &last["to"]), (&json!(version), &json!([])));
-            assert_eq!(api.get(&format!("{}&model_version={version}", path("saver"))).await.expect(409)["code"], "benched");
+            assert_eq!(
+                api.get(&format!("{}&model_version={version}", path("saver"))).await.expect(409)["code"],
+                "benched"
+            );
         }
         let roles = api.get("/api/v2/models").await.ok();
-        let champion =
-            roles["models"].as_array().unwrap().iter().find(|model| model["role"] == "champion" && model["kind"] == "credit").unwrap();
+        let champion = roles["models"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|model| model["role"] == "champion" && model["kind"] == "credit")
+            .unwrap();
         assert_eq!((&champion["version"], &champion["failures"]), (&json!("1.1"), &json!(0)));
         let grown = service.resident().saturating_sub(resident) >> 20;
         println!("{grown} MiB more than before");

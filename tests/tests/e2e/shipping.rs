@@ -42,14 +42,21 @@ fn is_configured(config: Option<&str>, variables: &str) {
         command.arg("--config").arg(root().join(file));
     }
     let done = command.output().expect("assay runs");
-    assert!(done.status.success(), "{variables}: {}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+    assert!(
+        done.status.success(),
+        "{variables}: {}{}",
+        String::from_utf8_lossy(&done.stdout),
+        String::from_utf8_lossy(&done.stderr)
+    );
 }
 
 #[test]
 fn the_image_copies_and_runs_what_there_is() {
     let image = text(".ops/docker/Dockerfile").replace("\\\n", " ");
-    let copied: Vec<&str> =
-        after(&image, "COPY ").filter(|line| !line.contains("--from")).flat_map(|line| line.split_whitespace().rev().skip(1)).collect();
+    let copied: Vec<&str> = after(&image, "COPY ")
+        .filter(|line| !line.contains("--from"))
+        .flat_map(|line| line.split_whitespace().rev().skip(1))
+        .collect();
     assert!(copied.len() > 6, "{copied:?}");
     for path in copied.iter().filter(|word| !word.starts_with("--")) {
         assert!(root().join(path).exists(), "{path}");
@@ -59,7 +66,10 @@ fn the_image_copies_and_runs_what_there_is() {
         assert!(taken, "{path} is left out by .dockerignore");
     }
     let words = |line: &str| line.replace(['[', ']', '"', ','], " ");
-    for command in after(&image, "CMD ").map(words).chain([words(image.split("--retries=3 CMD").nth(1).unwrap().lines().next().unwrap())]) {
+    for command in after(&image, "CMD ")
+        .map(words)
+        .chain([words(image.split("--retries=3 CMD").nth(1).unwrap().lines().next().unwrap())])
+    {
         is_known(command.replace("/usr/bin/assay", "").trim());
     }
     let variables: String = after(&image, "ENV ").collect::<Vec<_>>().join(" ");
@@ -71,7 +81,8 @@ fn the_image_copies_and_runs_what_there_is() {
 #[test]
 fn the_fleet_is_made_of_what_there_is() {
     let fleet = text(".ops/compose.yaml");
-    for file in after(&fleet, "file:").chain(after(&fleet, "dockerfile:").map(|file| file.trim_start_matches(".ops/"))) {
+    for file in after(&fleet, "file:").chain(after(&fleet, "dockerfile:").map(|file| file.trim_start_matches(".ops/")))
+    {
         assert!(root().join(".ops").join(file).exists(), "{file}");
     }
     let proxy = text(".ops/docker/nginx.conf");

@@ -56,7 +56,13 @@ fn a_second_signal_stops_at_once() {
 }
 
 fn restore(dir: &Path, backup: &Path) -> (Option<i32>, String) {
-    let done = Command::new(binary()).args(["store", "restore"]).arg(backup).arg("--config").arg(dir.join("assay.toml")).output().unwrap();
+    let done = Command::new(binary())
+        .args(["store", "restore"])
+        .arg(backup)
+        .arg("--config")
+        .arg(dir.join("assay.toml"))
+        .output()
+        .unwrap();
     (done.status.code(), String::from_utf8([done.stdout, done.stderr].concat()).unwrap())
 }
 

@@ -23,7 +23,10 @@ const SANDBOX: &str = "/api/v2/sandbox/score/address/0xd8dA6BF26964aF9D7eEd9e03E
 type Expected = BTreeMap<(String, String), (u64, u64)>;
 
 fn answer(body: &Value) -> (String, (u64, u64)) {
-    (body["model_version"].as_str().unwrap().to_owned(), (body["score"].as_u64().unwrap(), body["decile"].as_u64().unwrap()))
+    (
+        body["model_version"].as_str().unwrap().to_owned(),
+        (body["score"].as_u64().unwrap(), body["decile"].as_u64().unwrap()),
+    )
 }
 
 async fn promote(api: &Caller, version: &str) {
@@ -35,7 +38,8 @@ async fn until_listed(api: &Caller, version: &str) {
     let started = Instant::now();
     loop {
         let list = api.get("/api/v2/models").await.ok();
-        let ready = |model: &Value| model["kind"] == "credit" && model["version"] == version && model["state"] == "ready";
+        let ready =
+            |model: &Value| model["kind"] == "credit" && model["version"] == version && model["state"] == "ready";
         if list["models"].as_array().unwrap().iter().any(ready) {
             return;
         }
@@ -62,7 +66,8 @@ async fn learn(api: &Caller, paths: &[String], versions: &[&str]) -> Expected {
 async fn hammer(api: &Caller, paths: &[String], expected: &Arc<Expected>, stop: &Arc<AtomicBool>) -> u64 {
     let answers = Arc::new(AtomicU64::new(0));
     let connections = (0..64).map(|n| {
-        let (api, paths, expected, stop, answers) = (api.clone(), paths.to_vec(), expected.clone(), stop.clone(), answers.clone());
+        let (api, paths, expected, stop, answers) =
+            (api.clone(), paths.to_vec(), expected.clone(), stop.clone(), answers.clone());
         tokio::spawn(async move {
             for path in paths.iter().cycle().skip(n) {
                 if stop.load(Relaxed) {
@@ -148,8 +153,12 @@ fn a_champion_outlives_a_restart_and_the_old_number_is_never_served() {
         promote(&api, "1.0").await;
         let older = answer(&api.get(&path).await.ok());
         assert_eq!((newer.0.as_str(), older.0.as_str()), ("1.1", "1.0"));
-        let config =
-            devnet().await.config_toml("127.0.0.1:0", shelf.path(), std::path::Path::new("{dir}/assay.redb"), assay_tests::service::KEY);
+        let config = devnet().await.config_toml(
+            "127.0.0.1:0",
+            shelf.path(),
+            std::path::Path::new("{dir}/assay.redb"),
+            assay_tests::service::KEY,
+        );
         let restarted = assay_tests::service::Service::start_in(service.kill(), &config, &[]);
         assert_eq!(answer(&restarted.keyed().get(&path).await.ok()).0, "1.0");
     });

@@ -60,9 +60,16 @@ fn a_request_is_one_trace_from_its_caller_to_the_endpoints() {
         let models = named(&spans, "model");
         assert!(models.iter().any(|model| model.attributes["assay.kind"] == "credit"), "{models:?}");
         let logs = named(&spans, "eth_getLogs");
-        assert!(logs.iter().all(|logs| logs.kind == 3 && logs.attributes["assay.outcome"] == "ok") && logs.len() >= 6, "{logs:?}");
+        assert!(
+            logs.iter().all(|logs| logs.kind == 3 && logs.attributes["assay.outcome"] == "ok") && logs.len() >= 6,
+            "{logs:?}"
+        );
         // What an endpoint was asked for this request, it was asked in its name. Looking at the chain's newest block is nobody's request.
-        let told: Vec<_> = calls.iter().filter_map(|call| call.traceparent.as_deref()).filter(|parent| parent.contains(TRACE)).collect();
+        let told: Vec<_> = calls
+            .iter()
+            .filter_map(|call| call.traceparent.as_deref())
+            .filter(|parent| parent.contains(TRACE))
+            .collect();
         assert!(told.len() >= logs.len() / 2, "{told:?}");
         for parent in told {
             let asked = spans.iter().find(|span| parent == format!("00-{TRACE}-{}-01", span.id));
@@ -70,7 +77,10 @@ fn a_request_is_one_trace_from_its_caller_to_the_endpoints() {
         }
         // Nothing of anybody's address, nor of a key.
         let written = format!("{spans:?}").to_lowercase();
-        assert!(!written.contains(&actors::address("borrower").to_string().to_lowercase()) && !written.contains(&KEY.to_lowercase()));
+        assert!(
+            !written.contains(&actors::address("borrower").to_string().to_lowercase())
+                && !written.contains(&KEY.to_lowercase())
+        );
         assert!(collector.authorizations().iter().all(|given| given.as_deref() == Some("Bearer of-the-collector")));
     });
 }
@@ -81,7 +91,8 @@ fn what_is_not_sampled_is_not_sent_and_endpoints_are_told_nothing_unasked() {
         let (collector, proxy) = (Collector::start().await, Proxy::start(devnet().await.ethereum.url()).await);
         let service = through(&proxy, &traced(&collector, 1.0)).await;
         let path = format!("/api/v2/score/address/{}", actors::address("saver"));
-        let not_sampled = service.keyed().request(Method::GET, &path).header("traceparent", format!("00-{TRACE}-{CALLER}-00"));
+        let not_sampled =
+            service.keyed().request(Method::GET, &path).header("traceparent", format!("00-{TRACE}-{CALLER}-00"));
         assert_eq!(answer(not_sampled).await.status, 200);
         let nonsense = service.keyed().request(Method::GET, "/healthz").header("traceparent", "00-not-a-trace");
         assert_eq!(answer(nonsense).await.status, 200);
@@ -106,7 +117,8 @@ fn a_collector_that_is_down_harms_nobody() {
         let config = format!("{}{}", sandbox_config(&plugins()), traced(&collector, 1.0));
         drop(collector);
         let service = Service::start(&config);
-        let score = service.keyed().get("/api/v2/sandbox/score/address/0x0000000000000000000000000000000000000001").await;
+        let score =
+            service.keyed().get("/api/v2/sandbox/score/address/0x0000000000000000000000000000000000000001").await;
         score.ok();
         assert!(service.terminate().await.success());
     });
@@ -118,11 +130,15 @@ fn lines_of_a_request_carry_its_id_and_a_bad_one_is_replaced() {
         let telemetry = "[telemetry]\nlog = \"warn,assay=debug\"\nlog_format = \"json\"\n";
         let service = Service::start(&format!("{}{telemetry}", sandbox_config(&plugins())));
         let (long, mine) = ("x".repeat(65), "mine-1:2.3_4");
-        for (given, taken) in [(mine, true), ("two words", false), ("\"quoted\"", false), (long.as_str(), false), ("", false)] {
+        for (given, taken) in
+            [(mine, true), ("two words", false), ("\"quoted\"", false), (long.as_str(), false), ("", false)]
+        {
             let request = service.keyed().request(Method::GET, "/api/v2/models").header("x-request-id", given);
             let echoed = answer(request).await.headers["x-request-id"].to_str().unwrap().to_owned();
             assert_eq!(echoed == given, taken, "{given:?} {echoed:?}");
-            let line = |line: &str| serde_json::from_str::<Value>(line).ok().filter(|line| line["span"]["id"] == echoed.as_str());
+            let line = |line: &str| {
+                serde_json::from_str::<Value>(line).ok().filter(|line| line["span"]["id"] == echoed.as_str())
+            };
             // The line is written before the answer is sent, and read by another thread.
             let found = loop {
                 match service.log().lines().find_map(line) {
@@ -143,13 +159,16 @@ fn every_metric_says_what_it_is_and_names_its_unit() {
     run(async {
         let service = super::released_on_devnet().await;
         let api = service.keyed();
-        for path in
-            [format!("/api/v2/score/address/{}", actors::address("borrower")), "/api/v2/agents".to_owned(), "/api/v2/models".to_owned()]
-        {
+        for path in [
+            format!("/api/v2/score/address/{}", actors::address("borrower")),
+            "/api/v2/agents".to_owned(),
+            "/api/v2/models".to_owned(),
+        ] {
             api.get(&path).await;
         }
         let text = api.get("/metrics").await.text;
-        let help = |name: &str| text.lines().find_map(|line| line.strip_prefix(&format!("# HELP {name} ")).map(str::to_owned));
+        let help =
+            |name: &str| text.lines().find_map(|line| line.strip_prefix(&format!("# HELP {name} ")).map(str::to_owned));
         let mut seen = 0;
         for line in text.lines().filter_map(|line| line.strip_prefix("# TYPE ")) {
             let (name, kind) = line.split_once(' ').unwrap();
@@ -160,11 +179,20 @@ fn every_metric_says_what_it_is_and_names_its_unit() {
                 _ => {}
             }
             // Time is in seconds, and what is said of it says time.
-            assert_eq!(name.ends_with("_seconds"), said.starts_with("Time") || said.starts_with("Age"), "{name}: {said}");
+            assert_eq!(
+                name.ends_with("_seconds"),
+                said.starts_with("Time") || said.starts_with("Age"),
+                "{name}: {said}"
+            );
             seen += 1;
         }
         assert!(seen > 20, "{text}");
-        for name in ["assay_http_requests_total{", "assay_model_calls_total{", "assay_rpc_requests_total{", "assay_rpc_requests_waiting{"] {
+        for name in [
+            "assay_http_requests_total{",
+            "assay_model_calls_total{",
+            "assay_rpc_requests_total{",
+            "assay_rpc_requests_waiting{",
+        ] {
             assert!(text.contains(name), "{name} is not in\n{text}");
         }
     });

@@ -37,7 +37,10 @@ fn every_answer_that_costs_says_so_and_usage_adds_up() {
         assert_eq!((unknown.status.as_u16(), bill(&unknown)), (404, (Some("1"), Some("1"))));
         assert_eq!(bill(&metered.get("/api/v2/score/address/0x12").await), (None, None));
         let beyond = metered.get(&format!("/api/v2/score/batch/?address={borrower},{empty}")).await;
-        assert_eq!((beyond.expect(429)["violated-policies"].clone(), bill(&beyond)), (json!(["units"]), (Some("0"), Some("1"))));
+        assert_eq!(
+            (beyond.expect(429)["violated-policies"].clone(), bill(&beyond)),
+            (json!(["units"]), (Some("0"), Some("1")))
+        );
         // A chain that is not configured here is nothing that anybody pays for.
         let ours = metered.get(&format!("/api/v2/report/address/{borrower}/chain/10")).await;
         assert_eq!((ours.status.as_u16(), bill(&ours)), (502, (None, None)));
@@ -59,6 +62,9 @@ fn every_answer_that_costs_says_so_and_usage_adds_up() {
             free.get("/api/v2/usage/").await.ok(),
             json!({ "name": "free", "scopes": ["read", "submit"], "limit": null, "used": null, "left": null, "rate": null, "costs": costs })
         );
-        assert_eq!(service.anonymous().get("/api/v2/usage").await.expect(401)["detail"], json!("Invalid or missing API key"));
+        assert_eq!(
+            service.anonymous().get("/api/v2/usage").await.expect(401)["detail"],
+            json!("Invalid or missing API key")
+        );
     });
 }

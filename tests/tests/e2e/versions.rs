@@ -23,13 +23,20 @@ fn a_version_answers_where_it_is_asked_for() {
         let new = api.get(&format!("{path}?model_version=1.1&include_factors=true")).await.ok();
         assert_eq!((&old["model_version"], &new["model_version"]), (&json!("1.0"), &json!("1.1")));
         assert_ne!(old["factors"], new["factors"]);
-        assert_eq!(api.get(&format!("{path}?include_factors=true")).await.ok(), new, "without one the champion answers");
+        assert_eq!(
+            api.get(&format!("{path}?include_factors=true")).await.ok(),
+            new,
+            "without one the champion answers"
+        );
         let boosted = api.post(&format!("{path}?model_version=1.0"), &json!({ "total_asset_usd": 50_000 })).await.ok();
         assert_eq!(boosted["model_version"], "1.0");
         assert!(boosted["score"].as_u64() > old["score"].as_u64());
         let address = old["address"].as_str().unwrap();
         let batch = api.get(&format!("/api/v2/score/batch/?address={address}&model_version=1.0")).await.ok();
-        assert_eq!((&batch["scores"][0]["score"], &batch["scores"][0]["model_version"]), (&old["score"], &json!("1.0")));
+        assert_eq!(
+            (&batch["scores"][0]["score"], &batch["scores"][0]["model_version"]),
+            (&old["score"], &json!("1.0"))
+        );
         let mean = api.get(&format!("/api/v2/score/?address={address}&model_version=1.0")).await.ok();
         assert_eq!((&mean["score"], &mean["model_version"]), (&old["score"], &json!("1.0")));
 
@@ -83,9 +90,11 @@ fn versions_are_compared_on_the_very_same_features() {
         let address = assay_tests::devnet::actors::address("borrower");
         // Says what time its features are of, so that two readings could not go unnoticed.
         let clock = "(i32.add (i32.const 300) (i32.wrap_i64 (i64.rem_u (local.get $as_of) (i64.const 701))))";
-        for model in
-            [Credit::new("7.1").score(clock), Credit::new("7.2").score(clock), Credit::new("7.3").act_when(IN_PRODUCTION, act::TRAP)]
-        {
+        for model in [
+            Credit::new("7.1").score(clock),
+            Credit::new("7.2").score(clock),
+            Credit::new("7.3").act_when(IN_PRODUCTION, act::TRAP),
+        ] {
             api.post_bytes("/api/v2/admin/models", model.build()).await.expect(201);
         }
         let compare = |versions: &str| format!("/api/v2/models/compare/address/{address}?versions={versions}");
@@ -121,7 +130,8 @@ fn versions_are_compared_on_the_very_same_features() {
         }
         api.put("/api/v2/admin/models/credit/challengers", &json!({ "versions": ["1.0"] })).await.ok();
         let rivals = api.get(&format!("/api/v2/models/compare/address/{address}")).await.ok();
-        let named: Vec<_> = rivals["versions"].as_array().unwrap().iter().map(|version| version["version"].as_str().unwrap()).collect();
+        let named: Vec<_> =
+            rivals["versions"].as_array().unwrap().iter().map(|version| version["version"].as_str().unwrap()).collect();
         assert_eq!(named, ["1.1", "1.0"], "champion and challengers where none is named");
         assert_eq!(api.get(&compare("9.9")).await.expect(404)["code"], "unknown_model");
         assert_eq!(

@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 use super::{devnet, released_on_devnet, run};
 
 fn unix(value: &Value) -> Option<u64> {
-    value.as_str().map(|text| chrono::DateTime::parse_from_rfc3339(text).expect("a timestamp").timestamp().try_into().expect("after 1970"))
+    value.as_str().map(|text| {
+        chrono::DateTime::parse_from_rfc3339(text).expect("a timestamp").timestamp().try_into().expect("after 1970")
+    })
 }
 
 #[test]
@@ -28,9 +30,15 @@ fn reports_say_what_the_receipts_and_the_data_provider_say() {
                 let chain = devnet.chain(pool["chain_id"].as_u64().unwrap()).unwrap();
                 let said = receipts::lending_events(chain, wallet.address).await.unwrap();
                 let expected = [said.supply, said.withdraw, said.borrow, said.repay, said.liquidation];
-                let counts = ["supply", "withdraw", "borrow", "repay", "liquidation"].map(|kind| pool["counts"][kind].as_u64().unwrap());
+                let counts = ["supply", "withdraw", "borrow", "repay", "liquidation"]
+                    .map(|kind| pool["counts"][kind].as_u64().unwrap());
                 assert_eq!(counts, expected, "{} on {}", wallet.name, chain.id);
-                assert_eq!((unix(&pool["first_event_at"]), unix(&pool["last_event_at"])), (said.first, said.last), "{}", wallet.name);
+                assert_eq!(
+                    (unix(&pool["first_event_at"]), unix(&pool["last_event_at"])),
+                    (said.first, said.last),
+                    "{}",
+                    wallet.name
+                );
                 assert_eq!((&pool["protocol"], &pool["coverage"]), (&json!("lenderA_v3"), &json!("complete")));
                 assert!(pool["synced_to_block"].as_u64().unwrap() <= chain.head().await.unwrap().0);
                 totals.iter_mut().zip(expected).for_each(|(total, count)| *total += count);
@@ -47,7 +55,8 @@ fn reports_say_what_the_receipts_and_the_data_provider_say() {
                 assert_near(here("supplied"), position.supplied_usd, wallet.name);
                 assert_near(here("borrowed"), position.borrowed_usd, wallet.name);
             }
-            let sent = stream::iter(devnet.chains()).then(|chain| async { receipts::sent(chain, wallet.address).await.unwrap() });
+            let sent = stream::iter(devnet.chains())
+                .then(|chain| async { receipts::sent(chain, wallet.address).await.unwrap() });
             let sent: Vec<_> = sent.collect().await;
             let transactions: u64 = sent.iter().map(|sent| sent.transactions).sum();
             assert_eq!(report["activity"]["total_transactions"], transactions, "{}", wallet.name);
@@ -62,7 +71,10 @@ fn reports_say_what_the_receipts_and_the_data_provider_say() {
 /// Equal to 0.01 %, or to a cent: dollars on the wire have two decimals.
 #[track_caller]
 fn assert_near(reported: f64, expected: f64, who: &str) {
-    assert!((reported - expected).abs() <= (expected * 1e-4).max(0.011), "{who}: {reported} reported, {expected} by the data provider");
+    assert!(
+        (reported - expected).abs() <= (expected * 1e-4).max(0.011),
+        "{who}: {reported} reported, {expected} by the data provider"
+    );
 }
 
 #[test]
@@ -72,12 +84,21 @@ fn every_wallet_that_did_something_has_a_score_with_five_factors() {
         let api = service.keyed();
         for wallet in devnet.wallets.iter().filter(|wallet| wallet.name != "empty") {
             let score = api.get(&format!("/api/v2/score/address/{}?include_factors=true", wallet.address)).await.ok();
-            let labels: Vec<_> = score["factors"].as_array().unwrap().iter().map(|factor| factor["label"].as_str().unwrap()).collect();
-            assert_eq!(labels, ["Wallet Age", "Transaction History", "DeFi Activity", "Asset Holdings", "Repayment History"]);
+            let labels: Vec<_> =
+                score["factors"].as_array().unwrap().iter().map(|factor| factor["label"].as_str().unwrap()).collect();
+            assert_eq!(
+                labels,
+                ["Wallet Age", "Transaction History", "DeFi Activity", "Asset Holdings", "Repayment History"]
+            );
             for factor in score["factors"].as_array().unwrap() {
                 assert_eq!(factor.as_object().unwrap().len(), 3, "label, rating, description");
             }
-            assert_eq!((&score["model_version"], &score["provisional"]), (&json!("1.1"), &json!(false)), "{}", wallet.name);
+            assert_eq!(
+                (&score["model_version"], &score["provisional"]),
+                (&json!("1.1"), &json!(false)),
+                "{}",
+                wallet.name
+            );
             assert_eq!(score["credit_events_coverage"], "complete");
             let plain = api.get(&format!("/api/v2/score/address/{}", wallet.address)).await.ok();
             assert!(plain.get("factors").is_none());
@@ -111,20 +132,36 @@ fn an_address_that_did_nothing_has_no_score_and_a_report_of_zeros() {
             "/api/v2/score/address/nobody.eth".to_owned(),
             "/api/v2/report/address/nobody.eth".to_owned(),
         ] {
-            assert_eq!(api.get(&path).await.expect(404), json!({ "detail": "Address not found or has no on-chain activity" }), "{path}");
+            assert_eq!(
+                api.get(&path).await.expect(404),
+                json!({ "detail": "Address not found or has no on-chain activity" }),
+                "{path}"
+            );
         }
         let boosted = api.post(&format!("/api/v2/score/address/{empty}"), &json!({ "total_asset_usd": 50_000 })).await;
         boosted.expect(404);
         let report = api.get(&format!("/api/v2/report/address/{empty}")).await.ok();
         assert_eq!(report["assets"], json!({ "total_value_usd": 0.0, "tokens": [], "nfts": [] }));
         assert_eq!(report["defi"], json!({ "protocols": [], "total_supplied": 0.0, "total_borrowed": 0.0 }));
-        assert_eq!(report["activity"], json!({ "first_transaction": null, "total_transactions": 0, "active_chains": [] }));
+        assert_eq!(
+            report["activity"],
+            json!({ "first_transaction": null, "total_transactions": 0, "active_chains": [] })
+        );
         assert_eq!(report["score"], json!({ "value": 300, "classification": "low" }));
         let not_covered = report["credit_events"]["not_covered"].as_array().unwrap();
-        for (protocol, covered) in [("lenderA_v2", false), ("lenderA_v3", true), ("lenderB_v2", false), ("lenderB_v3", false)] {
-            assert_eq!(not_covered.contains(&json!(protocol)), !covered, "{protocol}: a market that is not read is no clean record");
+        for (protocol, covered) in
+            [("lenderA_v2", false), ("lenderA_v3", true), ("lenderB_v2", false), ("lenderB_v3", false)]
+        {
+            assert_eq!(
+                not_covered.contains(&json!(protocol)),
+                !covered,
+                "{protocol}: a market that is not read is no clean record"
+            );
         }
-        assert_eq!(report["credit_events"]["totals"], json!({ "supply": 0, "withdraw": 0, "borrow": 0, "repay": 0, "liquidation": 0 }));
+        assert_eq!(
+            report["credit_events"]["totals"],
+            json!({ "supply": 0, "withdraw": 0, "borrow": 0, "repay": 0, "liquidation": 0 })
+        );
     });
 }
 

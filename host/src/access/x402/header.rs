@@ -76,7 +76,8 @@ pub fn decode(version: Version, text: &str) -> Result<Payment, Malformed> {
     let json = base64(text.as_bytes()).ok_or_else(|| wrong("is not base 64".into()))?;
     let payload: Value = serde_json::from_slice(&json).map_err(|_| wrong("is not JSON in base 64".into()))?;
     // What was wrong is told by serde's words; what stood there instead is the client's own.
-    let read: Envelope = Deserialize::deserialize(&payload).map_err(|error| wrong(format!("is not a payment: {error}")))?;
+    let read: Envelope =
+        Deserialize::deserialize(&payload).map_err(|error| wrong(format!("is not a payment: {error}")))?;
     if read.payload.signature.len() > LONGEST_SIGNATURE {
         return Err(wrong(format!("has a signature longer than {LONGEST_SIGNATURE} bytes")));
     }
@@ -86,7 +87,9 @@ pub fn decode(version: Version, text: &str) -> Result<Payment, Malformed> {
             let missing = |name: &str| wrong(format!("is not a payment: missing field `{name}`"));
             (read.scheme.ok_or_else(|| missing("scheme"))?, read.network.ok_or_else(|| missing("network"))?, None)
         }
-        (Version::Two, Some(accepted)) => (accepted.scheme, accepted.network, Some((accepted.asset, accepted.pay_to, accepted.amount))),
+        (Version::Two, Some(accepted)) => {
+            (accepted.scheme, accepted.network, Some((accepted.asset, accepted.pay_to, accepted.amount)))
+        }
         (Version::Two, None) => return Err(wrong("is not a payment: missing field `accepted`".into())),
     };
     Ok(Payment {
@@ -111,7 +114,9 @@ pub fn encode(value: &impl Serialize) -> String {
 fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<U256, D::Error> {
     let value = Value::deserialize(deserializer)?;
     let parsed = match &value {
-        Value::String(text) if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) => U256::from_str_radix(text, 10).ok(),
+        Value::String(text) if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) => {
+            U256::from_str_radix(text, 10).ok()
+        }
         Value::Number(number) => number.as_u64().map(U256::from),
         _ => None,
     };
@@ -148,7 +153,10 @@ mod tests {
         }
         let read = decode(Version::One, &encode(&payment())).unwrap();
         assert_eq!((read.scheme.as_str(), read.network.as_str(), read.said_version), ("exact", "base", 1));
-        assert_eq!((read.authorization.value, read.authorization.valid_before), (U256::from(100_000), U256::from(1_900_000_000_u64)));
+        assert_eq!(
+            (read.authorization.value, read.authorization.valid_before),
+            (U256::from(100_000), U256::from(1_900_000_000_u64))
+        );
         assert_eq!(read.signature, Bytes::from_static(&[1, 2]));
     }
 

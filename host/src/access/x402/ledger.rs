@@ -106,7 +106,13 @@ impl X402 {
     }
 
     /// Writes a payment down as being on its way, if it can be settled and nobody else did.
-    async fn claim(&self, payment: &Payment, request: B256, resource: &str, found: Versioned<PaymentRecord>) -> Result<(), PayError> {
+    async fn claim(
+        &self,
+        payment: &Payment,
+        request: B256,
+        resource: &str,
+        found: Versioned<PaymentRecord>,
+    ) -> Result<(), PayError> {
         let (id, now) = (self.id(payment), Utc::now());
         let mut record = PaymentRecord {
             id,
@@ -140,11 +146,16 @@ impl X402 {
             None => match self.verify(payment, resource).await {
                 Ok(start) => record.start = start,
                 // Presented by somebody else too, it was claimed meanwhile and perhaps settled, which is why it cannot be now.
-                Err(PayError::Refused(_)) if self.inner.store.read(&keys::payment(&id)).await?.revision != found.revision => return Ok(()),
+                Err(PayError::Refused(_))
+                    if self.inner.store.read(&keys::payment(&id)).await?.revision != found.revision =>
+                {
+                    return Ok(());
+                }
                 Err(error) => return Err(error),
             },
         }
-        let mut batch = Batch::new().if_unchanged(&keys::payment(&id), found.revision).put(&keys::payment(&id), &record)?;
+        let mut batch =
+            Batch::new().if_unchanged(&keys::payment(&id), found.revision).put(&keys::payment(&id), &record)?;
         if record.is_open() {
             batch = batch.put(&keys::open_payment(now, &id), &id)?;
         }
@@ -217,6 +228,7 @@ impl PaymentRecord {
     }
 
     pub(super) fn refused(&mut self, refused: Refused) {
-        (self.state, self.slot) = (PaymentState::Refused { reason: refused.reason.into_owned(), detail: refused.detail }, None);
+        (self.state, self.slot) =
+            (PaymentState::Refused { reason: refused.reason.into_owned(), detail: refused.detail }, None);
     }
 }

@@ -66,9 +66,16 @@ impl Local {
     ///
     /// # Errors
     /// The store's failure.
-    pub async fn run(&self, lease: &Lease, view: &View, held: &mut BTreeSet<u64>, open: Vec<PaymentRecord>) -> Result<bool, StoreError> {
+    pub async fn run(
+        &self,
+        lease: &Lease,
+        view: &View,
+        held: &mut BTreeSet<u64>,
+        open: Vec<PaymentRecord>,
+    ) -> Result<bool, StoreError> {
         let Some(asset) = &self.x402.inner.asset else { return Ok(true) };
-        let uses = open.iter().map(|record| asset.used(&record.authorization, record.start.unwrap_or_default(), view.settled));
+        let uses =
+            open.iter().map(|record| asset.used(&record.authorization, record.start.unwrap_or_default(), view.settled));
         let uses = futures::future::join_all(uses).await;
         let mut promised = HashMap::<Address, U256>::new();
         for record in open.iter().filter(|record| record.slot.is_some()) {
@@ -139,14 +146,19 @@ impl Local {
         let (payer, value) = (record.id.from, record.authorization.value);
         let under_way = promised.get(&payer).copied().unwrap_or_default();
         // Whoever signs for more than they have is not to make us pay for transfers that are reverted.
-        if held.len() >= UNDER_WAY || (!under_way.is_zero() && !self.has(asset, record, under_way.saturating_add(value)).await?) {
+        if held.len() >= UNDER_WAY
+            || (!under_way.is_zero() && !self.has(asset, record, under_way.saturating_add(value)).await?)
+        {
             return Ok(None);
         }
         let call = asset.call(&record.authorization, &record.signature, self.by_key(record));
         let gas = match self.sender.gas_for(asset.contract(), &call).await? {
             Ok(gas) if gas <= MOST_GAS => gas,
             Ok(gas) => {
-                record.refused(Refused::new(reason::STATE, format!("The transfer would take {gas} gas, and may take {MOST_GAS} at most")));
+                record.refused(Refused::new(
+                    reason::STATE,
+                    format!("The transfer would take {gas} gas, and may take {MOST_GAS} at most"),
+                ));
                 return Ok(None);
             }
             Err(words) => {
@@ -190,7 +202,9 @@ impl Local {
         let call = asset.call(&record.authorization, &record.signature, self.by_key(record));
         let gas = self.sender.gas_for(asset.contract(), &call).await?;
         let (signed, cancels) = match gas {
-            Ok(gas) if !expired && gas <= MOST_GAS => (self.sender.sign_call(slot.nonce, gas, offer, asset.contract(), call)?, false),
+            Ok(gas) if !expired && gas <= MOST_GAS => {
+                (self.sender.sign_call(slot.nonce, gas, offer, asset.contract(), call)?, false)
+            }
             // It would be reverted: the nonce is worth no more than that.
             _ => (self.sender.sign_nothing(slot.nonce, offer)?, true),
         };
@@ -203,12 +217,14 @@ impl Local {
 
     /// Whether the payer has as much.
     async fn has(&self, asset: &Asset, record: &PaymentRecord, amount: U256) -> Result<bool, SenderError> {
-        let standing = asset.standing(&record.authorization).await.map_err(|error| SenderError::Chain(error.to_string()))?;
+        let standing =
+            asset.standing(&record.authorization).await.map_err(|error| SenderError::Chain(error.to_string()))?;
         Ok(standing.balance >= amount)
     }
 
     fn by_key(&self, record: &PaymentRecord) -> bool {
-        signer(self.x402.terms().domain.hash(&record.authorization), &record.signature) == Some(record.authorization.from)
+        signer(self.x402.terms().domain.hash(&record.authorization), &record.signature)
+            == Some(record.authorization.from)
     }
 
     fn is_due(&self, hash: B256) -> bool {
@@ -239,5 +255,12 @@ impl Local {
 }
 
 fn kept(signed: Signed, offer: Offer, cancels: bool) -> SignedRecord {
-    SignedRecord { hash: signed.hash, raw: signed.raw, max_fee: offer.max_fee, priority_fee: offer.priority_fee, at: Utc::now(), cancels }
+    SignedRecord {
+        hash: signed.hash,
+        raw: signed.raw,
+        max_fee: offer.max_fee,
+        priority_fee: offer.priority_fee,
+        at: Utc::now(),
+        cancels,
+    }
 }

@@ -155,7 +155,9 @@ impl X402 {
         };
         let terms = self.terms();
         match asset.contradictions(&terms.domain, terms.decimals).await {
-            Ok(found) => found.iter().for_each(|what| tracing::error!(asset = %asset.contract(), what, "the asset of access.x402")),
+            Ok(found) => found
+                .iter()
+                .for_each(|what| tracing::error!(asset = %asset.contract(), what, "the asset of access.x402")),
             Err(error) => tracing::warn!(%error, "the asset of access.x402 could not be looked at"),
         }
     }

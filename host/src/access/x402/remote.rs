@@ -36,7 +36,10 @@ const FORGOTTEN: u64 = 3_600;
 impl X402 {
     pub(super) async fn work(&self) {
         let name = format!("x402/{}", self.terms().domain.chain);
-        self.inner.store.lead(&name, (LEASE, RETRY), "payments", |lease| async move { self.rounds(&lease).await }).await;
+        self.inner
+            .store
+            .lead(&name, (LEASE, RETRY), "payments", |lease| async move { self.rounds(&lease).await })
+            .await;
     }
 
     async fn rounds(&self, lease: &Lease) -> Lost {
@@ -71,10 +74,13 @@ impl X402 {
     async fn follow(&self, lease: &Lease, mut record: PaymentRecord) -> Result<(), Lost> {
         let before = record.clone();
         if !self.seen_on_chain(&mut record).await && record.next_at <= Utc::now() {
-            let (Some(facilitator), Some(order)) = (&self.inner.facilitator, record.order.clone()) else { return Ok(()) };
+            let (Some(facilitator), Some(order)) = (&self.inner.facilitator, record.order.clone()) else {
+                return Ok(());
+            };
             // Written down before it is asked: after a crash it is known that it may have been.
             record.attempts = record.attempts.saturating_add(1);
-            record.next_at = Utc::now() + BACKOFF.saturating_mul(1 << record.attempts.saturating_sub(1).min(8)).min(MAX_BACKOFF);
+            record.next_at =
+                Utc::now() + BACKOFF.saturating_mul(1 << record.attempts.saturating_sub(1).min(8)).min(MAX_BACKOFF);
             if !self.write(lease, &mut record).await? {
                 return Err(Lost::Lease);
             }
@@ -88,7 +94,8 @@ impl X402 {
 
     /// What the chain says; `false` where the facilitator may be asked.
     async fn seen_on_chain(&self, record: &mut PaymentRecord) -> bool {
-        let expired_for = |now: u64| now.checked_sub(u64::try_from(record.authorization.valid_before).unwrap_or(u64::MAX));
+        let expired_for =
+            |now: u64| now.checked_sub(u64::try_from(record.authorization.valid_before).unwrap_or(u64::MAX));
         let ours = u64::try_from(Utc::now().timestamp()).unwrap_or_default();
         let (Some(asset), Some(start)) = (&self.inner.asset, record.start) else {
             if expired_for(ours).is_some_and(|seconds| seconds > FORGOTTEN) {
@@ -113,8 +120,13 @@ impl X402 {
             Ok((Use::Paid(transaction), ..)) => record.settled(transaction),
             Ok((Use::Elsewhere, ..)) => record.refused(used()),
             Ok((Use::None, time, standing)) => {
-                if U256::from(time) > record.authorization.valid_before && expired_for(ours).is_some_and(|seconds| seconds > BEHIND) {
-                    record.refused(Refused::new(reason::VALID_BEFORE, "The facilitator did not settle the payment before it expired"));
+                if U256::from(time) > record.authorization.valid_before
+                    && expired_for(ours).is_some_and(|seconds| seconds > BEHIND)
+                {
+                    record.refused(Refused::new(
+                        reason::VALID_BEFORE,
+                        "The facilitator did not settle the payment before it expired",
+                    ));
                     return true;
                 }
                 // Used a moment ago; how is seen once that has its confirmations.
@@ -144,7 +156,9 @@ impl X402 {
         }
         match self.inner.asset {
             // The chain will show it, or that it is not so.
-            Some(_) => record.trouble = Some("the facilitator says that it is settled, the chain does not show it yet".into()),
+            Some(_) => {
+                record.trouble = Some("the facilitator says that it is settled, the chain does not show it yet".into())
+            }
             None => match self.believed(&settlement, record) {
                 Some(transaction) => record.settled(transaction),
                 None => record.trouble = Some("the facilitator says that it settled something else".into()),
@@ -165,7 +179,9 @@ impl X402 {
             Ok(false) if self.inner.asset.is_none() && record.attempts > 1 && reason.contains("used") => {
                 record.trouble = Some(format!("the facilitator says {reason}, and did not answer before"));
             }
-            Ok(false) if reason == "settlement_pending" => record.trouble = Some("the facilitator is settling it".into()),
+            Ok(false) if reason == "settlement_pending" => {
+                record.trouble = Some("the facilitator is settling it".into())
+            }
             Ok(false) => record.refused(Refused::new(reason, "The facilitator did not settle the payment")),
         }
     }
@@ -174,7 +190,8 @@ impl X402 {
     fn believed(&self, settlement: &Settlement, record: &PaymentRecord) -> Option<B256> {
         let Settlement { transaction, network, payer, .. } = settlement;
         let terms = self.terms();
-        let same_network = network.as_deref().is_none_or(|network| network == terms.network || network == terms.caip2());
+        let same_network =
+            network.as_deref().is_none_or(|network| network == terms.network || network == terms.caip2());
         let same_payer = payer.as_deref().is_none_or(|payer| payer.eq_ignore_ascii_case(&record.id.from.to_string()));
         transaction.as_deref()?.parse().ok().filter(|_| same_network && same_payer)
     }

@@ -108,7 +108,10 @@ impl Terms {
             "extensions": {}
         });
         let accepts = vec![self.requirements(Version::One, resource)];
-        Demand { body: DemandBody { x402_version: 1, error: error.to_owned(), accepts, detail }, required: header::encode(&required) }
+        Demand {
+            body: DemandBody { x402_version: 1, error: error.to_owned(), accepts, detail },
+            required: header::encode(&required),
+        }
     }
 }
 
@@ -119,8 +122,16 @@ mod tests {
     #[test]
     fn prices_are_written_as_people_do() {
         let price = |amount: u64, decimals| {
-            let domain = SigningDomain { name: "USD Coin".into(), version: "2".into(), chain: 8453, asset: Address::ZERO };
-            let terms = Terms { pay_to: Address::ZERO, domain, amount: U256::from(amount), network: "base", decimals, valid_seconds: 300 };
+            let domain =
+                SigningDomain { name: "USD Coin".into(), version: "2".into(), chain: 8453, asset: Address::ZERO };
+            let terms = Terms {
+                pay_to: Address::ZERO,
+                domain,
+                amount: U256::from(amount),
+                network: "base",
+                decimals,
+                valid_seconds: 300,
+            };
             terms.price()
         };
         assert_eq!(price(100_000, 6), "0.1 USD Coin");

@@ -26,7 +26,10 @@ impl X402 {
             return Err(Refused::new(reason::SCHEME, format!("The scheme is {SCHEME:?}, and no other")));
         }
         if payment.network != terms.network_in(*version) {
-            return Err(Refused::new(reason::NETWORK, format!("Payments are taken on the network {:?} alone", terms.network_in(*version))));
+            return Err(Refused::new(
+                reason::NETWORK,
+                format!("Payments are taken on the network {:?} alone", terms.network_in(*version)),
+            ));
         }
         if payment.said_version != u64::from(version.number()) {
             let detail = format!("The header {} is for x402Version {}", version.request_header(), version.number());
@@ -35,9 +38,13 @@ impl X402 {
         if let Some((asset, ..)) = &payment.offered
             && !asset.eq_ignore_ascii_case(&terms.domain.asset.to_string())
         {
-            return Err(Refused::new(reason::REQUIREMENTS, format!("Payments are taken in the asset {} alone", terms.domain.asset)));
+            return Err(Refused::new(
+                reason::REQUIREMENTS,
+                format!("Payments are taken in the asset {} alone", terms.domain.asset),
+            ));
         }
-        let repeated = payment.offered.as_ref().map(|(_, pay_to, _)| pay_to.eq_ignore_ascii_case(&terms.pay_to.to_string()));
+        let repeated =
+            payment.offered.as_ref().map(|(_, pay_to, _)| pay_to.eq_ignore_ascii_case(&terms.pay_to.to_string()));
         if authorization.to != terms.pay_to || repeated == Some(false) {
             return Err(Refused::new(reason::RECIPIENT, format!("The payment is not to {}", terms.pay_to)));
         }
@@ -48,11 +55,15 @@ impl X402 {
     fn check_time(payment: &Payment) -> Result<(), Refused> {
         let now = u64::try_from(Utc::now().timestamp()).unwrap_or_default();
         if payment.authorization.valid_before < U256::from(now + MARGIN) {
-            let detail = format!("The signature holds for less than {MARGIN} more seconds, or has expired; sign a new one");
+            let detail =
+                format!("The signature holds for less than {MARGIN} more seconds, or has expired; sign a new one");
             return Err(Refused::new(reason::VALID_BEFORE, detail));
         }
         if payment.authorization.valid_after > U256::from(now) {
-            return Err(Refused::new(reason::VALID_AFTER, "The signature does not hold yet; check the clock it was signed by"));
+            return Err(Refused::new(
+                reason::VALID_AFTER,
+                "The signature does not hold yet; check the clock it was signed by",
+            ));
         }
         Ok(())
     }
@@ -99,7 +110,11 @@ impl X402 {
         let by_nobody = || {
             let detail = format!(
                 "The signature is not by {} for this authorization, in the asset {} with the EIP-712 domain {:?} version {:?} on chain {}",
-                payment.authorization.from, terms.domain.asset, terms.domain.name, terms.domain.version, terms.domain.chain
+                payment.authorization.from,
+                terms.domain.asset,
+                terms.domain.name,
+                terms.domain.version,
+                terms.domain.chain
             );
             Refused::new(reason::SIGNATURE, detail)
         };
@@ -110,7 +125,11 @@ impl X402 {
     async fn ask_asset(&self, asset: &Asset, payment: &Payment, by_key: bool) -> Result<u64, PayError> {
         let standing = asset.standing(&payment.authorization).await?;
         if standing.balance < payment.authorization.value {
-            let detail = format!("{} has less of the asset than the payment of {}", payment.authorization.from, self.terms().price());
+            let detail = format!(
+                "{} has less of the asset than the payment of {}",
+                payment.authorization.from,
+                self.terms().price()
+            );
             return Err(Refused::new(reason::FUNDS, detail).into());
         }
         if standing.used {
@@ -136,5 +155,8 @@ fn check_amount(terms: &Terms, payment: &Payment) -> Result<(), Refused> {
         return Ok(());
     }
     let at_least = if payment.version == Version::One { "at least " } else { "exactly " };
-    Err(Refused::new(reason::VALUE, format!("The payment is to be {at_least}{wanted} of the asset's smallest unit, {}", terms.price())))
+    Err(Refused::new(
+        reason::VALUE,
+        format!("The payment is to be {at_least}{wanted} of the asset's smallest unit, {}", terms.price()),
+    ))
 }

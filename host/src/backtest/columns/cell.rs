@@ -93,7 +93,9 @@ impl Value for u64 {
             Cell::Whole(value) => Self::try_from(value).map_err(|_| format!("{value} is negative")),
             // A column of whole numbers of which some are missing is one of floats to pandas.
             Cell::Real(value) if value.fract() == 0.0 && (0.0..=EXACT).contains(&value) => Ok(value as Self),
-            Cell::Real(value) => Err(format!("{value} is no count; where it is not known, leave it empty (null, not NaN)")),
+            Cell::Real(value) => {
+                Err(format!("{value} is no count; where it is not known, leave it empty (null, not NaN)"))
+            }
             _ => not("a whole number", cell),
         }
     }
@@ -122,7 +124,9 @@ impl Value for f64 {
     fn read(cell: &Cell) -> Result<Self, String> {
         match *cell {
             Cell::Real(value) if value.is_finite() => Ok(value),
-            Cell::Real(value) => Err(format!("{value} is no finite number; where it is not known, leave it empty (null, not NaN)")),
+            Cell::Real(value) => {
+                Err(format!("{value} is no finite number; where it is not known, leave it empty (null, not NaN)"))
+            }
             Cell::Whole(value) => Ok(value as Self),
             _ => not("a number", cell),
         }

@@ -30,7 +30,9 @@ impl PageReader for Pages {
         let page = self.inner.get_next_page()?;
         let Some(data) = page.as_ref().filter(|page| !page.is_dictionary_page()) else { return Ok(page) };
         let values = u64::from(data.num_values());
-        if values > u64::from(MAX_VALUES) || self.left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(values)).is_err() {
+        if values > u64::from(MAX_VALUES)
+            || self.left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(values)).is_err()
+        {
             return Err(ParquetError::General("a list has more entries than a wallet may have".into()));
         }
         Ok(page)

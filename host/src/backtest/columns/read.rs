@@ -29,7 +29,8 @@ use super::{
 use crate::{backtest::record::Record, features::Features};
 
 /// What pandas, polars and Spark write unless told otherwise, and nothing at all.
-const READABLE: [CompressionCodec; 3] = [CompressionCodec::UNCOMPRESSED, CompressionCodec::SNAPPY, CompressionCodec::ZSTD];
+const READABLE: [CompressionCodec; 3] =
+    [CompressionCodec::UNCOMPRESSED, CompressionCodec::SNAPPY, CompressionCodec::ZSTD];
 
 /// The cells of one column in some rows.
 #[derive(Debug, Default)]
@@ -117,9 +118,13 @@ impl Rows {
         let places = places(metadata.file_metadata().schema_descr()).map_err(io::Error::other)?;
         let chunks = metadata.row_groups().iter().flat_map(|group| group.columns());
         if let Some(packed) = chunks.map(|chunk| chunk.compression_codec()).find(|packed| !READABLE.contains(packed)) {
-            return Err(io::Error::other(format!("it is compressed with {packed:?}; write it with snappy, zstd or no compression")));
+            return Err(io::Error::other(format!(
+                "it is compressed with {packed:?}; write it with snappy, zstd or no compression"
+            )));
         }
-        let count = |rows| u64::try_from(rows).map_err(|_| io::Error::other("a row group has less than no rows; the file is damaged"));
+        let count = |rows| {
+            u64::try_from(rows).map_err(|_| io::Error::other("a row group has less than no rows; the file is damaged"))
+        };
         let rows = metadata.row_groups().iter().map(|group| count(group.num_rows())).sum::<io::Result<u64>>()?;
         let left_in_pages = Arc::new(AtomicU64::new(0));
         Ok(Self { file, places, next_group: 0, columns: Vec::new(), left_in_group: 0, left_in_pages, read: 0, rows })
@@ -137,7 +142,8 @@ impl Rows {
             self.open_group()?;
         }
         let rows = most.min(usize::try_from(self.left_in_group).unwrap_or(most));
-        let mut groups: Vec<Group> = table::all().iter().map(|(_, columns)| columns.iter().map(|_| None).collect()).collect();
+        let mut groups: Vec<Group> =
+            table::all().iter().map(|(_, columns)| columns.iter().map(|_| None).collect()).collect();
         let descriptions = self.file.metadata().file_metadata().schema_descr_ptr();
         for ((column, described), place) in self.columns.iter_mut().zip(descriptions.columns()).zip(&self.places) {
             let Some((group, place)) = place else { continue };
@@ -156,15 +162,21 @@ impl Rows {
     fn open_group(&mut self) -> io::Result<()> {
         let index = self.next_group;
         self.columns = guarded(&format!("row group {}", index + 1), || {
-            let (group, schema) = (self.file.get_row_group(index)?, self.file.metadata().file_metadata().schema_descr_ptr());
+            let (group, schema) =
+                (self.file.get_row_group(index)?, self.file.metadata().file_metadata().schema_descr_ptr());
             let column = |(number, described): (usize, &ColumnDescPtr)| {
                 let pages = group.get_column_page_reader(number)?;
                 Ok(get_column_reader(described.clone(), Box::new(Pages::new(pages, self.left_in_pages.clone()))))
             };
             schema.columns().iter().enumerate().map(column).collect::<Result<Vec<_>, ParquetError>>()
         })?;
-        self.left_in_group =
-            self.file.metadata().row_groups().get(index).and_then(|group| u64::try_from(group.num_rows()).ok()).unwrap_or(0);
+        self.left_in_group = self
+            .file
+            .metadata()
+            .row_groups()
+            .get(index)
+            .and_then(|group| u64::try_from(group.num_rows()).ok())
+            .unwrap_or(0);
         self.next_group += 1;
         Ok(())
     }
@@ -203,7 +215,9 @@ fn places(schema: &SchemaDescriptor) -> Result<Vec<Option<(usize, usize)>>, Stri
     let mut places: Vec<Option<(usize, usize)>> = Vec::new();
     for column in schema.columns() {
         let (path, parts) = (column.path().string(), column.path().parts());
-        let unknown = || format!("there is no column {path} in a features file; leave it out, or give it the name that it has there");
+        let unknown = || {
+            format!("there is no column {path} in a features file; leave it out, or give it the name that it has there")
+        };
         let (list, name) = match parts {
             [name] => (None, name),
             [list, .., name] => (Some(list.as_str()), name),
@@ -220,10 +234,15 @@ fn places(schema: &SchemaDescriptor) -> Result<Vec<Option<(usize, usize)>>, Stri
         let wanted = i16::from(list.is_some());
         if column.max_rep_level() != wanted {
             let wanted = if wanted == 0 { "one value a row" } else { "a list of structs" };
-            return Err(format!("column {path} is nested otherwise than it should be: {} is {wanted}", list.unwrap_or(name)));
+            return Err(format!(
+                "column {path} is nested otherwise than it should be: {} is {wanted}",
+                list.unwrap_or(name)
+            ));
         }
         if let Some(meaning) = foreign(column) {
-            return Err(format!("column {path} holds {meaning}; times are whole seconds since 1970 (UTC) and amounts are floats"));
+            return Err(format!(
+                "column {path} holds {meaning}; times are whole seconds since 1970 (UTC) and amounts are floats"
+            ));
         }
         if places.contains(&Some((group, place))) {
             return Err(format!("column {path} is there twice"));
@@ -248,7 +267,9 @@ fn places(schema: &SchemaDescriptor) -> Result<Vec<Option<(usize, usize)>>, Stri
 /// What a column's numbers mean, where it is not what they are.
 fn foreign(column: &ColumnDescriptor) -> Option<&'static str> {
     match column.logical_type_ref() {
-        Some(LogicalType::Timestamp(_) | LogicalType::Date | LogicalType::Time(_)) => return Some("times of another kind"),
+        Some(LogicalType::Timestamp(_) | LogicalType::Date | LogicalType::Time(_)) => {
+            return Some("times of another kind");
+        }
         Some(LogicalType::Decimal(_)) => return Some("decimals"),
         _ => {}
     }
@@ -275,12 +296,12 @@ fn strip(column: &mut ColumnReader, described: &ColumnDescriptor, rows: usize) -
     let other = || Err(ParquetError::General(format!("{} is no type of a features file", described.physical_type())));
     match column {
         ColumnReader::BoolColumnReader(column) => pull(column, described, rows, Cell::Bool),
-        ColumnReader::Int32ColumnReader(column) => {
-            pull(column, described, rows, |value| Cell::Whole(if unsigned { value.cast_unsigned().into() } else { value.into() }))
-        }
-        ColumnReader::Int64ColumnReader(column) => {
-            pull(column, described, rows, |value| Cell::Whole(if unsigned { value.cast_unsigned().into() } else { value.into() }))
-        }
+        ColumnReader::Int32ColumnReader(column) => pull(column, described, rows, |value| {
+            Cell::Whole(if unsigned { value.cast_unsigned().into() } else { value.into() })
+        }),
+        ColumnReader::Int64ColumnReader(column) => pull(column, described, rows, |value| {
+            Cell::Whole(if unsigned { value.cast_unsigned().into() } else { value.into() })
+        }),
         ColumnReader::FloatColumnReader(column) => pull(column, described, rows, |value| Cell::Real(value.into())),
         ColumnReader::DoubleColumnReader(column) => pull(column, described, rows, Cell::Real),
         ColumnReader::ByteArrayColumnReader(column) => pull(column, described, rows, Cell::Text),
@@ -298,14 +319,17 @@ fn pull<T: DataType>(
     let damaged = |words: &str| ParquetError::General(words.into());
     let (mut defined, mut repeated, mut values) = (Vec::new(), Vec::new(), Vec::new());
     let (_, _, levels) = column.read_records(rows, Some(&mut defined), Some(&mut repeated), &mut values)?;
-    let (full, entry, list) = (described.max_def_level(), described.repeated_ancestor_def_level(), described.max_rep_level() > 0);
+    let (full, entry, list) =
+        (described.max_def_level(), described.repeated_ancestor_def_level(), described.max_rep_level() > 0);
     let mut values = values.into_iter();
     let mut strip = Strip { cells: Vec::with_capacity(levels), ends: Vec::with_capacity(rows) };
     // Levels that are always the same are not kept.
     let mut defined = defined.into_iter().chain(std::iter::repeat_n(full, if full == 0 { levels } else { 0 }));
     let mut repeated = repeated.into_iter().chain(std::iter::repeat_n(0, if list { 0 } else { levels }));
     for number in 0..levels {
-        let (Some(defined), Some(repeated)) = (defined.next(), repeated.next()) else { return Err(damaged("levels are missing")) };
+        let (Some(defined), Some(repeated)) = (defined.next(), repeated.next()) else {
+            return Err(damaged("levels are missing"));
+        };
         if repeated == 0 {
             if number > 0 {
                 strip.ends.push(strip.cells.len());

@@ -42,7 +42,11 @@ fn a_table_says_what_the_lines_say_whoever_wrote_it() {
     let expected: Read = wallets().into_iter().map(Ok).collect();
     assert_eq!(expected.len(), 5);
     let bare = read(&recorded("empty.parquet")).unwrap();
-    assert_eq!(bare.iter().map(|read| read.as_ref().unwrap().features.chains.len()).collect::<Vec<_>>(), [0, 0], "lists of nothing");
+    assert_eq!(
+        bare.iter().map(|read| read.as_ref().unwrap().features.chains.len()).collect::<Vec<_>>(),
+        [0, 0],
+        "lists of nothing"
+    );
     for name in ["pyarrow.parquet", "polars.parquet", "pandas.parquet", "pages.parquet"] {
         assert_eq!(read(&recorded(name)).unwrap(), expected, "{name}");
     }
@@ -63,15 +67,22 @@ fn a_long_table_is_read_in_its_order() {
 #[test]
 fn a_value_that_does_not_fit_is_named_by_row_and_column() {
     let found = read(&recorded("bad.parquet")).unwrap();
-    let reasons: Vec<_> = found.iter().map(|read| read.as_ref().err().map(|bad| (bad.line, bad.reason.as_str()))).collect();
+    let reasons: Vec<_> =
+        found.iter().map(|read| read.as_ref().err().map(|bad| (bad.line, bad.reason.as_str()))).collect();
     assert_eq!(
         reasons,
         [
             None,
-            Some((2, "chains[1].coverage: unknown variant `whole`, expected one of `failed`, `pending`, `partial`, `complete`")),
+            Some((
+                2,
+                "chains[1].coverage: unknown variant `whole`, expected one of `failed`, `pending`, `partial`, `complete`"
+            )),
             Some((3, "as_of: -5 is negative")),
             Some((4, "as_of: expected a whole number, found nothing")),
-            Some((5, "chains[0].assets_usd: NaN is no finite number; where it is not known, leave it empty (null, not NaN)")),
+            Some((
+                5,
+                "chains[0].assets_usd: NaN is no finite number; where it is not known, leave it empty (null, not NaN)"
+            )),
             Some((6, "chains[0].chain_id: expected a whole number, found nothing")),
             None,
         ]

@@ -125,7 +125,8 @@ fn strips<'a, C: Entry>(
             defined.push(i16::from(list && *there) + i16::from(column.optional && is));
         }
         let levels = (defined, if list { Some(repeated.as_slice()) } else { None });
-        let mut writer = group.next_column()?.ok_or_else(|| ParquetError::General("a column is not in the schema".into()))?;
+        let mut writer =
+            group.next_column()?.ok_or_else(|| ParquetError::General("a column is not in the schema".into()))?;
         put(&mut writer, column.kind, &cells, (&levels.0, levels.1))?;
         writer.close()?;
     }
@@ -157,13 +158,27 @@ type Levels<'a> = (&'a [i16], Option<&'a [i16]>);
 fn put(writer: &mut SerializedColumnWriter<'_>, kind: Kind, cells: &[Cell], levels: Levels<'_>) -> Result<()> {
     let whole = |cell: &Cell| if let Cell::Whole(value) = cell { Some(*value) } else { None };
     match kind {
-        Kind::Bool => typed::<BoolType>(writer, cells, levels, |cell| if let Cell::Bool(value) = cell { Some(*value) } else { None }),
+        Kind::Bool => {
+            typed::<BoolType>(
+                writer,
+                cells,
+                levels,
+                |cell| if let Cell::Bool(value) = cell { Some(*value) } else { None },
+            )
+        }
         Kind::U32 => typed::<Int32Type>(writer, cells, levels, |cell| Some((whole(cell)? as u32).cast_signed())),
         Kind::U64 => typed::<Int64Type>(writer, cells, levels, |cell| Some((whole(cell)? as u64).cast_signed())),
-        Kind::F64 => typed::<DoubleType>(writer, cells, levels, |cell| if let Cell::Real(value) = cell { Some(*value) } else { None }),
-        Kind::Text => {
-            typed::<ByteArrayType>(writer, cells, levels, |cell| if let Cell::Text(text) = cell { Some(text.clone()) } else { None })
+        Kind::F64 => {
+            typed::<DoubleType>(
+                writer,
+                cells,
+                levels,
+                |cell| if let Cell::Real(value) = cell { Some(*value) } else { None },
+            )
         }
+        Kind::Text => typed::<ByteArrayType>(writer, cells, levels, |cell| {
+            if let Cell::Text(text) = cell { Some(text.clone()) } else { None }
+        }),
     }
 }
 

@@ -29,7 +29,11 @@ pub fn section(report: &Report, found: &Comparison) -> String {
         ("Rank correlation", decimal(found.spearman, 3), format!("Spearman; Kendall {}", decimal(found.kendall, 3))),
         ("Same range", percent(found.same_range, found.count), format!("of {} wallets", grouped(found.count))),
         ("Same decile", percent(found.same_decile, found.count), "each by its own table".into()),
-        ("PSI of the scores", decimal(spread.psi, 3), format!("by tenths; {} by ranges", decimal(spread.psi_ranges, 3))),
+        (
+            "PSI of the scores",
+            decimal(spread.psi, 3),
+            format!("by tenths; {} by ranges", decimal(spread.psi_ranges, 3)),
+        ),
         ("Distance", decimal(spread.wasserstein, 1), format!("points; KS {}", decimal(spread.ks, 3))),
     ]);
     let histogram = |index: usize| report.models.get(index).map(|model| &model.histogram);
@@ -66,7 +70,12 @@ fn tenths(found: &Comparison) -> String {
     let mut from = 300.0;
     let row = |(index, (first, second)): (usize, (&u64, &u64))| {
         let to = spread.edges.as_slice().get(index).copied().unwrap_or(1000.0);
-        let name = format!("{} {} to {}", if index == 0 { "from" } else { "over" }, decimal(Some(from), 1), decimal(Some(to), 1));
+        let name = format!(
+            "{} {} to {}",
+            if index == 0 { "from" } else { "over" },
+            decimal(Some(from), 1),
+            decimal(Some(to), 1)
+        );
         from = to;
         vec![name, grouped(*first), percent(*first, found.count), grouped(*second), percent(*second, found.count)]
     };

@@ -82,7 +82,12 @@ pub fn histograms(first: (&str, &Histogram), second: (&str, &Histogram)) -> Stri
         "<path class=\"first\" d=\"{path}V{HEIGHT}\"/><line class=\"axis\" x1=\"0\" x2=\"{WIDTH}\" y1=\"{HEIGHT}\" y2=\"{HEIGHT}\"/>"
     );
     for score in [300, 400, 500, 600, 700, 800, 900, 1000] {
-        let _ = writeln!(svg, "<text x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">{score}</text>", x(f64::from(score)), HEIGHT + 20.0);
+        let _ = writeln!(
+            svg,
+            "<text x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">{score}</text>",
+            x(f64::from(score)),
+            HEIGHT + 20.0
+        );
     }
     let _ = writeln!(
         svg,
@@ -157,7 +162,11 @@ pub fn map(names: (&str, &str), joint: &Joint) -> String {
 /// Observed against expected rates, tenth by tenth, with the interval of each observed one.
 pub fn calibration(name: &str, rows: &[DecileRow]) -> String {
     const SIDE: f64 = 300.0;
-    let top = rows.iter().flat_map(|row| [row.interval.high, row.expected_rate.unwrap_or(0.0)]).fold(0.0, f64::max).clamp(0.01, 1.0);
+    let top = rows
+        .iter()
+        .flat_map(|row| [row.interval.high, row.expected_rate.unwrap_or(0.0)])
+        .fold(0.0, f64::max)
+        .clamp(0.01, 1.0);
     let at = |rate: f64| rate / top * SIDE;
     let mut svg = format!(
         "<svg class=\"chart square\" viewBox=\"-74 -10 392 380\" role=\"img\" aria-label=\"Observed against expected rate of bad outcomes by tenths of {name}\">\n\

@@ -33,6 +33,10 @@ pub fn section(report: &Report) -> String {
             "A call with an instance of its own, while every core was at work. Fuel counts instructions, the same on every machine, and was counted on the first {} wallets, as was memory.",
             grouped(sampled)
         ),
-        &table("Per call", &["Model", "Median, µs", "p99, µs", "Fuel, median", "Fuel, p99", "Memory, most", "Failures"], &rows),
+        &table(
+            "Per call",
+            &["Model", "Median, µs", "p99, µs", "Fuel, median", "Fuel, p99", "Memory, most", "Failures"],
+            &rows,
+        ),
     )
 }

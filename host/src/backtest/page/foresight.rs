@@ -78,7 +78,9 @@ fn figure(name: &str, remark: &str, places: usize, Figure { first, second, inter
 }
 
 fn range(interval: Option<Interval>, shown: impl Fn(Option<f64>) -> String) -> String {
-    interval.map(|interval| format!("{} to {}", shown(Some(interval.low)), shown(Some(interval.high)))).unwrap_or_default()
+    interval
+        .map(|interval| format!("{} to {}", shown(Some(interval.low)), shown(Some(interval.high))))
+        .unwrap_or_default()
 }
 
 fn slope(curve: &Curve) -> String {
@@ -87,7 +89,10 @@ fn slope(curve: &Curve) -> String {
             "observed rate of bad outcomes by tenths, with 95 % intervals, against a fitted curve whose odds halve every {} points",
             decimal(Some(points), 0)
         ),
-        Some(None) => "observed rate of bad outcomes by tenths against a fitted curve: a higher score goes with more bad outcomes".into(),
+        Some(None) => {
+            "observed rate of bad outcomes by tenths against a fitted curve: a higher score goes with more bad outcomes"
+                .into()
+        }
         None => "no curve can be fitted".into(),
     }
 }
@@ -108,6 +113,16 @@ fn deciles(name: &str, curve: &Curve) -> String {
         ]
     };
     let rows: Vec<_> = curve.deciles.iter().map(row).collect();
-    let head = ["Score", "Wallets", "Bad", "Bad rate", "95 % interval, %", "Expected, %", "Wallets so far, %", "Bad so far, %", "KS, %"];
+    let head = [
+        "Score",
+        "Wallets",
+        "Bad",
+        "Bad rate",
+        "95 % interval, %",
+        "Expected, %",
+        "Wallets so far, %",
+        "Bad so far, %",
+        "KS, %",
+    ];
     table(&format!("{name} by tenths, lowest scores first; equal scores stay together"), &head, &rows)
 }

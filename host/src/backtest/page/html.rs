@@ -48,8 +48,9 @@ pub fn table(caption: &str, head: &[&str], rows: &[Vec<String>]) -> String {
 
 /// Figures in a row, each with what it is and what to think of it.
 pub fn facts(facts: &[(&str, String, String)]) -> String {
-    let fact =
-        |(name, figure, remark): &(&str, String, String)| format!("<div><dt>{name}</dt><dd>{figure}<small>{remark}</small></dd></div>\n");
+    let fact = |(name, figure, remark): &(&str, String, String)| {
+        format!("<div><dt>{name}</dt><dd>{figure}<small>{remark}</small></dd></div>\n")
+    };
     format!("<dl class=\"facts\">\n{}</dl>\n", facts.iter().map(fact).collect::<String>())
 }
 

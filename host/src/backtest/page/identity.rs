@@ -17,7 +17,10 @@ pub fn section(report: &Report, found: &Comparison) -> String {
         .filter_map(|(index, class, role)| report.models.get(index).map(|model| (model, class, role)))
         .map(|(model, class, role)| {
             vec![
-                format!("<span class=\"name\"><span class=\"swatch {class}\"></span>{}</span>", esc(&model.identity.name)),
+                format!(
+                    "<span class=\"name\"><span class=\"swatch {class}\"></span>{}</span>",
+                    esc(&model.identity.name)
+                ),
                 format!(
                     "<span class=\"words\">{}<small>{role}</small><code>{}</code></span>",
                     esc(&model.identity.title),
@@ -31,7 +34,13 @@ pub fn section(report: &Report, found: &Comparison) -> String {
         .collect();
     let sample = table(
         "Models",
-        &["Model", "<span class=\"words\">Title, role, and SHA-256 of the component</span>", "Scored", "Refused", "Failed"],
+        &[
+            "Model",
+            "<span class=\"words\">Title, role, and SHA-256 of the component</span>",
+            "Scored",
+            "Refused",
+            "Failed",
+        ],
         &rows,
     ) + &format!("<p>{}</p>\n", sample(&report.sample))
         + &bad_lines(&report.sample)
@@ -49,7 +58,12 @@ fn sample(sample: &Sample) -> String {
             percent(sample.bad_outcomes, known)
         ),
     };
-    format!("{} wallets in <b>{}</b>, SHA-256 <code>{}</code>; {outcome}.", grouped(sample.records), esc(&sample.file), sample.digest)
+    format!(
+        "{} wallets in <b>{}</b>, SHA-256 <code>{}</code>; {outcome}.",
+        grouped(sample.records),
+        esc(&sample.file),
+        sample.digest
+    )
 }
 
 fn bad_lines(sample: &Sample) -> String {
@@ -57,10 +71,14 @@ fn bad_lines(sample: &Sample) -> String {
         return String::new();
     }
     let unit = sample.counted_in.as_str();
-    let rows =
-        sample.first_bad_lines.iter().map(|bad| vec![grouped(bad.line), format!("<span class=\"words\">{}</span>", esc(&bad.reason))]);
-    format!("<details><summary>{} {unit}s could not be read and are not in any figure</summary>\n", grouped(sample.bad_lines))
-        + &table("The first of them", &["Number", "What is wrong"], &rows.collect::<Vec<_>>())
+    let rows = sample
+        .first_bad_lines
+        .iter()
+        .map(|bad| vec![grouped(bad.line), format!("<span class=\"words\">{}</span>", esc(&bad.reason))]);
+    format!(
+        "<details><summary>{} {unit}s could not be read and are not in any figure</summary>\n",
+        grouped(sample.bad_lines)
+    ) + &table("The first of them", &["Number", "What is wrong"], &rows.collect::<Vec<_>>())
         + "</details>\n"
 }
 
@@ -75,8 +93,10 @@ fn failures(report: &Report, found: &Comparison) -> String {
             format!("<span class=\"words\">{}</span>", esc(&without.message)),
         ]
     };
-    let rows: Vec<_> =
-        models.flat_map(|model| model.without_score.iter().map(move |without| (&model.identity.name, without))).map(row).collect();
+    let rows: Vec<_> = models
+        .flat_map(|model| model.without_score.iter().map(move |without| (&model.identity.name, without)))
+        .map(row)
+        .collect();
     if rows.is_empty() {
         return String::new();
     }
@@ -90,8 +110,10 @@ fn failures(report: &Report, found: &Comparison) -> String {
 /// What has shifted since the baseline.
 pub fn baseline(report: &Report) -> String {
     let Some(before) = &report.baseline else { return String::new() };
-    let scores =
-        report.models.iter().map(|model| vec![esc(&model.identity.name), psi(model.psi_since_baseline), String::new(), String::new()]);
+    let scores = report
+        .models
+        .iter()
+        .map(|model| vec![esc(&model.identity.name), psi(model.psi_since_baseline), String::new(), String::new()]);
     let rows: Vec<_> = scores.chain(report.figures_since_baseline.iter().map(shift)).collect();
     wrap(
         "Since the baseline",
@@ -99,7 +121,11 @@ pub fn baseline(report: &Report) -> String {
             "How the wallets have shifted from the baseline to this sample: {} A shift in what models read moves scores even where no model changes.",
             sample(before)
         ),
-        &table("Population stability index, scores first", &["Score or figure", "PSI", "Median before", "Median now"], &rows),
+        &table(
+            "Population stability index, scores first",
+            &["Score or figure", "PSI", "Median before", "Median now"],
+            &rows,
+        ),
     )
 }
 

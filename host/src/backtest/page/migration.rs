@@ -17,7 +17,9 @@ pub fn section(found: &Comparison) -> String {
     let (first, second) = (esc(&found.first), esc(&found.second));
     wrap(
         "Range migration",
-        &format!("Rows are the range that {first} gives, columns the range that {second} gives; on the diagonal nothing changes."),
+        &format!(
+            "Rows are the range that {first} gives, columns the range that {second} gives; on the diagonal nothing changes."
+        ),
         &format!(
             "<div class=\"pair\">\n<div>{}{}</div>\n<figure>\n{}<figcaption>Wallets by both scores, darker where there are more. Above the diagonal {second} gives more.</figcaption></figure>\n</div>\n",
             matrix(found),
@@ -79,7 +81,12 @@ fn swap(found: &Comparison) -> String {
         0 => String::new(),
         _ if known == all => format!(" {} of them turned out bad ({}).", grouped(bad), percent(bad, known)),
         _ => {
-            format!(" Of the {} of them whose outcome is known, {} turned out bad ({}).", grouped(known), grouped(bad), percent(bad, known))
+            format!(
+                " Of the {} of them whose outcome is known, {} turned out bad ({}).",
+                grouped(known),
+                grouped(bad),
+                percent(bad, known)
+            )
         }
     };
     format!(

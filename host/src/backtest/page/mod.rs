@@ -29,8 +29,10 @@ const STYLE: &str = include_str!("style.css");
 pub fn page(report: &Report) -> Result<String, serde_json::Error> {
     // No text in it can end the element that it stands in.
     let json = serde_json::to_string(report)?.replace('<', "\\u003c");
-    let title =
-        report.comparisons.first().map_or_else(|| "Backtest".to_owned(), |found| format!("{} against {}", found.second, found.first));
+    let title = report
+        .comparisons
+        .first()
+        .map_or_else(|| "Backtest".to_owned(), |found| format!("{} against {}", found.second, found.first));
     let comparisons: String = report.comparisons.iter().map(|found| comparison(report, found)).collect();
     Ok(format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -60,7 +62,11 @@ fn comparison(report: &Report, found: &super::compare::Comparison) -> String {
         identity::section(report, found),
         agreement::section(report, found),
         migration::section(found),
-        found.outcomes.as_ref().map(|outcomes| foresight::section(found, outcomes)).unwrap_or_else(|| foresight::without(report)),
+        found
+            .outcomes
+            .as_ref()
+            .map(|outcomes| foresight::section(found, outcomes))
+            .unwrap_or_else(|| foresight::without(report)),
         people::moved(found),
         people::movers(found, report.sample.counted_in),
     )

@@ -51,7 +51,11 @@ pub fn movers(found: &Comparison, unit: Unit) -> String {
         "A score is a base and the points of its factors. First on the mean of all wallets, then for the wallets that move most.",
         &format!(
             "{}{}{}",
-            table("Mean points by factor; a dash where a model has no such factor", &["Factor", &first, &second, "Difference"], &factors),
+            table(
+                "Mean points by factor; a dash where a model has no such factor",
+                &["Factor", &first, &second, "Difference"],
+                &factors
+            ),
             list("Furthest up", &found.movers.up),
             list("Furthest down", &found.movers.down)
         ),

@@ -119,7 +119,8 @@ impl Histories {
         deadline: Instant,
     ) -> (Listed, Option<Rest>) {
         let Some(job) = self.join(wallet, &kept, stands, head) else {
-            metrics::counter!("assay_explorer_reads_refused_total", "chain" => self.reader.chain.to_string()).increment(1);
+            metrics::counter!("assay_explorer_reads_refused_total", "chain" => self.reader.chain.to_string())
+                .increment(1);
             return (self.reader.before(kept), None);
         };
         let ended = timeout_at(deadline, job.ended.clone()).await.is_ok();
@@ -140,7 +141,9 @@ impl Histories {
         let (view, seen) = watch::channel(self.reader.before(kept.clone()));
         let (reader, stop) = (self.reader.clone(), self.stop.clone());
         let done = Finished { running: self.running.clone(), wallet };
-        let span = telemetry::adopt(tracing::info_span!(target: TRACE, parent: None, "list transactions", assay.chain = reader.chain));
+        let span = telemetry::adopt(
+            tracing::info_span!(target: TRACE, parent: None, "list transactions", assay.chain = reader.chain),
+        );
         let read = async move {
             let _done = done;
             stop.run_until_cancelled(reader.read(wallet, stands, head, &view)).await;

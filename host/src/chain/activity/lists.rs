@@ -17,7 +17,13 @@ const PAGES: u32 = 25;
 
 impl Reader {
     /// Reads all lists on; whether that was all of them.
-    pub(super) async fn lists(&self, explorer: &Explorer, reading: &mut Reading, head: Block, view: &watch::Sender<Listed>) -> bool {
+    pub(super) async fn lists(
+        &self,
+        explorer: &Explorer,
+        reading: &mut Reading,
+        head: Block,
+        view: &watch::Sender<Listed>,
+    ) -> bool {
         let mut whole = true;
         for list in List::ALL {
             match self.list(explorer, reading, list, head, view).await {

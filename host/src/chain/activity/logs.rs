@@ -92,7 +92,13 @@ impl NodeLogs {
 impl Reader {
     /// Reads on to `head`; what that tells, and whether it is all there is. An endpoint that does not offer this tells nothing, and
     /// nothing is missing; what was read before it refused stays, and what came since is missing.
-    pub(super) async fn logs(&self, node: &NodeLogs, reading: &mut Reading, head: Block, view: &watch::Sender<Listed>) -> (Told, bool) {
+    pub(super) async fn logs(
+        &self,
+        node: &NodeLogs,
+        reading: &mut Reading,
+        head: Block,
+        view: &watch::Sender<Listed>,
+    ) -> (Told, bool) {
         // The zero address stands for nobody in every token that comes or goes.
         if reading.wallet == Address::ZERO {
             return (Told::Nothing, true);
@@ -114,11 +120,20 @@ impl Reader {
         (told, told == Told::Nothing)
     }
 
-    async fn read_logs(&self, node: &NodeLogs, reading: &mut Reading, head: Block, view: &watch::Sender<Listed>) -> Result<(), Fault> {
+    async fn read_logs(
+        &self,
+        node: &NodeLogs,
+        reading: &mut Reading,
+        head: Block,
+        view: &watch::Sender<Listed>,
+    ) -> Result<(), Fault> {
         let mut saved = Saved { when: Instant::now(), ranges_since: 0 };
         let read = self.read_ranges(node, reading, head, view, &mut saved).await;
         // Reading a tail of twice the length costs nothing, moving its beginning costs a block and a write.
-        let due = reading.settled.anchor.is_none_or(|anchor| anchor.block.saturating_add(self.finality) <= reading.final_block);
+        let due = reading
+            .settled
+            .anchor
+            .is_none_or(|anchor| anchor.block.saturating_add(self.finality) <= reading.final_block);
         if read.is_err() || due {
             self.save(node, reading).await;
         }
@@ -152,7 +167,9 @@ impl Reader {
                     reading.take_all(logs.iter().flat_map(transfers::rows), through);
                     at = through.saturating_add(1);
                     saved.ranges_since += 1;
-                    if at <= head.number && (saved.ranges_since >= CHECKPOINT_RANGES || saved.when.elapsed() >= CHECKPOINT) {
+                    if at <= head.number
+                        && (saved.ranges_since >= CHECKPOINT_RANGES || saved.when.elapsed() >= CHECKPOINT)
+                    {
                         self.save(node, reading).await;
                         *saved = Saved { when: Instant::now(), ranges_since: 0 };
                     }
@@ -184,7 +201,9 @@ impl Reader {
                 self.keep(reading.wallet, &reading.settled).await;
             }
             // The next checkpoint, or the next read, makes up for it.
-            _ => tracing::warn!(chain = self.chain, block = through, "block cannot be read; what moved is not kept now"),
+            _ => {
+                tracing::warn!(chain = self.chain, block = through, "block cannot be read; what moved is not kept now")
+            }
         }
     }
 }

@@ -24,7 +24,13 @@ use crate::domain::{Activity, Address};
 
 /// `activity` of the node and what is listed besides as one, and whether that is whole and they agree: an explorer that lists other than the
 /// transactions that the node counts is behind, or leaves some out.
-pub(super) async fn together(client: &Client, wallet: Address, head: Block, activity: Activity, listed: &Listed) -> (Activity, bool) {
+pub(super) async fn together(
+    client: &Client,
+    wallet: Address,
+    head: Block,
+    activity: Activity,
+    listed: &Listed,
+) -> (Activity, bool) {
     match listed.told {
         Told::Nothing => return (activity, listed.whole),
         Told::Transfers => return (Activity { transfers: Some(listed.progress.transfers), ..activity }, listed.whole),

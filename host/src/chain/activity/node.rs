@@ -53,8 +53,9 @@ impl Search {
     fn probes(&self) -> impl Iterator<Item = u64> + use<> {
         let (low, gap) = (self.low, self.high.saturating_sub(self.low));
         let parts = PROBES + 1;
-        let mut probes: Vec<u64> =
-            (1..parts).map(|i| low + u64::try_from(u128::from(gap) * u128::from(i) / u128::from(parts)).unwrap_or(gap)).collect();
+        let mut probes: Vec<u64> = (1..parts)
+            .map(|i| low + u64::try_from(u128::from(gap) * u128::from(i) / u128::from(parts)).unwrap_or(gap))
+            .collect();
         probes.dedup();
         let high = self.high;
         probes.into_iter().filter(move |probe| *probe > low && *probe < high)
@@ -90,7 +91,9 @@ pub(in crate::chain) fn ask_nonce(wallet: Address, head: Block) -> Ask {
 /// all before it, the last one for the first.
 pub(in crate::chain) fn anchors(known: &Latest, settled: Option<Block>) -> Vec<Block> {
     match known.last {
-        Some(last) if !last.hash.is_zero() => vec![settled.filter(|settled| settled.number >= last.number).unwrap_or(last)],
+        Some(last) if !last.hash.is_zero() => {
+            vec![settled.filter(|settled| settled.number >= last.number).unwrap_or(last)]
+        }
         last => known.first.into_iter().chain(last).collect(),
     }
 }
@@ -122,7 +125,9 @@ impl ActivityReader {
             there.extend(block_from(answer?)?);
         }
         // The hash of a block kept in the store is not known: its number and time have to do.
-        let same = |a: &Block, b: &Block| a.number == b.number && if a.hash.is_zero() { a.time == b.time } else { a.hash == b.hash };
+        let same = |a: &Block, b: &Block| {
+            a.number == b.number && if a.hash.is_zero() { a.time == b.time } else { a.hash == b.hash }
+        };
         let stands = |anchor: &Block| there.iter().any(|block| same(anchor, block));
         let known = known.filter(|_| anchors.iter().all(stands));
         if nonce == 0 {
@@ -131,7 +136,9 @@ impl ActivityReader {
         let latest = match known {
             Some(known) if known.nonce == nonce && known.last.is_some() => known,
             known => {
-                let Some(found) = self.search(wallet, head, nonce, known).await? else { return Ok(Activity::default()) };
+                let Some(found) = self.search(wallet, head, nonce, known).await? else {
+                    return Ok(Activity::default());
+                };
                 self.remember(wallet, head, found).await;
                 found
             }
@@ -154,7 +161,9 @@ impl ActivityReader {
 
     async fn remember(&self, wallet: Address, head: Block, found: Latest) {
         self.latest.insert(wallet, found).await;
-        let Some(first) = found.first.filter(|first| first.number.saturating_add(self.finality) <= head.number) else { return };
+        let Some(first) = found.first.filter(|first| first.number.saturating_add(self.finality) <= head.number) else {
+            return;
+        };
         let seen = Seen { block: first.number, time: first.moment() };
         if let Err(error) = self.store.put(&keys::first_transaction(self.chain, wallet), &seen).await {
             tracing::error!(chain = self.chain, %error, "the first transaction of an address cannot be kept");
@@ -162,7 +171,13 @@ impl ActivityReader {
     }
 
     /// Both searches together, each round trip a batch of probes. `None` for a contract, whose nonce counts no transactions.
-    async fn search(&self, wallet: Address, head: Block, nonce: u64, known: Option<Latest>) -> Result<Option<Latest>, Fault> {
+    async fn search(
+        &self,
+        wallet: Address,
+        head: Block,
+        nonce: u64,
+        known: Option<Latest>,
+    ) -> Result<Option<Latest>, Fault> {
         let from_start = |target| Search { target, low: 0, high: head.number, low_seen: true };
         let first_known = known.and_then(|k| k.first);
         let mut last = from_start(nonce);
@@ -179,7 +194,10 @@ impl ActivityReader {
         while code.is_some() || !searches.iter().all(Search::is_over) {
             let probes: BTreeSet<u64> = searches.iter().flat_map(Search::probes).collect();
             let asked_code = code.is_some();
-            let asks = code.take().into_iter().chain(probes.iter().map(|block| ("eth_getTransactionCount", json!([wallet, hex(*block)]))));
+            let asks = code
+                .take()
+                .into_iter()
+                .chain(probes.iter().map(|block| ("eth_getTransactionCount", json!([wallet, hex(*block)]))));
             let mut answers = self.client.batch(asks.collect()).await?.into_iter();
             if asked_code && is_contract(&answers.next().unwrap_or(Ok(Value::Null))?) {
                 return Ok(None);

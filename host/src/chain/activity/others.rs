@@ -22,7 +22,9 @@ pub(super) fn count(others: &mut BTreeSet<u64>, other: Address) -> bool {
 pub(super) fn number(others: &BTreeSet<u64>, left_out: bool) -> u32 {
     let kept = u32::try_from(others.len()).unwrap_or(u32::MAX);
     match others.last() {
-        Some(largest) if left_out => (f64::from(kept.saturating_sub(1)) / (*largest as f64 / u64::MAX as f64)).round() as u32,
+        Some(largest) if left_out => {
+            (f64::from(kept.saturating_sub(1)) / (*largest as f64 / u64::MAX as f64)).round() as u32
+        }
         _ => kept,
     }
 }

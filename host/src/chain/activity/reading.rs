@@ -93,15 +93,30 @@ mod tests {
     fn row(list: List, block: u64) -> Row {
         let [from, to, contract] = [1, 2, 3].map(Address::repeat_byte);
         let (value, token) = (U256::ZERO, (list != List::Transfers).then_some(U256::ONE));
-        Row { list, block, time: 0, hash: B256::ZERO, from, to: Some(to), contract: Some(contract), value, token, index: None }
+        Row {
+            list,
+            block,
+            time: 0,
+            hash: B256::ZERO,
+            from,
+            to: Some(to),
+            contract: Some(contract),
+            value,
+            token,
+            index: None,
+        }
     }
 
     #[test]
     fn what_an_explorer_settled_is_not_counted_again() {
-        let settled = ActivityProgress { transfers_from: 50, multi_from: 20, transfers: 3, ..ActivityProgress::default() };
+        let settled =
+            ActivityProgress { transfers_from: 50, multi_from: 20, transfers: 3, ..ActivityProgress::default() };
         let mut reading = Reading::new(Address::repeat_byte(2), settled, 80);
         assert_eq!(reading.from(), 0);
-        reading.take_all([row(List::Transfers, 49), row(List::Transfers, 50), row(List::Multi, 19), row(List::Collectibles, 1)], 70);
+        reading.take_all(
+            [row(List::Transfers, 49), row(List::Transfers, 50), row(List::Multi, 19), row(List::Collectibles, 1)],
+            70,
+        );
         assert_eq!((reading.settled.transfers, reading.from(), reading.settled.transfers_from), (5, 71, 71));
         // The last blocks are read anew with every read.
         reading.take_all([row(List::Transfers, 80), row(List::Transfers, 81)], 90);

@@ -130,11 +130,18 @@ mod tests {
     #[test]
     fn only_what_was_sent_tells_when_somebody_acted() {
         let mut progress = ActivityProgress::default();
-        for row in [row(List::Transactions, 1, 1, 0xaa), row(List::Transactions, 2, 0xaa, 2), row(List::Transactions, 4, 0xaa, 0xaa)] {
+        for row in [
+            row(List::Transactions, 1, 1, 0xaa),
+            row(List::Transactions, 2, 0xaa, 2),
+            row(List::Transactions, 4, 0xaa, 0xaa),
+        ] {
             add(&mut progress, WALLET, &row);
         }
         let told = complete(Activity::default(), &progress);
-        assert_eq!((progress.sent, told.active_days, told.active_hours, told.counterparties), (2, Some(2), Some(1), Some(2)));
+        assert_eq!(
+            (progress.sent, told.active_days, told.active_hours, told.counterparties),
+            (2, Some(2), Some(1), Some(2))
+        );
         assert_eq!(told.first_transaction.map(|seen| seen.block), Some(2));
         assert!(told.median_gap_seconds.unwrap().abs_diff(2 * DAY) <= 2 * DAY / 32);
     }

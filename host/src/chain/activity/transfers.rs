@@ -27,7 +27,8 @@ sol! {
 
 /// What is asked for `wallet`.
 pub(super) fn queries(wallet: Address) -> [LogQuery; 3] {
-    let (one, single, batch) = (Transfer::SIGNATURE_HASH, TransferSingle::SIGNATURE_HASH, TransferBatch::SIGNATURE_HASH);
+    let (one, single, batch) =
+        (Transfer::SIGNATURE_HASH, TransferSingle::SIGNATURE_HASH, TransferBatch::SIGNATURE_HASH);
     let named = || vec![wallet.into_word()];
     let query = |topics| LogQuery { addresses: Vec::new(), topics };
     [
@@ -81,9 +82,12 @@ mod tests {
     const TO: Address = Address::repeat_byte(2);
 
     fn told(data: LogData) -> Vec<(List, Option<U256>, U256)> {
-        let log = Log { inner: Inner { address: Address::repeat_byte(9), data }, block_number: Some(7), ..Log::default() };
+        let log =
+            Log { inner: Inner { address: Address::repeat_byte(9), data }, block_number: Some(7), ..Log::default() };
         let rows = rows(&log);
-        assert!(rows.iter().all(|row| (row.from, row.to, row.contract) == (FROM, Some(TO), Some(Address::repeat_byte(9)))));
+        assert!(
+            rows.iter().all(|row| (row.from, row.to, row.contract) == (FROM, Some(TO), Some(Address::repeat_byte(9))))
+        );
         rows.into_iter().map(|row| (row.list, row.token, row.value)).collect()
     }
 
@@ -101,7 +105,8 @@ mod tests {
         let [a, b] = [5, 6].map(U256::from);
         let single = TransferSingle { operator: TO, from: FROM, to: TO, id: a, value: b }.encode_log_data();
         assert_eq!(told(single), [(List::Multi, Some(a), b)]);
-        let batch = TransferBatch { operator: TO, from: FROM, to: TO, ids: vec![a, b], values: vec![b, a] }.encode_log_data();
+        let batch =
+            TransferBatch { operator: TO, from: FROM, to: TO, ids: vec![a, b], values: vec![b, a] }.encode_log_data();
         assert_eq!(told(batch.clone()), [(List::Multi, Some(a), b), (List::Multi, Some(b), a)]);
         assert_eq!(told(LogData::new_unchecked(batch.topics().to_vec(), vec![1, 2, 3].into())), []);
         assert_eq!(told(LogData::new_unchecked(vec![Transfer::SIGNATURE_HASH], [].into())), []);

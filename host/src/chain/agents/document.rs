@@ -50,7 +50,8 @@ impl Documents {
     pub fn new(outbound: &Outbound, ipfs: Option<&Ipfs>) -> Self {
         let gateway = ipfs.and_then(|ipfs| Url::parse(ipfs.gateway.as_ref()?.expose()).ok()).map(|url| {
             // The operator vouches for the gateway, but not for URIs of strangers that point at it.
-            let at = format!("{}:{}", url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or_default());
+            let at =
+                format!("{}:{}", url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or_default());
             let allow = outbound.allow.iter().cloned().chain([at]).collect();
             (Guarded::new(&Outbound { allow, ..outbound.clone() }), url)
         });
@@ -67,7 +68,11 @@ impl Documents {
             return self.inline(rest);
         }
         if uri.starts_with('{') {
-            return if uri.len() > self.most { Located::Nowhere("too_large") } else { Located::Here(uri.as_bytes().to_vec()) };
+            return if uri.len() > self.most {
+                Located::Nowhere("too_large")
+            } else {
+                Located::Here(uri.as_bytes().to_vec())
+            };
         }
         if uri.len() > MAX_URI {
             return Located::Nowhere("uri_too_long");
@@ -153,7 +158,10 @@ mod tests {
 
     fn documents(gateway: Option<&str>) -> Documents {
         let outbound = Outbound { allow: Vec::new(), timeout_ms: 100, max_bytes: 64, concurrency: 1 };
-        Documents::new(&outbound, gateway.map(|url| Ipfs { gateway: Some(Secret::new(url)), ..Ipfs::default() }).as_ref())
+        Documents::new(
+            &outbound,
+            gateway.map(|url| Ipfs { gateway: Some(Secret::new(url)), ..Ipfs::default() }).as_ref(),
+        )
     }
 
     #[test]

@@ -47,7 +47,12 @@ impl AgentRegistries {
         let (client, log_range) = (&self.inner.client, self.inner.log_range);
         let query = LogQuery {
             addresses: vec![self.inner.identity],
-            topics: [vec![Registered::SIGNATURE_HASH, URIUpdated::SIGNATURE_HASH, Transfer::SIGNATURE_HASH], vec![], vec![], vec![]],
+            topics: [
+                vec![Registered::SIGNATURE_HASH, URIUpdated::SIGNATURE_HASH, Transfer::SIGNATURE_HASH],
+                vec![],
+                vec![],
+                vec![],
+            ],
         };
         let (mut width, mut timeouts) = (WIDEST, 0);
         loop {
@@ -104,9 +109,15 @@ mod tests {
     fn events_are_read_and_nonsense_is_none() {
         let owner = Address::repeat_byte(7);
         let uri = Registered { agentId: U256::from(3), agentURI: "ipfs://x".into(), owner };
-        assert_eq!(event(&log(uri.encode_log_data())), Some(AgentEvent { id: 3, change: AgentChange::Uri("ipfs://x".into()) }));
+        assert_eq!(
+            event(&log(uri.encode_log_data())),
+            Some(AgentEvent { id: 3, change: AgentChange::Uri("ipfs://x".into()) })
+        );
         let moved = Transfer { from: owner, to: Address::repeat_byte(8), tokenId: U256::from(3) };
-        assert_eq!(event(&log(moved.encode_log_data())), Some(AgentEvent { id: 3, change: AgentChange::Owner(Address::repeat_byte(8)) }));
+        assert_eq!(
+            event(&log(moved.encode_log_data())),
+            Some(AgentEvent { id: 3, change: AgentChange::Owner(Address::repeat_byte(8)) })
+        );
         let burned = Transfer { from: owner, to: Address::ZERO, tokenId: U256::ZERO };
         assert_eq!(event(&log(burned.encode_log_data())), Some(AgentEvent { id: 0, change: AgentChange::Burned }));
         let beyond = Transfer { from: owner, to: owner, tokenId: U256::MAX };

@@ -67,9 +67,10 @@ impl AgentRegistries {
     async fn total(&self, head: Block) -> Result<u64, AgentsError> {
         let ask = ("eth_getStorageAt", json!([self.inner.identity, COUNT, pinned(head.hash)]));
         let stored = match self.inner.client.batch(vec![ask]).await?.into_iter().next() {
-            Some(Ok(word)) => {
-                serde_json::from_value::<U256>(word).ok().and_then(|word| u64::try_from(word).ok()).filter(|next| *next <= MOST)
-            }
+            Some(Ok(word)) => serde_json::from_value::<U256>(word)
+                .ok()
+                .and_then(|word| u64::try_from(word).ok())
+                .filter(|next| *next <= MOST),
             Some(Err(fault @ Fault::UnknownBlock)) => return Err(fault.into()),
             // An endpoint without this method.
             Some(Err(_)) | None => None,
@@ -139,11 +140,13 @@ impl AgentRegistries {
     /// `None` for a token that does not exist.
     async fn owners(&self, ids: &[u64], head: Block) -> Result<Vec<Option<Address>>, AgentsError> {
         let identity = self.inner.identity;
-        let calls: Vec<Call> = ids.iter().map(|id| Call::new(identity, &ownerOfCall { tokenId: U256::from(*id) })).collect();
+        let calls: Vec<Call> =
+            ids.iter().map(|id| Call::new(identity, &ownerOfCall { tokenId: U256::from(*id) })).collect();
         let answers = self.inner.client.calls(&calls, head.hash).await?;
         let read = |answer: Option<alloy::primitives::Bytes>| {
             let Some(bytes) = answer else { return Ok(None) };
-            let owner = ownerOfCall::abi_decode_returns(&bytes).map_err(|_| AgentsError(format!("no identity registry at {identity}")))?;
+            let owner = ownerOfCall::abi_decode_returns(&bytes)
+                .map_err(|_| AgentsError(format!("no identity registry at {identity}")))?;
             Ok((owner != Address::ZERO).then_some(owner))
         };
         answers.into_iter().map(read).collect()
@@ -152,11 +155,13 @@ impl AgentRegistries {
     /// `None` for one that cannot be read. Their length is up to strangers: where all of them are too much at once, each is asked for
     /// alone.
     async fn uris(&self, ids: &[u64], head: Block) -> Result<Vec<Option<String>>, AgentsError> {
-        let calls: Vec<Call> = ids.iter().map(|id| Call::new(self.inner.identity, &tokenURICall { tokenId: U256::from(*id) })).collect();
+        let calls: Vec<Call> =
+            ids.iter().map(|id| Call::new(self.inner.identity, &tokenURICall { tokenId: U256::from(*id) })).collect();
         let answers = match self.inner.client.calls(&calls, head.hash).await {
             Ok(answers) => answers,
             Err(Fault::Refused { .. } | Fault::Malformed(_) | Fault::TooDense { .. }) => {
-                let answers = self.inner.client.batch(calls.iter().map(|call| call.ask(pinned(head.hash))).collect()).await?;
+                let answers =
+                    self.inner.client.batch(calls.iter().map(|call| call.ask(pinned(head.hash))).collect()).await?;
                 calls.iter().zip(answers).map(|(call, answer)| call.answered(answer).ok().flatten()).collect()
             }
             Err(fault) => return Err(fault.into()),

@@ -59,8 +59,10 @@ impl AgentRegistries {
         clients.reverse();
         clients.truncate(CLIENTS);
 
-        let calls: Vec<Call> =
-            clients.iter().map(|client| Call::new(registry, &getLastIndexCall { agentId: id, client: *client })).collect();
+        let calls: Vec<Call> = clients
+            .iter()
+            .map(|client| Call::new(registry, &getLastIndexCall { agentId: id, client: *client }))
+            .collect();
         let answers = client.calls(&calls, at).await?;
         let (mut wanted, mut complete) = (Vec::new(), all == clients.len());
         for (client, answer) in clients.iter().zip(&answers) {
@@ -70,7 +72,9 @@ impl AgentRegistries {
             complete &= read == last;
             wanted.extend((last - read + 1..=last).rev().map(|index| (*client, index)));
         }
-        let ask = |(client, index): &(Address, u64)| Call::new(registry, &readFeedbackCall { agentId: id, client: *client, index: *index });
+        let ask = |(client, index): &(Address, u64)| {
+            Call::new(registry, &readFeedbackCall { agentId: id, client: *client, index: *index })
+        };
         let answers = client.calls(&wanted.iter().map(ask).collect::<Vec<_>>(), at).await?;
         let mut sums = BTreeMap::<String, Sum>::new();
         for ((client, _), answer) in wanted.iter().zip(&answers) {
@@ -114,7 +118,14 @@ impl Sum {
     fn summary(self, tag: String) -> TagSummary {
         let (least, most) = self.range.unwrap_or_default();
         let (count, clients) = (self.count, self.clients.len() as u64);
-        TagSummary { tag, count, clients, mean: decimal(self.total) / count as f64, least: decimal(least), most: decimal(most) }
+        TagSummary {
+            tag,
+            count,
+            clients,
+            mean: decimal(self.total) / count as f64,
+            least: decimal(least),
+            most: decimal(most),
+        }
     }
 }
 
@@ -133,12 +144,24 @@ mod tests {
     #[test]
     fn decimals_of_each_feedback_count() {
         let mut sums = BTreeMap::new();
-        let give =
-            |value: i128, decimals: u8| readFeedbackReturn { value, decimals, tag1: "t".into(), tag2: String::new(), revoked: false };
+        let give = |value: i128, decimals: u8| readFeedbackReturn {
+            value,
+            decimals,
+            tag1: "t".into(),
+            tag2: String::new(),
+            revoked: false,
+        };
         let client = Address::repeat_byte(1);
-        assert!(add(&mut sums, client, &give(9_977, 2)) && add(&mut sums, client, &give(-5, 1)) && add(&mut sums, client, &give(100, 0)));
+        assert!(
+            add(&mut sums, client, &give(9_977, 2))
+                && add(&mut sums, client, &give(-5, 1))
+                && add(&mut sums, client, &give(100, 0))
+        );
         assert!(!add(&mut sums, client, &give(1, 19)));
-        assert!(add(&mut sums, Address::ZERO, &give(10_i128.pow(38), 0)) && add(&mut sums, Address::ZERO, &give(-10_i128.pow(38), 0)));
+        assert!(
+            add(&mut sums, Address::ZERO, &give(10_i128.pow(38), 0))
+                && add(&mut sums, Address::ZERO, &give(-10_i128.pow(38), 0))
+        );
         let summary = sums.remove("t").unwrap().summary("t".into());
         assert_eq!((summary.count, summary.clients), (5, 2));
         assert!((summary.mean - (99.77 - 0.5 + 100.0) / 5.0).abs() < 1e-9, "{summary:?}");

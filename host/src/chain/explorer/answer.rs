@@ -56,11 +56,19 @@ struct Answer {
 }
 
 const LARGE: &[&str] = &["result window", "smaller result", "query timeout", "records per request", "offset"];
-const CHAIN: &[&str] =
-    &["chainid", "chain id", "chain_id", "not supported for this chain", "unsupported chain", "chain not found", "upgrade your api plan"];
+const CHAIN: &[&str] = &[
+    "chainid",
+    "chain id",
+    "chain_id",
+    "not supported for this chain",
+    "unsupported chain",
+    "chain not found",
+    "upgrade your api plan",
+];
 const DENIED: &[&str] = &["api key", "apikey", "api_key", "daily", "unauthorized", "forbidden", "deprecated"];
 const RATE: &[&str] = &["rate limit", "too many requests", "calls per sec", "max calls", "throttl", "limit reached"];
-const NOTHING: &[&str] = &["no transactions found", "no token transfers found", "no records found", "no internal transactions found"];
+const NOTHING: &[&str] =
+    &["no transactions found", "no token transfers found", "no records found", "no internal transactions found"];
 
 /// The rows in the body of an answer, as they stand there.
 ///
@@ -68,8 +76,8 @@ const NOTHING: &[&str] = &["no transactions found", "no token transfers found", 
 /// [`Refusal`] where it holds none.
 pub(super) fn rows(body: &[u8]) -> Result<Vec<Value>, Refusal> {
     // What the body held instead is left out: it is written by others.
-    let answer: Answer =
-        serde_json::from_slice(body).map_err(|error| Refusal::Malformed(format!("no JSON of this API ({:?})", error.classify())))?;
+    let answer: Answer = serde_json::from_slice(body)
+        .map_err(|error| Refusal::Malformed(format!("no JSON of this API ({:?})", error.classify())))?;
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let message = answer.message.as_ref().and_then(text).unwrap_or_default();
     match answer.result {
@@ -116,7 +124,10 @@ mod tests {
 
     #[test]
     fn the_ways_of_saying_no() {
-        for rate in ["Max rate limit reached, please use API Key for higher rate limit", "Max calls per sec rate limit reached (3/sec)"] {
+        for rate in [
+            "Max rate limit reached, please use API Key for higher rate limit",
+            "Max calls per sec rate limit reached (3/sec)",
+        ] {
             assert_eq!(said(rate), Refusal::Rate, "{rate}");
         }
         for denied in [
@@ -133,7 +144,10 @@ mod tests {
         ] {
             assert!(matches!(said(chain), Refusal::NotThisChain(_)), "{chain}");
         }
-        assert_eq!(said("Result window is too large, PageNo x Offset size must be less than or equal to 10000"), Refusal::TooLarge);
+        assert_eq!(
+            said("Result window is too large, PageNo x Offset size must be less than or equal to 10000"),
+            Refusal::TooLarge
+        );
         assert_eq!(said("Error! Invalid address format"), Refusal::Other("Error! Invalid address format".into()));
         for body in ["<html>502</html>", r#"{"status":"1","result":[{"#, r#"{"status":"1","result":{}}"#] {
             assert!(matches!(rows(body.as_bytes()), Err(Refusal::Malformed(_))), "{body}");

@@ -50,7 +50,8 @@ impl Host {
             (host, _) => host.unwrap_or("?").to_owned(),
         };
         // One by one: a host counts calls within a second, and a burst at its edge is too many.
-        let rate = NonZeroU32::new(limits.per_second).and_then(|rate| Quota::with_period(Duration::from_secs(1) / rate.get()));
+        let rate =
+            NonZeroU32::new(limits.per_second).and_then(|rate| Quota::with_period(Duration::from_secs(1) / rate.get()));
         Self {
             http,
             name,
@@ -84,13 +85,16 @@ impl Host {
             let span = tracing::info_span!(target: TRACE, "ask explorer", otel.kind = "client", assay.chain = chain, assay.outcome = Empty);
             let (answer, after) = match timeout(self.timeout, self.get(url.clone())).instrument(span.clone()).await {
                 Ok(answer) => answer,
-                Err(_) => (Err(Refusal::Unreachable(format!("no answer within {} ms", self.timeout.as_millis()))), None),
+                Err(_) => {
+                    (Err(Refusal::Unreachable(format!("no answer within {} ms", self.timeout.as_millis()))), None)
+                }
             };
             let outcome = answer.as_ref().map_or_else(Refusal::outcome, |_| "ok");
             span.record("assay.outcome", outcome);
             let labels = [("chain", chain.to_string()), ("outcome", outcome.to_owned())];
             metrics::counter!("assay_explorer_requests_total", &labels).increment(1);
-            metrics::histogram!("assay_explorer_request_duration_seconds", "chain" => chain.to_string()).record(started.elapsed());
+            metrics::histogram!("assay_explorer_request_duration_seconds", "chain" => chain.to_string())
+                .record(started.elapsed());
             match answer {
                 Ok(rows) => return Ok(rows),
                 Err(refusal) if refusal.is_worth_a_retry() && attempt < RETRIES => {
@@ -121,19 +125,25 @@ impl Host {
             Ok(client) => client,
             Err(error) => return (Err(Refusal::Unreachable(error.clone())), None),
         };
-        let lost =
-            |error: reqwest::Error| Refusal::Unreachable(if error.is_connect() { "no connection" } else { "the connection broke" }.into());
+        let lost = |error: reqwest::Error| {
+            Refusal::Unreachable(if error.is_connect() { "no connection" } else { "the connection broke" }.into())
+        };
         let mut response = match client.get(url).send().await {
             Ok(response) => response,
             Err(error) => return (Err(lost(error)), None),
         };
         let status = response.status();
-        let after = response.headers().get(http::header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
+        let after = response
+            .headers()
+            .get(http::header::RETRY_AFTER)
+            .and_then(|value| value.to_str().ok()?.trim().parse().ok());
         let after = after.map(Duration::from_secs).map(|wait| wait.min(MAX_RETRY_AFTER));
         let mut body = Vec::new();
         loop {
             match response.chunk().await {
-                Ok(Some(chunk)) if body.len() + chunk.len() > MAX_ANSWER_BYTES => return (Err(Refusal::TooLarge), after),
+                Ok(Some(chunk)) if body.len() + chunk.len() > MAX_ANSWER_BYTES => {
+                    return (Err(Refusal::TooLarge), after);
+                }
                 Ok(Some(chunk)) => body.extend_from_slice(&chunk),
                 Ok(None) => break,
                 Err(error) => return (Err(lost(error)), after),

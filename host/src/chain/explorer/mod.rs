@@ -84,9 +84,11 @@ impl Explorers {
     pub(super) fn of(&self, chain: &ChainConfig) -> Option<Explorer> {
         let url = flavour::of_chain(Url::parse(chain.explorer.as_ref()?.expose()).ok()?, chain.id);
         let query = url.query_pairs().filter(|(name, _)| !flavour::names_chain(name));
-        let account = query.fold(url.authority().to_owned(), |account, (name, value)| format!("{account} {name}={value}"));
+        let account =
+            query.fold(url.authority().to_owned(), |account, (name, value)| format!("{account} {name}={value}"));
         let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
-        let host = hosts.entry(account).or_insert_with(|| Arc::new(Host::new(self.http.clone(), &url, &self.limits))).clone();
+        let host =
+            hosts.entry(account).or_insert_with(|| Arc::new(Host::new(self.http.clone(), &url, &self.limits))).clone();
         Some(Explorer { chain: chain.id, url, host, denied: Mutex::default() })
     }
 }
@@ -97,7 +99,13 @@ impl Explorer {
     ///
     /// # Errors
     /// [`Refusal`] where there is no list after retries.
-    async fn page(&self, list: List, of: Address, (from, to): (u64, u64), (page, size): (u64, u64)) -> Result<Vec<Value>, Refusal> {
+    async fn page(
+        &self,
+        list: List,
+        of: Address,
+        (from, to): (u64, u64),
+        (page, size): (u64, u64),
+    ) -> Result<Vec<Value>, Refusal> {
         if let Some((until, refusal)) = &*self.denied.lock().unwrap_or_else(PoisonError::into_inner)
             && *until > Instant::now()
         {

@@ -35,7 +35,18 @@ pub(in crate::chain) struct Pages<'a> {
 
 impl<'a> Pages<'a> {
     pub(in crate::chain) fn new(explorer: &'a Explorer, list: List, wallet: Address, from: u64, to: u64) -> Self {
-        Self { explorer, list, wallet, from, to, page: 1, size: PAGE, held: Vec::new(), done: from > to, damaged: false }
+        Self {
+            explorer,
+            list,
+            wallet,
+            from,
+            to,
+            page: 1,
+            size: PAGE,
+            held: Vec::new(),
+            done: from > to,
+            damaged: false,
+        }
     }
 
     /// Nothing is left to ask for.
@@ -52,15 +63,16 @@ impl<'a> Pages<'a> {
             if self.done {
                 return Ok(None);
             }
-            let page = match self.explorer.page(self.list, self.wallet, (self.from, self.to), (self.page, self.size)).await {
-                Ok(page) => page,
-                // Pages of another size do not go on from those before.
-                Err(Refusal::TooLarge) if self.size > SMALLEST_PAGE => {
-                    (self.page, self.size, self.held) = (1, (self.size / 2).max(SMALLEST_PAGE), Vec::new());
-                    continue;
-                }
-                Err(refusal) => return Err(refusal),
-            };
+            let page =
+                match self.explorer.page(self.list, self.wallet, (self.from, self.to), (self.page, self.size)).await {
+                    Ok(page) => page,
+                    // Pages of another size do not go on from those before.
+                    Err(Refusal::TooLarge) if self.size > SMALLEST_PAGE => {
+                        (self.page, self.size, self.held) = (1, (self.size / 2).max(SMALLEST_PAGE), Vec::new());
+                        continue;
+                    }
+                    Err(refusal) => return Err(refusal),
+                };
             if let Some(rows) = self.take(page)? {
                 return Ok(Some(rows));
             }

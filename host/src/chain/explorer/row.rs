@@ -81,9 +81,11 @@ impl Row {
         match (self.list, self.index) {
             (List::Transactions, _) => (self.hash, None, None),
             // A log of many ERC-1155 tokens makes a row of each.
-            (_, Some(index)) => {
-                (self.hash, Some(index), self.token.map(|token| (Address::ZERO, Address::ZERO, Address::ZERO, token, U256::ZERO)))
-            }
+            (_, Some(index)) => (
+                self.hash,
+                Some(index),
+                self.token.map(|token| (Address::ZERO, Address::ZERO, Address::ZERO, token, U256::ZERO)),
+            ),
             (_, None) => {
                 let (contract, to) = (self.contract.unwrap_or_default(), self.to.unwrap_or_default());
                 (self.hash, None, Some((contract, self.from, to, self.token.unwrap_or_default(), self.value)))
@@ -116,7 +118,8 @@ mod tests {
     fn numbers_are_read_as_texts_and_as_numbers() {
         let row = Row::read(List::Transactions, written()).unwrap();
         let mut as_numbers = written();
-        (as_numbers["blockNumber"], as_numbers["timeStamp"], as_numbers["value"]) = (json!(7), json!(1_700_000_000), json!(5));
+        (as_numbers["blockNumber"], as_numbers["timeStamp"], as_numbers["value"]) =
+            (json!(7), json!(1_700_000_000), json!(5));
         assert_eq!(Row::read(List::Transactions, as_numbers), Some(row.clone()));
         assert_eq!((row.block, row.time, row.value, row.contract), (7, 1_700_000_000, U256::from(5), None));
         for bad in ["0x7", "-7", "", "7.5"] {

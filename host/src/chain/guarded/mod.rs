@@ -194,7 +194,10 @@ impl Guarded {
             None => http.request(Method::GET, url),
             Some(body) => http.request(Method::POST, url).json(body),
         };
-        request.send().await.map_err(|error| if is_inward(&error) { Barred::Refused("no public address") } else { Barred::Unreachable })
+        request
+            .send()
+            .await
+            .map_err(|error| if is_inward(&error) { Barred::Refused("no public address") } else { Barred::Unreachable })
     }
 
     async fn read(&self, mut response: reqwest::Response) -> Result<Vec<u8>, Barred> {

@@ -26,7 +26,8 @@ fn local(port: u16) -> String {
 /// A server on a port of its own, and how many have connected to it. It answers a path with these bytes and hangs up.
 fn server(answer: impl Fn(&str) -> String + Send + Sync + 'static) -> (u16, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let (port, connected, answer) = (listener.local_addr().unwrap().port(), Arc::new(AtomicUsize::new(0)), Arc::new(answer));
+    let (port, connected, answer) =
+        (listener.local_addr().unwrap().port(), Arc::new(AtomicUsize::new(0)), Arc::new(answer));
     let count = connected.clone();
     thread::spawn(move || {
         for mut stream in listener.incoming().map_while(Result::ok) {

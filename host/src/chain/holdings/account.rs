@@ -52,8 +52,10 @@ impl Account {
         let mut calls = vec![Call::Balance(wallet)];
         calls.extend(chain.tokens.iter().map(|token| Call::new(token.address, &balanceOfCall { owner: wallet })));
         let balances = calls.len();
-        let plans: Vec<Vec<Call>> = terms.iter().map(|terms| terms.as_ref().map(|t| t.calls(wallet)).unwrap_or_default()).collect();
-        let traces = terms.iter().zip(blank).map(|(terms, blank)| terms.as_ref().filter(|_| *blank).map(|t| t.traces(wallet)));
+        let plans: Vec<Vec<Call>> =
+            terms.iter().map(|terms| terms.as_ref().map(|t| t.calls(wallet)).unwrap_or_default()).collect();
+        let traces =
+            terms.iter().zip(blank).map(|(terms, blank)| terms.as_ref().filter(|_| *blank).map(|t| t.traces(wallet)));
         let traces: Vec<Vec<Call>> = traces.map(Option::unwrap_or_default).collect();
         calls.extend(plans.iter().chain(&traces).flatten().cloned());
         let answers = client.calls(&calls, head.hash).await?;
@@ -102,7 +104,12 @@ impl Account {
     }
 
     /// The lending positions, and whether they are all there are: one that cannot be read or priced is left out.
-    pub(in crate::chain) fn positions(&self, chain: &ChainConfig, markets: &[Market], prices: &Prices) -> (Vec<Position>, bool) {
+    pub(in crate::chain) fn positions(
+        &self,
+        chain: &ChainConfig,
+        markets: &[Market],
+        prices: &Prices,
+    ) -> (Vec<Position>, bool) {
         let (mut positions, mut whole) = (Vec::new(), true);
         for (market, read) in markets.iter().zip(&self.markets) {
             let Some(held) = read.as_ref().and_then(|(terms, answers)| terms.held(answers, prices)) else {

@@ -21,11 +21,14 @@ pub(super) async fn together(client: &Client, calls: &[Call], at: B256) -> Resul
     for part in calls.chunks(AT_ONCE) {
         match client.calls(part, at).await {
             Ok(part) => answers.extend(part),
-            Err(Fault::Refused { .. } | Fault::TooDense { .. } | Fault::Malformed(_)) => answers.extend(part.iter().map(|_| None)),
+            Err(Fault::Refused { .. } | Fault::TooDense { .. } | Fault::Malformed(_)) => {
+                answers.extend(part.iter().map(|_| None))
+            }
             Err(fault) => return Err(fault),
         }
     }
-    let unanswered: Vec<_> = calls.iter().zip(&answers).filter(|(_, answer)| answer.is_none()).map(|(call, _)| call.clone()).collect();
+    let unanswered: Vec<_> =
+        calls.iter().zip(&answers).filter(|(_, answer)| answer.is_none()).map(|(call, _)| call.clone()).collect();
     let mut again = alone(client, &unanswered, at).await?.into_iter();
     for answer in answers.iter_mut().filter(|answer| answer.is_none()) {
         *answer = again.next().transpose()?.flatten();
@@ -35,7 +38,11 @@ pub(super) async fn together(client: &Client, calls: &[Call], at: B256) -> Resul
 
 /// As [`together`], each call with gas of its own from the start: for functions that most contracts do not have, some of which
 /// use up all gas to say so.
-pub(super) async fn alone(client: &Client, calls: &[Call], at: B256) -> Result<Vec<Result<Option<Bytes>, Fault>>, Fault> {
+pub(super) async fn alone(
+    client: &Client,
+    calls: &[Call],
+    at: B256,
+) -> Result<Vec<Result<Option<Bytes>, Fault>>, Fault> {
     let answers = client.batch(calls.iter().map(|call| call.ask(pinned(at))).collect()).await?;
     Ok(calls.iter().zip(answers).map(|(call, answer)| call.answered(answer)).collect())
 }

@@ -63,7 +63,12 @@ impl Finder {
     ///
     /// # Errors
     /// [`Fault`] where the chain did not answer.
-    pub(in crate::chain) async fn find(&self, wallet: Address, listed: &ActivityProgress, head: Block) -> Result<Found, Fault> {
+    pub(in crate::chain) async fn find(
+        &self,
+        wallet: Address,
+        listed: &ActivityProgress,
+        head: Block,
+    ) -> Result<Found, Fault> {
         let tokens: Vec<_> = listed.tokens.keys().filter(|token| !self.elsewhere.contains(*token)).copied().collect();
         if tokens.is_empty() && listed.nfts.is_empty() {
             return Ok(Found { whole: !listed.tokens_left_out, ..Found::default() });
@@ -78,13 +83,22 @@ impl Finder {
             (!balance.is_zero()).then_some((*token, balance))
         });
         let held: Vec<_> = held.collect();
-        let nfts: Vec<_> =
-            listed.nfts.iter().zip(owners).filter(|(nft, answer)| is_owner(nft, wallet, answer)).map(|(nft, _)| nft).collect();
+        let nfts: Vec<_> = listed
+            .nfts
+            .iter()
+            .zip(owners)
+            .filter(|(nft, answer)| is_owner(nft, wallet, answer))
+            .map(|(nft, _)| nft)
+            .collect();
 
-        let contracts: BTreeSet<_> = held.iter().map(|(token, _)| *token).chain(nfts.iter().map(|nft| nft.contract)).collect();
+        let contracts: BTreeSet<_> =
+            held.iter().map(|(token, _)| *token).chain(nfts.iter().map(|nft| nft.contract)).collect();
         let contracts: Vec<_> = contracts.into_iter().collect();
-        let (mut records, mut whole) = tokens::records(&self.client, &self.store, self.chain.id, &contracts, head.hash).await?;
-        let counted = |token: &Address| records.get(token).and_then(|record| record.pool).is_some_and(|pool| self.markets.contains(&pool));
+        let (mut records, mut whole) =
+            tokens::records(&self.client, &self.store, self.chain.id, &contracts, head.hash).await?;
+        let counted = |token: &Address| {
+            records.get(token).and_then(|record| record.pool).is_some_and(|pool| self.markets.contains(&pool))
+        };
         // What stands for a deposit or a debt is part of a lending position already. On Celo the native currency is a token as well,
         // of its own name; elsewhere a wrapped form has another.
         let native = |token: &Address| {
@@ -113,8 +127,10 @@ impl Finder {
         let calls: Vec<_> = shares.iter().flat_map(|(token, sides)| pair::questions(*token, *sides)).collect();
         let answers = call_by_call::together(&self.client, &calls, head.hash).await?;
         let pools = shares.iter().zip(answers.chunks(pair::QUESTIONS));
-        let pools: BTreeMap<_, _> = pools.filter_map(|((token, sides), answers)| Some((*token, Pair::read(*sides, answers)?))).collect();
-        let sides: BTreeSet<_> = shares.iter().filter(|(token, _)| pools.contains_key(token)).flat_map(|(_, (a, b))| [*a, *b]).collect();
+        let pools: BTreeMap<_, _> =
+            pools.filter_map(|((token, sides), answers)| Some((*token, Pair::read(*sides, answers)?))).collect();
+        let sides: BTreeSet<_> =
+            shares.iter().filter(|(token, _)| pools.contains_key(token)).flat_map(|(_, (a, b))| [*a, *b]).collect();
         let sides: Vec<_> = sides.into_iter().collect();
         let (sides, whole) = tokens::records(&self.client, &self.store, self.chain.id, &sides, head.hash).await?;
         Ok((pools, sides, whole))

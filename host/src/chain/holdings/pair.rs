@@ -48,12 +48,21 @@ impl Pair {
         let supply = returned::<totalSupplyCall>(answers.get(1)).filter(|supply| !supply.is_zero())?;
         let backed = |at: usize| returned::<balanceOfCall>(answers.get(at));
         let side = |token, reserve: U256, backing: U256| Side { token, reserve: reserve.min(backing) };
-        Some(Self { sides: [side(token0, reserves.reserve0, backed(2)?), side(token1, reserves.reserve1, backed(3)?)], supply })
+        Some(Self {
+            sides: [side(token0, reserves.reserve0, backed(2)?), side(token1, reserves.reserve1, backed(3)?)],
+            supply,
+        })
     }
 
     /// Dollars for one whole share of `amount` that somebody holds; `None` where neither side has a price, or nobody can hold so
     /// many. `decimals_of` tells the places of a token.
-    pub(super) fn price(&self, amount: U256, decimals: u8, prices: &Prices, decimals_of: impl Fn(Address) -> Option<u8>) -> Option<f64> {
+    pub(super) fn price(
+        &self,
+        amount: U256,
+        decimals: u8,
+        prices: &Prices,
+        decimals_of: impl Fn(Address) -> Option<u8>,
+    ) -> Option<f64> {
         if amount > self.supply {
             return None;
         }
@@ -87,8 +96,12 @@ mod tests {
     /// A pool of 18 and 6 places, with 10^18 shares.
     fn pool(reserves: (u128, u128), backing: (u128, u128)) -> Pair {
         let reserves = (U256::from(reserves.0), U256::from(reserves.1), U256::ZERO).into();
-        let answers =
-            [Some(getReservesCall::abi_encode_returns(&reserves).into()), number(10u128.pow(18)), number(backing.0), number(backing.1)];
+        let answers = [
+            Some(getReservesCall::abi_encode_returns(&reserves).into()),
+            number(10u128.pow(18)),
+            number(backing.0),
+            number(backing.1),
+        ];
         Pair::read(TOKENS, &answers).unwrap()
     }
 

@@ -39,7 +39,8 @@ pub(super) async fn records(
     let keys: Vec<_> = contracts.iter().map(|contract| keys::token(chain, *contract)).collect();
     // What cannot be read there is asked for again.
     let kept = store.get_many(&keys).await.unwrap_or_default();
-    let mut records: BTreeMap<_, _> = contracts.iter().zip(kept).filter_map(|(contract, record)| Some((*contract, record?))).collect();
+    let mut records: BTreeMap<_, _> =
+        contracts.iter().zip(kept).filter_map(|(contract, record)| Some((*contract, record?))).collect();
     let unknown: Vec<_> = contracts.iter().filter(|contract| !records.contains_key(*contract)).copied().collect();
     if unknown.is_empty() {
         return Ok((records, true));

@@ -76,13 +76,22 @@ pub(super) fn judged(
     Some(holds(source, wallet, uid, now, &found))
 }
 
-fn holds(source: &SourceConfig, wallet: Address, uid: B256, now: u64, found: &Attestation) -> Option<domain::Attestation> {
+fn holds(
+    source: &SourceConfig,
+    wallet: Address,
+    uid: B256,
+    now: u64,
+    found: &Attestation,
+) -> Option<domain::Attestation> {
     let ends = match (found.expirationTime, source.max_age) {
         (0, None) => None,
         (0, Some(age)) => Some(found.time.saturating_add(age)),
         (end, _) => Some(end),
     };
-    let right = found.uid == uid && found.schema == source.schema && found.recipient == wallet && found.attester == source.attester;
+    let right = found.uid == uid
+        && found.schema == source.schema
+        && found.recipient == wallet
+        && found.attester == source.attester;
     let current = found.revocationTime == 0 && found.time > 0 && found.time <= now && ends.is_none_or(|end| end > now);
     if !right || !current {
         return None;
@@ -112,7 +121,8 @@ fn said(data: Data, bytes: &[u8]) -> Option<Option<f64>> {
         }
         Data::PassportScore => {
             let passport = PassportScore::abi_decode_params(bytes).ok()?;
-            (passport.decimals <= 18).then(|| Some(f64::from(passport.score) / 10_f64.powi(i32::from(passport.decimals))))
+            (passport.decimals <= 18)
+                .then(|| Some(f64::from(passport.score) / 10_f64.powi(i32::from(passport.decimals))))
         }
     }
 }
@@ -181,7 +191,11 @@ mod tests {
             assert_eq!(verdict(&source, &bad), None, "{bad:?}");
         }
         assert!(verdict(&source, &Attestation { expirationTime: NOW + 1, ..good.clone() }).is_some());
-        assert_eq!(judged(&source, (WALLET, B256::ZERO), NOW, Some(&None)), None, "a service that does not answer has not said no");
+        assert_eq!(
+            judged(&source, (WALLET, B256::ZERO), NOW, Some(&None)),
+            None,
+            "a service that does not answer has not said no"
+        );
         let aged = SourceConfig { max_age: Some(10), ..source };
         assert_eq!(verdict(&aged, &good), None);
         assert!(verdict(&aged, &Attestation { time: NOW - 9, ..good }).is_some());
@@ -189,7 +203,14 @@ mod tests {
 
     #[test]
     fn data_is_what_the_schema_promises() {
-        let score = PassportScore { passing: true, decimals: 4, scorer: 335, score: 254_321, threshold: 200_000, stamps: vec![] };
+        let score = PassportScore {
+            passing: true,
+            decimals: 4,
+            scorer: 335,
+            score: 254_321,
+            threshold: 200_000,
+            stamps: vec![],
+        };
         assert_eq!(said(Data::PassportScore, &score.abi_encode_params()), Some(Some(25.4321)));
         assert_eq!(said(Data::PassportScore, &PassportScore { decimals: 19, ..score }.abi_encode_params()), None);
         assert_eq!(said(Data::Country, &"DE".to_owned().abi_encode()), Some(None));

@@ -28,14 +28,23 @@ pub(super) struct Identity {
 pub(super) type Heads = Vec<(ChainId, oneshot::Receiver<Block>)>;
 
 impl Identity {
-    pub(super) fn new(settings: &config::Identity, names: &Names, clients: impl Iterator<Item = (ChainId, Client)>) -> Self {
+    pub(super) fn new(
+        settings: &config::Identity,
+        names: &Names,
+        clients: impl Iterator<Item = (ChainId, Client)>,
+    ) -> Self {
         let sources: &[SourceConfig] = &settings.sources;
         let sites = clients.map(|(chain, client)| Site::new(chain, client, sources, names));
         Self { sites: sites.filter(|site| !site.is_empty()).collect() }
     }
 
     /// Everything said of `wallet` by `deadline`, and who was asked.
-    pub(super) async fn read(&self, wallet: Address, heads: Heads, deadline: Instant) -> (Vec<Attestation>, Vec<IdentitySource>) {
+    pub(super) async fn read(
+        &self,
+        wallet: Address,
+        heads: Heads,
+        deadline: Instant,
+    ) -> (Vec<Attestation>, Vec<IdentitySource>) {
         let reads = heads.into_iter().filter_map(|(chain, head)| {
             let site = self.sites.iter().find(|site| site.chain() == chain)?;
             Some(site.read(wallet, head, deadline))

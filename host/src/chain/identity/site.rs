@@ -55,7 +55,13 @@ impl Site {
     pub(super) fn new(chain: ChainId, client: Client, sources: &[SourceConfig], names: &Names) -> Self {
         let registries = names.on(chain).cloned().map(Item::Named);
         let sources = sources.iter().filter(|source| source.chain == chain).cloned().map(Item::Attested);
-        Self { chain, client, items: registries.chain(sources).collect(), names: names.clone(), present: Mutex::default() }
+        Self {
+            chain,
+            client,
+            items: registries.chain(sources).collect(),
+            names: names.clone(),
+            present: Mutex::default(),
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -100,13 +106,20 @@ impl Site {
         let reads: Vec<_> = join_all(reads.collect::<Vec<_>>()).await;
         let mut part = Part::default();
         for (item, read) in asked.iter().zip(reads) {
-            part.sources.push(item.source(self.chain, if read.is_ok() { Coverage::Complete } else { Coverage::Failed }));
+            part.sources
+                .push(item.source(self.chain, if read.is_ok() { Coverage::Complete } else { Coverage::Failed }));
             part.attestations.extend(read.ok().flatten());
         }
         part
     }
 
-    async fn follow(&self, item: &Item, answers: &[Option<Bytes>], wallet: Address, head: Block) -> Result<Option<Attestation>, Unread> {
+    async fn follow(
+        &self,
+        item: &Item,
+        answers: &[Option<Bytes>],
+        wallet: Address,
+        head: Block,
+    ) -> Result<Option<Attestation>, Unread> {
         let read = match item {
             Item::Named(registry) => self.named(registry, answers, wallet, head).await,
             Item::Attested(source) => self.attested(source, answers, wallet, head).await,
@@ -130,7 +143,8 @@ impl Site {
         let written = registry.named(resolver, wallet, head).await.map_err(|why| why.to_string())?;
         // A name that is not in its normal form is somebody's attempt to look like another.
         let name = written.and_then(|written| Name::parse(&written).ok().filter(|name| name.as_str() == written));
-        let Some(name) = name.filter(|name| registry.config.under.as_deref().is_none_or(|under| name.is_under(under))) else {
+        let Some(name) = name.filter(|name| registry.config.under.as_deref().is_none_or(|under| name.is_under(under)))
+        else {
             return Ok(None);
         };
         match self.names.resolve(&name).await {
@@ -166,7 +180,8 @@ impl Site {
         let answers = self.client.calls(&calls, head.hash).await.map_err(|fault| fault.to_string())?;
         let mut found = None;
         for (at, uid) in uids.into_iter().enumerate() {
-            let judged = eas::judged(source, (wallet, uid), head.time, answers.get(at)).ok_or("the attestation service does not answer")?;
+            let judged = eas::judged(source, (wallet, uid), head.time, answers.get(at))
+                .ok_or("the attestation service does not answer")?;
             found = found.or(judged);
         }
         Ok(found)
@@ -175,7 +190,8 @@ impl Site {
     /// The items whose contracts are there. Looked up once, and what was missing again after a while.
     async fn asked(&self) -> Result<Vec<&Item>, Fault> {
         let mut present = self.present.lock().await;
-        let known = present.as_ref().filter(|(at, there)| there.iter().all(|there| *there) || at.elapsed() < LOOK_AGAIN);
+        let known =
+            present.as_ref().filter(|(at, there)| there.iter().all(|there| *there) || at.elapsed() < LOOK_AGAIN);
         let there = match known {
             Some((_, there)) => there.clone(),
             None => {

@@ -38,9 +38,11 @@ impl Kubo {
              Content-Type: application/octet-stream\r\n\r\n"
         );
         let body = [head.as_bytes(), bytes, format!("\r\n--{BOUNDARY}--\r\n").as_bytes()].concat();
-        let options = [("cid-version", "1"), ("raw-leaves", "true"), ("hash", "sha2-256"), ("pin", "true"), ("quieter", "true")];
+        let options =
+            [("cid-version", "1"), ("raw-leaves", "true"), ("hash", "sha2-256"), ("pin", "true"), ("quieter", "true")];
         let request = self.http.post(self.command("add", &options)?);
-        let request = request.header(header::CONTENT_TYPE, format!("multipart/form-data; boundary={BOUNDARY}")).body(body);
+        let request =
+            request.header(header::CONTENT_TYPE, format!("multipart/form-data; boundary={BOUNDARY}")).body(body);
         let (status, answer) = ask(NODE, request).await?;
         if status != StatusCode::OK {
             return Err(IpfsError::Status(NODE, status.as_u16()));
@@ -59,7 +61,11 @@ impl Kubo {
                 Ok(pins.keys.contains_key(cid))
             }
             // How it says that something is not pinned.
-            (StatusCode::INTERNAL_SERVER_ERROR, answer) if String::from_utf8_lossy(&answer).contains("is not pinned") => Ok(false),
+            (StatusCode::INTERNAL_SERVER_ERROR, answer)
+                if String::from_utf8_lossy(&answer).contains("is not pinned") =>
+            {
+                Ok(false)
+            }
             (status, _) => Err(IpfsError::Status(NODE, status.as_u16())),
         }
     }

@@ -49,7 +49,8 @@ pub enum IpfsError {
 impl Ipfs {
     /// `None` where no node is configured, or its URL is none.
     pub fn new(config: &config::Ipfs) -> Option<Self> {
-        let http = reqwest::Client::builder().timeout(TIMEOUT).redirect(reqwest::redirect::Policy::none()).build().ok()?;
+        let http =
+            reqwest::Client::builder().timeout(TIMEOUT).redirect(reqwest::redirect::Policy::none()).build().ok()?;
         let node = Kubo { http: http.clone(), api: root(config.api.as_ref()?.expose())? };
         let service = match &config.pinning {
             None => None,

@@ -35,7 +35,13 @@ impl Service {
         let known: List = self.answer(self.http.get(url), StatusCode::OK).await?;
         let pin = match known.results.into_iter().max_by_key(|pin| pin.status == "pinned") {
             Some(pin) => pin,
-            None => self.answer(self.http.post(self.url()?).json(&json!({ "cid": cid, "name": "feedback" })), StatusCode::ACCEPTED).await?,
+            None => {
+                self.answer(
+                    self.http.post(self.url()?).json(&json!({ "cid": cid, "name": "feedback" })),
+                    StatusCode::ACCEPTED,
+                )
+                .await?
+            }
         };
         if pin.status == "pinned" { Ok(()) } else { Err(IpfsError::NotPinned(SERVICE)) }
     }
@@ -44,7 +50,11 @@ impl Service {
         self.api.join("pins").map_err(|_| IpfsError::Unreachable(SERVICE))
     }
 
-    async fn answer<T: serde::de::DeserializeOwned>(&self, request: reqwest::RequestBuilder, wanted: StatusCode) -> Result<T, IpfsError> {
+    async fn answer<T: serde::de::DeserializeOwned>(
+        &self,
+        request: reqwest::RequestBuilder,
+        wanted: StatusCode,
+    ) -> Result<T, IpfsError> {
         let (status, body) = ask(SERVICE, request.bearer_auth(self.key.expose())).await?;
         if status != wanted {
             return Err(IpfsError::Status(SERVICE, status.as_u16()));

@@ -31,10 +31,16 @@ pub(in crate::chain) struct State<'a> {
 
 /// Lowers the coverage of every complete history that cannot have led to the position beside it. `sums` and `state` have an
 /// entry for each of `markets`; the answer names those whose history was doubted, by their index.
-pub(in crate::chain) fn cross_check(pools: &mut [PoolHistory], markets: &[Market], sums: &[Option<Sums>], state: &State<'_>) -> Vec<usize> {
+pub(in crate::chain) fn cross_check(
+    pools: &mut [PoolHistory],
+    markets: &[Market],
+    sums: &[Option<Sums>],
+    state: &State<'_>,
+) -> Vec<usize> {
     let mut doubted = Vec::new();
     for pool in pools.iter_mut().filter(|pool| pool.coverage == Coverage::Complete) {
-        let own = |market: &Market| market.config.protocol == pool.protocol && market.config.address == pool.market_address;
+        let own =
+            |market: &Market| market.config.protocol == pool.protocol && market.config.address == pool.market_address;
         let index = markets.iter().position(own);
         let summed = index.and_then(|index| sums.get(index)?.as_ref().zip(state.standings.get(index)?.as_ref()));
         let held = index.and_then(|index| state.ever_held.get(index)).is_some_and(|held| *held);
@@ -85,7 +91,8 @@ fn adds_up(pool: &PoolHistory, sums: &Sums, standings: &[Standing], now: u64) ->
 
 /// Whether a position whose amounts are not known has any event that explains it.
 fn is_explained(pool: &PoolHistory, positions: &[Position]) -> bool {
-    let same = |position: &&Position| position.protocol == pool.protocol && position.market_address == pool.market_address;
+    let same =
+        |position: &&Position| position.protocol == pool.protocol && position.market_address == pool.market_address;
     let Some(position) = positions.iter().find(same) else { return true };
     let debt = position.borrowed_usd > 0.0 && pool.counts.borrow == Some(0);
     if debt {
@@ -119,10 +126,22 @@ mod tests {
         let config = MarketConfig { protocol, market: None, address, from_block: 0 };
         let counts = EventCounts { borrow: Some(borrow), ..EventCounts::ZERO };
         let mut pools = [PoolHistory { coverage: Coverage::Complete, counts, ..failed_pool(1, &config) }];
-        let position =
-            Position { chain_id: 1, protocol, market_address: address, market: None, supplied_usd: 1.0, borrowed_usd, supplied_assets: 1 };
+        let position = Position {
+            chain_id: 1,
+            protocol,
+            market_address: address,
+            market: None,
+            supplied_usd: 1.0,
+            borrowed_usd,
+            supplied_assets: 1,
+        };
         let standing = |held| Standing::still(Side::Supply, Address::ZERO, U256::from(held));
-        let state = State { positions: &[position], standings: &[held.map(|held| vec![standing(held)])], ever_held: &[ever_held], at: 0 };
+        let state = State {
+            positions: &[position],
+            standings: &[held.map(|held| vec![standing(held)])],
+            ever_held: &[ever_held],
+            at: 0,
+        };
         let doubted = cross_check(&mut pools, &[Market { lender: Lender::AaveV3, config }], &[sums], &state);
         assert_eq!(doubted.is_empty(), pools[0].coverage == Coverage::Complete);
         pools[0].coverage
@@ -146,7 +165,11 @@ mod tests {
         assert_eq!(checked_of(None, Some(0), false, 0.0, 0), Coverage::Complete);
         let mut sums = Sums::default();
         sums.add(&Move::gain(Side::Supply, Address::ZERO, U256::ZERO));
-        assert_eq!(checked_of(Some(sums), Some(0), true, 0.0, 0), Coverage::Complete, "a transfer of nothing leaves a trace");
+        assert_eq!(
+            checked_of(Some(sums), Some(0), true, 0.0, 0),
+            Coverage::Complete,
+            "a transfer of nothing leaves a trace"
+        );
     }
 
     #[test]

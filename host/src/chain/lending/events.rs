@@ -83,7 +83,8 @@ pub(super) fn told(markets: &[Market], plan: &Plan, mut found: Found) -> Told {
             Some(Event { market: index, kind, block: log.block_number?, time })
         }));
         let moves = market.lender.moves(&evidence, wallet).into_iter();
-        told.moves.extend(moves.filter_map(|(amount, log)| Some(Moved { market: index, block: log.block_number?, amount })));
+        told.moves
+            .extend(moves.filter_map(|(amount, log)| Some(Moved { market: index, block: log.block_number?, amount })));
     }
     told.events.sort_by_key(|event| event.block);
     told
@@ -120,7 +121,12 @@ mod tests {
     const SPAN: Span = Span { from: 10, to: 20 };
 
     fn market(byte: u8) -> Market {
-        let config = MarketConfig { protocol: Protocol::LenderAV3, market: None, address: Address::repeat_byte(byte), from_block: 0 };
+        let config = MarketConfig {
+            protocol: Protocol::LenderAV3,
+            market: None,
+            address: Address::repeat_byte(byte),
+            from_block: 0,
+        };
         Market { lender: Lender::AaveV3, config }
     }
 
@@ -133,7 +139,10 @@ mod tests {
         let mut topics = vec![signature.topic0, B256::ZERO, B256::ZERO, B256::ZERO];
         topics[signature.wallet_at] = WALLET.into_word();
         Log {
-            inner: alloy::primitives::Log { address: Address::repeat_byte(pool), data: LogData::new_unchecked(topics, Bytes::new()) },
+            inner: alloy::primitives::Log {
+                address: Address::repeat_byte(pool),
+                data: LogData::new_unchecked(topics, Bytes::new()),
+            },
             block_hash: Some(B256::with_last_byte(block as u8)),
             block_number: Some(block),
             block_timestamp: Some(1_000 + block),
@@ -148,7 +157,8 @@ mod tests {
         assert!(answers(&log(1, 0, 15, 0), query, SPAN));
         let mut other_wallet = query.clone();
         other_wallet.topics[2] = vec![B256::with_last_byte(9)];
-        let mut bad = [log(2, 0, 15, 0), log(1, 4, 15, 0), log(1, 0, 9, 0), log(1, 0, 21, 0), log(1, 0, 15, 0), log(1, 0, 15, 0)];
+        let mut bad =
+            [log(2, 0, 15, 0), log(1, 4, 15, 0), log(1, 0, 9, 0), log(1, 0, 21, 0), log(1, 0, 15, 0), log(1, 0, 15, 0)];
         bad[4].removed = true;
         bad[5].block_hash = None;
         for log in &bad {
@@ -174,7 +184,11 @@ mod tests {
         let told: Vec<_> = events.iter().map(|e| (e.market, e.kind, e.block, e.time)).collect();
         assert_eq!(
             told,
-            [(1, EventKind::Borrow, 12, Some(1_012)), (0, EventKind::Supply, 15, Some(1_015)), (0, EventKind::Repay, 16, Some(1_016)),]
+            [
+                (1, EventKind::Borrow, 12, Some(1_012)),
+                (0, EventKind::Supply, 15, Some(1_015)),
+                (0, EventKind::Repay, 16, Some(1_016)),
+            ]
         );
     }
 
@@ -184,7 +198,8 @@ mod tests {
         (old.lender, old.config.protocol) = (Lender::AaveV2, Protocol::LenderAV2);
         let markets = [market(1), old];
         let mut deposit = log(3, 0, 14, 0);
-        deposit.inner.data = LogData::new_unchecked(vec![SIGNATURES_V2[0].topic0, B256::ZERO, WALLET.into_word()], Bytes::new());
+        deposit.inner.data =
+            LogData::new_unchecked(vec![SIGNATURES_V2[0].topic0, B256::ZERO, WALLET.into_word()], Bytes::new());
         // A pool does not speak the other version.
         let mut foreign = deposit.clone();
         (foreign.inner.address, foreign.log_index) = (Address::repeat_byte(1), Some(1));

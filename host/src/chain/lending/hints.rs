@@ -56,7 +56,9 @@ impl Hint {
         let named = match self.naming {
             Naming::At(topic) => topics.get(topic) == Some(&wallet),
             Naming::Holder(_) => topics.get(1) == Some(&wallet) || topics.get(2) == Some(&wallet),
-            Naming::With(peer) => matches!(topics, [_, from, to, ..] if (*from, *to) == (wallet, peer) || (*from, *to) == (peer, wallet)),
+            Naming::With(peer) => {
+                matches!(topics, [_, from, to, ..] if (*from, *to) == (wallet, peer) || (*from, *to) == (peer, wallet))
+            }
         };
         named && log.address() == self.contract && topics.first() == Some(&self.topic0)
     }
@@ -66,7 +68,9 @@ impl Hint {
     pub(super) fn is_explained(&self, log: &Log, wallet: B256, own: &[&Log], hints: &[&Log]) -> bool {
         match self.naming {
             Naming::Holder(asset) => aave::is_explained(log, asset, wallet, own, hints),
-            Naming::At(_) | Naming::With(_) => own.iter().any(|own| own.topic0().is_some_and(|topic| self.explained_by.contains(topic))),
+            Naming::At(_) | Naming::With(_) => {
+                own.iter().any(|own| own.topic0().is_some_and(|topic| self.explained_by.contains(topic)))
+            }
         }
     }
 }

@@ -171,8 +171,12 @@ impl Jobs {
         }
         let (view, seen) = watch::channel(Ledger::new(&self.reader.markets, &kept.0));
         let (reader, stop) = (self.reader.clone(), self.stop.clone());
-        let span = telemetry::adopt(tracing::info_span!(target: TRACE, parent: None, "read lending history", assay.chain = reader.chain));
-        let read = async move { stop.run_until_cancelled(read_to_the_end(&reader, wallet, kept.0, hints, blocks, head, &view)).await };
+        let span = telemetry::adopt(
+            tracing::info_span!(target: TRACE, parent: None, "read lending history", assay.chain = reader.chain),
+        );
+        let read = async move {
+            stop.run_until_cancelled(read_to_the_end(&reader, wallet, kept.0, hints, blocks, head, &view)).await
+        };
         let task = self.tasks.spawn(read.instrument(span));
         let abort = task.abort_handle();
         let done = Finished { running: self.running.clone(), wallet };
@@ -196,7 +200,8 @@ impl Jobs {
             match self.background.clone().try_acquire_owned() {
                 Ok(permit) => _ = job.permit.set(Place::taken(permit, self.reader.chain)),
                 Err(_) => {
-                    metrics::counter!("assay_background_reads_refused_total", "chain" => self.reader.chain.to_string()).increment(1);
+                    metrics::counter!("assay_background_reads_refused_total", "chain" => self.reader.chain.to_string())
+                        .increment(1);
                     job.abort.abort();
                     return None;
                 }

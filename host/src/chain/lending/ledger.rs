@@ -142,7 +142,8 @@ mod tests {
     };
 
     fn pool(settled: Option<u64>, through: Option<u64>, progress: Progress) -> PoolHistory {
-        let config = MarketConfig { protocol: Protocol::LenderAV3, market: None, address: Address::ZERO, from_block: 10 };
+        let config =
+            MarketConfig { protocol: Protocol::LenderAV3, market: None, address: Address::ZERO, from_block: 10 };
         let markets = [Market { lender: Lender::AaveV3, config }];
         let mut tally = Tally::of(EventCounts::ZERO);
         tally.add(EventKind::Repay, Some(5));

@@ -54,7 +54,13 @@ struct Saved {
 }
 
 impl<'a> Pass<'a> {
-    pub(super) fn new(reader: &'a Reader, plan: Plan, records: Vec<Option<Settled>>, head: Block, settled_to: Option<Block>) -> Self {
+    pub(super) fn new(
+        reader: &'a Reader,
+        plan: Plan,
+        records: Vec<Option<Settled>>,
+        head: Block,
+        settled_to: Option<Block>,
+    ) -> Self {
         let blank = !plan.is_tail && records.iter().flatten().all(Settled::is_blank);
         let ledger = Ledger::new(&reader.markets, &records).planned(&reader.markets, &plan.hints);
         let at = ledger.start();
@@ -76,7 +82,8 @@ impl Pass<'_> {
             let rest = Span { from: self.at, to: self.head.number };
             let spans = rest.pieces(width.min(self.reader.client.log_ceiling()));
             let (reader, plan) = (self.reader, self.plan.clone());
-            let mut chunks = stream::iter(spans).map(|span| reader.chunk(&plan, span)).buffered(reader.reading.log_concurrency);
+            let mut chunks =
+                stream::iter(spans).map(|span| reader.chunk(&plan, span)).buffered(reader.reading.log_concurrency);
             while let Some(chunk) = chunks.next().await {
                 let narrow = self.take(chunk).await?;
                 view.send_replace(self.ledger.clone());
@@ -176,7 +183,10 @@ impl Pass<'_> {
             }
         }
         for moved in &told.moves {
-            let Some(entry) = self.ledger.entries.get_mut(moved.market).filter(|entry| moved.block >= entry.next) else { continue };
+            let Some(entry) = self.ledger.entries.get_mut(moved.market).filter(|entry| moved.block >= entry.next)
+            else {
+                continue;
+            };
             let settled = settled_to.is_some_and(|to| moved.block <= to);
             let sums = if settled { entry.settled_sums.as_mut() } else { Some(&mut entry.tail_sums) };
             if let Some(sums) = sums {
@@ -190,20 +200,33 @@ impl Pass<'_> {
     pub(super) async fn save(&mut self) {
         let (Some(settled_to), Some(through)) = (self.settled_to, self.at.checked_sub(1)) else { return };
         let through = through.min(settled_to.number);
-        let advanced: Vec<_> = self.ledger.entries.iter().enumerate().filter(|(_, entry)| entry.next <= through).collect();
+        let advanced: Vec<_> =
+            self.ledger.entries.iter().enumerate().filter(|(_, entry)| entry.next <= through).collect();
         if advanced.is_empty() || self.saved.all {
             return;
         }
-        let block = if through == settled_to.number { Ok(Some(settled_to)) } else { self.reader.client.block(through).await };
+        let block =
+            if through == settled_to.number { Ok(Some(settled_to)) } else { self.reader.client.block(through).await };
         let Ok(Some(block)) = block else {
             // The next checkpoint, or the next read, makes up for it.
-            tracing::warn!(chain = self.reader.chain, block = through, "block cannot be read; lending progress is not kept now");
+            tracing::warn!(
+                chain = self.reader.chain,
+                block = through,
+                "block cannot be read; lending progress is not kept now"
+            );
             return;
         };
         let mut batch = Ok(Batch::new());
         for (index, entry) in advanced {
-            let (Some(market), Some(record)) = (self.reader.markets.get(index), self.records.get_mut(index)) else { continue };
-            let settled = Settled { tally: entry.settled, sums: entry.settled_sums.clone(), through: block.number, hash: block.hash };
+            let (Some(market), Some(record)) = (self.reader.markets.get(index), self.records.get_mut(index)) else {
+                continue;
+            };
+            let settled = Settled {
+                tally: entry.settled,
+                sums: entry.settled_sums.clone(),
+                through: block.number,
+                hash: block.hash,
+            };
             batch = batch.and_then(|batch| records::put(batch, self.reader.chain, market, self.plan.wallet, &settled));
             *record = Some(settled);
         }

@@ -63,7 +63,9 @@ impl Plan {
                 add(&mut query.addresses, contract);
                 query.topics.first_mut().into_iter().for_each(|signatures| add(signatures, topic0));
                 let words = query.topics.get_mut(topic).into_iter();
-                words.for_each(|words| std::iter::once(wallet.into_word()).chain(peer).for_each(|word| add(words, word)));
+                words.for_each(|words| {
+                    std::iter::once(wallet.into_word()).chain(peer).for_each(|word| add(words, word))
+                });
             }
         };
         for (market, hints) in markets.iter().zip(hints.iter()) {
@@ -110,7 +112,10 @@ mod tests {
     const WALLET: Address = Address::repeat_byte(0xaa);
 
     fn market(lender: Lender, protocol: Protocol, byte: u8) -> Market {
-        Market { lender, config: MarketConfig { protocol, market: None, address: Address::repeat_byte(byte), from_block: 0 } }
+        Market {
+            lender,
+            config: MarketConfig { protocol, market: None, address: Address::repeat_byte(byte), from_block: 0 },
+        }
     }
 
     /// How many values each topic may have, over how many addresses.
@@ -126,10 +131,16 @@ mod tests {
 
     #[test]
     fn a_query_for_each_topic_covers_all_pools_of_both_versions() {
-        let [v2, v3, other] =
-            [(Lender::AaveV2, Protocol::LenderAV2, 3), (Lender::AaveV3, Protocol::LenderAV3, 1), (Lender::AaveV3, Protocol::LenderAV3, 2)]
-                .map(|(lender, protocol, byte)| market(lender, protocol, byte));
-        assert_eq!(asked(&[v3.clone(), other], vec![], WALLET), [([1, 1, 0, 0], 2), ([5, 0, 1, 0], 2), ([1, 0, 0, 1], 2)]);
+        let [v2, v3, other] = [
+            (Lender::AaveV2, Protocol::LenderAV2, 3),
+            (Lender::AaveV3, Protocol::LenderAV3, 1),
+            (Lender::AaveV3, Protocol::LenderAV3, 2),
+        ]
+        .map(|(lender, protocol, byte)| market(lender, protocol, byte));
+        assert_eq!(
+            asked(&[v3.clone(), other], vec![], WALLET),
+            [([1, 1, 0, 0], 2), ([5, 0, 1, 0], 2), ([1, 0, 0, 1], 2)]
+        );
         assert_eq!(asked(&[v3, v2], vec![], WALLET), [([1, 1, 0, 0], 1), ([8, 0, 1, 0], 2), ([1, 0, 0, 1], 2)]);
     }
 
@@ -138,7 +149,10 @@ mod tests {
         let pool = market(Lender::AaveV3, Protocol::LenderAV3, 1);
         let comet = market(Lender::Comet, Protocol::LenderBV3, 3);
         assert_eq!(asked(std::slice::from_ref(&comet), vec![], WALLET), [([4, 1, 0, 0], 1), ([6, 0, 1, 0], 1)]);
-        assert_eq!(asked(&[pool, comet.clone()], vec![], WALLET), [([5, 1, 0, 0], 2), ([11, 0, 1, 0], 2), ([1, 0, 0, 1], 1)]);
+        assert_eq!(
+            asked(&[pool, comet.clone()], vec![], WALLET),
+            [([5, 1, 0, 0], 2), ([11, 0, 1, 0], 2), ([1, 0, 0, 1], 1)]
+        );
         assert_eq!(asked(&[comet], vec![], Address::ZERO), [([3, 1, 0, 0], 1), ([5, 0, 1, 0], 1)]);
     }
 
@@ -171,7 +185,10 @@ mod tests {
             plan.queries.iter().map(|query| (query.topics.each_ref().map(Vec::len), query.addresses.len())).collect()
         };
         let both = [pool.clone(), comet];
-        assert_eq!(tail(&both, vec![Some(vec![holder.clone()]), Some(vec![])]), [([5, 1, 0, 0], 3), ([11, 0, 1, 0], 3)]);
+        assert_eq!(
+            tail(&both, vec![Some(vec![holder.clone()]), Some(vec![])]),
+            [([5, 1, 0, 0], 3), ([11, 0, 1, 0], 3)]
+        );
         let peers = vec![holder, hint(9, Naming::With(B256::with_last_byte(4)))];
         assert_eq!(tail(std::slice::from_ref(&pool), vec![Some(peers)]), [([2, 1, 0, 0], 3), ([6, 0, 1, 0], 3)]);
         // Nothing leads to the liquidations of a pool whose aTokens are not known.

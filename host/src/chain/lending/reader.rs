@@ -85,7 +85,8 @@ impl Reader {
         let ledger = Ledger::new(&self.markets, &records).planned(&self.markets, &hints);
         let from = ledger.start();
         let unsummed = self.unsummed(&records, &hints);
-        let is_tail = unsummed.is_empty() && records.iter().all(Option::is_some) && head.number.saturating_sub(from) < TAIL;
+        let is_tail =
+            unsummed.is_empty() && records.iter().all(Option::is_some) && head.number.saturating_sub(from) < TAIL;
         let whole = Plan::new(&self.markets, hints.clone(), wallet);
         let plan = if is_tail { Plan::tail(&self.markets, hints, wallet) } else { whole.clone() };
         view.send_replace(ledger);
@@ -156,7 +157,9 @@ impl Reader {
     /// beginning costs a block and a write.
     fn settles(&self, records: &[Option<Settled>], head: Block) -> Option<u64> {
         let deepest = head.number.checked_sub(self.finality)?;
-        let due = |record: &Option<Settled>| record.as_ref().is_none_or(|record| record.through.saturating_add(self.finality) <= deepest);
+        let due = |record: &Option<Settled>| {
+            record.as_ref().is_none_or(|record| record.through.saturating_add(self.finality) <= deepest)
+        };
         records.iter().any(due).then_some(deepest)
     }
 
@@ -182,7 +185,8 @@ impl Reader {
                 continue;
             }
             // A block below the head that the endpoint does not have says nothing about the chain.
-            let there = block(record.through).ok_or_else(|| Fault::Malformed(format!("no block {}", record.through)))?;
+            let there =
+                block(record.through).ok_or_else(|| Fault::Malformed(format!("no block {}", record.through)))?;
             if there.hash != record.hash {
                 stale.push(index);
             }
@@ -200,9 +204,17 @@ impl Reader {
     /// its tokens. Such a history is read once more, for without amounts nothing vouches for it.
     fn unsummed(&self, records: &[Option<Settled>], hints: &AllHints) -> Vec<usize> {
         let markets = self.markets.iter().zip(hints.iter());
-        let known = |(market, hints): (&Market, &Option<Vec<Hint>>)| hints.as_ref().is_some_and(|hints| market.lender.adds_up(hints));
+        let known = |(market, hints): (&Market, &Option<Vec<Hint>>)| {
+            hints.as_ref().is_some_and(|hints| market.lender.adds_up(hints))
+        };
         let silent = |record: &Option<Settled>| record.as_ref().is_some_and(|record| record.sums.is_none());
-        records.iter().zip(markets).enumerate().filter(|(_, (record, market))| silent(record) && known(*market)).map(|(i, _)| i).collect()
+        records
+            .iter()
+            .zip(markets)
+            .enumerate()
+            .filter(|(_, (record, market))| silent(record) && known(*market))
+            .map(|(i, _)| i)
+            .collect()
     }
 
     /// Forgets what was kept of these markets. Also what is on its way to the store, which this cannot overtake: what is remembered
@@ -213,7 +225,12 @@ impl Reader {
         self.recent.0.insert(wallet, records.into()).await;
     }
 
-    async fn forget(&self, wallet: Address, mut records: Vec<Option<Settled>>, stale: &[usize]) -> Vec<Option<Settled>> {
+    async fn forget(
+        &self,
+        wallet: Address,
+        mut records: Vec<Option<Settled>>,
+        stale: &[usize],
+    ) -> Vec<Option<Settled>> {
         tracing::warn!(chain = self.chain, %wallet, markets = stale.len(),
             "settled lending history is read again: the chain was replaced below it, its amounts were not known, or the position contradicts it");
         self.recent.0.invalidate(&wallet).await;

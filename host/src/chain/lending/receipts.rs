@@ -51,7 +51,9 @@ impl Reader {
         }
         metrics::counter!("assay_receipts_total", "chain" => self.chain.to_string()).increment(wanted.len() as u64);
         let mut wanted = wanted.into_iter();
-        let parts = std::iter::from_fn(|| Some(wanted.by_ref().take(AT_ONCE).collect::<Vec<_>>()).filter(|part| !part.is_empty()));
+        let parts = std::iter::from_fn(|| {
+            Some(wanted.by_ref().take(AT_ONCE).collect::<Vec<_>>()).filter(|part| !part.is_empty())
+        });
         let read = stream::iter(parts).map(|part| self.some_receipts(plan, part)).buffered(CONCURRENCY);
         Ok(read.try_collect::<Vec<_>>().await?.concat())
     }
@@ -88,7 +90,8 @@ fn wanted(markets: &[Market], plan: &Plan, logs: &[Log]) -> Result<Vec<Wanted>, 
             let (own, hinting) = (beside(&own, log), beside(&hinting, log));
             let mut pointing = hints.iter().filter(|hint| hint.is(log, wallet));
             if !pointing.any(|hint| hint.is_explained(log, wallet, &own, &hinting)) {
-                let transaction = log.transaction_hash.ok_or_else(|| Fault::Malformed("a log without its transaction".into()))?;
+                let transaction =
+                    log.transaction_hash.ok_or_else(|| Fault::Malformed("a log without its transaction".into()))?;
                 found.entry(transaction).or_default().push(log.clone());
             }
         }

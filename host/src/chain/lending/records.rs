@@ -25,7 +25,12 @@ impl Settled {
 }
 
 /// The records of `markets`, in their order.
-pub(super) async fn load(store: &Store, chain: ChainId, markets: &[Market], wallet: Address) -> Result<Vec<Option<Settled>>, StoreError> {
+pub(super) async fn load(
+    store: &Store,
+    chain: ChainId,
+    markets: &[Market],
+    wallet: Address,
+) -> Result<Vec<Option<Settled>>, StoreError> {
     let keys: Vec<_> = markets.iter().map(|market| keys::lending(chain, market.config.address, wallet)).collect();
     let found = store.get_many(&keys).await?;
     Ok(found
@@ -47,7 +52,13 @@ pub(super) async fn load(store: &Store, chain: ChainId, markets: &[Market], wall
 }
 
 /// `batch` and the write that keeps `settled`.
-pub(super) fn put(batch: Batch, chain: ChainId, market: &Market, wallet: Address, settled: &Settled) -> Result<Batch, StoreError> {
+pub(super) fn put(
+    batch: Batch,
+    chain: ChainId,
+    market: &Market,
+    wallet: Address,
+    settled: &Settled,
+) -> Result<Batch, StoreError> {
     let record = LendingProgress {
         counts: settled.tally.counts,
         first_event_at: settled.tally.first,

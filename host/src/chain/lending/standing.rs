@@ -103,11 +103,16 @@ impl Standing {
             let own = if flow.fixed_rate || self.fixed_rate { (FIXED * years).exp_m1() } else { 0.0 };
             share(held, interest.map_or(0.0, |interest| interest.growth(now)).max(own))
         };
-        let slack = if self.side == Side::Collateral { 0 } else { flow.moves.saturating_mul(ROUNDING).saturating_add(SLACK) };
+        let slack =
+            if self.side == Side::Collateral { 0 } else { flow.moves.saturating_mul(ROUNDING).saturating_add(SLACK) };
         let slack = I256::try_from(slack).unwrap_or(I256::MAX);
         let most = flow.net.saturating_add(grown(flow.high, self.gains)).saturating_add(slack);
         let least = flow.net.saturating_add(grown(flow.low, self.costs)).saturating_sub(slack);
-        if self.amount > most { Some(Difference::Unexplained) } else { (self.amount < least).then_some(Difference::Missing) }
+        if self.amount > most {
+            Some(Difference::Unexplained)
+        } else {
+            (self.amount < least).then_some(Difference::Missing)
+        }
     }
 }
 

@@ -66,7 +66,8 @@ pub(in crate::chain) struct Sums(BTreeMap<(Side, Address), Flow>);
 impl Sums {
     pub(super) fn add(&mut self, moved: &Move) {
         let Move { side, asset, amount, fixed_rate } = *moved;
-        let flow = Flow { net: amount, high: amount.max(I256::ZERO), low: amount.min(I256::ZERO), moves: 1, fixed_rate };
+        let flow =
+            Flow { net: amount, high: amount.max(I256::ZERO), low: amount.min(I256::ZERO), moves: 1, fixed_rate };
         let sum = self.0.entry((side, asset)).or_default();
         *sum = sum.then(flow);
     }

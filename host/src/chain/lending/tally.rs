@@ -61,7 +61,11 @@ pub(super) fn untimed<'a>(events: impl Iterator<Item = &'a Event>) -> BTreeSet<u
             ends.entry(key).or_insert((event, event)).1 = event;
         }
     }
-    ends.into_values().flat_map(|(first, last)| [first, last]).filter(|event| event.time.is_none()).map(|event| event.block).collect()
+    ends.into_values()
+        .flat_map(|(first, last)| [first, last])
+        .filter(|event| event.time.is_none())
+        .map(|event| event.block)
+        .collect()
 }
 
 #[cfg(test)]
@@ -75,7 +79,9 @@ mod tests {
     #[test]
     fn counts_and_times() {
         let mut tally = Tally::of(EventCounts::ZERO);
-        for (kind, time) in [(EventKind::Supply, 5), (EventKind::Liquidation, 7), (EventKind::Repay, 9), (EventKind::Repay, 3)] {
+        for (kind, time) in
+            [(EventKind::Supply, 5), (EventKind::Liquidation, 7), (EventKind::Repay, 9), (EventKind::Repay, 3)]
+        {
             tally.add(kind, Some(time));
         }
         assert_eq!(

@@ -140,7 +140,12 @@ impl TermsBook {
     ///
     /// # Errors
     /// [`Fault`] where nothing was ever found.
-    pub(in crate::chain) async fn current(&self, client: &Client, markets: &[Market], at: B256) -> Result<AllTerms, Fault> {
+    pub(in crate::chain) async fn current(
+        &self,
+        client: &Client,
+        markets: &[Market],
+        at: B256,
+    ) -> Result<AllTerms, Fault> {
         let mut latest = self.latest.lock().await;
         if let Some((found, terms)) = &*latest
             && found.elapsed() < if terms.iter().all(Option::is_some) { LIFE } else { INCOMPLETE_LIFE }

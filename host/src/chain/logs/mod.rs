@@ -19,7 +19,9 @@ pub(super) use range::{Reaction, reaction};
 /// Whether `log` is an answer to `query` over `span`, and final in its block.
 pub(super) fn answers(log: &Log, query: &LogQuery, span: Span) -> bool {
     let topics = log.topics();
-    let fits = |(at, wanted): (usize, &Vec<B256>)| wanted.is_empty() || topics.get(at).is_some_and(|topic| wanted.contains(topic));
+    let fits = |(at, wanted): (usize, &Vec<B256>)| {
+        wanted.is_empty() || topics.get(at).is_some_and(|topic| wanted.contains(topic))
+    };
     !log.removed
         && (query.addresses.is_empty() || query.addresses.contains(&log.address()))
         && query.topics.iter().enumerate().all(fits)
@@ -50,8 +52,13 @@ impl Client {
         logs.retain(|log| answers(log, query, span));
         let refused = given - logs.len();
         if refused > 0 {
-            metrics::counter!("assay_logs_refused_total", "chain" => self.chain().to_string()).increment(refused as u64);
-            tracing::warn!(chain = self.chain(), refused, "endpoint gave logs that were not asked for; they are not counted");
+            metrics::counter!("assay_logs_refused_total", "chain" => self.chain().to_string())
+                .increment(refused as u64);
+            tracing::warn!(
+                chain = self.chain(),
+                refused,
+                "endpoint gave logs that were not asked for; they are not counted"
+            );
         }
         Ok(logs)
     }

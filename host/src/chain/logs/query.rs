@@ -24,8 +24,12 @@ pub(in crate::chain) struct LogQuery {
 impl LogQuery {
     pub(in crate::chain) fn filter(&self, span: Span) -> Value {
         let known = self.topics.iter().rposition(|topic| !topic.is_empty()).map_or(0, |last| last + 1);
-        let topics: Vec<Value> =
-            self.topics.iter().take(known).map(|topic| if topic.is_empty() { Value::Null } else { json!(topic) }).collect();
+        let topics: Vec<Value> = self
+            .topics
+            .iter()
+            .take(known)
+            .map(|topic| if topic.is_empty() { Value::Null } else { json!(topic) })
+            .collect();
         let mut filter = json!({ "topics": topics, "fromBlock": hex(span.from), "toBlock": hex(span.to) });
         // Not all take an empty list, or null, for all contracts.
         if let Some(fields) = filter.as_object_mut().filter(|_| !self.addresses.is_empty()) {
@@ -56,7 +60,8 @@ impl TryFrom<Written> for Log {
     type Error = Fault;
 
     fn try_from(log: Written) -> Result<Self, Fault> {
-        let data = LogData::new(log.topics, log.data).ok_or_else(|| Fault::Malformed("a log with more than four topics".into()))?;
+        let data = LogData::new(log.topics, log.data)
+            .ok_or_else(|| Fault::Malformed("a log with more than four topics".into()))?;
         let number = |number: U64| number.to::<u64>();
         Ok(Self {
             inner: alloy::primitives::Log { address: log.address, data },

@@ -25,7 +25,9 @@ pub(in crate::chain) fn reaction(fault: &Fault, span: Span, fallback: u64, timeo
     }
     match fault {
         // A limit that the span already keeps is not the reason.
-        Fault::TooWide { limit } => Reaction::Ceiling(limit.filter(|limit| *limit < span.width()).unwrap_or(half.min(fallback)).max(1)),
+        Fault::TooWide { limit } => {
+            Reaction::Ceiling(limit.filter(|limit| *limit < span.width()).unwrap_or(half.min(fallback)).max(1))
+        }
         Fault::TooDense { suggested } => {
             let fits = |s: &Span| s.from == span.from && s.to < span.to;
             Reaction::Split(suggested.filter(fits).map_or(half, Span::width))

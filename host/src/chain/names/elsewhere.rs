@@ -37,7 +37,13 @@ struct Said {
 ///
 /// # Errors
 /// [`Unanswered`] where that cannot be told.
-pub(super) async fn call(client: &Client, guarded: &Guarded, to: Address, data: Bytes, head: Block) -> Result<Option<Bytes>, Unanswered> {
+pub(super) async fn call(
+    client: &Client,
+    guarded: &Guarded,
+    to: Address,
+    data: Bytes,
+    head: Block,
+) -> Result<Option<Bytes>, Unanswered> {
     let mut data = data;
     for followed in 0..=DEPTH {
         let why = match client.attempt(to, &data, head.hash).await? {

@@ -30,7 +30,9 @@ pub enum NameError {
     #[error("The name does not resolve to an address")]
     NotResolved,
     /// No chain with a registry for it is configured.
-    #[error("Names cannot be resolved on this server: no chain with their registry is configured (1 for ENS); its operator can add it")]
+    #[error(
+        "Names cannot be resolved on this server: no chain with their registry is configured (1 for ENS); its operator can add it"
+    )]
     NotConfigured,
     /// Whether it does cannot be told: a chain or a gateway did not answer.
     #[error("The name could not be resolved: a chain or a gateway did not answer; try again later")]
@@ -69,11 +71,14 @@ impl Expiry<Name, Option<Address>> for Lives {
 
 impl Names {
     pub(super) fn new(settings: &config::Names, guarded: &Guarded, client: impl Fn(ChainId) -> Option<Client>) -> Self {
-        let on_chain = |config: &config::RegistryConfig| Some(Registry::new(config, client(config.chain)?, guarded.clone()));
+        let on_chain =
+            |config: &config::RegistryConfig| Some(Registry::new(config, client(config.chain)?, guarded.clone()));
         let mut registries: Vec<Registry> = settings.registries.iter().filter_map(on_chain).collect();
         registries.sort_by_key(|registry| std::cmp::Reverse(registry.config.under.as_ref().map_or(0, String::len)));
-        let (positive, negative) = (Duration::from_millis(settings.cache_ms), Duration::from_millis(settings.negative_cache_ms));
-        let kept = Cache::builder().max_capacity(settings.cache_entries).expire_after(Lives { positive, negative }).build();
+        let (positive, negative) =
+            (Duration::from_millis(settings.cache_ms), Duration::from_millis(settings.negative_cache_ms));
+        let kept =
+            Cache::builder().max_capacity(settings.cache_entries).expire_after(Lives { positive, negative }).build();
         Self { registries: registries.into(), kept }
     }
 

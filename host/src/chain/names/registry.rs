@@ -77,7 +77,8 @@ impl Registry {
 
     /// What the answers to [`calls`](Self::calls) say; `None` where there is no registry.
     pub(in crate::chain) fn found(answers: &[Option<Bytes>]) -> Option<Option<Resolver>> {
-        let resolvers: Option<Vec<Address>> = (0..answers.len()).map(|at| returned::<resolverCall>(answers.get(at))).collect();
+        let resolvers: Option<Vec<Address>> =
+            (0..answers.len()).map(|at| returned::<resolverCall>(answers.get(at))).collect();
         let nearest = resolvers?.into_iter().enumerate().find(|(_, address)| *address != Address::ZERO);
         Some(nearest.map(|(above, address)| Resolver { address, own: above == 0 }))
     }
@@ -100,14 +101,25 @@ impl Registry {
     ///
     /// # Errors
     /// [`Unanswered`] where that cannot be told.
-    pub(in crate::chain) async fn named(&self, resolver: Resolver, wallet: Address, head: Block) -> Result<Option<String>, Unanswered> {
+    pub(in crate::chain) async fn named(
+        &self,
+        resolver: Resolver,
+        wallet: Address,
+        head: Block,
+    ) -> Result<Option<String>, Unanswered> {
         let name = self.reverse(wallet);
         let call = nameCall { node: node::namehash(&name) };
         Ok(self.ask(resolver, &name, &call, head).await?.filter(|name| !name.is_empty()))
     }
 
     /// `None` where the resolver has no answer, or one that is no answer to this.
-    async fn ask<C: SolCall>(&self, resolver: Resolver, name: &str, call: &C, head: Block) -> Result<Option<C::Return>, Unanswered> {
+    async fn ask<C: SolCall>(
+        &self,
+        resolver: Resolver,
+        name: &str,
+        call: &C,
+        head: Block,
+    ) -> Result<Option<C::Return>, Unanswered> {
         let Resolver { address, own } = resolver;
         let wildcard = self.is_wildcard(address, head).await?;
         if !own && !wildcard {

@@ -69,7 +69,12 @@ impl Facilitator {
     ///
     /// # Errors
     /// [`FacilitatorError`].
-    pub async fn verify(&self, version: u8, payload: &Value, requirements: &Value) -> Result<Result<(), String>, FacilitatorError> {
+    pub async fn verify(
+        &self,
+        version: u8,
+        payload: &Value,
+        requirements: &Value,
+    ) -> Result<Result<(), String>, FacilitatorError> {
         let verdict: Verdict = match self.ask("verify", version, payload, requirements).await {
             Err(FacilitatorError::Unreachable | FacilitatorError::Status(500..)) => {
                 self.ask("verify", version, payload, requirements).await
@@ -83,7 +88,12 @@ impl Facilitator {
     ///
     /// # Errors
     /// [`FacilitatorError`].
-    pub async fn settle(&self, version: u8, payload: &Value, requirements: &Value) -> Result<Settlement, FacilitatorError> {
+    pub async fn settle(
+        &self,
+        version: u8,
+        payload: &Value,
+        requirements: &Value,
+    ) -> Result<Settlement, FacilitatorError> {
         let settlement: Settlement = self.ask("settle", version, payload, requirements).await?;
         let error_reason = (!settlement.success).then(|| word(settlement.error_reason));
         Ok(Settlement { error_reason, ..settlement })
@@ -119,6 +129,8 @@ impl Facilitator {
 
 /// A reason as it is repeated to a payer: one word of a machine, whatever the other side wrote.
 fn word(reason: Option<String>) -> String {
-    let is_word = |text: &String| (1..=80).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b));
+    let is_word = |text: &String| {
+        (1..=80).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b))
+    };
     reason.filter(is_word).unwrap_or_else(|| "unexpected_settle_error".into())
 }

@@ -78,15 +78,39 @@ impl Asset {
     pub fn call(&self, authorization: &Authorization, signature: &Bytes, by_key: bool) -> Bytes {
         let Authorization { from, to, value, valid_after, valid_before, nonce } = *authorization;
         let (after, before) = (valid_after, valid_before);
-        let split = signature.get(..32).zip(signature.get(32..64)).zip(signature.get(64)).filter(|_| by_key && signature.len() == 65);
+        let split = signature
+            .get(..32)
+            .zip(signature.get(32..64))
+            .zip(signature.get(64))
+            .filter(|_| by_key && signature.len() == 65);
         match split {
             Some(((r, s), last)) => {
                 let (v, r, s) = (27 + last % 27, B256::from_slice(r), B256::from_slice(s));
-                transferWithAuthorization_0Call { from, to, value, validAfter: after, validBefore: before, nonce, v, r, s }.abi_encode()
+                transferWithAuthorization_0Call {
+                    from,
+                    to,
+                    value,
+                    validAfter: after,
+                    validBefore: before,
+                    nonce,
+                    v,
+                    r,
+                    s,
+                }
+                .abi_encode()
             }
             None => {
                 let signature = signature.clone();
-                transferWithAuthorization_1Call { from, to, value, validAfter: after, validBefore: before, nonce, signature }.abi_encode()
+                transferWithAuthorization_1Call {
+                    from,
+                    to,
+                    value,
+                    validAfter: after,
+                    validBefore: before,
+                    nonce,
+                    signature,
+                }
+                .abi_encode()
             }
         }
         .into()
@@ -135,7 +159,8 @@ impl Asset {
     pub async fn settled(&self) -> Result<(At, u64), PaymentError> {
         let head = self.client.head().await?;
         let deep = head.number.saturating_sub(self.confirmations);
-        let block = if deep == head.number { head } else { self.client.block(deep).await?.ok_or(Fault::UnknownBlock)? };
+        let block =
+            if deep == head.number { head } else { self.client.block(deep).await?.ok_or(Fault::UnknownBlock)? };
         Ok((block.into(), block.time))
     }
 
@@ -148,10 +173,16 @@ impl Asset {
     }
 }
 
-pub(super) async fn contradictions(client: &Client, domain: &SigningDomain, decimals: u8, head: Block) -> Result<Vec<String>, Fault> {
+pub(super) async fn contradictions(
+    client: &Client,
+    domain: &SigningDomain,
+    decimals: u8,
+    head: Block,
+) -> Result<Vec<String>, Fault> {
     let nonce = authorizationStateCall { authorizer: Address::ZERO, nonce: B256::ZERO };
     let asset = domain.asset;
-    let calls = [Call::new(asset, &DOMAIN_SEPARATORCall {}), Call::new(asset, &decimalsCall {}), Call::new(asset, &nonce)];
+    let calls =
+        [Call::new(asset, &DOMAIN_SEPARATORCall {}), Call::new(asset, &decimalsCall {}), Call::new(asset, &nonce)];
     let answers = client.calls(&calls, head.hash).await?;
     let mut found = Vec::new();
     if returned::<authorizationStateCall>(answers.get(2)).is_none() {
@@ -168,7 +199,8 @@ pub(super) async fn contradictions(client: &Client, domain: &SigningDomain, deci
     }
     match returned::<decimalsCall>(answers.get(1)) {
         Some(known) if known == decimals => {}
-        Some(known) => found.push(format!("has {known} decimals, not {decimals}; correct access.x402.decimals and check the price")),
+        Some(known) => found
+            .push(format!("has {known} decimals, not {decimals}; correct access.x402.decimals and check the price")),
         None => found.push("does not answer decimals() like a token".into()),
     }
     Ok(found)

@@ -49,7 +49,10 @@ impl Asset {
     /// [`PaymentError`] where it cannot be told.
     pub async fn used(&self, authorization: &Authorization, from: u64, to: At) -> Result<Use, PaymentError> {
         let Authorization { from: authorizer, nonce, .. } = *authorization;
-        let answers = self.client.calls(&[Call::new(self.contract, &authorizationStateCall { authorizer, nonce })], to.hash).await?;
+        let answers = self
+            .client
+            .calls(&[Call::new(self.contract, &authorizationStateCall { authorizer, nonce })], to.hash)
+            .await?;
         if !returned::<authorizationStateCall>(answers.first()).ok_or(PaymentError::NoAsset)? {
             return Ok(Use::None);
         }
@@ -86,15 +89,22 @@ impl Asset {
     /// stands for one use alone, whatever else a transaction does.
     async fn followed(&self, authorization: &Authorization, used: &Log) -> Result<Use, PaymentError> {
         let Some((transaction, index)) = used.transaction_hash.zip(used.log_index) else { return Ok(Use::Unclear) };
-        let answer = self.client.batch(vec![("eth_getTransactionReceipt", json!([transaction]))]).await?.into_iter().next();
+        let answer =
+            self.client.batch(vec![("eth_getTransactionReceipt", json!([transaction]))]).await?.into_iter().next();
         let answer = answer.unwrap_or_else(|| Err(Fault::Malformed("no answer".into())))?;
         let receipt: Option<Receipt> = serde_json::from_value(answer).map_err(|error| Fault::unreadable(&error))?;
-        let Some(receipt) = receipt.filter(|receipt| receipt.block_hash == used.block_hash) else { return Ok(Use::Unclear) };
-        let Some(next) = receipt.logs.iter().find(|log| log.log_index == Some(index + 1)) else { return Ok(Use::Elsewhere) };
+        let Some(receipt) = receipt.filter(|receipt| receipt.block_hash == used.block_hash) else {
+            return Ok(Use::Unclear);
+        };
+        let Some(next) = receipt.logs.iter().find(|log| log.log_index == Some(index + 1)) else {
+            return Ok(Use::Elsewhere);
+        };
         let transfer = Transfer::decode_log(&next.inner).ok().filter(|transfer| transfer.address == self.contract);
         let Authorization { from, to, value, .. } = *authorization;
         Ok(match transfer {
-            Some(transfer) if (transfer.from, transfer.to, transfer.value) == (from, to, value) => Use::Paid(transaction),
+            Some(transfer) if (transfer.from, transfer.to, transfer.value) == (from, to, value) => {
+                Use::Paid(transaction)
+            }
             _ => Use::Elsewhere,
         })
     }

@@ -33,7 +33,8 @@ impl Feed {
 
     /// The price in the answers to [`ask`](Self::ask), which it takes.
     pub(super) fn price<'a>(&self, answers: &mut impl Iterator<Item = &'a Option<Bytes>>, now: u64) -> Option<f64> {
-        let (round, places) = (returned::<latestRoundDataCall>(answers.next()), returned::<decimalsCall>(answers.next()));
+        let (round, places) =
+            (returned::<latestRoundDataCall>(answers.next()), returned::<decimalsCall>(answers.next()));
         price(&round?, places?, self.heartbeat, now)
     }
 }
@@ -47,7 +48,8 @@ pub(in crate::chain) fn stale_after(heartbeat: u64) -> u64 {
 /// Dollars for one whole token, if the round has them and is fresh at `now`, the time of the chain's head.
 fn price(round: &latestRoundDataReturn, places: u8, heartbeat: u64, now: u64) -> Option<f64> {
     let answer = Some(round.answer).filter(|answer| answer.is_positive())?;
-    let updated = u64::try_from(round.updatedAt).ok().filter(|updated| *updated > 0 && *updated <= now.saturating_add(SKEW))?;
+    let updated =
+        u64::try_from(round.updatedAt).ok().filter(|updated| *updated > 0 && *updated <= now.saturating_add(SKEW))?;
     let fresh = now.saturating_sub(updated) <= stale_after(heartbeat);
     (fresh && places <= MOST_PLACES).then(|| f64::from(answer.into_raw()) / 10f64.powi(i32::from(places)))
 }

@@ -143,7 +143,13 @@ impl PriceBook {
         Quotes { prices, lacking, trusted: on_chain.trusted }
     }
 
-    async fn on_chain(&self, client: &Client, oracles: &[Oracle], quotes: &[Address], head: Block) -> Result<Arc<OnChain>, Fault> {
+    async fn on_chain(
+        &self,
+        client: &Client,
+        oracles: &[Oracle],
+        quotes: &[Address],
+        head: Block,
+    ) -> Result<Arc<OnChain>, Fault> {
         let mut latest = self.latest.lock().await;
         if let Some(last) = &*latest
             && last.at.elapsed() < self.life
@@ -152,13 +158,25 @@ impl PriceBook {
             return Ok(last.on_chain.clone());
         }
         let on_chain = Arc::new(self.read(client, oracles, quotes, head).await?);
-        *latest = Some(Latest { at: Instant::now(), oracles: oracles.to_vec(), quotes: quotes.to_vec(), on_chain: on_chain.clone() });
+        *latest = Some(Latest {
+            at: Instant::now(),
+            oracles: oracles.to_vec(),
+            quotes: quotes.to_vec(),
+            on_chain: on_chain.clone(),
+        });
         Ok(on_chain)
     }
 
-    async fn read(&self, client: &Client, oracles: &[Oracle], quotes: &[Address], head: Block) -> Result<OnChain, Fault> {
+    async fn read(
+        &self,
+        client: &Client,
+        oracles: &[Oracle],
+        quotes: &[Address],
+        head: Block,
+    ) -> Result<OnChain, Fault> {
         let assets = self.with(quotes);
-        let mut calls: Vec<Call> = self.sequencer.iter().map(|sequencer| Call::new(*sequencer, &latestRoundDataCall {})).collect();
+        let mut calls: Vec<Call> =
+            self.sequencer.iter().map(|sequencer| Call::new(*sequencer, &latestRoundDataCall {})).collect();
         for (asset, feed) in &assets {
             calls.extend(feed.iter().flat_map(Feed::ask));
             calls.extend(self.token(*asset).into_iter().flat_map(|token| oracle::ask(oracles, token)));
@@ -173,7 +191,8 @@ impl PriceBook {
             if feed.is_some() || quote.listed {
                 on_chain.sourced.insert(*asset);
             }
-            if let Some((price, source)) = by_feed.map(|price| (price, "feed")).or(quote.price.map(|price| (price, "oracle")))
+            if let Some((price, source)) =
+                by_feed.map(|price| (price, "feed")).or(quote.price.map(|price| (price, "oracle")))
                 && trusted
                 && price.is_finite()
                 && price > 0.0
@@ -228,6 +247,7 @@ impl PriceBook {
     }
 
     fn count(&self, source: &'static str) {
-        metrics::counter!("assay_prices_read_total", "chain" => self.chain.to_string(), "source" => source).increment(1);
+        metrics::counter!("assay_prices_read_total", "chain" => self.chain.to_string(), "source" => source)
+            .increment(1);
     }
 }

@@ -27,7 +27,9 @@ pub(super) struct Quote {
 
 /// What to ask `oracles` of `asset`.
 pub(super) fn ask(oracles: &[Oracle], asset: Address) -> impl Iterator<Item = Call> {
-    let both = move |oracle| [Call::new(oracle, &getAssetPriceCall { asset }), Call::new(oracle, &getSourceOfAssetCall { asset })];
+    let both = move |oracle| {
+        [Call::new(oracle, &getAssetPriceCall { asset }), Call::new(oracle, &getSourceOfAssetCall { asset })]
+    };
     oracles.iter().flat_map(move |(oracle, _)| both(*oracle))
 }
 

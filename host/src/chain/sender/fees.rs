@@ -36,7 +36,8 @@ impl Market {
         let fresh = self.offer(ceiling);
         let max_fee = more(last.max_fee).max(fresh.map_or(0, |offer| offer.max_fee)).min(ceiling);
         let priority_fee = more(last.priority_fee).max(fresh.map_or(0, |offer| offer.priority_fee)).min(max_fee);
-        (max_fee >= least(last.max_fee) && priority_fee >= least(last.priority_fee)).then_some(Offer { max_fee, priority_fee })
+        (max_fee >= least(last.max_fee) && priority_fee >= least(last.priority_fee))
+            .then_some(Offer { max_fee, priority_fee })
     }
 }
 
@@ -61,12 +62,18 @@ mod tests {
         let market = Market { base: GWEI, tip: 1 };
         for last in [1, 7, 8, 1_000, 3 * GWEI].map(|fee| Offer { max_fee: fee, priority_fee: fee.div_ceil(2) }) {
             let next = market.instead(last, 1_000 * GWEI).unwrap();
-            assert!(next.max_fee * 8 >= last.max_fee * 9 && next.priority_fee * 8 >= last.priority_fee * 9, "{last:?} {next:?}");
+            assert!(
+                next.max_fee * 8 >= last.max_fee * 9 && next.priority_fee * 8 >= last.priority_fee * 9,
+                "{last:?} {next:?}"
+            );
             assert!(next.priority_fee <= next.max_fee);
         }
         let last = Offer { max_fee: 100 * GWEI, priority_fee: GWEI };
         assert_eq!(market.instead(last, 110 * GWEI), None);
-        assert_eq!(market.instead(last, 113 * GWEI), Some(Offer { max_fee: 113 * GWEI, priority_fee: GWEI + GWEI / 4 }));
+        assert_eq!(
+            market.instead(last, 113 * GWEI),
+            Some(Offer { max_fee: 113 * GWEI, priority_fee: GWEI + GWEI / 4 })
+        );
         // A base fee that has run away is followed in one step.
         let spiked = Market { base: 400 * GWEI, tip: 1 };
         assert!(spiked.instead(last, 1_000 * GWEI).is_some_and(|offer| offer.max_fee > 800 * GWEI));

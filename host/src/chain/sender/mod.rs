@@ -105,7 +105,13 @@ impl Chains {
     pub fn sender(&self, agents: &config::Agents, reputation: &config::Reputation) -> Option<Sender> {
         let key = PrivateKeySigner::from_slice(&reputation.signer_key()?).ok()?;
         let (confirmations, ceiling) = (reputation.confirmations, reputation.max_fee());
-        Some(Sender { client: self.client(agents.chain)?, key: Arc::new(key), agents: agents.clone(), confirmations, ceiling })
+        Some(Sender {
+            client: self.client(agents.chain)?,
+            key: Arc::new(key),
+            agents: agents.clone(),
+            confirmations,
+            ceiling,
+        })
     }
 }
 
@@ -167,7 +173,8 @@ impl Sender {
 
     async fn gas_of(&self, to: Address, data: &Bytes) -> Result<Result<u64, Fault>, SenderError> {
         let transaction = json!({ "from": self.address(), "to": to, "data": data });
-        let answer = self.client.batch(vec![("eth_estimateGas", json!([transaction, "latest"]))]).await?.into_iter().next();
+        let answer =
+            self.client.batch(vec![("eth_estimateGas", json!([transaction, "latest"]))]).await?.into_iter().next();
         match answer.unwrap_or_else(|| Err(Fault::Malformed("no answer".into()))) {
             Ok(value) => {
                 let gas = super::client::quantity(value)?;
@@ -201,14 +208,19 @@ impl Sender {
 /// The registry's own words in a revert.
 fn reason(fault: &Fault) -> String {
     let words = reverted(fault);
-    if words.contains("Self-feedback") { "this service's account is the agent's owner or acts for it".into() } else { words }
+    if words.contains("Self-feedback") {
+        "this service's account is the agent's owner or acts for it".into()
+    } else {
+        words
+    }
 }
 
 /// A contract's own words in a revert.
 fn reverted(fault: &Fault) -> String {
     let Fault::Refused { message, .. } = fault else { return "without a reason".into() };
-    let words =
-        message.split_once("revert").map_or(message.as_str(), |(_, rest)| rest.trim_start_matches("ed").trim_start_matches([':', ' ']));
+    let words = message
+        .split_once("revert")
+        .map_or(message.as_str(), |(_, rest)| rest.trim_start_matches("ed").trim_start_matches([':', ' ']));
     if words.is_empty() { "without a reason".into() } else { words.to_owned() }
 }
 

@@ -55,7 +55,8 @@ impl Sender {
         let answers = self.client.batch(asks).await?;
         let receipts: Vec<_> = hashes.iter().zip(answers).map(|(hash, answer)| receipt(*hash, answer?)).collect();
         let found = receipts.iter().filter_map(|receipt| receipt.as_ref().ok()?.as_ref());
-        let mut blocks: BTreeMap<u64, Result<Option<B256>, Fault>> = found.map(|(block, ..)| (*block, Ok(None))).collect();
+        let mut blocks: BTreeMap<u64, Result<Option<B256>, Fault>> =
+            found.map(|(block, ..)| (*block, Ok(None))).collect();
         let asks = blocks.keys().map(|number| ask_block(*number)).collect();
         for (known, answer) in blocks.values_mut().zip(self.client.batch(asks).await?) {
             *known = answer.and_then(block_from).map(|block| block.map(|block| block.hash));
@@ -87,5 +88,9 @@ fn receipt(hash: B256, answer: Value) -> Result<Option<(u64, B256, Receipt)>, Fa
     if receipt.transaction_hash != hash {
         return Err(Fault::Malformed("the receipt of another transaction".into()));
     }
-    Ok(receipt.block_number.map(|number| number.to()).zip(receipt.block_hash).map(|(number, hash)| (number, hash, receipt)))
+    Ok(receipt
+        .block_number
+        .map(|number| number.to())
+        .zip(receipt.block_hash)
+        .map(|(number, hash)| (number, hash, receipt)))
 }

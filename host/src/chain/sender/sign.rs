@@ -56,7 +56,14 @@ impl Sender {
     ///
     /// # Errors
     /// [`SenderError::Unsigned`].
-    pub fn sign_call(&self, nonce: u64, gas: u64, offer: Offer, to: Address, input: Bytes) -> Result<Signed, SenderError> {
+    pub fn sign_call(
+        &self,
+        nonce: u64,
+        gas: u64,
+        offer: Offer,
+        to: Address,
+        input: Bytes,
+    ) -> Result<Signed, SenderError> {
         let transaction = TxEip1559 {
             chain_id: self.chain(),
             nonce,
@@ -68,7 +75,10 @@ impl Sender {
             access_list: Default::default(),
             input,
         };
-        let signature = self.key.sign_hash_sync(&transaction.signature_hash()).map_err(|error| SenderError::Unsigned(error.to_string()))?;
+        let signature = self
+            .key
+            .sign_hash_sync(&transaction.signature_hash())
+            .map_err(|error| SenderError::Unsigned(error.to_string()))?;
         let signed = transaction.into_signed(signature);
         Ok(Signed { hash: *signed.hash(), raw: signed.encoded_2718().into() })
     }

@@ -80,9 +80,12 @@ impl Sender {
 
 /// The base fee of the next block, which stands last, and the median of the tips.
 fn market(fees: &Value) -> Option<Market> {
-    let wei = |value: &Value| serde_json::from_value::<U256>(value.clone()).ok().map(|fee| u64::try_from(fee).unwrap_or(u64::MAX));
+    let wei = |value: &Value| {
+        serde_json::from_value::<U256>(value.clone()).ok().map(|fee| u64::try_from(fee).unwrap_or(u64::MAX))
+    };
     let base = wei(fees["baseFeePerGas"].as_array()?.last()?)?;
-    let mut tips: Vec<u64> = fees["reward"].as_array().into_iter().flatten().filter_map(|block| wei(block.as_array()?.first()?)).collect();
+    let mut tips: Vec<u64> =
+        fees["reward"].as_array().into_iter().flatten().filter_map(|block| wei(block.as_array()?.first()?)).collect();
     tips.sort_unstable();
     Some(Market { base, tip: tips.get(tips.len() / 2).copied().unwrap_or_default() })
 }

@@ -28,9 +28,11 @@ const SAMPLE: u64 = 16;
 /// [`Fault`] where the endpoint did not answer.
 pub(super) async fn identity(client: &Client, agents: &Agents, head: Block) -> Result<Vec<String>, Fault> {
     let registry = agents.identity_registry;
-    let calls: Vec<Call> = (0..SAMPLE).map(|id| Call::new(registry, &ownerOfCall { agentId: U256::from(id) })).collect();
+    let calls: Vec<Call> =
+        (0..SAMPLE).map(|id| Call::new(registry, &ownerOfCall { agentId: U256::from(id) })).collect();
     let owners = client.calls(&calls, head.hash).await?;
-    let is_owned = (0..owners.len()).any(|at| returned::<ownerOfCall>(owners.get(at)).is_some_and(|owner| !owner.is_zero()));
+    let is_owned =
+        (0..owners.len()).any(|at| returned::<ownerOfCall>(owners.get(at)).is_some_and(|owner| !owner.is_zero()));
     // One without agents so far can say what it is.
     if is_owned || ask(client, registry, &supportsInterfaceCall { id: ERC721 }, head).await? == Some(true) {
         return Ok(vec![]);

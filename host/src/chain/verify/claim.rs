@@ -48,7 +48,10 @@ pub(super) fn claims(chain: &ChainConfig) -> Vec<Claim<'_>> {
         chain.native.feed.map(|feed| Claim::NativeFeed(feed, chain.native.heartbeat)),
         chain.native.wrapped.map(Claim::Wrapped),
     ];
-    let tokens = chain.tokens.iter().flat_map(|token| [Some(Claim::Token(token)), token.feed.map(|feed| Claim::TokenFeed(token, feed))]);
+    let tokens = chain
+        .tokens
+        .iter()
+        .flat_map(|token| [Some(Claim::Token(token)), token.feed.map(|feed| Claim::TokenFeed(token, feed))]);
     own.into_iter().chain(tokens).flatten().chain(chain.markets.iter().map(Claim::Market)).collect()
 }
 
@@ -142,7 +145,12 @@ impl Claim<'_> {
 }
 
 /// One call, decoded; `None` where the contract does not answer it.
-pub(super) async fn ask<C: SolCall>(client: &Client, to: Address, call: &C, at: Block) -> Result<Option<C::Return>, Fault> {
+pub(super) async fn ask<C: SolCall>(
+    client: &Client,
+    to: Address,
+    call: &C,
+    at: Block,
+) -> Result<Option<C::Return>, Fault> {
     Ok(returned::<C>(client.calls(&[Call::new(to, call)], at.hash).await?.first()))
 }
 
@@ -170,7 +178,9 @@ async fn uptime_feed(client: &Client, feed: Address, head: Block) -> Result<Vec<
     };
     Ok(match stands(&round, head.time) {
         Sequencer::Up => vec![],
-        Sequencer::JustUp => vec![format!("says the sequencer came back within the last hour, {unbelieved} until one has passed")],
+        Sequencer::JustUp => {
+            vec![format!("says the sequencer came back within the last hour, {unbelieved} until one has passed")]
+        }
         Sequencer::Down => vec![format!("says the sequencer is down, {unbelieved}")],
         Sequencer::Unknown => vec![format!("has no answer of an uptime feed, 0 or 1 since some time, {unbelieved}")],
     })
@@ -189,7 +199,9 @@ async fn price_feed(client: &Client, feed: Address, heartbeat: u64, head: Block)
     }
     let age = head.time.saturating_sub(u64::try_from(round.updatedAt).unwrap_or(u64::MAX));
     Ok(if age > stale_after(heartbeat) {
-        vec![format!("has stopped: its answer is {age} s old with a heartbeat of {heartbeat} s, so that no price is taken from it")]
+        vec![format!(
+            "has stopped: its answer is {age} s old with a heartbeat of {heartbeat} s, so that no price is taken from it"
+        )]
     } else {
         vec![]
     })

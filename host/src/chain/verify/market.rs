@@ -41,7 +41,10 @@ pub(super) async fn check(client: &Client, market: &MarketConfig, head: Block) -
         Protocol::LenderBV2 => ctoken(client, market.address, head).await?,
     };
     if market.from_block > head.number {
-        problems.push(format!("from_block {} is above the chain's head {}: no event would be found", market.from_block, head.number));
+        problems.push(format!(
+            "from_block {} is above the chain's head {}: no event would be found",
+            market.from_block, head.number
+        ));
     }
     Ok(problems)
 }
@@ -105,7 +108,9 @@ async fn ctoken(client: &Client, address: Address, head: Block) -> Result<Vec<St
         problems.push(format!("its comptroller {comptroller} names no price oracle"));
     }
     let underlying = ask(client, address, &underlyingCall {}, head).await?;
-    if underlying.is_none_or(|token| token.is_zero()) && ask(client, address, &symbolCall {}, head).await?.as_deref() != Some("cETH") {
+    if underlying.is_none_or(|token| token.is_zero())
+        && ask(client, address, &symbolCall {}, head).await?.as_deref() != Some("cETH")
+    {
         problems.push("names no underlying token, and is not the market of the native currency".into());
     }
     Ok(problems)

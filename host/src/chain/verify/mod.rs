@@ -71,12 +71,16 @@ pub async fn verify(chain: &ChainConfig, config: &Config, tell: impl Fn(String))
     let people = people(chain, &config.names, &config.identity);
     match with_code(&client, &people).await {
         // A local chain: they are not asked there at all.
-        Ok(coded) if !people.is_empty() && !coded.contains(&true) => tell("has none of the naming services and attesters".into()),
+        Ok(coded) if !people.is_empty() && !coded.contains(&true) => {
+            tell("has none of the naming services and attesters".into())
+        }
         _ => claims.extend(people),
     }
     tell(format!("asking {} contracts", claims.len()));
     let problems = match with_code(&client, &claims).await {
-        Ok(coded) => join_all(claims.iter().zip(coded).map(|(claim, coded)| problems(&client, claim, coded, head))).await,
+        Ok(coded) => {
+            join_all(claims.iter().zip(coded).map(|(claim, coded)| problems(&client, claim, coded, head))).await
+        }
         Err(fault) => {
             found.push(finding("its contracts".into(), format!("cannot be asked for their code: {fault}")));
             return found;
@@ -86,8 +90,15 @@ pub async fn verify(chain: &ChainConfig, config: &Config, tell: impl Fn(String))
     for (claim, problems) in claims.iter().zip(problems) {
         found.extend(problems.into_iter().map(|problem| finding(claim.to_string(), problem)));
     }
-    if let (Some(agents), Some(reputation)) = (config.agents.as_ref().filter(|agents| agents.chain == chain.id), &config.reputation) {
-        found.extend(signer::problems(&client, agents, reputation, head).await.into_iter().map(|(part, what)| finding(part, what)));
+    if let (Some(agents), Some(reputation)) =
+        (config.agents.as_ref().filter(|agents| agents.chain == chain.id), &config.reputation)
+    {
+        found.extend(
+            signer::problems(&client, agents, reputation, head)
+                .await
+                .into_iter()
+                .map(|(part, what)| finding(part, what)),
+        );
     }
     let x402 = &config.access.x402;
     if let Some(domain) = x402.domain().filter(|domain| x402.enabled && domain.chain == chain.id) {

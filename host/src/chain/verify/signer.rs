@@ -23,8 +23,15 @@ sol! {
 const SAMPLE: u64 = 100;
 
 /// What stands in the way, each with the part of the configuration.
-pub(super) async fn problems(client: &Client, agents: &Agents, reputation: &Reputation, head: Block) -> Vec<(String, String)> {
-    let Some(signer) = account(reputation) else { return vec![("reputation.signer".into(), "is not a private key".into())] };
+pub(super) async fn problems(
+    client: &Client,
+    agents: &Agents,
+    reputation: &Reputation,
+    head: Block,
+) -> Vec<(String, String)> {
+    let Some(signer) = account(reputation) else {
+        return vec![("reputation.signer".into(), "is not a private key".into())];
+    };
     let mut found = Vec::new();
     let part = format!("account {signer} of reputation.signer");
     match stake(client, agents, signer, head).await {
@@ -33,7 +40,11 @@ pub(super) async fn problems(client: &Client, agents: &Agents, reputation: &Repu
                 found.push((part.clone(), "has no funds to pay for gas".into()));
             }
             if owned {
-                found.push((part, "owns an agent, and the registry refuses feedback from an agent's owner; use another account".into()));
+                found.push((
+                    part,
+                    "owns an agent, and the registry refuses feedback from an agent's owner; use another account"
+                        .into(),
+                ));
             }
         }
         Err(fault) => found.push((part, format!("cannot be asked: {fault}"))),
@@ -47,11 +58,13 @@ async fn stake(client: &Client, agents: &Agents, signer: Address, head: Block) -
     let balance = balance.unwrap_or_else(|| Err(Fault::Malformed("no answer".into())))?;
     let balance: U256 = serde_json::from_value(balance).map_err(|error| Fault::unreadable(&error))?;
     let registry = agents.identity_registry;
-    let counted: Vec<Option<Bytes>> = client.calls(&[Call::new(registry, &balanceOfCall { owner: signer })], head.hash).await?;
+    let counted: Vec<Option<Bytes>> =
+        client.calls(&[Call::new(registry, &balanceOfCall { owner: signer })], head.hash).await?;
     if let Some(owned) = returned::<balanceOfCall>(counted.first()) {
         return Ok((balance, owned > U256::ZERO));
     }
-    let calls: Vec<Call> = (0..SAMPLE).map(|id| Call::new(registry, &ownerOfCall { agentId: U256::from(id) })).collect();
+    let calls: Vec<Call> =
+        (0..SAMPLE).map(|id| Call::new(registry, &ownerOfCall { agentId: U256::from(id) })).collect();
     let owners = client.calls(&calls, head.hash).await?;
     let word = Bytes::from(ownerOfCall::abi_encode_returns(&signer));
     Ok((balance, owners.iter().flatten().any(|owner| *owner == word)))

@@ -45,7 +45,8 @@ pub(super) struct Known {
 /// # Errors
 /// Where a data file is damaged, which a test rules out.
 pub(super) fn all() -> Result<Vec<Known>, ConfigError> {
-    let read = |text: &&str| Config::builder().add_source(File::from_str(text, FileFormat::Toml)).build()?.try_deserialize();
+    let read =
+        |text: &&str| Config::builder().add_source(File::from_str(text, FileFormat::Toml)).build()?.try_deserialize();
     FILES.iter().map(read).collect()
 }
 
@@ -104,7 +105,11 @@ mod tests {
         assert_eq!((registries.len(), sources.len()), (2, 9));
         let known: BTreeSet<_> = chain_names().map(|(id, _)| id).collect();
         assert!(
-            registries.iter().map(|registry| registry.chain).chain(sources.iter().map(|source| source.chain)).all(|id| known.contains(&id))
+            registries
+                .iter()
+                .map(|registry| registry.chain)
+                .chain(sources.iter().map(|source| source.chain))
+                .all(|id| known.contains(&id))
         );
         for word in IDENTITY.split('"').filter(|word| word.starts_with("0x") && word.len() == 42) {
             assert_eq!(word.parse::<Address>().unwrap().to_checksum(None), word);
@@ -115,13 +120,19 @@ mod tests {
     fn nothing_stands_twice_and_every_figure_is_possible() {
         for (known, text) in files() {
             let name = &known.name;
-            assert!(text.starts_with(&format!("# {name} (chain {})", known.id)) && text.contains("# Sources: "), "{name}: no header");
+            assert!(
+                text.starts_with(&format!("# {name} (chain {})", known.id)) && text.contains("# Sources: "),
+                "{name}: no header"
+            );
             assert!((1..20_000).contains(&known.finality), "{name}");
             assert!(known.multicall.is_some() && known.native.feed.is_some(), "{name}");
             assert!(!known.tokens.is_empty() && !known.markets.is_empty(), "{name}");
             let mut seen = BTreeSet::new();
             assert!(known.tokens.iter().all(|token| seen.insert(token.address)), "{name}: a token twice");
-            assert!(known.markets.iter().all(|market| seen.insert(market.address)), "{name}: a market twice, or a token as a market");
+            assert!(
+                known.markets.iter().all(|market| seen.insert(market.address)),
+                "{name}: a market twice, or a token as a market"
+            );
             let mut symbols = BTreeSet::new();
             assert!(known.tokens.iter().all(|token| symbols.insert(&token.symbol)), "{name}: a symbol twice");
             for token in &known.tokens {
@@ -135,7 +146,8 @@ mod tests {
 
     #[test]
     fn rollups_that_chainlink_watches_have_an_uptime_feed_and_every_chain_a_name_at_price_apis() {
-        let watched: Vec<_> = files().filter(|(known, _)| known.sequencer.is_some()).map(|(known, _)| known.id).collect();
+        let watched: Vec<_> =
+            files().filter(|(known, _)| known.sequencer.is_some()).map(|(known, _)| known.id).collect();
         assert_eq!(watched, [10, 324, 8453, 42_161, 42_220, 534_352]);
         for (known, _) in files() {
             assert!(known.slugs.defillama.is_some() && known.slugs.coingecko.is_some(), "{}", known.name);
@@ -147,9 +159,16 @@ mod tests {
     fn a_market_has_a_name_where_its_protocol_has_several_there() {
         for (known, _) in files() {
             for protocol in [Protocol::LenderAV2, Protocol::LenderAV3, Protocol::LenderBV2, Protocol::LenderBV3] {
-                let names: Vec<_> = known.markets.iter().filter(|m| m.protocol == protocol).map(|m| &m.market).collect();
+                let names: Vec<_> =
+                    known.markets.iter().filter(|m| m.protocol == protocol).map(|m| &m.market).collect();
                 let distinct: BTreeSet<_> = names.iter().flat_map(|name| name.as_deref()).collect();
-                assert_eq!(distinct.len(), if names.len() > 1 { names.len() } else { 0 }, "{} {}", known.name, protocol.as_str());
+                assert_eq!(
+                    distinct.len(),
+                    if names.len() > 1 { names.len() } else { 0 },
+                    "{} {}",
+                    known.name,
+                    protocol.as_str()
+                );
             }
         }
     }

@@ -37,9 +37,14 @@ const NOT_SEARCHED: &str = "Failed to search agents";
     responses((status = 200, description = "The agents", body = AgentsBody), responses::Paged, responses::Validated, responses::Keyed, responses::AgentRegistry),
     security(("key" = [])),
 )]
-pub async fn list(caller: Caller<charge::Agents>, State(app): State<App>, paging: Paging) -> Result<Response, ApiError> {
+pub async fn list(
+    caller: Caller<charge::Agents>,
+    State(app): State<App>,
+    paging: Paging,
+) -> Result<Response, ApiError> {
     let Paging { page, limit } = paging;
-    let found = caller.pay(&app, async { app.agents.page(page, limit).await.map_err(|error| read_error(error, None)) }).await?;
+    let found =
+        caller.pay(&app, async { app.agents.page(page, limit).await.map_err(|error| read_error(error, None)) }).await?;
     Ok(answer(&app, AgentsBody::of(&found, page, limit)))
 }
 
@@ -74,8 +79,13 @@ pub async fn search(
     responses((status = 200, description = "The agent", body = AgentBody), responses::Agent, responses::Validated, responses::Keyed, responses::AgentRegistry),
     security(("key" = [])),
 )]
-pub async fn get(caller: Caller<charge::Agents>, State(app): State<App>, AgentPath(id): AgentPath) -> Result<Response, ApiError> {
-    let agent = caller.pay(&app, async { app.agents.get(id).await.map_err(|error| read_error(error, Some(id))) }).await?;
+pub async fn get(
+    caller: Caller<charge::Agents>,
+    State(app): State<App>,
+    AgentPath(id): AgentPath,
+) -> Result<Response, ApiError> {
+    let agent =
+        caller.pay(&app, async { app.agents.get(id).await.map_err(|error| read_error(error, Some(id))) }).await?;
     Ok(answer(&app, AgentBody::from(&agent)))
 }
 
@@ -89,8 +99,14 @@ pub async fn get(caller: Caller<charge::Agents>, State(app): State<App>, AgentPa
     responses((status = 200, description = "Summaries of the feedback", body = AgentReputationBody), responses::Agent, responses::Validated, responses::Keyed, responses::AgentRegistry),
     security(("key" = [])),
 )]
-pub async fn reputation(caller: Caller<charge::Agents>, State(app): State<App>, AgentPath(id): AgentPath) -> Result<Response, ApiError> {
-    let held = caller.pay(&app, async { app.agents.reputation(id).await.map_err(|error| reputation_error(error, id)) }).await?;
+pub async fn reputation(
+    caller: Caller<charge::Agents>,
+    State(app): State<App>,
+    AgentPath(id): AgentPath,
+) -> Result<Response, ApiError> {
+    let held = caller
+        .pay(&app, async { app.agents.reputation(id).await.map_err(|error| reputation_error(error, id)) })
+        .await?;
     Ok(answer(&app, AgentReputationBody::of(id, &held)))
 }
 
@@ -114,14 +130,18 @@ fn reputation_error(error: AgentError, id: u64) -> ApiError {
 
 fn search_error(error: AgentError) -> ApiError {
     match error {
-        AgentError::NotBuilt => ApiError::coded(http::StatusCode::SERVICE_UNAVAILABLE, "index_not_built", NOT_SEARCHED).retry_after(WHILE),
+        AgentError::NotBuilt => {
+            ApiError::coded(http::StatusCode::SERVICE_UNAVAILABLE, "index_not_built", NOT_SEARCHED).retry_after(WHILE)
+        }
         error => down(&error, NOT_SEARCHED),
     }
 }
 
 fn down(error: &AgentError, detail: &'static str) -> ApiError {
     let code = match error {
-        AgentError::NotConfigured => return ApiError::coded(http::StatusCode::BAD_GATEWAY, "agents_not_configured", detail),
+        AgentError::NotConfigured => {
+            return ApiError::coded(http::StatusCode::BAD_GATEWAY, "agents_not_configured", detail);
+        }
         AgentError::Search => "search_failed",
         _ => "registry_unreadable",
     };

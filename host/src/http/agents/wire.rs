@@ -95,7 +95,11 @@ pub struct TagBody {
 
 impl From<&Agent> for AgentBody {
     fn from(agent: &Agent) -> Self {
-        Self { agent_id: agent.id, owner: Checksummed(agent.owner), metadata: agent.metadata.clone().map(MetadataBody::from) }
+        Self {
+            agent_id: agent.id,
+            owner: Checksummed(agent.owner),
+            metadata: agent.metadata.clone().map(MetadataBody::from),
+        }
     }
 }
 
@@ -120,7 +124,13 @@ impl AgentsBody {
 
 impl FoundBody {
     pub fn of(found: &Found, query: String, page: u64, limit: u64) -> Self {
-        Self { agents: found.agents.iter().map(AgentBody::from).collect(), total_results: found.total, query, page, limit }
+        Self {
+            agents: found.agents.iter().map(AgentBody::from).collect(),
+            total_results: found.total,
+            query,
+            page,
+            limit,
+        }
     }
 }
 

@@ -21,7 +21,10 @@ use utoipa::{
 
 use parameters::Parameters;
 
-use super::{ApiError, admin, agents, backup, error, identity, models, ops, report, reputation, sandbox, score, usage, validation, wire};
+use super::{
+    ApiError, admin, agents, backup, error, identity, models, ops, report, reputation, sandbox, score, usage,
+    validation, wire,
+};
 
 /// The OpenAPI 3.1 document.
 pub fn document() -> openapi::OpenApi {
@@ -128,7 +131,8 @@ struct MayBeEmpty;
 impl Modify for MayBeEmpty {
     fn modify(&self, document: &mut openapi::OpenApi) {
         for (path, item) in &mut document.paths.paths {
-            let body = item.post.as_mut().filter(|_| path.contains("/score/")).and_then(|post| post.request_body.as_mut());
+            let body =
+                item.post.as_mut().filter(|_| path.contains("/score/")).and_then(|post| post.request_body.as_mut());
             if let Some(openapi::RefOr::T(body)) = body {
                 body.required = Some(openapi::Required::False);
             }

@@ -23,8 +23,7 @@ const VERSION: &str = r"^[0-9]{1,9}(\.[0-9]{1,9}){1,3}$";
 /// Up to eight of them.
 const VERSIONS: &str = r"^[0-9]{1,7}(\.[0-9]{1,7}){1,3}(,[0-9]{1,7}(\.[0-9]{1,7}){1,3}){0,7}$";
 /// Up to a year.
-const WINDOW: &str =
-    "^([1-9][0-9]{0,2}h|[1-7][0-9]{3}h|8[0-6][0-9]{2}h|87[0-5][0-9]h|8760h|[1-9][0-9]?d|[1-2][0-9]{2}d|3[0-5][0-9]d|36[0-5]d)$";
+const WINDOW: &str = "^([1-9][0-9]{0,2}h|[1-7][0-9]{3}h|8[0-6][0-9]{2}h|87[0-5][0-9]h|8760h|[1-9][0-9]?d|[1-2][0-9]{2}d|3[0-5][0-9]d|36[0-5]d)$";
 
 /// Patterns, lengths and lists of values.
 pub(super) struct Parameters;
@@ -34,9 +33,14 @@ impl Modify for Parameters {
         for (path, item) in &mut document.paths.paths {
             let operations = [&mut item.get, &mut item.post, &mut item.put, &mut item.delete];
             for parameter in operations.into_iter().flatten().flat_map(parameters) {
-                let Parameter { name, parameter_in, schema: Some(RefOr::T(Schema::Object(schema))), .. } = parameter else { continue };
+                let Parameter { name, parameter_in, schema: Some(RefOr::T(Schema::Object(schema))), .. } = parameter
+                else {
+                    continue;
+                };
                 match (name.as_str(), parameter_in) {
-                    ("address", ParameterIn::Path) if path.contains("/sandbox/") => schema.pattern = Some(ADDRESS.to_owned()),
+                    ("address", ParameterIn::Path) if path.contains("/sandbox/") => {
+                        schema.pattern = Some(ADDRESS.to_owned())
+                    }
                     ("address", ParameterIn::Path) => {
                         (schema.pattern, schema.max_length) = (Some(ADDRESS_OR_NAME.to_owned()), Some(Name::MAX));
                     }
@@ -80,7 +84,9 @@ mod tests {
         let address = schema("/api/v2/score/address/{address}", 0);
         assert_eq!((&address["pattern"], &address["maxLength"]), (&json!(super::ADDRESS_OR_NAME), &json!(255)));
         assert_eq!(schema("/api/v2/sandbox/score/address/{address}", 0)["pattern"], super::ADDRESS);
-        let chain = |tail: &str| schema(&format!("/api/v2/report/address/{{address}}/chain/{{chain_id}}{tail}"), 1)["enum"].clone();
+        let chain = |tail: &str| {
+            schema(&format!("/api/v2/report/address/{{address}}/chain/{{chain_id}}{tail}"), 1)["enum"].clone()
+        };
         assert_eq!(chain(""), json!([1, 10, 56, 137, 250, 324, 8453, 42161, 43114, 59144]));
         assert_eq!(chain("/summary"), json!([1, 10, 56, 137, 8453, 42161, 42220, 43114, 59144, 534352]));
         assert_eq!(schema("/api/v2/report/", 0)["minLength"], 1);

@@ -15,7 +15,10 @@ impl FromRequestParts<App> for AgentPath {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
         let params = RawPathParams::from_request_parts(parts, app).await.ok();
-        let text = params.as_ref().and_then(|params| params.iter().find(|(key, _)| *key == "agent_id")).map(|(_, value)| value);
+        let text = params
+            .as_ref()
+            .and_then(|params| params.iter().find(|(key, _)| *key == "agent_id"))
+            .map(|(_, value)| value);
         id(text.unwrap_or_default()).map(Self)
     }
 }

@@ -121,7 +121,12 @@ impl<C: Charge> Caller<C> {
     ///
     /// # Errors
     /// As [`pay`](Self::pay).
-    pub async fn pay_each<T>(&self, app: &App, subjects: usize, work: impl Future<Output = Result<T, ApiError>>) -> Result<T, ApiError> {
+    pub async fn pay_each<T>(
+        &self,
+        app: &App,
+        subjects: usize,
+        work: impl Future<Output = Result<T, ApiError>>,
+    ) -> Result<T, ApiError> {
         let units = app.access.cost(C::ROUTE).saturating_mul(subjects as u64);
         let reservation = app.access.reserve(&self.caller, units).await.inspect_err(|error| {
             if let AccessError::UnitsExhausted { used, limit, .. } = error {

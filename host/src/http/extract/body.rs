@@ -131,7 +131,11 @@ impl JsonObject {
     }
 
     /// A list of such texts that may be absent or null, of which the first `most` are looked at.
-    pub fn list<T: std::str::FromStr<Err: std::fmt::Display>>(&mut self, field: &'static str, most: usize) -> Option<Vec<T>> {
+    pub fn list<T: std::str::FromStr<Err: std::fmt::Display>>(
+        &mut self,
+        field: &'static str,
+        most: usize,
+    ) -> Option<Vec<T>> {
         match self.fields.get_mut(field)? {
             Value::Null => return None,
             Value::Array(items) => items.truncate(most),
@@ -256,9 +260,13 @@ mod tests {
             object.finish().map_err(shown)?;
             Ok::<_, String>(count)
         };
-        for (body, expected) in
-            [("{}", None), (r#"{"n":null}"#, None), (r#"{"n":7}"#, Some(7)), (r#"{"n":7.0}"#, Some(7)), (r#"{"n":-0.0}"#, Some(0))]
-        {
+        for (body, expected) in [
+            ("{}", None),
+            (r#"{"n":null}"#, None),
+            (r#"{"n":7}"#, Some(7)),
+            (r#"{"n":7.0}"#, Some(7)),
+            (r#"{"n":-0.0}"#, Some(0)),
+        ] {
             assert_eq!(count(body), Ok(expected), "{body}");
         }
         assert_eq!(count(&format!(r#"{{"n":{MOST}}}"#)), Ok(Some(MOST)));

@@ -42,7 +42,8 @@ impl FromRequestParts<App> for SearchQuery {
 
 fn paging(query: &str) -> Result<Paging, ApiError> {
     let (page, limit) = (integer(query, "page"), integer(query, "limit"));
-    let violations: Vec<Violation> = [&page, &limit].into_iter().filter_map(|read| read.as_ref().err().cloned()).collect();
+    let violations: Vec<Violation> =
+        [&page, &limit].into_iter().filter_map(|read| read.as_ref().err().cloned()).collect();
     let (Ok(page), Ok(limit)) = (page, limit) else { return Err(ApiError::invalid(violations)) };
     let (page, limit) = (page.unwrap_or(1), limit.unwrap_or(LIMIT as i128));
     if page < 1 {
@@ -75,8 +76,12 @@ mod tests {
 
     #[test]
     fn pages_and_their_bounds() {
-        let read = |query: &str| paging(query).map(|paging| (paging.page, paging.limit)).map_err(|error| format!("{error:?}"));
-        assert_eq!((read(""), read("page=3&limit=100&q=x"), read("page=1&page=2")), (Ok((1, 20)), Ok((3, 100)), Ok((2, 20))));
+        let read =
+            |query: &str| paging(query).map(|paging| (paging.page, paging.limit)).map_err(|error| format!("{error:?}"));
+        assert_eq!(
+            (read(""), read("page=3&limit=100&q=x"), read("page=1&page=2")),
+            (Ok((1, 20)), Ok((3, 100)), Ok((2, 20)))
+        );
         assert_eq!(read(&format!("page={}", "9".repeat(60))), Ok((u64::MAX, 20)));
         for (query, why) in [
             ("page=0", "Page must be >= 1"),

@@ -37,11 +37,14 @@ impl FromRequestParts<App> for Payer {
             Ok(caller) => return Ok(Self::Key(caller)),
             Err(error) => error,
         };
-        let Some(x402) = app.x402.as_ref().filter(|_| error == AccessError::MissingOrInvalid) else { return Err(error.into()) };
+        let Some(x402) = app.x402.as_ref().filter(|_| error == AccessError::MissingOrInvalid) else {
+            return Err(error.into());
+        };
         let host = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok());
         let resource = x402.resource(host, parts.uri.path());
         let Some((version, text)) = presented(&parts.headers)? else {
-            let detail = format!("{error}; this call can also be paid for by x402, {} as `accepts` says", x402.terms().price());
+            let detail =
+                format!("{error}; this call can also be paid for by x402, {} as `accepts` says", x402.terms().price());
             return Err(ApiError::payment_required(x402.terms().demand(&resource, NO_PAYMENT, detail)));
         };
         let payment = x402.read(version, text).map_err(|malformed| ApiError::bad_payment(malformed.to_string()))?;

@@ -107,7 +107,9 @@ impl FromRequestParts<App> for Window {
             _ => None,
         };
         let known = hours.filter(|hours| (1..=MOST_HOURS).contains(hours));
-        known.map(|hours| Self(Some(hours))).ok_or_else(|| refused("window", format!("give 1h to {MOST_HOURS}h, or days, such as 7d")))
+        known
+            .map(|hours| Self(Some(hours)))
+            .ok_or_else(|| refused("window", format!("give 1h to {MOST_HOURS}h, or days, such as 7d")))
     }
 }
 

@@ -76,5 +76,6 @@ fn acceptable(id: &HeaderValue) -> bool {
 
 fn fresh() -> HeaderValue {
     let mut text = Uuid::encode_buffer();
-    HeaderValue::from_str(Uuid::new_v4().simple().encode_lower(&mut text)).unwrap_or(HeaderValue::from_static("unidentified"))
+    HeaderValue::from_str(Uuid::new_v4().simple().encode_lower(&mut text))
+        .unwrap_or(HeaderValue::from_static("unidentified"))
 }

@@ -72,7 +72,8 @@ fn is_operation(request: &Request) -> bool {
 }
 
 fn refusal(policy: &'static str, standing: Standing, wait: Duration) -> ApiError {
-    let (whose, seconds) = (if policy == "key" { "This API key" } else { "This address, without a valid API key," }, whole(wait).max(1));
+    let (whose, seconds) =
+        (if policy == "key" { "This API key" } else { "This address, without a valid API key," }, whole(wait).max(1));
     let words = format!("{whose} may make {} requests a minute; try again in {seconds} s", standing.rate);
     ApiError::exceeded(policy, "too_many_requests", words).retry_after(seconds)
 }

@@ -39,11 +39,14 @@ impl Measure {
 
 impl Handles {
     fn started(&self) -> &Gauge {
-        self.in_flight.get_or_init(|| metrics::gauge!("assay_http_requests_in_flight", "method" => self.method, "route" => self.route))
+        self.in_flight.get_or_init(
+            || metrics::gauge!("assay_http_requests_in_flight", "method" => self.method, "route" => self.route),
+        )
     }
 
     fn answered(&self, status: u16, started: Instant) {
-        let seconds = || metrics::histogram!("assay_http_request_seconds", "method" => self.method, "route" => self.route);
+        let seconds =
+            || metrics::histogram!("assay_http_request_seconds", "method" => self.method, "route" => self.route);
         self.seconds.get_or_init(seconds).record(started.elapsed());
         let status_text = || status.to_string();
         let counter = || {

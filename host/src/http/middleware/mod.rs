@@ -23,7 +23,12 @@ use measure::Measure;
 pub(super) use limit::Identified;
 
 /// The steps around one route, outermost first.
-pub(super) fn around_route(route: MethodRouter<App>, method: &'static str, path: &'static str, app: &App) -> MethodRouter<App> {
+pub(super) fn around_route(
+    route: MethodRouter<App>,
+    method: &'static str,
+    path: &'static str,
+    app: &App,
+) -> MethodRouter<App> {
     route.route_layer(
         ServiceBuilder::new()
             // Counts and times under the route's pattern, whatever happens further in: a panic and a timeout are answers too.

@@ -63,7 +63,11 @@ mod tests {
             for line in lines {
                 headers.append(FORWARDED, HeaderValue::from_static(line));
             }
-            assert_eq!(behind(peer.parse().unwrap(), &headers, &proxies), expected.parse::<IpAddr>().unwrap(), "{peer} {lines:?}");
+            assert_eq!(
+                behind(peer.parse().unwrap(), &headers, &proxies),
+                expected.parse::<IpAddr>().unwrap(),
+                "{peer} {lines:?}"
+            );
         }
         let mut headers = HeaderMap::new();
         headers.append(FORWARDED, HeaderValue::from_static("198.51.100.1"));

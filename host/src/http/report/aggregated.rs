@@ -33,6 +33,8 @@ pub async fn aggregated(
         return Ok(mode::marked(Json(AggregatedBody::from(all))));
     }
     let count = subjects.len();
-    let all = caller.pay_each(&app, count, async { app.scoring.aggregate(subjects).await.map_err(|error| app.refuse(error)) }).await?;
+    let all = caller
+        .pay_each(&app, count, async { app.scoring.aggregate(subjects).await.map_err(|error| app.refuse(error)) })
+        .await?;
     known.answer(all.fresh, &AggregatedBody::from(all))
 }

@@ -5,8 +5,8 @@ use crate::{
     http::{
         ApiError, App,
         wire::{
-            Activity, Assets, ChainActivity, ChainReportBody, Checksummed, Counts, CreditEvents, Defi, Moment, NftBody, Pool, ProtocolBody,
-            ReportBody, ReportScore, TokenBody, Usd,
+            Activity, Assets, ChainActivity, ChainReportBody, Checksummed, Counts, CreditEvents, Defi, Moment, NftBody,
+            Pool, ProtocolBody, ReportBody, ReportScore, TokenBody, Usd,
         },
     },
     registry::{MockPool, MockReport},
@@ -101,7 +101,8 @@ fn pool(mock: MockPool) -> Pool {
     let deposits = |count| if bare { None } else { Some(count) };
     Pool {
         feeds_score: !bare,
-        market_address: parse_address(&mock.market_address).map_or(mock.market_address, |address| address.to_checksum(None)),
+        market_address: parse_address(&mock.market_address)
+            .map_or(mock.market_address, |address| address.to_checksum(None)),
         protocol: mock.protocol,
         market: mock.market,
         chain_id: mock.chain_id,

@@ -40,7 +40,9 @@ pub async fn get(
         let body = mocked(&app, mode::stand_in(&subject), false)?;
         return Ok(mode::marked(Json(body)));
     }
-    let report = caller.pay(&app, async { app.scoring.report(&subject, caller.name()).await.map_err(|error| app.refuse(error)) }).await?;
+    let report = caller
+        .pay(&app, async { app.scoring.report(&subject, caller.name()).await.map_err(|error| app.refuse(error)) })
+        .await?;
     let answer = known.answer(report.scored.fresh, &real::body(&report, &app.not_covered))?;
     Ok(fresh::identified(answer, [app.scoring.score_id(&report.scored, caller.owner())]))
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use crate::{
     domain::{ChainId, ChainSnapshot, EventCounts, PoolHistory, Protocol, Snapshot},
     http::wire::{
-        Activity, Assets, ChainActivity, ChainReportBody, Checksummed, Counts, CreditEvents, Defi, Moment, NftBody, Pool, ProtocolBody,
-        ReportBody, ReportScore, TokenBody, Usd,
+        Activity, Assets, ChainActivity, ChainReportBody, Checksummed, Counts, CreditEvents, Defi, Moment, NftBody,
+        Pool, ProtocolBody, ReportBody, ReportScore, TokenBody, Usd,
     },
     scoring::{ChainReport, Report},
 };
@@ -48,7 +48,11 @@ pub(super) fn on_chain(report: &ChainReport, chain_id: ChainId, chain_name: Stri
 fn assets(snapshot: &Snapshot) -> Assets {
     let tokens = snapshot.chains.iter().flat_map(|chain| &chain.tokens).filter(|token| !token.amount.is_zero());
     let deposits = snapshot.chains.iter().flat_map(|chain| &chain.positions).map(|position| Usd(position.supplied_usd));
-    let nft = |nft: &crate::domain::Nft| NftBody { name: nft.name.clone(), collection: nft.collection.clone(), chain_id: nft.chain_id };
+    let nft = |nft: &crate::domain::Nft| NftBody {
+        name: nft.name.clone(),
+        collection: nft.collection.clone(),
+        chain_id: nft.chain_id,
+    };
     Assets {
         total_value_usd: tokens.clone().map(|token| Usd(token.value_usd())).chain(deposits).sum(),
         tokens: tokens
@@ -97,7 +101,12 @@ fn unread(snapshot: &Snapshot) -> impl Iterator<Item = String> {
 fn activity(snapshot: &Snapshot) -> Activity {
     let chains = &snapshot.chains;
     Activity {
-        first_transaction: chains.iter().filter_map(|chain| chain.activity.first_transaction).map(|seen| seen.time).min().map(Moment),
+        first_transaction: chains
+            .iter()
+            .filter_map(|chain| chain.activity.first_transaction)
+            .map(|seen| seen.time)
+            .min()
+            .map(Moment),
         total_transactions: chains.iter().fold(0, |sum, chain| sum.saturating_add(chain.activity.transactions)),
         active_chains: chains.iter().filter(|chain| is_active(chain)).map(|chain| chain.chain_id).collect(),
     }

@@ -38,7 +38,8 @@ pub async fn feedback(
     id: SubmissionPath,
 ) -> Result<Response, ApiError> {
     let record = find(&app, agent_id, id).await?;
-    let none = || ApiError::new(StatusCode::NOT_FOUND, "The feedback document of this submission has not been written yet");
+    let none =
+        || ApiError::new(StatusCode::NOT_FOUND, "The feedback document of this submission has not been written yet");
     let document = record.document.ok_or_else(none)?;
     let mut headers = HeaderMap::new();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));

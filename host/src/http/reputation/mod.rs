@@ -105,7 +105,9 @@ pub async fn submit(
     }
     let request = |payer: records::Payer| Request { agent_id, address, tags: each_once, payer, retry_key };
     match (&payer, &app.rehearsal) {
-        (Payer::Key(caller), Some(rehearsal)) => rehearsal::accept(rehearsal, caller, &app, &request(caller.payer(&app)), form).await,
+        (Payer::Key(caller), Some(rehearsal)) => {
+            rehearsal::accept(rehearsal, caller, &app, &request(caller.payer(&app)), form).await
+        }
         (Payer::Key(caller), None) => {
             let record = service(&app)?.submit(request(caller.payer(&app))).await.map_err(refuse)?;
             caller.charged(&app).await?;
@@ -158,8 +160,12 @@ fn refuse(error: SubmitError) -> ApiError {
         SubmitError::NoAgent(id) => ApiError::no_agent(id),
         SubmitError::Registry(error) => {
             tracing::warn!(%error, "the identity registry was not read");
-            ApiError::coded(StatusCode::BAD_GATEWAY, "registry_unreadable", "Failed to read from the Identity Registry contract")
-                .retry_after(10)
+            ApiError::coded(
+                StatusCode::BAD_GATEWAY,
+                "registry_unreadable",
+                "Failed to read from the Identity Registry contract",
+            )
+            .retry_after(10)
         }
         SubmitError::Unpaid { cost, used, limit } => AccessError::UnitsExhausted { cost, used, limit }.into(),
         // Told with the terms, where there is a payment.

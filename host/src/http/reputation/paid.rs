@@ -20,7 +20,12 @@ const MOMENT: u64 = 5;
 /// Seconds after which a chain or a facilitator that did not answer is worth another try.
 const WHILE: u64 = 10;
 
-pub(super) async fn submit(app: &App, offered: &Offered, request: impl FnOnce(Payer) -> Request, form: Form) -> Result<Response, ApiError> {
+pub(super) async fn submit(
+    app: &App,
+    offered: &Offered,
+    request: impl FnOnce(Payer) -> Request,
+    form: Form,
+) -> Result<Response, ApiError> {
     let (reputation, Some(x402)) = (service(app)?, &app.x402) else { return Err(ApiError::unauthorized()) };
     let payment = &offered.payment;
     let request = request(Payer::Payment(x402.id(payment)));
@@ -41,7 +46,8 @@ pub(super) async fn submit(app: &App, offered: &Offered, request: impl FnOnce(Pa
     let settled = x402.settle(payment, request.digest(), &offered.resource).await.map_err(|error| match error {
         PayError::Refused(why) => refused(x402, offered, &why),
         PayError::Pending => {
-            ApiError::coded(StatusCode::SERVICE_UNAVAILABLE, "settlement_pending", PayError::Pending.to_string()).retry_after(MOMENT)
+            ApiError::coded(StatusCode::SERVICE_UNAVAILABLE, "settlement_pending", PayError::Pending.to_string())
+                .retry_after(MOMENT)
         }
         PayError::Unavailable(why) => {
             tracing::warn!(why, "a payment could not be checked");

@@ -34,7 +34,11 @@ pub async fn status(
     Ok(mode::marked_if(app.sandbox_only, fresh::once(Json(SubmissionBody::of(&record)))))
 }
 
-pub(super) async fn find(app: &App, agent_id: u64, SubmissionPath(id): SubmissionPath) -> Result<SubmissionRecord, ApiError> {
+pub(super) async fn find(
+    app: &App,
+    agent_id: u64,
+    SubmissionPath(id): SubmissionPath,
+) -> Result<SubmissionRecord, ApiError> {
     let id = id.ok_or_else(ApiError::no_submission)?;
     let found = match &app.rehearsal {
         Some(rehearsal) => rehearsal.find(agent_id, id).await,

@@ -78,6 +78,13 @@ pub async fn chain_total(
     ChainPath(chain_id, chain_name): ChainPath,
 ) -> Result<Json<ChainTotalBody>, ApiError> {
     let portfolio = app.scoring.sandbox().portfolio(address)?;
-    let total_asset_usd = portfolio.iter().filter(|chain| chain.chain_id == chain_id).map(|chain| Usd(chain.total_asset_usd)).sum();
-    Ok(Json(ChainTotalBody { address: Checksummed(address), timestamp: Moment::now(), total_asset_usd, chain_id, chain_name }))
+    let total_asset_usd =
+        portfolio.iter().filter(|chain| chain.chain_id == chain_id).map(|chain| Usd(chain.total_asset_usd)).sum();
+    Ok(Json(ChainTotalBody {
+        address: Checksummed(address),
+        timestamp: Moment::now(),
+        total_asset_usd,
+        chain_id,
+        chain_name,
+    }))
 }

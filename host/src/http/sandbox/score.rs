@@ -81,6 +81,7 @@ pub async fn batch(
 ) -> Result<Json<ScoresBody>, ApiError> {
     let sandbox = app.scoring.sandbox();
     let score = move |address| Ok(ScoreBody::mock(address, sandbox.score(address)?));
-    let scores: Vec<ScoreBody> = mode::aside(move || addresses.into_iter().map(score).collect::<Result<_, ApiError>>()).await?;
+    let scores: Vec<ScoreBody> =
+        mode::aside(move || addresses.into_iter().map(score).collect::<Result<_, ApiError>>()).await?;
     Ok(Json(scores.into()))
 }

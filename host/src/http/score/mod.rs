@@ -56,7 +56,8 @@ pub async fn get(
         return mock(&app, &subject, None, factors);
     }
     let ask = Ask { by: caller.name(), version: version.as_ref() };
-    let scored = caller.pay(&app, async { app.scoring.score(&subject, &ask).await.map_err(|error| app.refuse(error)) }).await?;
+    let scored =
+        caller.pay(&app, async { app.scoring.score(&subject, &ask).await.map_err(|error| app.refuse(error)) }).await?;
     let answer = known.answer(scored.fresh, &ScoreBody::scored(&scored, factors))?;
     Ok(fresh::identified(answer, [app.scoring.score_id(&scored, caller.owner())]))
 }

@@ -38,7 +38,11 @@ pub async fn mine(
     responses((status = 200, description = "Where it came from", body = AuditedBody), responses::NoScore, responses::Keyed),
     security(("key" = [])),
 )]
-pub async fn audited(_: Caller<charge::Admin>, State(app): State<App>, ScorePath(id): ScorePath) -> Result<Json<AuditedBody>, ApiError> {
+pub async fn audited(
+    _: Caller<charge::Admin>,
+    State(app): State<App>,
+    ScorePath(id): ScorePath,
+) -> Result<Json<AuditedBody>, ApiError> {
     Ok(Json(AuditedBody::new(&id, known(app.scoring.audited(&id).await)?)))
 }
 

@@ -73,7 +73,8 @@ mod tests {
     #[test]
     fn each_address_has_so_many_and_is_forgotten_with_the_last() {
         let peers = Peers::new(2, Vec::new());
-        let places = ["10.0.0.1", "10.0.0.1", "10.0.0.2", "2001:db8::1", "2001:db8::2"].map(|address| peers.enter(at(address)).unwrap());
+        let places = ["10.0.0.1", "10.0.0.1", "10.0.0.2", "2001:db8::1", "2001:db8::2"]
+            .map(|address| peers.enter(at(address)).unwrap());
         for full in ["10.0.0.1", "::ffff:10.0.0.1", "2001:db8::3"] {
             assert!(peers.enter(at(full)).is_none(), "{full}");
         }
@@ -85,7 +86,8 @@ mod tests {
 
     #[test]
     fn proxies_have_no_bound_and_nobody_has_where_there_is_none() {
-        for (peers, address) in [(Peers::new(1, vec!["10.0.0.0/8".parse().unwrap()]), "10.1.2.3"), (Peers::new(0, Vec::new()), "192.0.2.1")]
+        for (peers, address) in
+            [(Peers::new(1, vec!["10.0.0.0/8".parse().unwrap()]), "10.1.2.3"), (Peers::new(0, Vec::new()), "192.0.2.1")]
         {
             let places: Vec<_> = (0..100).map(|_| peers.enter(at(address))).collect();
             assert!(places.iter().all(Option::is_some));

@@ -81,7 +81,12 @@ pub struct ChainActivity {
 
 impl From<Assets> for ChainAssets {
     fn from(assets: Assets) -> Self {
-        let token = |t: super::TokenBody| ChainToken { symbol: t.symbol, name: t.name, balance: t.balance, value_usd: t.value_usd };
+        let token = |t: super::TokenBody| ChainToken {
+            symbol: t.symbol,
+            name: t.name,
+            balance: t.balance,
+            value_usd: t.value_usd,
+        };
         let nft = |n: super::NftBody| ChainNft { name: n.name, collection: n.collection };
         Self {
             total_value_usd: assets.total_value_usd,
@@ -93,7 +98,8 @@ impl From<Assets> for ChainAssets {
 
 impl From<Defi> for ChainDefi {
     fn from(defi: Defi) -> Self {
-        let protocol = |p: super::ProtocolBody| ChainProtocol { name: p.name, supplied: p.supplied, borrowed: p.borrowed };
+        let protocol =
+            |p: super::ProtocolBody| ChainProtocol { name: p.name, supplied: p.supplied, borrowed: p.borrowed };
         Self {
             protocols: defi.protocols.into_iter().map(protocol).collect(),
             total_supplied: defi.total_supplied,

@@ -123,7 +123,12 @@ impl From<Compared> for ComparedBody {
 impl From<Gap> for GapBody {
     fn from(Gap { score, decile, range, factors }: Gap) -> Self {
         let range = range.map(|(from, to)| RangeMoveBody { from: from.into(), to: to.into() });
-        Self { score, decile, range, factors: factors.into_iter().map(|(label, points)| FactorGapBody { label, points }).collect() }
+        Self {
+            score,
+            decile,
+            range,
+            factors: factors.into_iter().map(|(label, points)| FactorGapBody { label, points }).collect(),
+        }
     }
 }
 

@@ -125,6 +125,11 @@ impl From<&Attestation> for AttestationBody {
 
 impl From<&IdentitySource> for IdentitySourceBody {
     fn from(from: &IdentitySource) -> Self {
-        Self { provider: from.provider.clone(), kind: from.kind.clone(), chain_id: from.chain_id, coverage: from.coverage }
+        Self {
+            provider: from.provider.clone(),
+            kind: from.kind.clone(),
+            chain_id: from.chain_id,
+            coverage: from.coverage,
+        }
     }
 }

@@ -25,7 +25,8 @@ pub use payment::PaymentRequiredBody;
 pub use portfolio::{ChainValueBody, PortfolioBody, TotalBody};
 pub use provenance::{AuditedBody, ProvenanceBody, WeighedFactorBody};
 pub use report::{
-    Activity, Assets, Counts, CreditEvents, Defi, NftBody, NotApplicable, Pool, ProtocolBody, ReportBody, ReportScore, TokenBody, Totals,
+    Activity, Assets, Counts, CreditEvents, Defi, NftBody, NotApplicable, Pool, ProtocolBody, ReportBody, ReportScore,
+    TokenBody, Totals,
 };
 pub use score::{CoverageName, FactorBody, MeanBody, RangeName, ScoreBody, ScoresBody};
 pub use shadow::ShadowBody;

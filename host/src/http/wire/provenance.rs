@@ -86,7 +86,10 @@ impl ProvenanceBody {
         let model = |kind: ModelKind, ModelPin { version, digest }: ModelPin| {
             ReferenceBody::from(crate::domain::ModelRef { kind, version, digest })
         };
-        let boost = |BoostRecord { model: by, total_asset_usd }| BoostBody { model: model(ModelKind::Boost, by), total_asset_usd };
+        let boost = |BoostRecord { model: by, total_asset_usd }| BoostBody {
+            model: model(ModelKind::Boost, by),
+            total_asset_usd,
+        };
         Self {
             id: id.to_string(),
             address: Checksummed(record.address),

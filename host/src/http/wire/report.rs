@@ -174,14 +174,18 @@ impl NotApplicable {
         status: "not_applicable",
         reason: "Loans on these protocols are overcollateralized: collateral is liquidated before a borrower can default",
     };
-    pub const DELINQUENCIES: Self =
-        Self { status: "not_applicable", reason: "Loans on these protocols have no due dates, so no payment can be late" };
+    pub const DELINQUENCIES: Self = Self {
+        status: "not_applicable",
+        reason: "Loans on these protocols have no due dates, so no payment can be late",
+    };
 }
 
 impl CreditEvents {
     /// Coverage, totals and whether the score is fed, from `pools`.
     pub fn over(pools: Vec<Pool>, not_covered: Vec<String>) -> Self {
-        let sum = |count: fn(&Counts) -> Option<u64>| pools.iter().filter_map(|p| count(&p.counts)).fold(0, u64::saturating_add);
+        let sum = |count: fn(&Counts) -> Option<u64>| {
+            pools.iter().filter_map(|p| count(&p.counts)).fold(0, u64::saturating_add)
+        };
         Self {
             coverage: Coverage::least(pools.iter().map(|pool| pool.coverage)),
             feeds_score: pools.iter().any(|pool| pool.feeds_score),

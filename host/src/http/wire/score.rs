@@ -147,7 +147,8 @@ impl ScoreBody {
         let version = scored.model.version.clone();
         Self {
             factors: factors.then(|| FactorBody::all(&assessment.factors)),
-            ..Self::bare(scored.address, assessment.score, assessment.decile, version, Moment(scored.at)).read(scored.coverage)
+            ..Self::bare(scored.address, assessment.score, assessment.decile, version, Moment(scored.at))
+                .read(scored.coverage)
         }
     }
 
@@ -208,7 +209,8 @@ impl From<Vec<ScoreBody>> for ScoresBody {
 
 impl FactorBody {
     pub fn all(factors: &[Factor]) -> Vec<Self> {
-        let body = |f: &Factor| Self { label: f.label.clone(), rating: f.rating.into(), description: f.description.clone() };
+        let body =
+            |f: &Factor| Self { label: f.label.clone(), rating: f.rating.into(), description: f.description.clone() };
         factors.iter().map(body).collect()
     }
 }

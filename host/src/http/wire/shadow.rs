@@ -149,7 +149,11 @@ impl PairBody {
             scored,
             refused: record.counts.refused,
             failed: record.failed(),
-            failures: record.failures.iter().map(|(code, count)| FailureCount { code: code.clone(), count: *count }).collect(),
+            failures: record
+                .failures
+                .iter()
+                .map(|(code, count)| FailureCount { code: code.clone(), count: *count })
+                .collect(),
             champion_scores: ScoresSummary::of(&champion_scores),
             challenger_scores: ScoresSummary::of(&challenger_scores),
             psi,

@@ -20,7 +20,11 @@ pub(crate) trait Abi: Send + Sync {
     fn verify(&self, call: &mut Call<'_>) -> wasmtime::Result<()>;
 
     fn describe(&self, call: &mut Call<'_>) -> wasmtime::Result<raw::ModelInfo>;
-    fn score(&self, call: &mut Call<'_>, features: &Features) -> wasmtime::Result<Result<raw::Assessment, raw::Refusal>>;
+    fn score(
+        &self,
+        call: &mut Call<'_>,
+        features: &Features,
+    ) -> wasmtime::Result<Result<raw::Assessment, raw::Refusal>>;
     fn decile(&self, call: &mut Call<'_>, score: u32) -> wasmtime::Result<u8>;
     fn boost(&self, call: &mut Call<'_>, score: u32, total_asset_usd: f64) -> wasmtime::Result<u32>;
     fn risk(&self, call: &mut Call<'_>, features: &Features) -> wasmtime::Result<raw::RiskAssessment>;

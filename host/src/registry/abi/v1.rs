@@ -55,7 +55,9 @@ impl Exports {
     pub fn find(component: &Component, kind: ModelKind, name: &str) -> Result<Self, String> {
         let (_, interface) = component.get_export(None, name).ok_or_else(|| format!("it does not export {name}"))?;
         let index = |function: &str| {
-            component.get_export_index(Some(&interface), function).ok_or_else(|| format!("{name} lacks the function `{function}`"))
+            component
+                .get_export_index(Some(&interface), function)
+                .ok_or_else(|| format!("{name} lacks the function `{function}`"))
         };
         let describe = index("describe")?;
         Ok(match kind {
@@ -107,12 +109,18 @@ impl Abi for Exports {
     }
 
     fn describe(&self, call: &mut Call<'_>) -> wasmtime::Result<raw::ModelInfo> {
-        let (Self::Credit { describe, .. } | Self::Boost { describe, .. } | Self::Sybil { describe, .. } | Self::Sandbox { describe, .. }) =
-            self;
+        let (Self::Credit { describe, .. }
+        | Self::Boost { describe, .. }
+        | Self::Sybil { describe, .. }
+        | Self::Sandbox { describe, .. }) = self;
         call.invoke(describe, ())
     }
 
-    fn score(&self, call: &mut Call<'_>, features: &Features) -> wasmtime::Result<Result<raw::Assessment, raw::Refusal>> {
+    fn score(
+        &self,
+        call: &mut Call<'_>,
+        features: &Features,
+    ) -> wasmtime::Result<Result<raw::Assessment, raw::Refusal>> {
         let Self::Credit { score, .. } = self else { return mismatch() };
         lowered(features, |features| call.invoke(score, (features,)))
     }
@@ -162,10 +170,19 @@ impl Abi for Exports {
 fn lowered<T>(features: &Features, run: impl FnOnce(&wit::Features<'_>) -> T) -> T {
     let chains: Vec<_> = features.chains.iter().map(chain).collect();
     let markets: Vec<_> = features.markets.iter().map(market).collect();
-    let holdings: Vec<_> =
-        features.holdings.iter().map(|h| wit::Holding { class: asset_class(h.class), usd: h.usd, assets: h.assets }).collect();
+    let holdings: Vec<_> = features
+        .holdings
+        .iter()
+        .map(|h| wit::Holding { class: asset_class(h.class), usd: h.usd, assets: h.assets })
+        .collect();
     let identity: Vec<_> = features.identity.iter().map(attestation).collect();
-    run(&wit::Features { as_of: features.as_of, chains: &chains, markets: &markets, holdings: &holdings, identity: &identity })
+    run(&wit::Features {
+        as_of: features.as_of,
+        chains: &chains,
+        markets: &markets,
+        holdings: &holdings,
+        identity: &identity,
+    })
 }
 
 fn chain(c: &crate::features::ChainFeatures) -> wit::ChainFeatures {

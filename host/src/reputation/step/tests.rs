@@ -15,7 +15,14 @@ use crate::{
 const HOUR: Duration = Duration::from_secs(3600);
 
 fn signed(n: u8, cancels: bool) -> SignedRecord {
-    SignedRecord { hash: B256::repeat_byte(n), raw: Bytes::from(vec![n]), max_fee: 9, priority_fee: 1, at: now(), cancels }
+    SignedRecord {
+        hash: B256::repeat_byte(n),
+        raw: Bytes::from(vec![n]),
+        max_fee: 9,
+        priority_fee: 1,
+        at: now(),
+        cancels,
+    }
 }
 
 fn scored() -> Event {
@@ -76,9 +83,18 @@ fn every_stage_answers_every_event_as_the_table_says() {
     // In the order of `events`; `None` where nothing changes.
     let table: [(&str, [Option<Stage>; 12]); 8] = [
         ("pending", [Some(Scoring), None, None, None, None, None, None, None, None, Some(Pending), Some(Failed), None]),
-        ("scoring", [None, Some(Uploading), None, None, None, None, None, None, None, Some(Scoring), Some(Failed), None]),
-        ("uploading", [None, None, Some(Submitting), None, None, None, None, None, None, Some(Uploading), Some(Failed), None]),
-        ("submitting", [None, None, None, Some(Submitting), None, None, None, None, None, Some(Submitting), Some(Failed), None]),
+        (
+            "scoring",
+            [None, Some(Uploading), None, None, None, None, None, None, None, Some(Scoring), Some(Failed), None],
+        ),
+        (
+            "uploading",
+            [None, None, Some(Submitting), None, None, None, None, None, None, Some(Uploading), Some(Failed), None],
+        ),
+        (
+            "submitting",
+            [None, None, None, Some(Submitting), None, None, None, None, None, Some(Submitting), Some(Failed), None],
+        ),
         (
             "under way",
             [
@@ -193,7 +209,9 @@ fn an_account_that_others_use_all_the_time_is_given_up() {
     let tag = Tag::CreditScore;
     let mut record = situations().swap_remove(3).1;
     for nonce in 0.. {
-        let Some(next) = step(&record, Event::Signed { tag, nonce, signed: signed(1, false) }, now(), HOUR) else { break };
+        let Some(next) = step(&record, Event::Signed { tag, nonce, signed: signed(1, false) }, now(), HOUR) else {
+            break;
+        };
         record = step(&next, Event::Undone { tag, nonce, how: Undone::Taken }, now(), HOUR).unwrap();
     }
     assert_eq!((record.stage, record.feedback[0].lost.len()), (Stage::Failed, MOST_LOST));

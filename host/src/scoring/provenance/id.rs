@@ -80,7 +80,11 @@ mod tests {
         let id = secret.bind(record, "alice");
         assert_eq!(id.to_string().parse::<ScoreId>().unwrap(), id);
         assert_eq!(id.to_string().len(), 49);
-        for other in [secret.bind(record, "bob"), secret.bind(Uuid::from_u128(43), "alice"), Secret([8; 32]).bind(record, "alice")] {
+        for other in [
+            secret.bind(record, "bob"),
+            secret.bind(Uuid::from_u128(43), "alice"),
+            Secret([8; 32]).bind(record, "alice"),
+        ] {
             assert_ne!(other.bond, id.bond);
         }
         let text = id.to_string();

@@ -71,7 +71,12 @@ impl Provenance {
         let life = Duration::from_secs(settings.provenance_days.saturating_mul(86_400));
         let (queue, inbox) = mpsc::channel(QUEUE);
         let secret = secret(store).await?;
-        Ok(Self { queue: (!life.is_zero()).then_some(queue), writer: Writer::new(inbox, life), secret, store: store.clone() })
+        Ok(Self {
+            queue: (!life.is_zero()).then_some(queue),
+            writer: Writer::new(inbox, life),
+            secret,
+            store: store.clone(),
+        })
     }
 
     /// Room for a record; `None` where none is kept, and, counted, where the store is behind.

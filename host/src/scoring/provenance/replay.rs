@@ -54,7 +54,8 @@ fn same(needed: Digest, given: Digest) -> Result<(), ReplayError> {
 /// # Errors
 /// [`ReplayError::Record`] where the record holds what no assessment can.
 pub fn served(record: &ServedRecord) -> Result<Assessment, ReplayError> {
-    let decile = Decile::new(record.decile).ok_or_else(|| ReplayError::Record(format!("a decile of {}", record.decile)))?;
+    let decile =
+        Decile::new(record.decile).ok_or_else(|| ReplayError::Record(format!("a decile of {}", record.decile)))?;
     let factors = record.factors.iter().map(factor).collect::<Result<_, _>>()?;
     Ok(Assessment { score: record.score, decile, factors })
 }

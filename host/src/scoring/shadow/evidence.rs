@@ -56,7 +56,8 @@ impl Standing {
         let failed = self.record.failed();
         let calls = self.record.scores.count() + self.record.counts.refused + failed;
         let median = |sketch: &Sketch| sketch.quantile(0.5).filter(|median| *median > 0.0);
-        let latency = median(&self.record.challenger_cost.latency_us).zip(median(&self.record.champion_cost.latency_us));
+        let latency =
+            median(&self.record.challenger_cost.latency_us).zip(median(&self.record.champion_cost.latency_us));
         Evidence {
             calls,
             failures: failed as f64 / calls.max(1) as f64,
@@ -80,7 +81,8 @@ impl Scoring {
         let from = hour().saturating_sub(i64::try_from(hours).unwrap_or(i64::MAX)).saturating_add(1);
         let mut merged = BTreeMap::<(Digest, Digest), PairRecord>::new();
         for (key, part) in self.inner.store.list(&keys::shadows()).await? {
-            let within = key.split_once('/').and_then(|(hour, _)| hour.parse::<i64>().ok()).is_some_and(|hour| hour >= from);
+            let within =
+                key.split_once('/').and_then(|(hour, _)| hour.parse::<i64>().ok()).is_some_and(|hour| hour >= from);
             for pair in part.pairs.into_iter().filter(|_| within) {
                 let of = (pair.champion.digest, pair.challenger.digest);
                 match merged.get_mut(&of) {

@@ -52,7 +52,8 @@ impl Shadow {
     /// # Errors
     /// Where the system gives no thread.
     pub fn start(registry: &Arc<Registry>, settings: &config::Scoring) -> io::Result<Self> {
-        let (gate, books, stop) = (Arc::new(Gate::default()), Arc::new(Mutex::new(Books::new())), Arc::new(AtomicBool::new(false)));
+        let (gate, books, stop) =
+            (Arc::new(Gate::default()), Arc::new(Mutex::new(Books::new())), Arc::new(AtomicBool::new(false)));
         let mut shadow = Self { queue: None, thread: None, stop, gate, books, share: settings.shadow_share };
         if settings.shadow_share > 0.0 && settings.shadow_budget > 0.0 {
             let (queue, inbox) = mpsc::sync_channel(QUEUE);
@@ -75,7 +76,11 @@ impl Shadow {
         let lineup = registry.glance();
         let challengers = lineup.challengers(ModelKind::Credit);
         // Another version may have been asked for by name: it is nobody's champion.
-        let Some(office) = lineup.champion(ModelKind::Credit).ok().filter(|office| office.digest() == champion.digest()) else { return };
+        let Some(office) =
+            lineup.champion(ModelKind::Credit).ok().filter(|office| office.digest() == champion.digest())
+        else {
+            return;
+        };
         if challengers.is_empty() {
             return;
         }
@@ -85,7 +90,12 @@ impl Shadow {
         if chosen.is_empty() {
             return;
         }
-        let job = Job { champion: Arc::clone(office), challengers: chosen, scored: Arc::clone(scored), features: Arc::clone(features) };
+        let job = Job {
+            champion: Arc::clone(office),
+            challengers: chosen,
+            scored: Arc::clone(scored),
+            features: Arc::clone(features),
+        };
         match queue.try_send(job) {
             Ok(()) => {}
             Err(mpsc::TrySendError::Full(job) | mpsc::TrySendError::Disconnected(job)) => {

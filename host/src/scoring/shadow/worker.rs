@@ -92,8 +92,14 @@ impl Worker {
     fn ask(&self, job: &Job, challenger: &Arc<Model>, champion_spent: Option<Spent>) -> Spent {
         let one = std::slice::from_ref(challenger);
         // It may have been benched, or lost its role, since.
-        let in_role = |digest: Digest| self.registry.glance().challengers(ModelKind::Credit).iter().any(|model| model.digest() == digest);
-        let twin = if in_role(challenger.digest()) { self.registry.twin(challenger) } else { Err("it challenges nobody now".to_owned()) };
+        let in_role = |digest: Digest| {
+            self.registry.glance().challengers(ModelKind::Credit).iter().any(|model| model.digest() == digest)
+        };
+        let twin = if in_role(challenger.digest()) {
+            self.registry.twin(challenger)
+        } else {
+            Err("it challenges nobody now".to_owned())
+        };
         let twin = match twin {
             Ok(twin) => twin,
             Err(why) => {

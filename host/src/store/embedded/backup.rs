@@ -26,7 +26,9 @@ pub(super) fn copy(from: &Database, to: &Path) -> Result<Copied, BackupError> {
     }
     let draft = beside(to, "part");
     let outcome = fill(from, &draft).map_err(|error| failed(&error)).and_then(|records| {
-        let bytes = fs::metadata(&draft).and_then(|made| settle(&draft, to).map(|()| made.len())).map_err(|error| failed(&error))?;
+        let bytes = fs::metadata(&draft)
+            .and_then(|made| settle(&draft, to).map(|()| made.len()))
+            .map_err(|error| failed(&error))?;
         Ok(Copied { path: to.to_owned(), records, bytes })
     });
     if outcome.is_err() {
@@ -67,7 +69,8 @@ fn fill(from: &Database, draft: &Path) -> Result<u64, redb::Error> {
 /// # Errors
 /// [`OpenError`] where the backup is none or is damaged, or where the store is in use. Nothing was changed then.
 pub(in crate::store) fn restore(backup: &Path, path: &Path, aside: PathBuf) -> Result<Option<PathBuf>, OpenError> {
-    let unusable = |path: &Path, error: io::Error| OpenError::Unusable { path: path.to_owned(), reason: error.to_string() };
+    let unusable =
+        |path: &Path, error: io::Error| OpenError::Unusable { path: path.to_owned(), reason: error.to_string() };
     // The store is not opened, since it may be damaged: its lock alone tells whether somebody uses it.
     let held = path.exists().then(|| File::open(path)).transpose().map_err(|error| unusable(path, error))?;
     if held.as_ref().is_some_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock))) {

@@ -42,7 +42,8 @@ impl Embedded {
             Ok(opened) => Arc::new(opened?),
             Err(panic) => return Err(OpenError::Damaged { path: named.clone(), reason: panic.to_string() }),
         };
-        let writer = Arc::new(Writer::start(database.clone(), clock.clone()).map_err(|error| unusable(error.to_string()))?);
+        let writer =
+            Arc::new(Writer::start(database.clone(), clock.clone()).map_err(|error| unusable(error.to_string()))?);
         let this = Self { database, writer, clock };
         this.end_leases().await.map_err(|error| unusable(error.to_string()))?;
         Ok(this)
@@ -198,7 +199,9 @@ impl Embedded {
         read: impl FnOnce(&Database, u64) -> Result<R, redb::Error> + Send + 'static,
     ) -> Result<R, StoreError> {
         let (database, clock) = (self.database.clone(), self.clock.clone());
-        tokio::task::spawn_blocking(move || read(&database, clock.now()).map_err(failed)).await.unwrap_or_else(|panic| Err(failed(panic)))
+        tokio::task::spawn_blocking(move || read(&database, clock.now()).map_err(failed))
+            .await
+            .unwrap_or_else(|panic| Err(failed(panic)))
     }
 }
 
@@ -206,7 +209,9 @@ fn holds(records: &Records<'_>, condition: &Condition) -> Result<bool, StoreErro
     match condition {
         Condition::Unchanged { key, seen } => Ok(records.get(key)? == seen.0),
         Condition::Leased { key, token } => Ok(lease_record(records, key)?.token == *token),
-        Condition::Left { key, amount, limit } => Ok(counter(records, key)?.checked_add(*amount).is_some_and(|sum| sum <= *limit)),
+        Condition::Left { key, amount, limit } => {
+            Ok(counter(records, key)?.checked_add(*amount).is_some_and(|sum| sum <= *limit))
+        }
     }
 }
 

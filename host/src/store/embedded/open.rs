@@ -22,8 +22,12 @@ pub(super) fn open(path: &Path) -> Result<Database, OpenError> {
     match fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => create(path),
         Err(error) => Err(unusable(error)),
-        Ok(found) if !found.is_file() => Err(OpenError::Unusable { path: path.to_owned(), reason: "it is not a file".into() }),
-        Ok(found) if found.len() == 0 => Err(OpenError::Damaged { path: path.to_owned(), reason: "it is empty".into() }),
+        Ok(found) if !found.is_file() => {
+            Err(OpenError::Unusable { path: path.to_owned(), reason: "it is not a file".into() })
+        }
+        Ok(found) if found.len() == 0 => {
+            Err(OpenError::Damaged { path: path.to_owned(), reason: "it is empty".into() })
+        }
         Ok(_) => existing(path),
     }
 }
@@ -74,7 +78,9 @@ fn create(path: &Path) -> Result<Database, OpenError> {
         return existing(path);
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    fs::rename(&draft, path).and_then(|()| File::open(folder)?.sync_all()).map_err(|error| unusable(error.to_string()))?;
+    fs::rename(&draft, path)
+        .and_then(|()| File::open(folder)?.sync_all())
+        .map_err(|error| unusable(error.to_string()))?;
     Ok(database)
 }
 

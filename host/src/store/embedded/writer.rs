@@ -111,10 +111,20 @@ fn run(database: &Database, clock: &Clock, batch: Vec<Job>, failing: &AtomicBool
     }
 }
 
-fn transact(database: &Database, now: u64, waiting: &mut impl Iterator<Item = Job>, answers: &mut Vec<Answer>) -> Result<(), redb::Error> {
+fn transact(
+    database: &Database,
+    now: u64,
+    waiting: &mut impl Iterator<Item = Job>,
+    answers: &mut Vec<Answer>,
+) -> Result<(), redb::Error> {
     let writing = database.begin_write()?;
-    let mut records =
-        Records { records: writing.open_table(RECORDS)?, expiry: writing.open_table(EXPIRY)?, now, changed: false, broken: None };
+    let mut records = Records {
+        records: writing.open_table(RECORDS)?,
+        expiry: writing.open_table(EXPIRY)?,
+        now,
+        changed: false,
+        broken: None,
+    };
     answers.extend(waiting.map(|job| job(Ok(&mut records))));
     if records.changed {
         records.sweep()?;

@@ -20,7 +20,8 @@ pub enum Stage {
 }
 
 impl Stage {
-    pub const ALL: [Self; 6] = [Self::Pending, Self::Scoring, Self::Uploading, Self::Submitting, Self::Confirmed, Self::Failed];
+    pub const ALL: [Self; 6] =
+        [Self::Pending, Self::Scoring, Self::Uploading, Self::Submitting, Self::Confirmed, Self::Failed];
 
     /// Nothing moves it any more.
     pub fn is_terminal(self) -> bool {

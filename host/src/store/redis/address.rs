@@ -37,7 +37,8 @@ impl Address {
             return Err(wrong("with a query or a fragment"));
         }
         let mut parts = path.split('/').filter(|part| !part.is_empty());
-        let master = if kind == Some("sentinel") { parts.next().ok_or_else(|| wrong("without the master's name"))? } else { "" };
+        let master =
+            if kind == Some("sentinel") { parts.next().ok_or_else(|| wrong("without the master's name"))? } else { "" };
         let database = parts.next().unwrap_or("0");
         if parts.next().is_some() || (kind == Some("cluster") && database != "0") {
             return Err(wrong("with a path that means nothing"));
@@ -45,7 +46,11 @@ impl Address {
         let user = if user.is_empty() { String::new() } else { format!("{user}@") };
         let info = |scheme: &str, user: &str, host: &str| {
             // Its own words may quote what it was given.
-            let found = if host.is_empty() { None } else { format!("{scheme}://{user}{host}/{database}").into_connection_info().ok() };
+            let found = if host.is_empty() {
+                None
+            } else {
+                format!("{scheme}://{user}{host}/{database}").into_connection_info().ok()
+            };
             found.ok_or_else(|| wrong("with a host, a user or a database that cannot be read"))
         };
         match kind {
@@ -57,7 +62,9 @@ impl Address {
                 node: info("redis", &user, "master")?,
                 tls: base == "rediss",
             }),
-            Some(_) => Ok(Self::Cluster(hosts.split(',').map(|host| info(base, &user, host)).collect::<Result<_, _>>()?)),
+            Some(_) => {
+                Ok(Self::Cluster(hosts.split(',').map(|host| info(base, &user, host)).collect::<Result<_, _>>()?))
+            }
         }
     }
 
@@ -83,7 +90,9 @@ mod tests {
             (one.redis_settings().username(), one.redis_settings().password(), one.redis_settings().db()),
             (Some("me"), Some("p@ss"), 3)
         );
-        let Ok(Address::Sentinel { sentinels, master, node, tls }) = Address::parse("rediss+sentinel://:pass@a:1,b:2/main") else {
+        let Ok(Address::Sentinel { sentinels, master, node, tls }) =
+            Address::parse("rediss+sentinel://:pass@a:1,b:2/main")
+        else {
             panic!()
         };
         assert_eq!(sentinels.iter().map(|node| node.addr().to_string()).collect::<Vec<_>>(), ["a:1", "b:2"]);

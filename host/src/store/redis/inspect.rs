@@ -21,7 +21,9 @@ pub(super) async fn inspect(link: &Link) -> Result<(), String> {
     };
     let info = match link.call(cmd("INFO").arg("server"), patience).await {
         Ok(answer) => InfoDict::from_redis_value(of_one(answer)).map_err(|error| error.to_string())?,
-        Err(CallError::Refused(why)) => return Err(format!("the server does not let this user in, or not see what it is: {why}")),
+        Err(CallError::Refused(why)) => {
+            return Err(format!("the server does not let this user in, or not see what it is: {why}"));
+        }
         Err(CallError::Away(why) | CallError::Unanswered(why)) => return Err(why),
         Err(CallError::NoScript) => return Ok(()),
     };
@@ -63,7 +65,9 @@ pub(super) async fn inspect(link: &Link) -> Result<(), String> {
         ),
         (None, _) => told = false,
     }
-    if matches!(link.address(), Address::Sentinel { .. }) && setting("min-replicas-to-write").await.as_deref() == Some("0") {
+    if matches!(link.address(), Address::Sentinel { .. })
+        && setting("min-replicas-to-write").await.as_deref() == Some("0")
+    {
         tracing::warn!(
             "the store's master takes writes also while no replica follows it: when another becomes the master, these are lost. \
              `min-replicas-to-write 1` and a small min-replicas-max-lag there bound that"
@@ -97,7 +101,9 @@ mod tests {
 
     #[test]
     fn versions_are_compared_by_number() {
-        for (version, wanted) in [("7.0.15", true), ("6.2.0", true), ("10.0.1", true), ("6.0.16", false), ("5.0.7", false), ("", false)] {
+        for (version, wanted) in
+            [("7.0.15", true), ("6.2.0", true), ("10.0.1", true), ("6.0.16", false), ("5.0.7", false), ("", false)]
+        {
             assert_eq!(is_wanted(version), wanted, "{version}");
         }
     }

@@ -218,7 +218,8 @@ async fn connect(address: &Address, waits: Waits) -> Result<Connection, String> 
         match address {
             Address::One(info) => single(&Client::open(info.clone())?, waits).await,
             Address::Sentinel { sentinels, master, node, tls } => {
-                let mut known = SentinelNodeConnectionInfo::default().set_redis_connection_info(node.redis_settings().clone());
+                let mut known =
+                    SentinelNodeConnectionInfo::default().set_redis_connection_info(node.redis_settings().clone());
                 if *tls {
                     known = known.set_tls_mode(TlsMode::Secure);
                 }

@@ -107,7 +107,9 @@ impl Redis {
                 command.arg(&begin).arg(&end).arg(PAGE).arg(&name);
             });
             let mut page = parse::<Vec<Vec<u8>>>(answer.await.map_err(unread)?)?.into_iter();
-            let text = |bytes: Vec<u8>| String::from_utf8(bytes).map_err(|_| failed("the index of families holds what is no text"));
+            let text = |bytes: Vec<u8>| {
+                String::from_utf8(bytes).map_err(|_| failed("the index of families holds what is no text"))
+            };
             let last = text(page.next().unwrap_or_default())?;
             while let (Some(key), Some(record)) = (page.next(), page.next()) {
                 found.push((text(key)?, record));
@@ -124,7 +126,10 @@ impl Redis {
             let mut steps = Steps::new(&self.inner.places);
             batch.conditions.iter().for_each(|condition| steps.condition(condition));
             batch.changes.iter().for_each(|change| steps.change(change));
-            return Ok(matches!(self.started(move |this| async move { this.write(steps).await }).await?, Outcome::Done(_)));
+            return Ok(matches!(
+                self.started(move |this| async move { this.write(steps).await }).await?,
+                Outcome::Done(_)
+            ));
         }
         // With a condition, the first key is that of one.
         if let Some(key) = batch.keys().find(|key| !batch.conditions.is_empty() || !is_spread(key)) {
@@ -196,8 +201,10 @@ impl Redis {
     async fn write_for(&self, steps: Steps, patience: Duration) -> Result<Outcome, StoreError> {
         let started = std::time::Instant::now();
         let (script, keys) = (&self.inner.scripts.write, steps.names());
-        let answer =
-            script.run(&self.inner.link, patience, &keys, |command| steps.arguments(REMEMBERED, command)).await.map_err(unwritten)?;
+        let answer = script
+            .run(&self.inner.link, patience, &keys, |command| steps.arguments(REMEMBERED, command))
+            .await
+            .map_err(unwritten)?;
         metrics::histogram!("assay_store_commit_seconds").record(started.elapsed());
         let (outcome, number) = parse::<(String, String)>(answer)?;
         let count = number.parse().unwrap_or_default();
@@ -226,7 +233,9 @@ impl Redis {
             }
             Some(command)
         });
-        let written = join_all(commands.map(|command| async move { self.inner.link.call(&command, self.patience()).await })).await;
+        let written =
+            join_all(commands.map(|command| async move { self.inner.link.call(&command, self.patience()).await }))
+                .await;
         written.into_iter().try_for_each(|written| written.map(drop).map_err(unwritten))
     }
 

@@ -90,6 +90,7 @@ impl Redis {
             command.arg(each.to_string()).arg(rate.get());
         });
         let (left, wait) = parse::<(i64, u64)>(answer.await.map_err(unread)?)?;
-        Ok(u32::try_from(left).map_or(Draw::Refused { wait: Duration::from_micros(wait) }, |left| Draw::Allowed { left }))
+        Ok(u32::try_from(left)
+            .map_or(Draw::Refused { wait: Duration::from_micros(wait) }, |left| Draw::Allowed { left }))
     }
 }

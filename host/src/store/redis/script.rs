@@ -31,7 +31,13 @@ impl Scripts {
 }
 
 impl Text {
-    pub async fn run(&self, link: &Link, patience: Duration, keys: &[String], arguments: impl Fn(&mut Cmd)) -> Result<Value, CallError> {
+    pub async fn run(
+        &self,
+        link: &Link,
+        patience: Duration,
+        keys: &[String],
+        arguments: impl Fn(&mut Cmd),
+    ) -> Result<Value, CallError> {
         let call = |how: &str, script: &str| {
             let mut command = cmd(how);
             command.arg(script).arg(keys.len());

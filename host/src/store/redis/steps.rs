@@ -58,7 +58,9 @@ impl Steps {
             }
             Change::Remove { key } => self.step(key, "remove", "", ""),
             Change::Add { key, amount } => self.step(key.as_str(), "add", (*amount).min(MOST + 1).to_string(), ""),
-            Change::GiveBack { key, amount } => self.step(key.as_str(), "give", (*amount).min(MOST + 1).to_string(), ""),
+            Change::GiveBack { key, amount } => {
+                self.step(key.as_str(), "give", (*amount).min(MOST + 1).to_string(), "")
+            }
         }
     }
 
@@ -73,7 +75,12 @@ impl Steps {
     }
 
     fn step(&mut self, key: &str, what: &'static str, first: impl AsRef<[u8]>, second: impl AsRef<[u8]>) {
-        self.steps.push(Step { key: key.to_owned(), what, first: first.as_ref().to_vec(), second: second.as_ref().to_vec() });
+        self.steps.push(Step {
+            key: key.to_owned(),
+            what,
+            first: first.as_ref().to_vec(),
+            second: second.as_ref().to_vec(),
+        });
     }
 
     /// KEYS of the script.

@@ -16,7 +16,9 @@ async fn a_backup_opens_as_the_store_that_it_was() {
     assert_eq!((copied.records, copied.bytes), (2, fs::metadata(&to).unwrap().len()));
     store.put(&later, &3).await.unwrap();
 
-    let open = async || Store { backend: Backend::Embedded(Embedded::open(to.clone(), Clock::manual(hands.0.clone())).await.unwrap()) };
+    let open = async || Store {
+        backend: Backend::Embedded(Embedded::open(to.clone(), Clock::manual(hands.0.clone())).await.unwrap()),
+    };
     let backup = open().await;
     assert_eq!(backup.get_many(&[kept.clone(), ending.clone(), later]).await.unwrap(), [Some(1), Some(2), None]);
     hands.forward(60_000);

@@ -30,7 +30,10 @@ async fn a_killed_process_has_kept_what_was_acknowledged() {
             .unwrap();
         let mut acknowledged = 0;
         for line in BufReader::new(victim.stdout.take().unwrap()).lines() {
-            let Some(written) = line.unwrap().strip_prefix("written ").map(|number| number.parse::<u64>().unwrap()) else { continue };
+            let Some(written) = line.unwrap().strip_prefix("written ").map(|number| number.parse::<u64>().unwrap())
+            else {
+                continue;
+            };
             acknowledged = written;
             if written == last + 50 * (round + 1) {
                 victim.kill().unwrap();
@@ -54,7 +57,8 @@ async fn write_until_killed(path: PathBuf) {
     let mut written = store.get(&number("last")).await.unwrap().unwrap_or(0);
     loop {
         written += 1;
-        let batch = Batch::new().put(&number(&written.to_string()), &written).unwrap().put(&number("last"), &written).unwrap();
+        let batch =
+            Batch::new().put(&number(&written.to_string()), &written).unwrap().put(&number("last"), &written).unwrap();
         assert!(store.commit(batch).await.unwrap());
         writeln!(stdout(), "written {written}").unwrap();
     }

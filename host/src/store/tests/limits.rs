@@ -32,10 +32,12 @@ async fn however_many_hosts_count_one_rate_holds_for_all() {
         tokio::spawn(async move { host.draw(&keys::rate("key", "a"), rate, window).await.unwrap() })
     });
     let draws: Vec<_> = futures::future::join_all(draws).await.into_iter().map(Result::unwrap).collect();
-    let mut left: Vec<_> = draws.iter().filter_map(|draw| if let Draw::Allowed { left } = draw { Some(*left) } else { None }).collect();
+    let mut left: Vec<_> =
+        draws.iter().filter_map(|draw| if let Draw::Allowed { left } = draw { Some(*left) } else { None }).collect();
     left.sort_unstable();
     assert_eq!(left, [0, 1, 2, 3, 4, 5, 6]);
-    let waits: Vec<_> = draws.iter().filter_map(|draw| if let Draw::Refused { wait } = draw { Some(*wait) } else { None }).collect();
+    let waits: Vec<_> =
+        draws.iter().filter_map(|draw| if let Draw::Refused { wait } = draw { Some(*wait) } else { None }).collect();
     assert!(waits.len() == 93 && waits.iter().all(|wait| !wait.is_zero() && *wait <= window / 7), "{waits:?}");
     for other in [keys::rate("key", "b"), keys::rate("address", "a")] {
         assert_eq!(hosts[0].draw(&other, rate, window).await, Some(Draw::Allowed { left: 6 }), "{other:?}");
@@ -67,7 +69,8 @@ async fn of_many_one_is_given_a_lease_and_its_token_only_grows() {
     for store in each().await {
         let ttl = Duration::from_secs(600);
         let contenders = (0..8).map(|_| store.acquire("sync", "a", ttl));
-        let granted: Vec<_> = futures::future::join_all(contenders).await.into_iter().filter_map(Result::unwrap).collect();
+        let granted: Vec<_> =
+            futures::future::join_all(contenders).await.into_iter().filter_map(Result::unwrap).collect();
         let [first] = granted.as_slice() else { panic!("{granted:?}") };
         assert!(store.renew(first, ttl).await.unwrap());
         store.release(first.clone()).await.unwrap();

@@ -39,7 +39,8 @@ impl Fixture {
     async fn new() -> Self {
         let (folder, hands) = (tempfile::tempdir().unwrap(), Hands::default());
         let path = folder.path().join("assay.redb");
-        let store = Store { backend: Backend::Embedded(Embedded::open(path, Clock::manual(hands.0.clone())).await.unwrap()) };
+        let store =
+            Store { backend: Backend::Embedded(Embedded::open(path, Clock::manual(hands.0.clone())).await.unwrap()) };
         Self { store, hands, folder }
     }
 }

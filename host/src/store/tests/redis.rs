@@ -90,7 +90,9 @@ async fn a_long_family_is_listed_whole() {
     let store = Store::open(&config()).await.unwrap();
     let mut batch = Batch::new();
     for id in 0..1_200 {
-        batch = batch.put(&keys::open_submission(crate::domain::time_from_unix(id), uuid::Uuid::nil()), &uuid::Uuid::nil()).unwrap();
+        batch = batch
+            .put(&keys::open_submission(crate::domain::time_from_unix(id), uuid::Uuid::nil()), &uuid::Uuid::nil())
+            .unwrap();
     }
     assert!(store.commit(batch).await.unwrap());
     let listed = store.list(&keys::open_submissions()).await.unwrap();
@@ -186,8 +188,11 @@ async fn a_rate_does_not_wait_for_a_server_that_is_slow_or_away() {
 
 #[tokio::test]
 async fn what_is_no_server_or_an_unsafe_one_is_refused_without_a_secret() {
-    let forgetful =
-        Server::start_in(tempfile::tempdir().unwrap(), free_port(), &["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"]);
+    let forgetful = Server::start_in(
+        tempfile::tempdir().unwrap(),
+        free_port(),
+        &["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"],
+    );
     let closed = Server::start_in(tempfile::tempdir().unwrap(), free_port(), &["--requirepass", "other"]);
     let (evicting, shut) = (forgetful.port, closed.port);
     for (url, part) in [

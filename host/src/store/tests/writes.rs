@@ -103,8 +103,13 @@ async fn what_has_expired_is_gone_and_is_swept_by_later_writes() {
 #[tokio::test]
 async fn a_family_lists_its_own_records_in_order() {
     for store in each().await {
-        let record =
-            |name: &str| KeyRecord { name: name.into(), scopes: vec![Scope::Read], units: None, rate: None, minted_at: time_from_unix(0) };
+        let record = |name: &str| KeyRecord {
+            name: name.into(),
+            scopes: vec![Scope::Read],
+            units: None,
+            rate: None,
+            minted_at: time_from_unix(0),
+        };
         for byte in [3, 1, 2] {
             store.put(&keys::api_key(&[byte; 32]), &record(&byte.to_string())).await.unwrap();
         }

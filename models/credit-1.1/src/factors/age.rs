@@ -22,7 +22,9 @@ pub fn judge(seen: &Seen) -> Factor {
         Some(days) if days < 1825.0 => {
             format!("Your wallet has been in use for {}; this factor grows by itself until 5 years.", span(days))
         }
-        Some(days) => format!("Your wallet has been in use for {}, which earns all that this factor can give.", span(days)),
+        Some(days) => {
+            format!("Your wallet has been in use for {}, which earns all that this factor can give.", span(days))
+        }
     };
     factor("Wallet Age", points, POSSIBLE, description)
 }

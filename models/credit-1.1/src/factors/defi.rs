@@ -22,7 +22,9 @@ const MARKETS: Curve = Curve(&[(1.0, 8.0), (2.0, 18.0), (4.0, 25.0)]);
 const SUPPLIED: Curve = Curve(&[(100.0, 5.0), (1_000.0, 14.0), (10_000.0, 25.0)]);
 
 pub fn judge(seen: &Seen) -> Factor {
-    let points = whole(EVENTS.at(seen.events as f64) + MARKETS.at(f64::from(seen.markets_used)) + SUPPLIED.at(seen.supplied_usd));
+    let points = whole(
+        EVENTS.at(seen.events as f64) + MARKETS.at(f64::from(seen.markets_used)) + SUPPLIED.at(seen.supplied_usd),
+    );
     let description = if seen.events == 0 {
         "You have not used a lending market that could be read; supplying to one would help.".into()
     } else {

@@ -61,12 +61,19 @@ fn describe(seen: &Seen) -> String {
         );
     }
     match (seen.borrows, seen.repays) {
-        (0, 0) => "No loan of yours could be read; borrowing a little and repaying it would help more than anything else.".into(),
-        (_, 0) => format!("You took {loans} and have made no repayment yet; repaying would help more than anything else."),
+        (0, 0) => {
+            "No loan of yours could be read; borrowing a little and repaying it would help more than anything else."
+                .into()
+        }
+        (_, 0) => {
+            format!("You took {loans} and have made no repayment yet; repaying would help more than anything else.")
+        }
         (borrows, repays) if repays < borrows => {
             format!("You made {repaid} on {loans} and were never liquidated; repaying what is open would help.")
         }
-        (_, repays) if repays < 40 => format!("You made {repaid} on {loans} and were never liquidated; keeping at it would help."),
+        (_, repays) if repays < 40 => {
+            format!("You made {repaid} on {loans} and were never liquidated; keeping at it would help.")
+        }
         _ => format!("You made {repaid} on {loans} and were never liquidated; keeping it so is all there is to do."),
     }
 }

@@ -24,7 +24,8 @@ const RECENT_HALF_DAYS: f64 = 90.0;
 
 pub fn judge(seen: &Seen) -> Factor {
     if seen.transactions == 0 {
-        let description = "You have sent no transaction that could be read; using this wallet regularly would help.".into();
+        let description =
+            "You have sent no transaction that could be read; using this wallet regularly would help.".into();
         return factor("Transaction History", 0, POSSIBLE, description);
     }
     let recent = seen.idle_days.map_or(0.0, |days| RECENT * faded(days, RECENT_HALF_DAYS));

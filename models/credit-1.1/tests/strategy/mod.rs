@@ -7,8 +7,9 @@ use proptest::{collection::vec, num::f64::ANY, option::of, prelude::*, sample::s
 use crate::types::{AssetClass, Attestation, ChainFeatures, Coverage, Features, Holding, MarketFeatures};
 
 pub fn features() -> impl Strategy<Value = Features> {
-    (time(), vec(chain(), 0..5), vec(market(), 0..7), vec(holding(), 0..7), vec(attestation(), 0..4))
-        .prop_map(|(as_of, chains, markets, holdings, identity)| Features { as_of, chains, markets, holdings, identity })
+    (time(), vec(chain(), 0..5), vec(market(), 0..7), vec(holding(), 0..7), vec(attestation(), 0..4)).prop_map(
+        |(as_of, chains, markets, holdings, identity)| Features { as_of, chains, markets, holdings, identity },
+    )
 }
 
 /// Mostly between 2015 and 2030.
@@ -32,8 +33,8 @@ fn coverage() -> impl Strategy<Value = Coverage> {
 fn chain() -> impl Strategy<Value = ChainFeatures> {
     let counts = (count(), of(count()), of(any::<u32>()), of(0u32..5_000), of(0u32..30), of(count()));
     let money = (usd(), usd(), usd());
-    (any::<u64>(), coverage(), of(time()), of(time()), counts, money).prop_map(|(chain_id, coverage, first, last, counts, money)| {
-        ChainFeatures {
+    (any::<u64>(), coverage(), of(time()), of(time()), counts, money).prop_map(
+        |(chain_id, coverage, first, last, counts, money)| ChainFeatures {
             chain_id,
             coverage,
             first_transaction: first,
@@ -47,8 +48,8 @@ fn chain() -> impl Strategy<Value = ChainFeatures> {
             assets_usd: money.0,
             supplied_usd: money.1,
             borrowed_usd: money.2,
-        }
-    })
+        },
+    )
 }
 
 fn market() -> impl Strategy<Value = MarketFeatures> {

@@ -63,7 +63,11 @@ impl Scorer for Native {
             Self::Champion => native_score!(credit_1_1, features),
         };
         let nonsense = || ScoreError::OutOfRange(format!("{score}"));
-        Ok(Assessment { score: Score::new(score).ok_or_else(nonsense)?, decile: Decile::new(decile).ok_or_else(nonsense)?, factors })
+        Ok(Assessment {
+            score: Score::new(score).ok_or_else(nonsense)?,
+            decile: Decile::new(decile).ok_or_else(nonsense)?,
+            factors,
+        })
     }
 }
 
@@ -93,7 +97,9 @@ pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
         unit: Unit::PerSecond,
         ratio: rounds.ratio(0, 1),
         target: Target::AtLeast(0.3),
-        note: format!("{RECORDS} wallets of 2 chains and 3 markets a round; both read the same file and count the same"),
+        note: format!(
+            "{RECORDS} wallets of 2 chains and 3 markets a round; both read the same file and count the same"
+        ),
     }])
 }
 

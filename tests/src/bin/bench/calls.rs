@@ -75,7 +75,9 @@ fn compared(setups: &Setups, Subject { name, features }: &Subject, effort: Effor
     let mut reused = Reused::new(&setups.served)?;
     for said in [setups.served.score(features)?, setups.no_deadline.score(features)?, reused.score(features)?] {
         if said.score.get() != native_score {
-            return Err(format!("the component says {} of {name} and the native model {native_score}", said.score).into());
+            return Err(
+                format!("the component says {} of {name} and the native model {native_score}", said.score).into()
+            );
         }
     }
     let mut cases: Vec<Case<'_>> = vec![
@@ -130,7 +132,9 @@ pub fn two(effort: Effort) -> Result<Vec<Row>, Failure> {
         note,
     };
     let best = rounds.ratio(2, 3);
-    let note = format!("in the same rounds native calls, which share nothing, went {best:.2} times as fast: what the machine had to give");
+    let note = format!(
+        "in the same rounds native calls, which share nothing, went {best:.2} times as fast: what the machine had to give"
+    );
     Ok(vec![
         row("confined calls on two threads", 0, 1, Target::AtLeast(1.75), note),
         row("native calls on two threads", 2, 3, Target::None, String::new()),

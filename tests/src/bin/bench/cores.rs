@@ -30,7 +30,8 @@ pub fn tie(core: usize) -> bool {
 
 /// A command for `program` on `core` alone.
 pub fn command(core: usize, program: &Path) -> Command {
-    let tied = Command::new("taskset").arg("--version").stdout(Stdio::null()).status().is_ok_and(|status| status.success());
+    let tied =
+        Command::new("taskset").arg("--version").stdout(Stdio::null()).status().is_ok_and(|status| status.success());
     if !tied {
         return Command::new(program);
     }
@@ -54,7 +55,8 @@ pub fn busy_here() -> u64 {
 pub fn idle() -> u64 {
     let times = fs::read_to_string("/proc/stat").unwrap_or_default();
     let of = |core: usize| {
-        let mut fields = times.lines().find_map(|line| line.strip_prefix(&format!("cpu{core} ")))?.split_ascii_whitespace().skip(3);
+        let mut fields =
+            times.lines().find_map(|line| line.strip_prefix(&format!("cpu{core} ")))?.split_ascii_whitespace().skip(3);
         // Idle, and idle with a disk at work.
         Some((fields.next()?.parse::<u64>().ok()? + fields.next()?.parse::<u64>().ok()?) * 10_000_000)
     };

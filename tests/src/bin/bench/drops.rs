@@ -81,7 +81,8 @@ async fn drop_file(api: &Caller, shelf: &Path, version: &str, bytes: &[u8]) -> R
     loop {
         let list = api.get("/api/v2/models").await.ok();
         let listed = list["models"].as_array().ok_or("the list of models has no models")?;
-        let is_ready = |model: &Value| model["kind"] == "credit" && model["version"] == version && model["state"] == "ready";
+        let is_ready =
+            |model: &Value| model["kind"] == "credit" && model["version"] == version && model["state"] == "ready";
         if listed.iter().any(is_ready) {
             return Ok(started.elapsed().as_secs_f64() * 1e3);
         }

@@ -41,7 +41,9 @@ pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
     // The chains must go on while the load blocks this thread.
     let runtime = runtime::Builder::new_multi_thread().enable_all().build()?;
     let devnet = runtime.block_on(Devnet::start(|_| {}))?;
-    let key = format!("\n[[access.keys]]\nname = \"metered\"\nkey = \"{METERED}\"\nscopes = [\"read\"]\nunits = 1_000_000_000\n");
+    let key = format!(
+        "\n[[access.keys]]\nname = \"metered\"\nkey = \"{METERED}\"\nscopes = [\"read\"]\nunits = 1_000_000_000\n"
+    );
     let config = devnet.config_toml("127.0.0.1:0", &plugins(), Path::new("{dir}/assay.redb"), KEY);
     let config = redis::on(&config, &server.url(), "bench:") + &key + SETTINGS;
     let hosts: Vec<Service> = (0..HOSTS).map(|_| Service::start(&config)).collect();
@@ -51,12 +53,15 @@ pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
     }
 
     let addresses: Vec<SocketAddr> = hosts.iter().map(Service::address).collect();
-    let cases: Vec<(&str, usize)> = [KEY, METERED].into_iter().flat_map(|key| (1..=HOSTS).map(move |count| (key, count))).collect();
+    let cases: Vec<(&str, usize)> =
+        [KEY, METERED].into_iter().flat_map(|key| (1..=HOSTS).map(move |count| (key, count))).collect();
     let mut busy: Vec<Busy> = cases.iter().map(|_| Busy::default()).collect();
     let mut failure = None;
     let mut ask = |case: usize, warming: bool| {
         let (key, count) = cases[case];
-        let used = || [hosts.iter().map(|host| cores::busy(host.pid())).sum::<u64>(), cores::busy(server.pid()), cores::idle()];
+        let used = || {
+            [hosts.iter().map(|host| cores::busy(host.pid())).sum::<u64>(), cores::busy(server.pid()), cores::idle()]
+        };
         let before = used();
         match rate(None, &addresses[..count], &path, key, STRETCH) {
             Ok(load) => {
@@ -97,10 +102,20 @@ pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
     let mut rows = Vec::new();
     for (first, what) in [(0, "a score from its cache"), (HOSTS, "a score from its cache, metered")] {
         for more in 1..HOSTS {
-            rows.push(row(format!("{what}: {} hosts on one Redis", more + 1), first + more, "the same of one host", first));
+            rows.push(row(
+                format!("{what}: {} hosts on one Redis", more + 1),
+                first + more,
+                "the same of one host",
+                first,
+            ));
         }
     }
-    rows.push(row("a score from its cache, metered: 1 host on one Redis".to_owned(), HOSTS, "the same without units", 0));
+    rows.push(row(
+        "a score from its cache, metered: 1 host on one Redis".to_owned(),
+        HOSTS,
+        "the same without units",
+        0,
+    ));
     Ok(rows)
 }
 
@@ -111,7 +126,9 @@ impl Busy {
         let parts = [("the load", &self.load), ("the hosts", &self.hosts), ("Redis", &self.redis)];
         let shares = parts.map(|(name, shares)| (name, median(shares.clone())));
         let all: f64 = shares.iter().map(|(_, share)| share).sum();
-        let text = shares.map(|(name, share)| format!("{name} {:.0} % ({:.0} us an answer)", 100.0 * share / there, 1e6 * share / rate));
+        let text = shares.map(|(name, share)| {
+            format!("{name} {:.0} % ({:.0} us an answer)", 100.0 * share / there, 1e6 * share / rate)
+        });
         let idle = median(self.idle.clone());
         let others = 100.0 * (1.0 - (all + idle) / there).max(0.0);
         let limit = match shares {
@@ -121,6 +138,8 @@ impl Busy {
             _ => "waiting: for the disk under Redis, or for each other",
         };
         let text = text.join(", ");
-        format!("{CONNECTIONS} connections; of {there} cores {text}, the system and others {others:.0} %; what limits it is {limit}")
+        format!(
+            "{CONNECTIONS} connections; of {there} cores {text}, the system and others {others:.0} %; what limits it is {limit}"
+        )
     }
 }

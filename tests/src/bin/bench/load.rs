@@ -28,7 +28,13 @@ pub struct Load {
 ///
 /// # Errors
 /// Anything but a 200 with a body of the declared length.
-pub fn rate(core: Option<usize>, addresses: &[SocketAddr], path: &str, key: &str, stretch: Duration) -> Result<Load, Failure> {
+pub fn rate(
+    core: Option<usize>,
+    addresses: &[SocketAddr],
+    path: &str,
+    key: &str,
+    stretch: Duration,
+) -> Result<Load, Failure> {
     let request = format!("GET {path} HTTP/1.1\r\nhost: assay\r\nauthorization: Bearer {key}\r\n\r\n").into_bytes();
     let addresses = addresses.to_vec();
     let asking = thread::spawn(move || {

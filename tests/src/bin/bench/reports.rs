@@ -73,7 +73,8 @@ pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
 impl Scene {
     async fn start() -> Result<Self, Failure> {
         let devnet = Devnet::start(|_| {}).await?;
-        let config = format!("{}{LIVES}", devnet.config_toml("127.0.0.1:0", &plugins(), Path::new("{dir}/assay.redb"), KEY));
+        let config =
+            format!("{}{LIVES}", devnet.config_toml("127.0.0.1:0", &plugins(), Path::new("{dir}/assay.redb"), KEY));
         let mut through = config.clone();
         let (mut proxies, mut clients) = (Vec::new(), Vec::new());
         for chain in devnet.chains() {

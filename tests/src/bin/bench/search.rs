@@ -21,8 +21,18 @@ const REPEATS: usize = 20;
 const FILE: &str = "ASSAY_BENCH_AGENTS";
 
 /// What matches most, some, one and none.
-const QUERIES: [&str; 10] =
-    ["a", "agent", "AGENT #1", "defi", "lending protocol", "Trading", "агент", "エージェント", "no agent says this", "zzzz"];
+const QUERIES: [&str; 10] = [
+    "a",
+    "agent",
+    "AGENT #1",
+    "defi",
+    "lending protocol",
+    "Trading",
+    "агент",
+    "エージェント",
+    "no agent says this",
+    "zzzz",
+];
 
 #[derive(Deserialize)]
 struct Line {
@@ -34,14 +44,19 @@ struct Line {
 pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
     let (lines, source) = lines()?;
     let agent = |(id, line): (u64, &Line)| {
-        let (name, description, image) = (Some(line.name.clone()), Some(line.description.clone()), Some(line.image.clone()));
+        let (name, description, image) =
+            (Some(line.name.clone()), Some(line.description.clone()), Some(line.image.clone()));
         Agent { id, owner: Address::ZERO, metadata: Some(AgentMetadata { name, description, image }) }
     };
     let built = Instant::now();
     let index = Index::new((1..).zip(lines.iter().cycle().take(AGENTS)).map(agent).collect());
     let built = built.elapsed();
-    let text: Vec<String> =
-        lines.iter().cycle().take(AGENTS).map(|line| format!("{}\0{}\0", line.name, line.description).to_lowercase()).collect();
+    let text: Vec<String> = lines
+        .iter()
+        .cycle()
+        .take(AGENTS)
+        .map(|line| format!("{}\0{}\0", line.name, line.description).to_lowercase())
+        .collect();
     let text = text.concat();
     // The slowest but one in a hundred of the whole mix of queries, in milliseconds.
     let slow = |case: &dyn Fn(&str) -> usize| {
@@ -60,7 +75,8 @@ pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
         0 => slow(&|query| index.search(query, 0, 20).total as usize),
         _ => slow(&|query| text.matches(&query.to_lowercase()).count()),
     });
-    let found: Vec<String> = QUERIES.iter().map(|query| format!("{query:?} {}", index.search(query, 0, 20).total)).collect();
+    let found: Vec<String> =
+        QUERIES.iter().map(|query| format!("{query:?} {}", index.search(query, 0, 20).total)).collect();
     Ok(vec![Row {
         what: format!("search over {AGENTS} agents, p99"),
         measured: rounds.median(0),
@@ -87,8 +103,11 @@ fn lines() -> Result<(Vec<Line>, String), Failure> {
     } else {
         std::fs::read(&path)?
     };
-    let lines: Vec<Line> =
-        String::from_utf8(text)?.lines().map(serde_json::from_str).collect::<Result<_, _>>().map_err(|error| error.to_string())?;
+    let lines: Vec<Line> = String::from_utf8(text)?
+        .lines()
+        .map(serde_json::from_str)
+        .collect::<Result<_, _>>()
+        .map_err(|error| error.to_string())?;
     if lines.is_empty() {
         return Err(format!("{}: no agents", path.display()).into());
     }
@@ -121,5 +140,7 @@ fn made_up() -> Vec<Line> {
         WORDS[(state >> 33) as usize % WORDS.len()]
     };
     let mut words = |count: usize| (0..count).map(|_| word()).collect::<Vec<_>>().join(" ");
-    (0..AGENTS).map(|n| Line { name: format!("Agent #{n} {}", words(2)), description: words(n % 50), image: String::new() }).collect()
+    (0..AGENTS)
+        .map(|n| Line { name: format!("Agent #{n} {}", words(2)), description: words(n % 50), image: String::new() })
+        .collect()
 }

@@ -45,7 +45,8 @@ pub fn serve(file: &Path) -> Result<(), Failure> {
 /// A score of the same shape as the sandbox's, made once.
 fn score() -> Option<&'static ScoreBody> {
     static SCORE: LazyLock<Option<ScoreBody>> = LazyLock::new(|| {
-        let model = ModelRef { kind: ModelKind::Credit, version: "1.1".parse().ok()?, digest: assay::domain::Digest([0; 32]) };
+        let model =
+            ModelRef { kind: ModelKind::Credit, version: "1.1".parse().ok()?, digest: assay::domain::Digest([0; 32]) };
         let mock = SandboxScore { score: Score::new(847)?, decile: assay::domain::Decile::new(8)?, model };
         Some(ScoreBody::mock(Address::repeat_byte(0xa5), mock))
     });

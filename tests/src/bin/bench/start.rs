@@ -57,7 +57,10 @@ fn opening(effort: Effort) -> Result<Vec<Row>, Failure> {
         target: Target::None,
         note: String::new(),
     };
-    Ok(vec![row(format!("opening a shelf of {models} models"), 0), row(format!("opening a shelf of {models} models, compiled before"), 1)])
+    Ok(vec![
+        row(format!("opening a shelf of {models} models"), 0),
+        row(format!("opening a shelf of {models} models, compiled before"), 1),
+    ])
 }
 
 fn deriving(effort: Effort) -> Result<Row, Failure> {

@@ -2,8 +2,8 @@
 
 use assay::{
     domain::{
-        Activity, Address, AssetClass, ChainId, ChainSnapshot, Coverage, EventCounts, PoolHistory, Position, Protocol, Seen, Snapshot,
-        TokenBalance, U256, time_from_unix,
+        Activity, Address, AssetClass, ChainId, ChainSnapshot, Coverage, EventCounts, PoolHistory, Position, Protocol,
+        Seen, Snapshot, TokenBalance, U256, time_from_unix,
     },
     features::{Features, features},
     registry::measure,
@@ -35,7 +35,13 @@ pub fn everywhere() -> Subject {
 /// What was read of [`everywhere`].
 pub fn snapshot() -> Snapshot {
     let chains = CHAINS.iter().enumerate().map(|(index, id)| chain(*id, if index < 6 { 3 } else { 2 })).collect();
-    Snapshot { address: Address::repeat_byte(0xa5), as_of: time_from_unix(NOW), chains, attestations: Vec::new(), identity: Vec::new() }
+    Snapshot {
+        address: Address::repeat_byte(0xa5),
+        as_of: time_from_unix(NOW),
+        chains,
+        attestations: Vec::new(),
+        identity: Vec::new(),
+    }
 }
 
 fn chain(chain_id: ChainId, markets: u8) -> ChainSnapshot {
@@ -62,7 +68,8 @@ fn chain(chain_id: ChainId, markets: u8) -> ChainSnapshot {
 }
 
 fn token(chain_id: ChainId, index: u8) -> TokenBalance {
-    let classes = [AssetClass::Native, AssetClass::Stablecoin, AssetClass::Token, AssetClass::Wrapped, AssetClass::Liquidity];
+    let classes =
+        [AssetClass::Native, AssetClass::Stablecoin, AssetClass::Token, AssetClass::Wrapped, AssetClass::Liquidity];
     TokenBalance {
         chain_id,
         contract: (index > 0).then(|| Address::repeat_byte(index)),
@@ -77,12 +84,24 @@ fn token(chain_id: ChainId, index: u8) -> TokenBalance {
 
 fn market(index: u8) -> (Protocol, Address, Option<String>) {
     let protocols = [Protocol::LenderAV3, Protocol::LenderBV3, Protocol::LenderAV2];
-    (protocols[usize::from(index) % protocols.len()], Address::repeat_byte(0xd0 + index), (index == 1).then(|| "cUSDCv3".to_owned()))
+    (
+        protocols[usize::from(index) % protocols.len()],
+        Address::repeat_byte(0xd0 + index),
+        (index == 1).then(|| "cUSDCv3".to_owned()),
+    )
 }
 
 fn position(chain_id: ChainId, index: u8) -> Position {
     let (protocol, market_address, market) = market(index);
-    Position { chain_id, protocol, market_address, market, supplied_usd: 4_200.0, borrowed_usd: 1_100.0, supplied_assets: 2 }
+    Position {
+        chain_id,
+        protocol,
+        market_address,
+        market,
+        supplied_usd: 4_200.0,
+        borrowed_usd: 1_100.0,
+        supplied_assets: 2,
+    }
 }
 
 fn pool(chain_id: ChainId, index: u8) -> PoolHistory {
@@ -95,7 +114,13 @@ fn pool(chain_id: ChainId, index: u8) -> PoolHistory {
         feeds_score: protocol.feeds_score(),
         coverage: Coverage::Complete,
         synced_to_block: Some(20_000_000),
-        counts: EventCounts { supply: Some(14), withdraw: Some(6), borrow: Some(9), repay: Some(8), liquidation: Some(0) },
+        counts: EventCounts {
+            supply: Some(14),
+            withdraw: Some(6),
+            borrow: Some(9),
+            repay: Some(8),
+            liquidation: Some(0),
+        },
         first_event_at: Some(time_from_unix(NOW - 3 * YEAR)),
         last_event_at: Some(time_from_unix(NOW - 9 * 86_400)),
         last_liquidation_at: None,

@@ -124,14 +124,23 @@ impl fmt::Display for Table {
         let line = |row: &Row| {
             let ratio = if row.ratio < 100.0 { format!("{:.2}", row.ratio) } else { format!("{:.0}", row.ratio) };
             let (measured, reference) = (row.unit.show(row.measured), row.unit.show(row.reference_value));
-            [row.what.clone(), measured, reference, row.reference.clone(), ratio, row.target(), row.verdict().to_owned()]
+            [
+                row.what.clone(),
+                measured,
+                reference,
+                row.reference.clone(),
+                ratio,
+                row.target(),
+                row.verdict().to_owned(),
+            ]
         };
         let lines: Vec<_> = std::iter::once(head).chain(self.rows.iter().map(|(_, row)| line(row))).collect();
         let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
         let widths: [usize; 7] = std::array::from_fn(width);
         for [what, measured, reference, name, ratio, target, verdict] in &lines {
             let [a, b, c, d, e, t, _] = widths;
-            let text = format!("{what:a$}  {measured:>b$}  {reference:>c$}  {name:d$}  {ratio:>e$}  {target:<t$}  {verdict}");
+            let text =
+                format!("{what:a$}  {measured:>b$}  {reference:>c$}  {name:d$}  {ratio:>e$}  {target:<t$}  {verdict}");
             writeln!(f, "{}", text.trim_end())?;
         }
         let notes: Vec<_> = self.rows.iter().filter(|(_, row)| !row.note.is_empty()).collect();

@@ -53,9 +53,13 @@ struct Run {
 enum Error {
     #[error(transparent)]
     Devnet(#[from] devnet::Error),
-    #[error("{0} is taken by another program. Stop that one, or pass another address: --listen 127.0.0.1:0 takes any free port")]
+    #[error(
+        "{0} is taken by another program. Stop that one, or pass another address: --listen 127.0.0.1:0 takes any free port"
+    )]
     Taken(String),
-    #[error("cannot listen on {listen}: {cause}. Pass an address of this machine with --listen, for example 127.0.0.1:8080")]
+    #[error(
+        "cannot listen on {listen}: {cause}. Pass an address of this machine with --listen, for example 127.0.0.1:8080"
+    )]
     Listen { listen: String, cause: std::io::Error },
     #[error("there is no server at {0}. Build it with `cargo build --release`, or say where it is with --assay FILE")]
     NoServer(PathBuf),

@@ -18,7 +18,8 @@ impl Display {
         }
         let all = MultiProgress::new();
         let bar = |id| {
-            let style = ProgressStyle::with_template("{prefix} {bar:30} {msg}").unwrap_or_else(|_| ProgressStyle::default_bar());
+            let style = ProgressStyle::with_template("{prefix} {bar:30} {msg}")
+                .unwrap_or_else(|_| ProgressStyle::default_bar());
             (id, all.add(ProgressBar::new(1).with_style(style).with_prefix(format!("chain {id:<5}"))))
         };
         Self { bars: Some(Arc::new([bar(ETHEREUM), bar(BASE)])) }

@@ -26,7 +26,9 @@ pub async fn run(options: Run) -> Result<(), Error> {
     fs::write(&config, devnet.config_toml(&options.listen, &shelf, &files.path().join("assay.redb"), &options.key))?;
     eprintln!("starting the server");
     let lines = if options.log { Lines::Show } else { Lines::Keep };
-    let host = tokio::task::spawn_blocking(move || Host::start(&assay, &config, lines)).await.map_err(std::io::Error::other)?;
+    let host = tokio::task::spawn_blocking(move || Host::start(&assay, &config, lines))
+        .await
+        .map_err(std::io::Error::other)?;
     let host = host.map_err(Error::Server)?;
 
     println!("{}", welcome(&devnet, &host.url(), &options.key));

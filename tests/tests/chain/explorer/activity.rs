@@ -20,7 +20,8 @@ struct Counted {
     sent: Vec<u64>,
 }
 
-const TRANSFERS: [&str; 2] = ["Transfer(address,address,uint256)", "TransferSingle(address,address,address,uint256,uint256)"];
+const TRANSFERS: [&str; 2] =
+    ["Transfer(address,address,uint256)", "TransferSingle(address,address,address,uint256,uint256)"];
 
 async fn count(on: &Chain, wallet: Address) -> Counted {
     let mut counted = Counted::default();
@@ -44,12 +45,17 @@ async fn count(on: &Chain, wallet: Address) -> Counted {
             if same(&tx["from"]) {
                 counted.sent.push(time);
             }
-            counted.others.extend(other.as_str().and_then(|other| other.parse::<Address>().ok()).filter(|other| *other != wallet));
+            counted.others.extend(
+                other.as_str().and_then(|other| other.parse::<Address>().ok()).filter(|other| *other != wallet),
+            );
         }
         let receipts: Vec<Value> = on.rpc.request("eth_getBlockReceipts", json!([block["number"]])).await.unwrap();
         for log in receipts.iter().flat_map(|receipt| receipt["logs"].as_array().unwrap()) {
             let logged = log["topics"].as_array().unwrap();
-            let parties = logged.iter().skip(1 + topics.iter().position(|topic| logged.first() == Some(topic)).unwrap_or(99)).take(2);
+            let parties = logged
+                .iter()
+                .skip(1 + topics.iter().position(|topic| logged.first() == Some(topic)).unwrap_or(99))
+                .take(2);
             counted.transfers += u64::from(parties.into_iter().any(|party| *party == word));
         }
     }
@@ -57,7 +63,8 @@ async fn count(on: &Chain, wallet: Address) -> Counted {
 }
 
 fn same(activity: &Activity, counted: &Counted, what: &str) {
-    let (days, hours): (BTreeSet<_>, BTreeSet<_>) = counted.sent.iter().map(|time| (time / 86_400, time % 86_400 / 3_600)).unzip();
+    let (days, hours): (BTreeSet<_>, BTreeSet<_>) =
+        counted.sent.iter().map(|time| (time / 86_400, time % 86_400 / 3_600)).unzip();
     let number = |count: usize| u32::try_from(count).ok();
     assert_eq!(activity.transactions, counted.sent.len() as u64, "{what}");
     assert_eq!(activity.transfers, Some(counted.transfers), "{what}");
@@ -98,7 +105,8 @@ fn what_is_settled_is_not_asked_for_again_and_the_tail_follows_a_reorganisation(
         let (on, wallet) = (&devnet.ethereum, devnet.wallet("saver").address);
         let explorer = of_chain(Flavour::Etherscan, on).await;
         let mut reader = reader(devnet, &explorer).started().await;
-        let send = async || on.send(wallet, Address::repeat_byte(0x77), Vec::<u8>::new(), Default::default()).await.unwrap();
+        let send =
+            async || on.send(wallet, Address::repeat_byte(0x77), Vec::<u8>::new(), Default::default()).await.unwrap();
         let current = async |reader: &super::Reader, what: &str| {
             let snapshot = reader.read(wallet).await;
             let read = chain(&snapshot, ETHEREUM);

@@ -80,7 +80,8 @@ fn names_none(call: &Call) -> bool {
 /// The spans of the queries for logs of all contracts since the last look, and how many queries for logs there were besides.
 fn asked(proxy: &Proxy) -> (Vec<(u64, u64)>, usize) {
     let calls = proxy.take();
-    let (all, named): (Vec<_>, Vec<_>) = calls.iter().filter(|call| call.span().is_some()).partition(|call| names_none(call));
+    let (all, named): (Vec<_>, Vec<_>) =
+        calls.iter().filter(|call| call.span().is_some()).partition(|call| names_none(call));
     (all.into_iter().filter_map(Call::span).collect(), named.len())
 }
 
@@ -96,7 +97,8 @@ fn told(read: &ChainSnapshot) -> (Coverage, Option<u64>) {
 fn what_moved_is_found_in_logs_as_in_receipts() {
     RUNTIME.block_on(async {
         let mut scene = Scene::start().await.unwrap();
-        let (factory, coin, gone) = (factory(&mut scene), scene.coin("Coin", "COIN", 18), scene.coin("Gone", "GONE", 18));
+        let (factory, coin, gone) =
+            (factory(&mut scene), scene.coin("Coin", "COIN", 18), scene.coin("Gone", "GONE", 18));
         let (pictures, things) = (scene.stub("Pictures"), scene.stub("Things"));
         scene.chain.mine().await.unwrap();
         let (ether, dollar) = (scene.ether, scene.dollar);
@@ -107,7 +109,11 @@ fn what_moved_is_found_in_logs_as_in_receipts() {
         let numbers = |numbers: [u64; 3]| numbers.map(U256::from).to_vec();
         let mint = Things::mintCall { to: WALLET, ids: numbers([7, 8, 9]), amounts: numbers([5, 1, 1]) };
         scene.chain.call(WALLET, things, &mint).await.unwrap();
-        scene.chain.call(WALLET, pictures, &transferFromCall { from: WALLET, to: OTHER, id: U256::from(2) }).await.unwrap();
+        scene
+            .chain
+            .call(WALLET, pictures, &transferFromCall { from: WALLET, to: OTHER, id: U256::from(2) })
+            .await
+            .unwrap();
         scene.chain.call(WALLET, gone, &transferCall { to: OTHER, amount: U256::from(5 * ETHER) }).await.unwrap();
         // To itself, which two queries find.
         scene.chain.call(WALLET, coin, &transferCall { to: WALLET, amount: U256::from(ETHER) }).await.unwrap();
@@ -144,7 +150,11 @@ fn tokens_of_lenders_are_found_and_not_counted_twice() {
             let wallet = devnet.wallet(name).address;
             let (expected, read) = (bare.read(wallet).await, reader.read(wallet).await);
             let read = &read.chains[0];
-            assert_eq!(told(read), (Coverage::Complete, Some(moved(&devnet.ethereum.rpc, wallet).await.times)), "{name}");
+            assert_eq!(
+                told(read),
+                (Coverage::Complete, Some(moved(&devnet.ethereum.rpc, wallet).await.times)),
+                "{name}"
+            );
             assert_eq!(read.tokens, expected.chains[0].tokens, "{name}");
             assert_eq!(read.pools, expected.chains[0].pools, "{name}");
         }
@@ -187,7 +197,8 @@ fn error(message: &str) -> Reply {
 fn an_endpoint_that_wants_a_contract_named_is_left_alone() {
     alone(async |devnet| {
         let proxy = Proxy::start(devnet.ethereum.url()).await;
-        let refuse = || all_contracts(|_| error("Please specify an address in your request or order a dedicated full node"));
+        let refuse =
+            || all_contracts(|_| error("Please specify an address in your request or order a dedicated full node"));
         let wallet = devnet.wallet("saver").address;
         let expected = Reader::of(devnet).ethereum().started().await.read(wallet).await.chains[0].clone();
         let mut reader = reader(devnet, &proxy).started().await;
@@ -226,7 +237,9 @@ fn an_endpoint_that_would_take_for_ever_is_left_alone() {
         head["number"] = json!("0x1312d00");
         let proxy = Proxy::start(scene.chain.url()).await;
         proxy.rule(move |call| match (call.span(), call.params[0].as_str()) {
-            (Some((from, to)), _) if from < to => error("block range of queries without an address is limited to 1000 blocks"),
+            (Some((from, to)), _) if from < to => {
+                error("block range of queries without an address is limited to 1000 blocks")
+            }
             (None, Some("latest")) => Reply::Result(head.clone()),
             _ => Reply::Pass,
         });
@@ -266,7 +279,11 @@ fn a_long_read_goes_on_in_the_background_and_after_a_restart() {
         proxy.rule(narrow(57, Reply::Hold));
         let read = reader.read(wallet).await.chains[0].clone();
         assert_eq!(read.coverage, Coverage::Partial);
-        assert!(read.activity.transfers.is_some_and(|transfers| transfers > 0 && transfers <= expected), "{:?}", read.activity);
+        assert!(
+            read.activity.transfers.is_some_and(|transfers| transfers > 0 && transfers <= expected),
+            "{:?}",
+            read.activity
+        );
 
         // The host is killed. What was settled is not asked for again.
         reader.restart().await;

@@ -33,8 +33,10 @@ fn at_first(calls: usize, reply: Reply) -> impl FnMut(&Asked) -> Reply + Send + 
 #[test]
 fn what_passes_is_waited_for_and_what_is_odd_is_understood() {
     with(async |devnet| {
-        let (explorer, other) =
-            (of_chain(Flavour::Etherscan, &devnet.ethereum).await, of_chain(Flavour::Blockscout, &devnet.ethereum).await);
+        let (explorer, other) = (
+            of_chain(Flavour::Etherscan, &devnet.ethereum).await,
+            of_chain(Flavour::Blockscout, &devnet.ethereum).await,
+        );
         let right = read(&started(devnet, &explorer, |_| Reply::Right).await, devnet).await;
         assert_eq!(right.coverage, Coverage::Complete);
         let limit = "Max calls per sec rate limit reached (3/sec)";
@@ -47,9 +49,12 @@ fn what_passes_is_waited_for_and_what_is_odd_is_understood() {
             ("silent once", Box::new(at_first(2, Reply::Silence))),
             ("too large", Box::new(move |asked| if asked.offset > 100 { Reply::No(large) } else { Reply::Right })),
         ];
-        for (what, reply) in
-            [("numbers", Reply::Numbers), ("doubled", Reply::Doubled), ("foreign", Reply::Foreign), ("backwards", Reply::Backwards)]
-        {
+        for (what, reply) in [
+            ("numbers", Reply::Numbers),
+            ("doubled", Reply::Doubled),
+            ("foreign", Reply::Foreign),
+            ("backwards", Reply::Backwards),
+        ] {
             rules.push((what, Box::new(move |_| reply.clone())));
         }
         for (what, rule) in rules {
@@ -65,7 +70,8 @@ fn what_does_not_pass_leaves_the_node_and_says_so() {
     with(async |devnet| {
         let explorer = of_chain(Flavour::Etherscan, &devnet.ethereum).await;
         let right = read(&started(devnet, &explorer, |_| Reply::Right).await, devnet).await;
-        let plan = "Free API access is not supported for this chain. Please upgrade your api plan for full chain coverage";
+        let plan =
+            "Free API access is not supported for this chain. Please upgrade your api plan for full chain coverage";
         for (what, reply, most) in [
             ("wrong key", Reply::No("Invalid API Key"), 1),
             ("another plan", Reply::No(plan), 1),

@@ -75,7 +75,12 @@ impl Scene {
     }
 
     /// A pool with these reserves, of which the wallet gets all shares but those that are locked for ever.
-    pub(super) async fn pool(&mut self, factory: Address, (a, b): (Address, Address), reserves: (u128, u128)) -> Result<Address, Error> {
+    pub(super) async fn pool(
+        &mut self,
+        factory: Address,
+        (a, b): (Address, Address),
+        reserves: (u128, u128),
+    ) -> Result<Address, Error> {
         let anybody = actors::address(actors::DEPLOYER);
         self.chain.call(anybody, factory, &createPairCall { tokenA: a, tokenB: b }).await?;
         let pair = self.chain.view(factory, &getPairCall { tokenA: a, tokenB: b }, self.chain.head).await?;
@@ -99,8 +104,9 @@ impl Scene {
     }
 
     pub(super) fn reader(&self) -> Reader {
-        let configured =
-            Reader::configured(|store| self.setup.toml(self.chain.url(), std::path::Path::new("plugins"), store, "a-key-for-tests"));
+        let configured = Reader::configured(|store| {
+            self.setup.toml(self.chain.url(), std::path::Path::new("plugins"), store, "a-key-for-tests")
+        });
         // The chain's id is a known one's, whose markets are not here.
         configured.with(|config| config.chains[0].markets.clear())
     }
@@ -148,9 +154,13 @@ fn what_was_moved_is_found_and_what_has_no_price_is_worth_nothing() {
             assert_eq!(read.coverage, Coverage::Complete);
             assert_eq!((read.activity.transfers, read.activity.transactions), (Some(8), 1));
             assert_eq!(of(&read, dollar).unwrap().value_usd(), 250.0);
-            let shown = |token| of(&read, token).map(|held| (held.symbol.as_str(), held.name.as_str(), held.balance_text()));
+            let shown =
+                |token| of(&read, token).map(|held| (held.symbol.as_str(), held.name.as_str(), held.balance_text()));
             assert_eq!(shown(imitation), Some(("USDC", "USD Coin", "5000000000000".into())));
-            assert_eq!(shown(hostile), Some(("USDT", "Visit https://x.example to claim", "5000000000000000000".into())));
+            assert_eq!(
+                shown(hostile),
+                Some(("USDT", "Visit https://x.example to claim", "5000000000000000000".into()))
+            );
             assert_eq!(shown(old), Some(("OLD", "Old Coin", "5".into())));
             let address = mute.to_string();
             let short = format!("{}…{}", &address[..6], &address[38..]);
@@ -180,7 +190,11 @@ fn a_share_of_a_pool_is_worth_its_reserves_and_no_more_when_they_are_moved() {
             assert_eq!(read.coverage, Coverage::Complete);
             let held = of(&read, pair).unwrap();
             let by_the_pool = scene.share(pair).await.unwrap();
-            assert!(near(held.value_usd(), by_the_pool) && by_the_pool > 26_000.0, "{} for {by_the_pool}", held.value_usd());
+            assert!(
+                near(held.value_usd(), by_the_pool) && by_the_pool > 26_000.0,
+                "{} for {by_the_pool}",
+                held.value_usd()
+            );
             assert_eq!((held.class, held.symbol.as_str()), (AssetClass::Liquidity, "UNI-V2"));
             // A token that has no price is worth nothing in a pool too.
             assert!(near(of(&read, half_priced).unwrap().value_usd(), 500.0));
@@ -214,7 +228,11 @@ fn non_fungible_tokens_are_those_that_are_still_there() {
         let numbers = |numbers: [u64; 3]| numbers.map(U256::from).to_vec();
         let mint = Things::mintCall { to: WALLET, ids: numbers([7, 8, 9]), amounts: numbers([5, 1, 1]) };
         scene.chain.call(WALLET, things, &mint).await.unwrap();
-        scene.chain.call(WALLET, pictures, &transferFromCall { from: WALLET, to: OTHER, id: U256::from(2) }).await.unwrap();
+        scene
+            .chain
+            .call(WALLET, pictures, &transferFromCall { from: WALLET, to: OTHER, id: U256::from(2) })
+            .await
+            .unwrap();
         for id in [7, 8] {
             let (id, amount, data) = (U256::from(id), U256::from(1), Bytes::new());
             let away = Things::safeTransferFromCall { from: WALLET, to: OTHER, id, amount, data };
@@ -226,7 +244,8 @@ fn non_fungible_tokens_are_those_that_are_still_there() {
             assert_eq!(read.activity.transfers, Some(9), "{flavour:?}");
             let address = things.to_string();
             let unnamed = format!("{}…{}", &address[..6], &address[38..]);
-            let shown: Vec<_> = read.nfts.iter().map(|nft| (nft.name.clone(), nft.collection.clone(), nft.chain_id)).collect();
+            let shown: Vec<_> =
+                read.nfts.iter().map(|nft| (nft.name.clone(), nft.collection.clone(), nft.chain_id)).collect();
             let of = |collection: &str, id: u8| (format!("{collection} #{id}"), collection.to_owned(), CHAIN);
             assert_eq!(shown, [of("Pictures of Cats", 1), of("Pictures of Cats", 3), of(&unnamed, 7), of(&unnamed, 9)]);
             assert!(read.tokens.iter().all(|held| held.contract != Some(pictures)));
@@ -240,7 +259,8 @@ fn tokens_that_stand_for_a_deposit_or_a_debt_are_not_counted_twice() {
         let explorer = of_chain(Flavour::Etherscan, &devnet.ethereum).await;
         let bare = Reader::of(devnet).ethereum().started().await;
         let own = |config: &mut assay::config::Config| config.chains[0].tokens.clear();
-        let (listed, unconfigured) = (reader(devnet, &explorer).started().await, reader(devnet, &explorer).with(own).started().await);
+        let (listed, unconfigured) =
+            (reader(devnet, &explorer).started().await, reader(devnet, &explorer).with(own).started().await);
         for name in ["borrower", "saver", "collector", "busy"] {
             let wallet = devnet.wallet(name).address;
             let (expected, read) = (bare.read(wallet).await, listed.read(wallet).await);
@@ -248,8 +268,11 @@ fn tokens_that_stand_for_a_deposit_or_a_debt_are_not_counted_twice() {
             assert_eq!(read.chains[0].tokens, expected.chains[0].tokens, "{name}");
             // The same balances where nobody configured them, and only those.
             let amounts = |snapshot: &assay::domain::Snapshot| {
-                let mut amounts: Vec<_> =
-                    snapshot.chains[0].tokens.iter().map(|t| (t.contract, t.amount, t.decimals, t.symbol.clone())).collect();
+                let mut amounts: Vec<_> = snapshot.chains[0]
+                    .tokens
+                    .iter()
+                    .map(|t| (t.contract, t.amount, t.decimals, t.symbol.clone()))
+                    .collect();
                 amounts.sort();
                 amounts
             };

@@ -19,7 +19,8 @@ async fn busy(devnet: &Devnet, explorer: &Explorer, rows: Vec<u64>) -> Address {
     let mut times = std::collections::BTreeMap::new();
     for block in &rows {
         if !times.contains_key(block) {
-            let found: Value = on.rpc.request("eth_getBlockByNumber", json!([format!("{block:#x}"), false])).await.unwrap();
+            let found: Value =
+                on.rpc.request("eth_getBlockByNumber", json!([format!("{block:#x}"), false])).await.unwrap();
             let time = u64::from_str_radix(found["timestamp"].as_str().unwrap().trim_start_matches("0x"), 16).unwrap();
             times.insert(*block, time);
         }
@@ -29,7 +30,12 @@ async fn busy(devnet: &Devnet, explorer: &Explorer, rows: Vec<u64>) -> Address {
 }
 
 fn lists(explorer: &Explorer) -> Vec<(u64, usize)> {
-    explorer.take().iter().filter(|asked| asked.action == "txlist").map(|asked| (asked.startblock, asked.page)).collect()
+    explorer
+        .take()
+        .iter()
+        .filter(|asked| asked.action == "txlist")
+        .map(|asked| (asked.startblock, asked.page))
+        .collect()
 }
 
 fn within(told: Option<u32>, exact: usize, part: f64) -> bool {

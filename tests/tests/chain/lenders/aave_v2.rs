@@ -60,7 +60,13 @@ impl On<'_> {
     /// Mode 1 is stable, mode 2 variable.
     pub(super) async fn borrow(&mut self, from: &str, reserve: Reserve, amount: u64, mode: u64) -> Done {
         let (amount, mode) = (units(amount, reserve), U256::from(mode));
-        let call = Pool::borrowCall { asset: reserve.asset, amount, interestRateMode: mode, referralCode: 0, onBehalfOf: wallet(from) };
+        let call = Pool::borrowCall {
+            asset: reserve.asset,
+            amount,
+            interestRateMode: mode,
+            referralCode: 0,
+            onBehalfOf: wallet(from),
+        };
         self.0.call(wallet(from), self.1.pool, &call).await
     }
 
@@ -78,8 +84,13 @@ pub(super) async fn liquidate(on: &mut On<'_>, user: &str) -> Done {
     on.1.queue_price(on.0, LOW_USDC_PER_ETHER);
     on.1.queue_tokens(on.0, wallet("liquidator"), weth, units(1, weth));
     let (user, debt) = (wallet(user), units(1, weth) / U256::from(4));
-    let call =
-        Pool::liquidationCallCall { collateralAsset: usdc.asset, debtAsset: weth.asset, user, debtToCover: debt, receiveAToken: false };
+    let call = Pool::liquidationCallCall {
+        collateralAsset: usdc.asset,
+        debtAsset: weth.asset,
+        user,
+        debtToCover: debt,
+        receiveAToken: false,
+    };
     on.0.call(wallet("liquidator"), on.1.pool, &call).await
 }
 
@@ -116,9 +127,12 @@ async fn live(chain: &mut Small, market: &Market) -> Done {
     on.0.mine().await?;
     // Supplies that move without the pool: to be withdrawn as ether, and given away.
     on.deposit("gwen", "gwen", weth, 5).await?;
-    on.0.call(wallet("gwen"), market.a_weth, &Token::approveCall { spender: market.gateway, amount: U256::MAX }).await?;
-    on.0.call(wallet("gwen"), market.gateway, &Gateway::withdrawETHCall { amount: units(2, weth), to: wallet("gwen") }).await?;
-    on.0.call(wallet("gwen"), market.a_weth, &Token::transferCall { to: wallet("hugo"), amount: units(1, weth) }).await?;
+    on.0.call(wallet("gwen"), market.a_weth, &Token::approveCall { spender: market.gateway, amount: U256::MAX })
+        .await?;
+    on.0.call(wallet("gwen"), market.gateway, &Gateway::withdrawETHCall { amount: units(2, weth), to: wallet("gwen") })
+        .await?;
+    on.0.call(wallet("gwen"), market.a_weth, &Token::transferCall { to: wallet("hugo"), amount: units(1, weth) })
+        .await?;
     // And one who left with all that she had.
     on.deposit("kay", "kay", weth, 4).await?;
     on.borrow("kay", usdc, 100, 2).await?;
@@ -156,12 +170,18 @@ impl World {
         let market = &self.market;
         let lived = market.lived(&self.chain, wallet(name)).await.unwrap();
         assert_eq!(counted(pool(read, market.pool)), lived, "{name}");
-        let (weth, usdc) = (market.held(&self.chain, wallet(name), market.weth), market.held(&self.chain, wallet(name), market.usdc));
+        let (weth, usdc) =
+            (market.held(&self.chain, wallet(name), market.weth), market.held(&self.chain, wallet(name), market.usdc));
         let (weth, usdc) = (weth.await.unwrap(), usdc.await.unwrap());
         let dollars = |weth: f64, usdc: f64| weth * ETHER_USD + usdc * ETHER_USD / LAST_USDC_PER_ETHER as f64;
         let (supplied, borrowed) = (dollars(weth.0, usdc.0), dollars(weth.1, usdc.1));
-        let told = position(read, market.pool).map(|p| (p.supplied_usd, p.borrowed_usd, p.supplied_assets)).unwrap_or_default();
-        assert!((told.0 - supplied).abs() < 1e-4 && (told.1 - borrowed).abs() < 1e-4, "{name}: {told:?} {supplied} {borrowed}");
+        let told = position(read, market.pool)
+            .map(|p| (p.supplied_usd, p.borrowed_usd, p.supplied_assets))
+            .unwrap_or_default();
+        assert!(
+            (told.0 - supplied).abs() < 1e-4 && (told.1 - borrowed).abs() < 1e-4,
+            "{name}: {told:?} {supplied} {borrowed}"
+        );
         assert_eq!(told.2, [weth.0, usdc.0].iter().filter(|held| **held > 0.0).count() as u32, "{name}");
         lived
     }
@@ -196,7 +216,10 @@ fn two_lenders_are_read_with_one_query_for_each_topic() {
         let snapshot = reader.read(wallet("ada")).await;
         let read = &snapshot.chains[0];
         world.compare("ada", read).await;
-        assert_eq!((pool(read, world.comet).counts.supply, pool(read, world.comet).protocol), (Some(1), Protocol::LenderBV3));
+        assert_eq!(
+            (pool(read, world.comet).counts.supply, pool(read, world.comet).protocol),
+            (Some(1), Protocol::LenderBV3)
+        );
         assert!((position(read, world.comet).unwrap().supplied_usd - 4.5).abs() < 1e-9);
         assert_eq!(proxy.take().iter().filter_map(Call::span).count(), 3);
     });
@@ -266,8 +289,12 @@ fn a_pool_without_its_data_provider_has_events_and_no_positions() {
         let market = aave_v2::deploy(&mut chain, USDC_PER_ETHER).await.unwrap();
         market.queue_no_data_provider(&mut chain);
         On(&mut chain, &market).deposit("ada", "ada", market.weth, 2).await.unwrap();
-        let setup =
-            Setup { native_feed, wrapped: Some(market.weth.asset), markets: vec![("lenderA_v2", "Main", market.pool)], ..Setup::default() };
+        let setup = Setup {
+            native_feed,
+            wrapped: Some(market.weth.asset),
+            markets: vec![("lenderA_v2", "Main", market.pool)],
+            ..Setup::default()
+        };
         let reader = super::reader(&setup, &chain).started().await;
         let snapshot = reader.read(wallet("ada")).await;
         let read = &snapshot.chains[0];

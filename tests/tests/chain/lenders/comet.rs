@@ -55,12 +55,14 @@ impl On<'_> {
     }
 
     async fn pledge(&mut self, from: &str, asset: usize, amount: f64) -> Done {
-        let call = Comet::supplyToCall { dst: wallet(from), asset: self.1.collateral[asset], amount: units(amount, 18) };
+        let call =
+            Comet::supplyToCall { dst: wallet(from), asset: self.1.collateral[asset], amount: units(amount, 18) };
         self.0.call(wallet(from), self.1.comet, &call).await
     }
 
     async fn release(&mut self, from: &str, asset: usize, amount: f64) -> Done {
-        let call = Comet::withdrawToCall { to: wallet(from), asset: self.1.collateral[asset], amount: units(amount, 18) };
+        let call =
+            Comet::withdrawToCall { to: wallet(from), asset: self.1.collateral[asset], amount: units(amount, 18) };
         self.0.call(wallet(from), self.1.comet, &call).await
     }
 
@@ -152,11 +154,17 @@ impl World {
             let held = market.balances(&self.chain, wallet(name), self.chain.head).await.unwrap();
             let whole = |amount: U256, decimals: u8| f64::from(amount) / 10_f64.powi(decimals.into());
             let pledged: Vec<_> = held.collateral.iter().map(|amount| whole(*amount, 18)).collect();
-            let supplied = whole(held.supplied, market.decimals) * base + pledged[0] * prices[0] + pledged[1] * prices[1];
+            let supplied =
+                whole(held.supplied, market.decimals) * base + pledged[0] * prices[0] + pledged[1] * prices[1];
             let borrowed = whole(held.borrowed, market.decimals) * base;
             let assets = [held.supplied].iter().chain(&held.collateral).filter(|amount| !amount.is_zero()).count();
-            let told = position(read, market.comet).map(|p| (p.supplied_usd, p.borrowed_usd, p.supplied_assets)).unwrap_or_default();
-            assert!((told.0 - supplied).abs() < 1e-6 && (told.1 - borrowed).abs() < 1e-6, "{name}: {told:?} {supplied} {borrowed}");
+            let told = position(read, market.comet)
+                .map(|p| (p.supplied_usd, p.borrowed_usd, p.supplied_assets))
+                .unwrap_or_default();
+            assert!(
+                (told.0 - supplied).abs() < 1e-6 && (told.1 - borrowed).abs() < 1e-6,
+                "{name}: {told:?} {supplied} {borrowed}"
+            );
             assert_eq!(told.2 as usize, assets, "{name}");
         }
     }
@@ -218,7 +226,11 @@ fn a_log_that_is_left_out_is_made_up_for_or_does_not_pass() {
                 // The log right after it tells the same.
                 world.compare(name, &read.chains[0]).await;
             } else {
-                assert_eq!(pool(&read.chains[0], world.dollars.comet).coverage, Coverage::Partial, "{name} without a {event}");
+                assert_eq!(
+                    pool(&read.chains[0], world.dollars.comet).coverage,
+                    Coverage::Partial,
+                    "{name} without a {event}"
+                );
                 partial += 1;
             }
         }

@@ -137,7 +137,9 @@ async fn live(chain: &mut Small, compound: &Compound) -> Done {
 
     On(chain, dai).borrow("dora", 50).await?;
     liquidate_in_a_bundle(chain, compound, "dora").await?;
-    chain.call(wallet("dora"), usdc.ctoken, &CToken::transferCall { to: wallet("ben"), tokens: U256::from(77) }).await?;
+    chain
+        .call(wallet("dora"), usdc.ctoken, &CToken::transferCall { to: wallet("ben"), tokens: U256::from(77) })
+        .await?;
 
     On(chain, ether).pay("hal", CEther::repayBorrowCall {}, 4).await?;
     // Somebody claims for her what she never had.
@@ -149,9 +151,13 @@ async fn live(chain: &mut Small, compound: &Compound) -> Done {
     let mut on = On(chain, usdc);
     on.give(wallet("gus"), units(1_000, &usdc));
     for to in ["ada", "ben", "cleo", "dora", "emil"] {
-        chain.call(wallet("gus"), usdc.underlying, &Token::transferCall { to: wallet(to), amount: U256::from(5) }).await?;
+        chain
+            .call(wallet("gus"), usdc.underlying, &Token::transferCall { to: wallet(to), amount: U256::from(5) })
+            .await?;
     }
-    chain.call(wallet("ben"), usdc.underlying, &Token::transferCall { to: wallet("gus"), amount: U256::from(1) }).await?;
+    chain
+        .call(wallet("ben"), usdc.underlying, &Token::transferCall { to: wallet("gus"), amount: U256::from(1) })
+        .await?;
     // Everything above is deeper than the chain's finality.
     for _ in 0..40 {
         chain.mine().await?;
@@ -166,7 +172,11 @@ impl World {
         let compound = ctoken::deploy(&mut chain, ETHER_USD).await?;
         live(&mut chain, &compound).await?;
         let names = ["cUSDC", "cDAI", "cETH"];
-        let markets = names.into_iter().zip(compound.markets()).map(|(name, market)| ("lenderB_v2", name, market.ctoken)).collect();
+        let markets = names
+            .into_iter()
+            .zip(compound.markets())
+            .map(|(name, market)| ("lenderB_v2", name, market.ctoken))
+            .collect();
         let setup = Setup { native_feed, wrapped: None, tokens: Vec::new(), markets };
         let mut blocks = Vec::new();
         for number in 0..=chain.head {
@@ -219,7 +229,8 @@ fn uncached(config: &mut Config) {
 
 /// Log queries and receipts among `calls`, each receipt once.
 fn costs(calls: &[Call]) -> (usize, usize) {
-    let receipts: Vec<_> = calls.iter().filter(|call| call.method == RECEIPT).map(|call| call.params[0].to_string()).collect();
+    let receipts: Vec<_> =
+        calls.iter().filter(|call| call.method == RECEIPT).map(|call| call.params[0].to_string()).collect();
     assert_eq!(receipts.iter().collect::<BTreeSet<_>>().len(), receipts.len(), "a receipt was asked for twice");
     (calls.iter().filter_map(Call::span).count(), receipts.len())
 }
@@ -238,7 +249,14 @@ fn every_wallet_is_what_receipts_and_balances_say() {
             told.push((name, total.borrow, total.repay, total.liquidation));
         }
         // Dora's liquidations, one alone and two in a bundle, are not also repayments; those made for her are.
-        let expected = [("ada", 4, 2, 0), ("ben", 0, 0, 0), ("cleo", 2, 3, 0), ("dora", 2, 2, 3), ("finn", 0, 0, 0), ("gus", 0, 0, 0)];
+        let expected = [
+            ("ada", 4, 2, 0),
+            ("ben", 0, 0, 0),
+            ("cleo", 2, 3, 0),
+            ("dora", 2, 2, 3),
+            ("finn", 0, 0, 0),
+            ("gus", 0, 0, 0),
+        ];
         assert_eq!(told, expected);
     });
 }
@@ -283,10 +301,16 @@ fn a_history_without_any_log_does_not_pass_where_there_was_a_debt() {
         for name in ["ada", "ben", "cleo", "dora", "emil", "hal", "finn", "ida"] {
             let read = reader.read(wallet(name)).await;
             for market in world.compound.markets() {
-                let (lived, held) = (market.lived(&world.blocks, wallet(name)), market.held(&world.chain, wallet(name)).await.unwrap());
+                let (lived, held) =
+                    (market.lived(&world.blocks, wallet(name)), market.held(&world.chain, wallet(name)).await.unwrap());
                 let pool = pool(&read.chains[0], market.ctoken);
                 let expected = if lived.borrow > 0 { Coverage::Partial } else { Coverage::Complete };
-                assert_eq!((pool.coverage, counted(pool)), (expected, LendingEvents::default()), "{name} {}", market.ctoken);
+                assert_eq!(
+                    (pool.coverage, counted(pool)),
+                    (expected, LendingEvents::default()),
+                    "{name} {}",
+                    market.ctoken
+                );
                 left += usize::from(lived.borrow > 0 && held.1 == 0.0);
             }
         }
@@ -323,7 +347,9 @@ async fn deceived(world: &World, lie: impl Fn(Value) -> Value) -> (Arc<Snapshot>
     let victim = asked.last().unwrap().params[0].clone();
     let truth: Value = world.chain.rpc.request(RECEIPT, json!([victim])).await.unwrap();
     let lie = lie(truth);
-    proxy.rule(move |call| if call.method == RECEIPT && call.params[0] == victim { Reply::Result(lie.clone()) } else { Reply::Pass });
+    proxy.rule(move |call| {
+        if call.method == RECEIPT && call.params[0] == victim { Reply::Result(lie.clone()) } else { Reply::Pass }
+    });
     // Another store, which has read nothing yet.
     let reader = world.reader().with(uncached).through(&[&proxy]).started().await;
     (reader.read(wallet("ada")).await, reader, proxy)
@@ -332,8 +358,12 @@ async fn deceived(world: &World, lie: impl Fn(Value) -> Value) -> (Arc<Snapshot>
 #[test]
 fn a_receipt_that_lies_is_a_gap_and_never_a_number() {
     with(async |world| {
-        let block: Value =
-            world.chain.rpc.request("eth_getBlockByNumber", json!([format!("{:#x}", world.chain.head - 41), false])).await.unwrap();
+        let block: Value = world
+            .chain
+            .rpc
+            .request("eth_getBlockByNumber", json!([format!("{:#x}", world.chain.head - 41), false]))
+            .await
+            .unwrap();
         let foreign: Value = world.chain.rpc.request(RECEIPT, json!([block["transactions"][0]])).await.unwrap();
         assert!(foreign["logs"].is_array());
         type Lie = Box<dyn Fn(Value) -> Value>;
@@ -354,7 +384,11 @@ fn a_receipt_that_lies_is_a_gap_and_never_a_number() {
             let (read, reader, proxy) = deceived(world, lie).await;
             assert!(read.events_coverage() < Coverage::Complete, "lie {index}");
             for pool in &read.chains[0].pools {
-                assert_eq!((pool.coverage, pool.counts.borrow, pool.counts.repay), (Coverage::Failed, None, None), "lie {index}");
+                assert_eq!(
+                    (pool.coverage, pool.counts.borrow, pool.counts.repay),
+                    (Coverage::Failed, None, None),
+                    "lie {index}"
+                );
             }
             proxy.rule(|_| Reply::Pass);
             let read = reader.read(wallet("ada")).await;
@@ -372,7 +406,9 @@ fn a_read_that_broke_off_at_a_receipt_goes_on_there() {
         let mut reader = world.reader().with(one_by_one).through(&[&proxy]).started().await;
         // The node answers four blocks at a time, and five receipts.
         let narrow = |call: &Call| match call.span() {
-            Some((from, to)) if to - from >= 4 => Some(Reply::Error { code: -32602, message: "range 1 exceeds limit of 4".into() }),
+            Some((from, to)) if to - from >= 4 => {
+                Some(Reply::Error { code: -32602, message: "range 1 exceeds limit of 4".into() })
+            }
             _ => None,
         };
         let mut given = 0;

@@ -24,7 +24,8 @@ fn a_repeated_read_takes_two_log_queries_and_misses_no_liquidation() {
         on.deposit("bank", "bank", market.weth, 1_000).await.unwrap();
         on.deposit("ben", "ben", market.usdc, 4_000).await.unwrap();
         on.borrow("ben", market.weth, 1, 2).await.unwrap();
-        let supply = comet::Comet::supplyToCall { dst: wallet("ben"), asset: comet.base, amount: U256::from(5_000_000) };
+        let supply =
+            comet::Comet::supplyToCall { dst: wallet("ben"), asset: comet.base, amount: U256::from(5_000_000) };
         chain.call(wallet("ben"), comet.comet, &supply).await.unwrap();
         // Some of the chain is settled.
         for _ in 0..20 {
@@ -33,7 +34,11 @@ fn a_repeated_read_takes_two_log_queries_and_misses_no_liquidation() {
         let setup = Setup {
             native_feed,
             wrapped: Some(market.weth.asset),
-            markets: vec![("lenderA_v2", "Main", market.pool), ("lenderA_v3", "Core", v3), ("lenderB_v3", "USD", comet.comet)],
+            markets: vec![
+                ("lenderA_v2", "Main", market.pool),
+                ("lenderA_v3", "Core", v3),
+                ("lenderB_v3", "USD", comet.comet),
+            ],
             ..Setup::default()
         };
         let proxy = Proxy::start(chain.url()).await;

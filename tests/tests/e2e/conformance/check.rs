@@ -18,9 +18,11 @@ pub enum Verdict {
 pub fn check(document: &Document, request: &Request, answer: &Answer) -> Verdict {
     match wrong(document, request, answer) {
         None => Verdict::Right(answer.status.as_str().to_owned()),
-        Some(why) => {
-            Verdict::Wrong(format!("{why}; the answer was {} {}", answer.status, answer.text.chars().take(400).collect::<String>()))
-        }
+        Some(why) => Verdict::Wrong(format!(
+            "{why}; the answer was {} {}",
+            answer.status,
+            answer.text.chars().take(400).collect::<String>()
+        )),
     }
 }
 

@@ -36,7 +36,9 @@ pub struct Parameter {
 
 fn operations(document: &Value) -> impl Iterator<Item = (&str, &str, &Value)> {
     let paths = document["paths"].as_object().into_iter().flatten();
-    paths.flat_map(|(path, item)| METHODS.iter().filter_map(move |method| Some((path.as_str(), *method, item.get(*method)?))))
+    paths.flat_map(|(path, item)| {
+        METHODS.iter().filter_map(move |method| Some((path.as_str(), *method, item.get(*method)?)))
+    })
 }
 
 fn refs<'a>(value: &'a Value, into: &mut Vec<&'a str>) {
@@ -70,7 +72,8 @@ pub fn faults(document: &Value) -> Vec<String> {
             Some(name) if names.insert(name) => {}
             other => fault(format!("the operationId {other:?} is missing or taken")),
         }
-        let in_path: BTreeSet<&str> = path.split('{').skip(1).filter_map(|rest| Some(rest.split_once('}')?.0)).collect();
+        let in_path: BTreeSet<&str> =
+            path.split('{').skip(1).filter_map(|rest| Some(rest.split_once('}')?.0)).collect();
         let parameters = operation["parameters"].as_array().map(Vec::as_slice).unwrap_or_default();
         let declared = parameters.iter().filter(|one| one["in"] == "path" && one["required"] == true);
         let declared: BTreeSet<&str> = declared.filter_map(|one| one["name"].as_str()).collect();
@@ -85,7 +88,9 @@ pub fn faults(document: &Value) -> Vec<String> {
             fault("no answer is a success".to_owned());
         }
         for (status, answer) in &answers {
-            let has_schema = answer["content"].as_object().is_some_and(|content| content.values().all(|media| media["schema"].is_object()));
+            let has_schema = answer["content"]
+                .as_object()
+                .is_some_and(|content| content.values().all(|media| media["schema"].is_object()));
             if !has_schema && !["204", "304"].contains(&status.as_str()) {
                 fault(format!("{status} has no schema"));
             }
@@ -137,14 +142,22 @@ impl Document {
 
     /// Methods that a path takes.
     pub fn methods(&self, path: &str) -> Vec<&str> {
-        self.operations.iter().filter(|operation| operation.path == path).map(|operation| operation.method.as_str()).collect()
+        self.operations
+            .iter()
+            .filter(|operation| operation.path == path)
+            .map(|operation| operation.method.as_str())
+            .collect()
     }
 }
 
 impl Parameter {
     fn read(parameter: &Value) -> Self {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        Self { name: text(&parameter["name"]), in_path: parameter["in"] == "path", kind: text(&parameter["schema"]["type"]) }
+        Self {
+            name: text(&parameter["name"]),
+            in_path: parameter["in"] == "path",
+            kind: text(&parameter["schema"]["type"]),
+        }
     }
 }
 

@@ -36,7 +36,8 @@ const SUBMITTER: &str = "assay_conformance_submitter";
 
 /// Keys with every set of scopes that makes a difference.
 fn keys() -> String {
-    let key = |name: &str, key: &str, rest: &str| format!("[[access.keys]]\nname = \"{name}\"\nkey = \"{key}\"\n{rest}\n");
+    let key =
+        |name: &str, key: &str, rest: &str| format!("[[access.keys]]\nname = \"{name}\"\nkey = \"{key}\"\n{rest}\n");
     [
         key("reader", READER, "scopes = [\"read\"]"),
         key("metered", METERED, "scopes = [\"read\"]\nunits = 3"),
@@ -58,7 +59,11 @@ pub(super) fn assert_declared(document: &Value, method: &str, path: &str, answer
 async fn registries() -> (Small, String) {
     let mut chain = Small::start(31_337).await.expect("the chain starts");
     let agents = agents::deploy(&mut chain).await.expect("the registries are deployed");
-    let uris = ["{\"name\":\"Ada\",\"description\":\"counts\"}".to_owned(), "{\"name\":\"Lending agent\"}".to_owned(), String::new()];
+    let uris = [
+        "{\"name\":\"Ada\",\"description\":\"counts\"}".to_owned(),
+        "{\"name\":\"Lending agent\"}".to_owned(),
+        String::new(),
+    ];
     agents.register(&mut chain, "ada", &uris).await.expect("agents are registered");
     let toml = format!(
         "[[chains]]\nid = 31337\nname = \"Local\"\nrpc = [\"{}\"]\nfinality = 2\nnative = {{ symbol = \"ETH\" }}\n{}",
@@ -99,7 +104,9 @@ async fn smallest(api: &Caller, request: Request, document: &Document) -> (Reque
                 continue 'shrink;
             }
         }
-        let Verdict::Wrong(why) = send(api, &smallest, document).await else { return (smallest, "it fails now and then".to_owned()) };
+        let Verdict::Wrong(why) = send(api, &smallest, document).await else {
+            return (smallest, "it fails now and then".to_owned());
+        };
         return (smallest, why);
     }
 }
@@ -146,7 +153,10 @@ fn thousands_of_requests_get_only_what_the_document_declares() {
             let (request, why) = smallest(&api, request, &document).await;
             shown.insert(request.curl(service.base()), why);
         }
-        assert!(shown.is_empty(), "{failures} of {REQUESTS} requests by ASSAY_SEED={seed} were answered outside the document: {shown:#?}");
+        assert!(
+            shown.is_empty(),
+            "{failures} of {REQUESTS} requests by ASSAY_SEED={seed} were answered outside the document: {shown:#?}"
+        );
         for status in ["200", "201", "304", "400", "401", "403", "404", "405", "413", "422", "429"] {
             assert!(seen.contains_key(status), "no request got {status}: {seen:?}");
         }

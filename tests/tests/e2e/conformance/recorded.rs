@@ -52,12 +52,16 @@ fn every_row_of_scores_and_reports_is_as_recorded() {
         }
         let mut differing = Vec::new();
         for (name, method, path, body) in ROWS {
-            let request = api.request(Method::from_bytes(method.as_bytes()).expect("a method"), &filled(path)).body((*body).to_owned());
+            let request = api
+                .request(Method::from_bytes(method.as_bytes()).expect("a method"), &filled(path))
+                .body((*body).to_owned());
             let answer = assay_tests::service::answer(request).await;
             let mut headers = Map::new();
             for header in ["content-type", "cache-control", "vary", "age", "etag", "x-assay-sandbox"] {
                 let value = answer.headers.get(header).map(|value| value.to_str().expect("a text").to_owned());
-                let fixed = |value: String| if ["age", "etag"].contains(&header) { json!(format!("<{header}>")) } else { json!(value) };
+                let fixed = |value: String| {
+                    if ["age", "etag"].contains(&header) { json!(format!("<{header}>")) } else { json!(value) }
+                };
                 headers.extend(value.map(|value| (header.to_owned(), fixed(value))));
             }
             let found = json!({
@@ -79,15 +83,17 @@ fn every_row_of_scores_and_reports_is_as_recorded() {
 }
 
 fn filled(path: &str) -> String {
-    ["borrower", "liquidated", "empty"]
-        .iter()
-        .fold(path.to_owned(), |path, name| path.replace(&format!("{{{name}}}"), &actors::address(name).to_checksum(None)))
+    ["borrower", "liquidated", "empty"].iter().fold(path.to_owned(), |path, name| {
+        path.replace(&format!("{{{name}}}"), &actors::address(name).to_checksum(None))
+    })
 }
 
 /// Without what the clock moves: times, and amounts, which bear interest.
 fn steady(value: Value, field: &str) -> Value {
     match value {
-        Value::Object(fields) => Value::Object(fields.into_iter().map(|(name, value)| (name.clone(), steady(value, &name))).collect()),
+        Value::Object(fields) => {
+            Value::Object(fields.into_iter().map(|(name, value)| (name.clone(), steady(value, &name))).collect())
+        }
         Value::Array(items) => Value::Array(items.into_iter().map(|item| steady(item, field)).collect()),
         Value::String(text) if chrono::DateTime::parse_from_rfc3339(&text).is_ok() => json!("<time>"),
         Value::String(_) if field == "balance" => json!("<amount>"),

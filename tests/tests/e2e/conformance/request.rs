@@ -34,7 +34,8 @@ impl Request {
         let (mut path, mut query) = (Vec::new(), Vec::new());
         for parameter in &operation.parameters {
             let is_list = parameter.name == "address" && !parameter.in_path;
-            let value = if is_list { values::list(dice) } else { values::parameter(&parameter.name, &parameter.kind, dice) };
+            let value =
+                if is_list { values::list(dice) } else { values::parameter(&parameter.name, &parameter.kind, dice) };
             if parameter.in_path {
                 path.push((parameter.name.clone(), value));
             } else if dice.percent(if is_list { 92 } else { 45 }) {
@@ -86,7 +87,8 @@ impl Request {
         for (name, value) in &self.path {
             path = path.replacen(&format!("{{{name}}}"), &encoded(value), 1);
         }
-        let query: Vec<_> = self.query.iter().map(|(name, value)| format!("{}={}", encoded(name), encoded(value))).collect();
+        let query: Vec<_> =
+            self.query.iter().map(|(name, value)| format!("{}={}", encoded(name), encoded(value))).collect();
         if query.is_empty() { path } else { format!("{path}?{}", query.join("&")) }
     }
 
@@ -138,7 +140,10 @@ impl Request {
             None => {}
             Some((_, Ok(text))) if !text.contains('\0') => line += &format!(" --data-binary {}", quoted(text)),
             Some((length, _)) => {
-                line += &format!(" --data-binary @bytes # {length}, hex {}", hex::encode(self.body.as_deref().unwrap_or_default()))
+                line += &format!(
+                    " --data-binary @bytes # {length}, hex {}",
+                    hex::encode(self.body.as_deref().unwrap_or_default())
+                )
             }
         }
         line
@@ -151,7 +156,11 @@ fn shorter(value: &str) -> Vec<String> {
         return Vec::new();
     }
     let (front, back) = letters.split_at(letters.len() / 2);
-    [front, back].map(|half| half.iter().collect::<String>()).into_iter().filter(|half| !matches!(half.as_str(), "." | "..")).collect()
+    [front, back]
+        .map(|half| half.iter().collect::<String>())
+        .into_iter()
+        .filter(|half| !matches!(half.as_str(), "." | ".."))
+        .collect()
 }
 
 /// Percent-encoded but for what never needs it.

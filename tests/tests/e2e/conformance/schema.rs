@@ -26,7 +26,8 @@ impl Schema {
     }
 
     fn target(&self, reference: &str) -> &Value {
-        let name = reference.strip_prefix("#/components/schemas/").unwrap_or_else(|| panic!("{reference} is elsewhere"));
+        let name =
+            reference.strip_prefix("#/components/schemas/").unwrap_or_else(|| panic!("{reference} is elsewhere"));
         self.components.get(name).unwrap_or_else(|| panic!("{reference} refers to nothing"))
     }
 
@@ -55,7 +56,9 @@ impl Schema {
             (Some("date-time"), Value::String(text)) if chrono::DateTime::parse_from_rfc3339(text).is_err() => {
                 wrong(format!("{text} is no time"))
             }
-            (Some("uuid"), Value::String(text)) if text.len() != 36 || text.split('-').map(str::len).ne([8, 4, 4, 4, 12]) => {
+            (Some("uuid"), Value::String(text))
+                if text.len() != 36 || text.split('-').map(str::len).ne([8, 4, 4, 4, 12]) =>
+            {
                 wrong(format!("{text} is no UUID"))
             }
             (None | Some("date-time" | "uuid" | "int32" | "int64" | "double" | "binary"), _) => {}
@@ -63,11 +66,14 @@ impl Schema {
         }
         if closed && (keywords.contains_key("properties") || keywords.contains_key("allOf")) {
             let named = self.named(schema);
-            for field in value.as_object().into_iter().flat_map(Map::keys).filter(|field| !named.contains(&field.as_str())) {
+            for field in
+                value.as_object().into_iter().flat_map(Map::keys).filter(|field| !named.contains(&field.as_str()))
+            {
                 wrong(format!("the field {field} is not documented"));
             }
         }
-        for field in keywords.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str) {
+        for field in keywords.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+        {
             if value.as_object().is_some_and(|fields| !fields.contains_key(field)) {
                 wrong(format!("the field {field} is missing"));
             }
@@ -84,7 +90,9 @@ impl Schema {
                 }
                 ("additionalProperties", rest @ Value::Object(_)) => {
                     let named = self.named(schema);
-                    for (name, value) in value.as_object().into_iter().flatten().filter(|(name, _)| !named.contains(&name.as_str())) {
+                    for (name, value) in
+                        value.as_object().into_iter().flatten().filter(|(name, _)| !named.contains(&name.as_str()))
+                    {
                         self.check(rest, value, &format!("{at}/{name}"), true, errors);
                     }
                 }
@@ -109,7 +117,9 @@ impl Schema {
                         self.check(items, value, &format!("{at}/{index}"), true, errors);
                     }
                 }
-                ("allOf", Value::Array(parts)) => parts.iter().for_each(|part| self.check(part, value, at, false, errors)),
+                ("allOf", Value::Array(parts)) => {
+                    parts.iter().for_each(|part| self.check(part, value, at, false, errors))
+                }
                 ("oneOf" | "anyOf", Value::Array(forms)) => {
                     let fits = forms.iter().filter(|form| {
                         let mut errors = Vec::new();
@@ -139,7 +149,11 @@ impl Schema {
 }
 
 fn kinds(kind: &Value) -> Vec<&str> {
-    kind.as_array().map_or_else(|| vec![kind], |kinds| kinds.iter().collect()).into_iter().filter_map(Value::as_str).collect()
+    kind.as_array()
+        .map_or_else(|| vec![kind], |kinds| kinds.iter().collect())
+        .into_iter()
+        .filter_map(Value::as_str)
+        .collect()
 }
 
 fn is_a(value: &Value, kind: &str) -> bool {
@@ -165,7 +179,14 @@ fn what_does_not_fit_is_found() {
     let components = Arc::new(components.as_object().cloned().unwrap_or_default());
     let whole = Schema::new(&json!({ "$ref": "#/components/schemas/Whole" }), &components);
     assert_eq!(whole.errors(&json!({ "a": 3, "b": "2026-01-01T00:00:00Z" })), Vec::<String>::new());
-    for bad in [json!({}), json!({ "a": 2 }), json!({ "a": 3.5 }), json!({ "a": 3, "c": 1 }), json!({ "a": 3, "b": "soon" }), json!([])] {
+    for bad in [
+        json!({}),
+        json!({ "a": 2 }),
+        json!({ "a": 3.5 }),
+        json!({ "a": 3, "c": 1 }),
+        json!({ "a": 3, "b": "soon" }),
+        json!([]),
+    ] {
         assert!(!whole.errors(&bad).is_empty(), "{bad}");
     }
     let either = Schema::new(

@@ -34,7 +34,8 @@ impl Dice {
     }
 }
 
-const WALLETS: [&str; 10] = ["whale", "borrower", "liquidated", "busy", "empty", "saver", "holder", "both-chains", "base-only", "dormant"];
+const WALLETS: [&str; 10] =
+    ["whale", "borrower", "liquidated", "busy", "empty", "saver", "holder", "both-chains", "base-only", "dormant"];
 
 /// Texts that have broken other servers.
 const HOSTILE: [&str; 26] = [
@@ -73,8 +74,12 @@ pub fn address(dice: &mut Dice) -> String {
         1 => format!("0x{}", wallet.to_string().trim_start_matches("0x").to_uppercase()),
         2 => wallet.to_string().replacen(|c: char| c.is_ascii_uppercase(), "a", 1),
         3 => wallet.to_string().trim_start_matches("0x").to_owned(),
-        4 => dice.pick(&["nobody.eth", "a.b.c.eth", "x.base.eth", ".eth", "a..eth", "xn--nxasmq6b.eth", "ümlaut.eth"]).to_owned(),
-        5 => dice.pick(&["0x0000000000000000000000000000000000000000", "0xffffffffffffffffffffffffffffffffffffffff"]).to_owned(),
+        4 => dice
+            .pick(&["nobody.eth", "a.b.c.eth", "x.base.eth", ".eth", "a..eth", "xn--nxasmq6b.eth", "ümlaut.eth"])
+            .to_owned(),
+        5 => dice
+            .pick(&["0x0000000000000000000000000000000000000000", "0xffffffffffffffffffffffffffffffffffffffff"])
+            .to_owned(),
         6 => text(dice),
         _ => wallet.to_string(),
     }
@@ -89,11 +94,24 @@ pub fn parameter(name: &str, kind: &str, dice: &mut Dice) -> String {
         ("address", _) => address(dice),
         ("kind", _) => dice.pick(&["credit", "boost", "sybil", "sandbox", "Credit", "fortune"]).to_owned(),
         ("version", _) => dice.pick(&["1.0", "1.1", "9.9", "1", "1.0.0", "-1.0", "99999999999.1"]).to_owned(),
-        ("chain_id", _) if dice.percent(60) => {
-            dice.pick(&["1", "8453", "137", "10", "42161", "250", "324", "42220", "534352", "59144", "56", "43114"]).to_owned()
-        }
+        ("chain_id", _) if dice.percent(60) => dice
+            .pick(&["1", "8453", "137", "10", "42161", "250", "324", "42220", "534352", "59144", "56", "43114"])
+            .to_owned(),
         (_, "integer") => dice
-            .pick(&["0", "-0", "-1", "1.0", "1e3", "007", "+1", "2", "9223372036854775808", "18446744073709551616", "0x1", "٣"])
+            .pick(&[
+                "0",
+                "-0",
+                "-1",
+                "1.0",
+                "1e3",
+                "007",
+                "+1",
+                "2",
+                "9223372036854775808",
+                "18446744073709551616",
+                "0x1",
+                "٣",
+            ])
             .to_owned(),
         (_, "boolean") => dice.pick(&["true", "false", "True", "1", "0", "yes", "maybe", ""]).to_owned(),
         _ => text(dice),
@@ -159,11 +177,21 @@ fn of_schema(schema: &Value, dice: &mut Dice) -> Value {
             }
             Value::Object(some)
         }
-        "number" => [json!(0), json!(0.01), json!(49_999.99), json!(50_000), json!(1e15), json!(1e308), json!(-0.0), json!(5e-324)]
-            [dice.below(8)]
+        "number" => [
+            json!(0),
+            json!(0.01),
+            json!(49_999.99),
+            json!(50_000),
+            json!(1e15),
+            json!(1e308),
+            json!(-0.0),
+            json!(5e-324),
+        ][dice.below(8)]
         .clone(),
         "integer" => {
-            [json!(0), json!(1), json!(9_007_199_254_740_991_u64), json!(9_007_199_254_740_992_u64), json!(7.0)][dice.below(5)].clone()
+            [json!(0), json!(1), json!(9_007_199_254_740_991_u64), json!(9_007_199_254_740_992_u64), json!(7.0)]
+                [dice.below(5)]
+            .clone()
         }
         "array" => {
             let items = if dice.percent(10) { 4_000 } else { dice.below(4) };

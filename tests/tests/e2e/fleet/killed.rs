@@ -93,13 +93,20 @@ impl Crowd {
         let started = Instant::now();
         loop {
             let request = self.proxy.request(Method::POST, "/api/v2/agents/1/reputation");
-            let request = request.header("idempotency-key", format!("fleet {n}")).json(&json!({ "address": reputation::subject(n) }));
+            let request = request
+                .header("idempotency-key", format!("fleet {n}"))
+                .json(&json!({ "address": reputation::subject(n) }));
             let before = self.now();
             let answer = try_answer(request.timeout(Duration::from_secs(10))).await;
             let failed = !matches!(&answer, Ok(answer) if answer.status == 202);
             self.posts.count([before, self.now()], failed);
             if let Ok(answer) = &answer {
-                assert!(!failed || [502, 503, 504].contains(&answer.status.as_u16()), "{} {}", answer.status, answer.text);
+                assert!(
+                    !failed || [502, 503, 504].contains(&answer.status.as_u16()),
+                    "{} {}",
+                    answer.status,
+                    answer.text
+                );
                 if !failed {
                     let body = answer.json();
                     let path = body["status_url"].as_str().expect("a path").to_owned();
@@ -175,7 +182,8 @@ impl Host {
 #[test]
 fn whoever_is_killed_or_cut_off_each_submission_is_on_the_chain_once() {
     run(async {
-        let (kills, while_cut, cut) = if soak() { (20, 24, Duration::from_secs(30)) } else { (3, 3, Duration::from_secs(3)) };
+        let (kills, while_cut, cut) =
+            if soak() { (20, 24, Duration::from_secs(30)) } else { (3, 3, Duration::from_secs(3)) };
         let submissions = (kills + 1) * AT_ONCE + while_cut;
         let world = World::start().await;
         let mut server = Redis::start(&DURABLE);
@@ -251,7 +259,8 @@ fn whoever_is_killed_or_cut_off_each_submission_is_on_the_chain_once() {
             assert_eq!(crowd.clone().submit(n).await, *id, "the same key is the same submission");
             paths.push(format!("/api/v2/agents/1/reputation/status/{}", id.as_str().expect("an id")));
         }
-        let statuses = futures::future::join_all(paths.iter().map(|path| reputation::confirmed(&callers[0], path))).await;
+        let statuses =
+            futures::future::join_all(paths.iter().map(|path| reputation::confirmed(&callers[0], path))).await;
         let held = world.held().await;
         for (path, status) in paths.iter().zip(&statuses) {
             reputation::check(&world, &held, status, &reputation::ALL);
@@ -262,7 +271,10 @@ fn whoever_is_killed_or_cut_off_each_submission_is_on_the_chain_once() {
         assert_eq!(held.len(), submissions * reputation::ALL.len());
         let left = format!("has 0 of {} left", submissions * 10);
         for caller in &callers {
-            let refused = caller.post("/api/v2/agents/1/reputation", &json!({ "address": reputation::subject(0) })).await.expect(429);
+            let refused = caller
+                .post("/api/v2/agents/1/reputation", &json!({ "address": reputation::subject(0) }))
+                .await
+                .expect(429);
             assert!(refused["detail"].as_str().is_some_and(|detail| detail.contains(&left)), "{refused}");
             assert_eq!(caller.get(SANDBOX).await.ok()["score"], callers[0].get(SANDBOX).await.ok()["score"]);
         }

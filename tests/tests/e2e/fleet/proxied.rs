@@ -18,8 +18,13 @@ fn callers_behind_the_shipped_proxy_are_told_apart_whatever_they_say() {
         let host = Service::start(&config);
         let proxy = Nginx::start(&[host.address()]);
         let from = async |client: [u8; 4], forwarded: &str| {
-            let http = reqwest::Client::builder().no_proxy().local_address(std::net::IpAddr::from(client)).build().expect("an HTTP client");
-            let request = http.request(Method::GET, format!("{}{SANDBOX}", proxy.base)).header("x-forwarded-for", forwarded);
+            let http = reqwest::Client::builder()
+                .no_proxy()
+                .local_address(std::net::IpAddr::from(client))
+                .build()
+                .expect("an HTTP client");
+            let request =
+                http.request(Method::GET, format!("{}{SANDBOX}", proxy.base)).header("x-forwarded-for", forwarded);
             request.send().await.expect("the proxy answers").status().as_u16()
         };
         // What one of them makes up is not believed, and does not use up what another one has.

@@ -150,7 +150,11 @@ fn four_times_too_much_is_sent_away_and_the_rest_served_as_ever() {
         // Afterwards it is as it was, at once.
         let over = Instant::now();
         let mut again = callers(&api, 1, 9_000_000, over + Duration::from_secs(1)).await;
-        assert!(again.wrong.is_empty() && again.refused.is_empty() && !again.accepted.is_empty(), "{:?}", again.wrong.first());
+        assert!(
+            again.wrong.is_empty() && again.refused.is_empty() && !again.accepted.is_empty(),
+            "{:?}",
+            again.wrong.first()
+        );
         let (quiet, busy, told) = (p99(&mut alone.accepted), p99(&mut seen.accepted), p99(&mut seen.refused));
         let (median, later) = (seen.refused[seen.refused.len() / 2], p99(&mut again.accepted));
         println!(
@@ -170,7 +174,10 @@ fn four_times_too_much_is_sent_away_and_the_rest_served_as_ever() {
         if soak {
             assert!(busy <= 2 * quiet, "p99 {busy:?}, uncontended {quiet:?}");
             // At once: in a fraction of what the work would take, and also the slowest of these clients in no more than those let in.
-            assert!(4 * median <= quiet && told <= 2 * quiet, "it took {median:?} to be sent away, and at worst {told:?}");
+            assert!(
+                4 * median <= quiet && told <= 2 * quiet,
+                "it took {median:?} to be sent away, and at worst {told:?}"
+            );
             assert!(later <= 2 * quiet, "p99 {later:?} in the second after it, {quiet:?} before");
         }
     });

@@ -30,7 +30,12 @@ fn a_submission_is_accepted_scored_documented_and_confirmed_on_both_paths() {
         let service = Service::start(&world.config(world.chain.url(), "endpoint = \"https://assay.example\""));
         let api = service.keyed();
         for (path, status_path, feedback_path, tags) in [
-            ("/api/v2/agents/1/reputation", "/api/v2/agents/1/reputation/status", "/api/v2/agents/1/reputation/feedback", None),
+            (
+                "/api/v2/agents/1/reputation",
+                "/api/v2/agents/1/reputation/status",
+                "/api/v2/agents/1/reputation/feedback",
+                None,
+            ),
             (
                 "/api/v2/reputation/1",
                 "/api/v2/reputation/1/status",
@@ -47,16 +52,31 @@ fn a_submission_is_accepted_scored_documented_and_confirmed_on_both_paths() {
                 None => ALL.to_vec(),
             };
             let accepted = api.post(path, &body).await.expect(202);
-            assert_eq!(fields(&accepted), ["agent_id", "estimated_completion_seconds", "status", "status_url", "submission_id", "tags"]);
-            assert_eq!((&accepted["agent_id"], &accepted["status"], &accepted["tags"]), (&json!(1), &json!("pending"), &json!(expected)));
+            assert_eq!(
+                fields(&accepted),
+                ["agent_id", "estimated_completion_seconds", "status", "status_url", "submission_id", "tags"]
+            );
+            assert_eq!(
+                (&accepted["agent_id"], &accepted["status"], &accepted["tags"]),
+                (&json!(1), &json!("pending"), &json!(expected))
+            );
             let id = accepted["submission_id"].as_str().expect("an id");
             assert_eq!(accepted["status_url"], format!("{status_path}/{id}"));
             let estimate = accepted["estimated_completion_seconds"].as_u64().expect("a number");
             assert!(if tags.is_none() { estimate == 45 } else { (1..45).contains(&estimate) }, "{estimate}");
 
             let status = confirmed(&api, &format!("{status_path}/{id}")).await;
-            let all =
-                ["agent_id", "created_at", "error", "feedback_uri", "scores", "status", "submission_id", "transactions", "updated_at"];
+            let all = [
+                "agent_id",
+                "created_at",
+                "error",
+                "feedback_uri",
+                "scores",
+                "status",
+                "submission_id",
+                "transactions",
+                "updated_at",
+            ];
             assert_eq!(fields(&status), all);
             assert_eq!(fields(&status["scores"]), ["credit_score", "identity_count", "sybil_score"]);
             assert_eq!(fields(&status["transactions"][0]), ["block_number", "gas_used", "tag1", "transaction_hash"]);
@@ -90,17 +110,29 @@ fn what_is_wrong_is_said_and_costs_nothing() {
         let (api, address) = (service.with_key(METERED), subject(2));
         let good = json!({ "address": address });
         for base in ["/api/v2/agents/1/reputation", "/api/v2/reputation/1"] {
-            for body in [json!({}), json!({ "address": null }), json!({ "address": "" }), json!({ "tags": ["creditScore"] })] {
-                assert_eq!(api.post(base, &body).await.expect(400), json!({ "detail": "Address is required in the request body" }));
+            for body in
+                [json!({}), json!({ "address": null }), json!({ "address": "" }), json!({ "tags": ["creditScore"] })]
+            {
+                assert_eq!(
+                    api.post(base, &body).await.expect(400),
+                    json!({ "detail": "Address is required in the request body" })
+                );
             }
             for wrong in ["0x12", "vitalik.eth", "nonsense"] {
                 let said = api.post(base, &json!({ "address": wrong })).await.expect(400);
                 assert_eq!(said, json!({ "detail": "Invalid Ethereum address format" }));
             }
-            for (tags, kind) in [(json!(["creditscore"]), "value_error"), (json!([7]), "string_type"), (json!("creditScore"), "list_type")]
-            {
+            for (tags, kind) in [
+                (json!(["creditscore"]), "value_error"),
+                (json!([7]), "string_type"),
+                (json!("creditScore"), "list_type"),
+            ] {
                 let said = api.post(base, &json!({ "address": address, "tags": tags })).await.expect(422);
-                assert_eq!((&said["detail"][0]["type"], &said["detail"][0]["loc"]), (&json!(kind), &json!(["body", "tags"])), "{said}");
+                assert_eq!(
+                    (&said["detail"][0]["type"], &said["detail"][0]["loc"]),
+                    (&json!(kind), &json!(["body", "tags"])),
+                    "{said}"
+                );
             }
             let said = api.post(base, &json!({ "address": 7 })).await.expect(422);
             assert_eq!(said["detail"][0]["type"], "string_type");
@@ -110,20 +142,34 @@ fn what_is_wrong_is_said_and_costs_nothing() {
             );
             for (id, kind) in [("0", "greater_than_equal"), ("-3", "greater_than_equal"), ("x", "int_parsing")] {
                 let said = api.post(&base.replace('1', id), &good).await.expect(422);
-                assert_eq!((&said["detail"][0]["type"], &said["detail"][0]["loc"]), (&json!(kind), &json!(["path", "agent_id"])), "{said}");
+                assert_eq!(
+                    (&said["detail"][0]["type"], &said["detail"][0]["loc"]),
+                    (&json!(kind), &json!(["path", "agent_id"])),
+                    "{said}"
+                );
             }
-            assert_eq!(service.anonymous().post(base, &good).await.expect(401), json!({ "detail": "Invalid or missing API key" }));
+            assert_eq!(
+                service.anonymous().post(base, &good).await.expect(401),
+                json!({ "detail": "Invalid or missing API key" })
+            );
             assert_eq!(service.with_key(READER).post(base, &good).await.expect(403)["code"], "scope");
         }
         for unknown in ["550e8400-e29b-41d4-a716-446655440000", "nonsense"] {
-            for path in ["agents/1/reputation/status", "reputation/1/status", "agents/1/reputation/feedback", "reputation/1/feedback"] {
+            for path in [
+                "agents/1/reputation/status",
+                "reputation/1/status",
+                "agents/1/reputation/feedback",
+                "reputation/1/feedback",
+            ] {
                 let said = api.get(&format!("/api/v2/{path}/{unknown}")).await.expect(404);
                 assert_eq!(said, json!({ "detail": "Submission not found" }));
             }
         }
         // Of 35 units three submissions can be paid, whatever was refused before.
         for n in 0..3 {
-            api.post("/api/v2/reputation/1", &json!({ "address": subject(n), "tags": ["sybilRisk"] })).await.expect(202);
+            api.post("/api/v2/reputation/1", &json!({ "address": subject(n), "tags": ["sybilRisk"] }))
+                .await
+                .expect(202);
         }
         let refused = api.post("/api/v2/reputation/1", &good).await;
         assert_eq!(refused.expect(429)["code"], "units_used_up");
@@ -138,12 +184,14 @@ fn one_idempotency_key_is_one_submission() {
         let service = Service::start(&(world.config(world.chain.url(), "") + &keys()));
         let api = service.with_key(METERED);
         let send = async |key: &str, body: Value| {
-            let request = api.request(reqwest::Method::POST, "/api/v2/reputation/1").header("idempotency-key", key).json(&body);
+            let request =
+                api.request(reqwest::Method::POST, "/api/v2/reputation/1").header("idempotency-key", key).json(&body);
             assay_tests::service::answer(request).await
         };
         let body = json!({ "address": subject(3), "tags": ["creditScore"] });
         let twenty = futures::future::join_all((0..20).map(|_| send("first", body.clone()))).await;
-        let ids: std::collections::BTreeSet<String> = twenty.iter().map(|answer| answer.expect(202)["submission_id"].to_string()).collect();
+        let ids: std::collections::BTreeSet<String> =
+            twenty.iter().map(|answer| answer.expect(202)["submission_id"].to_string()).collect();
         assert_eq!(ids.len(), 1, "{ids:?}");
         let other = send("first", json!({ "address": subject(4), "tags": ["creditScore"] })).await;
         assert_eq!(other.expect(422)["code"], "idempotency_key_reused");
@@ -185,7 +233,8 @@ fn two_hundred_at_once_are_not_admitted_beyond_the_units() {
         let service = Service::start(&config);
         let (one, two) = (service.with_key(METERED), service.with_key(METERED));
         let body = json!({ "address": subject(9), "tags": ["identityCount"] });
-        let all = (0..200).map(|n| if n % 2 == 0 { &one } else { &two }).map(|api| api.post("/api/v2/reputation/1", &body));
+        let all =
+            (0..200).map(|n| if n % 2 == 0 { &one } else { &two }).map(|api| api.post("/api/v2/reputation/1", &body));
         let answers = futures::future::join_all(all).await;
         let accepted = answers.iter().filter(|answer| answer.status == 202).count();
         assert_eq!((accepted, answers.iter().filter(|answer| answer.status == 429).count()), (40, 160));
@@ -201,7 +250,9 @@ fn an_account_that_cannot_give_feedback_is_found_beforehand() {
         let (code, out, err) = check("");
         assert_eq!(code, Some(1), "{out}");
         assert!(err.contains("owns an agent") && !err.contains("has no funds"), "{err}");
-        assert!(out.contains("by credit 1.0 and sybil 1.0") && !(out + &err).contains(&world.signer.to_bytes().to_string()));
+        assert!(
+            out.contains("by credit 1.0 and sybil 1.0") && !(out + &err).contains(&world.signer.to_bytes().to_string())
+        );
         world.fund(alloy::primitives::U256::ZERO).await;
         let (_, _, err) = check("");
         assert!(err.contains("has no funds"), "{err}");

@@ -21,7 +21,9 @@ const METERED: &str = "assay_reputation_faulty";
 
 /// A server with a key of 10 units: a second submission is admitted only if the first gave its units back.
 fn serve(world: &World, rpc: &str, reputation: &str) -> (Service, Caller) {
-    let key = format!("[[access.keys]]\nname = \"faulty\"\nkey = \"{METERED}\"\nscopes = [\"read\", \"submit\"]\nunits = 10\n");
+    let key = format!(
+        "[[access.keys]]\nname = \"faulty\"\nkey = \"{METERED}\"\nscopes = [\"read\", \"submit\"]\nunits = 10\n"
+    );
     let service = Service::start(&(world.config(rpc, reputation) + &key));
     let api = service.with_key(METERED);
     (service, api)
@@ -32,8 +34,10 @@ async fn waiting(world: &World, transactions: u64) {
     let started = Instant::now();
     loop {
         let status = world.rpc("txpool_status", json!([])).await;
-        let count =
-            |name: &str| u64::from_str_radix(status[name].as_str().unwrap_or_default().trim_start_matches("0x"), 16).unwrap_or_default();
+        let count = |name: &str| {
+            u64::from_str_radix(status[name].as_str().unwrap_or_default().trim_start_matches("0x"), 16)
+                .unwrap_or_default()
+        };
         if count("pending") + count("queued") >= transactions {
             return;
         }
@@ -155,7 +159,8 @@ fn a_nonce_that_another_process_takes_is_seen_and_another_is_signed() {
         let url = submit(&api, 1).await;
         waiting(&world, 3).await;
         let used = world.rpc("eth_getTransactionCount", json!([world.signer.address(), "latest"])).await;
-        let nonce = u64::from_str_radix(used.as_str().expect("a number").trim_start_matches("0x"), 16).expect("a number");
+        let nonce =
+            u64::from_str_radix(used.as_str().expect("a number").trim_start_matches("0x"), 16).expect("a number");
         world.rpc("eth_sendRawTransaction", json!([foreign(&world, nonce)])).await;
         world.mining(true);
         let status = confirmed(&api, &url).await;

@@ -21,7 +21,9 @@ fn numbers() -> (usize, usize) {
 }
 
 fn key(units: usize) -> String {
-    format!("[[access.keys]]\nname = \"counted\"\nkey = \"{METERED}\"\nscopes = [\"read\", \"submit\"]\nunits = {units}\n")
+    format!(
+        "[[access.keys]]\nname = \"counted\"\nkey = \"{METERED}\"\nscopes = [\"read\", \"submit\"]\nunits = {units}\n"
+    )
 }
 
 /// Submits the `n`th under an `Idempotency-Key` of its own; `None` where the server was gone before it answered.
@@ -132,7 +134,9 @@ fn killed_at_every_step_it_goes_on_where_it_was() {
                 Boundary::Accepted => {}
                 Boundary::Upload => world.ipfs.held().await,
                 Boundary::At(..) | Boundary::After(..) => {
-                    tokio::time::timeout(super::PATIENCE, proxy.held()).await.unwrap_or_else(|_| panic!("{boundary:?} is never reached"));
+                    tokio::time::timeout(super::PATIENCE, proxy.held())
+                        .await
+                        .unwrap_or_else(|_| panic!("{boundary:?} is never reached"));
                 }
             }
             let dir = service.kill();

@@ -84,8 +84,14 @@ fn an_ipfs_node_that_does_not_come_back_in_time_is_an_honest_failure() {
         for n in 0..2 {
             let status = ended(&api, &submit(&api, n).await).await;
             let error = status["error"].as_str().expect("a message");
-            assert_eq!((&status["status"], &status["transactions"], &status["feedback_uri"]), (&json!("failed"), &json!([]), &Value::Null));
-            assert!(error.contains("the IPFS node cannot be reached") && error.contains("units were given back"), "{error}");
+            assert_eq!(
+                (&status["status"], &status["transactions"], &status["feedback_uri"]),
+                (&json!("failed"), &json!([]), &Value::Null)
+            );
+            assert!(
+                error.contains("the IPFS node cannot be reached") && error.contains("units were given back"),
+                "{error}"
+            );
         }
         let usage = api.get("/api/v2/usage").await.ok();
         assert_eq!((&usage["used"], &usage["left"]), (&json!(0), &json!(10)));

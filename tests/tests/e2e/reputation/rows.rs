@@ -31,7 +31,8 @@ fn who_may_submit_may_follow_it_and_see_what_it_cost() {
         let world = World::start().await;
         let service = Service::start(&(world.config(world.chain.url(), "") + &keys()));
         let api = service.with_key(SUBMITTER);
-        let accepted = api.post("/api/v2/agents/1/reputation", &json!({ "address": subject(1), "tags": ["sybilRisk"] })).await;
+        let accepted =
+            api.post("/api/v2/agents/1/reputation", &json!({ "address": subject(1), "tags": ["sybilRisk"] })).await;
         let body = accepted.expect(202);
         assert_eq!(accepted.headers["assay-units-cost"], "10");
         assert_eq!(accepted.headers["assay-units-left"], "5");
@@ -40,7 +41,11 @@ fn who_may_submit_may_follow_it_and_see_what_it_cost() {
 
         let status = confirmed(&api, &format!("/api/v2/agents/1/reputation/status/{id}")).await;
         assert!(moment(&status["created_at"]) <= moment(&status["updated_at"]), "{status}");
-        assert_eq!(api.get(&format!("/api/v2/reputation/1/status/{id}")).await.ok(), status, "both paths lead to every submission");
+        assert_eq!(
+            api.get(&format!("/api/v2/reputation/1/status/{id}")).await.ok(),
+            status,
+            "both paths lead to every submission"
+        );
         let document = api.get(&format!("/api/v2/reputation/1/feedback/{id}")).await;
         assert_eq!(document.text, api.get(&format!("/api/v2/agents/1/reputation/feedback/{id}")).await.text);
         assert!(!document.headers.contains_key("assay-units-cost"), "it is free");
@@ -55,7 +60,12 @@ fn who_may_submit_may_follow_it_and_see_what_it_cost() {
         });
         assert_eq!(usage, expected);
 
-        for path in ["agents/1/reputation/status", "reputation/1/status", "agents/1/reputation/feedback", "reputation/1/feedback"] {
+        for path in [
+            "agents/1/reputation/status",
+            "reputation/1/status",
+            "agents/1/reputation/feedback",
+            "reputation/1/feedback",
+        ] {
             let asked = service.anonymous().get(&format!("/api/v2/{path}/{id}")).await;
             assert_eq!(asked.expect(401), json!({ "detail": "Invalid or missing API key" }), "{path}");
             let refused = service.with_key(ADMIN).get(&format!("/api/v2/{path}/{id}")).await.expect(403);
@@ -65,7 +75,11 @@ fn who_may_submit_may_follow_it_and_see_what_it_cost() {
                 ("x", "int_parsing", "Input should be a valid integer, unable to parse string as an integer"),
             ] {
                 let said = api.get(&format!("/api/v2/{}/{id}", path.replace('1', agent))).await.expect(422);
-                assert_eq!(said, json!({ "detail": [{ "type": kind, "loc": ["path", "agent_id"], "msg": msg }] }), "{path}");
+                assert_eq!(
+                    said,
+                    json!({ "detail": [{ "type": kind, "loc": ["path", "agent_id"], "msg": msg }] }),
+                    "{path}"
+                );
             }
             let other = api.get(&format!("/api/v2/{}/{id}", path.replace('1', "2"))).await.expect(404);
             assert_eq!(other, json!({ "detail": "Submission not found" }), "{path}");
@@ -78,7 +92,9 @@ fn a_registry_that_cannot_be_read_and_one_that_is_not_there_are_told_apart() {
     run(async {
         let world = World::start().await;
         let proxy = Proxy::start(world.chain.url()).await;
-        let service = Service::start(&(world.config(&proxy.url, "").replace("[names]", "[reading.rpc]\nretries = 0\n[names]") + &keys()));
+        let service = Service::start(
+            &(world.config(&proxy.url, "").replace("[names]", "[reading.rpc]\nretries = 0\n[names]") + &keys()),
+        );
         let api = service.with_key(SUBMITTER);
         proxy.rule(|_| Reply::Status(500, None));
         let none = Service::start(&sandbox_config(&plugins()));

@@ -13,7 +13,10 @@ fn an_asset_that_is_not_what_the_configuration_says_is_found_beforehand() {
         let check = |x402: &str| check(&till.config(till.world.chain.url(), x402));
         let (_, out, err) = check("");
         assert!(!err.contains("access.x402"), "{err}");
-        let terms = format!("0.1 USD Coin for a submission, to {} in {USDC} on base, settled by the account of [reputation]", till.pay_to);
+        let terms = format!(
+            "0.1 USD Coin for a submission, to {} in {USDC} on base, settled by the account of [reputation]",
+            till.pay_to
+        );
         assert!(out.contains(&terms) && !out.contains("no effect"), "{out}");
         for (x402, said) in [
             ("domain_name = \"USDC\"", "another EIP-712 domain than \"USDC\""),
@@ -38,7 +41,10 @@ fn terms_that_nobody_can_pay_by_are_refused() {
             (good.replace(&to, ""), "access.x402.pay_to: missing"),
             (good.replace(&to, &format!("pay_to = \"{}\"", Address::ZERO)), "access.x402.pay_to"),
             (good.replace("network = \"base\"", "network = \"gold\""), "access.x402.network: not a network"),
-            (good.replace("network = \"base\"", "network = \"eip155:84532\""), "access.x402.facilitator: local, on another chain"),
+            (
+                good.replace("network = \"base\"", "network = \"eip155:84532\""),
+                "access.x402.facilitator: local, on another chain",
+            ),
             (good.replace("network = \"base\"", "network = \"polygon\""), "access.x402.asset: missing"),
             (good.clone() + "price = 0", "access.x402.price"),
             (good.clone() + "facilitator = \"somewhere\"", "access.x402.facilitator"),

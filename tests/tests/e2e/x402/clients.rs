@@ -34,7 +34,11 @@ fn what_is_asked_for_stands_in_both_versions() {
                 assert_eq!(body["error"], "X-PAYMENT header is required");
                 assert!(body["detail"].as_str().expect("words").starts_with("Invalid or missing API key"), "{body}");
                 let required = decode(asked.headers["payment-required"].to_str().expect("text"));
-                assert_eq!((&required["x402Version"], &required["resource"]["url"]), (&json!(2), &accepts[0]["resource"]), "{required}");
+                assert_eq!(
+                    (&required["x402Version"], &required["resource"]["url"]),
+                    (&json!(2), &accepts[0]["resource"]),
+                    "{required}"
+                );
                 assert_eq!(
                     required["accepts"],
                     json!([{
@@ -46,7 +50,11 @@ fn what_is_asked_for_stands_in_both_versions() {
             }
         }
         // Everything else asks for a key as before, but for what is free.
-        for path in ["/api/v2/models", "/api/v2/score/address/0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045", "/api/v2/admin/audit"] {
+        for path in [
+            "/api/v2/models",
+            "/api/v2/score/address/0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045",
+            "/api/v2/admin/audit",
+        ] {
             assert_eq!(api.get(path).await.expect(401), json!({ "detail": "Invalid or missing API key" }), "{path}");
         }
         api.get("/api/v2/agents").await.ok();

@@ -26,7 +26,8 @@ fn a_facilitator_settles_for_the_public_client() {
         let till = Till::start().await;
         let facilitator = Facilitator::start(&till.world.chain.rpc).await;
         let (service, api) = serve(&till, &keys(&facilitator)).await;
-        let said = npm_client(2, &format!("{}{PATH}", service.base()), &till.payer, &json!({ "address": subject(1) })).await;
+        let said =
+            npm_client(2, &format!("{}{PATH}", service.base()), &till.payer, &json!({ "address": subject(1) })).await;
         paid(&till, &said, "eip155:8453", 0).await;
         confirmed(&api, said["body"]["status_url"].as_str().expect("a path")).await;
         let header = till.order().header();
@@ -53,7 +54,11 @@ fn whatever_a_facilitator_says_the_chain_decides() {
             let answer = if answer.status == 402 { pay_until_settled(&api, &header, n).await } else { answer };
             answer.expect(202);
             arrived += 1;
-            assert_eq!((receipt(&answer)["success"].as_bool(), till.transfers().await.len()), (Some(true), arrived), "{manner:?}");
+            assert_eq!(
+                (receipt(&answer)["success"].as_bool(), till.transfers().await.len()),
+                (Some(true), arrived),
+                "{manner:?}"
+            );
         }
         // It does not settle at first. Nothing is bought until it does, with the payment that was there.
         for (n, manner) in [Manner::Stalled, Manner::Broken, Manner::Lying].into_iter().enumerate() {
@@ -71,7 +76,11 @@ fn whatever_a_facilitator_says_the_chain_decides() {
             let answer = presented.await.expect("the caller is told");
             answer.expect(202);
             arrived += 1;
-            assert_eq!((till.transfers().await.len(), till.balance().await), (arrived, arrived as u64 * PRICE), "{manner:?}");
+            assert_eq!(
+                (till.transfers().await.len(), till.balance().await),
+                (arrived, arrived as u64 * PRICE),
+                "{manner:?}"
+            );
         }
         facilitator.be(Manner::Refusing);
         let header = till.order().header();
@@ -110,7 +119,11 @@ fn killed_while_a_facilitator_settles_it_is_one_transfer_and_one_submission() {
             service = Service::start_in(dir, &config, &[]);
             let api = service.anonymous();
             pay_until_settled(&api, &header, n).await.expect(202);
-            assert_eq!((till.transfers().await.len(), till.balance().await), (n + 1, (n as u64 + 1) * PRICE), "{manner:?}");
+            assert_eq!(
+                (till.transfers().await.len(), till.balance().await),
+                (n + 1, (n as u64 + 1) * PRICE),
+                "{manner:?}"
+            );
         }
     });
 }

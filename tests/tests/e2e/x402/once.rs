@@ -26,8 +26,10 @@ fn fifty_replays_at_once_are_one_transfer_and_one_submission() {
         let (_service, api) = serve(&till, "").await;
         let header = till.order().header();
         let answers = join_all((0..50).map(|_| pay_until_settled(&api, &header, 1))).await;
-        let ids: BTreeSet<String> = answers.iter().map(|answer| answer.expect(202)["submission_id"].to_string()).collect();
-        let hashes: BTreeSet<String> = answers.iter().map(|answer| receipt(answer)["transaction"].to_string()).collect();
+        let ids: BTreeSet<String> =
+            answers.iter().map(|answer| answer.expect(202)["submission_id"].to_string()).collect();
+        let hashes: BTreeSet<String> =
+            answers.iter().map(|answer| receipt(answer)["transaction"].to_string()).collect();
         assert_eq!((ids.len(), hashes.len()), (1, 1), "{ids:?} {hashes:?}");
         confirmed(&api, answers[0].json()["status_url"].as_str().expect("a path")).await;
         assert_eq!((till.balance().await, till.transfers().await.len(), till.world.held().await.len()), (PRICE, 1, 1));
@@ -84,11 +86,15 @@ fn fifty_payments_at_once_all_arrive_beside_submissions_of_keys() {
         // The same account gives the feedback of these: nonces are given out in one place.
         let keyed = service.keyed();
         let submitting = join_all((0..4).map(async |n| {
-            let body = keyed.post(PATH, &json!({ "address": subject(100 + n), "tags": ["sybilRisk"] })).await.expect(202);
+            let body =
+                keyed.post(PATH, &json!({ "address": subject(100 + n), "tags": ["sybilRisk"] })).await.expect(202);
             body["status_url"].as_str().expect("a path").to_owned()
         }));
         let (paid, submitted) = tokio::join!(paying, submitting);
-        let paths = paid.iter().map(|answer| answer.expect(202)["status_url"].as_str().expect("a path").to_owned()).chain(submitted);
+        let paths = paid
+            .iter()
+            .map(|answer| answer.expect(202)["status_url"].as_str().expect("a path").to_owned())
+            .chain(submitted);
         for path in paths.collect::<BTreeSet<_>>() {
             confirmed(&api, &path).await;
         }
@@ -172,7 +178,8 @@ fn one_idempotency_key_pays_once_whatever_is_signed_after() {
         let (_service, api) = serve(&till, "").await;
         let body = json!({ "address": subject(3) });
         let send = async |header: String| {
-            let request = api.request(reqwest::Method::POST, PATH).header("idempotency-key", "one").header("x-payment", header);
+            let request =
+                api.request(reqwest::Method::POST, PATH).header("idempotency-key", "one").header("x-payment", header);
             assay_tests::service::answer(request.json(&body)).await
         };
         let first = send(till.order().header()).await;
@@ -264,7 +271,9 @@ fn killed_around_settling_it_is_one_transfer_and_one_submission() {
                         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
                     }
                 }
-                Boundary::Answered => assert!(asked.await.expect("the caller is told").is_some_and(|answer| answer.status == 202)),
+                Boundary::Answered => {
+                    assert!(asked.await.expect("the caller is told").is_some_and(|answer| answer.status == 202))
+                }
             }
             let dir = service.kill();
             proxy.rule(|_| Reply::Pass);
@@ -274,11 +283,20 @@ fn killed_around_settling_it_is_one_transfer_and_one_submission() {
             let answer = pay_until_settled(&api, &header, n).await;
             let body = answer.expect(202);
             assert_eq!(receipt(&answer)["success"], true);
-            assert_eq!((till.transfers().await.len(), till.balance().await), (n + 1, (n as u64 + 1) * PRICE), "{boundary:?}");
+            assert_eq!(
+                (till.transfers().await.len(), till.balance().await),
+                (n + 1, (n as u64 + 1) * PRICE),
+                "{boundary:?}"
+            );
             ids.insert(body["submission_id"].to_string());
             confirmed(&api, body["status_url"].as_str().expect("a path")).await;
         }
         assert_eq!((ids.len(), till.world.held().await.len()), (BOUNDARIES.len(), BOUNDARIES.len()));
-        println!("{} kills around settling: {} transfers, {} submissions", BOUNDARIES.len(), till.transfers().await.len(), ids.len());
+        println!(
+            "{} kills around settling: {} transfers, {} submissions",
+            BOUNDARIES.len(),
+            till.transfers().await.len(),
+            ids.len()
+        );
     });
 }

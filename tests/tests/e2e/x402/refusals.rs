@@ -19,7 +19,8 @@ fn each_payment_that_is_wrong_is_refused_for_its_own_reason() {
         let till = Till::start().await;
         let (_service, api) = serve(&till, "").await;
         let document = api.get("/openapi.json").await.ok();
-        let declared = |answer: &Answer| assert_declared(&document, "POST", "/api/v2/agents/{agent_id}/reputation", answer);
+        let declared =
+            |answer: &Answer| assert_declared(&document, "POST", "/api/v2/agents/{agent_id}/reputation", answer);
         let order = till.order();
         let bent = |bend: &dyn Fn(&mut Order)| {
             let mut order = till.order();
@@ -29,18 +30,27 @@ fn each_payment_that_is_wrong_is_refused_for_its_own_reason() {
         let poor = PrivateKeySigner::random();
         till.mint(poor.address(), PRICE - 1).await;
         let used = till.order();
-        till.send(used.authorization.from, USDC, &Dollar::cancelAuthorizationCall { nonce: used.authorization.nonce }).await;
+        till.send(used.authorization.from, USDC, &Dollar::cancelAuthorizationCall { nonce: used.authorization.nonce })
+            .await;
         let mut forged = order.signature().to_vec();
         forged[40] ^= 1;
         let cases: Vec<(&str, &str, String)> = vec![
             ("unsupported_scheme", "scheme", bent(&|order| order.scheme = "upto".into()).header()),
             ("invalid_network", "network", bent(&|order| order.network = "base-sepolia".into()).header()),
             ("invalid_x402_version", "x402Version", bent(&|order| order.said = Some(2)).header()),
-            ("invalid_exact_evm_payload_signature", "not by", bent(&|order| order.signer = PrivateKeySigner::random()).header()),
+            (
+                "invalid_exact_evm_payload_signature",
+                "not by",
+                bent(&|order| order.signer = PrivateKeySigner::random()).header(),
+            ),
             ("invalid_exact_evm_payload_signature", "not by", order.signed(forged.into())),
             ("invalid_exact_evm_payload_signature", "not by", order.signed(Bytes::from_static(&[1, 2, 3]))),
             // Version 1 names no asset: a signature for another one is nobody's for this.
-            ("invalid_exact_evm_payload_signature", "asset", bent(&|order| order.domain.asset = Address::repeat_byte(9)).header()),
+            (
+                "invalid_exact_evm_payload_signature",
+                "asset",
+                bent(&|order| order.domain.asset = Address::repeat_byte(9)).header(),
+            ),
             ("invalid_exact_evm_payload_signature", "chain 8453", bent(&|order| order.domain.chain = 84_532).header()),
             (
                 "invalid_exact_evm_payload_recipient_mismatch",
@@ -80,7 +90,11 @@ fn each_payment_that_is_wrong_is_refused_for_its_own_reason() {
             let body = refused.expect(402);
             assert_eq!(body["error"], *reason, "{body}");
             assert!(body["detail"].as_str().expect("words").contains(words), "{words} not in {body}");
-            assert_eq!((&body["x402Version"], body["accepts"].as_array().map(Vec::len)), (&json!(1), Some(1)), "{body}");
+            assert_eq!(
+                (&body["x402Version"], body["accepts"].as_array().map(Vec::len)),
+                (&json!(1), Some(1)),
+                "{body}"
+            );
             assert_eq!(decode(refused.headers["payment-required"].to_str().expect("text"))["error"], *reason);
             assert!(!refused.headers.contains_key("x-payment-response"), "nothing was tried");
         }
@@ -89,7 +103,8 @@ fn each_payment_that_is_wrong_is_refused_for_its_own_reason() {
         let accepts = decode(asked.headers["payment-required"].to_str().expect("text"))["accepts"][0].clone();
         let two = async |order: &Order, accepted: &Value| {
             let body = json!({ "address": subject(1) });
-            answer(api.request(Method::POST, PATH).header("payment-signature", order.header_two(accepted)).json(&body)).await
+            answer(api.request(Method::POST, PATH).header("payment-signature", order.header_two(accepted)).json(&body))
+                .await
         };
         let changed = |key: &str, value: Value| {
             let mut accepts = accepts.clone();
@@ -97,7 +112,11 @@ fn each_payment_that_is_wrong_is_refused_for_its_own_reason() {
             accepts
         };
         for (reason, order, accepted) in [
-            ("invalid_payment_requirements", till.order(), changed("asset", json!(Address::repeat_byte(9).to_string()))),
+            (
+                "invalid_payment_requirements",
+                till.order(),
+                changed("asset", json!(Address::repeat_byte(9).to_string())),
+            ),
             ("invalid_network", till.order(), changed("network", json!("eip155:84532"))),
             ("invalid_network", till.order(), changed("network", json!("base"))),
             ("invalid_exact_evm_payload_recipient_mismatch", till.order(), changed("payTo", json!(USDC.to_string()))),
@@ -112,13 +131,19 @@ fn each_payment_that_is_wrong_is_refused_for_its_own_reason() {
             assert_eq!(body["error"], reason, "{body}");
         }
         // What is no payment is no reason to ask for one.
-        for header in ["Free", "", "e30=", "%%%", &"A".repeat(17_000), &encode(&json!({ "x402Version": 1, "scheme": "exact" }))] {
+        for header in
+            ["Free", "", "e30=", "%%%", &"A".repeat(17_000), &encode(&json!({ "x402Version": 1, "scheme": "exact" }))]
+        {
             let refused = pay(&api, header, 1).await;
             declared(&refused);
             assert_eq!(refused.expect(400)["code"], "malformed_payment");
         }
-        let twice = api.request(Method::POST, PATH).header("x-payment", order.header()).header("x-payment", order.header());
-        assert_eq!(answer(twice.json(&json!({ "address": subject(1) }))).await.expect(400)["code"], "malformed_payment");
+        let twice =
+            api.request(Method::POST, PATH).header("x-payment", order.header()).header("x-payment", order.header());
+        assert_eq!(
+            answer(twice.json(&json!({ "address": subject(1) }))).await.expect(400)["code"],
+            "malformed_payment"
+        );
         // Nothing is taken for a request that would come to nothing.
         for (path, body, status) in [
             (PATH, json!({}), 400),
@@ -178,7 +203,13 @@ fn what_goes_elsewhere_at_the_last_moment_is_refused_after_it_was_tried() {
         let service = assay_tests::service::Service::start(&till.config(&proxy.url, ""));
         let api = service.anonymous();
         // The payer spends what they have while the transfer is being signed.
-        proxy.rule(|call| if call.method == "eth_estimateGas" { assay_tests::proxy::Reply::Hold } else { assay_tests::proxy::Reply::Pass });
+        proxy.rule(|call| {
+            if call.method == "eth_estimateGas" {
+                assay_tests::proxy::Reply::Hold
+            } else {
+                assay_tests::proxy::Reply::Pass
+            }
+        });
         let order = till.order();
         let header = order.header();
         let presented = tokio::spawn({
@@ -187,7 +218,12 @@ fn what_goes_elsewhere_at_the_last_moment_is_refused_after_it_was_tried() {
         });
         proxy.held().await;
         let have = till.balance_of(till.payer.address()).await;
-        till.send(till.payer.address(), USDC, &Dollar::transferCall { to: Address::repeat_byte(9), value: U256::from(have) }).await;
+        till.send(
+            till.payer.address(),
+            USDC,
+            &Dollar::transferCall { to: Address::repeat_byte(9), value: U256::from(have) },
+        )
+        .await;
         proxy.rule(|_| assay_tests::proxy::Reply::Pass);
         proxy.release(100);
         let refused = presented.await.expect("the caller is told");

@@ -87,7 +87,8 @@ pub(in crate::chain::lending) async fn look_up(
         ]
     };
     let lists = client.calls(&helpers.iter().flat_map(four).collect::<Vec<_>>(), at).await?;
-    let lists: Vec<_> = lists.chunks(4).map(|four| (returned::<getAllReservesTokensCall>(four.first()), quote(four))).collect();
+    let lists: Vec<_> =
+        lists.chunks(4).map(|four| (returned::<getAllReservesTokensCall>(four.first()), quote(four))).collect();
 
     let three = |(data_provider, asset): (Address, Address)| {
         [
@@ -110,17 +111,21 @@ pub(in crate::chain::lending) async fn look_up(
             reserves.into_iter().collect()
         });
         found.push(match (data_provider, oracle, quote, reserves) {
-            (Some(data_provider), Some(oracle), Some(quote), Some(reserves)) => Some(Terms { data_provider, oracle, quote, reserves }),
+            (Some(data_provider), Some(oracle), Some(quote), Some(reserves)) => {
+                Some(Terms { data_provider, oracle, quote, reserves })
+            }
             _ => None,
         });
     }
     let old = |(version, _): &(Version, Address)| *version == Version::V2;
     let pools_of_v2 = found.iter_mut().zip(pools).filter(|(_, pool)| old(pool)).filter_map(|(terms, _)| terms.as_mut());
     let mut reserves: Vec<_> = pools_of_v2.flat_map(|terms| &mut terms.reserves).collect();
-    let calls: Vec<_> = reserves.iter().map(|reserve| Call::new(reserve.token, &getIncentivesControllerCall {})).collect();
+    let calls: Vec<_> =
+        reserves.iter().map(|reserve| Call::new(reserve.token, &getIncentivesControllerCall {})).collect();
     let controllers = client.calls(&calls, at).await?;
     for (reserve, answer) in reserves.iter_mut().zip(&controllers) {
-        reserve.rewards = returned::<getIncentivesControllerCall>(Some(answer)).filter(|controller| !controller.is_zero());
+        reserve.rewards =
+            returned::<getIncentivesControllerCall>(Some(answer)).filter(|controller| !controller.is_zero());
     }
     Ok(found)
 }
@@ -130,7 +135,15 @@ fn reserve(asset: Address, answers: &[Option<Bytes>]) -> Option<Reserve> {
     let tokens = returned::<getReserveTokensAddressesCall>(answers.get(1))?;
     let [supply, debt, touched] = answers.get(2)?.as_deref().and_then(|data| last_three(data))?;
     let (supply, debt) = (Interest::of(supply, touched)?, Interest::of(debt, touched)?);
-    Some(Reserve { asset, decimals, token: tokens.aToken, debt_token: tokens.variableDebt, rewards: None, supply, debt })
+    Some(Reserve {
+        asset,
+        decimals,
+        token: tokens.aToken,
+        debt_token: tokens.variableDebt,
+        rewards: None,
+        supply,
+        debt,
+    })
 }
 
 /// Both versions end a reserve's data with its two indexes and the time that they are of, after numbers of which v3 has more.
@@ -142,9 +155,12 @@ fn last_three(data: &[u8]) -> Option<[U256; 3]> {
 
 /// What an oracle quotes in: dollars where it names no asset, and ether where it is too old to say.
 fn quote(answers: &[Option<Bytes>]) -> Option<Quote> {
-    let (base, unit) = (returned::<BASE_CURRENCYCall>(answers.get(1)), returned::<BASE_CURRENCY_UNITCall>(answers.get(2)));
+    let (base, unit) =
+        (returned::<BASE_CURRENCYCall>(answers.get(1)), returned::<BASE_CURRENCY_UNITCall>(answers.get(2)));
     match (base, unit) {
-        (Some(base), Some(unit)) if !unit.is_zero() => Some(Quote { asset: Some(base).filter(|base| !base.is_zero()), unit }),
+        (Some(base), Some(unit)) if !unit.is_zero() => {
+            Some(Quote { asset: Some(base).filter(|base| !base.is_zero()), unit })
+        }
         (None, None) => {
             let weth = returned::<WETHCall>(answers.get(3)).filter(|weth| !weth.is_zero())?;
             Some(Quote { asset: Some(weth), unit: U256::from(ETHER) })
@@ -160,7 +176,8 @@ mod tests {
     use super::*;
 
     fn told(base: Option<Address>, unit: Option<u64>, weth: Option<Address>) -> Option<Quote> {
-        let address = |address: Option<Address>| address.map(|address| Bytes::from(WETHCall::abi_encode_returns(&address)));
+        let address =
+            |address: Option<Address>| address.map(|address| Bytes::from(WETHCall::abi_encode_returns(&address)));
         let unit = unit.map(|unit| Bytes::from(BASE_CURRENCY_UNITCall::abi_encode_returns(&U256::from(unit))));
         quote(&[None, address(base), unit, address(weth)])
     }

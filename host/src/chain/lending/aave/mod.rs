@@ -89,7 +89,8 @@ pub(super) fn events<'a>(evidence: &Evidence<'a>, wallet: B256) -> Vec<(EventKin
 /// The amounts that moved, in the order of the chain.
 pub(super) fn moves<'a>(evidence: &Evidence<'a>, wallet: B256) -> Vec<(Move, &'a Log)> {
     let own = own(evidence, wallet);
-    let mut moves: Vec<_> = own.iter().flat_map(|log| moved(log).unwrap_or_default().into_iter().map(|amount| (amount, *log))).collect();
+    let mut moves: Vec<_> =
+        own.iter().flat_map(|log| moved(log).unwrap_or_default().into_iter().map(|amount| (amount, *log))).collect();
     moves.extend(evidence.hints.iter().filter_map(|log| Some((tokens::moved(log, evidence.listed, wallet)?, *log))));
     moves.sort_by_key(|(_, log)| order(log));
     moves

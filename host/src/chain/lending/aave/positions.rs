@@ -72,7 +72,8 @@ impl Terms {
     /// The calls that tell a wallet's position; [`held`](Self::held) reads their answers.
     pub(in crate::chain) fn calls(&self, user: Address) -> Vec<Call> {
         let assets: Vec<_> = self.reserves.iter().map(|reserve| reserve.asset).collect();
-        let balances = assets.iter().map(|asset| Call::new(self.data_provider, &getUserReserveDataCall { asset: *asset, user }));
+        let balances =
+            assets.iter().map(|asset| Call::new(self.data_provider, &getUserReserveDataCall { asset: *asset, user }));
         let prices = Call::new(self.oracle, &getAssetsPricesCall { assets: assets.clone() });
         balances.chain([prices]).collect()
     }
@@ -80,7 +81,10 @@ impl Terms {
     /// The calls that tell whether a wallet ever had anything here, for [`ever_held`]. Tokens of v2 keep no trace, and do not answer;
     /// the controller that each change of a balance is told to does, from when it began to give rewards (April 2021 on Ethereum).
     pub(in crate::chain) fn traces(&self, user: Address) -> Vec<Call> {
-        let tokens = self.reserves.iter().flat_map(|reserve| [(reserve.token, reserve.rewards), (reserve.debt_token, reserve.rewards)]);
+        let tokens = self
+            .reserves
+            .iter()
+            .flat_map(|reserve| [(reserve.token, reserve.rewards), (reserve.debt_token, reserve.rewards)]);
         let call = |(token, rewards): (Address, Option<Address>)| match rewards {
             Some(controller) => Call::new(controller, &getUserAssetDataCall { user, asset: token }),
             None => Call::new(token, &getPreviousIndexCall { user }),
@@ -128,9 +132,14 @@ impl Terms {
             let data = returned::<getUserReserveDataCall>(answers.get(i))?;
             let debt = data.stableDebt.checked_add(data.variableDebt)?;
             let (asset, rebasing) = (reserve.asset, REBASING.contains(&reserve.asset));
-            let standing = |side, amount, interest| Standing { gains: Some(interest), rebasing, ..Standing::still(side, asset, amount) };
+            let standing = |side, amount, interest| Standing {
+                gains: Some(interest),
+                rebasing,
+                ..Standing::still(side, asset, amount)
+            };
             standings.push(standing(Side::Supply, data.aTokenBalance, reserve.supply));
-            standings.push(Standing { fixed_rate: !data.stableDebt.is_zero(), ..standing(Side::Debt, debt, reserve.debt) });
+            standings
+                .push(Standing { fixed_rate: !data.stableDebt.is_zero(), ..standing(Side::Debt, debt, reserve.debt) });
         }
         Some(standings)
     }
@@ -191,7 +200,8 @@ mod tests {
 
     #[test]
     fn a_position_is_balances_times_prices() {
-        let answers = [data(6_750_000_000_000_000_000, 0), data(0, 1_000_000_000), prices([140_000_000_000, 100_000_000])];
+        let answers =
+            [data(6_750_000_000_000_000_000, 0), data(0, 1_000_000_000), prices([140_000_000_000, 100_000_000])];
         let held = terms().held(&answers, None).unwrap();
         assert_eq!((held.supplied_usd, held.borrowed_usd, held.supplied_assets), (9_450.0, 1_000.0, 1));
     }

@@ -20,18 +20,28 @@ use crate::{
 
 /// Whether nothing has to be looked up for `log`, a transfer of the aToken of `asset` from or to the wallet. `own` are logs of the
 /// same transaction in which the pool names the wallet, `transfers` all transfers of aTokens from or to it.
-pub(in crate::chain::lending) fn is_explained(log: &Log, asset: Address, wallet: B256, own: &[&Log], transfers: &[&Log]) -> bool {
+pub(in crate::chain::lending) fn is_explained(
+    log: &Log,
+    asset: Address,
+    wallet: B256,
+    own: &[&Log],
+    transfers: &[&Log],
+) -> bool {
     let [_, from, to, ..] = *log.topics() else { return true };
     let about = asset.into_word();
     let told = |signatures: &[B256]| {
-        own.iter().any(|own| own.topic0().is_some_and(|topic| signatures.contains(topic)) && own.topics().get(1) == Some(&about))
+        own.iter().any(|own| {
+            own.topic0().is_some_and(|topic| signatures.contains(topic)) && own.topics().get(1) == Some(&about)
+        })
     };
     if from == wallet {
         // Burnt by the pool, which says why; or given away, which it does only where it seizes.
         to == wallet || if to.is_zero() { told(&[WITHDRAW, REPAY_V3, LIQUIDATION]) } else { told(&[LIQUIDATION]) }
     } else if from.is_zero() {
         // Minted by the pool, or the interest that is put down with any other change, also a seizure of less than it.
-        let beside = |other: &&&Log| other.address() == log.address() && other.topics().get(1).is_some_and(|from| !from.is_zero());
+        let beside = |other: &&&Log| {
+            other.address() == log.address() && other.topics().get(1).is_some_and(|from| !from.is_zero())
+        };
         own.iter().any(|own| own.topics().get(1) == Some(&about)) || transfers.iter().any(|other| beside(&other))
     } else {
         true
@@ -51,8 +61,11 @@ pub(super) fn moved(log: &Log, listed: &[Hint], wallet: B256) -> Option<Move> {
 /// Withdrawals by those whom the wallet gave its aTokens in the same transaction: gateways and adapters. `own` are the pool's logs
 /// that name the wallet. A liquidator who withdraws what was seized does it for himself.
 pub(super) fn withdrawals<'a>(evidence: &Evidence<'a>, wallet: B256, own: &[&'a Log]) -> Vec<&'a Log> {
-    let seized: HashSet<_> =
-        own.iter().filter(|log| log.topic0() == Some(&LIQUIDATION)).map(|log| whose(log, log.topics().get(1))).collect();
+    let seized: HashSet<_> = own
+        .iter()
+        .filter(|log| log.topic0() == Some(&LIQUIDATION))
+        .map(|log| whose(log, log.topics().get(1)))
+        .collect();
     let mut withdrawn = HashMap::<_, Vec<&Log>>::new();
     // From the last to the first, so that the first is taken first.
     for log in evidence.receipts.iter().filter(|log| log.topic0() == Some(&WITHDRAW)).rev() {

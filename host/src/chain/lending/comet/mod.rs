@@ -68,7 +68,10 @@ enum Told {
 
 /// The events of `wallet` in checked logs of one market, in the order of the chain.
 pub(super) fn events<'a>(logs: &[&'a Log], wallet: B256) -> Vec<(EventKind, &'a Log)> {
-    read(logs, wallet).into_iter().flat_map(|read| read.kinds.into_iter().flatten().map(move |kind| (kind, read.log))).collect()
+    read(logs, wallet)
+        .into_iter()
+        .flat_map(|read| read.kinds.into_iter().flatten().map(move |kind| (kind, read.log)))
+        .collect()
 }
 
 /// The amounts that they moved.
@@ -114,8 +117,12 @@ fn read<'a>(logs: &[&'a Log], wallet: B256) -> Vec<Reading<'a>> {
                 (None, Some(EventKind::Liquidation))
             }
             Told::Seized(_) => (None, None),
-            Told::SupplyCollateral(amount) | Told::Minted(amount) => ((!amount.is_zero()).then_some(EventKind::Supply), None),
-            Told::WithdrawCollateral(amount) | Told::Burnt(amount) => ((!amount.is_zero()).then_some(EventKind::Withdraw), None),
+            Told::SupplyCollateral(amount) | Told::Minted(amount) => {
+                ((!amount.is_zero()).then_some(EventKind::Supply), None)
+            }
+            Told::WithdrawCollateral(amount) | Told::Burnt(amount) => {
+                ((!amount.is_zero()).then_some(EventKind::Withdraw), None)
+            }
         };
         found.push(Reading { log, kinds: [debt, position], moved: told.moved(log) });
     }
@@ -127,10 +134,14 @@ impl Told {
         // A market has one base asset, which need not be named.
         let base = Address::ZERO;
         Some(match self {
-            Self::Supply(amount) | Self::Minted(amount) | Self::Absorbed(amount) => Move::gain(Side::Base, base, amount),
+            Self::Supply(amount) | Self::Minted(amount) | Self::Absorbed(amount) => {
+                Move::gain(Side::Base, base, amount)
+            }
             Self::Withdraw(amount) | Self::Burnt(amount) => Move::loss(Side::Base, base, amount),
             Self::SupplyCollateral(amount) => Move::gain(Side::Collateral, named(log, 3)?, amount),
-            Self::WithdrawCollateral(amount) | Self::Seized(amount) => Move::loss(Side::Collateral, named(log, 3)?, amount),
+            Self::WithdrawCollateral(amount) | Self::Seized(amount) => {
+                Move::loss(Side::Collateral, named(log, 3)?, amount)
+            }
         })
     }
 }

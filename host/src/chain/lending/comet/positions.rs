@@ -74,7 +74,11 @@ struct Asset {
 
 impl Terms {
     /// Looks all of `markets` up together, in two round trips. `None` for one that does not answer like a Comet.
-    pub(in crate::chain) async fn look_up(client: &Client, markets: &[Address], at: B256) -> Result<Vec<Option<Self>>, Fault> {
+    pub(in crate::chain) async fn look_up(
+        client: &Client,
+        markets: &[Address],
+        at: B256,
+    ) -> Result<Vec<Option<Self>>, Fault> {
         let five = |market: &Address| {
             [
                 Call::new(*market, &baseTokenCall {}),
@@ -85,7 +89,8 @@ impl Terms {
             ]
         };
         let answers = client.calls(&markets.iter().flat_map(five).collect::<Vec<_>>(), at).await?;
-        let found: Vec<_> = markets.iter().zip(answers.chunks(5)).map(|(market, answers)| Self::bare(*market, answers)).collect();
+        let found: Vec<_> =
+            markets.iter().zip(answers.chunks(5)).map(|(market, answers)| Self::bare(*market, answers)).collect();
 
         let count = |found: &Option<(Self, u8)>| found.as_ref().map_or(0, |(_, assets)| *assets);
         let infos = markets.iter().zip(&found).flat_map(|(market, found)| {
@@ -110,7 +115,8 @@ impl Terms {
         let base_scale = returned::<baseScaleCall>(answers.get(2)).filter(|scale| !scale.is_zero())?;
         let assets = returned::<numAssetsCall>(answers.get(3))?;
         let interest = returned::<totalsBasicCall>(answers.get(4)).and_then(|totals| {
-            let interest = |index: u64| Interest::of(U256::from(index).checked_mul(INDEX)?, U256::from(totals.lastAccrualTime));
+            let interest =
+                |index: u64| Interest::of(U256::from(index).checked_mul(INDEX)?, U256::from(totals.lastAccrualTime));
             interest(totals.baseSupplyIndex).zip(interest(totals.baseBorrowIndex))
         });
         Some((Self { market, base, base_feed, base_scale, interest, assets: Vec::new() }, assets))
@@ -146,7 +152,8 @@ impl Terms {
                 collateral.push((asset, U256::from(balance), answers.get(1)));
             }
         }
-        let mut held = Held { supplied_usd: 0.0, borrowed_usd: 0.0, supplied_assets: u32::try_from(collateral.len()).ok()? };
+        let mut held =
+            Held { supplied_usd: 0.0, borrowed_usd: 0.0, supplied_assets: u32::try_from(collateral.len()).ok()? };
         if supplied.is_zero() && borrowed.is_zero() && collateral.is_empty() {
             return Some(held);
         }
@@ -157,7 +164,8 @@ impl Terms {
         held.borrowed_usd = base_worth(borrowed);
         held.supplied_assets += u32::from(!supplied.is_zero());
         for (asset, balance, answer) in collateral {
-            held.supplied_usd += f64::from(balance) / f64::from(asset.scale) * (f64::from(price(answer)?) / f64::from(base)) * base_usd;
+            held.supplied_usd +=
+                f64::from(balance) / f64::from(asset.scale) * (f64::from(price(answer)?) / f64::from(base)) * base_usd;
         }
         Some(held)
     }
@@ -170,7 +178,13 @@ impl Terms {
         let (gains, costs) = self.interest.unzip();
         // Without its indexes nothing is known of a market's interest but the most that any takes.
         let fixed_rate = self.interest.is_none();
-        let mut standings = vec![Standing { amount, gains, costs, fixed_rate, ..Standing::still(Side::Base, Address::ZERO, U256::ZERO) }];
+        let mut standings = vec![Standing {
+            amount,
+            gains,
+            costs,
+            fixed_rate,
+            ..Standing::still(Side::Base, Address::ZERO, U256::ZERO)
+        }];
         for (asset, answers) in self.assets.iter().zip(answers.get(3..)?.chunks(2)) {
             let balance = returned::<userCollateralCall>(answers.first())?.balance;
             standings.push(Standing::still(Side::Collateral, asset.token, U256::from(balance)));

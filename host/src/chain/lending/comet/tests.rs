@@ -89,7 +89,14 @@ fn collateral_and_transfers_are_supplies_and_withdrawals() {
             log(5, TRANSFER, NOBODY, WALLET, 5),
             log(6, TRANSFER, WALLET, NOBODY, 5),
         ]),
-        [EventKind::Supply, EventKind::Withdraw, EventKind::Supply, EventKind::Withdraw, EventKind::Supply, EventKind::Withdraw]
+        [
+            EventKind::Supply,
+            EventKind::Withdraw,
+            EventKind::Supply,
+            EventKind::Withdraw,
+            EventKind::Supply,
+            EventKind::Withdraw
+        ]
     );
 }
 

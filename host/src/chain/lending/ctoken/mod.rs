@@ -75,11 +75,21 @@ pub(super) fn events<'a>(logs: &[&'a Log], wallet: B256) -> Vec<(EventKind, &'a 
             [BORROW] if word(0) == Some(wallet) && amount(1).is_some() => found.push((EventKind::Borrow, log, None)),
             [REPAY_BORROW] if word(1) == Some(wallet) => {
                 let Some((payer, amount)) = word(0).zip(amount(2)) else { continue };
-                found.push((EventKind::Repay, log, Some(Repayment { payer, amount, transaction: log.transaction_hash })));
+                found.push((
+                    EventKind::Repay,
+                    log,
+                    Some(Repayment { payer, amount, transaction: log.transaction_hash }),
+                ));
             }
             [LIQUIDATE_BORROW] if word(1) == Some(wallet) => {
-                let its = word(0).zip(amount(2)).map(|(payer, amount)| Repayment { payer, amount, transaction: log.transaction_hash });
-                if let Some(repaid) = found.iter().rposition(|(_, _, repayment)| repayment.is_some() && *repayment == its) {
+                let its = word(0).zip(amount(2)).map(|(payer, amount)| Repayment {
+                    payer,
+                    amount,
+                    transaction: log.transaction_hash,
+                });
+                if let Some(repaid) =
+                    found.iter().rposition(|(_, _, repayment)| repayment.is_some() && *repayment == its)
+                {
                     found.remove(repaid);
                 }
                 found.push((EventKind::Liquidation, log, None));

@@ -62,7 +62,11 @@ pub(in crate::chain) struct Terms {
 
 impl Terms {
     /// Looks all of `ctokens` up together, in two round trips. `None` for one that does not answer like a cToken.
-    pub(in crate::chain) async fn look_up(client: &Client, ctokens: &[Address], at: B256) -> Result<Vec<Option<Self>>, Fault> {
+    pub(in crate::chain) async fn look_up(
+        client: &Client,
+        ctokens: &[Address],
+        at: B256,
+    ) -> Result<Vec<Option<Self>>, Fault> {
         let four = |ctoken: &Address| {
             [
                 Call::new(*ctoken, &comptrollerCall {}),
@@ -72,13 +76,16 @@ impl Terms {
             ]
         };
         let calls: Vec<_> = ctokens.iter().flat_map(four).collect();
-        let places = ctokens.iter().flat_map(|ctoken| [(*ctoken, U256::from(INDEX_AT)), (*ctoken, U256::from(INDEX_AT + 1))]);
+        let places =
+            ctokens.iter().flat_map(|ctoken| [(*ctoken, U256::from(INDEX_AT)), (*ctoken, U256::from(INDEX_AT + 1))]);
         let places: Vec<_> = places.collect();
         let (answers, kept) = tokio::join!(client.calls(&calls, at), client.storage(&places, at));
         let answers = answers?;
         let each = ctokens.iter().zip(answers.chunks(4)).zip(kept.chunks(2));
         let found: Vec<_> = each.map(|((ctoken, answers), kept)| Self::bare(*ctoken, answers, kept)).collect();
-        let oracle = |terms: &Option<Self>| Call::new(terms.as_ref().map_or(Address::ZERO, |terms| terms.comptroller), &oracleCall {});
+        let oracle = |terms: &Option<Self>| {
+            Call::new(terms.as_ref().map_or(Address::ZERO, |terms| terms.comptroller), &oracleCall {})
+        };
         let oracles = client.calls(&found.iter().map(oracle).collect::<Vec<_>>(), at).await?;
         let whole = |(terms, oracle): (Option<Self>, &Option<Bytes>)| {
             let oracle = returned::<oracleCall>(Some(oracle)).filter(|oracle| !oracle.is_zero())?;
@@ -92,9 +99,14 @@ impl Terms {
         let comptroller = returned::<comptrollerCall>(answers.first()).filter(|comptroller| !comptroller.is_zero())?;
         let underlying = returned::<underlyingCall>(answers.get(1)).filter(|token| !token.is_zero());
         // Without its token, transfers of it would be missed.
-        let known = underlying.is_some() || returned::<symbolCall>(answers.get(2)).is_some_and(|symbol| symbol == NATIVE);
+        let known =
+            underlying.is_some() || returned::<symbolCall>(answers.get(2)).is_some_and(|symbol| symbol == NATIVE);
         let index = returned::<borrowIndexCall>(answers.get(3));
-        let debts_at = kept.iter().zip(INDEX_AT + DEBTS_AFTER..).find(|(kept, _)| index.is_some() && **kept == index).map(|(_, at)| at);
+        let debts_at = kept
+            .iter()
+            .zip(INDEX_AT + DEBTS_AFTER..)
+            .find(|(kept, _)| index.is_some() && **kept == index)
+            .map(|(_, at)| at);
         known.then_some(Self { ctoken, comptroller, underlying, oracle: Address::ZERO, debts_at })
     }
 
@@ -139,7 +151,11 @@ impl Terms {
         // A price of 0 is the oracle saying that it has none.
         let price = returned::<getUnderlyingPriceCall>(answers.get(1)).filter(|price| !price.is_zero())?;
         let dollars = |amount: U256| amount.checked_mul(price).map(|scaled| f64::from(scaled) / PRICE);
-        Some(Held { supplied_usd: dollars(supplied)?, borrowed_usd: dollars(borrowed)?, supplied_assets: u32::from(!supplied.is_zero()) })
+        Some(Held {
+            supplied_usd: dollars(supplied)?,
+            borrowed_usd: dollars(borrowed)?,
+            supplied_assets: u32::from(!supplied.is_zero()),
+        })
     }
 }
 
@@ -155,12 +171,19 @@ mod tests {
     use super::*;
 
     fn terms() -> Terms {
-        Terms { ctoken: Address::ZERO, comptroller: Address::ZERO, underlying: None, oracle: Address::ZERO, debts_at: Some(16) }
+        Terms {
+            ctoken: Address::ZERO,
+            comptroller: Address::ZERO,
+            underlying: None,
+            oracle: Address::ZERO,
+            debts_at: Some(16),
+        }
     }
 
     fn snapshot(error: u64, ctokens: u128, debt: u128, rate: u128) -> Option<Bytes> {
         let [error, ctokens, debt, rate] = [u128::from(error), ctokens, debt, rate].map(U256::from);
-        let snapshot = getAccountSnapshotReturn { error, cTokenBalance: ctokens, borrowBalance: debt, exchangeRateMantissa: rate };
+        let snapshot =
+            getAccountSnapshotReturn { error, cTokenBalance: ctokens, borrowBalance: debt, exchangeRateMantissa: rate };
         Some(getAccountSnapshotCall::abi_encode_returns(&snapshot).into())
     }
 
@@ -195,10 +218,13 @@ mod tests {
     fn only_the_native_market_has_no_token() {
         let address = |byte| Some(Bytes::from(comptrollerCall::abi_encode_returns(&Address::repeat_byte(byte))));
         let symbol = |symbol: &str| Some(Bytes::from(symbolCall::abi_encode_returns(&symbol.to_owned())));
-        let bare = |answers: [Option<Bytes>; 3]| Terms::bare(Address::ZERO, &answers, &[]).map(|terms| terms.underlying);
+        let bare =
+            |answers: [Option<Bytes>; 3]| Terms::bare(Address::ZERO, &answers, &[]).map(|terms| terms.underlying);
         assert_eq!(bare([address(1), address(2), symbol("cDAI")]), Some(Some(Address::repeat_byte(2))));
         assert_eq!(bare([address(1), None, symbol("cETH")]), Some(None));
-        for other in [[address(1), None, symbol("cDAI")], [None, address(2), symbol("cDAI")], [address(0), address(2), None]] {
+        for other in
+            [[address(1), None, symbol("cDAI")], [None, address(2), symbol("cDAI")], [address(0), address(2), None]]
+        {
             assert_eq!(bare(other), None);
         }
     }

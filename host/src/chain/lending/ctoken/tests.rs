@@ -14,7 +14,10 @@ const WALLET: u8 = 0xaa;
 fn log(topic0: B256, words: &[u64], transaction: u8, index: u64) -> Log {
     let data: Vec<u8> = words.iter().flat_map(|word| U256::from(*word).to_be_bytes::<32>()).collect();
     Log {
-        inner: alloy::primitives::Log { address: Address::ZERO, data: LogData::new_unchecked(vec![topic0], data.into()) },
+        inner: alloy::primitives::Log {
+            address: Address::ZERO,
+            data: LogData::new_unchecked(vec![topic0], data.into()),
+        },
         transaction_hash: Some(B256::with_last_byte(transaction)),
         log_index: Some(index),
         ..Log::default()
@@ -56,7 +59,13 @@ fn topics_are_the_hashes_of_the_events() {
 
 #[test]
 fn events_belong_to_the_borrower() {
-    let logs = [borrow(ME, 5, 1), borrow(OTHER, 5, 2), repay(ME, OTHER, 5, 3), repay(OTHER, ME, 5, 4), liquidate(ME, OTHER, 5, 5)];
+    let logs = [
+        borrow(ME, 5, 1),
+        borrow(OTHER, 5, 2),
+        repay(ME, OTHER, 5, 3),
+        repay(OTHER, ME, 5, 4),
+        liquidate(ME, OTHER, 5, 5),
+    ];
     assert_eq!(told(&logs), [(EventKind::Borrow, 1), (EventKind::Repay, 4)]);
 }
 
@@ -64,7 +73,13 @@ fn events_belong_to_the_borrower() {
 fn a_liquidation_is_not_also_its_repayment() {
     assert_eq!(told(&[repay(OTHER, ME, 5, 1), liquidate(OTHER, ME, 5, 2)]), [(EventKind::Liquidation, 2)]);
     // Repayments of other amounts, by others, before and after it are repayments.
-    let logs = [repay(ME, ME, 5, 1), repay(OTHER, ME, 4, 2), repay(OTHER, ME, 5, 3), liquidate(OTHER, ME, 5, 4), repay(OTHER, ME, 5, 5)];
+    let logs = [
+        repay(ME, ME, 5, 1),
+        repay(OTHER, ME, 4, 2),
+        repay(OTHER, ME, 5, 3),
+        liquidate(OTHER, ME, 5, 4),
+        repay(OTHER, ME, 5, 5),
+    ];
     let repaid = |index| (EventKind::Repay, index);
     assert_eq!(told(&logs), [repaid(1), repaid(2), (EventKind::Liquidation, 4), repaid(5)]);
     // Of two alike, the liquidation's is the one right before it.
@@ -84,7 +99,8 @@ fn a_repayment_in_another_transaction_is_one() {
 fn nothing_and_nonsense_are_no_events() {
     let mut indexed = borrow(ME, 5, 3);
     indexed.inner.data = LogData::new_unchecked(vec![BORROW, B256::ZERO], indexed.data().data.clone());
-    let logs = [borrow(ME, 0, 1), repay(ME, ME, 0, 2), indexed, log(BORROW, &[ME], 1, 4), log(LIQUIDATE_BORROW, &[], 1, 5)];
+    let logs =
+        [borrow(ME, 0, 1), repay(ME, ME, 0, 2), indexed, log(BORROW, &[ME], 1, 4), log(LIQUIDATE_BORROW, &[], 1, 5)];
     assert_eq!(told(&logs), []);
 }
 
@@ -94,15 +110,21 @@ fn beside_both_other_lenders_it_costs_one_query_more() {
         let config = MarketConfig { protocol, market: None, address: Address::repeat_byte(byte), from_block: 0 };
         Market { lender: Lender::of(protocol), config }
     };
-    let markets =
-        [(Protocol::LenderAV2, 1), (Protocol::LenderAV3, 2), (Protocol::LenderBV3, 3), (Protocol::LenderBV2, 4), (Protocol::LenderBV2, 5)]
-            .map(|(protocol, byte)| market(protocol, byte));
+    let markets = [
+        (Protocol::LenderAV2, 1),
+        (Protocol::LenderAV3, 2),
+        (Protocol::LenderBV3, 3),
+        (Protocol::LenderBV2, 4),
+        (Protocol::LenderBV2, 5),
+    ]
+    .map(|(protocol, byte)| market(protocol, byte));
     let asked = |markets: &[Market]| {
         let own = |market: &Market| match market.lender {
             Lender::CToken => hints(market.config.address, Some(Address::repeat_byte(8)), Address::repeat_byte(9)),
             _ => Vec::new(),
         };
-        let plan = Plan::new(markets, markets.iter().map(|market| Some(own(market))).collect(), Address::repeat_byte(WALLET));
+        let plan =
+            Plan::new(markets, markets.iter().map(|market| Some(own(market))).collect(), Address::repeat_byte(WALLET));
         plan.queries.len()
     };
     let (others, ctokens) = markets.split_at(3);

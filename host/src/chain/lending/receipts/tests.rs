@@ -23,7 +23,10 @@ fn tx(byte: u8) -> B256 {
 
 fn log(contract: Address, topics: &[B256], transaction: u8, index: u64) -> Log {
     Log {
-        inner: alloy::primitives::Log { address: contract, data: LogData::new_unchecked(topics.to_vec(), Bytes::new()) },
+        inner: alloy::primitives::Log {
+            address: contract,
+            data: LogData::new_unchecked(topics.to_vec(), Bytes::new()),
+        },
         block_hash: Some(B256::with_last_byte(7)),
         block_number: Some(7),
         block_timestamp: Some(70),
@@ -75,8 +78,12 @@ fn a_transfer_with_another_peer_points_at_nothing() {
     let markets = markets(1);
     let plan = plan(&markets, Naming::With(MARKET.into_word()), &[]);
     let other = Address::repeat_byte(3);
-    let logs =
-        [transfer(WALLET, MARKET, 1, 1), transfer(MARKET, WALLET, 2, 2), transfer(WALLET, other, 3, 3), transfer(MARKET, other, 4, 4)];
+    let logs = [
+        transfer(WALLET, MARKET, 1, 1),
+        transfer(MARKET, WALLET, 2, 2),
+        transfer(WALLET, other, 3, 3),
+        transfer(MARKET, other, 4, 4),
+    ];
     assert_eq!(asked(&markets, &plan, &logs), [tx(1), tx(2)]);
 }
 
@@ -95,7 +102,8 @@ fn what_the_market_tells_itself_needs_no_receipt() {
 /// The receipt of transaction 5, with `change` made to it.
 fn receipt(change: impl FnOnce(&mut Value)) -> Value {
     let logs = [transfer(WALLET, MARKET, 5, 1), pool_log(5, 2)];
-    let mut receipt = json!({ "transactionHash": tx(5), "blockHash": B256::with_last_byte(7), "blockNumber": "0x7", "logs": logs });
+    let mut receipt =
+        json!({ "transactionHash": tx(5), "blockHash": B256::with_last_byte(7), "blockNumber": "0x7", "logs": logs });
     change(&mut receipt);
     receipt
 }
@@ -104,7 +112,11 @@ fn receipt(change: impl FnOnce(&mut Value)) -> Value {
 fn only_the_receipt_that_was_asked_for_is_believed() {
     let wanted = Wanted { transaction: tx(5), hints: vec![transfer(WALLET, MARKET, 5, 1)] };
     let mut timeless = receipt(|_| {});
-    timeless["logs"].as_array_mut().unwrap().iter_mut().for_each(|log| _ = log.as_object_mut().unwrap().remove("blockTimestamp"));
+    timeless["logs"]
+        .as_array_mut()
+        .unwrap()
+        .iter_mut()
+        .for_each(|log| _ = log.as_object_mut().unwrap().remove("blockTimestamp"));
     for good in [receipt(|_| {}), timeless] {
         let logs = checked(&wanted, good).unwrap();
         assert_eq!(

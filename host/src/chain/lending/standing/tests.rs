@@ -70,7 +70,9 @@ fn nothing_that_moved_explains_nothing() {
 
 #[test]
 fn collateral_is_exact() {
-    let held = |amount: u64| Standing::still(Side::Collateral, Address::ZERO, U256::from(amount)).differs(flow(&[50, -20]), None, NOW);
+    let held = |amount: u64| {
+        Standing::still(Side::Collateral, Address::ZERO, U256::from(amount)).differs(flow(&[50, -20]), None, NOW)
+    };
     assert_eq!((held(30), held(31), held(29)), (None, Some(Difference::Unexplained), Some(Difference::Missing)));
 }
 
@@ -80,7 +82,10 @@ fn a_rate_of_its_own_is_bounded_by_time() {
     let own = Standing { fixed_rate: true, ..standing(270_000, 1_000, 1_000) };
     assert_eq!(own.differs(flow(&[100_000]), Some(NOW - year), NOW), None);
     assert_eq!(own.differs(flow(&[100_000]), Some(NOW - year / 2), NOW), Some(Difference::Unexplained));
-    assert_eq!(standing(270_000, 1_000, 1_000).differs(flow(&[100_000]), Some(NOW - year), NOW), Some(Difference::Unexplained));
+    assert_eq!(
+        standing(270_000, 1_000, 1_000).differs(flow(&[100_000]), Some(NOW - year), NOW),
+        Some(Difference::Unexplained)
+    );
 }
 
 #[test]

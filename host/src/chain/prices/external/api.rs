@@ -144,7 +144,8 @@ impl Api {
         };
         let started = Instant::now();
         let span = tracing::info_span!(target: TRACE, "ask for prices", otel.kind = "client", assay.api = self.kind.as_str(), assay.outcome = Empty);
-        let answer = timeout(TIMEOUT, self.get(url)).instrument(span.clone()).await.unwrap_or(Err(Fault::TimedOut(TIMEOUT)));
+        let answer =
+            timeout(TIMEOUT, self.get(url)).instrument(span.clone()).await.unwrap_or(Err(Fault::TimedOut(TIMEOUT)));
         let stated = answer.and_then(|body| {
             match self.kind {
                 PriceApi::Defillama => defillama::prices(&body, slug),
@@ -155,9 +156,14 @@ impl Api {
         let outcome = stated.as_ref().map_or_else(Fault::outcome, |_| "ok");
         span.record("assay.outcome", outcome);
         metrics::counter!("assay_price_requests_total", "api" => self.kind.as_str(), "outcome" => outcome).increment(1);
-        metrics::histogram!("assay_price_request_duration_seconds", "api" => self.kind.as_str()).record(started.elapsed());
+        metrics::histogram!("assay_price_request_duration_seconds", "api" => self.kind.as_str())
+            .record(started.elapsed());
         if let Err(fault) = &stated {
-            let rest = if let Fault::RateLimited { after: Some(after), .. } = fault { (*after).clamp(REST, MOST_REST) } else { REST };
+            let rest = if let Fault::RateLimited { after: Some(after), .. } = fault {
+                (*after).clamp(REST, MOST_REST)
+            } else {
+                REST
+            };
             tracing::warn!(api = self.host, %fault, rest_s = rest.as_secs(), "price API failed");
             *self.rest.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + rest);
         }
@@ -174,7 +180,10 @@ impl Api {
         let mut response = request.send().await.map_err(lost)?;
         let status = response.status();
         if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() {
-            let after = response.headers().get(http::header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
+            let after = response
+                .headers()
+                .get(http::header::RETRY_AFTER)
+                .and_then(|value| value.to_str().ok()?.trim().parse().ok());
             let after = after.map(Duration::from_secs);
             return Err(match after {
                 None if status.is_server_error() => Fault::Unreachable(format!("HTTP status {status}")),

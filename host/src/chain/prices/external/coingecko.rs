@@ -12,7 +12,8 @@ pub(super) fn url(root: &Url, platform: &str, tokens: &[Address]) -> Url {
         path.pop_if_empty().extend(["simple", "token_price", platform]);
     }
     let tokens = tokens.iter().map(|token| format!("{token:#x}")).collect::<Vec<_>>().join(",");
-    let asked = [("contract_addresses", tokens.as_str()), ("vs_currencies", "usd"), ("include_last_updated_at", "true")];
+    let asked =
+        [("contract_addresses", tokens.as_str()), ("vs_currencies", "usd"), ("include_last_updated_at", "true")];
     url.query_pairs_mut().extend_pairs(asked);
     url
 }
@@ -20,7 +21,9 @@ pub(super) fn url(root: &Url, platform: &str, tokens: &[Address]) -> Url {
 /// The prices in an answer: `None` where it is none, as an error is, which has a `status`. A token that cannot be read is left
 /// out, as one without a price is.
 pub(super) fn prices(body: &Value) -> Option<Vec<Stated>> {
-    let tokens = body.as_object().filter(|tokens| !["status", "error", "error_code"].iter().any(|key| tokens.contains_key(*key)))?;
+    let tokens = body
+        .as_object()
+        .filter(|tokens| !["status", "error", "error_code"].iter().any(|key| tokens.contains_key(*key)))?;
     let read = |(token, said): (&String, &Value)| {
         let token = token.to_ascii_lowercase().parse().ok()?;
         Some(Stated { token, dollars: said.get("usd")?.as_f64()?, time: said.get("last_updated_at")?.as_u64()? })
@@ -43,7 +46,10 @@ mod tests {
         assert_eq!(url.path(), "/api/v3/simple/token_price/polygon-pos");
         let pairs: Vec<_> = url.query_pairs().map(|(name, value)| format!("{name}={value}")).collect();
         let tokens = "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48,0x0000000000000000000000000000000000000000";
-        assert_eq!(pairs, [&format!("contract_addresses={tokens}"), "vs_currencies=usd", "include_last_updated_at=true"]);
+        assert_eq!(
+            pairs,
+            [&format!("contract_addresses={tokens}"), "vs_currencies=usd", "include_last_updated_at=true"]
+        );
     }
 
     #[test]

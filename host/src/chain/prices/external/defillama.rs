@@ -28,7 +28,8 @@ pub(super) fn prices(body: &Value, slug: &str) -> Option<Vec<Stated>> {
         // The key is written as it was asked for, or is not.
         let (chain, token) = coin.split_once(':')?;
         let confident = said.get("confidence")?.as_f64()? >= LEAST_CONFIDENCE;
-        let token = token.to_ascii_lowercase().parse().ok().filter(|_| confident && chain.eq_ignore_ascii_case(slug))?;
+        let token =
+            token.to_ascii_lowercase().parse().ok().filter(|_| confident && chain.eq_ignore_ascii_case(slug))?;
         Some(Stated { token, dollars: said.get("price")?.as_f64()?, time: said.get("timestamp")?.as_u64()? })
     };
     Some(coins.filter_map(read).collect())
@@ -55,8 +56,12 @@ mod tests {
 
     #[test]
     fn an_answer_is_read_whatever_the_case_of_its_keys() {
-        let one = json!({ "decimals": 6, "symbol": "USDC", "price": 1.001, "timestamp": 1_700_000_000, "confidence": 0.99 });
-        for key in ["ethereum:0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", "Ethereum:0XA0B86991C6218B36C1D19D4A2E9EB0CE3606EB48"] {
+        let one =
+            json!({ "decimals": 6, "symbol": "USDC", "price": 1.001, "timestamp": 1_700_000_000, "confidence": 0.99 });
+        for key in [
+            "ethereum:0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48",
+            "Ethereum:0XA0B86991C6218B36C1D19D4A2E9EB0CE3606EB48",
+        ] {
             let found = prices(&json!({ "coins": { key: one } }), "ethereum").unwrap();
             assert_eq!(found, [Stated { token: USDC, dollars: 1.001, time: 1_700_000_000 }], "{key}");
         }

@@ -57,7 +57,11 @@ impl External {
     pub(in crate::chain) fn new(http: &Http, settings: &Settings, chains: &[&ChainConfig]) -> Self {
         let life = Duration::from_millis(settings.refresh_ms);
         Self {
-            apis: [&settings.api, &settings.fallback].into_iter().flatten().filter_map(|root| Api::new(http, root)).collect(),
+            apis: [&settings.api, &settings.fallback]
+                .into_iter()
+                .flatten()
+                .filter_map(|root| Api::new(http, root))
+                .collect(),
             slugs: chains.iter().map(|chain| (chain.id, chain.slugs.clone())).collect(),
             life,
             answers: Cache::builder().max_capacity(MOST_ANSWERS).time_to_live(life.max(SHORTEST_LIFE)).build(),

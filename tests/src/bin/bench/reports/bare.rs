@@ -30,14 +30,18 @@ impl Bare {
     /// for besides; what checks for reorganisations and what searches for dates is left out.
     pub fn of(client: &RpcClient, made: &[Call]) -> Self {
         let of = |method: &'static str| made.iter().filter(move |call| call.method == method);
-        let calls: Vec<Call> = of("eth_getLogs").chain(of("eth_call")).chain(of("eth_getTransactionCount").take(1)).cloned().collect();
+        let calls: Vec<Call> =
+            of("eth_getLogs").chain(of("eth_call")).chain(of("eth_getTransactionCount").take(1)).cloned().collect();
         Self { client: client.clone(), calls, made: made.len() }
     }
 
     /// Makes the calls at the newest block.
     pub async fn run(&self) -> Result<(), Failure> {
         let head: Head = self.client.request("eth_getBlockByNumber", ("latest", false)).await?;
-        let asked = self.calls.iter().map(|call| self.client.request::<_, Value>(call.method.clone(), at(call.params.clone(), &head)));
+        let asked = self
+            .calls
+            .iter()
+            .map(|call| self.client.request::<_, Value>(call.method.clone(), at(call.params.clone(), &head)));
         try_join_all(asked).await?;
         Ok(())
     }

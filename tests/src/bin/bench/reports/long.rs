@@ -31,7 +31,8 @@ pub async fn measure(effort: Effort) -> Result<Row, Failure> {
     let mut chain = Small::start(CHAIN).await?;
     let native_feed = price_feed(&mut chain, 2_500.0);
     let pool = busy::deploy(&mut chain).await?;
-    let wallets: Vec<Address> = (0..=effort.of(9)).map(|n| Address::from_word(keccak256(format!("busy {n}")))).collect();
+    let wallets: Vec<Address> =
+        (0..=effort.of(9)).map(|n| Address::from_word(keccak256(format!("busy {n}")))).collect();
     for wallet in &wallets {
         busy::live(&mut chain, pool, *wallet, ROUNDS).await?;
     }
@@ -49,7 +50,8 @@ pub async fn measure(effort: Effort) -> Result<Row, Failure> {
         let path = format!("/api/v2/report/address/{wallet}");
         proxy.take();
         read(&watched_api, &path).await?;
-        let asked: Vec<Value> = proxy.take().into_iter().filter(|call| call.method == "eth_getLogs").map(|call| call.params).collect();
+        let asked: Vec<Value> =
+            proxy.take().into_iter().filter(|call| call.method == "eth_getLogs").map(|call| call.params).collect();
         let reference = async {
             let started = Instant::now();
             let bodies = try_join_all(asked.iter().map(|params| bare(&http, chain.url(), params))).await?;
