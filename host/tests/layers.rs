@@ -1,5 +1,5 @@
-//! Holds the modules of `host/src` to the table in the documentation of `lib.rs`: imports go strictly downward, and what a
-//! crate does is known to the one module that wraps it.
+//! Holds the modules of `host/src` to the table in the documentation of `lib.rs`: imports go strictly downward, and
+//! what a crate does is known to the one module that wraps it.
 
 #![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -213,7 +213,8 @@ fn problems(path: &Path, text: &str, table: &Table) -> Vec<String> {
     found
 }
 
-/// Modules at the root of this crate that are named by `crate::` or by enough `super::`, where `depth` of these lead to the root.
+/// Modules at the root of this crate that are named by `crate::` or by enough `super::`, where `depth` of these lead to
+/// the root.
 fn imports(paths: &[Vec<String>], depth: usize, table: &Table) -> BTreeSet<String> {
     let by_root = paths.iter().filter(|path| path[0] == "crate").filter_map(|path| path.get(1));
     // An inline module needs one `super` more, so that more than `depth` is not wrong: then only a known module counts.

@@ -1,5 +1,5 @@
-//! The agent registries on a small chain, as stubs that keep to the published interface, and the servers of strangers that agents
-//! point at.
+//! The agent registries on a small chain, as stubs that keep to the published interface, and the servers of strangers
+//! that agents point at.
 
 pub mod documents;
 

@@ -1,5 +1,5 @@
-//! A mock of an OpenTelemetry collector, for none can run here: it takes OTLP over real HTTP, in the protobuf that real ones take, and
-//! keeps what it is sent.
+//! A mock of an OpenTelemetry collector, for none can run here: it takes OTLP over real HTTP, in the protobuf that real
+//! ones take, and keeps what it is sent.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,4 +1,5 @@
-//! A mock of an x402 facilitator that speaks the real wire protocol and really settles on the chain, or misbehaves on purpose.
+//! A mock of an x402 facilitator that speaks the real wire protocol and really settles on the chain, or misbehaves on
+//! purpose.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

@@ -9,8 +9,9 @@ use assay::{
 const NOW: u64 = 1_767_225_600;
 const YEAR: u64 = 31_557_600;
 
-/// `n` feature sets. Most are ordinary wallets; among them are wallets with nothing, unreadable ones, crowds of markets that no single
-/// page of a guest's memory can hold, and numbers at the edge of every field, infinities and NaN included.
+/// `n` feature sets. Most are ordinary wallets; among them are wallets with nothing, unreadable ones, crowds of markets
+/// that no single page of a guest's memory can hold, and numbers at the edge of every field, infinities and NaN
+/// included.
 pub fn generate(seed: u64, n: usize) -> Vec<Features> {
     let mut dice = Dice(seed);
     (0..n).map(|_| dice.features()).collect()

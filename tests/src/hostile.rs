@@ -1,4 +1,5 @@
-//! Credit models written by hand in WebAssembly text: one that behaves, and every way of misbehaving. They need no guest toolchain.
+//! Credit models written by hand in WebAssembly text: one that behaves, and every way of misbehaving. They need no
+//! guest toolchain.
 
 use std::fmt::Write as _;
 
@@ -12,7 +13,8 @@ const WORLDS: &str = include_str!("../../wit/v1/worlds.wit");
 /// A model that misbehaves only then passes every check and fails in production.
 pub const IN_PRODUCTION: &str = "(i64.gt_u (local.get $as_of) (i64.const 1750000000))";
 
-/// True of every hundredth second. The state of an instance is gone after a call, so a call can be counted by its input alone.
+/// True of every hundredth second. The state of an instance is gone after a call, so a call can be counted by its input
+/// alone.
 pub const EVERY_HUNDREDTH: &str = "(i64.eq (i64.rem_u (local.get $as_of) (i64.const 100)) (i64.const 99))";
 
 /// What a guest may do instead of answering, as WebAssembly text.
@@ -62,7 +64,8 @@ impl Credit {
         }
     }
 
-    /// Scores what this expression gives. It may read `$as_of`, and `$chains_len`, `$markets_len`, `$holdings_len`, `$identity_len`.
+    /// Scores what this expression gives. It may read `$as_of`, and `$chains_len`, `$markets_len`, `$holdings_len`,
+    /// `$identity_len`.
     #[must_use]
     pub fn score(mut self, expression: &str) -> Self {
         expression.clone_into(&mut self.score);
@@ -159,8 +162,8 @@ impl Credit {
         module
     }
 
-    /// Memory: 1000 the answer of `score` (20 bytes), 1024 the description's text is pointed to by every factor from 1040 on,
-    /// and everything else behind them.
+    /// Memory: 1000 the answer of `score` (20 bytes), 1024 the description's text is pointed to by every factor from
+    /// 1040 on, and everything else behind them.
     fn text(&self) -> String {
         const ANSWER: usize = 1000;
         const FACTORS: usize = 1040;

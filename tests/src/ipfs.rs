@@ -1,6 +1,6 @@
-//! A mock of a Kubo node: it speaks the RPC API of the real one over real HTTP, as far as `add`, `pin/ls` and the gateway's `/ipfs/`,
-//! keeps what it is given in memory, and computes CIDs by itself. It can be told to be down, to lie about a CID, and not to pin; and
-//! it can be stopped, so that nothing listens at its address, and started again there.
+//! A mock of a Kubo node: it speaks the RPC API of the real one over real HTTP, as far as `add`, `pin/ls` and the
+//! gateway's `/ipfs/`, keeps what it is given in memory, and computes CIDs by itself. It can be told to be down, to lie
+//! about a CID, and not to pin; and it can be stopped, so that nothing listens at its address, and started again there.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};

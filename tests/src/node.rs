@@ -1,5 +1,5 @@
-//! What comes from npm, pinned by `package-lock.json`: the anvil chain node, Aave's compiled contracts and a compiler for stubs.
-//! Refuses to go on with packages other than the locked ones.
+//! What comes from npm, pinned by `package-lock.json`: the anvil chain node, Aave's compiled contracts and a compiler
+//! for stubs. Refuses to go on with packages other than the locked ones.
 
 use std::env;
 use std::fs::{self, File};
@@ -9,8 +9,8 @@ use std::process::Command;
 
 use crate::process::{End, Guarded, Lines};
 
-/// Historical states a node keeps in memory, the oldest going first. Seeding makes some 250 blocks; the rest is room for
-/// what tests and a long `devnet run` add before the oldest nonces would be forgotten.
+/// Historical states a node keeps in memory, the oldest going first. Seeding makes some 250 blocks; the rest is room
+/// for what tests and a long `devnet run` add before the oldest nonces would be forgotten.
 const STATES_KEPT: &str = "6000";
 
 #[derive(Debug, thiserror::Error)]

@@ -1,5 +1,5 @@
-//! Everything that a payment by x402 needs beside a submission: a dollar that can be paid by signature at the address of the one on
-//! Base, somebody who has some, and the public clients.
+//! Everything that a payment by x402 needs beside a submission: a dollar that can be paid by signature at the address
+//! of the one on Base, somebody who has some, and the public clients.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -274,7 +274,8 @@ async fn run(
     serde_json::from_str(out.trim()).unwrap_or_else(|_| panic!("{}: {out}\n{err}", done.status))
 }
 
-/// A proxy that takes what version 2 says out of answers, so that a client of both sees version 1 alone. Running until dropped.
+/// A proxy that takes what version 2 says out of answers, so that a client of both sees version 1 alone. Running until
+/// dropped.
 pub struct Older {
     pub url: String,
     server: JoinHandle<()>,

@@ -1,6 +1,6 @@
-//! A mock of a pinning service: it speaks the IPFS Pinning Service API over real HTTP, as far as listing and adding pins, and keeps them
-//! in memory. A pin is queued, then pinning, then pinned, one step each time it is looked at. It can be told to fail, to refuse the
-//! token, to answer garbage and to stall.
+//! A mock of a pinning service: it speaks the IPFS Pinning Service API over real HTTP, as far as listing and adding
+//! pins, and keeps them in memory. A pin is queued, then pinning, then pinned, one step each time it is looked at. It
+//! can be told to fail, to refuse the token, to answer garbage and to stall.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,5 +1,5 @@
-//! A mock of the external price APIs, for none can run here: it speaks the wire formats of DefiLlama (at its root) and CoinGecko
-//! (at `/api/v3`) over real HTTP, counts what is asked, and misbehaves where a rule says so.
+//! A mock of the external price APIs, for none can run here: it speaks the wire formats of DefiLlama (at its root) and
+//! CoinGecko (at `/api/v3`) over real HTTP, counts what is asked, and misbehaves where a rule says so.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};

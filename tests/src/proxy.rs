@@ -1,5 +1,5 @@
-//! A node that misbehaves on purpose: forwards JSON-RPC to a real one, counts what is asked, and answers in its place where a
-//! rule says so.
+//! A node that misbehaves on purpose: forwards JSON-RPC to a real one, counts what is asked, and answers in its place
+//! where a rule says so.
 
 mod fault;
 mod wire;

@@ -1,12 +1,12 @@
-//! What comes from PyPI, pinned by `clients/requirements.txt`: the public Python client of x402, in an environment of its own.
-//! Refuses to go on with packages other than the pinned ones.
+//! What comes from PyPI, pinned by `clients/requirements.txt`: the public Python client of x402, in an environment of
+//! its own. Refuses to go on with packages other than the pinned ones.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The interpreter of the environment with the pinned packages, which is made where it does not exist. Blocks; processes that come at
-/// the same time wait for the first.
+/// The interpreter of the environment with the pinned packages, which is made where it does not exist. Blocks;
+/// processes that come at the same time wait for the first.
 ///
 /// # Errors
 /// Words, when Python or its package manager fails.

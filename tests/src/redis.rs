@@ -1,5 +1,5 @@
-//! Real Redis processes: a server, a master with a replica and three sentinels, a cluster of three nodes; and the choice of which of
-//! them the servers under test keep their records in.
+//! Real Redis processes: a server, a master with a replica and three sentinels, a cluster of three nodes; and the
+//! choice of which of them the servers under test keep their records in.
 
 use std::{
     net::TcpListener,

@@ -1,5 +1,5 @@
-//! A small chain with the stubs of the agent registries and an account that gives feedback, a mock of an IPFS node, and the
-//! configuration of a host on them: everything that a submission needs.
+//! A small chain with the stubs of the agent registries and an account that gives feedback, a mock of an IPFS node, and
+//! the configuration of a host on them: everything that a submission needs.
 
 #![expect(clippy::too_many_arguments, reason = "what is generated of an event with eleven fields")]
 

@@ -1,4 +1,5 @@
-//! The shelf and its source agree: built again, the components have the released bytes, and they answer what native code answers.
+//! The shelf and its source agree: built again, the components have the released bytes, and they answer what native
+//! code answers.
 
 use std::{
     env, fs,

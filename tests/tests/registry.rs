@@ -1,4 +1,5 @@
-//! The registry on real files: what it refuses and in which words, and that nothing on the shelf disturbs what is served.
+//! The registry on real files: what it refuses and in which words, and that nothing on the shelf disturbs what is
+//! served.
 
 use std::{
     fs,

@@ -38,7 +38,8 @@ pub fn draw(name: &str) -> Result<Secret, MintError> {
 }
 
 impl Access {
-    /// Makes a key of 256 random bits. Without `units` it is unmetered; without `rate` it has that of the configuration, and at 0 none.
+    /// Makes a key of 256 random bits. Without `units` it is unmetered; without `rate` it has that of the
+    /// configuration, and at 0 none.
     ///
     /// # Errors
     /// [`MintError`]; no key was made.

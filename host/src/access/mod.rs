@@ -1,7 +1,8 @@
-//! Who calls, what they may do, how often, and what it costs. Keys are known by their SHA-256 alone: the text is dropped as soon as it
-//! is hashed, and looking a hash up tells nothing by the time it takes.
+//! Who calls, what they may do, how often, and what it costs. Keys are known by their SHA-256 alone: the text is
+//! dropped as soon as it is hashed, and looking a hash up tells nothing by the time it takes.
 //!
-//! A request passes [`Access::identify`], [`Access::count`], [`Caller::require`] and [`Access::reserve`], and ends its [`Reservation`].
+//! A request passes [`Access::identify`], [`Access::count`], [`Caller::require`] and [`Access::reserve`], and ends its
+//! [`Reservation`].
 
 mod caller;
 mod cost;
@@ -80,7 +81,8 @@ impl Access {
     /// Whose key this is. `authorization` is the value of that header, `Bearer <key>`.
     ///
     /// # Errors
-    /// [`AccessError::MissingOrInvalid`] for anything but a known key; [`AccessError::Store`] where it could not be looked up.
+    /// [`AccessError::MissingOrInvalid`] for anything but a known key; [`AccessError::Store`] where it could not be
+    /// looked up.
     pub async fn identify(&self, authorization: Option<&str>) -> Result<Arc<Caller>, AccessError> {
         let key = authorization.and_then(bearer).ok_or(AccessError::MissingOrInvalid)?;
         let hash = hash(key);
@@ -133,11 +135,12 @@ impl Access {
         route.cost(self.default_cost)
     }
 
-    /// Sets `units` aside for a call, before its work is done. The store is asked only for a metered caller and more than 0 units.
-    /// Who stops waiting for this has no units taken: what was under way is given back once it is there.
+    /// Sets `units` aside for a call, before its work is done. The store is asked only for a metered caller and more
+    /// than 0 units. Who stops waiting for this has no units taken: what was under way is given back once it is there.
     ///
     /// # Errors
-    /// [`AccessError::UnitsExhausted`] where the caller has fewer left; [`AccessError::Store`] where that could not be told.
+    /// [`AccessError::UnitsExhausted`] where the caller has fewer left; [`AccessError::Store`] where that could not be
+    /// told.
     pub async fn reserve(&self, caller: &Caller, units: u64) -> Result<Reservation, AccessError> {
         let Some(limit) = caller.units.filter(|_| units > 0) else { return Ok(Reservation::free()) };
         let meter = caller.meter();

@@ -1,5 +1,6 @@
-//! How many requests somebody may make a minute: all of them at once, or evenly, and what is used comes back evenly. Hosts
-//! that share a store count there together; a host by itself, or one whose store does not answer, counts in its own process.
+//! How many requests somebody may make a minute: all of them at once, or evenly, and what is used comes back evenly.
+//! Hosts that share a store count there together; a host by itself, or one whose store does not answer, counts in its
+//! own process.
 
 use std::{
     num::NonZeroU32,

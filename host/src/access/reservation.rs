@@ -1,8 +1,8 @@
 //! Units set aside for one call.
 //!
-//! They are taken from the key durably before the work begins, so that no crash and no second host can spend them twice. A
-//! reservation that is dropped gives them back in the background. If the process dies before that, they stay spent: a crash
-//! costs a caller at most the units of the calls that were under way.
+//! They are taken from the key durably before the work begins, so that no crash and no second host can spend them
+//! twice. A reservation that is dropped gives them back in the background. If the process dies before that, they stay
+//! spent: a crash costs a caller at most the units of the calls that were under way.
 
 use tokio_util::task::TaskTracker;
 

@@ -1,5 +1,5 @@
-//! Agents as the events of the registry tell them, and what their documents said; kept in pages of the store, so that a restart goes
-//! on where the last process was. Nothing is written that is not settled on the chain.
+//! Agents as the events of the registry tell them, and what their documents said; kept in pages of the store, so that a
+//! restart goes on where the last process was. Nothing is written that is not settled on the chain.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -59,7 +59,8 @@ impl Book {
         Ok(Some((book, Mark { number: progress.synced_to_block, hash: progress.synced_block_hash })))
     }
 
-    /// Writes what has changed, together with the block through which it is true; `false` where the lease has passed on.
+    /// Writes what has changed, together with the block through which it is true; `false` where the lease has passed
+    /// on.
     pub(super) async fn save(
         &mut self,
         store: &Store,
@@ -82,7 +83,8 @@ impl Book {
         Ok(true)
     }
 
-    /// Forgets everything. Pages of the store are written over as agents are found again; those that are not are left behind.
+    /// Forgets everything. Pages of the store are written over as agents are found again; those that are not are left
+    /// behind.
     pub(super) fn clear(&mut self) {
         let pages: Vec<u64> = self.agents.keys().map(|id| id / PAGE).collect();
         self.agents.clear();

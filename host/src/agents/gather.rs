@@ -1,5 +1,5 @@
-//! Fetches many documents of strangers at once, so that no server of theirs keeps the others waiting: few at a time from each, each
-//! bounded by the guarded client, and none any more from one that keeps failing.
+//! Fetches many documents of strangers at once, so that no server of theirs keeps the others waiting: few at a time
+//! from each, each bounded by the guarded client, and none any more from one that keeps failing.
 
 use std::collections::{HashMap, VecDeque};
 

@@ -1,8 +1,9 @@
 //! The search index: every agent's name and description in one folded text, scanned as a whole.
 //!
-//! The rule: a query matches an agent where it stands, after folding, inside its name or inside its description, but not across
-//! the two. Folding maps each character to lower, upper and lower case again, so that case does not matter in any script, `ß` and
-//! `ẞ` are `ss` and every sigma is one. Nothing else is equal: accents count, and composed and decomposed forms differ.
+//! The rule: a query matches an agent where it stands, after folding, inside its name or inside its description, but
+//! not across the two. Folding maps each character to lower, upper and lower case again, so that case does not matter
+//! in any script, `ß` and `ẞ` are `ss` and every sigma is one. Nothing else is equal: accents count, and composed and
+//! decomposed forms differ.
 
 use memchr::memmem::Finder;
 
@@ -83,8 +84,8 @@ impl Index {
         found
     }
 
-    /// Which agent's texts have the byte at `at`, where it is not before the agent at `first`. Often the next one: queries that match
-    /// most agents must not look each of them up.
+    /// Which agent's texts have the byte at `at`, where it is not before the agent at `first`. Often the next one:
+    /// queries that match most agents must not look each of them up.
     fn agent_at(&self, at: usize, first: usize) -> usize {
         let next = self.starts.get(first + 1);
         if next.is_none_or(|next| at < *next) {

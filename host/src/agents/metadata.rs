@@ -1,5 +1,5 @@
-//! From an agent's document to what may be shown of it. Whoever owns the agent wrote it: nothing in it is believed to be short,
-//! harmless or of the right type.
+//! From an agent's document to what may be shown of it. Whoever owns the agent wrote it: nothing in it is believed to
+//! be short, harmless or of the right type.
 
 use serde_json::{Map, Value};
 
@@ -48,7 +48,8 @@ fn clean(text: &str, most: usize) -> String {
     clean
 }
 
-/// Controls, marks and overrides of direction, fillers of no width, tags, and what is no character. Joiners stay: scripts need them.
+/// Controls, marks and overrides of direction, fillers of no width, tags, and what is no character. Joiners stay:
+/// scripts need them.
 fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(

@@ -1,5 +1,5 @@
-//! The agents of the sandbox: made up, the same at every question, and among them everything that a client may come across: ids that
-//! were burned, documents that cannot be had, agents of whom nobody ever said anything.
+//! The agents of the sandbox: made up, the same at every question, and among them everything that a client may come
+//! across: ids that were burned, documents that cannot be had, agents of whom nobody ever said anything.
 
 use alloy::primitives::keccak256;
 

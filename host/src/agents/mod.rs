@@ -1,5 +1,5 @@
-//! Agents of the ERC-8004 registries: their list and each of them as the chain says now, a search over all of them in an index that is
-//! kept in the background, and what was said of them.
+//! Agents of the ERC-8004 registries: their list and each of them as the chain says now, a search over all of them in
+//! an index that is kept in the background, and what was said of them.
 
 mod book;
 mod gather;
@@ -85,8 +85,8 @@ struct Inner {
 }
 
 impl Agents {
-    /// Starts keeping the index of `registries` on `spawner`. Without them every question is answered by an error, and in the sandbox all
-    /// are answered with agents that are made up.
+    /// Starts keeping the index of `registries` on `spawner`. Without them every question is answered by an error, and
+    /// in the sandbox all are answered with agents that are made up.
     pub fn new(config: &Config, registries: Option<AgentRegistries>, store: &Store, spawner: &Spawner) -> Self {
         if config.sandbox {
             return Self { source: Arc::new(Source::Mock(Mock::new())) };

@@ -1,8 +1,8 @@
-//! Keeps the search index current, in the background: what was kept is served at once, then the events since are taken in, then the
-//! documents that are due are fetched. What was found is published as a whole, and written as it is found.
+//! Keeps the search index current, in the background: what was kept is served at once, then the events since are taken
+//! in, then the documents that are due are fetched. What was found is published as a whole, and written as it is found.
 //!
-//! Of the hosts that share a store one at a time does so, by a lease; the others take what it wrote, and add themselves what is not
-//! settled on the chain.
+//! Of the hosts that share a store one at a time does so, by a lease; the others take what it wrote, and add themselves
+//! what is not settled on the chain.
 
 use std::{
     sync::Arc,

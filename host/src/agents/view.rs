@@ -1,5 +1,5 @@
-//! Tokens with their documents, in the time of a request. What is not there by then is absent from the answer and goes on being
-//! fetched, so that the next one has it.
+//! Tokens with their documents, in the time of a request. What is not there by then is absent from the answer and goes
+//! on being fetched, so that the next one has it.
 
 use std::{
     sync::Arc,

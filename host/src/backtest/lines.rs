@@ -27,7 +27,8 @@ impl Lines {
         self.bytes
     }
 
-    /// At most `most` lines as they stand in the file; none at its end. A line that is too long is cut behind [`MAX_LINE`] bytes.
+    /// At most `most` lines as they stand in the file; none at its end. A line that is too long is cut behind
+    /// [`MAX_LINE`] bytes.
     pub fn next(&mut self, most: usize) -> io::Result<Vec<Vec<u8>>> {
         let mut lines = Vec::with_capacity(most);
         while lines.len() < most {

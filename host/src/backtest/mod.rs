@@ -1,7 +1,8 @@
-//! Models side by side on a file of features: how they differ, for whom, by how much and at what cost, and where the file says what
-//! became of the wallets, which one foresaw it.
+//! Models side by side on a file of features: how they differ, for whom, by how much and at what cost, and where the
+//! file says what became of the wallets, which one foresaw it.
 //!
-//! A file is read once, as a stream; what is kept of it are counts, so memory does not grow with it. It reads no chain and no store.
+//! A file is read once, as a stream; what is kept of it are counts, so memory does not grow with it. It reads no chain
+//! and no store.
 //!
 //! | file | owns |
 //! |---|---|

@@ -59,7 +59,8 @@ impl Mover {
     }
 }
 
-/// Those that moved most, up and down; of equal moves the one that stands first in the file, whatever order they are seen in.
+/// Those that moved most, up and down; of equal moves the one that stands first in the file, whatever order they are
+/// seen in.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Movers {
     pub up: Vec<Mover>,

@@ -1,4 +1,5 @@
-//! What a features file says of one wallet: its features, who it is and what became of it. And its form as a line of JSON.
+//! What a features file says of one wallet: its features, who it is and what became of it. And its form as a line of
+//! JSON.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,13 +10,14 @@ pub const MAX_LINE: usize = 1 << 20;
 /// The longest id that is kept, in characters.
 const MAX_ID: usize = 100;
 
-/// One wallet. Its fields are those of the WIT record `features`, and `id` and `outcome` beside them; a field that is none of these is
-/// refused, so that a misspelt one does not silently count as absent.
+/// One wallet. Its fields are those of the WIT record `features`, and `id` and `outcome` beside them; a field that is
+/// none of these is refused, so that a misspelt one does not silently count as absent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
     /// Whose features they are, for people. No model sees it.
     pub id: Option<String>,
-    /// What became of the wallet afterwards: true where it was bad, such as a default or a liquidation. No model sees it.
+    /// What became of the wallet afterwards: true where it was bad, such as a default or a liquidation. No model sees
+    /// it.
     pub outcome: Option<bool>,
     pub features: Features,
 }

@@ -50,7 +50,8 @@ pub struct Run<'a, S> {
     pub threads: usize,
     /// Ends the run at the next chunk.
     pub stop: &'a AtomicBool,
-    /// Gets a line of comma-separated values per record, in the order of the file: line, outcome, and each model's score or nothing.
+    /// Gets a line of comma-separated values per record, in the order of the file: line, outcome, and each model's
+    /// score or nothing.
     pub scores: Option<&'a mut dyn io::Write>,
 }
 

@@ -1,5 +1,5 @@
-//! A features file as a stream of chunks of records, with the digest of what was read. Its first bytes say whether it is a Parquet table
-//! or JSON lines; its name says nothing.
+//! A features file as a stream of chunks of records, with the digest of what was read. Its first bytes say whether it
+//! is a Parquet table or JSON lines; its name says nothing.
 
 use std::{
     fs::File,
@@ -17,7 +17,8 @@ use super::{
 };
 use crate::domain::Digest;
 
-/// Records in a chunk: enough that handing one over costs nothing beside scoring it, few enough that all cores end together.
+/// Records in a chunk: enough that handing one over costs nothing beside scoring it, few enough that all cores end
+/// together.
 const RECORDS: usize = 128;
 
 /// What records are counted in.

@@ -1,4 +1,5 @@
-//! Files run through scorers written here: what is counted must not depend on threads, and what others wrote must stay text.
+//! Files run through scorers written here: what is counted must not depend on threads, and what others wrote must stay
+//! text.
 
 use std::{io::Write as _, path::Path, sync::atomic::AtomicBool};
 

@@ -13,7 +13,8 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// `part` of `of` in percent with one decimal; a dash of nothing. Neither none nor all is rounded to, short of being so.
+/// `part` of `of` in percent with one decimal; a dash of nothing. Neither none nor all is rounded to, short of being
+/// so.
 pub fn percent(part: u64, of: u64) -> String {
     if of == 0 {
         return "–".into();

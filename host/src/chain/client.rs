@@ -120,8 +120,8 @@ impl Client {
         }
     }
 
-    /// The newest block. Who asks while another waits for the same answer has it with him; one that was given before is nobody's
-    /// newest.
+    /// The newest block. Who asks while another waits for the same answer has it with him; one that was given before is
+    /// nobody's newest.
     ///
     /// # Errors
     /// [`Fault`]; as all reads here.
@@ -178,7 +178,8 @@ impl Client {
         calls.iter().zip(answers).map(|(call, answer)| call.answered(answer)).collect()
     }
 
-    /// What contracts keep at places of their storage, in the state after block `at`; `None` where the endpoint does not tell.
+    /// What contracts keep at places of their storage, in the state after block `at`; `None` where the endpoint does
+    /// not tell.
     pub(super) async fn storage(&self, places: &[(Address, U256)], at: B256) -> Vec<Option<U256>> {
         let asks = places.iter().map(|(contract, place)| ("eth_getStorageAt", json!([contract, place, pinned(at)])));
         let told = |answer: Result<Value, Fault>| serde_json::from_value::<B256>(answer.ok()?).ok().map(Into::into);
@@ -191,7 +192,8 @@ impl Client {
         }
     }
 
-    /// One call in the state after block `at`. What a contract reverts with is an answer too, and the only one where it refers elsewhere.
+    /// One call in the state after block `at`. What a contract reverts with is an answer too, and the only one where it
+    /// refers elsewhere.
     pub(super) async fn attempt(&self, to: Address, data: &Bytes, at: B256) -> Result<Result<Bytes, Bytes>, Fault> {
         let (method, params) = Call::Contract { to, data: data.clone() }.ask(pinned(at));
         let error = match self.rpc.request::<_, Bytes>(method, params).await {

@@ -1,5 +1,6 @@
-//! One JSON-RPC endpoint: a POST within bounds of time, size, concurrency and rate; whether it serves the right chain; and
-//! what it has been found unable to answer. Its URL may hold a credential and never leaves here: the host stands for it.
+//! One JSON-RPC endpoint: a POST within bounds of time, size, concurrency and rate; whether it serves the right chain;
+//! and what it has been found unable to answer. Its URL may hold a credential and never leaves here: the host stands
+//! for it.
 
 use std::{
     future::Future,
@@ -25,12 +26,12 @@ use super::{fault::Fault, intake::Intake, redact::Redact};
 use crate::{config::RpcLimits, domain::ChainId, telemetry};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
-/// Longest wait for an answer that costs a node nothing. Every read begins with one, so that a silent endpoint is left for the
-/// next within the time a request has.
+/// Longest wait for an answer that costs a node nothing. Every read begins with one, so that a silent endpoint is left
+/// for the next within the time a request has.
 const PROBE_TIMEOUT: Duration = Duration::from_millis(2_500);
 const PROBES: [&str; 2] = ["eth_chainId", "eth_getBlockByNumber"];
-/// Which of those everything else waits for, so that they wait for nothing: whom the chain id and the newest block are told is one
-/// reader at a time.
+/// Which of those everything else waits for, so that they wait for nothing: whom the chain id and the newest block are
+/// told is one reader at a time.
 const FIRST: [(&str, &str); 2] = [("eth_chainId", ""), ("eth_getBlockByNumber", "\"latest\"")];
 /// What long histories are read by.
 const HISTORY: [&str; 2] = ["eth_getLogs", "eth_getTransactionReceipt"];
@@ -66,9 +67,11 @@ pub(super) struct Endpoint {
     /// Calls that wait for a place or their turn.
     waiting: Gauge,
     gate: Semaphore,
-    /// One place of those that `rpc.concurrency` gives, where it gives several, kept for what everything else waits for.
+    /// One place of those that `rpc.concurrency` gives, where it gives several, kept for what everything else waits
+    /// for.
     first_gate: Option<Semaphore>,
-    /// Passed first by log queries and receipts: long histories read in the background leave half of the gate to everybody else.
+    /// Passed first by log queries and receipts: long histories read in the background leave half of the gate to
+    /// everybody else.
     log_gate: Semaphore,
     pace: Option<DefaultDirectRateLimiter>,
     standing: Mutex<Standing>,
@@ -288,7 +291,8 @@ impl Endpoint {
                 Some(payload) => Err(Fault::from_payload(payload)),
                 None => Err(Fault::Malformed("a single answer to a batch".into())),
             },
-            // What stands between us and a node may mix its answers up. An error before the request was understood has no id.
+            // What stands between us and a node may mix its answers up. An error before the request was understood has
+            // no id.
             Ok(Ok(ResponsePacket::Single(response))) if is_foreign(packet, &response) => {
                 Err(Fault::Malformed("an answer to another request".into()))
             }
@@ -297,8 +301,8 @@ impl Endpoint {
         }
     }
 
-    /// Waits `longest` for an answer, and as long again while others have theirs, up to the timeout: an endpoint that answers is busy
-    /// and not silent. The time waited where none came.
+    /// Waits `longest` for an answer, and as long again while others have theirs, up to the timeout: an endpoint that
+    /// answers is busy and not silent. The time waited where none came.
     async fn patient<T>(&self, longest: Duration, answer: impl Future<Output = T>) -> Result<T, Duration> {
         let started = Instant::now();
         let mut answer = std::pin::pin!(answer);

@@ -84,8 +84,8 @@ impl Fault {
         }
     }
 
-    /// An answer that is not the JSON it should be. What it held instead is left out: it is written by others, and some repeat
-    /// the credential they were asked with.
+    /// An answer that is not the JSON it should be. What it held instead is left out: it is written by others, and some
+    /// repeat the credential they were asked with.
     pub(super) fn unreadable(error: &serde_json::Error) -> Self {
         let text = error.to_string();
         let around = text.split_once('"').and_then(|(before, rest)| Some((before, rest.rsplit_once('"')?.1)));

@@ -1,4 +1,5 @@
-//! What a node's answer is made into, for fuzz targets: every reader of logs on the same bytes. It decides nothing and nothing serves it.
+//! What a node's answer is made into, for fuzz targets: every reader of logs on the same bytes. It decides nothing and
+//! nothing serves it.
 
 use alloy::rpc::types::Log;
 

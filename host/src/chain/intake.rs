@@ -1,7 +1,7 @@
-//! What answers may take of memory while they come in: one bound for the process, whatever its upstreams send and however many
-//! of them. A small answer is read as it comes. A larger one needs a place among the large, of which there are few, and one that
-//! outgrows that a place among the largest. Who waits for a place does so within the time of its call, and whoever holds one of
-//! the largest waits for nothing, so that nobody waits for ever.
+//! What answers may take of memory while they come in: one bound for the process, whatever its upstreams send and
+//! however many of them. A small answer is read as it comes. A larger one needs a place among the large, of which there
+//! are few, and one that outgrows that a place among the largest. Who waits for a place does so within the time of its
+//! call, and whoever holds one of the largest waits for nothing, so that nobody waits for ever.
 
 use tokio::sync::{Semaphore, SemaphorePermit};
 
@@ -14,9 +14,9 @@ struct Places {
     free: Semaphore,
 }
 
-/// In ascending order: 16 MiB of large answers and 48 MiB of the largest at the most, beside the small ones of every call in flight;
-/// and as much again while they are parsed, or until what was freed has gone back. What is larger has to be asked for in parts;
-/// 20,000 logs are not.
+/// In ascending order: 16 MiB of large answers and 48 MiB of the largest at the most, beside the small ones of every
+/// call in flight; and as much again while they are parsed, or until what was freed has gone back. What is larger has
+/// to be asked for in parts; 20,000 logs are not.
 static PLACES: [Places; 2] =
     [Places { size: 4 << 20, free: Semaphore::const_new(4) }, Places { size: 24 << 20, free: Semaphore::const_new(2) }];
 
@@ -28,14 +28,16 @@ pub(super) struct Intake {
 }
 
 impl Intake {
-    /// Takes the next part of the answer, as soon as there is room for it. `false` where the answer is larger than any that is read.
+    /// Takes the next part of the answer, as soon as there is room for it. `false` where the answer is larger than any
+    /// that is read.
     pub(super) async fn take(&mut self, part: &[u8]) -> bool {
         let size = self.bytes.len().saturating_add(part.len());
         while size > self.room() {
             let Some(places) = PLACES.get(self.held.len()) else { return false };
             let Ok(place) = places.free.acquire().await else { return false };
             self.held.push(place);
-            // All of it at once: a buffer that grows by steps is there twice at each. What is not written to takes no memory.
+            // All of it at once: a buffer that grows by steps is there twice at each. What is not written to takes no
+            // memory.
             self.bytes.reserve_exact(places.size.saturating_sub(self.bytes.len()));
         }
         self.bytes.extend_from_slice(part);

@@ -1,6 +1,6 @@
-//! Everything read from chains: one client per chain, and for an address its activity, holdings, lending positions and lending
-//! history on all of them as one snapshot. A chain that cannot be read is a failed part of a snapshot, never a failed request.
-//! And the little that is written: transactions of one account, and documents for IPFS.
+//! Everything read from chains: one client per chain, and for an address its activity, holdings, lending positions and
+//! lending history on all of them as one snapshot. A chain that cannot be read is a failed part of a snapshot, never a
+//! failed request. And the little that is written: transactions of one account, and documents for IPFS.
 
 mod activity;
 mod agents;

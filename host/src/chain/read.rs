@@ -32,8 +32,8 @@ use crate::{
     store::{Store, records::ActivityProgress},
 };
 
-/// Reads of a chain's state at one time. Those that go on together share what the endpoints answer, and were there a thousand, none
-/// would end before all do; so the next one waits until one has ended.
+/// Reads of a chain's state at one time. Those that go on together share what the endpoints answer, and were there a
+/// thousand, none would end before all do; so the next one waits until one has ended.
 const AT_ONCE: usize = 32;
 
 /// One configured chain.
@@ -116,8 +116,8 @@ impl Chain {
         &self.client
     }
 
-    /// Reads `wallet` by `deadline`. What is not read by then says so; lending history that goes on being read is the rest. Whoever
-    /// reads the same chain beside this is `told` the block.
+    /// Reads `wallet` by `deadline`. What is not read by then says so; lending history that goes on being read is the
+    /// rest. Whoever reads the same chain beside this is `told` the block.
     pub(super) async fn read(
         &self,
         wallet: Address,
@@ -241,7 +241,8 @@ impl Chain {
         let doubted = cross_check(&mut snapshot.pools, self.markets(), &sums, &state);
         self.lending.doubt(wallet, &doubted, &blank).await;
         let mut tokens = account.holdings(&self.config, &prices.prices);
-        // What is held and has lost its price counts as nothing, and what a market's oracle says may be wrong: neither unsaid.
+        // What is held and has lost its price counts as nothing, and what a market's oracle says may be wrong: neither
+        // unsaid.
         let priced = !tokens.iter().any(|held| prices.lacking.contains(&held.contract))
             && (prices.trusted || positions.is_empty());
         let whole = account.whole && all && searched && priced;

@@ -1,5 +1,5 @@
-//! Keeps an endpoint's credentials out of what the endpoint says: some repeat the URL or the key they were asked with in their
-//! errors, and errors are logged.
+//! Keeps an endpoint's credentials out of what the endpoint says: some repeat the URL or the key they were asked with
+//! in their errors, and errors are logged.
 
 use url::{Url, form_urlencoded};
 
@@ -8,8 +8,8 @@ const SHORTEST_SEGMENT: usize = 8;
 /// Shorter texts occur in any message by chance.
 const SHORTEST: usize = 4;
 
-/// The parts of one URL that may be a credential: user, password, long path segments and values of the query; and the header
-/// that the first two are sent as.
+/// The parts of one URL that may be a credential: user, password, long path segments and values of the query; and the
+/// header that the first two are sent as.
 pub(super) struct Redact(Vec<String>);
 
 impl Redact {

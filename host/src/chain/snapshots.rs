@@ -159,8 +159,8 @@ impl Chains {
         Some(AgentRegistries::new(chain.client().clone(), config, chain.finality(), log_range))
     }
 
-    /// What all chains say of `wallet`: from the cache, or read within the budget for all who ask at once. Always an answer; a
-    /// snapshot whose [`all_failed`](Snapshot::all_failed) says nothing of the address.
+    /// What all chains say of `wallet`: from the cache, or read within the budget for all who ask at once. Always an
+    /// answer; a snapshot whose [`all_failed`](Snapshot::all_failed) says nothing of the address.
     pub async fn snapshot(&self, wallet: Address) -> Read {
         if let Some(snapshot) = self.inner.cache.get(&wallet).await {
             metrics::counter!("assay_snapshots_total", "source" => "cache").increment(1);

@@ -1,6 +1,6 @@
-//! The transport of one chain: its endpoints in the order of the configuration, each tried with retries before the next is.
-//! Alloy's own fallback asks several at once and ranks them by speed; here the first is preferred and the others are paid for
-//! only when it fails.
+//! The transport of one chain: its endpoints in the order of the configuration, each tried with retries before the next
+//! is. Alloy's own fallback asks several at once and ranks them by speed; here the first is preferred and the others
+//! are paid for only when it fails.
 
 use std::{
     sync::{

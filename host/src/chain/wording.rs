@@ -1,5 +1,5 @@
-//! What nodes and providers say when they refuse. No standard tells these apart, so the wordings in use do; one that is not
-//! known is a plain refusal.
+//! What nodes and providers say when they refuse. No standard tells these apart, so the wordings in use do; one that is
+//! not known is a plain refusal.
 
 use std::time::Duration;
 

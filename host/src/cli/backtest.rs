@@ -30,7 +30,8 @@ pub struct Arguments {
     /// Credit models, the one that answers today first: versions on the shelf or paths of components, such as 1.0,1.1
     #[arg(long, value_delimiter = ',', required = true, num_args = 1, value_name = "MODEL,MODEL")]
     models: Vec<String>,
-    /// Features as `assay features export` writes them, JSON lines or Parquet, whatever the name; with `outcome` where it is known
+    /// Features as `assay features export` writes them, JSON lines or Parquet, whatever the name; with `outcome` where
+    /// it is known
     #[arg(long, value_name = "FILE")]
     features: PathBuf,
     /// Features of an earlier population, to say how figures and scores have shifted since

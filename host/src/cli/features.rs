@@ -27,16 +27,17 @@ const LOOK: Duration = Duration::from_millis(250);
 
 #[derive(Subcommand)]
 pub enum Command {
-    /// Read addresses on the configured chains and add their features to a file. What is in the file already is left out, so that an
-    /// export that was interrupted goes on where it was. The server must not be running on an embedded store
+    /// Read addresses on the configured chains and add their features to a file. What is in the file already is left
+    /// out, so that an export that was interrupted goes on where it was. The server must not be running on an embedded
+    /// store
     Export {
         /// Addresses or names
         addresses: Vec<String>,
         /// A file with an address or name on each line; `-` is standard input
         #[arg(long, value_name = "FILE")]
         from: Option<PathBuf>,
-        /// The features file: a Parquet table where its name ends in .parquet, JSON lines otherwise. A table is written when all addresses
-        /// are read; until then what was read stands in FILE.jsonl
+        /// The features file: a Parquet table where its name ends in .parquet, JSON lines otherwise. A table is written
+        /// when all addresses are read; until then what was read stands in FILE.jsonl
         #[arg(long, short, value_name = "FILE")]
         output: PathBuf,
         /// Seconds that a lending history may take to be read before the address is given up for this time
@@ -98,7 +99,8 @@ fn listed(file: &Path) -> Result<Vec<String>, Failure> {
     Ok(words.filter(|word| !word.is_empty()).map(str::to_owned).collect())
 }
 
-/// The ids of the records in the file, in small letters. A last line without an end is what an interruption left, and is cut off.
+/// The ids of the records in the file, in small letters. A last line without an end is what an interruption left, and
+/// is cut off.
 fn known(file: &Path) -> Result<BTreeSet<String>, Failure> {
     let cannot = |error: io::Error| Failure::cannot(format!("{}: {error}", file.display()));
     let opened = match fs::OpenOptions::new().read(true).write(true).open(file) {
@@ -147,7 +149,8 @@ fn records(file: &Path, mut each: impl FnMut(Record) -> io::Result<()>) -> Resul
     Ok(())
 }
 
-/// Puts the records of `lines` behind those of `table`, which has its name only when it is whole. Then the lines are not needed any more.
+/// Puts the records of `lines` behind those of `table`, which has its name only when it is whole. Then the lines are
+/// not needed any more.
 fn tabulate(lines: &Path, table: &Path) -> Result<(), Failure> {
     let part = with_end(table, ".part");
     let written = join(lines, table, &part);

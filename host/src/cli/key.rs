@@ -13,13 +13,15 @@ use crate::{
 pub enum Command {
     /// Make a key of 256 random bits, and show it this once
     ///
-    /// Without --store a block for the configuration file is printed. With --store the key goes into the store, where `assay key list`
-    /// and `assay key revoke` find it; an embedded store is one process's alone, so stop the server first.
+    /// Without --store a block for the configuration file is printed. With --store the key goes into the store, where
+    /// `assay key list` and `assay key revoke` find it; an embedded store is one process's alone, so stop the server
+    /// first.
     Mint {
         /// Names the key in logs and usage: letters, digits, '-', '_', '.'
         #[arg(long, default_value = "key")]
         name: String,
-        /// What the key may do: read scores and agents, submit reputation, administer models. May be given several times
+        /// What the key may do: read scores and agents, submit reputation, administer models. May be given several
+        /// times
         #[arg(long = "scope", value_name = "SCOPE", value_enum, default_values_t = [ScopeName::Read])]
         scopes: Vec<ScopeName>,
         #[command(flatten)]
@@ -32,7 +34,8 @@ pub enum Command {
     },
     /// List all keys, with what they may do and have used; no key itself is shown
     ///
-    /// An embedded store is one process's alone, so stop the server first; or ask it: each key sees its own usage at /api/v2/usage.
+    /// An embedded store is one process's alone, so stop the server first; or ask it: each key sees its own usage at
+    /// /api/v2/usage.
     List {
         #[command(flatten)]
         file: ConfigFile,

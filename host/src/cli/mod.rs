@@ -33,7 +33,8 @@ enum Command {
     Serve {
         #[command(flatten)]
         file: ConfigFile,
-        /// Answer the production paths from the sandbox generator, agents and submissions too: no chain is read, nothing costs units
+        /// Answer the production paths from the sandbox generator, agents and submissions too: no chain is read,
+        /// nothing costs units
         #[arg(long)]
         sandbox: bool,
     },

@@ -18,7 +18,8 @@ pub(super) struct Server {
     /// Root URL of the server; the `listen` address of the configuration where absent
     #[arg(long, value_name = "URL")]
     server: Option<String>,
-    /// Name of an environment variable with an API key of scope admin; the first such key of the configuration where absent
+    /// Name of an environment variable with an API key of scope admin; the first such key of the configuration where
+    /// absent
     #[arg(long, value_name = "VARIABLE")]
     key_from: Option<String>,
     #[command(flatten)]

@@ -11,8 +11,8 @@ use crate::store::Store;
 
 #[derive(Subcommand)]
 pub(super) enum Command {
-    /// Make a backup of a running server's store, in the folder `backups` beside it. A server that does not run needs none of this:
-    /// its file can be copied as it is
+    /// Make a backup of a running server's store, in the folder `backups` beside it. A server that does not run needs
+    /// none of this: its file can be copied as it is
     Backup(Server),
     /// Put a backup in the place of the store, and move what stood there aside. The server must not be running
     Restore {

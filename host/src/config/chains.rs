@@ -12,7 +12,8 @@ pub struct ChainConfig {
     pub name: String,
     /// JSON-RPC endpoints, best first; the next is asked when one fails.
     pub rpc: Vec<Secret>,
-    /// Etherscan-v2 or Blockscout compatible API, with its key in the query. `chainid` or `chain_id` is added where it belongs.
+    /// Etherscan-v2 or Blockscout compatible API, with its key in the query. `chainid` or `chain_id` is added where it
+    /// belongs.
     pub explorer: Option<Secret>,
     /// Blocks below the head that no reorganisation reaches any more.
     pub finality: u64,
@@ -86,13 +87,13 @@ pub struct Reading {
     pub explorer: ExplorerLimits,
     /// Who tells which tokens an address ever had.
     pub discovery: Discovery,
-    /// Widest span of one `eth_getLogs` after an endpoint has refused a range without naming its limit. A whole history is asked
-    /// for at once first, and spans are adapted to what each endpoint can answer.
+    /// Widest span of one `eth_getLogs` after an endpoint has refused a range without naming its limit. A whole history
+    /// is asked for at once first, and spans are adapted to what each endpoint can answer.
     pub log_range: u64,
     /// Log ranges of one address read at once on one chain.
     pub log_concurrency: usize,
-    /// Lending protocols whose history is not read, so that a missing record is not taken for a clean one. Those that could be and
-    /// have no market in the configuration are added to each report.
+    /// Lending protocols whose history is not read, so that a missing record is not taken for a clean one. Those that
+    /// could be and have no market in the configuration are added to each report.
     pub not_covered: Vec<String>,
 }
 

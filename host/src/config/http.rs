@@ -22,7 +22,8 @@ pub struct Http {
     pub write_timeout_ms: u64,
     /// Connections open at once; more wait until one ends.
     pub max_connections: usize,
-    /// Of these, from one address, or of IPv6 from one /64; more are closed at once. 0: without bound, which `trusted_proxies` are always.
+    /// Of these, from one address, or of IPv6 from one /64; more are closed at once. 0: without bound, which
+    /// `trusted_proxies` are always.
     pub max_connections_per_address: usize,
     /// Requests at work at once; more are answered with 503 at once.
     pub max_requests: usize,

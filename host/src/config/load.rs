@@ -46,7 +46,8 @@ pub fn load(file: Option<&Path>) -> Result<Config, ConfigError> {
     if problems.is_empty() { Ok(config) } else { Err(ConfigError::Problems(problems)) }
 }
 
-/// The loader's words without what stands in the file: a line quoted from it, or a text of the wrong type, may be a secret.
+/// The loader's words without what stands in the file: a line quoted from it, or a text of the wrong type, may be a
+/// secret.
 fn without_values(words: &str) -> String {
     let quoted = |line: &&str| line.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ').starts_with('|');
     let kept: Vec<&str> =

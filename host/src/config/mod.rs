@@ -1,5 +1,6 @@
-//! What an operator can set: embedded commented defaults, then a TOML file, then `ASSAY__SECTION__KEY`, validated across
-//! fields before the port is bound. Known chains are completed from embedded data. A component receives only its own section.
+//! What an operator can set: embedded commented defaults, then a TOML file, then `ASSAY__SECTION__KEY`, validated
+//! across fields before the port is bound. Known chains are completed from embedded data. A component receives only its
+//! own section.
 
 mod access;
 mod agents;

@@ -6,8 +6,8 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Outbound {
-    /// `host:port` of those that may be fetched from wherever they are and without encryption: gateways inside a network of one's
-    /// own, and tests.
+    /// `host:port` of those that may be fetched from wherever they are and without encryption: gateways inside a
+    /// network of one's own, and tests.
     pub allow: Vec<String>,
     /// Longest time a request may take with all its redirects, in milliseconds.
     pub timeout_ms: u64,

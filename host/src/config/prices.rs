@@ -24,8 +24,8 @@ pub enum PriceApi {
 }
 
 impl PriceApi {
-    /// The kind of the API at `root`; `None` where that is no http or https URL. All roots of CoinGecko end in `/api/v3`, and so
-    /// do those of its mirrors; everything else is DefiLlama's.
+    /// The kind of the API at `root`; `None` where that is no http or https URL. All roots of CoinGecko end in
+    /// `/api/v3`, and so do those of its mirrors; everything else is DefiLlama's.
     pub fn of(root: &Secret) -> Option<Self> {
         let url = Url::parse(root.expose()).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
         Some(if url.path().trim_end_matches('/').ends_with("/api/v3") { Self::Coingecko } else { Self::Defillama })

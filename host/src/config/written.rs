@@ -1,5 +1,5 @@
-//! `[[chains]]` as an operator wrote it, completed key by key from what is known of the chain. What is written wins; a list
-//! that is written stands in place of the known one.
+//! `[[chains]]` as an operator wrote it, completed key by key from what is known of the chain. What is written wins; a
+//! list that is written stands in place of the known one.
 
 use serde::{Deserialize, Deserializer, de::Error};
 

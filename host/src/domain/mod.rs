@@ -1,4 +1,5 @@
-//! Values and rules of credit scoring. No async, no I/O, and no wire format: what leaves the process is shaped in `http`.
+//! Values and rules of credit scoring. No async, no I/O, and no wire format: what leaves the process is shaped in
+//! `http`.
 
 mod agent;
 mod assessment;

@@ -1,5 +1,5 @@
-//! Names as ENS writes them. Two spellings of one name are one name; what ENSIP-15 does not allow, such as a mixture of scripts
-//! made to look like another name, is none.
+//! Names as ENS writes them. Two spellings of one name are one name; what ENSIP-15 does not allow, such as a mixture of
+//! scripts made to look like another name, is none.
 
 use super::subject::InvalidAddress;
 
@@ -71,7 +71,8 @@ mod tests {
     #[test]
     fn what_looks_like_another_name_is_none() {
         for bad in [
-            // A Cyrillic letter among Latin ones; a whole label that looks Latin; a hidden joiner; a hyphen at the wrong place.
+            // A Cyrillic letter among Latin ones; a whole label that looks Latin; a hidden joiner; a hyphen at the
+            // wrong place.
             "vit\u{430}lik.eth",
             "\u{430}\u{440}\u{435}.eth",
             "ni\u{200d}ck.eth",

@@ -1,5 +1,5 @@
-//! A payment by signature (ERC-3009): what the payer allows, the hash they sign by EIP-712, and who signed it. Nothing here knows
-//! whether it was used.
+//! A payment by signature (ERC-3009): what the payer allows, the hash they sign by EIP-712, and who signed it. Nothing
+//! here knows whether it was used.
 
 use alloy::{
     primitives::Signature,
@@ -72,8 +72,8 @@ impl SigningDomain {
     }
 }
 
-/// The account whose key made `signature`, 65 bytes, of `hash`. `None` for any other form, and for the second form that each
-/// signature has, which assets refuse.
+/// The account whose key made `signature`, 65 bytes, of `hash`. `None` for any other form, and for the second form that
+/// each signature has, which assets refuse.
 pub fn signer(hash: B256, signature: &[u8]) -> Option<Address> {
     let last = *signature.get(64).filter(|last| signature.len() == 65 && [0, 1, 27, 28].contains(*last))?;
     let signature = Signature::from_bytes_and_parity(signature.get(..64)?, last % 27 == 1);

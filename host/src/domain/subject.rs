@@ -25,7 +25,8 @@ impl Subject {
     }
 }
 
-/// Reads `0x` and 40 hex digits. Mixed case must carry the EIP-55 checksum: a typing error must not become somebody else's score.
+/// Reads `0x` and 40 hex digits. Mixed case must carry the EIP-55 checksum: a typing error must not become somebody
+/// else's score.
 ///
 /// # Errors
 /// [`InvalidAddress`] otherwise.

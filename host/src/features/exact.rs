@@ -1,5 +1,5 @@
-//! Numbers in JSON that come back to the bit, also those that JSON has no form for: these are texts, `"inf"`, `"-inf"` and `"NaN"`. Any number
-//! may be a text, as it is in the oldest records.
+//! Numbers in JSON that come back to the bit, also those that JSON has no form for: these are texts, `"inf"`, `"-inf"`
+//! and `"NaN"`. Any number may be a text, as it is in the oldest records.
 
 use std::fmt;
 

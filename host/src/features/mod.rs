@@ -1,6 +1,7 @@
 //! What a model may know of a subject, taken from a snapshot. Pure: no I/O, no clock, no address.
 //!
-//! Kept as JSON, the names are those of the WIT record with underscores; an absent option is none, and a name that is not here is refused.
+//! Kept as JSON, the names are those of the WIT record with underscores; an absent option is none, and a name that is
+//! not here is refused.
 
 mod derive;
 pub mod exact;

@@ -1,4 +1,5 @@
-//! `/api/v2/admin/models`: putting models on the shelf, moving their roles, and taking them off; and the log of all that.
+//! `/api/v2/admin/models`: putting models on the shelf, moving their roles, and taking them off; and the log of all
+//! that.
 
 use axum::{
     Json,
@@ -61,7 +62,8 @@ pub struct Component(Vec<u8>);
 
 /// Puts a component on the shelf.
 ///
-/// It is checked, compiled and tried out first; what is wrong with it comes back in words. The same bytes again are no error.
+/// It is checked, compiled and tried out first; what is wrong with it comes back in words. The same bytes again are no
+/// error.
 #[utoipa::path(
     post, path = UPLOAD, tag = "admin", operation_id = "add_model",
     request_body(content = inline(Component), content_type = "application/wasm", description = "A component, or a core module as cargo builds it"),
@@ -83,8 +85,8 @@ pub async fn add(
 
 /// Makes a version the one that answers.
 ///
-/// Where the shadow has seen enough of it beside the champion, the bounds of `[promotion]` are held: 409 with the figures where one
-/// is exceeded, unless `force` is given with a `why`.
+/// Where the shadow has seen enough of it beside the champion, the bounds of `[promotion]` are held: 409 with the
+/// figures where one is exceeded, unless `force` is given with a `why`.
 #[utoipa::path(
     put, path = "/api/v2/admin/models/{kind}/champion", tag = "admin", operation_id = "set_champion",
     params(("kind" = String, Path, description = "credit, boost, sybil or sandbox", example = "credit")),
@@ -173,8 +175,8 @@ pub async fn remove(
 
 /// The audit log: every step of a model, latest first.
 ///
-/// A step is written before it is made and closed after, and neither is ever written over. What a crash interrupted is closed at the
-/// next start, by looking at the role.
+/// A step is written before it is made and closed after, and neither is ever written over. What a crash interrupted is
+/// closed at the next start, by looking at the role.
 #[utoipa::path(
     get, path = "/api/v2/admin/audit", tag = "admin", operation_id = "audit",
     params(

@@ -24,8 +24,8 @@ pub struct BackupBody {
 
 /// Makes a backup of the store.
 ///
-/// Everything as it stands at one moment, in a file that `assay store restore` puts in the store's place. It is made to the end also
-/// where the caller does not wait for it.
+/// Everything as it stands at one moment, in a file that `assay store restore` puts in the store's place. It is made to
+/// the end also where the caller does not wait for it.
 #[utoipa::path(
     post, path = "/api/v2/admin/backup", tag = "admin", operation_id = "back_up",
     responses((status = 201, description = "It is on disk", body = BackupBody), responses::Backup, responses::Keyed),

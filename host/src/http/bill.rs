@@ -1,4 +1,5 @@
-//! What an answer cost its caller, on the answer itself: `Assay-Units-Cost`, and where the key is metered `Assay-Units-Left`.
+//! What an answer cost its caller, on the answer itself: `Assay-Units-Cost`, and where the key is metered
+//! `Assay-Units-Left`.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,5 +1,6 @@
-//! The one type that knows HTTP: which status, which of the contract's bodies, which headers. Layers below own errors that
-//! do not. A client gets chosen words; what went wrong inside is logged once, here, and leaves only its stable code.
+//! The one type that knows HTTP: which status, which of the contract's bodies, which headers. Layers below own errors
+//! that do not. A client gets chosen words; what went wrong inside is logged once, here, and leaves only its stable
+//! code.
 
 use std::borrow::Cow;
 

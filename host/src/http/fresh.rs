@@ -1,5 +1,5 @@
-//! How long an answer may be kept, on the answer itself: `Age`, `Cache-Control` and a strong `ETag`, and 304 for a client
-//! that has these very bytes.
+//! How long an answer may be kept, on the answer itself: `Age`, `Cache-Control` and a strong `ETag`, and 304 for a
+//! client that has these very bytes.
 
 use std::{convert::Infallible, fmt::Write as _};
 
@@ -29,7 +29,8 @@ impl<S: Sync> FromRequestParts<S> for Known {
 }
 
 impl Known {
-    /// `body`, from figures as fresh as this; or that the client has it. Lifetimes count from the reading, as `Age` does.
+    /// `body`, from figures as fresh as this; or that the client has it. Lifetimes count from the reading, as `Age`
+    /// does.
     ///
     /// # Errors
     /// 500 for a body that cannot be written.

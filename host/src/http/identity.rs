@@ -13,8 +13,9 @@ use super::{
 
 /// The names of an address, and what is attested about its owner.
 ///
-/// Everything is checked again at each reading: a name has to stand for this very address, an attestation must be neither revoked nor
-/// expired and of the attester that is named here. An address of which nothing is said has an empty list.
+/// Everything is checked again at each reading: a name has to stand for this very address, an attestation must be
+/// neither revoked nor expired and of the attester that is named here. An address of which nothing is said has an empty
+/// list.
 #[utoipa::path(
     get, path = "/api/v2/identity/address/{address}/attestations", tag = "identity", operation_id = "attestations",
     params(("address" = String, Path, description = "Ethereum address or ENS name", example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045")),

@@ -1,6 +1,6 @@
-//! The only place that knows axum. `router` has every route on one screen, `middleware` everything around them in order; each
-//! resource has its own file or folder. A handler extracts, pays, acts and answers; its arguments say who may call it and
-//! what that costs.
+//! The only place that knows axum. `router` has every route on one screen, `middleware` everything around them in
+//! order; each resource has its own file or folder. A handler extracts, pays, acts and answers; its arguments say who
+//! may call it and what that costs.
 
 mod admin;
 mod agents;

@@ -1,5 +1,5 @@
-//! Sandbox mode: production paths answered by the sandbox generator, so that a client under test changes its base address
-//! and nothing else.
+//! Sandbox mode: production paths answered by the sandbox generator, so that a client under test changes its base
+//! address and nothing else.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,8 @@ use crate::domain::{Address, Subject};
 
 const SANDBOX: HeaderName = HeaderName::from_static("x-assay-sandbox");
 
-/// The address a subject has in the sandbox. Nothing is resolved there: a name stands for the same made-up address each time.
+/// The address a subject has in the sandbox. Nothing is resolved there: a name stands for the same made-up address each
+/// time.
 pub fn stand_in(subject: &Subject) -> Address {
     match subject {
         Subject::Address(address) => *address,

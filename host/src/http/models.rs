@@ -1,5 +1,5 @@
-//! `/api/v2/models`: which models there are, what each does, and what is wrong with the files that are none; several on one subject,
-//! and how challengers stand in the shadow.
+//! `/api/v2/models`: which models there are, what each does, and what is wrong with the files that are none; several on
+//! one subject, and how challengers stand in the shadow.
 
 use axum::{Json, extract::State, response::Response};
 
@@ -24,8 +24,8 @@ pub async fn list(_: Caller<charge::Models>, State(app): State<App>) -> Result<J
 
 /// What several versions of the credit model say of one address, all from one and the same reading.
 ///
-/// Differences are to the first version. A version that fails says why, and keeps no other from its answer. Each version costs the
-/// units of one score.
+/// Differences are to the first version. A version that fails says why, and keeps no other from its answer. Each
+/// version costs the units of one score.
 #[utoipa::path(
     get, path = "/api/v2/models/compare/address/{address}", tag = "models", operation_id = "compare",
     params(
@@ -52,8 +52,8 @@ pub async fn compare(
 
 /// How the challengers of a kind stand beside its champion, from live traffic, of all hosts together.
 ///
-/// Challengers score what the champion has computed, off the request's path, and change no answer. Windows begin with an hour. Only
-/// credit models have a shadow: the report of another kind has no pairs.
+/// Challengers score what the champion has computed, off the request's path, and change no answer. Windows begin with
+/// an hour. Only credit models have a shadow: the report of another kind has no pairs.
 #[utoipa::path(
     get, path = "/api/v2/models/{kind}/report", tag = "models", operation_id = "shadow_report",
     params(

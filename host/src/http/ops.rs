@@ -1,4 +1,5 @@
-//! `/healthz`, `/readyz` and `/metrics`: for those who run the server. They are public and say nothing about any subject.
+//! `/healthz`, `/readyz` and `/metrics`: for those who run the server. They are public and say nothing about any
+//! subject.
 
 use axum::{
     Json,
@@ -46,8 +47,8 @@ pub async fn health() -> Json<HealthBody> {
     Json(HealthBody { status: "ok" })
 }
 
-/// The server can answer, and will go on to: a model of every kind it needs is in service, records can be written, and nobody told it
-/// to stop.
+/// The server can answer, and will go on to: a model of every kind it needs is in service, records can be written, and
+/// nobody told it to stop.
 #[utoipa::path(
     get, path = "/readyz", tag = "operation", operation_id = "ready",
     responses((status = 200, description = "Ready", body = ReadyBody), (status = 503, description = "Not ready", body = ReadyBody)),

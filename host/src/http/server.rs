@@ -1,5 +1,5 @@
-//! Connections: accepted up to a bound, of all and of each address, given a time to send their headers and to take their answers, and let
-//! finish when the server stops.
+//! Connections: accepted up to a bound, of all and of each address, given a time to send their headers and to take
+//! their answers, and let finish when the server stops.
 
 mod peers;
 

@@ -177,7 +177,8 @@ impl Book {
         self.files.retain(|_, file| !kept_out(file));
     }
 
-    /// Withdraws every model whose file is gone, but champions: they answer from memory, and say why. Returns the withdrawn.
+    /// Withdraws every model whose file is gone, but champions: they answer from memory, and say why. Returns the
+    /// withdrawn.
     pub fn sweep(&mut self) -> Vec<Key> {
         let held = |key: &Key| {
             self.files.values().any(|file| match &file.outcome {

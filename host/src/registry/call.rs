@@ -28,8 +28,8 @@ pub(crate) struct Guest {
 }
 
 impl Guest {
-    /// Half of the deadline is over. A call that was kept waiting by a busy machine is not to blame for that: it may go on
-    /// until it has had its processor time, or a multiple of the deadline is over.
+    /// Half of the deadline is over. A call that was kept waiting by a busy machine is not to blame for that: it may go
+    /// on until it has had its processor time, or a multiple of the deadline is over.
     fn look(&mut self) -> UpdateDeadline {
         let now = clock::processor_time();
         let half = self.deadline / 2;

@@ -11,7 +11,8 @@ use wit_parser::{Resolve, SourceMap, Type as Wit, TypeDefKind};
 
 use super::world::World;
 
-/// Every difference between what `component` exports as `world` and the contract. An error: the contract itself is unreadable.
+/// Every difference between what `component` exports as `world` and the contract. An error: the contract itself is
+/// unreadable.
 pub(crate) fn differences(component: &Component, engine: &Engine, world: &World) -> Result<Vec<String>, String> {
     let contract = Contract::read()?;
     let ty = component.component_type();

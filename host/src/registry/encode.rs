@@ -11,7 +11,8 @@ use wit_component::ComponentEncoder;
 )]
 pub struct EncodeError(String);
 
-/// `bytes` as a component: a component is returned as it is, a core module is encoded by the WIT that wit-bindgen left in it.
+/// `bytes` as a component: a component is returned as it is, a core module is encoded by the WIT that wit-bindgen left
+/// in it.
 ///
 /// # Errors
 /// [`EncodeError`] where a core module holds no usable component type.

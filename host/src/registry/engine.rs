@@ -53,8 +53,8 @@ impl Runtime {
     /// # Errors
     /// Where this processor or this configuration cannot run WebAssembly at all.
     pub fn new(limits: &Limits, purpose: Purpose) -> wasmtime::Result<Self> {
-        // Calls on two cores that share a pool take turns with its locks and pass each other's memory between their caches: together
-        // they make half as many calls again, instead of twice as many.
+        // Calls on two cores that share a pool take turns with its locks and pass each other's memory between their
+        // caches: together they make half as many calls again, instead of twice as many.
         let cores = thread::available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(MOST_LANES));
         let lanes = if purpose.pool { cores.min(MOST_LANES).min(limits.instances).max(1) } else { 1 };
         let seats = limits.instances.div_ceil(lanes);
@@ -126,8 +126,8 @@ fn config(limits: &Limits, purpose: Purpose, instances: u32) -> Config {
             .max_memory_size(limits.memory)
             .table_elements(limits.table)
             .max_unused_warm_slots(64)
-            // The memory of a small guest stays resident, so that a call makes no system call: 10 us instead of 23. What a larger
-            // guest has beyond is given back, which for it is cheaper than clearing it.
+            // The memory of a small guest stays resident, so that a call makes no system call: 10 us instead of 23.
+            // What a larger guest has beyond is given back, which for it is cheaper than clearing it.
             .linear_memory_keep_resident(RESIDENT.min(limits.memory))
             .table_keep_resident(8 << 10)
             .pagemap_scan(Enabled::No);

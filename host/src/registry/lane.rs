@@ -1,5 +1,5 @@
-//! Lanes: calls that run at the same time run in engines of their own, as far as there are any, so that they share nothing that is
-//! written to. A thread keeps to its lane while that is free.
+//! Lanes: calls that run at the same time run in engines of their own, as far as there are any, so that they share
+//! nothing that is written to. A thread keeps to its lane while that is free.
 
 use std::{
     cell::Cell,
@@ -13,7 +13,8 @@ use wasmtime::{
 
 use super::{abi::Abi, call::Guest};
 
-/// One engine, with as many seats as its pool has instances. Aligned, so that taking a seat disturbs nothing that other lanes read.
+/// One engine, with as many seats as its pool has instances. Aligned, so that taking a seat disturbs nothing that other
+/// lanes read.
 #[repr(align(128))]
 pub(crate) struct Lane {
     pub engine: Engine,

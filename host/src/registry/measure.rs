@@ -38,8 +38,8 @@ pub fn typical() -> Features {
     samples::typical()
 }
 
-/// One instance of a credit model that answers every question, with all that it remembers. Only the floor of a measurement:
-/// served calls have an instance each.
+/// One instance of a credit model that answers every question, with all that it remembers. Only the floor of a
+/// measurement: served calls have an instance each.
 pub struct Reused<'a> {
     model: &'a Model,
     call: Call<'a>,

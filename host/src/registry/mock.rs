@@ -1,4 +1,5 @@
-//! What a sandbox generator says of an address, after the host has checked it. Dollars, Unix seconds, EIP-155 chain ids.
+//! What a sandbox generator says of an address, after the host has checked it. Dollars, Unix seconds, EIP-155 chain
+//! ids.
 
 use crate::domain::{ChainId, Score};
 

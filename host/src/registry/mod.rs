@@ -1,6 +1,7 @@
 //! The WebAssembly models: found on the shelf, checked, confined, published by one pointer store, and asked.
 //!
-//! The only place that knows wasmtime. It keeps no roles and knows no requests: whoever does watches [`Registry::watch_roles`].
+//! The only place that knows wasmtime. It keeps no roles and knows no requests: whoever does watches
+//! [`Registry::watch_roles`].
 //!
 //! | file | owns |
 //! |---|---|

@@ -210,7 +210,8 @@ impl Model {
         (answer, Spent { took: started.elapsed(), fuel, memory })
     }
 
-    /// A credit score, and what it cost; fuel and memory are 0 unless this is a twin. It counts neither as a call nor as a failure.
+    /// A credit score, and what it cost; fuel and memory are 0 unless this is a twin. It counts neither as a call nor
+    /// as a failure.
     pub fn weigh(&self, features: &Features) -> (Result<Assessment, ScoreError>, Spent) {
         if self.kind() != ModelKind::Credit {
             return (Err(ScoreError::WrongKind { is: self.kind(), asked: ModelKind::Credit }), Spent::default());

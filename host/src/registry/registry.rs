@@ -58,7 +58,8 @@ pub(crate) struct Shared {
 }
 
 impl Registry {
-    /// Loads the shelf, and from then on follows it. Takes as long as compiling every model does, so not on an async thread.
+    /// Loads the shelf, and from then on follows it. Takes as long as compiling every model does, so not on an async
+    /// thread.
     ///
     /// # Errors
     /// [`OpenError`]. A file that is no model is none: it stands in [`Registry::list`].
@@ -122,7 +123,8 @@ impl Registry {
     /// A loaded version that may answer.
     ///
     /// # Errors
-    /// [`RoleError::Unknown`] with the versions there are; [`RoleError::Benched`] or [`RoleError::NotLoaded`] with the reason.
+    /// [`RoleError::Unknown`] with the versions there are; [`RoleError::Benched`] or [`RoleError::NotLoaded`] with the
+    /// reason.
     pub fn in_service(&self, kind: ModelKind, version: &ModelVersion) -> Result<Arc<Model>, RoleError> {
         self.shared.book().in_service(kind, version).map(|entry| Arc::clone(&entry.model))
     }
@@ -156,8 +158,8 @@ impl Registry {
         self.benched.lock().unwrap_or_else(PoisonError::into_inner).try_iter().collect()
     }
 
-    /// The same model on an engine apart, where calls cost no seat that an answer needs and are counted in fuel. Compiles it the
-    /// first time, so not on an async thread.
+    /// The same model on an engine apart, where calls cost no seat that an answer needs and are counted in fuel.
+    /// Compiles it the first time, so not on an async thread.
     ///
     /// # Errors
     /// Why there is none: its file is gone from the shelf, or this machine has no room for another engine.
@@ -175,8 +177,8 @@ impl Registry {
         self.shared.roles.borrow().clone()
     }
 
-    /// Tells of every change of the roles, also of those that nobody asked for: the first champion, and an automatic return.
-    /// Whoever keeps the roles writes down what this says.
+    /// Tells of every change of the roles, also of those that nobody asked for: the first champion, and an automatic
+    /// return. Whoever keeps the roles writes down what this says.
     pub fn watch_roles(&self) -> watch::Receiver<Roles> {
         self.shared.roles.subscribe()
     }
@@ -223,7 +225,8 @@ impl Registry {
         Ok(())
     }
 
-    /// Makes loaded versions score in the shadow, instead of those before. One that was taken out of service is given another chance.
+    /// Makes loaded versions score in the shadow, instead of those before. One that was taken out of service is given
+    /// another chance.
     ///
     /// # Errors
     /// [`RoleError::Unknown`], [`RoleError::ChallengesItself`].
@@ -284,7 +287,8 @@ impl Shared {
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts what the book says in force by one pointer store. Returns whether a file may now be loaded that could not be before.
+    /// Puts what the book says in force by one pointer store. Returns whether a file may now be loaded that could not
+    /// be before.
     pub fn publish(&self, book: &mut Book, cause: &'static str) -> bool {
         book.fill_vacancies();
         let withdrawn = book.sweep();

@@ -70,7 +70,8 @@ impl ScoreError {
         !matches!(self, Self::NoChampion(_) | Self::Busy { .. } | Self::Refused(_) | Self::WrongKind { .. })
     }
 
-    /// `denied` is the memory that the guest had asked for in vain: without it a failed allocation is a bare `unreachable`.
+    /// `denied` is the memory that the guest had asked for in vain: without it a failed allocation is a bare
+    /// `unreachable`.
     pub(crate) fn of(error: &wasmtime::Error, denied: Option<usize>, limits: &Limits) -> Self {
         if error.downcast_ref::<wasmtime::PoolConcurrencyLimitError>().is_some() {
             return Self::Busy { instances: limits.instances };

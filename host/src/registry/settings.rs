@@ -37,8 +37,8 @@ pub struct Limits {
     pub table: usize,
     /// The most stack a guest may use, in bytes. 512 KiB, a quarter of what a worker thread has.
     pub stack: usize,
-    /// The processor time a call may take. 20 ms, a thousand times what a good model needs. A call that a busy machine keeps
-    /// waiting may last up to ten times as long.
+    /// The processor time a call may take. 20 ms, a thousand times what a good model needs. A call that a busy machine
+    /// keeps waiting may last up to ten times as long.
     pub deadline: Duration,
     /// The longest a whole self-test may take. 3 s.
     pub self_test: Duration,

@@ -1,4 +1,5 @@
-//! Twins: loaded models once more, on an engine of their own that counts fuel. What runs there takes no seat that an answer needs.
+//! Twins: loaded models once more, on an engine of their own that counts fuel. What runs there takes no seat that an
+//! answer needs.
 
 use std::{
     collections::BTreeMap,

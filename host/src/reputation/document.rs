@@ -1,5 +1,5 @@
-//! The feedback document: everything that the chain has no room for. Its bytes are a function of the record alone, in the order of
-//! RFC 8785: fields by name, no spaces, whole numbers.
+//! The feedback document: everything that the chain has no room for. Its bytes are a function of the record alone, in
+//! the order of RFC 8785: fields by name, no spaces, whole numbers.
 //!
 //! ERC-8004 asks for one value; those at the top are of the first tag, and `feedback` has them all.
 

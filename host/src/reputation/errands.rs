@@ -1,5 +1,5 @@
-//! The seam to whoever else sends transactions with the account of submissions. Nonces are given out in one place: by the one worker
-//! that has the account's lease, from one look at the chain.
+//! The seam to whoever else sends transactions with the account of submissions. Nonces are given out in one place: by
+//! the one worker that has the account's lease, from one look at the chain.
 
 use std::collections::BTreeSet;
 
@@ -21,8 +21,8 @@ pub trait Errands: Send + Sync + 'static {
     /// The store's failure.
     fn open(&self) -> BoxFuture<'_, Result<Vec<PaymentRecord>, StoreError>>;
 
-    /// Does what is next for each of `open` by `view`, and adds the nonces it takes to `held`, which has all that are taken. `false`
-    /// where the lease is lost.
+    /// Does what is next for each of `open` by `view`, and adds the nonces it takes to `held`, which has all that are
+    /// taken. `false` where the lease is lost.
     ///
     /// # Errors
     /// The store's failure.

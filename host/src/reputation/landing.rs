@@ -1,8 +1,9 @@
 //! Bringing documented feedback onto the chain, exactly once.
 //!
-//! Each tag has at most one nonce at a time. All transactions ever signed with it are kept: whichever is mined counts, and a
-//! replacement can never be a second one. A tag gets another nonce only after a transaction that is none of ours used its nonce up,
-//! with enough confirmations, and the registry, which counts what it was given, does not have the feedback either.
+//! Each tag has at most one nonce at a time. All transactions ever signed with it are kept: whichever is mined counts,
+//! and a replacement can never be a second one. A tag gets another nonce only after a transaction that is none of ours
+//! used its nonce up, with enough confirmations, and the registry, which counts what it was given, does not have the
+//! feedback either.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -195,8 +196,8 @@ impl Look<'_> {
         }
     }
 
-    /// What the registry says of a nonce that is used up for good without a receipt of ours: the feedback is there, or it is not and
-    /// never will be. `None` where it cannot be told.
+    /// What the registry says of a nonce that is used up for good without a receipt of ours: the feedback is there, or
+    /// it is not and never will be. `None` where it cannot be told.
     async fn without_receipt(
         &self,
         record: &SubmissionRecord,

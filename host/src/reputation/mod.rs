@@ -1,9 +1,10 @@
-//! Submissions of reputation: accepted with their price in one write, scored, documented on IPFS, and given to the ERC-8004
-//! registry, each tag once. A record says everything that was decided; `step` alone moves it; a worker does what it says is next.
+//! Submissions of reputation: accepted with their price in one write, scored, documented on IPFS, and given to the
+//! ERC-8004 registry, each tag once. A record says everything that was decided; `step` alone moves it; a worker does
+//! what it says is next.
 //!
-//! Nothing is lost: an accepted submission is in the store and listed as open until it ends. Nothing happens twice: what has an
-//! effect outside is written down before, and all transactions that could give the same feedback share a nonce until that nonce is
-//! seen to be used up for good.
+//! Nothing is lost: an accepted submission is in the store and listed as open until it ends. Nothing happens twice:
+//! what has an effect outside is written down before, and all transactions that could give the same feedback share a
+//! nonce until that nonce is seen to be used up for good.
 
 mod document;
 mod errands;
@@ -100,7 +101,8 @@ impl Reputation {
         Ok(estimate::expected(&self.inner.store.get(&keys::submission_durations()).await?.unwrap_or_default()))
     }
 
-    /// Moves `record` by `event` and writes that down, with everything that goes with it. `None` where it changes nothing.
+    /// Moves `record` by `event` and writes that down, with everything that goes with it. `None` where it changes
+    /// nothing.
     ///
     /// # Errors
     /// [`Lost`] where another worker has taken over, or the store fails: nothing more may be done then.

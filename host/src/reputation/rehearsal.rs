@@ -1,5 +1,6 @@
-//! Submissions in the sandbox: accepted and documented like any other, and then moved by nothing but time. Nothing is uploaded,
-//! nothing is sent, nobody pays. What becomes of one is decided when it is accepted; a look at it shows as much as is due by then.
+//! Submissions in the sandbox: accepted and documented like any other, and then moved by nothing but time. Nothing is
+//! uploaded, nothing is sent, nobody pays. What becomes of one is decided when it is accepted; a look at it shows as
+//! much as is due by then.
 
 use std::time::Duration;
 

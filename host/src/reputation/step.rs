@@ -1,8 +1,8 @@
-//! What moves a submission, as a pure function of its record: no I/O, no clock of its own. Whatever happens outside is told as an
-//! [`Event`]; what the record says afterwards is written down before anything else happens outside.
+//! What moves a submission, as a pure function of its record: no I/O, no clock of its own. Whatever happens outside is
+//! told as an [`Event`]; what the record says afterwards is written down before anything else happens outside.
 //!
-//! A submission whose transactions may still be mined never fails: it gives up first, which takes their nonces away from them, and
-//! fails once each of them can be seen to have come to nothing.
+//! A submission whose transactions may still be mined never fails: it gives up first, which takes their nonces away
+//! from them, and fails once each of them can be seen to have come to nothing.
 
 #[cfg(test)]
 mod tests;
@@ -19,7 +19,8 @@ use crate::{
 
 /// Nonces that a tag may lose to transactions from elsewhere before the account is taken for being somebody else's.
 pub const MOST_LOST: usize = 20;
-/// Nonces that may come to nothing before a revert is taken for the registry's last word: it may have been short of gas.
+/// Nonces that may come to nothing before a revert is taken for the registry's last word: it may have been short of
+/// gas.
 const MOST_REVERTED: usize = 3;
 /// First wait after a failure; doubled with each further one.
 const BACKOFF: Duration = Duration::from_millis(500);
@@ -167,7 +168,8 @@ fn give_up(next: &mut SubmissionRecord, why: String) {
     next.giving_up.get_or_insert(why);
 }
 
-/// Ends what has come to its end: confirmed where everything landed, also if it had been given up; failed where nothing can land.
+/// Ends what has come to its end: confirmed where everything landed, also if it had been given up; failed where nothing
+/// can land.
 fn settle(next: &mut SubmissionRecord) {
     let all_landed = !next.feedback.is_empty() && next.feedback.iter().all(|feedback| feedback.landed.is_some());
     if next.stage == Stage::Submitting && all_landed {

@@ -1,4 +1,5 @@
-//! Accepting a submission: record, place in the queue, units or payment and the caller's `Idempotency-Key` in one write, or nothing.
+//! Accepting a submission: record, place in the queue, units or payment and the caller's `Idempotency-Key` in one
+//! write, or nothing.
 
 use std::time::Duration;
 
@@ -69,7 +70,8 @@ impl Request {
 }
 
 impl Reputation {
-    /// Accepts `request`, or finds the submission that the same request with the same key or payment began. A payment has been settled.
+    /// Accepts `request`, or finds the submission that the same request with the same key or payment began. A payment
+    /// has been settled.
     ///
     /// # Errors
     /// [`SubmitError`].

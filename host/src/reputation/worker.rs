@@ -1,5 +1,5 @@
-//! The one who does the work: one at a time for an account, by a lease of the store. Documents are prepared several at once,
-//! transactions are made one after another.
+//! The one who does the work: one at a time for an account, by a lease of the store. Documents are prepared several at
+//! once, transactions are made one after another.
 
 use std::{
     collections::{BTreeMap, HashSet},

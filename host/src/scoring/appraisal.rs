@@ -60,8 +60,8 @@ pub enum AppraisalError {
 }
 
 impl Scoring {
-    /// The appraisal of `address` by these versions, whatever their roles. Nobody knows an address without activity: it has the lowest
-    /// score there is.
+    /// The appraisal of `address` by these versions, whatever their roles. Nobody knows an address without activity: it
+    /// has the lowest score there is.
     ///
     /// # Errors
     /// [`AppraisalError`].

@@ -21,7 +21,8 @@ impl Scoring {
     /// The credit model that is to answer.
     ///
     /// # Errors
-    /// [`ScoringError::Version`] for a version that is not loaded or out of service, [`ScoringError::Model`] without a champion.
+    /// [`ScoringError::Version`] for a version that is not loaded or out of service, [`ScoringError::Model`] without a
+    /// champion.
     pub(super) fn credit(&self, ask: &Ask<'_>) -> Result<Arc<Model>, ScoringError> {
         match ask.version {
             None => Ok(self.inner.registry.champion(ModelKind::Credit)?),

@@ -1,5 +1,5 @@
-//! The audit log: every step of a model's way into office and out of it. A step is written before it is made and closed after, both
-//! for good; a step that a crash left open is closed at the next start by looking at what came of it.
+//! The audit log: every step of a model's way into office and out of it. A step is written before it is made and closed
+//! after, both for good; a step that a crash left open is closed at the next start by looking at what came of it.
 
 use std::collections::HashMap;
 
@@ -98,8 +98,8 @@ pub(super) fn whole(
     batch.put(&keys::audit(&id), step)?.put(&keys::audit_end(&id), &end(outcome, detail))
 }
 
-/// Closes what a crash left open. The role and the end of its step are written together, so an open step was not made, unless the
-/// role says otherwise. A host that is just making one loses: its own end is refused, and its step with it.
+/// Closes what a crash left open. The role and the end of its step are written together, so an open step was not made,
+/// unless the role says otherwise. A host that is just making one loses: its own end is refused, and its step with it.
 pub(super) async fn complete(store: &Store, registry: &Registry, roles: &Roles) -> Result<(), StoreError> {
     for AuditEntry { id, step, end } in entries(store).await? {
         if end.is_some() {

@@ -32,7 +32,8 @@ pub struct Compared {
     pub said: Result<Assessment, Why>,
     /// From asking to a checked answer, as an answer is served.
     pub took: Option<Duration>,
-    /// Instructions, roughly, and most memory in bytes: the same on every machine. `None` where they could not be counted.
+    /// Instructions, roughly, and most memory in bytes: the same on every machine. `None` where they could not be
+    /// counted.
     pub cost: Option<(u64, usize)>,
     /// To the first version; `None` of that itself, and where either failed.
     pub gap: Option<Gap>,
@@ -105,10 +106,12 @@ impl Scoring {
         Ok(all.map(|model| model.version().clone()).take(MOST_VERSIONS).collect())
     }
 
-    /// What `versions` say of `subject`, all of one snapshot. A version that says nothing does not keep the others from it.
+    /// What `versions` say of `subject`, all of one snapshot. A version that says nothing does not keep the others from
+    /// it.
     ///
     /// # Errors
-    /// As [`Scoring::score`], but for what is wrong with a version; [`ScoringError::Version`] where none of them is loaded.
+    /// As [`Scoring::score`], but for what is wrong with a version; [`ScoringError::Version`] where none of them is
+    /// loaded.
     pub async fn compare(&self, subject: &Subject, versions: Vec<ModelVersion>) -> Result<Comparison, ScoringError> {
         let registry = Arc::clone(&self.inner.registry);
         let found: Vec<_> =

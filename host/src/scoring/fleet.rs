@@ -1,6 +1,7 @@
-//! What hosts that share a store do alike: uploaded components are on the shelf of each of them, and a role that one moves is moved on
-//! all within two seconds. A component that somebody put into one host's folder is that host's alone. What was taken away through the
-//! API stays away from every folder, however it comes there, until it is uploaded again.
+//! What hosts that share a store do alike: uploaded components are on the shelf of each of them, and a role that one
+//! moves is moved on all within two seconds. A component that somebody put into one host's folder is that host's alone.
+//! What was taken away through the API stays away from every folder, however it comes there, until it is uploaded
+//! again.
 
 use std::{collections::HashSet, time::Duration};
 

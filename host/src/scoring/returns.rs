@@ -1,5 +1,6 @@
-//! Role changes that nobody asked for: the first champion of a kind, and an automatic return. They are in force before they can be
-//! written down, so they are written right after; a crash in between goes back to the champion that failed, which fails again.
+//! Role changes that nobody asked for: the first champion of a kind, and an automatic return. They are in force before
+//! they can be written down, so they are written right after; a crash in between goes back to the champion that failed,
+//! which fails again.
 
 use std::time::Duration;
 
@@ -20,8 +21,8 @@ use crate::{
 const AGAIN: Duration = Duration::from_secs(1);
 
 impl Scoring {
-    /// Writes down the role changes that nobody asked for: the first champion of a kind, and an automatic return; and every model
-    /// that was taken out of service.
+    /// Writes down the role changes that nobody asked for: the first champion of a kind, and an automatic return; and
+    /// every model that was taken out of service.
     pub fn keep_roles(&self, tasks: &Spawner) {
         let scoring = self.clone();
         let mut changes = self.inner.registry.watch_roles();

@@ -1,5 +1,5 @@
-//! Roles of models, written down before they are moved, so that a restart answers with the same champion; and every move, also one
-//! that nobody asked for, in the audit log.
+//! Roles of models, written down before they are moved, so that a restart answers with the same champion; and every
+//! move, also one that nobody asked for, in the audit log.
 
 use std::collections::BTreeMap;
 
@@ -74,8 +74,8 @@ impl Written {
         Ok(written)
     }
 
-    /// `batch` with the records of the kinds whose roles are others now, refused where another host has written one since; and what
-    /// is written then.
+    /// `batch` with the records of the kinds whose roles are others now, refused where another host has written one
+    /// since; and what is written then.
     pub fn change(&self, mut batch: Batch, registry: &Registry, roles: &Roles) -> Result<(Batch, Self), StoreError> {
         let mut after = Self { roles: roles.clone(), revisions: self.revisions.clone() };
         for kind in ModelKind::ALL {
@@ -179,8 +179,8 @@ impl Scoring {
     /// Puts a component on the shelf, in a fleet on that of every host.
     ///
     /// # Errors
-    /// [`StageError`]: what is wrong with it. The log says only what was put there, and a component is there also where that could not
-    /// be written.
+    /// [`StageError`]: what is wrong with it. The log says only what was put there, and a component is there also where
+    /// that could not be written.
     pub async fn stage(&self, bytes: Vec<u8>, with: Move) -> Result<ModelRef, StageError> {
         let model = self.put_on_shelves(bytes).await?;
         let step = audit::staged(&model, with);
@@ -252,7 +252,8 @@ impl Scoring {
     }
 }
 
-/// Versions with the digests of the bytes that are loaded under them. A version that is not loaded has none, and no role to keep.
+/// Versions with the digests of the bytes that are loaded under them. A version that is not loaded has none, and no
+/// role to keep.
 pub(super) fn pins<'a>(
     registry: &Registry,
     kind: ModelKind,

@@ -57,8 +57,8 @@ impl Sandbox {
         Score::mean(&scores).map(|mean| self.on_scale(mean)).transpose()
     }
 
-    /// A mock of what is said of an address for good: the lower its score, the more it looks like a bot. Nothing is attested in the
-    /// sandbox.
+    /// A mock of what is said of an address for good: the lower its score, the more it looks like a bot. Nothing is
+    /// attested in the sandbox.
     ///
     /// # Errors
     /// As [`Sandbox::score`].
@@ -156,11 +156,12 @@ fn mock(address: Address, chains: Vec<ChainSummary>) -> Summarized {
     Summarized { address, fresh, chains, identity: BTreeSet::new() }
 }
 
-/// Seconds between two blocks of a mock chain, whose first was in 1970: a generator dates transactions and numbers no blocks.
+/// Seconds between two blocks of a mock chain, whose first was in 1970: a generator dates transactions and numbers no
+/// blocks.
 const BLOCK: u64 = 12;
 
-/// A mock report by chain. What it says of an address as a whole is spread over the chains where that is active, so that
-/// their sum is what the report says.
+/// A mock report by chain. What it says of an address as a whole is spread over the chains where that is active, so
+/// that their sum is what the report says.
 fn summaries(report: &MockReport) -> Vec<ChainSummary> {
     let mut chains = BTreeMap::<ChainId, Summary>::new();
     let mut add = |chain: ChainId, part: Summary| {

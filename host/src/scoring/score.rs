@@ -31,8 +31,8 @@ pub struct Scored {
     pub record: Option<Uuid>,
 }
 
-/// Scores by model, address and snapshot: a swap can never serve the old model's number, nor a new reading the old score.
-/// The features stand beside the score, for whoever boosts it.
+/// Scores by model, address and snapshot: a swap can never serve the old model's number, nor a new reading the old
+/// score. The features stand beside the score, for whoever boosts it.
 pub(super) type Cache = Moka<(Digest, Address, Time), (Arc<Scored>, Arc<Features>)>;
 
 /// An entry lives as long as the longest-lived snapshot; a shorter-lived one is superseded by its key.
@@ -45,8 +45,8 @@ impl Scoring {
     ///
     /// # Errors
     /// [`ScoringError::NotFound`] for an address that no chain knows or a name that resolves to nobody,
-    /// [`ScoringError::ChainsDown`] where nothing could be read, [`ScoringError::Version`] where the version asked for does not
-    /// answer, otherwise what the model did wrong.
+    /// [`ScoringError::ChainsDown`] where nothing could be read, [`ScoringError::Version`] where the version asked for
+    /// does not answer, otherwise what the model did wrong.
     pub async fn score(&self, subject: &Subject, ask: &Ask<'_>) -> Result<Arc<Scored>, ScoringError> {
         let model = self.credit(ask)?;
         Ok(self.score_with(&model, subject, ask.by).await?.0)

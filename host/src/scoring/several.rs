@@ -34,8 +34,8 @@ impl Scoring {
     /// The scores of those of `subjects` that have one, each address once, in the order given.
     ///
     /// # Errors
-    /// [`ScoringError::NoneValid`] where no name resolves, [`ScoringError::NotFound`] or [`ScoringError::ChainsDown`] where nobody
-    /// has a score, and what the model did wrong with any of them.
+    /// [`ScoringError::NoneValid`] where no name resolves, [`ScoringError::NotFound`] or [`ScoringError::ChainsDown`]
+    /// where nobody has a score, and what the model did wrong with any of them.
     pub async fn scores(&self, subjects: Vec<Subject>, ask: &Ask<'_>) -> Result<Vec<Arc<Scored>>, ScoringError> {
         self.each_score(&self.credit(ask)?, subjects, ask.by).await
     }
@@ -75,8 +75,8 @@ impl Scoring {
         self.each(subjects, score).await
     }
 
-    /// What `work` makes of every address of `subjects`, in their order. An address that nothing can be said of is left out;
-    /// where that is true of all, the last reason is the answer.
+    /// What `work` makes of every address of `subjects`, in their order. An address that nothing can be said of is left
+    /// out; where that is true of all, the last reason is the answer.
     pub(super) async fn each<T, F>(
         &self,
         subjects: Vec<Subject>,

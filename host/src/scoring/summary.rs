@@ -72,7 +72,8 @@ impl Scoring {
     /// `subject` in sums. An address that no chain knows has zeros.
     ///
     /// # Errors
-    /// As [`Scoring::report`], and [`ScoringError::NotYetRead`] where no chain was read in time: sums of nothing are no sums.
+    /// As [`Scoring::report`], and [`ScoringError::NotYetRead`] where no chain was read in time: sums of nothing are no
+    /// sums.
     pub async fn summary(&self, subject: &Subject) -> Result<Summarized, ScoringError> {
         self.summary_of(self.address(subject).await?).await
     }

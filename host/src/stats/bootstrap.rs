@@ -32,10 +32,11 @@ pub struct Resampled {
 }
 
 impl Labelled {
-    /// The 95 % percentile intervals of each of `figures` (Efron and Tibshirani, "An Introduction to the Bootstrap", Chapman and Hall,
-    /// 1993, chapter 13): as many subjects as there are, drawn with replacement, pairs of scores and outcome together, so that the
-    /// difference between the models has an interval of its own. Draw `d` of resample `r` is number `r * count + d` of SplitMix64
-    /// (Steele, Lea and Flood, OOPSLA 2014) scaled to the subjects in the order good before bad, then first score, then second.
+    /// The 95 % percentile intervals of each of `figures` (Efron and Tibshirani, "An Introduction to the Bootstrap",
+    /// Chapman and Hall, 1993, chapter 13): as many subjects as there are, drawn with replacement, pairs of scores and
+    /// outcome together, so that the difference between the models has an interval of its own. Draw `d` of resample `r`
+    /// is number `r * count + d` of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014) scaled to the subjects in the order
+    /// good before bad, then first score, then second.
     pub fn resample<const N: usize>(&self, plan: Plan, figures: [fn(&Outcomes) -> Option<f64>; N]) -> [Resampled; N] {
         let cells: Vec<(Score, Score, bool)> = [(&self.good, false), (&self.bad, true)]
             .into_iter()

@@ -2,7 +2,8 @@
 
 use super::{Edges, Interval, Outcomes, wilson};
 
-/// One tenth of the sample, worst scores first. Equal scores stay together, so a tenth may be larger than another, or empty and left out.
+/// One tenth of the sample, worst scores first. Equal scores stay together, so a tenth may be larger than another, or
+/// empty and left out.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct DecileRow {
     /// Lowest and highest score in it.
@@ -24,9 +25,9 @@ pub struct DecileRow {
 }
 
 impl Outcomes {
-    /// The table of tenths by score (Siddiqi, "Credit Risk Scorecards", Wiley, 2006, chapter 7), with edges at the sample's own deciles.
-    /// Beside the observed rate stands the expected one, so the table is also the calibration curve (a reliability diagram as in DeGroot
-    /// and Fienberg, The Statistician 32, 1983).
+    /// The table of tenths by score (Siddiqi, "Credit Risk Scorecards", Wiley, 2006, chapter 7), with edges at the
+    /// sample's own deciles. Beside the observed rate stands the expected one, so the table is also the calibration
+    /// curve (a reliability diagram as in DeGroot and Fienberg, The Statistician 32, 1983).
     pub fn deciles(&self) -> Vec<DecileRow> {
         let scores = self.scores();
         let edges = Edges::quantiles(&scores, 10);

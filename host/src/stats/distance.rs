@@ -2,16 +2,17 @@
 
 use super::Histogram;
 
-/// The two-sample Kolmogorov-Smirnov statistic: the largest difference of the two empirical distribution functions, 0 to 1
-/// (Smirnov, "Table for Estimating the Goodness of Fit of Empirical Distributions", Ann. Math. Statist. 19, 1948).
+/// The two-sample Kolmogorov-Smirnov statistic: the largest difference of the two empirical distribution functions, 0
+/// to 1 (Smirnov, "Table for Estimating the Goodness of Fit of Empirical Distributions", Ann. Math. Statist. 19, 1948).
 ///
 /// `None` where a sample is empty.
 pub fn ks(first: &Histogram, second: &Histogram) -> Option<f64> {
     Some(gaps(first, second)?.fold(0.0, f64::max))
 }
 
-/// The first Wasserstein distance in points: how far scores must be moved, on average, to make one distribution the other. In one
-/// dimension it is the area between the two distribution functions (Vallender, Theory Probab. Appl. 18, 1974).
+/// The first Wasserstein distance in points: how far scores must be moved, on average, to make one distribution the
+/// other. In one dimension it is the area between the two distribution functions (Vallender, Theory Probab. Appl. 18,
+/// 1974).
 ///
 /// `None` where a sample is empty.
 pub fn wasserstein(first: &Histogram, second: &Histogram) -> Option<f64> {

@@ -2,8 +2,8 @@
 
 use super::Histogram;
 
-/// The edges between bins, rising: of `e` edges, `e + 1` bins. A bin ends with its upper edge and begins behind its lower one,
-/// `(lower, upper]`, and the outer ones are open.
+/// The edges between bins, rising: of `e` edges, `e + 1` bins. A bin ends with its upper edge and begins behind its
+/// lower one, `(lower, upper]`, and the outer ones are open.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Edges(Vec<f64>);
 
@@ -18,8 +18,8 @@ impl Edges {
         Self((1..20_u32).map(|bin| f64::from(300 + 35 * bin)).collect())
     }
 
-    /// Edges at the `bins`-quantiles of a reference sample. Equal ones are one edge, so that a score that a tenth of the sample shares
-    /// makes fewer bins.
+    /// Edges at the `bins`-quantiles of a reference sample. Equal ones are one edge, so that a score that a tenth of
+    /// the sample shares makes fewer bins.
     pub fn quantiles(reference: &Histogram, bins: u32) -> Self {
         let mut edges: Vec<f64> =
             (1..bins).filter_map(|bin| reference.quantile(f64::from(bin) / f64::from(bins))).collect();

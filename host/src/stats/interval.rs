@@ -16,9 +16,9 @@ impl Interval {
 /// The quantile of the normal distribution at 0.975.
 const Z: f64 = 1.959_963_984_540_054;
 
-/// The 95 % interval of a share of `part` in `of` (Wilson, "Probable Inference, the Law of Succession, and Statistical Inference",
-/// J. Am. Stat. Assoc. 22, 1927), without correction for continuity. It is right also for small counts and shares near 0, and says 0 to 1
-/// of nothing.
+/// The 95 % interval of a share of `part` in `of` (Wilson, "Probable Inference, the Law of Succession, and Statistical
+/// Inference", J. Am. Stat. Assoc. 22, 1927), without correction for continuity. It is right also for small counts and
+/// shares near 0, and says 0 to 1 of nothing.
 pub fn wilson(part: u64, of: u64) -> Interval {
     if of == 0 {
         return Interval { low: 0.0, high: 1.0 };

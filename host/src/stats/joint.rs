@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::{Histogram, NoSuchScore, quantile};
 use crate::domain::{Decile, Score};
 
-/// Counts of pairs of scores, the reference model's first. At most 701 × 701 cells, and only those that occurred take memory. Kept as
-/// triples of both scores and their count.
+/// Counts of pairs of scores, the reference model's first. At most 701 × 701 cells, and only those that occurred take
+/// memory. Kept as triples of both scores and their count.
 #[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(into = "Vec<(u16, u16, u64)>", try_from = "Vec<(u16, u16, u64)>")]
 pub struct Joint {

@@ -2,8 +2,8 @@
 
 use super::Outcomes;
 
-/// The odds of a bad outcome change by a constant factor per point: `ln(p / (1 - p)) = intercept + slope * score`. So scorecards are
-/// scaled, by "points to double the odds" (Siddiqi, "Credit Risk Scorecards", Wiley, 2006, chapter 6).
+/// The odds of a bad outcome change by a constant factor per point: `ln(p / (1 - p)) = intercept + slope * score`. So
+/// scorecards are scaled, by "points to double the odds" (Siddiqi, "Credit Risk Scorecards", Wiley, 2006, chapter 6).
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Logistic {
     pub intercept: f64,
@@ -32,9 +32,9 @@ impl Logistic {
 }
 
 impl Outcomes {
-    /// The maximum-likelihood fit of a logistic curve to the outcomes: logistic regression on the score alone (Cox, "The Regression
-    /// Analysis of Binary Sequences", J. R. Stat. Soc. B 20, 1958), as in Platt's scaling (1999) without his prior. By Newton's method,
-    /// halving steps that do not gain.
+    /// The maximum-likelihood fit of a logistic curve to the outcomes: logistic regression on the score alone (Cox,
+    /// "The Regression Analysis of Binary Sequences", J. R. Stat. Soc. B 20, 1958), as in Platt's scaling (1999)
+    /// without his prior. By Newton's method, halving steps that do not gain.
     ///
     /// `None` without both outcomes, of a single score, and where the scores tell the outcomes apart altogether.
     pub fn logistic(&self) -> Option<Logistic> {

@@ -1,8 +1,10 @@
-//! How two models' scores are compared, and how well a score tells outcomes apart: accumulators that take one subject at a time, and
-//! the published statistics that can be computed from them exactly. Pure: no I/O, no clock, no randomness but a stated seed.
+//! How two models' scores are compared, and how well a score tells outcomes apart: accumulators that take one subject
+//! at a time, and the published statistics that can be computed from them exactly. Pure: no I/O, no clock, no
+//! randomness but a stated seed.
 //!
-//! A score is a whole number from 300 to 1000, so counts say everything: a [`Joint`] of two models' scores has at most 701 × 701
-//! cells, however many subjects it has seen. Every accumulator can be merged with that of another host and kept as JSON.
+//! A score is a whole number from 300 to 1000, so counts say everything: a [`Joint`] of two models' scores has at most
+//! 701 × 701 cells, however many subjects it has seen. Every accumulator can be merged with that of another host and
+//! kept as JSON.
 //!
 //! | file | owns |
 //! |---|---|

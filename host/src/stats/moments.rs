@@ -1,7 +1,7 @@
 //! Count, mean and variance of any figure, one at a time.
 
-/// Running moments (Welford, Technometrics 4, 1962), merged after Chan, Golub and LeVeque, "Updating Formulae and a Pairwise Algorithm for
-/// Computing Sample Variances" (1979).
+/// Running moments (Welford, Technometrics 4, 1962), merged after Chan, Golub and LeVeque, "Updating Formulae and a
+/// Pairwise Algorithm for Computing Sample Variances" (1979).
 #[derive(Debug, Clone, Copy, PartialEq, Default, serde::Serialize, serde::Deserialize)]
 pub struct Moments {
     count: u64,

@@ -1,4 +1,5 @@
-//! One model's scores beside what became of the subjects: how well it tells the two apart. A high score stands for a good outcome.
+//! One model's scores beside what became of the subjects: how well it tells the two apart. A high score stands for a
+//! good outcome.
 
 use super::{Histogram, ks};
 
@@ -27,9 +28,10 @@ impl Outcomes {
         all
     }
 
-    /// The area under the ROC curve, 0 to 1: the chance that of one subject with a good outcome and one with a bad one the good has the
-    /// higher score, equal scores counting half. It is the statistic of Mann and Whitney, Ann. Math. Statist. 18 (1947), over the number
-    /// of pairs (Hanley and McNeil, "The Meaning and Use of the Area under a ROC Curve", Radiology 143, 1982).
+    /// The area under the ROC curve, 0 to 1: the chance that of one subject with a good outcome and one with a bad one
+    /// the good has the higher score, equal scores counting half. It is the statistic of Mann and Whitney, Ann. Math.
+    /// Statist. 18 (1947), over the number of pairs (Hanley and McNeil, "The Meaning and Use of the Area under a ROC
+    /// Curve", Radiology 143, 1982).
     ///
     /// `None` without both outcomes.
     pub fn auc(&self) -> Option<f64> {
@@ -42,8 +44,8 @@ impl Outcomes {
         (pairs > 0).then(|| twice as f64 / (2 * pairs) as f64)
     }
 
-    /// The Gini coefficient or accuracy ratio, -1 to 1: `2 AUC - 1` (Engelmann, Hayden and Tasche, "Testing Rating Accuracy", Risk 16,
-    /// 2003).
+    /// The Gini coefficient or accuracy ratio, -1 to 1: `2 AUC - 1` (Engelmann, Hayden and Tasche, "Testing Rating
+    /// Accuracy", Risk 16, 2003).
     pub fn gini(&self) -> Option<f64> {
         self.auc().map(|auc| 2.0 * auc - 1.0)
     }
@@ -53,12 +55,13 @@ impl Outcomes {
         ks(&self.good, &self.bad)
     }
 
-    /// The Brier score, 0 to 1, the lower the better: the mean squared difference between the probability of a bad outcome and the outcome
-    /// (Brier, "Verification of Forecasts Expressed in Terms of Probability", Mon. Weather Rev. 78, 1950).
+    /// The Brier score, 0 to 1, the lower the better: the mean squared difference between the probability of a bad
+    /// outcome and the outcome (Brier, "Verification of Forecasts Expressed in Terms of Probability", Mon. Weather Rev.
+    /// 78, 1950).
     ///
-    /// A score is no probability, so the probability is that of [`logistic`](Self::logistic), fitted to these same outcomes: the Brier
-    /// score says what the order and spacing of the scores are worth after calibration, not whether a promised probability was kept.
-    /// `None` where there is no fit.
+    /// A score is no probability, so the probability is that of [`logistic`](Self::logistic), fitted to these same
+    /// outcomes: the Brier score says what the order and spacing of the scores are worth after calibration, not whether
+    /// a promised probability was kept. `None` where there is no fit.
     pub fn brier(&self) -> Option<f64> {
         let fit = self.logistic()?;
         let squares = |scores: &Histogram, outcome: f64| -> f64 {

@@ -1,16 +1,18 @@
 //! The population stability index.
 
-/// A share below this is taken for this, in both samples: an empty bin would make the index infinite. It is not renormalised.
+/// A share below this is taken for this, in both samples: an empty bin would make the index infinite. It is not
+/// renormalised.
 pub const FLOOR: f64 = 1e-4;
 /// From here on a shift is worth looking into.
 pub const INVESTIGATE: f64 = 0.1;
 /// From here on the population is another one.
 pub const SIGNIFICANT: f64 = 0.25;
 
-/// The population stability index of two samples counted in the same bins: the sum over the bins of `(a - e) ln(a / e)`, `e` and `a`
-/// being the bin's shares of the expected and the actual sample, each at least [`FLOOR`]. It is the symmetric divergence of Jeffreys,
-/// "An Invariant Form for the Prior Probability in Estimation Problems", Proc. R. Soc. A 186 (1946), on binned data; its use on scores
-/// and the bands 0.1 and 0.25 are from Siddiqi, "Credit Risk Scorecards" (Wiley, 2006), chapter 9.
+/// The population stability index of two samples counted in the same bins: the sum over the bins of `(a - e) ln(a /
+/// e)`, `e` and `a` being the bin's shares of the expected and the actual sample, each at least [`FLOOR`]. It is the
+/// symmetric divergence of Jeffreys, "An Invariant Form for the Prior Probability in Estimation Problems", Proc. R.
+/// Soc. A 186 (1946), on binned data; its use on scores and the bands 0.1 and 0.25 are from Siddiqi, "Credit Risk
+/// Scorecards" (Wiley, 2006), chapter 9.
 ///
 /// `None` where a sample is empty or the bins are not the same.
 pub fn psi(expected: &[u64], actual: &[u64]) -> Option<f64> {

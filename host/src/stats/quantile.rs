@@ -1,7 +1,7 @@
 //! Sample quantiles of counted values.
 
-/// The quantile at `p` of 0 to 1, by linear interpolation between order statistics: definition 7 of Hyndman and Fan, "Sample Quantiles
-/// in Statistical Packages", The American Statistician 50 (1996), the default of R and NumPy.
+/// The quantile at `p` of 0 to 1, by linear interpolation between order statistics: definition 7 of Hyndman and Fan,
+/// "Sample Quantiles in Statistical Packages", The American Statistician 50 (1996), the default of R and NumPy.
 ///
 /// `counted` are values with how often they occur, rising. `None` of nothing, or of a `p` outside 0 to 1.
 pub fn quantile(counted: impl Iterator<Item = (f64, u64)> + Clone, p: f64) -> Option<f64> {

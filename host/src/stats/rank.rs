@@ -3,9 +3,9 @@
 use super::{Histogram, Joint};
 
 impl Joint {
-    /// Spearman's rank correlation, -1 to 1: Pearson's correlation of the ranks, equal scores sharing the mean of their ranks (Spearman,
-    /// "The Proof and Measurement of Association between Two Things", Am. J. Psychol. 15, 1904; with ties, Kendall and Gibbons, "Rank
-    /// Correlation Methods", 5th ed., 1990, chapter 3).
+    /// Spearman's rank correlation, -1 to 1: Pearson's correlation of the ranks, equal scores sharing the mean of their
+    /// ranks (Spearman, "The Proof and Measurement of Association between Two Things", Am. J. Psychol. 15, 1904; with
+    /// ties, Kendall and Gibbons, "Rank Correlation Methods", 5th ed., 1990, chapter 3).
     ///
     /// `None` where a model gives everyone the same score.
     pub fn spearman(&self) -> Option<f64> {
@@ -23,9 +23,10 @@ impl Joint {
         (scale > 0.0).then(|| (products / scale).clamp(-1.0, 1.0))
     }
 
-    /// Kendall's tau-b, -1 to 1: pairs of subjects in the same order less those in opposite orders, over the geometric mean of the pairs
-    /// that each model tells apart (Kendall, "The Treatment of Ties in Ranking Problems", Biometrika 33, 1945). Counted in one pass over
-    /// the cells with a tree of partial sums, after Knight, J. Am. Stat. Assoc. 61 (1966).
+    /// Kendall's tau-b, -1 to 1: pairs of subjects in the same order less those in opposite orders, over the geometric
+    /// mean of the pairs that each model tells apart (Kendall, "The Treatment of Ties in Ranking Problems", Biometrika
+    /// 33, 1945). Counted in one pass over the cells with a tree of partial sums, after Knight, J. Am. Stat. Assoc. 61
+    /// (1966).
     ///
     /// `None` where a model gives everyone the same score.
     pub fn kendall(&self) -> Option<f64> {

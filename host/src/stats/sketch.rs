@@ -7,9 +7,9 @@ use super::psi;
 /// Bits of an `f64` below its exponent and the first five bits of its fraction.
 const SHIFT: u32 = 47;
 
-/// Counts in bands whose width is a thirty-second of an octave of their size: quantiles are right to 1.6 %, and two sketches merge without
-/// loss. The guarantee is that of DDSketch (Masson, Rim and Lee, VLDB 2019), with the bands of an HDR histogram. At most 32,768 bands,
-/// a few hundred in use.
+/// Counts in bands whose width is a thirty-second of an octave of their size: quantiles are right to 1.6 %, and two
+/// sketches merge without loss. The guarantee is that of DDSketch (Masson, Rim and Lee, VLDB 2019), with the bands of
+/// an HDR histogram. At most 32,768 bands, a few hundred in use.
 #[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub struct Sketch {
     /// Absent, or no number.
@@ -93,8 +93,8 @@ impl Sketch {
         None
     }
 
-    /// The two samples in bins: the absent figures, zero, and `bins` bins of positive ones that each have about as many of this sample, or
-    /// fewer bins where many figures are equal.
+    /// The two samples in bins: the absent figures, zero, and `bins` bins of positive ones that each have about as many
+    /// of this sample, or fewer bins where many figures are equal.
     pub fn bins(&self, actual: &Self, bins: u32) -> Vec<Band> {
         let mut found = vec![
             Band { figures: Figures::Absent, expected: self.missing, actual: actual.missing },
@@ -128,7 +128,8 @@ impl Sketch {
         found
     }
 
-    /// The population stability index of `actual` against this sample, see [`psi`](super::psi()), in the ten [`bins`](Self::bins).
+    /// The population stability index of `actual` against this sample, see [`psi`](super::psi()), in the ten
+    /// [`bins`](Self::bins).
     pub fn psi(&self, actual: &Self) -> Option<f64> {
         let (expected, actual): (Vec<_>, Vec<_>) =
             self.bins(actual, 10).iter().map(|band| (band.expected, band.actual)).unzip();

@@ -6,8 +6,8 @@ use crate::domain::{Range, Score};
 /// Subjects by the range the first model puts them in (row) and the second (column), worst range first.
 pub type Migration = [[u64; 5]; 5];
 
-/// What a lender with a cut-off would see (Siddiqi, "Credit Risk Scorecards", Wiley, 2006, chapter 8): those that only one of the two
-/// models would accept are the swap set.
+/// What a lender with a cut-off would see (Siddiqi, "Credit Risk Scorecards", Wiley, 2006, chapter 8): those that only
+/// one of the two models would accept are the swap set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct SwapSet {
     /// Who reaches this score is accepted.

@@ -93,7 +93,8 @@ impl Batch {
         self
     }
 
-    /// Only if nobody has acquired the lease since, so that a holder that was away too long cannot write over its successor.
+    /// Only if nobody has acquired the lease since, so that a holder that was away too long cannot write over its
+    /// successor.
     #[must_use]
     pub fn if_leased(mut self, lease: &Lease) -> Self {
         self.conditions.push(Condition::Leased { key: lease.key().as_str().to_owned(), token: lease.token });

@@ -30,12 +30,14 @@
 //! | `rehearsal-retry/{owner}/{SHA-256 of the Idempotency-Key}` | [`RetryRecord`] | 24 hours | `reputation` |
 //! | `lease/{name}` | `LeaseRecord`: holder, token, end | for ever, so that its token only grows | whoever names it |
 //!
-//! In Redis each key has `store.prefix` before it, in braces: so all of them lie on one node of a cluster, and whatever is in one
-//! batch happens there as a whole. Records of which there is one for each address, token, score or caller (`SPREAD`) are right each by
-//! itself, share a batch only with one another, have no condition in it, and lie where the last part of their key puts them. Families
-//! that are listed (`LISTED`) have their keys in a sorted set besides; `write/{id}` is what came of a write, kept for five minutes.
+//! In Redis each key has `store.prefix` before it, in braces: so all of them lie on one node of a cluster, and whatever
+//! is in one batch happens there as a whole. Records of which there is one for each address, token, score or caller
+//! (`SPREAD`) are right each by itself, share a batch only with one another, have no condition in it, and lie where the
+//! last part of their key puts them. Families that are listed (`LISTED`) have their keys in a sorted set besides;
+//! `write/{id}` is what came of a write, kept for five minutes.
 //!
-//! Addresses are lower-case hex with `0x`. Values are JSON; a field added later is optional, so that older records stay readable.
+//! Addresses are lower-case hex with `0x`. Values are JSON; a field added later is optional, so that older records stay
+//! readable.
 
 use std::{fmt, marker::PhantomData};
 
@@ -48,7 +50,8 @@ use super::records::{
 };
 use crate::domain::{Address, ChainId, Digest, ModelKind, ModelVersion, PaymentId, Seen, Time};
 
-/// Families whose records stand each for itself and are too many for one node of a cluster. A batch of them may happen in part.
+/// Families whose records stand each for itself and are too many for one node of a cluster. A batch of them may happen
+/// in part.
 pub(super) const SPREAD: [&str; 6] = ["score/", "lending/", "first/", "activity/", "token/", "rate/"];
 /// Families that can be listed.
 pub(super) const LISTED: [&str; 7] = [COMPONENTS, SHADOWS, AUDIT, AUDIT_END, API_KEYS, OPEN_SUBMISSIONS, OPEN_PAYMENTS];
@@ -59,7 +62,8 @@ pub struct Key<T> {
     value: PhantomData<fn() -> T>,
 }
 
-/// All keys with one beginning, for listing. Meant for families an operator could count, not for one record per address.
+/// All keys with one beginning, for listing. Meant for families an operator could count, not for one record per
+/// address.
 pub struct Family<T> {
     prefix: &'static str,
     value: PhantomData<fn() -> T>,

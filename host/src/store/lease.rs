@@ -8,7 +8,8 @@ use uuid::Uuid;
 
 use super::{Key, Store, StoreError, keys, records::LeaseRecord};
 
-/// A lease that was granted. Dropping it releases nothing: it ends by [`Store::release`](super::Store::release) or by itself.
+/// A lease that was granted. Dropping it releases nothing: it ends by [`Store::release`](super::Store::release) or by
+/// itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
     pub(super) name: String,
@@ -44,8 +45,9 @@ impl Store {
         }
     }
 
-    /// Does `work` with the lease on `name` whenever nobody else has it, for ever. `ttl` is how long a worker that is gone holds up its
-    /// successor, `retry` the wait for a lease that somebody else has and after a failure of the store, `what` the work in a word.
+    /// Does `work` with the lease on `name` whenever nobody else has it, for ever. `ttl` is how long a worker that is
+    /// gone holds up its successor, `retry` the wait for a lease that somebody else has and after a failure of the
+    /// store, `what` the work in a word.
     pub async fn lead<W: Future<Output = Lost>>(
         &self,
         name: &str,

@@ -1,6 +1,6 @@
-//! Durable records, behind one interface with a backend chosen once by configuration. Every key stands in [`keys`], every
-//! value in [`records`]. What is written is on disk when the call returns, with Redis as far as its server was told to see to that.
-//! Caches are not kept here.
+//! Durable records, behind one interface with a backend chosen once by configuration. Every key stands in [`keys`],
+//! every value in [`records`]. What is written is on disk when the call returns, with Redis as far as its server was
+//! told to see to that. Caches are not kept here.
 //!
 //! A write that was started happens also when its caller stops waiting for it.
 
@@ -92,8 +92,8 @@ impl Store {
         }
     }
 
-    /// Puts a copy of `backup` in the place of the configured store, which nobody may be using. What stood there is moved to
-    /// `aside` and that path is given back; `None` where there was nothing. Blocks while it copies.
+    /// Puts a copy of `backup` in the place of the configured store, which nobody may be using. What stood there is
+    /// moved to `aside` and that path is given back; `None` where there was nothing. Blocks while it copies.
     ///
     /// # Errors
     /// [`OpenError`] where the backup cannot be used, or the store is in use. Nothing was changed then.
@@ -219,8 +219,9 @@ impl Store {
         self.backend.give_back(key, amount).await
     }
 
-    /// Counts a request against `rate` in `window`, together with all hosts: all at once or evenly, and what is used comes back evenly.
-    /// `None` where the caller has to count by itself: in a store that nobody else uses, and while the servers do not answer soon.
+    /// Counts a request against `rate` in `window`, together with all hosts: all at once or evenly, and what is used
+    /// comes back evenly. `None` where the caller has to count by itself: in a store that nobody else uses, and while
+    /// the servers do not answer soon.
     pub async fn draw(&self, key: &Key<u64>, rate: NonZeroU32, window: Duration) -> Option<Draw> {
         self.backend.draw(key, rate, window).await
     }

@@ -1,4 +1,5 @@
-//! The values that stand in the store. Their JSON is a format: a field may be added as optional, never renamed or retyped.
+//! The values that stand in the store. Their JSON is a format: a field may be added as optional, never renamed or
+//! retyped.
 
 mod audit;
 mod payment;
@@ -68,7 +69,8 @@ pub struct LendingProgress {
     pub synced_to_block: u64,
     /// Hash of that block: another one there means the chain was reorganised or replaced.
     pub synced_block_hash: B256,
-    /// What the amounts of the events add up to. Absent where they were not summed, and in records older than this field.
+    /// What the amounts of the events add up to. Absent where they were not summed, and in records older than this
+    /// field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flows: Option<Vec<FlowRecord>>,
 }
@@ -102,9 +104,10 @@ pub struct FlowRecord {
     pub fixed_rate: bool,
 }
 
-/// What is listed of one address on one chain, as far as it is settled: each list of an explorer through its last row that no
-/// reorganisation reaches any more. A list that shows nothing for a while may be behind, so that no empty span is settled; by the
-/// logs of a node the lists of tokens are settled through the last block that no reorganisation reaches.
+/// What is listed of one address on one chain, as far as it is settled: each list of an explorer through its last row
+/// that no reorganisation reaches any more. A list that shows nothing for a while may be behind, so that no empty span
+/// is settled; by the logs of a node the lists of tokens are settled through the last block that no reorganisation
+/// reaches.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ActivityProgress {
     /// First block of each list that is not settled.

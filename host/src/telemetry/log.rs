@@ -1,5 +1,5 @@
-//! The log: on standard error, so that what a command prints on standard output stays clean. And the traces beside it, for both are
-//! what the one subscriber of this process does.
+//! The log: on standard error, so that what a command prints on standard output stays clean. And the traces beside it,
+//! for both are what the one subscriber of this process does.
 
 use std::{
     env,
@@ -33,9 +33,9 @@ pub enum Format {
     Json,
 }
 
-/// Sends the log of this process to standard error: what `filter` lets through, in the syntax of `RUST_LOG`, which goes before it; as
-/// text on a terminal and JSON otherwise, unless a `format` is given. And traces to a collector where there is one. Called once, by
-/// the binary, on a runtime.
+/// Sends the log of this process to standard error: what `filter` lets through, in the syntax of `RUST_LOG`, which goes
+/// before it; as text on a terminal and JSON otherwise, unless a `format` is given. And traces to a collector where
+/// there is one. Called once, by the binary, on a runtime.
 ///
 /// # Errors
 /// [`LogError`]; nothing is logged then.

@@ -1,5 +1,5 @@
-//! The metrics of this process, and their text for Prometheus. Anybody counts with the macros of `metrics`; what the names
-//! mean stands here.
+//! The metrics of this process, and their text for Prometheus. Anybody counts with the macros of `metrics`; what the
+//! names mean stands here.
 
 use std::{
     sync::{Mutex, OnceLock, PoisonError},
@@ -62,7 +62,8 @@ impl Metrics {
         self.recorder.render()
     }
 
-    /// Folds what was observed into its histograms. Without it, memory grows with every observation until the next render.
+    /// Folds what was observed into its histograms. Without it, memory grows with every observation until the next
+    /// render.
     pub fn upkeep(&self) {
         self.recorder.run_upkeep();
     }

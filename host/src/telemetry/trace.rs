@@ -1,5 +1,6 @@
-//! Traces: what a request was spent on, as spans for an OpenTelemetry collector. They are spans of their own beside those of the log,
-//! under one target, so that neither shows the other's, and cost nothing where no collector is configured.
+//! Traces: what a request was spent on, as spans for an OpenTelemetry collector. They are spans of their own beside
+//! those of the log, under one target, so that neither shows the other's, and cost nothing where no collector is
+//! configured.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -110,8 +111,8 @@ pub fn answered(span: &Span, status: StatusCode) {
     }
 }
 
-/// Makes `span`, of work that may outlive whoever asked for it, a part of the trace that is current. A span that is entered here
-/// would not end before that work does.
+/// Makes `span`, of work that may outlive whoever asked for it, a part of the trace that is current. A span that is
+/// entered here would not end before that work does.
 pub fn adopt(span: Span) -> Span {
     if !span.is_disabled() {
         let _ = span.set_parent(Span::current().context());

@@ -1,5 +1,5 @@
-//! Holds `assay::stats` to what NumPy, SciPy and scikit-learn say of the same samples. `figures.py` asked them, and says which versions;
-//! their answers are kept beside it in `figures.json`.
+//! Holds `assay::stats` to what NumPy, SciPy and scikit-learn say of the same samples. `figures.py` asked them, and
+//! says which versions; their answers are kept beside it in `figures.json`.
 
 #![expect(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 

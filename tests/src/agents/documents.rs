@@ -1,5 +1,5 @@
-//! A mock of the servers that agents' URIs point at, for strangers do not run here: it answers over real HTTP, counts what is asked,
-//! and has a path for each way to misbehave.
+//! A mock of the servers that agents' URIs point at, for strangers do not run here: it answers over real HTTP, counts
+//! what is asked, and has a path for each way to misbehave.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,8 +22,8 @@ pub struct Documents {
 }
 
 impl Documents {
-    /// Paths: `/named/{name}` and `/ipfs/{name}` are documents with that name; `/status/{status}`, `/slow`, `/huge`, `/endless`,
-    /// `/garbage`, `/deep`, `/round` and `/inward`, which sends on to `inward`.
+    /// Paths: `/named/{name}` and `/ipfs/{name}` are documents with that name; `/status/{status}`, `/slow`, `/huge`,
+    /// `/endless`, `/garbage`, `/deep`, `/round` and `/inward`, which sends on to `inward`.
     ///
     /// # Panics
     /// When no port can be bound.

@@ -1,17 +1,19 @@
-//! `aave_wallets FILE`: features of real wallets from a table of what they did on Aave v2 on Polygon, for `assay backtest`.
+//! `aave_wallets FILE`: features of real wallets from a table of what they did on Aave v2 on Polygon, for `assay
+//! backtest`.
 //!
-//! The table is comma-separated with a head, one wallet a line, and is kept beside the project: nothing here needs it. The columns that are
-//! read are `wallet`, `first_ts`, `last_ts` (Unix seconds), `n_supply`, `n_withdraw`, `n_borrow`, `n_repay`, `n_liquidation`,
-//! `usd_supply`, `usd_withdraw`, `usd_borrow`, `usd_repay`, `n_assets` and `active_days`.
+//! The table is comma-separated with a head, one wallet a line, and is kept beside the project: nothing here needs it.
+//! The columns that are read are `wallet`, `first_ts`, `last_ts` (Unix seconds), `n_supply`, `n_withdraw`, `n_borrow`,
+//! `n_repay`, `n_liquidation`, `usd_supply`, `usd_withdraw`, `usd_borrow`, `usd_repay`, `n_assets` and `active_days`.
 //!
 //! What a record says, and what it cannot say:
 //! - `as_of` is the last event of the whole table, so that every wallet is seen at the same moment.
-//! - The chain's transactions are the lending events, the only ones that the table knows: a lower bound, and its coverage `partial`.
-//! - What is supplied and owed is what came in less what went out, in dollars of the day of each event, and not less than nothing. What
-//!   is supplied is held as collateral; anything else that the wallet held is not known.
-//! - `outcome` is whether the wallet was ever liquidated. The features then say nothing of liquidations (`none`, not collected), which would
-//!   give the answer away; the other counts include what happened after one. So the outcome shows whether a score goes with liquidation,
-//!   and not whether it foresaw it.
+//! - The chain's transactions are the lending events, the only ones that the table knows: a lower bound, and its
+//!   coverage `partial`.
+//! - What is supplied and owed is what came in less what went out, in dollars of the day of each event, and not less
+//!   than nothing. What is supplied is held as collateral; anything else that the wallet held is not known.
+//! - `outcome` is whether the wallet was ever liquidated. The features then say nothing of liquidations (`none`, not
+//!   collected), which would give the answer away; the other counts include what happened after one. So the outcome
+//!   shows whether a score goes with liquidation, and not whether it foresaw it.
 
 use std::{
     collections::HashMap,

@@ -1,5 +1,6 @@
 //! Deploys Aave v3 from the published artifacts: libraries, pool behind its proxy, oracle, reserves. The same
-//! transactions from the same account on every chain, so the pool has one address on all of them, as it has in the world.
+//! transactions from the same account on every chain, so the pool has one address on all of them, as it has in the
+//! world.
 
 use std::collections::BTreeMap;
 use std::path::Path;

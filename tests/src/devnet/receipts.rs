@@ -1,5 +1,5 @@
-//! Lending events counted from the receipts of every block: what the tests hold the host's reading against. Never asks for
-//! logs by filter, and shares no code with the host.
+//! Lending events counted from the receipts of every block: what the tests hold the host's reading against. Never asks
+//! for logs by filter, and shares no code with the host.
 
 use std::collections::HashMap;
 
@@ -64,8 +64,8 @@ pub(super) struct Counted {
     sent: HashMap<Address, Sent>,
 }
 
-/// The lending events that `wallet` owns: for supplies and borrowings the one they were made for, for the rest the user.
-/// All wallets are counted in one pass, which later calls continue.
+/// The lending events that `wallet` owns: for supplies and borrowings the one they were made for, for the rest the
+/// user. All wallets are counted in one pass, which later calls continue.
 ///
 /// # Errors
 /// When the node does not answer.

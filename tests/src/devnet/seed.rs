@@ -1,8 +1,8 @@
 //! Turns lives and weather into blocks: every step at its time, steps of one time in one block.
 //!
-//! The chain is built anew at each start, which takes under three seconds. A dump of a built one would gain nothing: its
-//! ages would be relative to another day, and with the old nonces in it anvil writes the whole state once per block,
-//! 76 MB that take two seconds alone to write.
+//! The chain is built anew at each start, which takes under three seconds. A dump of a built one would gain nothing:
+//! its ages would be relative to another day, and with the old nonces in it anvil writes the whole state once per
+//! block, 76 MB that take two seconds alone to write.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! What happens to all wallets: liquidity to borrow from, prices that fall and come back, and who is liquidated meanwhile.
+//! What happens to all wallets: liquidity to borrow from, prices that fall and come back, and who is liquidated
+//! meanwhile.
 
 use super::actors::{self, BANK, DEPLOYER, FAUCET, LIQUIDATOR};
 use super::life::{Act, BASE, ETHEREUM, Step, midnight};

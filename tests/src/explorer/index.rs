@@ -1,4 +1,5 @@
-//! The rows of every list, made from the blocks and receipts of a node. Begins anew where the node's chain has become another.
+//! The rows of every list, made from the blocks and receipts of a node. Begins anew where the node's chain has become
+//! another.
 
 use std::collections::BTreeMap;
 

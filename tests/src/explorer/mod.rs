@@ -1,6 +1,6 @@
-//! A mock of a block explorer: no explorer runs on this machine, so this one speaks the module/action API of Etherscan v2 and of a
-//! Blockscout instance over real HTTP. What it lists is the data of a real node, which it indexes itself; it answers wrongly, or
-//! with rows that it makes up, only where a test tells it to.
+//! A mock of a block explorer: no explorer runs on this machine, so this one speaks the module/action API of Etherscan
+//! v2 and of a Blockscout instance over real HTTP. What it lists is the data of a real node, which it indexes itself;
+//! it answers wrongly, or with rows that it makes up, only where a test tells it to.
 
 mod index;
 

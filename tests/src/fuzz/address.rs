@@ -1,4 +1,5 @@
-//! Addresses and names as clients write them: what is taken is one thing, however often it is read and in whatever case it is written.
+//! Addresses and names as clients write them: what is taken is one thing, however often it is read and in whatever case
+//! it is written.
 
 use assay::domain::Subject;
 

@@ -1,7 +1,7 @@
 //! Fuzz targets: what strangers can send, and what must hold whatever it is. A target fails by panicking.
 //!
-//! `make fuzz` runs each under libFuzzer, which looks for inputs that reach new code of the server. The seeds are in `tests/fuzz`, a folder
-//! for each target; a test runs every target on its seeds and on some changes of each.
+//! `make fuzz` runs each under libFuzzer, which looks for inputs that reach new code of the server. The seeds are in
+//! `tests/fuzz`, a folder for each target; a test runs every target on its seeds and on some changes of each.
 
 mod address;
 mod component;

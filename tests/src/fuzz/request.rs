@@ -1,5 +1,5 @@
-//! Requests with a key that may do everything: whatever path, query and body they have, the answer is never the server's fault, and what
-//! is refused says why.
+//! Requests with a key that may do everything: whatever path, query and body they have, the answer is never the
+//! server's fault, and what is refused says why.
 
 use std::sync::LazyLock;
 
@@ -18,7 +18,8 @@ use crate::service::plugins;
 const KEY: &str = "fuzz-key-0123456789";
 const ONE: &str = "0x0000000000000000000000000000000000000001";
 
-/// The first byte of an input says which of these it is for. What follows up to a line break stands for `{}`, the rest is the body.
+/// The first byte of an input says which of these it is for. What follows up to a line break stands for `{}`, the rest
+/// is the body.
 const ROUTES: [(Method, &str); 14] = [
     (Method::GET, "/api/v2/score/address/{}"),
     (Method::POST, "/api/v2/score/address/{}"),

@@ -1,4 +1,5 @@
-//! Aave v2 from its published artifacts, with a stub of the controller of its rewards, and what a wallet did in it, counted from the receipts of every block.
+//! Aave v2 from its published artifacts, with a stub of the controller of its rewards, and what a wallet did in it,
+//! counted from the receipts of every block.
 
 use std::collections::BTreeMap;
 use std::path::Path;

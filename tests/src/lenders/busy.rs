@@ -1,5 +1,5 @@
-//! A stub of an Aave v3 pool in which a wallet does very much, and what it did, counted from the receipts of every block. Never asks
-//! for logs by filter, and shares no code with the host.
+//! A stub of an Aave v3 pool in which a wallet does very much, and what it did, counted from the receipts of every
+//! block. Never asks for logs by filter, and shares no code with the host.
 
 use alloy::primitives::{Address, U256};
 use alloy::sol;

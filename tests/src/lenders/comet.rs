@@ -1,5 +1,5 @@
-//! A stub of a Comet market, and what a wallet did in it, told by the market's own balances before and after each block. Never
-//! looks at an amount in a log.
+//! A stub of a Comet market, and what a wallet did in it, told by the market's own balances before and after each
+//! block. Never looks at an amount in a log.
 
 use alloy::primitives::{Address, B256, U256, keccak256};
 use alloy::sol;
@@ -41,8 +41,8 @@ pub struct Balances {
     pub collateral: Vec<U256>,
 }
 
-/// Deploys one market for each of `bases` (decimals and price) with two collateral assets of the given prices, all prices in what
-/// the market quotes in.
+/// Deploys one market for each of `bases` (decimals and price) with two collateral assets of the given prices, all
+/// prices in what the market quotes in.
 ///
 /// # Errors
 /// When compiling or a transaction fails.

@@ -1,5 +1,5 @@
-//! A stub of Compound v2, and what a wallet did in one of its markets, counted from the receipts of every block. Never asks for
-//! logs by filter, and shares no code with the host.
+//! A stub of Compound v2, and what a wallet did in one of its markets, counted from the receipts of every block. Never
+//! asks for logs by filter, and shares no code with the host.
 
 use alloy::primitives::{Address, U256};
 use alloy::sol;
@@ -126,8 +126,8 @@ impl Market {
         Ok((dollars(f64::from(tokens) * (f64::from(rate) / 1e18)), dollars(f64::from(debt))))
     }
 
-    /// What `wallet` did, and what befell it, in `blocks`: the time and the logs of each. Every liquidation is told by one repayment
-    /// besides.
+    /// What `wallet` did, and what befell it, in `blocks`: the time and the logs of each. Every liquidation is told by
+    /// one repayment besides.
     pub fn lived(&self, blocks: &[(u64, Vec<Log>)], wallet: Address) -> LendingEvents {
         let mut lived = LendingEvents::default();
         let mut repaid = 0;

@@ -1,5 +1,5 @@
-//! A small chain of its own for the lenders that the devnet does not have: an empty node, on which a test deploys markets and
-//! lives, one transaction to a block and a day.
+//! A small chain of its own for the lenders that the devnet does not have: an empty node, on which a test deploys
+//! markets and lives, one transaction to a block and a day.
 
 pub mod aave_v2;
 pub mod busy;

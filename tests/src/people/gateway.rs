@@ -25,8 +25,8 @@ pub struct Gateway {
 }
 
 impl Gateway {
-    /// One that knows an address for every name. Paths under `/error/{status}` fail with that status, those under `/inward` send on
-    /// to `inward`.
+    /// One that knows an address for every name. Paths under `/error/{status}` fail with that status, those under
+    /// `/inward` send on to `inward`.
     ///
     /// # Panics
     /// When no port can be bound.

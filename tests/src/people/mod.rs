@@ -1,5 +1,5 @@
-//! Who addresses belong to, on a small chain: the real registries and resolvers of ENS and the real attestation service, with stubs
-//! where no package carries the contract, and a gateway for records that are not on a chain.
+//! Who addresses belong to, on a small chain: the real registries and resolvers of ENS and the real attestation
+//! service, with stubs where no package carries the contract, and a gateway for records that are not on a chain.
 
 pub mod eas;
 pub mod ens;
@@ -28,7 +28,8 @@ pub async fn stub(chain: &mut Small, name: &str, arguments: impl Into<Bytes>) ->
     Ok(chain.create([code.as_ref(), &arguments.into()].concat(), name))
 }
 
-/// Queues a resolver whose records are with `gateways`. It names `sender` as itself where that is not zero, and asks `rounds` times.
+/// Queues a resolver whose records are with `gateways`. It names `sender` as itself where that is not zero, and asks
+/// `rounds` times.
 ///
 /// # Errors
 /// When it cannot be compiled.

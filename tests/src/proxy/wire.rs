@@ -1,4 +1,5 @@
-//! A wire that can be cut: bytes of any protocol pass both ways, or stand still until it is mended. Then they arrive, late.
+//! A wire that can be cut: bytes of any protocol pass both ways, or stand still until it is mended. Then they arrive,
+//! late.
 
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},

@@ -294,7 +294,8 @@ fn a_node_without_old_state_still_counts() {
     });
 }
 
-/// Whether `read` is what an undisturbed read said, as far as it claims to be whole. What it does not claim it may leave out.
+/// Whether `read` is what an undisturbed read said, as far as it claims to be whole. What it does not claim it may
+/// leave out.
 fn is_right_or_honest(read: &Snapshot, whole: &Snapshot, what: &str) {
     let (read, whole) = (&read.chains[0], &whole.chains[0]);
     for (pool, right) in read.pools.iter().zip(&whole.pools) {

@@ -185,7 +185,8 @@ fn a_blank_history_is_held_against_another_endpoint_once() {
         assert!(pool.coverage == Coverage::Partial || counted(&pool) == truth, "{pool:?}");
         first.take();
         second.take();
-        // Who has none is asked about once, and whose other endpoint does not answer is believed: its first error ends the asking.
+        // Who has none is asked about once, and whose other endpoint does not answer is believed: its first error ends
+        // the asking.
         for (nobody, fewest) in [(0x5a, 3), (0x5b, 1)] {
             let nobody = Address::repeat_byte(nobody);
             for (queries, others) in [(3, fewest..=3), (2, 0..=0)] {

@@ -1,5 +1,5 @@
-//! Where a price comes from, and what is said where there is none: real calls of stub aggregators on a real node, and a mock of
-//! the external APIs.
+//! Where a price comes from, and what is said where there is none: real calls of stub aggregators on a real node, and a
+//! mock of the external APIs.
 
 use alloy::primitives::{Bytes, U256};
 use assay::config::{Config, Secret};

@@ -1,4 +1,5 @@
-//! Agents through the whole server: stubs of the registries on a node that says it is Base, documents on servers of our own.
+//! Agents through the whole server: stubs of the registries on a node that says it is Base, documents on servers of our
+//! own.
 
 use std::time::Duration;
 
@@ -355,7 +356,8 @@ fn hostile_documents_keep_nobody_waiting() {
                 metric(&api, &format!("assay_agents_without_metadata{{reason=\"{reason}\"}}")).await as u64,
             ));
         }
-        // By n / 20: 0 at a private address, 1 sent to one, 2 endless, 3 garbage, 4 deep, 5 round, 6 status, 7 slow, 8 huge, 9 endless.
+        // By n / 20: 0 at a private address, 1 sent to one, 2 endless, 3 garbage, 4 deep, 5 round, 6 status, 7 slow, 8
+        // huge, 9 endless.
         assert_eq!(
             reasons,
             [

@@ -1,5 +1,5 @@
-//! Many who ask at once, of a server that never saw them: every answer is right, and neither memory nor what the chains are asked
-//! grows beyond bounds.
+//! Many who ask at once, of a server that never saw them: every answer is right, and neither memory nor what the chains
+//! are asked grows beyond bounds.
 
 use std::time::Duration;
 
@@ -15,8 +15,8 @@ use super::{devnet, run};
 const ADDRESSES: usize = 1_000;
 /// Resident memory that all of them may add.
 const ROOM: u64 = 200 << 20;
-/// Resident memory that answers without an end may take: three times what the server has room for among the large and the largest,
-/// because an allocator gives back late, the later the busier the machine, and what a read takes besides.
+/// Resident memory that answers without an end may take: three times what the server has room for among the large and
+/// the largest, because an allocator gives back late, the later the busier the machine, and what a read takes besides.
 const ENDLESS: u64 = 3 * (64 << 20) + (24 << 20);
 /// Calls to a chain that a first read of an address may take, searches for its first and last transaction included.
 const CALLS: usize = 60;
@@ -90,8 +90,8 @@ fn a_thousand_different_addresses_at_once_are_all_answered_right() {
         assert!(peak < before + ROOM, "{} MiB before, {} MiB at most", before >> 20, peak >> 20);
         assert!(calls.iter().all(|calls| *calls <= ADDRESSES * CALLS), "{calls:?}");
 
-        // The chains are up all the time, so that nobody is told otherwise. What was not ready in time says so, and is whole when it is
-        // asked for again.
+        // The chains are up all the time, so that nobody is told otherwise. What was not ready in time says so, and is
+        // whole when it is asked for again.
         for (path, (status, body)) in paths.iter().zip(&crowd) {
             assert!(*status < 500, "{path}: {status} {body}");
         }

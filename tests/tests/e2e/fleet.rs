@@ -1,5 +1,6 @@
-//! Several hosts that share one Redis: one shelf, one set of roles, keys, units and rates, each submission once; and what is left of a host
-//! whose Redis is away. `ASSAY_SOAK=1` raises the numbers to those that are promised (`make soak`).
+//! Several hosts that share one Redis: one shelf, one set of roles, keys, units and rates, each submission once; and
+//! what is left of a host whose Redis is away. `ASSAY_SOAK=1` raises the numbers to those that are promised (`make
+//! soak`).
 
 mod killed;
 mod proxied;

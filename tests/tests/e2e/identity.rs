@@ -1,4 +1,5 @@
-//! Who an address belongs to, through the whole server: names that stand for it on two chains, and attestations of the real service.
+//! Who an address belongs to, through the whole server: names that stand for it on two chains, and attestations of the
+//! real service.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -253,7 +254,8 @@ fn what_could_not_be_read_is_not_called_absent() {
             body["sources"].as_array().into_iter().flatten().filter(|source| source["coverage"] == "failed").count();
         assert_eq!((failed, answer.headers["cache-control"].to_str().ok()), (5, Some("private, max-age=30")));
 
-        // The chain answers, but not about these contracts: the report is whole, the attestations are not, and it is kept no longer.
+        // The chain answers, but not about these contracts: the report is whole, the attestations are not, and it is
+        // kept no longer.
         let service_contract = json!(world.eas.service.to_string().to_lowercase());
         base.rule(move |call| match call.params[0]["to"] == service_contract {
             true => Reply::Error { code: -32000, message: "not now".into() },

@@ -1,5 +1,5 @@
-//! Lenders that the devnet does not have, through the whole server: what cannot be wholly known is said by the report and the
-//! score, and what does not move the score is shown all the same.
+//! Lenders that the devnet does not have, through the whole server: what cannot be wholly known is said by the report
+//! and the score, and what does not move the score is shown all the same.
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
-//! Hundreds of models that come, answer, go and come again: nothing of them stays behind, and nothing old is ever served.
+//! Hundreds of models that come, answer, go and come again: nothing of them stays behind, and nothing old is ever
+//! served.
 
 use assay_tests::{hostile::Credit, service::shelf_copy};
 use serde_json::{Value, json};
@@ -38,7 +39,8 @@ fn five_hundred_models_come_and_go_and_nothing_of_them_stays() {
             if n >= AT_ONCE {
                 let old = n - AT_ONCE;
                 assert_eq!(api.delete(&format!("/api/v2/admin/models/credit/8.{old}")).await.status, 204);
-                // The same version comes again with other bytes, which a cache by version would mistake for the old ones.
+                // The same version comes again with other bytes, which a cache by version would mistake for the old
+                // ones.
                 if old.is_multiple_of(every) {
                     api.post_bytes("/api/v2/admin/models", model(old, 1)).await.expect(201);
                     let answer = api.get(&format!("{path}?model_version=8.{old}")).await.ok();

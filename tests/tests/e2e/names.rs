@@ -1,5 +1,5 @@
-//! Names instead of addresses, through the whole server: the real registry and resolver of ENS, stubs of resolvers whose records are
-//! elsewhere, and a gateway of our own.
+//! Names instead of addresses, through the whole server: the real registry and resolver of ENS, stubs of resolvers
+//! whose records are elsewhere, and a gateway of our own.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,5 @@
-//! Promotion and its audit log: bounds that hold, steps that are all there, and a role that is one or the other whenever the server dies.
+//! Promotion and its audit log: bounds that hold, steps that are all there, and a role that is one or the other
+//! whenever the server dies.
 
 use std::{collections::BTreeSet, process::Command, time::Duration};
 

@@ -1,4 +1,5 @@
-//! Submissions of reputation through the whole server, on a real chain with stubs of the registries and a mock of an IPFS node.
+//! Submissions of reputation through the whole server, on a real chain with stubs of the registries and a mock of an
+//! IPFS node.
 
 mod contract;
 mod faults;
@@ -49,8 +50,8 @@ pub(super) async fn confirmed(api: &Caller, status_url: &str) -> Value {
     body
 }
 
-/// Holds a confirmed submission against the chain and IPFS: one feedback for each tag, with the values of the status and the hash of
-/// the document, and no other feedback with its URI.
+/// Holds a confirmed submission against the chain and IPFS: one feedback for each tag, with the values of the status
+/// and the hash of the document, and no other feedback with its URI.
 pub(super) fn check(world: &World, held: &[Held], status: &Value, tags: &[&str]) {
     let uri = status["feedback_uri"].as_str().expect("a URI");
     let document = world.ipfs.block(uri.strip_prefix("ipfs://").expect("an IPFS URI")).expect("the document is there");

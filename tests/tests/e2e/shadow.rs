@@ -1,4 +1,5 @@
-//! Challengers in the shadow: they change no answer, what they show is reported, and one that misbehaves is benched with its reason.
+//! Challengers in the shadow: they change no answer, what they show is reported, and one that misbehaves is benched
+//! with its reason.
 
 use std::time::{Duration, Instant};
 

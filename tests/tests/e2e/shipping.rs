@@ -1,4 +1,5 @@
-//! What ships the server names what there is: files, commands, options, keys and times. Nothing is built or started by it.
+//! What ships the server names what there is: files, commands, options, keys and times. Nothing is built or started by
+//! it.
 
 use std::{
     fs,

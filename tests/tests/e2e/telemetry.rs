@@ -64,7 +64,8 @@ fn a_request_is_one_trace_from_its_caller_to_the_endpoints() {
             logs.iter().all(|logs| logs.kind == 3 && logs.attributes["assay.outcome"] == "ok") && logs.len() >= 6,
             "{logs:?}"
         );
-        // What an endpoint was asked for this request, it was asked in its name. Looking at the chain's newest block is nobody's request.
+        // What an endpoint was asked for this request, it was asked in its name. Looking at the chain's newest block is
+        // nobody's request.
         let told: Vec<_> = calls
             .iter()
             .filter_map(|call| call.traceparent.as_deref())

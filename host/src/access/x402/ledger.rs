@@ -1,5 +1,5 @@
-//! The book of payments: one who presents a payment claims it, all who present it learn what becomes of it, and none of them can have
-//! it settled twice.
+//! The book of payments: one who presents a payment claims it, all who present it learn what becomes of it, and none of
+//! them can have it settled twice.
 
 use std::time::Duration;
 
@@ -145,7 +145,8 @@ impl X402 {
             }
             None => match self.verify(payment, resource).await {
                 Ok(start) => record.start = start,
-                // Presented by somebody else too, it was claimed meanwhile and perhaps settled, which is why it cannot be now.
+                // Presented by somebody else too, it was claimed meanwhile and perhaps settled, which is why it cannot
+                // be now.
                 Err(PayError::Refused(_))
                     if self.inner.store.read(&keys::payment(&id)).await?.revision != found.revision =>
                 {
@@ -186,7 +187,8 @@ impl X402 {
         Ok(self.inner.store.get_many(&keys).await?.into_iter().flatten().filter(PaymentRecord::is_open).collect())
     }
 
-    /// Writes down what became of a payment on its way; `false` where the lease is lost, and nothing may be done any more.
+    /// Writes down what became of a payment on its way; `false` where the lease is lost, and nothing may be done any
+    /// more.
     pub(super) async fn write(&self, lease: &Lease, record: &mut PaymentRecord) -> Result<bool, StoreError> {
         record.updated_at = Utc::now();
         let mut batch = Batch::new().if_leased(lease).put(&keys::payment(&record.id), record)?;

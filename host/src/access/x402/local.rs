@@ -1,5 +1,6 @@
-//! Settling payments from here, with the account of submissions: whoever works with that account calls this, under its lease and with
-//! its view of the chain. Each payment has at most one nonce at a time, and every transaction is written down before it is sent.
+//! Settling payments from here, with the account of submissions: whoever works with that account calls this, under its
+//! lease and with its view of the chain. Each payment has at most one nonce at a time, and every transaction is written
+//! down before it is sent.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -21,7 +22,8 @@ use crate::{
 
 /// Nonces that may come to nothing before the payment is given up.
 const MOST_LOST: u32 = 3;
-/// The dearest transfer that is made, in gas: one by a key takes some 90,000, and the wallet of a stranger may burn as much as it likes.
+/// The dearest transfer that is made, in gas: one by a key takes some 90,000, and the wallet of a stranger may burn as
+/// much as it likes.
 const MOST_GAS: u64 = 500_000;
 /// Nonces under way at once: nodes keep as many waiting transactions of one account.
 const UNDER_WAY: usize = 16;
@@ -61,8 +63,8 @@ impl Local {
         self.x402.on_the_way().await
     }
 
-    /// Does what is next for each of `open`, and adds the nonces it takes to `held`, which has all that are taken. `false` where the
-    /// lease is lost.
+    /// Does what is next for each of `open`, and adds the nonces it takes to `held`, which has all that are taken.
+    /// `false` where the lease is lost.
     ///
     /// # Errors
     /// The store's failure.
@@ -180,8 +182,8 @@ impl Local {
         Ok(Some(signed))
     }
 
-    /// Sends a waiting transaction again, or one that offers more in its place, or one that gives its nonce to nothing once the
-    /// signature has expired.
+    /// Sends a waiting transaction again, or one that offers more in its place, or one that gives its nonce to nothing
+    /// once the signature has expired.
     async fn press(
         &self,
         asset: &Asset,

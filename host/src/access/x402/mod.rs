@@ -1,10 +1,11 @@
-//! Payment by call, x402 in both versions: what is asked for, what a client offers, and that each payment is settled before it buys
-//! anything and buys one thing, ever.
+//! Payment by call, x402 in both versions: what is asked for, what a client offers, and that each payment is settled
+//! before it buys anything and buys one thing, ever.
 //!
-//! A payment is written down before anything is done about it, under the payer's nonce, by one of those who present it; whoever else
-//! does waits for what becomes of it. One worker, by a lease, brings it to the chain: the one that has the account of submissions,
-//! or one that asks a facilitator. Whether it arrived is read from the asset's own events, where its chain can be asked. A payment
-//! that arrived keeps what it bought beside it, and is only ever spent together with that.
+//! A payment is written down before anything is done about it, under the payer's nonce, by one of those who present it;
+//! whoever else does waits for what becomes of it. One worker, by a lease, brings it to the chain: the one that has the
+//! account of submissions, or one that asks a facilitator. Whether it arrived is read from the asset's own events,
+//! where its chain can be asked. A payment that arrived keeps what it bought beside it, and is only ever spent together
+//! with that.
 
 mod header;
 mod ledger;
@@ -108,7 +109,8 @@ struct Receipt<'a> {
 }
 
 impl X402 {
-    /// `None` where it is not enabled, or its configuration is not complete. Money has arrived once `confirmations` blocks are on top.
+    /// `None` where it is not enabled, or its configuration is not complete. Money has arrived once `confirmations`
+    /// blocks are on top.
     pub fn new(config: &config::X402, chains: &Chains, store: Store, confirmations: u64) -> Option<Self> {
         let terms = Terms::new(config).filter(|_| config.enabled)?;
         let asset = chains.asset(terms.domain.chain, terms.domain.asset, confirmations);
@@ -132,7 +134,8 @@ impl X402 {
         Some(Self { inner: Arc::new(inner) })
     }
 
-    /// Starts what asks the facilitator, where there is one, and looks once whether the asset is what the configuration says.
+    /// Starts what asks the facilitator, where there is one, and looks once whether the asset is what the configuration
+    /// says.
     pub fn start(&self, tasks: &Spawner) {
         let (this, stopping) = (self.clone(), tasks.stopping());
         tasks.spawn("x402-asset", async move {
@@ -174,7 +177,8 @@ impl X402 {
         header::decode(version, header)
     }
 
-    /// The absolute URL of `path`. `host` is what the client wrote, and goes back to nobody else: nothing here stands on it.
+    /// The absolute URL of `path`. `host` is what the client wrote, and goes back to nobody else: nothing here stands
+    /// on it.
     pub fn resource(&self, host: Option<&str>, path: &str) -> String {
         let base = self.inner.base_url.clone().or_else(|| {
             let url = Url::parse(&format!("http://{}/", host?)).ok()?;

@@ -38,7 +38,8 @@ impl Refused {
         Self::new(USED, "The payment was presented for another request before; sign a new one")
     }
 
-    /// By the words that the asset reverts with. Tokens of Circle's making say it like this; others by their standard library.
+    /// By the words that the asset reverts with. Tokens of Circle's making say it like this; others by their standard
+    /// library.
     pub fn reverted(words: &str) -> Self {
         let lower = words.to_lowercase();
         let says = |part: &str| lower.contains(part);

@@ -1,6 +1,6 @@
-//! Having payments settled by a facilitator: one process of a fleet asks, and what it is told is held against the chain where that can
-//! be asked. An answer that is lost, late or a lie costs nobody anything: the chain says what became of the payment, or the
-//! facilitator is asked once more.
+//! Having payments settled by a facilitator: one process of a fleet asks, and what it is told is held against the chain
+//! where that can be asked. An answer that is lost, late or a lie costs nobody anything: the chain says what became of
+//! the payment, or the facilitator is asked once more.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -30,7 +30,8 @@ const BACKOFF: Duration = Duration::from_secs(2);
 const MAX_BACKOFF: Duration = Duration::from_secs(60);
 /// Seconds after a signature has expired in which nobody can use it any more, by all clocks.
 const BEHIND: u64 = 60;
-/// Seconds after which a facilitator that tells nothing of an expired payment is asked no more, where the chain cannot be.
+/// Seconds after which a facilitator that tells nothing of an expired payment is asked no more, where the chain cannot
+/// be.
 const FORGOTTEN: u64 = 3_600;
 
 impl X402 {

@@ -1,5 +1,5 @@
-//! What is asked for a submission, in the words of both versions of the protocol. No real client takes `null` for a text, and some
-//! take no `outputSchema` at all, so that there is none.
+//! What is asked for a submission, in the words of both versions of the protocol. No real client takes `null` for a
+//! text, and some take no `outputSchema` at all, so that there is none.
 
 use serde::Serialize;
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
-//! Whether a payment would be taken, before anything is done about it: first what it says, then what the asset and the facilitator say.
-//! The order is that of the specification.
+//! Whether a payment would be taken, before anything is done about it: first what it says, then what the asset and the
+//! facilitator say. The order is that of the specification.
 
 use chrono::Utc;
 
@@ -68,8 +68,8 @@ impl X402 {
         Ok(())
     }
 
-    /// Takes a payment that is not known for one that can be settled: the block up to which it was not used, where the chain can be
-    /// asked.
+    /// Takes a payment that is not known for one that can be settled: the block up to which it was not used, where the
+    /// chain can be asked.
     pub(super) async fn verify(&self, payment: &Payment, resource: &str) -> Result<Option<u64>, PayError> {
         let by_key = self.signed_by_key(payment);
         // The specification has the signature before the recipient.
@@ -103,8 +103,8 @@ impl X402 {
         signer(self.terms().domain.hash(&payment.authorization), &payment.signature) == Some(payment.authorization.from)
     }
 
-    /// The signature of anything but a key can be checked by a contract at the paying account alone, where there is one; by it and the
-    /// asset it is, when the transfer is tried out.
+    /// The signature of anything but a key can be checked by a contract at the paying account alone, where there is
+    /// one; by it and the asset it is, when the transfer is tried out.
     async fn require_contract(&self, payment: &Payment) -> Result<(), PayError> {
         let terms = self.terms();
         let by_nobody = || {

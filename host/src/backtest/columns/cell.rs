@@ -1,4 +1,5 @@
-//! One value of a column, and what it becomes in a record. A value that does not fit is refused in words; none is rounded or cut.
+//! One value of a column, and what it becomes in a record. A value that does not fit is refused in words; none is
+//! rounded or cut.
 
 use parquet::data_type::ByteArray;
 use serde::{

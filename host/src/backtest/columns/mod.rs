@@ -1,8 +1,9 @@
 //! A features file as a Parquet table: one wallet a row, and the columns of its JSON form under the same names.
 //!
-//! `id`, `outcome` and `as_of` are plain columns; `chains`, `markets`, `holdings` and `identity` are lists of structs, which is what pandas
-//! and polars make of the JSON lines and what they take apart again with `explode`. Columns are matched by name. One that a model may do
-//! without can be missing; one that is not known is refused, so that a misspelt one does not silently count as absent.
+//! `id`, `outcome` and `as_of` are plain columns; `chains`, `markets`, `holdings` and `identity` are lists of structs,
+//! which is what pandas and polars make of the JSON lines and what they take apart again with `explode`. Columns are
+//! matched by name. One that a model may do without can be missing; one that is not known is refused, so that a
+//! misspelt one does not silently count as absent.
 
 mod cell;
 mod pages;

@@ -1,4 +1,5 @@
-//! The pages of one column, with a bound on what may be unpacked at once: a few bytes of a page can stand for any number of values.
+//! The pages of one column, with a bound on what may be unpacked at once: a few bytes of a page can stand for any
+//! number of values.
 
 use parquet::{
     column::page::{Page, PageMetadata, PageReader},

@@ -1,5 +1,5 @@
-//! From a table to batches of rows. What is damaged ends in an error that names the column and the rows; memory holds one page of each
-//! column and one batch.
+//! From a table to batches of rows. What is damaged ends in an error that names the column and the rows; memory holds
+//! one page of each column and one batch.
 
 use std::{
     fs::File,
@@ -48,7 +48,8 @@ impl Strip {
     }
 }
 
-/// The strips of the wallet itself or of one of its lists, in the order of its columns; `None` where the file has no such column.
+/// The strips of the wallet itself or of one of its lists, in the order of its columns; `None` where the file has no
+/// such column.
 type Group = Vec<Option<Strip>>;
 
 /// Some rows, column by column.
@@ -186,8 +187,8 @@ thread_local! {
     static GUARDED: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
-/// Does `read`, and says where it failed. The bytes are anybody's, and the reader of the format asserts some of what they claim: a panic
-/// there is damage as well, and nothing that needs to be printed.
+/// Does `read`, and says where it failed. The bytes are anybody's, and the reader of the format asserts some of what
+/// they claim: a panic there is damage as well, and nothing that needs to be printed.
 fn guarded<T>(what: &str, read: impl FnOnce() -> Result<T, ParquetError>) -> io::Result<T> {
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {
@@ -309,7 +310,8 @@ fn strip(column: &mut ColumnReader, described: &ColumnDescriptor, rows: usize) -
     }
 }
 
-/// The values of a column with their places: the format keeps with each how deep it is defined and whether it begins a row.
+/// The values of a column with their places: the format keeps with each how deep it is defined and whether it begins a
+/// row.
 fn pull<T: DataType>(
     column: &mut ColumnReaderImpl<T>,
     described: &ColumnDescriptor,

@@ -1,4 +1,5 @@
-//! Tables that others wrote (host/tests/features/make.py makes them), tables of our own, and tables that somebody tampered with.
+//! Tables that others wrote (host/tests/features/make.py makes them), tables of our own, and tables that somebody
+//! tampered with.
 
 use std::{
     fs,

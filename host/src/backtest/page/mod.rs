@@ -1,5 +1,5 @@
-//! The result as one page for a browser: a file that needs no other, no network and no script. Everything that others wrote, such as ids and
-//! factor labels, is escaped. The whole result stands at its end as JSON, for machines.
+//! The result as one page for a browser: a file that needs no other, no network and no script. Everything that others
+//! wrote, such as ids and factor labels, is escaped. The whole result stands at its end as JSON, for machines.
 //!
 //! | file | owns |
 //! |---|---|

@@ -1,6 +1,6 @@
-//! The times between transactions, counted by class of length, so that their median can be told of any number of them and goes on
-//! from what was counted before. Up to 31 seconds each length is its own class; above, every doubling is cut in 16, so that the
-//! median is right to 1 part in 32.
+//! The times between transactions, counted by class of length, so that their median can be told of any number of them
+//! and goes on from what was counted before. Up to 31 seconds each length is its own class; above, every doubling is
+//! cut in 16, so that the median is right to 1 part in 32.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,8 @@ pub(super) fn count(gaps: &mut BTreeMap<u32, u64>, seconds: u64) {
     *gaps.entry(class(seconds)).or_default() += 1;
 }
 
-/// The middle of the class that the median is in; `None` of no times. Of an even number, the longer of the two in the middle.
+/// The middle of the class that the median is in; `None` of no times. Of an even number, the longer of the two in the
+/// middle.
 pub(super) fn median(gaps: &BTreeMap<u32, u64>) -> Option<u64> {
     let all: u64 = gaps.values().sum();
     let mut passed = 0;

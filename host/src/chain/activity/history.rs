@@ -1,6 +1,7 @@
-//! Reads of what an address did as jobs, from an explorer's lists or the logs of a node: one per address and chain at a time, shared by all who ask, going on in the background when
-//! the one who asked cannot wait. What is settled is kept after every page, so that the next read goes on from there; an address
-//! with very many rows is read over several requests.
+//! Reads of what an address did as jobs, from an explorer's lists or the logs of a node: one per address and chain at a
+//! time, shared by all who ask, going on in the background when the one who asked cannot wait. What is settled is kept
+//! after every page, so that the next read goes on from there; an address with very many rows is read over several
+//! requests.
 
 use std::{
     collections::HashMap,

@@ -1,9 +1,11 @@
-//! Reading the logs of a node that name an address in a transfer, whatever contract wrote them, on a chain without an explorer.
+//! Reading the logs of a node that name an address in a transfer, whatever contract wrote them, on a chain without an
+//! explorer.
 //!
-//! A first read begins with block 0: what an address was sent may be older than all it did itself, and a count that leaves out the
-//! beginning is wrong. It is one query of each kind where the endpoint answers as much, and pieces where it does not; they are read
-//! in the order of the chain and what is settled is written down on the way, so that a read that breaks off is gone on with. Where
-//! the pieces would be more than [`MOST_RANGES`] the endpoint counts as one that refuses.
+//! A first read begins with block 0: what an address was sent may be older than all it did itself, and a count that
+//! leaves out the beginning is wrong. It is one query of each kind where the endpoint answers as much, and pieces where
+//! it does not; they are read in the order of the chain and what is settled is written down on the way, so that a read
+//! that breaks off is gone on with. Where the pieces would be more than [`MOST_RANGES`] the endpoint counts as one that
+//! refuses.
 
 use std::{
     sync::{
@@ -37,7 +39,8 @@ use crate::{
 const REST: Duration = Duration::from_secs(3_600);
 /// More ranges than this for one address are not asked for: hours, and the allowance of a day with many providers.
 const MOST_RANGES: u64 = 10_000;
-/// What is settled is written down after so many ranges or so much time while a long read goes on: what a crash can lose.
+/// What is settled is written down after so many ranges or so much time while a long read goes on: what a crash can
+/// lose.
 const CHECKPOINT_RANGES: u32 = 16;
 const CHECKPOINT: Duration = Duration::from_secs(1);
 
@@ -46,7 +49,8 @@ pub(in crate::chain) struct NodeLogs {
     client: Client,
     log_range: u64,
     concurrency: usize,
-    /// Widest span that is answered where no contract is named. Some allow less than where one is, which is nothing to others.
+    /// Widest span that is answered where no contract is named. Some allow less than where one is, which is nothing to
+    /// others.
     ceiling: AtomicU64,
     /// Until when the endpoint is not asked.
     refused: Mutex<Option<Instant>>,
@@ -90,8 +94,8 @@ impl NodeLogs {
 }
 
 impl Reader {
-    /// Reads on to `head`; what that tells, and whether it is all there is. An endpoint that does not offer this tells nothing, and
-    /// nothing is missing; what was read before it refused stays, and what came since is missing.
+    /// Reads on to `head`; what that tells, and whether it is all there is. An endpoint that does not offer this tells
+    /// nothing, and nothing is missing; what was read before it refused stays, and what came since is missing.
     pub(super) async fn logs(
         &self,
         node: &NodeLogs,

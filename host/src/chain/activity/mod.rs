@@ -1,6 +1,6 @@
-//! What an address has done on one chain. The node alone tells how many transactions it sent, and when the first and the last;
-//! with whom, on how many days and what tokens moved is told by an explorer, where there is one, and what tokens moved by the logs of the
-//! node, where that is wanted.
+//! What an address has done on one chain. The node alone tells how many transactions it sent, and when the first and
+//! the last; with whom, on how many days and what tokens moved is told by an explorer, where there is one, and what
+//! tokens moved by the logs of the node, where that is wanted.
 
 mod gaps;
 mod history;
@@ -22,8 +22,8 @@ pub(super) use transfers::rows;
 use super::client::{Block, Client, pinned};
 use crate::domain::{Activity, Address};
 
-/// `activity` of the node and what is listed besides as one, and whether that is whole and they agree: an explorer that lists other than the
-/// transactions that the node counts is behind, or leaves some out.
+/// `activity` of the node and what is listed besides as one, and whether that is whole and they agree: an explorer that
+/// lists other than the transactions that the node counts is behind, or leaves some out.
 pub(super) async fn together(
     client: &Client,
     wallet: Address,

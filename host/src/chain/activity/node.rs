@@ -1,5 +1,6 @@
-//! When an address sent its first and its last transaction, from the node alone: its nonce now, and the blocks where the nonce
-//! became one and became what it is, searched for in old state. A node that keeps no old state gives the count alone.
+//! When an address sent its first and its last transaction, from the node alone: its nonce now, and the blocks where
+//! the nonce became one and became what it is, searched for in old state. A node that keeps no old state gives the
+//! count alone.
 
 use std::collections::BTreeSet;
 
@@ -87,8 +88,8 @@ pub(in crate::chain) fn ask_nonce(wallet: Address, head: Block) -> Ask {
     ("eth_getTransactionCount", json!([wallet, pinned(head.hash)]))
 }
 
-/// The blocks by which what is known is checked. A block that still has its hash has its whole past: a `settled` one vouches for
-/// all before it, the last one for the first.
+/// The blocks by which what is known is checked. A block that still has its hash has its whole past: a `settled` one
+/// vouches for all before it, the last one for the first.
 pub(in crate::chain) fn anchors(known: &Latest, settled: Option<Block>) -> Vec<Block> {
     match known.last {
         Some(last) if !last.hash.is_zero() => {
@@ -103,9 +104,9 @@ impl ActivityReader {
         Self { chain, client, store, finality, latest: Cache::builder().max_capacity(REMEMBERED).build() }
     }
 
-    /// Transactions sent by `wallet` up to `head`, with the times of the first and the last where they can be found. What is
-    /// [`known`](Self::known) is gone on from where its `anchors` still stand. `answers` are those to [`ask_nonce`] and for blocks,
-    /// the anchors among them.
+    /// Transactions sent by `wallet` up to `head`, with the times of the first and the last where they can be found.
+    /// What is [`known`](Self::known) is gone on from where its `anchors` still stand. `answers` are those to
+    /// [`ask_nonce`] and for blocks, the anchors among them.
     ///
     /// # Errors
     /// [`Fault`] where the nonce cannot be read, or a search broke off.
@@ -170,7 +171,8 @@ impl ActivityReader {
         }
     }
 
-    /// Both searches together, each round trip a batch of probes. `None` for a contract, whose nonce counts no transactions.
+    /// Both searches together, each round trip a batch of probes. `None` for a contract, whose nonce counts no
+    /// transactions.
     async fn search(
         &self,
         wallet: Address,

@@ -1,5 +1,6 @@
-//! How many others an address dealt with, counted in bounded room: the smallest hashes of them are kept. While nothing had to be
-//! left out the count is exact; above, how far the kept hashes reach tells how many there are, to about 4 in 100.
+//! How many others an address dealt with, counted in bounded room: the smallest hashes of them are kept. While nothing
+//! had to be left out the count is exact; above, how far the kept hashes reach tells how many there are, to about 4 in
+//! 100.
 
 use std::collections::BTreeSet;
 

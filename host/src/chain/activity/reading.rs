@@ -1,5 +1,5 @@
-//! What is being read of one address: rows that no reorganisation reaches any more are counted once and for all, later ones anew with
-//! every read.
+//! What is being read of one address: rows that no reorganisation reaches any more are counted once and for all, later
+//! ones anew with every read.
 
 use super::tally;
 use crate::{
@@ -50,8 +50,8 @@ impl Reading {
         List::TOKENS.into_iter().map(|list| *tally::from(&mut self.settled, list)).min().unwrap_or(0)
     }
 
-    /// Takes in the rows of all lists of tokens through block `through`. The chain says that there are no others, so that empty spans
-    /// are settled too. What another source settled before is not counted again.
+    /// Takes in the rows of all lists of tokens through block `through`. The chain says that there are no others, so
+    /// that empty spans are settled too. What another source settled before is not counted again.
     pub(super) fn take_all(&mut self, rows: impl IntoIterator<Item = Row>, through: u64) {
         for row in rows {
             if row.block < *tally::from(&mut self.settled, row.list) {

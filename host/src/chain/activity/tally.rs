@@ -1,5 +1,5 @@
-//! What the rows of an explorer's lists say of an address, one row after the other. Bounded: an address with a million rows takes
-//! no more room than one with thousands.
+//! What the rows of an explorer's lists say of an address, one row after the other. Bounded: an address with a million
+//! rows takes no more room than one with thousands.
 
 use crate::{
     chain::explorer::{List, Row},

@@ -1,9 +1,10 @@
-//! Which logs tell what tokens moved from and to an address, and the rows that they make, as an explorer would list them.
+//! Which logs tell what tokens moved from and to an address, and the rows that they make, as an explorer would list
+//! them.
 //!
-//! Three queries find all of them, for the three topics that can name the address: the sender and the receiver of ERC-20 and ERC-721
-//! stand in the first two, those of ERC-1155 in the last two. What the standards say is all that is known of a log: with the number
-//! of a token as its fourth topic a transfer is of that token, without it is of an amount. Contracts older than the standards that
-//! index no addresses are not found.
+//! Three queries find all of them, for the three topics that can name the address: the sender and the receiver of
+//! ERC-20 and ERC-721 stand in the first two, those of ERC-1155 in the last two. What the standards say is all that is
+//! known of a log: with the number of a token as its fourth topic a transfer is of that token, without it is of an
+//! amount. Contracts older than the standards that index no addresses are not found.
 
 use alloy::{
     rpc::types::Log,

@@ -1,5 +1,5 @@
-//! The documents that token URIs point at. Strangers write those: what is fetched goes through the guarded client, and what stands
-//! in the URI itself is bounded alike.
+//! The documents that token URIs point at. Strangers write those: what is fetched goes through the guarded client, and
+//! what stands in the URI itself is bounded alike.
 
 use url::Url;
 

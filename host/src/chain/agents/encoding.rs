@@ -1,6 +1,7 @@
 //! Bytes as `data:` URIs and headers write them. Both readers are lenient: what a browser would take is taken.
 
-/// `None` where a character is not of the alphabet. White space and padding are skipped; both alphabets of RFC 4648 are read.
+/// `None` where a character is not of the alphabet. White space and padding are skipped; both alphabets of RFC 4648 are
+/// read.
 pub fn base64(text: &[u8]) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3 + 3);
     let (mut bits, mut filled) = (0u32, 0u32);

@@ -37,8 +37,8 @@ pub struct Token {
 }
 
 impl AgentRegistries {
-    /// Number of agents ever registered, with token 0 and those burned since, and those of `ids` that exist, in their order; all as of
-    /// one block. `ids` is told the number.
+    /// Number of agents ever registered, with token 0 and those burned since, and those of `ids` that exist, in their
+    /// order; all as of one block. `ids` is told the number.
     ///
     /// # Errors
     /// [`AgentsError`].
@@ -86,8 +86,8 @@ impl AgentRegistries {
         Ok(total)
     }
 
-    /// Whether `next` is the first id without an owner, but for a few burned ones before it. A registry without any is no proof that
-    /// its count is kept there.
+    /// Whether `next` is the first id without an owner, but for a few burned ones before it. A registry without any is
+    /// no proof that its count is kept there.
     async fn ends_at(&self, next: u64, head: Block) -> Result<bool, AgentsError> {
         let ids: Vec<u64> = (next.saturating_sub(GAP)..=next).collect();
         let owners = self.owners(&ids, head).await?;
@@ -95,7 +95,8 @@ impl AgentRegistries {
         Ok(next > 0 && last.is_none() && owners.iter().any(Option::is_some))
     }
 
-    /// The first id that neither it nor the few after it have an owner: doubling from what was found last, then halving.
+    /// The first id that neither it nor the few after it have an owner: doubling from what was found last, then
+    /// halving.
     async fn search(&self, head: Block) -> Result<u64, AgentsError> {
         let mut low = self.inner.found.load(Relaxed).saturating_sub(1);
         if !self.any_from(low, head).await? {
@@ -152,8 +153,8 @@ impl AgentRegistries {
         answers.into_iter().map(read).collect()
     }
 
-    /// `None` for one that cannot be read. Their length is up to strangers: where all of them are too much at once, each is asked for
-    /// alone.
+    /// `None` for one that cannot be read. Their length is up to strangers: where all of them are too much at once,
+    /// each is asked for alone.
     async fn uris(&self, ids: &[u64], head: Block) -> Result<Vec<Option<String>>, AgentsError> {
         let calls: Vec<Call> =
             ids.iter().map(|id| Call::new(self.inner.identity, &tokenURICall { tokenId: U256::from(*id) })).collect();

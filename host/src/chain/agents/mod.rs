@@ -1,7 +1,8 @@
 //! The ERC-8004 registries of one chain, and the documents that their tokens point at.
 //!
-//! An agent's id is its token's id, as the contract of the API says, so that feedback sent under an id is about the agent that was
-//! asked for. The registry counts from 0 and the API from 1: token 0 counts among all agents and has no path of its own.
+//! An agent's id is its token's id, as the contract of the API says, so that feedback sent under an id is about the
+//! agent that was asked for. The registry counts from 0 and the API from 1: token 0 counts among all agents and has no
+//! path of its own.
 
 mod document;
 mod encoding;

@@ -1,7 +1,8 @@
 //! The reputation registry's state: feedback on one agent, by tag. What was revoked does not count.
 //!
-//! Single feedback is read instead of the registry's own summary, which truncates its mean, mixes decimals and runs out of gas on
-//! many clients. The work is bounded, whatever strangers have written there: the latest clients are read, and it is said so.
+//! Single feedback is read instead of the registry's own summary, which truncates its mean, mixes decimals and runs out
+//! of gas on many clients. The work is bounded, whatever strangers have written there: the latest clients are read, and
+//! it is said so.
 
 use std::collections::{BTreeMap, BTreeSet};
 

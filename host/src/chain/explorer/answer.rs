@@ -1,5 +1,5 @@
-//! What an explorer's answer says: rows, nothing, or no. It answers with status 200 and text in any of these cases, and "0" is the
-//! status of an empty list as well as of an error, so that the type of `result` decides.
+//! What an explorer's answer says: rows, nothing, or no. It answers with status 200 and text in any of these cases, and
+//! "0" is the status of an empty list as well as of an error, so that the type of `result` decides.
 
 use serde::Deserialize;
 use serde_json::Value;

@@ -1,5 +1,5 @@
-//! How the chain is named in a URL: two of the APIs serve many chains from one address, each with a parameter of its own, and an
-//! instance serves one.
+//! How the chain is named in a URL: two of the APIs serve many chains from one address, each with a parameter of its
+//! own, and an instance serves one.
 
 use url::Url;
 

@@ -1,5 +1,5 @@
-//! One explorer host: GETs within bounds of rate, time and size, with retries, and a rest where it denies or fails. Its URL holds a
-//! key and never leaves here: the host's name stands for it.
+//! One explorer host: GETs within bounds of rate, time and size, with retries, and a rest where it denies or fails. Its
+//! URL holds a key and never leaves here: the host's name stands for it.
 
 use std::{
     num::NonZeroU32,

@@ -1,5 +1,5 @@
-//! Block explorers that speak the module/action API of Etherscan v2, as Blockscout does: which lists they have of an address, read
-//! in pages. What a list means for an address is for others to say.
+//! Block explorers that speak the module/action API of Etherscan v2, as Blockscout does: which lists they have of an
+//! address, read in pages. What a list means for an address is for others to say.
 
 mod answer;
 mod flavour;
@@ -33,8 +33,8 @@ const DENIED_REST: Duration = Duration::from_secs(600);
 /// What an explorer lists of an address, by the name of its action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum List {
-    /// Transactions from and to it. Those that contracts make on the way are in a list of their own, which says nothing of when
-    /// and with whom the address acted, and is not read.
+    /// Transactions from and to it. Those that contracts make on the way are in a list of their own, which says nothing
+    /// of when and with whom the address acted, and is not read.
     Transactions,
     /// ERC-20 transfers.
     Transfers,
@@ -94,8 +94,8 @@ impl Explorers {
 }
 
 impl Explorer {
-    /// Page `page`, from 1, of `size` rows of a list, oldest rows first, of blocks `from` to `to`. The rows are as they were
-    /// answered.
+    /// Page `page`, from 1, of `size` rows of a list, oldest rows first, of blocks `from` to `to`. The rows are as they
+    /// were answered.
     ///
     /// # Errors
     /// [`Refusal`] where there is no list after retries.

@@ -1,14 +1,14 @@
-//! A list read page after page. No page but the first is asked for where that can be avoided: the next one begins with the last
-//! block of the one before, whose rows are dropped until all of them are there. So no row can fall between two pages, and the bound
-//! of 10,000 rows that explorers set to counting pages holds for one block alone.
+//! A list read page after page. No page but the first is asked for where that can be avoided: the next one begins with
+//! the last block of the one before, whose rows are dropped until all of them are there. So no row can fall between two
+//! pages, and the bound of 10,000 rows that explorers set to counting pages holds for one block alone.
 
 use std::collections::BTreeSet;
 
 use super::{Explorer, List, Refusal, Row};
 use crate::domain::Address;
 
-/// Rows in one page: what free plans give at most. Where that is too much at once, fewer are asked for in that one read: large
-/// rows of one address say nothing of the others.
+/// Rows in one page: what free plans give at most. Where that is too much at once, fewer are asked for in that one
+/// read: large rows of one address say nothing of the others.
 const PAGE: u64 = 1_000;
 const SMALLEST_PAGE: u64 = 10;
 /// Explorers refuse pages further than this many rows in.

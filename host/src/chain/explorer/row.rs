@@ -1,5 +1,5 @@
-//! One row of a list. Numbers are decimal texts by the documentation, and numbers with some; names and symbols are left where they
-//! are, for anybody can write them.
+//! One row of a list. Numbers are decimal texts by the documentation, and numbers with some; names and symbols are left
+//! where they are, for anybody can write them.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -76,7 +76,8 @@ impl Row {
         })
     }
 
-    /// What makes it one row and no other. Two like transfers in one transaction are told apart only where the log is named.
+    /// What makes it one row and no other. Two like transfers in one transaction are told apart only where the log is
+    /// named.
     pub(super) fn identity(&self) -> impl Ord + use<> {
         match (self.list, self.index) {
             (List::Transactions, _) => (self.hash, None, None),

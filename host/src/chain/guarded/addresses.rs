@@ -2,7 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether `address` is reached over the internet and by nothing nearer. What embeds an address of version 4 is judged by that.
+/// Whether `address` is reached over the internet and by nothing nearer. What embeds an address of version 4 is judged
+/// by that.
 pub(super) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),

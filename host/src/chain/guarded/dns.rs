@@ -1,5 +1,5 @@
-//! Looks hosts up for the guarded client, and gives it those addresses alone that it may connect to: what is checked is what is
-//! connected to, so that a name that answers otherwise the next time gains nothing.
+//! Looks hosts up for the guarded client, and gives it those addresses alone that it may connect to: what is checked is
+//! what is connected to, so that a name that answers otherwise the next time gains nothing.
 
 use std::{io, net::SocketAddr, sync::Arc};
 

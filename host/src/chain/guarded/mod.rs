@@ -1,8 +1,8 @@
 //! Fetching from where strangers say: names have gateways, agents have documents, and whoever owns one writes the URL.
 //!
-//! Only over HTTPS, from public addresses and the ports of the web, without credentials, cookies or a proxy; each redirect is
-//! judged like the first URL. Time, size and the number of requests at once are bounded by `[outbound]`, which also lists the hosts
-//! that the operator vouches for.
+//! Only over HTTPS, from public addresses and the ports of the web, without credentials, cookies or a proxy; each
+//! redirect is judged like the first URL. Time, size and the number of requests at once are bounded by `[outbound]`,
+//! which also lists the hosts that the operator vouches for.
 
 mod addresses;
 mod dns;

@@ -1,5 +1,5 @@
-//! What an address holds and owes on one chain at one block: native balance, configured tokens and lending positions, all in
-//! one request where the chain has a Multicall3.
+//! What an address holds and owes on one chain at one block: native balance, configured tokens and lending positions,
+//! all in one request where the chain has a Multicall3.
 
 use alloy::{primitives::Bytes, sol};
 

@@ -1,5 +1,5 @@
-//! Calls of contracts that anybody may have written. One of them may use up the gas of all that travel with it, or answer with
-//! megabytes; it must not take the others along.
+//! Calls of contracts that anybody may have written. One of them may use up the gas of all that travel with it, or
+//! answer with megabytes; it must not take the others along.
 
 use alloy::primitives::Bytes;
 
@@ -11,8 +11,8 @@ use crate::{
 /// Calls that travel together.
 const AT_ONCE: usize = 100;
 
-/// The answer to each of `calls` in the state after block `at`; `None` for one that was reverted. All together first; those
-/// without an answer once more, each with gas of its own.
+/// The answer to each of `calls` in the state after block `at`; `None` for one that was reverted. All together first;
+/// those without an answer once more, each with gas of its own.
 ///
 /// # Errors
 /// [`Fault`] where the endpoint did not answer.
@@ -36,8 +36,8 @@ pub(super) async fn together(client: &Client, calls: &[Call], at: B256) -> Resul
     Ok(answers)
 }
 
-/// As [`together`], each call with gas of its own from the start: for functions that most contracts do not have, some of which
-/// use up all gas to say so.
+/// As [`together`], each call with gas of its own from the start: for functions that most contracts do not have, some
+/// of which use up all gas to say so.
 pub(super) async fn alone(
     client: &Client,
     calls: &[Call],

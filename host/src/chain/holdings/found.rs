@@ -1,5 +1,6 @@
-//! Tokens that nobody configured: an explorer says which contracts ever moved something from or to an address, and the chain what is
-//! held of them now. What is priced is priced by its contract and never by its name, for anybody can take a name.
+//! Tokens that nobody configured: an explorer says which contracts ever moved something from or to an address, and the
+//! chain what is held of them now. What is priced is priced by its contract and never by its name, for anybody can take
+//! a name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -99,8 +100,8 @@ impl Finder {
         let counted = |token: &Address| {
             records.get(token).and_then(|record| record.pool).is_some_and(|pool| self.markets.contains(&pool))
         };
-        // What stands for a deposit or a debt is part of a lending position already. On Celo the native currency is a token as well,
-        // of its own name; elsewhere a wrapped form has another.
+        // What stands for a deposit or a debt is part of a lending position already. On Celo the native currency is a
+        // token as well, of its own name; elsewhere a wrapped form has another.
         let native = |token: &Address| {
             let symbol = || records.get(token).and_then(|record| record.symbol.as_deref());
             self.chain.native.wrapped == Some(*token) && symbol() == Some(self.chain.native.symbol.as_str())

@@ -1,8 +1,9 @@
-//! Shares of a pool of two tokens whose product is constant, as Uniswap v2 made it and many copied it, valued by the pool's own
-//! reserves. A pool can be pushed off balance with borrowed money for the length of a transaction, or left so by its only owner;
-//! what it is worth *in* balance cannot: twice the root of the product of both sides at outside prices. That is never more than the
-//! sum of the sides. Where one side has no price it is worth nothing here as anywhere, and the share is of the other side alone:
-//! doubling that would let anybody mint worth by pairing a dollar with a token of their own.
+//! Shares of a pool of two tokens whose product is constant, as Uniswap v2 made it and many copied it, valued by the
+//! pool's own reserves. A pool can be pushed off balance with borrowed money for the length of a transaction, or left
+//! so by its only owner; what it is worth *in* balance cannot: twice the root of the product of both sides at outside
+//! prices. That is never more than the sum of the sides. Where one side has no price it is worth nothing here as
+//! anywhere, and the share is of the other side alone: doubling that would let anybody mint worth by pairing a dollar
+//! with a token of their own.
 
 use alloy::{primitives::Bytes, sol};
 
@@ -42,7 +43,8 @@ pub(super) fn questions(pair: Address, (token0, token1): (Address, Address)) -> 
 }
 
 impl Pair {
-    /// What the answers to [`questions`] say; `None` where it is no such pool. A reserve counts as far as the pool has it.
+    /// What the answers to [`questions`] say; `None` where it is no such pool. A reserve counts as far as the pool has
+    /// it.
     pub(super) fn read((token0, token1): (Address, Address), answers: &[Option<Bytes>]) -> Option<Self> {
         let reserves = returned::<getReservesCall>(answers.first())?;
         let supply = returned::<totalSupplyCall>(answers.get(1)).filter(|supply| !supply.is_zero())?;
@@ -54,8 +56,8 @@ impl Pair {
         })
     }
 
-    /// Dollars for one whole share of `amount` that somebody holds; `None` where neither side has a price, or nobody can hold so
-    /// many. `decimals_of` tells the places of a token.
+    /// Dollars for one whole share of `amount` that somebody holds; `None` where neither side has a price, or nobody
+    /// can hold so many. `decimals_of` tells the places of a token.
     pub(super) fn price(
         &self,
         amount: U256,

@@ -1,5 +1,5 @@
-//! Attestations of the Ethereum Attestation Service. An index says which attestation a wallet has; the service says what it is; and
-//! whether it still holds is judged here, at every reading.
+//! Attestations of the Ethereum Attestation Service. An index says which attestation a wallet has; the service says
+//! what it is; and whether it still holds is judged here, at every reading.
 
 use alloy::{primitives::Bytes, sol, sol_types::SolValue};
 
@@ -65,7 +65,8 @@ pub(super) fn read(source: &SourceConfig, uid: B256) -> Call {
     Call::new(source.eas, &getAttestationCall { uid })
 }
 
-/// The attestation in the answer to [`read`], where it holds at `now`; the outer `None` where the service did not give an answer.
+/// The attestation in the answer to [`read`], where it holds at `now`; the outer `None` where the service did not give
+/// an answer.
 pub(super) fn judged(
     source: &SourceConfig,
     (wallet, uid): (Address, B256),

@@ -1,5 +1,5 @@
-//! Who an address is said to belong to: names that stand for it, and attestations that hold. Read beside the rest of a snapshot and
-//! kept with it; what could not be read is said and never taken for absent.
+//! Who an address is said to belong to: names that stand for it, and attestations that hold. Read beside the rest of a
+//! snapshot and kept with it; what could not be read is said and never taken for absent.
 
 mod eas;
 mod site;

@@ -1,5 +1,5 @@
-//! One chain's attesters and its registry of names: first everything that they know of a wallet in one request, then what that
-//! refers to. A chain where none of their contracts is costs nothing.
+//! One chain's attesters and its registry of names: first everything that they know of a wallet in one request, then
+//! what that refers to. A chain where none of their contracts is costs nothing.
 
 use std::time::Duration;
 

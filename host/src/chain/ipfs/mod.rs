@@ -1,5 +1,5 @@
-//! Putting documents where everybody can fetch them by their content: a Kubo-compatible node, and where configured a service that
-//! keeps what the node has. What they say of a document is compared with what was computed here.
+//! Putting documents where everybody can fetch them by their content: a Kubo-compatible node, and where configured a
+//! service that keeps what the node has. What they say of a document is compared with what was computed here.
 
 mod cid;
 mod kubo;
@@ -59,7 +59,8 @@ impl Ipfs {
         Some(Self { node, service })
     }
 
-    /// Puts `bytes`, whose CID is `expected`, in place and makes sure that they are pinned. To do it again changes nothing.
+    /// Puts `bytes`, whose CID is `expected`, in place and makes sure that they are pinned. To do it again changes
+    /// nothing.
     ///
     /// # Errors
     /// [`IpfsError`]; all of them may pass but [`IpfsError::TooLarge`].

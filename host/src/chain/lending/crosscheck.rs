@@ -1,11 +1,13 @@
-//! Events held against positions: what a wallet has must have come from somewhere, and what came must be there. An endpoint that
-//! leaves logs out, and moves that no log tells of, are found by this.
+//! Events held against positions: what a wallet has must have come from somewhere, and what came must be there. An
+//! endpoint that leaves logs out, and moves that no log tells of, are found by this.
 //!
-//! A wallet that left has nothing any more that speaks for it, so that a history without any event is held against the traces that
-//! contracts keep: the index that each token of Aave v3 was last told at, the same at the controller of rewards of Aave v2, what
-//! accrued in a Comet market, the index of a debt in the storage of a cToken. Where a chain has several endpoints, another one is asked
-//! besides, once. What passes for an honest blank is then a wallet whose whole history all of them leave out, and that
-//! - left Aave v2 before a pool gave rewards, or used a pool that never did (on Ethereum none did before April 2021, AMM never);
+//! A wallet that left has nothing any more that speaks for it, so that a history without any event is held against the
+//! traces that contracts keep: the index that each token of Aave v3 was last told at, the same at the controller of
+//! rewards of Aave v2, what accrued in a Comet market, the index of a debt in the storage of a cToken. Where a chain
+//! has several endpoints, another one is asked besides, once. What passes for an honest blank is then a wallet whose
+//! whole history all of them leave out, and that
+//! - left Aave v2 before a pool gave rewards, or used a pool that never did (on Ethereum none did before April 2021,
+//!   AMM never);
 //! - used a Comet market that does not count rewards, or collateral alone;
 //! - left a cToken, of which only debts are told, and the list of its borrowers too, all before June 2020.
 //!
@@ -29,8 +31,8 @@ pub(in crate::chain) struct State<'a> {
     pub at: u64,
 }
 
-/// Lowers the coverage of every complete history that cannot have led to the position beside it. `sums` and `state` have an
-/// entry for each of `markets`; the answer names those whose history was doubted, by their index.
+/// Lowers the coverage of every complete history that cannot have led to the position beside it. `sums` and `state`
+/// have an entry for each of `markets`; the answer names those whose history was doubted, by their index.
 pub(in crate::chain) fn cross_check(
     pools: &mut [PoolHistory],
     markets: &[Market],

@@ -32,8 +32,8 @@ pub(super) struct Evidence<'a> {
     pub own: Vec<&'a Log>,
     /// Logs that the market's hints are about.
     pub hints: Vec<&'a Log>,
-    /// All that the market logged in transactions that any market's hints point at. They may name others, and contain what is
-    /// in `own`.
+    /// All that the market logged in transactions that any market's hints point at. They may name others, and contain
+    /// what is in `own`.
     pub receipts: Vec<&'a Log>,
     /// What the hints are.
     pub listed: &'a [Hint],
@@ -90,8 +90,8 @@ pub(super) fn told(markets: &[Market], plan: &Plan, mut found: Found) -> Told {
     told
 }
 
-/// Whether `log` is one of the market's that names the wallet. A query over several protocols also returns logs that mean
-/// something in another one.
+/// Whether `log` is one of the market's that names the wallet. A query over several protocols also returns logs that
+/// mean something in another one.
 pub(super) fn is_own(market: &Market, log: &Log, wallet: B256) -> bool {
     let topics = log.topics();
     let named = |s: &Signature| topics.first() == Some(&s.topic0) && topics.get(s.wallet_at) == Some(&wallet);

@@ -1,5 +1,5 @@
-//! Logs beside a market that name a wallet and say no more than: look into this transaction. A market whose own logs do not tell
-//! all of a wallet's events lists them; the receipt of the transaction then tells what happened.
+//! Logs beside a market that name a wallet and say no more than: look into this transaction. A market whose own logs do
+//! not tell all of a wallet's events lists them; the receipt of the transaction then tells what happened.
 
 use std::sync::Arc;
 
@@ -19,8 +19,8 @@ pub(in crate::chain) struct Hint {
     pub contract: Address,
     pub topic0: B256,
     pub naming: Naming,
-    /// A log of the market itself that names the wallet, in the same transaction and with one of these signatures, says all that
-    /// the receipt could: it is not read then.
+    /// A log of the market itself that names the wallet, in the same transaction and with one of these signatures, says
+    /// all that the receipt could: it is not read then.
     pub explained_by: &'static [B256],
 }
 
@@ -63,8 +63,8 @@ impl Hint {
         named && log.address() == self.contract && topics.first() == Some(&self.topic0)
     }
 
-    /// Whether the receipt of `log`'s transaction is needless, by what else is known of it: `own`, logs of the market that name the
-    /// wallet, and `hints`, logs that its hints are about.
+    /// Whether the receipt of `log`'s transaction is needless, by what else is known of it: `own`, logs of the market
+    /// that name the wallet, and `hints`, logs that its hints are about.
     pub(super) fn is_explained(&self, log: &Log, wallet: B256, own: &[&Log], hints: &[&Log]) -> bool {
         match self.naming {
             Naming::Holder(asset) => aave::is_explained(log, asset, wallet, own, hints),

@@ -1,5 +1,5 @@
-//! Reads of lending history as jobs: one per address and chain at a time, shared by all who ask, and going on in the background
-//! when the one who asked cannot wait.
+//! Reads of lending history as jobs: one per address and chain at a time, shared by all who ask, and going on in the
+//! background when the one who asked cannot wait.
 
 use std::{
     collections::HashMap,
@@ -34,14 +34,14 @@ use crate::{
     telemetry::{self, TRACE},
 };
 
-/// Reads of one chain that may go on when nobody waits for them. What is read is kept, so that one refused here continues with
-/// the next request.
+/// Reads of one chain that may go on when nobody waits for them. What is read is kept, so that one refused here
+/// continues with the next request.
 const BACKGROUND: usize = 32;
 /// A read that took longer than this reads on to where the head is then.
 const CURRENT: Duration = Duration::from_secs(20);
 
-/// A history that its position contradicts is read once more, and this long not again: where what contradicts it is no lie but
-/// something that no log tells, it would be read in full with every request.
+/// A history that its position contradicts is read once more, and this long not again: where what contradicts it is no
+/// lie but something that no log tells, it would be read in full with every request.
 const DOUBT: Duration = Duration::from_secs(600);
 /// Wallets whose doubts are remembered.
 const DOUBTED: u64 = 10_000;
@@ -115,9 +115,9 @@ impl Jobs {
         kept.0.iter().map(|record| record.as_ref().is_none_or(Settled::is_blank)).collect()
     }
 
-    /// Has the next read begin anew with the markets of which the history of `wallet` was `doubted`: what one endpoint left out
-    /// another, or the same on another day, may tell. Those that were `blank` cost no more than a first read, and are read at once
-    /// where only a lie can have doubted them.
+    /// Has the next read begin anew with the markets of which the history of `wallet` was `doubted`: what one endpoint
+    /// left out another, or the same on another day, may tell. Those that were `blank` cost no more than a first read,
+    /// and are read at once where only a lie can have doubted them.
     pub(in crate::chain) async fn doubt(&self, wallet: Address, doubted: &[usize], blank: &[bool]) {
         if doubted.is_empty() {
             return;
@@ -138,13 +138,14 @@ impl Jobs {
         Some(Block { number: highest.through, hash: highest.hash, time: 0 })
     }
 
-    /// The blocks by which `kept` is checked at `head`, for [`history`](Self::history): they can be asked for with other things.
+    /// The blocks by which `kept` is checked at `head`, for [`history`](Self::history): they can be asked for with
+    /// other things.
     pub(in crate::chain) fn anchors(&self, kept: &Kept, head: Block) -> Vec<u64> {
         self.reader.anchors(&kept.0, head)
     }
 
-    /// The history of `wallet` in every market of the chain, as far as it is read by `deadline`, and what its amounts add up to; and
-    /// the rest of the reading where it goes on.
+    /// The history of `wallet` in every market of the chain, as far as it is read by `deadline`, and what its amounts
+    /// add up to; and the rest of the reading where it goes on.
     pub(in crate::chain) async fn history(
         &self,
         wallet: Address,

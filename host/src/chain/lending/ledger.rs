@@ -60,7 +60,8 @@ impl Ledger {
         Self { entries: markets.iter().zip(settled).map(entry).collect() }
     }
 
-    /// Leaves out the markets without an entry in `hints`, and the sums of those whose moves are not all told by what is asked.
+    /// Leaves out the markets without an entry in `hints`, and the sums of those whose moves are not all told by what
+    /// is asked.
     #[must_use]
     pub(super) fn planned(mut self, markets: &[Market], hints: &AllHints) -> Self {
         for ((entry, market), hints) in self.entries.iter_mut().zip(markets).zip(hints.iter()) {

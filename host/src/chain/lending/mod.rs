@@ -1,5 +1,5 @@
-//! Lending: which logs tell of a wallet's events in a market, what they mean, and what the wallet has there now. One folder or
-//! file per protocol; everything protocols share is here or in the reader.
+//! Lending: which logs tell of a wallet's events in a market, what they mean, and what the wallet has there now. One
+//! folder or file per protocol; everything protocols share is here or in the reader.
 
 pub(super) mod aave;
 pub(super) mod comet;
@@ -103,8 +103,8 @@ impl Lender {
         }
     }
 
-    /// The events of `wallet` in one market, in the order of the chain. All of a span is given because some protocols tell one
-    /// event by several logs of a transaction.
+    /// The events of `wallet` in one market, in the order of the chain. All of a span is given because some protocols
+    /// tell one event by several logs of a transaction.
     fn events<'a>(self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(EventKind, &'a Log)> {
         match self {
             Self::AaveV2 | Self::AaveV3 => aave::events(evidence, wallet),
@@ -123,8 +123,8 @@ impl Lender {
         }
     }
 
-    /// Whether each trace that the contracts keep of a wallet came with a log. Rewards of Aave v2 that were asked for without ever
-    /// having had anything did not, nor did debts of Compound v2 that nothing points at.
+    /// Whether each trace that the contracts keep of a wallet came with a log. Rewards of Aave v2 that were asked for
+    /// without ever having had anything did not, nor did debts of Compound v2 that nothing points at.
     fn logs_its_traces(self) -> bool {
         match self {
             Self::AaveV3 | Self::Comet => true,
@@ -132,8 +132,8 @@ impl Lender {
         }
     }
 
-    /// Whether all that moves a position is told, so that amounts can be held against it. Of a pool it is where its aTokens are
-    /// known.
+    /// Whether all that moves a position is told, so that amounts can be held against it. Of a pool it is where its
+    /// aTokens are known.
     fn adds_up(self, hints: &[Hint]) -> bool {
         match self {
             Self::AaveV2 | Self::AaveV3 => !hints.is_empty(),

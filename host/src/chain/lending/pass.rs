@@ -1,5 +1,5 @@
-//! One read of a wallet's lending history that has begun: ranges are counted in the order of the chain, and what is settled is
-//! written down on the way.
+//! One read of a wallet's lending history that has begun: ranges are counted in the order of the chain, and what is
+//! settled is written down on the way.
 
 use std::time::{Duration, Instant};
 
@@ -24,7 +24,8 @@ use crate::{
     store::Batch,
 };
 
-/// Settled history is written down after so many ranges or so much time while a long read goes on: what a crash can lose.
+/// Settled history is written down after so many ranges or so much time while a long read goes on: what a crash can
+/// lose.
 const CHECKPOINT_RANGES: u32 = 16;
 const CHECKPOINT: Duration = Duration::from_secs(1);
 
@@ -129,8 +130,9 @@ impl Pass<'_> {
         }
     }
 
-    /// Before it is written down that a wallet has no history at all: asks another endpoint, once, where there is one. That is where
-    /// most wallets cost most, so that one which answers less than the whole at once is not asked piece by piece.
+    /// Before it is written down that a wallet has no history at all: asks another endpoint, once, where there is one.
+    /// That is where most wallets cost most, so that one which answers less than the whole at once is not asked piece
+    /// by piece.
     async fn hear_another(&mut self, through: u64) -> Result<(), Fault> {
         let Some((from, other)) = self.silent_from.take().zip(self.reader.client.elsewhere()) else { return Ok(()) };
         if from > through {

@@ -1,16 +1,17 @@
 //! What a chain is asked about a wallet's lending: as few log queries as tell everything, over all markets at once.
 //!
-//! Logs that name the wallet in the same topic are one query, whoever logs them: one for each topic that can, over the addresses
-//! and signatures of all protocols and their hints. Such a query may also return what nobody asked for, which is left out
-//! afterwards; it never returns a log that does not name the wallet. Transfers between the wallet and a list of contracts are one
-//! more query for both directions: either side is the wallet or one of the list. So a history that begins costs Comet two queries,
-//! Aave three, both together three, and Compound v2 beside them one more.
+//! Logs that name the wallet in the same topic are one query, whoever logs them: one for each topic that can, over the
+//! addresses and signatures of all protocols and their hints. Such a query may also return what nobody asked for, which
+//! is left out afterwards; it never returns a log that does not name the wallet. Transfers between the wallet and a
+//! list of contracts are one more query for both directions: either side is the wallet or one of the list. So a history
+//! that begins costs Comet two queries, Aave three, both together three, and Compound v2 beside them one more.
 //!
-//! To go on with a history, two queries are enough. The third topic names the wallet in Aave's liquidations alone, and none passes
-//! without a log of an aToken that names it in one of the first two: what is seized was burnt or given away. Nothing else explains
-//! such a log, so that it leads to the receipt, and there is the liquidation. A first read asks for the third topic besides, so as
-//! not to stand on the list of aTokens that a pool has today. And over a short span a wallet's transfers to and from anybody are
-//! few: they ride in the queries of their topics, and those with others than the list are left out afterwards.
+//! To go on with a history, two queries are enough. The third topic names the wallet in Aave's liquidations alone, and
+//! none passes without a log of an aToken that names it in one of the first two: what is seized was burnt or given
+//! away. Nothing else explains such a log, so that it leads to the receipt, and there is the liquidation. A first read
+//! asks for the third topic besides, so as not to stand on the list of aTokens that a pool has today. And over a short
+//! span a wallet's transfers to and from anybody are few: they ride in the queries of their topics, and those with
+//! others than the list are left out afterwards.
 
 use std::{collections::BTreeMap, ops::RangeInclusive};
 

@@ -1,5 +1,5 @@
-//! Reading a wallet's lending history on one chain: from where the last read stopped to the head, over all markets at once,
-//! after a look whether the chain is still the one that was read then.
+//! Reading a wallet's lending history on one chain: from where the last read stopped to the head, over all markets at
+//! once, after a look whether the chain is still the one that was read then.
 
 use std::sync::Arc;
 
@@ -71,7 +71,8 @@ impl Reader {
         })
     }
 
-    /// Reads from `records` to `head` as far as possible, showing progress in `view`. `blocks` are those of [`anchors`](Self::anchors).
+    /// Reads from `records` to `head` as far as possible, showing progress in `view`. `blocks` are those of
+    /// [`anchors`](Self::anchors).
     pub(super) async fn read(
         &self,
         wallet: Address,
@@ -127,8 +128,8 @@ impl Reader {
         }
     }
 
-    /// Keeps `records`, of which `batch` writes what is new. An answer does not wait for the disk: what a crash loses of it is read
-    /// again.
+    /// Keeps `records`, of which `batch` writes what is new. An answer does not wait for the disk: what a crash loses
+    /// of it is read again.
     pub(super) async fn keep(&self, wallet: Address, records: &[Option<Settled>], batch: Result<Batch, StoreError>) {
         self.recent.0.insert(wallet, records.into()).await;
         let (store, chain) = (self.store.clone(), self.chain);
@@ -143,7 +144,8 @@ impl Reader {
         });
     }
 
-    /// The blocks, in ascending order, by which `records` are checked at `head`, and the one through which history is settled then.
+    /// The blocks, in ascending order, by which `records` are checked at `head`, and the one through which history is
+    /// settled then.
     pub(super) fn anchors(&self, records: &[Option<Settled>], head: Block) -> Vec<u64> {
         let known = records.iter().flatten().map(|record| record.through).filter(|block| *block <= head.number);
         let mut numbers: Vec<u64> = known.chain(self.settles(records, head)).collect();
@@ -152,9 +154,9 @@ impl Reader {
         numbers
     }
 
-    /// The block through which this read settles history. `None` while the chain is shorter than its finality, and where what
-    /// is settled ends less than another finality before it: reading a tail of twice the length costs nothing, moving its
-    /// beginning costs a block and a write.
+    /// The block through which this read settles history. `None` while the chain is shorter than its finality, and
+    /// where what is settled ends less than another finality before it: reading a tail of twice the length costs
+    /// nothing, moving its beginning costs a block and a write.
     fn settles(&self, records: &[Option<Settled>], head: Block) -> Option<u64> {
         let deepest = head.number.checked_sub(self.finality)?;
         let due = |record: &Option<Settled>| {
@@ -163,8 +165,8 @@ impl Reader {
         records.iter().any(due).then_some(deepest)
     }
 
-    /// Which records cannot be gone on with, because they are `unsummed` or stand on blocks that are no longer there, and the block
-    /// through which this read settles history. `blocks` are those of [`anchors`](Self::anchors).
+    /// Which records cannot be gone on with, because they are `unsummed` or stand on blocks that are no longer there,
+    /// and the block through which this read settles history. `blocks` are those of [`anchors`](Self::anchors).
     async fn check(
         &self,
         records: &[Option<Settled>],
@@ -200,8 +202,8 @@ impl Reader {
         Ok((stale, settles.transpose()?))
     }
 
-    /// The records that say nothing of amounts although these are known now: of an older host, or read while a market did not tell
-    /// its tokens. Such a history is read once more, for without amounts nothing vouches for it.
+    /// The records that say nothing of amounts although these are known now: of an older host, or read while a market
+    /// did not tell its tokens. Such a history is read once more, for without amounts nothing vouches for it.
     fn unsummed(&self, records: &[Option<Settled>], hints: &AllHints) -> Vec<usize> {
         let markets = self.markets.iter().zip(hints.iter());
         let known = |(market, hints): (&Market, &Option<Vec<Hint>>)| {
@@ -217,8 +219,8 @@ impl Reader {
             .collect()
     }
 
-    /// Forgets what was kept of these markets. Also what is on its way to the store, which this cannot overtake: what is remembered
-    /// counts until a restart, and after that it is doubted again.
+    /// Forgets what was kept of these markets. Also what is on its way to the store, which this cannot overtake: what
+    /// is remembered counts until a restart, and after that it is doubted again.
     pub(super) async fn doubt(&self, wallet: Address, doubted: &[usize]) {
         let records = self.records(wallet).await;
         let records = self.forget(wallet, records, doubted).await;

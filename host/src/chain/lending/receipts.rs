@@ -1,5 +1,5 @@
-//! Receipts of the transactions that hints point at: each asked for once, over all markets together, and believed only where it
-//! is the receipt of that transaction in that block and holds the very logs that led to it.
+//! Receipts of the transactions that hints point at: each asked for once, over all markets together, and believed only
+//! where it is the receipt of that transaction in that block and holds the very logs that led to it.
 
 use std::collections::{BTreeMap, HashMap};
 

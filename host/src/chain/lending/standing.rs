@@ -1,9 +1,10 @@
 //! What a wallet has of one asset in a market, and whether what it moved there can have led to that.
 //!
-//! Interest only adds to a position, so that a sum of moves is never more than the position is, but for the rounding of each move.
-//! And it never adds more than the market paid: had the wallet held the most that its sum ever was since the market began, it
-//! would have that times the market's index now. Both bounds hold for any order of moves and at any time, so that a truthful node
-//! is never accused, and a log that is left out shows as soon as its amount is beyond the interest that may have accrued.
+//! Interest only adds to a position, so that a sum of moves is never more than the position is, but for the rounding of
+//! each move. And it never adds more than the market paid: had the wallet held the most that its sum ever was since the
+//! market began, it would have that times the market's index now. Both bounds hold for any order of moves and at any
+//! time, so that a truthful node is never accused, and a log that is left out shows as soon as its amount is beyond the
+//! interest that may have accrued.
 
 use alloy::primitives::I256;
 
@@ -15,16 +16,17 @@ use crate::{
 
 /// One, as Aave counts indexes.
 const RAY: U256 = U256::from_limbs([0x9fd0803ce8000000, 0x33b2e3c, 0, 0]);
-/// Each move is rounded on its way into a scaled balance and out of it again, to less than this many of the smallest units.
+/// Each move is rounded on its way into a scaled balance and out of it again, to less than this many of the smallest
+/// units.
 const ROUNDING: u64 = 2;
 /// And the position is once more. Gateways and vaults leave dust of the same size.
 const SLACK: u64 = 10;
 const YEAR: f64 = 365.25 * 86_400.0;
-/// What an index grows by in a year at the most, added since it was last told: the steepest strategies charge 300% a year where
-/// everything is lent out.
+/// What an index grows by in a year at the most, added since it was last told: the steepest strategies charge 300% a
+/// year where everything is lent out.
 const STEEPEST: f64 = 3.0;
-/// What debt at a rate of its own grows by in a year at the most, continuously compounded: such rates are the market's when the
-/// debt was made, and a market is not emptied for years.
+/// What debt at a rate of its own grows by in a year at the most, continuously compounded: such rates are the market's
+/// when the debt was made, and a market is not emptied for years.
 const FIXED: f64 = 1.0;
 
 /// By how much everything in a market has grown since it began.
@@ -37,7 +39,8 @@ pub(in crate::chain) struct Interest {
 }
 
 impl Interest {
-    /// `None` for what cannot be an index. A market that was never touched has none yet and counts as one that has not grown.
+    /// `None` for what cannot be an index. A market that was never touched has none yet and counts as one that has not
+    /// grown.
     pub(super) fn of(index: U256, at: U256) -> Option<Self> {
         let at = u64::try_from(at).ok()?;
         let index = if index.is_zero() { RAY } else { index };
@@ -92,8 +95,8 @@ impl Standing {
         Self { side, asset, amount: signed(amount), gains: None, costs: None, fixed_rate: false, rebasing: false }
     }
 
-    /// How the position differs from `flow`. `since` is when the first event was, `now` when the position was read, in seconds since
-    /// 1970.
+    /// How the position differs from `flow`. `since` is when the first event was, `now` when the position was read, in
+    /// seconds since 1970.
     pub(super) fn differs(&self, flow: Flow, since: Option<u64>, now: u64) -> Option<Difference> {
         if self.rebasing {
             return (flow.moves == 0 && !self.amount.is_zero()).then_some(Difference::Unexplained);

@@ -1,5 +1,5 @@
-//! The amounts that a wallet's logs moved in a market, summed by asset, in the smallest unit. A sum is what the position would be
-//! without interest; [`cross_check`](super::cross_check) holds it against the position.
+//! The amounts that a wallet's logs moved in a market, summed by asset, in the smallest unit. A sum is what the
+//! position would be without interest; [`cross_check`](super::cross_check) holds it against the position.
 
 use std::collections::BTreeMap;
 

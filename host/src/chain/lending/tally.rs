@@ -51,8 +51,8 @@ impl Tally {
     }
 }
 
-/// Blocks whose time has to be looked up: those of the first event, the last event and the last liquidation of each market, as
-/// far as the node told no time with the log. `events` are in the order of the chain.
+/// Blocks whose time has to be looked up: those of the first event, the last event and the last liquidation of each
+/// market, as far as the node told no time with the log. `events` are in the order of the chain.
 pub(super) fn untimed<'a>(events: impl Iterator<Item = &'a Event>) -> BTreeSet<u64> {
     let mut ends = BTreeMap::<(usize, bool), (&Event, &Event)>::new();
     for event in events {

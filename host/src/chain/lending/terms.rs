@@ -44,7 +44,8 @@ impl MarketTerms {
         }
     }
 
-    /// The calls that tell whether a wallet whose history is blank ever had anything, as far as the protocol keeps a trace.
+    /// The calls that tell whether a wallet whose history is blank ever had anything, as far as the protocol keeps a
+    /// trace.
     pub(in crate::chain) fn traces(&self, wallet: Address) -> Vec<Call> {
         match self {
             Self::Aave(terms) => terms.traces(wallet),
@@ -63,7 +64,8 @@ impl MarketTerms {
         }
     }
 
-    /// Where a contract keeps what tells it and no call does: a place in its storage, where those answers make it worth a look.
+    /// Where a contract keeps what tells it and no call does: a place in its storage, where those answers make it worth
+    /// a look.
     pub(in crate::chain) fn trace(&self, answers: &[Option<Bytes>], wallet: Address) -> Option<(Address, U256)> {
         match self {
             Self::Aave(_) | Self::Comet(_) => None,
@@ -79,7 +81,8 @@ impl MarketTerms {
         }
     }
 
-    /// The position in the answers to [`calls`](Self::calls); `None` where a part of it, or a price that it needs, is missing.
+    /// The position in the answers to [`calls`](Self::calls); `None` where a part of it, or a price that it needs, is
+    /// missing.
     pub(in crate::chain) fn held(&self, answers: &[Option<Bytes>], prices: &Prices) -> Option<Held> {
         let quote_usd = self.quoted_in().and_then(|asset| prices.get(&Some(asset)).copied());
         match self {
@@ -98,8 +101,8 @@ impl MarketTerms {
         }
     }
 
-    /// What the wallet has there of each asset, in the answers to [`calls`](Self::calls); `None` where a part of it is missing,
-    /// or of a protocol whose amounts are not followed.
+    /// What the wallet has there of each asset, in the answers to [`calls`](Self::calls); `None` where a part of it is
+    /// missing, or of a protocol whose amounts are not followed.
     pub(in crate::chain) fn standings(&self, answers: &[Option<Bytes>]) -> Option<Vec<Standing>> {
         match self {
             Self::Aave(terms) => terms.standings(answers),
@@ -136,7 +139,8 @@ pub(in crate::chain) struct TermsBook {
 }
 
 impl TermsBook {
-    /// The terms of `markets`, in their order. One look-up at a time; where it fails, what was found before still counts.
+    /// The terms of `markets`, in their order. One look-up at a time; where it fails, what was found before still
+    /// counts.
     ///
     /// # Errors
     /// [`Fault`] where nothing was ever found.

@@ -20,8 +20,8 @@ pub(in crate::chain) enum Stop {
     Gap(Fault),
 }
 
-/// What `fetch` finds in `span`, split in place where it is dense; `log_range` is the width to try where an endpoint refuses a range
-/// without naming its limit.
+/// What `fetch` finds in `span`, split in place where it is dense; `log_range` is the width to try where an endpoint
+/// refuses a range without naming its limit.
 pub(in crate::chain) async fn chunk<T, F>(span: Span, log_range: u64, fetch: impl Fn(Span) -> F) -> Chunk<T>
 where
     F: Future<Output = Result<T, Fault>>,

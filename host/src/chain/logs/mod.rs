@@ -1,5 +1,5 @@
-//! Logs of spans of blocks, whoever needs them: which of an answer are believed, in which order they stand, and what is done where
-//! an endpoint answers less than was asked for. What they mean is for others to say.
+//! Logs of spans of blocks, whoever needs them: which of an answer are believed, in which order they stand, and what is
+//! done where an endpoint answers less than was asked for. What they mean is for others to say.
 
 mod chunk;
 mod query;

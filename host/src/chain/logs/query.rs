@@ -1,5 +1,6 @@
-//! Queries of logs, and logs as an endpoint gives them. They are most of what is read of a long history, so that an answer is read
-//! field by field in one go: the client library's own way keeps every log twice while it looks for unknown fields.
+//! Queries of logs, and logs as an endpoint gives them. They are most of what is read of a long history, so that an
+//! answer is read field by field in one go: the client library's own way keeps every log twice while it looks for
+//! unknown fields.
 
 use alloy::{
     primitives::{Bytes, LogData, U64},

@@ -2,7 +2,8 @@
 
 use crate::chain::{fault::Fault, span::Span};
 
-/// Times one span may time out, cut in eight each time, before it is a gap: a silent endpoint must not cost a wait per halving.
+/// Times one span may time out, cut in eight each time, before it is a gap: a silent endpoint must not cost a wait per
+/// halving.
 const TIMEOUTS: u32 = 3;
 
 /// How a refused span is gone on with.

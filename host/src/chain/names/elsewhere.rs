@@ -1,5 +1,6 @@
-//! Contracts that know no answer and say who does (EIP-3668): the gateway that a resolver names is asked, and the resolver judges
-//! what it said. Gateways that bundle several lookups in one (`x-batch-gateway:`) are not spoken to: nothing here asks for several.
+//! Contracts that know no answer and say who does (EIP-3668): the gateway that a resolver names is asked, and the
+//! resolver judges what it said. Gateways that bundle several lookups in one (`x-batch-gateway:`) are not spoken to:
+//! nothing here asks for several.
 
 use alloy::{
     primitives::{Bytes, FixedBytes},

@@ -1,5 +1,6 @@
-//! What names stand for. A name is looked up in the registry with the narrowest claim to it whose chain is configured, or else in the
-//! general one, and its answer is kept for a while; that it could not be asked is never kept and never taken for an answer.
+//! What names stand for. A name is looked up in the registry with the narrowest claim to it whose chain is configured,
+//! or else in the general one, and its answer is kept for a while; that it could not be asked is never kept and never
+//! taken for an answer.
 
 mod elsewhere;
 mod node;

@@ -1,5 +1,5 @@
-//! One ENS registry on one chain: which resolver knows a name, and what it says of it. A resolver is anybody's contract and is
-//! believed in what it says of its own names alone.
+//! One ENS registry on one chain: which resolver knows a name, and what it says of it. A resolver is anybody's contract
+//! and is believed in what it says of its own names alone.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,5 +1,5 @@
-//! Whoever settles payments for us, by the x402 API: `/verify` and `/settle`. It is asked here and believed nowhere: what it says is
-//! for others to hold against the chain.
+//! Whoever settles payments for us, by the x402 API: `/verify` and `/settle`. It is asked here and believed nowhere:
+//! what it says is for others to hold against the chain.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! Being paid by signature in an asset with ERC-3009: what the asset says of an authorization, the call that uses it, what became of
-//! it, and whoever settles it for us. It keeps nothing.
+//! Being paid by signature in an asset with ERC-3009: what the asset says of an authorization, the call that uses it,
+//! what became of it, and whoever settles it for us. It keeps nothing.
 
 mod abi;
 mod facilitator;
@@ -62,8 +62,8 @@ impl From<Fault> for PaymentError {
 }
 
 impl Chains {
-    /// The asset at `contract`, in which money has arrived once `confirmations` blocks are on top; `None` where the chain is not
-    /// configured.
+    /// The asset at `contract`, in which money has arrived once `confirmations` blocks are on top; `None` where the
+    /// chain is not configured.
     pub fn asset(&self, chain: ChainId, contract: Address, confirmations: u64) -> Option<Asset> {
         Some(Asset { client: self.client(chain)?, contract, confirmations })
     }
@@ -164,7 +164,8 @@ impl Asset {
         Ok((block.into(), block.time))
     }
 
-    /// What of `domain` and `decimals` the contract contradicts, after the newest block; nothing where it is what they say.
+    /// What of `domain` and `decimals` the contract contradicts, after the newest block; nothing where it is what they
+    /// say.
     ///
     /// # Errors
     /// [`PaymentError`] where it cannot be told.

@@ -1,4 +1,5 @@
-//! What became of an authorization, by the asset's own events: whoever sent the transaction, and whatever they say of it.
+//! What became of an authorization, by the asset's own events: whoever sent the transaction, and whatever they say of
+//! it.
 
 use alloy::{rpc::types::Log, sol_types::SolEvent};
 use serde::Deserialize;
@@ -85,8 +86,8 @@ impl Asset {
         Ok(Use::Unclear)
     }
 
-    /// Whether the transfer that was authorised stands right behind its use: contracts write both in one call, so that a transfer
-    /// stands for one use alone, whatever else a transaction does.
+    /// Whether the transfer that was authorised stands right behind its use: contracts write both in one call, so that
+    /// a transfer stands for one use alone, whatever else a transaction does.
     async fn followed(&self, authorization: &Authorization, used: &Log) -> Result<Use, PaymentError> {
         let Some((transaction, index)) = used.transaction_hash.zip(used.log_index) else { return Ok(Use::Unclear) };
         let answer =

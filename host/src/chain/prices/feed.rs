@@ -13,7 +13,8 @@ sol! {
     function decimals() external view returns (uint8 places);
 }
 
-/// Furthest that a round may be ahead of the chain's head, in seconds: a balanced endpoint may answer from a newer block.
+/// Furthest that a round may be ahead of the chain's head, in seconds: a balanced endpoint may answer from a newer
+/// block.
 const SKEW: u64 = 300;
 /// Feeds against the dollar have 8 decimals, those against another currency 18; more is no feed.
 const MOST_PLACES: u8 = 18;
@@ -39,8 +40,8 @@ impl Feed {
     }
 }
 
-/// Age in seconds, by the chain's own clock, from which a feed with this heartbeat has stopped. The fifth on top is for rounds
-/// that are slow to be mined.
+/// Age in seconds, by the chain's own clock, from which a feed with this heartbeat has stopped. The fifth on top is for
+/// rounds that are slow to be mined.
 pub(in crate::chain) fn stale_after(heartbeat: u64) -> u64 {
     heartbeat.saturating_add(heartbeat / 5)
 }

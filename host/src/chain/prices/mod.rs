@@ -1,9 +1,10 @@
-//! Dollar prices of one chain. The native currency and the configured tokens are priced by their Chainlink feed, else by the
-//! oracles of the lending markets, else by an external API; what was found in a wallet, by the external API alone. One read is
-//! shared by all requests for a minute. What has no fresh price has none, and whether that is unusual is told beside it.
+//! Dollar prices of one chain. The native currency and the configured tokens are priced by their Chainlink feed, else
+//! by the oracles of the lending markets, else by an external API; what was found in a wallet, by the external API
+//! alone. One read is shared by all requests for a minute. What has no fresh price has none, and whether that is
+//! unusual is told beside it.
 //!
-//! Where the sequencer of a rollup is down, or has been back for less than an hour, neither feeds nor oracles are believed: the
-//! oracles read the same feeds.
+//! Where the sequencer of a rollup is down, or has been back for less than an hour, neither feeds nor oracles are
+//! believed: the oracles read the same feeds.
 
 mod external;
 mod feed;
@@ -59,7 +60,8 @@ struct OnChain {
     trusted: bool,
 }
 
-/// The last read. It serves whoever would ask the same: one that lacked a market's oracle says nothing of what that lists.
+/// The last read. It serves whoever would ask the same: one that lacked a market's oracle says nothing of what that
+/// lists.
 struct Latest {
     at: Instant,
     oracles: Vec<Oracle>,
@@ -95,8 +97,8 @@ impl PriceBook {
         }
     }
 
-    /// Prices no older than the refresh interval, where they can be had also of `quotes`, which markets count in. Concurrent
-    /// requests wait for one read. Where the chain does not answer, the external APIs are left.
+    /// Prices no older than the refresh interval, where they can be had also of `quotes`, which markets count in.
+    /// Concurrent requests wait for one read. Where the chain does not answer, the external APIs are left.
     pub(super) async fn current(&self, client: &Client, oracles: &[Oracle], quotes: &[Address], head: Block) -> Quotes {
         let read = self.on_chain(client, oracles, quotes, head).await;
         let on_chain = read.unwrap_or_else(|fault| {
@@ -108,13 +110,14 @@ impl PriceBook {
         self.completed(&on_chain, quotes).await
     }
 
-    /// Dollar prices of tokens discovered in a wallet, from the external APIs alone; a token without an entry has none. Never
-    /// fails: where no API is configured or answers, there are no prices.
+    /// Dollar prices of tokens discovered in a wallet, from the external APIs alone; a token without an entry has none.
+    /// Never fails: where no API is configured or answers, there are no prices.
     pub(super) async fn found(&self, tokens: &[Address]) -> Prices {
         self.external.prices(self.chain, tokens).await.into_iter().map(|(token, price)| (Some(token), price)).collect()
     }
 
-    /// Whether `prices`, found for `tokens`, lack one that was there lately: what is held of it is then worth more than it seems.
+    /// Whether `prices`, found for `tokens`, lack one that was there lately: what is held of it is then worth more than
+    /// it seems.
     pub(super) fn lost(&self, tokens: &[Address], prices: &Prices) -> bool {
         tokens.iter().any(|token| !prices.contains_key(&Some(*token)) && self.external.knew(self.chain, *token))
     }
@@ -241,7 +244,8 @@ impl PriceBook {
         assets
     }
 
-    /// The token that stands for `asset` where there are only tokens: the native currency is worth what its wrapped form is.
+    /// The token that stands for `asset` where there are only tokens: the native currency is worth what its wrapped
+    /// form is.
     fn token(&self, asset: Priced) -> Option<Address> {
         asset.or(self.wrapped)
     }

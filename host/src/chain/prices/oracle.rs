@@ -1,5 +1,5 @@
-//! Oracles of lending markets as a source of prices: what an asset is worth there, and whether it is listed at all. They tell no
-//! time, so that only the market's own care keeps their prices fresh.
+//! Oracles of lending markets as a source of prices: what an asset is worth there, and whether it is listed at all.
+//! They tell no time, so that only the market's own care keeps their prices fresh.
 
 use alloy::{primitives::Bytes, sol};
 

@@ -1,5 +1,5 @@
-//! Sequencer uptime feeds of rollups: whether prices on the chain can be believed. While the sequencer is down nobody can update
-//! a feed, and right after it came back feeds lag behind the market.
+//! Sequencer uptime feeds of rollups: whether prices on the chain can be believed. While the sequencer is down nobody
+//! can update a feed, and right after it came back feeds lag behind the market.
 
 use super::feed::latestRoundDataReturn;
 use crate::domain::U256;
@@ -18,8 +18,8 @@ pub(in crate::chain) enum Sequencer {
     Unknown,
 }
 
-/// What a round of an uptime feed says at `now`, the time of the chain's head: the answer is 0 for up and 1 for down, and the
-/// round started when that began.
+/// What a round of an uptime feed says at `now`, the time of the chain's head: the answer is 0 for up and 1 for down,
+/// and the round started when that began.
 pub(in crate::chain) fn stands(round: &latestRoundDataReturn, now: u64) -> Sequencer {
     let Some(since) = u64::try_from(round.startedAt).ok().filter(|since| *since > 0) else { return Sequencer::Unknown };
     match round.answer.into_raw() {

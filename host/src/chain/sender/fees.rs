@@ -1,4 +1,5 @@
-//! What is offered for a unit of gas, in wei: never more than the ceiling, and for a replacement enough that every node takes it.
+//! What is offered for a unit of gas, in wei: never more than the ceiling, and for a replacement enough that every node
+//! takes it.
 
 /// What the chain asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,16 +21,16 @@ pub struct Offer {
 const LEAST_TIP: u64 = 1_000_000;
 
 impl Market {
-    /// For a new transaction: twice the base fee, which then may rise for six full blocks. `None` while the chain asks for more than
-    /// `ceiling`.
+    /// For a new transaction: twice the base fee, which then may rise for six full blocks. `None` while the chain asks
+    /// for more than `ceiling`.
     pub fn offer(self, ceiling: u64) -> Option<Offer> {
         let tip = self.tip.max(LEAST_TIP);
         let max_fee = self.base.saturating_mul(2).saturating_add(tip).min(ceiling);
         (max_fee > self.base).then(|| Offer { max_fee, priority_fee: tip.min(max_fee) })
     }
 
-    /// In place of `last`: a quarter more of both, or what a new transaction would offer where that is more. `None` where `ceiling`
-    /// does not leave room for the eighth more that nodes ask of a replacement.
+    /// In place of `last`: a quarter more of both, or what a new transaction would offer where that is more. `None`
+    /// where `ceiling` does not leave room for the eighth more that nodes ask of a replacement.
     pub fn instead(self, last: Offer, ceiling: u64) -> Option<Offer> {
         let more = |fee: u64| fee.saturating_add(fee.div_ceil(4)).max(1);
         let least = |fee: u64| fee.saturating_add(fee.div_ceil(8)).max(1);

@@ -1,4 +1,5 @@
-//! The feedback that the registry says our account gave: the second line behind receipts, asked before anything is signed anew.
+//! The feedback that the registry says our account gave: the second line behind receipts, asked before anything is
+//! signed anew.
 
 use alloy::{primitives::U256, sol_types::SolEvent};
 

@@ -1,5 +1,5 @@
-//! The one account that writes to a chain: what it signs, offers, sends, and what became of that. It keeps nothing: nonces and signed
-//! transactions are kept by whoever asks for them, before they are sent.
+//! The one account that writes to a chain: what it signs, offers, sends, and what became of that. It keeps nothing:
+//! nonces and signed transactions are kept by whoever asks for them, before they are sent.
 
 mod abi;
 mod fees;
@@ -34,7 +34,8 @@ pub use sight::Sight;
 pub use sign::Signed;
 pub use view::{At, View};
 
-/// Gas beyond the estimate, in percent: another feedback may be first in the meantime, and the first of a client costs more.
+/// Gas beyond the estimate, in percent: another feedback may be first in the meantime, and the first of a client costs
+/// more.
 const GAS_MARGIN: u64 = 30;
 
 /// Cheap to clone.
@@ -154,8 +155,8 @@ impl Sender {
         }
     }
 
-    /// Gas for a feedback, with room. It is tried out after the newest block: what waits may never come, and the first feedback of a
-    /// client costs more than the next.
+    /// Gas for a feedback, with room. It is tried out after the newest block: what waits may never come, and the first
+    /// feedback of a client costs more than the next.
     ///
     /// # Errors
     /// [`SenderError::Refused`] where the registry reverts, [`SenderError::Chain`] where that cannot be told.

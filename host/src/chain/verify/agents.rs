@@ -1,4 +1,5 @@
-//! Whether the registries of agents are such: one with tokens that have owners, and one of reputation that is for its agents.
+//! Whether the registries of agents are such: one with tokens that have owners, and one of reputation that is for its
+//! agents.
 
 use alloy::{primitives::FixedBytes, sol};
 

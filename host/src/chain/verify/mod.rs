@@ -1,5 +1,5 @@
-//! Whether the configuration of a chain is true: each endpoint serves that chain, and each contract has code and answers as what
-//! it is configured to be. An operator asks for it; no request does.
+//! Whether the configuration of a chain is true: each endpoint serves that chain, and each contract has code and
+//! answers as what it is configured to be. An operator asks for it; no request does.
 
 mod agents;
 mod claim;
@@ -40,8 +40,8 @@ impl std::fmt::Display for Finding {
     }
 }
 
-/// Everything of `chain`, and of the naming services and attesters of `config` on it, that its endpoints contradict; nothing where
-/// all is well. `tell` hears how far it is.
+/// Everything of `chain`, and of the naming services and attesters of `config` on it, that its endpoints contradict;
+/// nothing where all is well. `tell` hears how far it is.
 pub async fn verify(chain: &ChainConfig, config: &Config, tell: impl Fn(String)) -> Vec<Finding> {
     let limits = &config.reading.rpc;
     let finding = |part: String, what: String| Finding { chain: chain.id, part, what };

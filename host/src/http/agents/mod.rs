@@ -26,8 +26,8 @@ const NOT_SEARCHED: &str = "Failed to search agents";
 
 /// All agents, by their ids from 1 on, as the registry says now.
 ///
-/// Tokens that do not exist are skipped, so that a page may hold fewer than `limit`. `total` is the number of tokens that the registry
-/// ever gave out. The registry counts from 0: its token 0 is among them, and has no page.
+/// Tokens that do not exist are skipped, so that a page may hold fewer than `limit`. `total` is the number of tokens
+/// that the registry ever gave out. The registry counts from 0: its token 0 is among them, and has no page.
 #[utoipa::path(
     get, path = "/api/v2/agents", tag = "agents", operation_id = "list_agents",
     params(
@@ -91,8 +91,8 @@ pub async fn get(
 
 /// What the Reputation Registry holds of an agent, by tag.
 ///
-/// Feedback that was revoked does not count. Read are the latest 500 clients, of each the latest 20, and 1,000 in all; where that is
-/// not everything, `complete` says so.
+/// Feedback that was revoked does not count. Read are the latest 500 clients, of each the latest 20, and 1,000 in all;
+/// where that is not everything, `complete` says so.
 #[utoipa::path(
     get, path = "/api/v2/agents/{agent_id}/reputation", tag = "agents", operation_id = "agent_reputation",
     params(("agent_id" = u64, Path, description = "The ERC-721 token id in the Identity Registry", minimum = 1, example = 1)),

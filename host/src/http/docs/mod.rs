@@ -1,4 +1,5 @@
-//! The API's description of itself: `/openapi.json` and, for people, `/docs`. Everything the page loads is in this binary.
+//! The API's description of itself: `/openapi.json` and, for people, `/docs`. Everything the page loads is in this
+//! binary.
 
 mod parameters;
 pub mod responses;
@@ -91,7 +92,8 @@ impl Modify for Key {
     }
 }
 
-/// Routes of one handler under both of the contract's paths: it is described under the first, and its name under the second.
+/// Routes of one handler under both of the contract's paths: it is described under the first, and its name under the
+/// second.
 struct Twins;
 
 const TWINS: [(&str, &str, &str); 3] = [
@@ -143,7 +145,8 @@ impl Modify for MayBeEmpty {
 static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| document().to_json().unwrap_or_default().into());
 
 static PAGE: LazyLock<Arc<utoipa_swagger_ui::Config<'static>>> = LazyLock::new(|| {
-    // A relative address, so that the page also works behind a proxy's prefix. No validator: it would send the document elsewhere.
+    // A relative address, so that the page also works behind a proxy's prefix. No validator: it would send the document
+    // elsewhere.
     Arc::new(utoipa_swagger_ui::Config::from("../openapi.json").validator_url("none").persist_authorization(true))
 });
 

@@ -1,5 +1,5 @@
-//! What path and query parameters may look like, said once for all routes that have them. Whatever a schema can say: of an address
-//! in mixed case the checksum has to be right besides, and a name has to be one that ENSIP-15 allows.
+//! What path and query parameters may look like, said once for all routes that have them. Whatever a schema can say: of
+//! an address in mixed case the checksum has to be right besides, and a name has to be one that ENSIP-15 allows.
 
 use serde_json::Value;
 use utoipa::{

@@ -23,8 +23,8 @@ pub enum Keyed {
     /// Our failure; `code` says of which kind
     #[response(status = 500)]
     Failed(DetailBody),
-    /// Not at this moment: too many requests are at work, records cannot be reached, no model is in service, an index is being built, or
-    /// every instance is at work; `code` says which, where there may be doubt
+    /// Not at this moment: too many requests are at work, records cannot be reached, no model is in service, an index
+    /// is being built, or every instance is at work; `code` says which, where there may be doubt
     #[response(status = 503)]
     NotNow(DetailBody),
     /// The answer took too long
@@ -253,7 +253,8 @@ pub enum Submission {
     /// The agent does not exist in the Identity Registry
     #[response(status = 404)]
     NoAgent(DetailBody),
-    /// The Identity Registry could not be read, a payment could not be checked, or reputation is not configured on this server
+    /// The Identity Registry could not be read, a payment could not be checked, or reputation is not configured on this
+    /// server
     #[response(status = 502)]
     Down(DetailBody),
 }

@@ -1,4 +1,5 @@
-//! Who calls, and what it costs. A handler without a [`Caller`] or [`Payer`](super::Payer) among its arguments is public.
+//! Who calls, and what it costs. A handler without a [`Caller`] or [`Payer`](super::Payer) among its arguments is
+//! public.
 
 use std::{future::Future, marker::PhantomData, sync::Arc};
 
@@ -108,8 +109,8 @@ impl<C: Charge> Caller<C> {
         self.caller.payer(app.access.cost(C::ROUTE))
     }
 
-    /// Does `work` for this caller's units. They are set aside before it, spent by an answer (one that says "not found" too),
-    /// and given back where the failure is ours or the caller has gone.
+    /// Does `work` for this caller's units. They are set aside before it, spent by an answer (one that says "not found"
+    /// too), and given back where the failure is ours or the caller has gone.
     ///
     /// # Errors
     /// 429 without units, otherwise those of `work`.

@@ -1,5 +1,5 @@
-//! Request bodies: read up to a bound, and JSON objects whose fields are asked for one by one, so that every wrong field is
-//! named and not the first alone.
+//! Request bodies: read up to a bound, and JSON objects whose fields are asked for one by one, so that every wrong
+//! field is named and not the first alone.
 
 use std::time::Duration;
 
@@ -195,8 +195,8 @@ async fn collect(body: Body, limit: u64) -> Result<Bytes, ApiError> {
     Ok(whole.into())
 }
 
-/// Refuses a request whose declared length is beyond `limit`, after giving its body a bounded chance to arrive. A client that
-/// asked first (`Expect: 100-continue`) is told before it sends anything.
+/// Refuses a request whose declared length is beyond `limit`, after giving its body a bounded chance to arrive. A
+/// client that asked first (`Expect: 100-continue`) is told before it sends anything.
 ///
 /// # Errors
 /// 413 beyond `limit` bytes.

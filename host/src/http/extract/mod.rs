@@ -1,5 +1,5 @@
-//! From a request to values. Each argument of a handler is one of these types, so a handler's signature says who may call
-//! it, what it costs and what it takes.
+//! From a request to values. Each argument of a handler is one of these types, so a handler's signature says who may
+//! call it, what it costs and what it takes.
 
 mod agent;
 mod auth;

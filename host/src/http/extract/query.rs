@@ -31,8 +31,8 @@ impl FromRequestParts<App> for IncludeFactors {
 /// `http.max_addresses`.
 pub struct AddressList(pub Vec<Address>);
 
-/// `address`, a comma-separated list: those that are addresses or names, each once, in the order given; at least one, at most
-/// `http.max_addresses`.
+/// `address`, a comma-separated list: those that are addresses or names, each once, in the order given; at least one,
+/// at most `http.max_addresses`.
 pub struct SubjectList(pub Vec<Subject>);
 
 impl FromRequestParts<App> for AddressList {

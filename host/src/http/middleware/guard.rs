@@ -1,4 +1,5 @@
-//! What keeps one request from harming others: bodies have a bound, handlers a time, and a panic stays where it happened.
+//! What keeps one request from harming others: bodies have a bound, handlers a time, and a panic stays where it
+//! happened.
 
 use std::{
     any::Any,
@@ -23,8 +24,8 @@ use crate::http::{ApiError, App, extract, router::UPLOAD};
 /// Longest wait for the rest of a body that is thrown away.
 const DISCARD: Duration = Duration::from_secs(10);
 
-/// Answers 413 where the declared length is beyond what the path takes. A body without a declared length is bounded where
-/// it is read.
+/// Answers 413 where the declared length is beyond what the path takes. A body without a declared length is bounded
+/// where it is read.
 pub async fn body_limit(State(app): State<App>, request: Request, next: Next) -> Response {
     let limit = if request.uri().path() == UPLOAD { app.limits.component } else { app.limits.body };
     match tokio::time::timeout(DISCARD, extract::check_declared(request, limit)).await {

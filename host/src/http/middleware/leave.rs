@@ -1,5 +1,5 @@
-//! A server that was told to stop takes leave of its clients with an answer: the next request of theirs goes elsewhere, and none
-//! meets a connection that is closed under it.
+//! A server that was told to stop takes leave of its clients with an answer: the next request of theirs goes elsewhere,
+//! and none meets a connection that is closed under it.
 
 use axum::{
     extract::{Request, State},

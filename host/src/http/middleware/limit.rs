@@ -1,5 +1,6 @@
-//! What keeps some from crowding out the others: a rate for each key and address, and room for so many requests at once. Who passes
-//! them is told at once and when to come back, before any work is done. Those who run the server are always let in.
+//! What keeps some from crowding out the others: a rate for each key and address, and room for so many requests at
+//! once. Who passes them is told at once and when to come back, before any work is done. Those who run the server are
+//! always let in.
 
 use std::{sync::Arc, time::Duration};
 

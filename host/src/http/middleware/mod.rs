@@ -1,5 +1,5 @@
-//! Everything around a handler, in order. The steps around a single route are inside those around every request, because
-//! only a matched route has a name to be counted under.
+//! Everything around a handler, in order. The steps around a single route are inside those around every request,
+//! because only a matched route has a name to be counted under.
 
 mod guard;
 mod identify;
@@ -31,7 +31,8 @@ pub(super) fn around_route(
 ) -> MethodRouter<App> {
     route.route_layer(
         ServiceBuilder::new()
-            // Counts and times under the route's pattern, whatever happens further in: a panic and a timeout are answers too.
+            // Counts and times under the route's pattern, whatever happens further in: a panic and a timeout are
+            // answers too.
             .layer(Measure::of(method, path))
             // A panic becomes a 500, a handler that takes too long a 504; both are bodies a client can read.
             .layer(Guard::new(app.limits.request)),
@@ -46,7 +47,8 @@ pub(super) fn around_everything(router: Router, app: &App) -> Router {
             .layer(Identify)
             // A refusal takes leave as well.
             .layer(from_fn_with_state(app.clone(), leave::close_connection))
-            // Before any work: who comes too often, or into a full house, is sent away. The first also finds out who calls.
+            // Before any work: who comes too often, or into a full house, is sent away. The first also finds out who
+            // calls.
             .layer(from_fn_with_state(app.clone(), limit::rate))
             .layer(from_fn_with_state(app.clone(), limit::room))
             // Before anything looks at the request: a body that is too large is refused whoever sent it, wherever to.

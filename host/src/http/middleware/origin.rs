@@ -8,8 +8,8 @@ use crate::{config::Network, http::server::Peer};
 
 const FORWARDED: &str = "x-forwarded-for";
 
-/// Each proxy adds whom it heard from at the end, so that the last address of none of `proxies` is the client's: what stands before
-/// it, the client may have made up.
+/// Each proxy adds whom it heard from at the end, so that the last address of none of `proxies` is the client's: what
+/// stands before it, the client may have made up.
 pub fn origin(request: &Request, proxies: &[Network]) -> IpAddr {
     let peer = request.extensions().get::<Peer>().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0);
     behind(peer, request.headers(), proxies)

@@ -1,4 +1,5 @@
-//! `POST /api/v2/report/address/{address}`: off-chain figures that the caller vouches for, added to what the chains say.
+//! `POST /api/v2/report/address/{address}`: off-chain figures that the caller vouches for, added to what the chains
+//! say.
 
 use axum::{Json, extract::State, response::Response};
 use serde::Deserialize;

@@ -60,12 +60,14 @@ pub enum TagName {
 
 /// Submits reputation of an agent.
 ///
-/// The answer is immediate; scoring, upload and the transactions happen afterwards, and `status_url` says how far they are. Units of a
-/// submission that fails are given back. A request with the same `Idempotency-Key` and body within a day is the same submission.
+/// The answer is immediate; scoring, upload and the transactions happen afterwards, and `status_url` says how far they
+/// are. Units of a submission that fails are given back. A request with the same `Idempotency-Key` and body within a
+/// day is the same submission.
 ///
-/// Where the server takes payments by x402, a request without a key is answered with 402 and the terms, and one with a payment once
-/// that has arrived. The same payment presented again with the same request is the same submission; with another request it is
-/// refused. The payment of a submission that fails is not lost: presented again, it pays for another one.
+/// Where the server takes payments by x402, a request without a key is answered with 402 and the terms, and one with a
+/// payment once that has arrived. The same payment presented again with the same request is the same submission; with
+/// another request it is refused. The payment of a submission that fails is not lost: presented again, it pays for
+/// another one.
 #[utoipa::path(
     post, path = "/api/v2/agents/{agent_id}/reputation", tag = "reputation", operation_id = "submit_agent_reputation",
     params(

@@ -1,5 +1,5 @@
-//! A submission that is paid for by x402: nothing is taken before the request is known to be good, and nothing is done before the
-//! money has arrived.
+//! A submission that is paid for by x402: nothing is taken before the request is known to be good, and nothing is done
+//! before the money has arrived.
 
 use axum::{
     http::{HeaderName, HeaderValue, StatusCode},
@@ -33,7 +33,8 @@ pub(super) async fn submit(
         SubmitError::NotPaid => refused(x402, offered, &Refused::spent()),
         error => refuse(error),
     };
-    // A client that lost our answer may have signed another payment since: its Idempotency-Key says that it is the same request.
+    // A client that lost our answer may have signed another payment since: its Idempotency-Key says that it is the same
+    // request.
     if request.retry_key.is_some()
         && x402.signed_by_key(payment)
         && let Some(earlier) = reputation.earlier(&request).await.map_err(said_no)?

@@ -14,7 +14,8 @@ use crate::store::records::SubmissionRecord;
 
 /// How a submission stands; free.
 ///
-/// Poll every 5 to 10 seconds until it is `confirmed` or `failed`. A key that may submit may ask, as may one that may read.
+/// Poll every 5 to 10 seconds until it is `confirmed` or `failed`. A key that may submit may ask, as may one that may
+/// read.
 #[utoipa::path(
     get, path = "/api/v2/agents/{agent_id}/reputation/status/{submission_id}", tag = "reputation", operation_id = "agent_reputation_status",
     params(

@@ -1,4 +1,5 @@
-//! `/api/v2/sandbox/…`: deterministic mocks of the same shapes, for integration tests. They cost nothing and read no chain.
+//! `/api/v2/sandbox/…`: deterministic mocks of the same shapes, for integration tests. They cost nothing and read no
+//! chain.
 
 pub mod report;
 pub mod score;

@@ -32,8 +32,8 @@ pub struct OffChain {
 
 /// The score of one address.
 ///
-/// The first time an address is scored its lending history is read from the chains. Where that takes long, the answer says
-/// `pending` and `provisional`; ask again shortly.
+/// The first time an address is scored its lending history is read from the chains. Where that takes long, the answer
+/// says `pending` and `provisional`; ask again shortly.
 #[utoipa::path(
     get, path = "/api/v2/score/address/{address}", tag = "scores", operation_id = "score",
     params(

@@ -1,4 +1,5 @@
-//! `/api/v2/score/{id}`: where a served score came from, for the key it was given to; and for auditors, whoever it was given to.
+//! `/api/v2/score/{id}`: where a served score came from, for the key it was given to; and for auditors, whoever it was
+//! given to.
 
 use axum::{Json, extract::State};
 

@@ -17,8 +17,8 @@ use crate::{
 
 /// One score for several addresses: the mean of theirs.
 ///
-/// Items that are neither address nor name are skipped, as are addresses without activity; an address given twice counts once.
-/// Each address costs the units of one score.
+/// Items that are neither address nor name are skipped, as are addresses without activity; an address given twice
+/// counts once. Each address costs the units of one score.
 #[utoipa::path(
     get, path = "/api/v2/score/", tag = "scores", operation_id = "mean_score",
     params(
@@ -48,8 +48,8 @@ pub async fn mean(
 
 /// The score of each of several addresses.
 ///
-/// Items that are neither address nor name are skipped, as are addresses without activity; an address given twice comes once.
-/// Each address costs the units of one score.
+/// Items that are neither address nor name are skipped, as are addresses without activity; an address given twice comes
+/// once. Each address costs the units of one score.
 #[utoipa::path(
     get, path = "/api/v2/score/batch/", tag = "scores", operation_id = "scores",
     params(

@@ -29,7 +29,8 @@ pub struct AuditEntryBody {
     at: Moment,
     /// Name of the API key, or `assay` for what the server did by itself.
     by: String,
-    /// `stage`, `challenge`, `promote`, `rollback`, `remove`, `bench` (taken out of service), or `appoint` (a first champion).
+    /// `stage`, `challenge`, `promote`, `rollback`, `remove`, `bench` (taken out of service), or `appoint` (a first
+    /// champion).
     action: String,
     #[schema(value_type = String)]
     kind: ModelKind,

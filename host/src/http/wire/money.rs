@@ -4,8 +4,8 @@ use std::iter::Sum;
 
 use serde::{Serialize, Serializer};
 
-/// An amount in US dollars, written to the cent. It is rounded when it is written, so that a sum is the sum of what was there
-/// and not of what was shown.
+/// An amount in US dollars, written to the cent. It is rounded when it is written, so that a sum is the sum of what was
+/// there and not of what was shown.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Usd(pub f64);
 

@@ -1,4 +1,5 @@
-//! What is asked of a client that has not paid: the body of the first version of x402, with a `detail` like every error here.
+//! What is asked of a client that has not paid: the body of the first version of x402, with a `detail` like every error
+//! here.
 
 use serde::Serialize;
 use serde_json::Value;

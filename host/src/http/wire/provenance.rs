@@ -40,8 +40,8 @@ pub struct ProvenanceBody {
     boost: Option<BoostBody>,
     /// Version of the server.
     host_version: String,
-    /// Exactly what the model was given, as a line of a features file says it: times in Unix seconds, dollars to the last bit; a number that
-    /// is infinite or none is a text.
+    /// Exactly what the model was given, as a line of a features file says it: times in Unix seconds, dollars to the
+    /// last bit; a number that is infinite or none is a text.
     #[schema(value_type = Object)]
     features: Features,
 }

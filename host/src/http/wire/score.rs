@@ -62,7 +62,8 @@ pub struct ScoreBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<CoverageName>, nullable = false)]
     pub credit_events_coverage: Option<Coverage>,
-    /// True while the coverage is not `complete`: the score may not yet reflect repayments and liquidations. Absent in the sandbox.
+    /// True while the coverage is not `complete`: the score may not yet reflect repayments and liquidations. Absent in
+    /// the sandbox.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub provisional: Option<bool>,

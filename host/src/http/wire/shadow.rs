@@ -22,8 +22,8 @@ pub struct ShadowBody {
     pub timestamp: Moment,
     /// Share of the computed scores that challengers see on this host.
     pub share: f64,
-    /// One for each challenger beside each champion of the window. Empty where nothing was scored in the shadow, and for kinds other than
-    /// credit, which have none.
+    /// One for each challenger beside each champion of the window. Empty where nothing was scored in the shadow, and
+    /// for kinds other than credit, which have none.
     pub pairs: Vec<PairBody>,
     pub count: usize,
 }
@@ -112,7 +112,8 @@ pub struct FactorDriftBody {
     challenger_points: Option<f64>,
 }
 
-/// What calls cost in the shadow, where both models are measured alike, the champion now and then; figures are right to 1.6 %.
+/// What calls cost in the shadow, where both models are measured alike, the champion now and then; figures are right to
+/// 1.6 %.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(title = "ShadowCost")]
 pub struct CostBody {

@@ -47,7 +47,8 @@ pub struct SummaryBody {
     /// Over all lending pools that could be read; see `credit_events_coverage`.
     count_repayments: u64,
     count_liquidations: u64,
-    /// How completely the lending events had been read. Until it is `complete`, repayments and liquidations may be missing.
+    /// How completely the lending events had been read. Until it is `complete`, repayments and liquidations may be
+    /// missing.
     #[schema(value_type = CoverageName)]
     credit_events_coverage: Coverage,
 }

@@ -1,5 +1,5 @@
-//! The id of a served score: of its record, and of the one it was given to, so that a score served from the cache needs no record
-//! of its own and yet everybody who was given it, and nobody else, may ask where it came from.
+//! The id of a served score: of its record, and of the one it was given to, so that a score served from the cache needs
+//! no record of its own and yet everybody who was given it, and nobody else, may ask where it came from.
 
 use std::{fmt, str::FromStr};
 
@@ -61,7 +61,8 @@ impl Secret {
         hex::encode(self.0)
     }
 
-    /// The id of `record` for `owner`. The hash is cut to a quarter, so that nothing can be appended to an owner's name.
+    /// The id of `record` for `owner`. The hash is cut to a quarter, so that nothing can be appended to an owner's
+    /// name.
     pub fn bind(&self, record: Uuid, owner: &str) -> ScoreId {
         let hash = Sha256::new().chain_update(self.0).chain_update(record.as_bytes()).chain_update(owner).finalize();
         let mut bond = [0; BOND];

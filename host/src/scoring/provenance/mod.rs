@@ -1,7 +1,7 @@
 //! Where every served score came from: its id, and what it was made of, kept for a configured time.
 //!
-//! A record is queued before the score is answered and written right after; a score whose record found no room in the queue has no
-//! id, and is counted. Of a process that is killed the records of the last moment may be missing.
+//! A record is queued before the score is answered and written right after; a score whose record found no room in the
+//! queue has no id, and is counted. Of a process that is killed the records of the last moment may be missing.
 
 mod id;
 mod replay;

@@ -1,8 +1,9 @@
-//! Challengers in the shadow: they score what the champion has scored, off the request's path, on an engine apart, and change no
-//! answer. A request only puts what it has computed anyway into a queue, and never waits: what does not fit is dropped and counted.
+//! Challengers in the shadow: they score what the champion has scored, off the request's path, on an engine apart, and
+//! change no answer. A request only puts what it has computed anyway into a queue, and never waits: what does not fit
+//! is dropped and counted.
 //!
-//! One thread of its own does the work and takes no more than a configured share of one core. A score that is answered from the cache
-//! is not computed, so it is not scored in the shadow either: it would add nothing.
+//! One thread of its own does the work and takes no more than a configured share of one core. A score that is answered
+//! from the cache is not computed, so it is not scored in the shadow either: it would add nothing.
 
 mod evidence;
 mod gate;
@@ -70,7 +71,8 @@ impl Shadow {
         Ok(shadow)
     }
 
-    /// Lets the challengers score what the champion has scored, if they are in the sample and there is room. Never waits.
+    /// Lets the challengers score what the champion has scored, if they are in the sample and there is room. Never
+    /// waits.
     pub fn offer(&self, registry: &Registry, champion: &Model, scored: &Arc<Scored>, features: &Arc<Features>) {
         let Some(queue) = &self.queue else { return };
         let lineup = registry.glance();
@@ -122,7 +124,8 @@ impl Drop for Shadow {
     }
 }
 
-/// Whether an address is in the sample of a version: the same on every host, and the more addresses the larger the share.
+/// Whether an address is in the sample of a version: the same on every host, and the more addresses the larger the
+/// share.
 fn sampled(address: Address, version: &ModelVersion, share: f64) -> bool {
     let hash = Sha256::new().chain_update(address).chain_update(version.as_str()).finalize();
     let place = hash.iter().take(4).fold(0_u32, |place, byte| place << 8 | u32::from(*byte));
@@ -143,7 +146,8 @@ mod tests {
         assert!((900..1_100).contains(&count(0.25)), "{}", count(0.25));
         assert!(addresses.clone().all(|address| !sampled(address, &version, 0.1) || sampled(address, &version, 0.3)));
     }
-    /// The first is asked, the second at work or resting, and as many as the queue has room for wait: the rest is dropped at once.
+    /// The first is asked, the second at work or resting, and as many as the queue has room for wait: the rest is
+    /// dropped at once.
     #[test]
     fn a_shadow_that_is_behind_drops_and_counts_and_never_waits() {
         const OFFERS: u64 = 3 * QUEUE as u64;

@@ -1,5 +1,6 @@
-//! The thread of the shadow: it lets scores gather, asks the challengers about all of them, enters what they say, and then rests, so that
-//! over any while it has had no more than its share of one core. It yields to every other thread of this process.
+//! The thread of the shadow: it lets scores gather, asks the challengers about all of them, enters what they say, and
+//! then rests, so that over any while it has had no more than its share of one core. It yields to every other thread of
+//! this process.
 
 use std::{
     iter,
@@ -26,9 +27,11 @@ use crate::{
 
 /// The champion's own cost is measured for one score in so many: its answer is known already.
 const CHAMPION_EVERY: u64 = 8;
-/// How long scores gather before they are looked at: one wake-up for many, and none while a request waits for its answer.
+/// How long scores gather before they are looked at: one wake-up for many, and none while a request waits for its
+/// answer.
 const GATHER: Duration = Duration::from_millis(20);
-/// How far the shadow may run ahead of its share before it rests: short enough to be unseen, long enough to be worth a sleep.
+/// How far the shadow may run ahead of its share before it rests: short enough to be unseen, long enough to be worth a
+/// sleep.
 const SLACK: Duration = Duration::from_millis(2);
 /// The longest rest, after which it is looked whether to stop.
 const REST: Duration = Duration::from_millis(100);
@@ -116,7 +119,8 @@ impl Worker {
     }
 }
 
-/// Gives this thread the lowest priority: where a core is short, requests have it. Elsewhere than on Linux a priority is the whole process's.
+/// Gives this thread the lowest priority: where a core is short, requests have it. Elsewhere than on Linux a priority
+/// is the whole process's.
 fn yield_to_requests() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::setpriority_process(None, 19) {

@@ -14,8 +14,8 @@ use crate::store::{BackupError, Copied, OpenError};
 /// Records written by one transaction of a copy, so that its memory does not grow with the store.
 const STEP: usize = 20_000;
 
-/// Copies what `from` holds at this moment to `to`, a file that opens like the one it was made from. It stands under its name only
-/// once it is whole and on disk.
+/// Copies what `from` holds at this moment to `to`, a file that opens like the one it was made from. It stands under
+/// its name only once it is whole and on disk.
 pub(super) fn copy(from: &Database, to: &Path) -> Result<Copied, BackupError> {
     let failed = |error: &dyn std::fmt::Display| BackupError::Failed { path: to.to_owned(), reason: error.to_string() };
     if let Some(folder) = to.parent() {
@@ -64,7 +64,8 @@ fn fill(from: &Database, draft: &Path) -> Result<u64, redb::Error> {
     Ok(found.len()?)
 }
 
-/// Puts a copy of `backup` in the place of the store at `path`, and what stood there beside it as the second of the two paths.
+/// Puts a copy of `backup` in the place of the store at `path`, and what stood there beside it as the second of the two
+/// paths.
 ///
 /// # Errors
 /// [`OpenError`] where the backup is none or is damaged, or where the store is in use. Nothing was changed then.

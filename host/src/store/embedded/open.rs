@@ -55,8 +55,8 @@ pub(super) fn existing(path: &Path) -> Result<Database, OpenError> {
     }
 }
 
-/// A crash must not leave half a store under the store's name, so it is made under another name and renamed. Its lock goes
-/// with it, and of two processes that start at once the one without the lock gives up.
+/// A crash must not leave half a store under the store's name, so it is made under another name and renamed. Its lock
+/// goes with it, and of two processes that start at once the one without the lock gives up.
 fn create(path: &Path) -> Result<Database, OpenError> {
     let unusable = |reason: String| OpenError::Unusable { path: path.to_owned(), reason };
     let mut draft = path.as_os_str().to_owned();

@@ -1,5 +1,5 @@
-//! The one thread that writes. It puts all writes that wait into one transaction and answers each after the commit: a commit
-//! costs a flush to disk whatever is in it, so waiting writes share it.
+//! The one thread that writes. It puts all writes that wait into one transaction and answers each after the commit: a
+//! commit costs a flush to disk whatever is in it, so waiting writes share it.
 
 use std::{
     io,

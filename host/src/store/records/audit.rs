@@ -1,4 +1,5 @@
-//! The audit log: who moved which model, written before it moves, and what became of it. Neither record is ever written over.
+//! The audit log: who moved which model, written before it moves, and what became of it. Neither record is ever written
+//! over.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,5 @@
-//! A payment by signature as it stands in the store, from the moment before it is settled. One that is here is never taken anew.
+//! A payment by signature as it stands in the store, from the moment before it is settled. One that is here is never
+//! taken anew.
 
 use alloy::primitives::Bytes;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,5 @@
-//! `store.url` as it is written: which servers, how they are found, and who we are to them. Nothing of it reaches an error.
+//! `store.url` as it is written: which servers, how they are found, and who we are to them. Nothing of it reaches an
+//! error.
 
 use redis::{ConnectionInfo, IntoConnectionInfo};
 

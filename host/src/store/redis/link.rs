@@ -1,4 +1,5 @@
-//! The way to the servers: one connection to each that all calls share, made anew where it breaks, and every wait bounded.
+//! The way to the servers: one connection to each that all calls share, made anew where it breaks, and every wait
+//! bounded.
 
 use std::{
     sync::{Arc, Weak},
@@ -142,8 +143,8 @@ impl Link {
         }
     }
 
-    /// The connection, waited for until `deadline`; and no longer than `patience` since it broke, so that while the servers are away
-    /// calls fail at once.
+    /// The connection, waited for until `deadline`; and no longer than `patience` since it broke, so that while the
+    /// servers are away calls fail at once.
     async fn up(&self, deadline: Instant, patience: Duration) -> Result<(Connection, Instant), String> {
         let mut state = self.inner.state.subscribe();
         loop {

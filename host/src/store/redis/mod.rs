@@ -1,8 +1,8 @@
 //! The Redis backend: one server, a master that sentinels name, or a cluster. Only this folder names redis.
 //!
-//! Whatever must happen together is one script on one node, by that server's clock. A script leaves behind what came of it under the
-//! id of the write, so that it may be sent again where its answer was lost. Durability is the server's: with an append-only file that
-//! is flushed at every write, what was answered is kept.
+//! Whatever must happen together is one script on one node, by that server's clock. A script leaves behind what came of
+//! it under the id of the write, so that it may be sent again where its answer was lost. Durability is the server's:
+//! with an append-only file that is flushed at every write, what was answered is kept.
 
 mod address;
 mod inspect;

@@ -1,8 +1,9 @@
 //! Where records lie on the servers: their names there, and which of them a cluster keeps on one node.
 //!
-//! A batch happens as a whole on one node alone, and a node is found by the part of a name in braces. Everything that shares batches
-//! has the prefix in braces, so all of it lies on one node, with the index by which families are listed. Records of one address or
-//! one score are many, and each is right by itself: they spread over the nodes by their last part.
+//! A batch happens as a whole on one node alone, and a node is found by the part of a name in braces. Everything that
+//! shares batches has the prefix in braces, so all of it lies on one node, with the index by which families are listed.
+//! Records of one address or one score are many, and each is right by itself: they spread over the nodes by their last
+//! part.
 
 use crate::store::keys;
 

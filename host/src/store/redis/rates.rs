@@ -1,5 +1,5 @@
-//! Rates that hosts share, counted by the server of the caller. A count is no record: where it is not to be had soon, the request goes on
-//! without, and for a moment no other one asks.
+//! Rates that hosts share, counted by the server of the caller. A count is no record: where it is not to be had soon,
+//! the request goes on without, and for a moment no other one asks.
 
 use std::{
     num::NonZeroU32,
@@ -83,7 +83,8 @@ impl Redis {
     }
 
     async fn ask(&self, key: String, rate: NonZeroU32, window: Duration) -> Result<Draw, StoreError> {
-        // Whole microseconds, so that the script has only numbers that are exact: what comes back is at most that much sooner.
+        // Whole microseconds, so that the script has only numbers that are exact: what comes back is at most that much
+        // sooner.
         let each = (window.as_micros() / u128::from(rate.get())).max(1);
         let (script, keys) = (&self.inner.scripts.rate, [key]);
         let answer = script.run(&self.inner.link, Duration::ZERO, &keys, |command| {

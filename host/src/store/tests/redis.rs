@@ -20,7 +20,8 @@ use crate::{
     store::{Batch, Draw, OpenError, StoreError, Take},
 };
 
-/// Passes connections on, and breaks each once a write of this many more has been answered by the server and not yet by it.
+/// Passes connections on, and breaks each once a write of this many more has been answered by the server and not yet by
+/// it.
 #[derive(Clone)]
 struct Breaker {
     left: Arc<Mutex<Option<u32>>>,

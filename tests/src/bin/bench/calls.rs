@@ -1,4 +1,5 @@
-//! One call of the credit champion, confined as it is served, against the same call without one thing at a time; and on two cores.
+//! One call of the credit champion, confined as it is served, against the same call without one thing at a time; and on
+//! two cores.
 
 use std::{
     fs,

@@ -1,4 +1,5 @@
-//! Which core does what. Threads and processes are tied to cores by `taskset`; without it they go where the system sends them.
+//! Which core does what. Threads and processes are tied to cores by `taskset`; without it they go where the system
+//! sends them.
 
 use std::{
     fs,

@@ -1,5 +1,5 @@
-//! One, two and three hosts on this machine that share one Redis, and who has the cores meanwhile: hosts, Redis and the load take turns
-//! on the same ones, so that a further host brings no core with it.
+//! One, two and three hosts on this machine that share one Redis, and who has the cores meanwhile: hosts, Redis and the
+//! load take turns on the same ones, so that a further host brings no core with it.
 
 use std::{net::SocketAddr, path::Path, time::Duration};
 

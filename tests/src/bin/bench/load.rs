@@ -1,5 +1,5 @@
-//! Load: one thread that keeps a request under way on many connections, and looks at every answer. It takes the answers in turns and
-//! blocks for each, so that an answer costs it two system calls: the server is what is slow here.
+//! Load: one thread that keeps a request under way on many connections, and looks at every answer. It takes the answers
+//! in turns and blocks for each, so that an answer costs it two system calls: the server is what is slow here.
 
 use std::{
     io::{Read, Write},
@@ -24,7 +24,8 @@ pub struct Load {
     pub busy: u64,
 }
 
-/// Asks `path` of the servers at `addresses`, of each on as many of the connections, for so long and from `core` where one is given.
+/// Asks `path` of the servers at `addresses`, of each on as many of the connections, for so long and from `core` where
+/// one is given.
 ///
 /// # Errors
 /// Anything but a 200 with a body of the declared length.

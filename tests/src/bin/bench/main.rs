@@ -1,5 +1,5 @@
-//! `bench`: each figure beside a reference measured in the same run. Says what it found and asserts nothing: a missed target is a
-//! word in a table, and only a measurement that could not be made is an error.
+//! `bench`: each figure beside a reference measured in the same run. Says what it found and asserts nothing: a missed
+//! target is a word in a table, and only a measurement that could not be made is an error.
 
 mod answers;
 mod backtests;

@@ -1,5 +1,5 @@
-//! The server under load: the real one, with two routes beside its own that answer with a score made beforehand. It runs as a
-//! process of its own, as a server does, so that it can have a core to itself.
+//! The server under load: the real one, with two routes beside its own that answer with a score made beforehand. It
+//! runs as a process of its own, as a server does, so that it can have a core to itself.
 
 use std::{path::Path, sync::LazyLock};
 

@@ -1,4 +1,5 @@
-//! Scores from two real chain nodes, each computed anew: while a challenger sees every one of them, against the same while none does.
+//! Scores from two real chain nodes, each computed anew: while a challenger sees every one of them, against the same
+//! while none does.
 
 use std::{path::Path, time::Duration};
 
@@ -26,7 +27,8 @@ const WALLETS: [&str; 6] = ["saver", "borrower", "liquidated", "holder", "collec
 const AT_ONCE: usize = 4;
 /// Requests in one block. Blocks with and without a challenger take turns.
 const BLOCK: usize = 240;
-/// Blocks of each kind in one round: 24 requests lie beyond its 99th percentile. Of fewer, it says more about the machine than about us.
+/// Blocks of each kind in one round: 24 requests lie beyond its 99th percentile. Of fewer, it says more about the
+/// machine than about us.
 const BLOCKS: usize = 10;
 /// Before and after a block, until the shadow has nothing left to do.
 const PAUSE: Duration = Duration::from_millis(60);

@@ -1,5 +1,5 @@
-//! What a node's own logs tell where a chain has no explorer, held against the receipts of every block, and what becomes of it when the
-//! node does not answer such queries.
+//! What a node's own logs tell where a chain has no explorer, held against the receipts of every block, and what
+//! becomes of it when the node does not answer such queries.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -77,7 +77,8 @@ fn names_none(call: &Call) -> bool {
     call.span().is_some() && call.params[0].get("address").is_none()
 }
 
-/// The spans of the queries for logs of all contracts since the last look, and how many queries for logs there were besides.
+/// The spans of the queries for logs of all contracts since the last look, and how many queries for logs there were
+/// besides.
 fn asked(proxy: &Proxy) -> (Vec<(u64, u64)>, usize) {
     let calls = proxy.take();
     let (all, named): (Vec<_>, Vec<_>) =
@@ -85,8 +86,8 @@ fn asked(proxy: &Proxy) -> (Vec<(u64, u64)>, usize) {
     (all.into_iter().filter_map(Call::span).collect(), named.len())
 }
 
-/// Queries that name no contract, of a first read that is refused and of the next. The first of the three to be refused may call the
-/// others back before they are sent.
+/// Queries that name no contract, of a first read that is refused and of the next. The first of the three to be refused
+/// may call the others back before they are sent.
 const REFUSED: [RangeInclusive<usize>; 2] = [1..=3, 0..=0];
 
 fn told(read: &ChainSnapshot) -> (Coverage, Option<u64>) {
@@ -232,7 +233,8 @@ fn an_endpoint_that_would_take_for_ever_is_left_alone() {
         scene.chain.mine().await.unwrap();
         scene.give(coin, WALLET, ETHER);
         scene.chain.mine().await.unwrap();
-        // A chain that is long enough takes too long to mine here: the node says of its newest block that it is the 20 millionth.
+        // A chain that is long enough takes too long to mine here: the node says of its newest block that it is the 20
+        // millionth.
         let mut head: Value = scene.chain.rpc.request("eth_getBlockByNumber", json!(["latest", false])).await.unwrap();
         head["number"] = json!("0x1312d00");
         let proxy = Proxy::start(scene.chain.url()).await;

@@ -1,4 +1,5 @@
-//! What an address holds that nobody configured: tokens, shares of pools and non-fungible tokens, on a chain of its own.
+//! What an address holds that nobody configured: tokens, shares of pools and non-fungible tokens, on a chain of its
+//! own.
 
 use alloy::primitives::{Bytes, U256};
 use alloy::sol;

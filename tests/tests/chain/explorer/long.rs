@@ -1,4 +1,5 @@
-//! Addresses with more rows than an explorer gives at once. No chain here has so many: the rows are made up by the mock.
+//! Addresses with more rows than an explorer gives at once. No chain here has so many: the rows are made up by the
+//! mock.
 
 use assay::config::Config;
 use assay::domain::{Address, Coverage};

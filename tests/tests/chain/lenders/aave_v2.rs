@@ -1,4 +1,5 @@
-//! Aave v2, the real contracts: every wallet is what receipts and the data provider say, beside a market of another lender.
+//! Aave v2, the real contracts: every wallet is what receipts and the data provider say, beside a market of another
+//! lender.
 
 use alloy::primitives::{Address, U256};
 use alloy::sol_types::SolEvent;
@@ -18,7 +19,8 @@ use super::super::{RUNTIME, Reader};
 use super::{Done, pool, position};
 
 const ETHER_USD: f64 = 2_500.0;
-/// Of the stablecoin for one ether, so that one is worth a dollar at first, half a dollar for a day, and two dollars at last.
+/// Of the stablecoin for one ether, so that one is worth a dollar at first, half a dollar for a day, and two dollars at
+/// last.
 pub(super) const USDC_PER_ETHER: u64 = 2_500;
 const LOW_USDC_PER_ETHER: u64 = 5_000;
 const LAST_USDC_PER_ETHER: u64 = 1_250;

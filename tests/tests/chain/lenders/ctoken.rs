@@ -1,5 +1,5 @@
-//! Compound v2, as a stub: every wallet is what the receipts of all blocks say, and its transactions are found without reading
-//! those of anybody else.
+//! Compound v2, as a stub: every wallet is what the receipts of all blocks say, and its transactions are found without
+//! reading those of anybody else.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -92,7 +92,8 @@ impl On<'_> {
     }
 }
 
-/// One transaction: a repayment and two liquidations of the same amount by the same contract, and a repayment of another.
+/// One transaction: a repayment and two liquidations of the same amount by the same contract, and a repayment of
+/// another.
 async fn liquidate_in_a_bundle(chain: &mut Small, compound: &Compound, of: &str) -> Done {
     let (market, borrower) = (compound.dai, wallet(of));
     let mut on = On(chain, market);
@@ -105,8 +106,8 @@ async fn liquidate_in_a_bundle(chain: &mut Small, compound: &Compound, of: &str)
     chain.call(wallet("anybody"), compound.bundle, &Bundle::runCall { targets, calls }).await
 }
 
-/// Ada borrows everything, ben lends, cleo has her debt paid by others, dora is liquidated, emil has debt from before the
-/// Comptroller told anything, and hal had; finn has nothing, gus only moves tokens about.
+/// Ada borrows everything, ben lends, cleo has her debt paid by others, dora is liquidated, emil has debt from before
+/// the Comptroller told anything, and hal had; finn has nothing, gus only moves tokens about.
 async fn live(chain: &mut Small, compound: &Compound) -> Done {
     let (usdc, dai, ether) = (compound.usdc, compound.dai, compound.ether);
     On(chain, ether).pay("ben", CEther::mintCall {}, 500).await?;
@@ -324,8 +325,9 @@ fn only_transactions_that_concern_the_wallet_cost_a_receipt() {
     with(async |world| {
         let proxy = Proxy::start(world.chain.url()).await;
         let reader = world.reader().with(uncached).through(&[&proxy]).started().await;
-        // Three queries: for either topic that names the wallet, and for transfers between it and the markets. A receipt for
-        // every deposit, withdrawal, borrowing and repayment; none for tokens that came from or went to somebody else.
+        // Three queries: for either topic that names the wallet, and for transfers between it and the markets. A
+        // receipt for every deposit, withdrawal, borrowing and repayment; none for tokens that came from or went to
+        // somebody else.
         for (name, receipts) in [("ada", 8), ("cleo", 6), ("gus", 0), ("finn", 0)] {
             proxy.take();
             reader.read(wallet(name)).await;

@@ -1,4 +1,5 @@
-//! What the OpenAPI document says: whether it holds together, and its operations with the schema of each answer they declare.
+//! What the OpenAPI document says: whether it holds together, and its operations with the schema of each answer they
+//! declare.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,5 +1,5 @@
-//! The API against its own description: the document is whole, thousands of generated requests get nothing but what it declares,
-//! and recorded answers keep their shape.
+//! The API against its own description: the document is whole, thousands of generated requests get nothing but what it
+//! declares, and recorded answers keep their shape.
 
 mod check;
 mod document;

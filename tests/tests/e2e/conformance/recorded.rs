@@ -1,5 +1,6 @@
-//! Every row of the contract's tables of scores and reports: whole answers about the devnet's wallets as they were recorded, with
-//! what changes from run to run taken out. A change of shape is a change of these files: `ASSAY_RECORD=1` writes them anew.
+//! Every row of the contract's tables of scores and reports: whole answers about the devnet's wallets as they were
+//! recorded, with what changes from run to run taken out. A change of shape is a change of these files:
+//! `ASSAY_RECORD=1` writes them anew.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! Values held against the document's schemas: the part of JSON Schema that the document uses, read strictly. An object has no fields
-//! but those its schema names, and a keyword that is not known here is an error and not passed over.
+//! Values held against the document's schemas: the part of JSON Schema that the document uses, read strictly. An object
+//! has no fields but those its schema names, and a keyword that is not known here is an error and not passed over.
 
 use std::sync::Arc;
 

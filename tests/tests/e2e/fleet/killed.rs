@@ -1,5 +1,5 @@
-//! Three hosts on one Redis behind the shipped proxy, with everybody calling the proxy, while hosts are killed in turn, Redis is
-//! restarted and one host is cut off from it and from the chain.
+//! Three hosts on one Redis behind the shipped proxy, with everybody calling the proxy, while hosts are killed in turn,
+//! Redis is restarted and one host is cut off from it and from the chain.
 
 use std::{
     fmt,

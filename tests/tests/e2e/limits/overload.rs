@@ -1,8 +1,9 @@
-//! Four times what the server sustains, for a minute (`ASSAY_SOAK=1`; a few seconds otherwise): who is let in is answered as fast as
-//! ever, who is not is told at once, memory stays, and afterwards everything is as before.
+//! Four times what the server sustains, for a minute (`ASSAY_SOAK=1`; a few seconds otherwise): who is let in is
+//! answered as fast as ever, who is not is told at once, memory stays, and afterwards everything is as before.
 //!
-//! Capacity is what a chain allows: every score here is read anew from a node that takes its time, so that a score takes as long as its
-//! calls do and the server's own work is small beside it. What it sustains is then its room by that time.
+//! Capacity is what a chain allows: every score here is read anew from a node that takes its time, so that a score
+//! takes as long as its calls do and the server's own work is small beside it. What it sustains is then its room by
+//! that time.
 
 use std::{
     sync::Arc,
@@ -173,7 +174,8 @@ fn four_times_too_much_is_sent_away_and_the_rest_served_as_ever() {
         // Times are asserted in the soak alone, which has the machine to itself.
         if soak {
             assert!(busy <= 2 * quiet, "p99 {busy:?}, uncontended {quiet:?}");
-            // At once: in a fraction of what the work would take, and also the slowest of these clients in no more than those let in.
+            // At once: in a fraction of what the work would take, and also the slowest of these clients in no more than
+            // those let in.
             assert!(
                 4 * median <= quiet && told <= 2 * quiet,
                 "it took {median:?} to be sent away, and at worst {told:?}"

@@ -1,4 +1,5 @@
-//! Everything around the host at its worst: confirmed all the same, or failed with words and the units given back; never twice.
+//! Everything around the host at its worst: confirmed all the same, or failed with words and the units given back;
+//! never twice.
 
 use std::time::{Duration, Instant};
 

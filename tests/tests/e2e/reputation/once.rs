@@ -1,5 +1,5 @@
-//! Exactly once, whenever the process is killed: at random moments, and at every step on purpose. `ASSAY_SOAK=1` raises the numbers
-//! to those that are promised (`make soak`).
+//! Exactly once, whenever the process is killed: at random moments, and at every step on purpose. `ASSAY_SOAK=1` raises
+//! the numbers to those that are promised (`make soak`).
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -107,7 +107,8 @@ const BOUNDARIES: [Boundary; 11] = [
     Boundary::After("eth_sendRawTransaction", 3),
     Boundary::At("eth_getTransactionReceipt", 1),
     Boundary::After("eth_getTransactionReceipt", 1),
-    // Each of the three transactions is asked for once at least; how often else depends on how many blocks come between two looks.
+    // Each of the three transactions is asked for once at least; how often else depends on how many blocks come between
+    // two looks.
     Boundary::At("eth_getTransactionReceipt", 3),
 ];
 

@@ -1,5 +1,5 @@
-//! An IPFS node that is gone: nothing listens where it was, with submissions under way, and then it is there again. `ASSAY_SOAK=1` makes
-//! it a whole minute.
+//! An IPFS node that is gone: nothing listens where it was, with submissions under way, and then it is there again.
+//! `ASSAY_SOAK=1` makes it a whole minute.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,5 @@
-//! A pinning service beside the IPFS node, played by a mock that speaks its API: nothing goes to the chain before it keeps the document.
+//! A pinning service beside the IPFS node, played by a mock that speaks its API: nothing goes to the chain before it
+//! keeps the document.
 
 use assay_tests::{
     pinning::{Mood, Pinning, TOKEN},

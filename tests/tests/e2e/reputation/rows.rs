@@ -1,5 +1,5 @@
-//! Rows of the contract that stand beside the way of a submission: who may ask, what is said where something is missing, and what an
-//! answer costs.
+//! Rows of the contract that stand beside the way of a submission: who may ask, what is said where something is
+//! missing, and what an answer costs.
 
 use assay_tests::{
     proxy::{Proxy, Reply},

@@ -1,5 +1,5 @@
-//! Finds what belongs to a pool: its data provider, its oracle, and what the oracle quotes in. Every pool is asked for them anew,
-//! for governance replaces them.
+//! Finds what belongs to a pool: its data provider, its oracle, and what the oracle quotes in. Every pool is asked for
+//! them anew, for governance replaces them.
 
 use alloy::{primitives::Bytes, sol};
 
@@ -46,8 +46,8 @@ const DATA_PROVIDER_V2: B256 = {
 /// The unit of oracles older than `BASE_CURRENCY_UNIT`, which all quote in ether.
 const ETHER: u64 = 1_000_000_000_000_000_000;
 
-/// Looks all of `pools` up together, in four round trips, and those of v2 in one more. `None` for one that does not answer like a pool
-/// of its version.
+/// Looks all of `pools` up together, in four round trips, and those of v2 in one more. `None` for one that does not
+/// answer like a pool of its version.
 ///
 /// # Errors
 /// [`Fault`] where the chain did not answer.
@@ -146,7 +146,8 @@ fn reserve(asset: Address, answers: &[Option<Bytes>]) -> Option<Reserve> {
     })
 }
 
-/// Both versions end a reserve's data with its two indexes and the time that they are of, after numbers of which v3 has more.
+/// Both versions end a reserve's data with its two indexes and the time that they are of, after numbers of which v3 has
+/// more.
 fn last_three(data: &[u8]) -> Option<[U256; 3]> {
     let words: Vec<U256> = data.rchunks_exact(32).take(3).filter_map(U256::try_from_be_slice).collect();
     let [touched, debt, supply] = words.try_into().ok()?;

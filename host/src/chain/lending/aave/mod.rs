@@ -1,17 +1,20 @@
-//! Aave v2 and v3: five pool events, in which the position's owner is always indexed, so that few queries tell a wallet's history
-//! in all pools of a chain. Most of them are the same in both versions; only the pool's address tells which it was.
+//! Aave v2 and v3: five pool events, in which the position's owner is always indexed, so that few queries tell a
+//! wallet's history in all pools of a chain. Most of them are the same in both versions; only the pool's address tells
+//! which it was.
 //!
-//! A supply is aTokens, and these move without the pool. Their transfers are read beside the pool's events ([`tokens`]):
-//! - Who has a gateway or an adapter withdraw gives it the aTokens first, and the pool then names the gateway. That counts as a
-//!   withdrawal of the wallet, found in the transaction's receipt.
-//! - A repayment out of aTokens is a repayment, and takes as much from the supply. No withdrawal is counted, for nothing left the
-//!   pool.
-//! - A plain transfer, and what a liquidator who takes aTokens receives, moves the supply and is no event of either side: the pool
-//!   had no part in it, and anybody can send anybody dust.
+//! A supply is aTokens, and these move without the pool. Their transfers are read beside the pool's events
+//! ([`tokens`]):
+//! - Who has a gateway or an adapter withdraw gives it the aTokens first, and the pool then names the gateway. That
+//!   counts as a withdrawal of the wallet, found in the transaction's receipt.
+//! - A repayment out of aTokens is a repayment, and takes as much from the supply. No withdrawal is counted, for
+//!   nothing left the pool.
+//! - A plain transfer, and what a liquidator who takes aTokens receives, moves the supply and is no event of either
+//!   side: the pool had no part in it, and anybody can send anybody dust.
 //! - A bridge that mints for a wallet what it will back later supplies for it.
 //!
-//! Not told: debt that is moved by other means than borrowing, repaying, liquidating and writing off (there is none today), what
-//! was borrowed or supplied by flash loans within one transaction and given back, and what rebasing tokens add by themselves.
+//! Not told: debt that is moved by other means than borrowing, repaying, liquidating and writing off (there is none
+//! today), what was borrowed or supplied by flash loans within one transaction and given back, and what rebasing tokens
+//! add by themselves.
 
 mod deployment;
 mod positions;
@@ -76,8 +79,8 @@ pub(super) const SIGNATURES_V3: &[Signature] = &[
     Signature { topic0: DEFICIT, wallet_at: 1 },
 ];
 
-/// The events of `wallet`, in the order of the chain: those in which the pool names it, and withdrawals by whom it gave its aTokens
-/// to.
+/// The events of `wallet`, in the order of the chain: those in which the pool names it, and withdrawals by whom it gave
+/// its aTokens to.
 pub(super) fn events<'a>(evidence: &Evidence<'a>, wallet: B256) -> Vec<(EventKind, &'a Log)> {
     let own = own(evidence, wallet);
     let mut events: Vec<_> = own.iter().filter_map(|log| Some((event(log)?, *log))).collect();
@@ -124,8 +127,8 @@ fn event(log: &Log) -> Option<EventKind> {
     }
 }
 
-/// The amounts that a log of the pool moved. Seized collateral whose receiver takes it as aTokens is a transfer of these, and the
-/// protocol's fee always is.
+/// The amounts that a log of the pool moved. Seized collateral whose receiver takes it as aTokens is a transfer of
+/// these, and the protocol's fee always is.
 fn moved(log: &Log) -> Option<Vec<Move>> {
     let flag = |place| Some(!word(log, place)?.is_zero());
     Some(match *log.topic0()? {

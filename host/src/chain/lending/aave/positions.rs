@@ -1,5 +1,5 @@
-//! What a wallet has in an Aave pool: aToken and debt balances by the pool's data provider, times the pool's oracle, in integers
-//! until the last step.
+//! What a wallet has in an Aave pool: aToken and debt balances by the pool's data provider, times the pool's oracle, in
+//! integers until the last step.
 
 use alloy::{primitives::Bytes, sol};
 
@@ -63,8 +63,8 @@ pub(super) struct Reserve {
 /// Scale of sums: dollars, or what the oracle quotes in, times this.
 const SCALE: u64 = 1_000_000_000_000_000_000;
 
-/// Tokens whose balances change by themselves, and with them those of their aTokens: stETH and AMPL, both in v2 on Ethereum.
-/// What was supplied of them says nothing of what is there.
+/// Tokens whose balances change by themselves, and with them those of their aTokens: stETH and AMPL, both in v2 on
+/// Ethereum. What was supplied of them says nothing of what is there.
 const REBASING: [Address; 2] =
     [address!("0xae7ab96520DE3A18E5e111B5EaAb095312D7fE84"), address!("0xD46bA6D942050d489DBd938a2C909A5d5039A161")];
 
@@ -78,8 +78,9 @@ impl Terms {
         balances.chain([prices]).collect()
     }
 
-    /// The calls that tell whether a wallet ever had anything here, for [`ever_held`]. Tokens of v2 keep no trace, and do not answer;
-    /// the controller that each change of a balance is told to does, from when it began to give rewards (April 2021 on Ethereum).
+    /// The calls that tell whether a wallet ever had anything here, for [`ever_held`]. Tokens of v2 keep no trace, and
+    /// do not answer; the controller that each change of a balance is told to does, from when it began to give rewards
+    /// (April 2021 on Ethereum).
     pub(in crate::chain) fn traces(&self, user: Address) -> Vec<Call> {
         let tokens = self
             .reserves
@@ -92,8 +93,8 @@ impl Terms {
         tokens.filter(|(token, _)| !token.is_zero()).map(call).collect()
     }
 
-    /// `quote_usd` is the price of the asset that the oracle quotes in, where it is known. `None` where a balance or a price that
-    /// matters is missing: a part of a position is not a position.
+    /// `quote_usd` is the price of the asset that the oracle quotes in, where it is known. `None` where a balance or a
+    /// price that matters is missing: a part of a position is not a position.
     pub(in crate::chain) fn held(&self, answers: &[Option<Bytes>], quote_usd: Option<f64>) -> Option<Held> {
         let prices = returned::<getAssetsPricesCall>(answers.get(self.reserves.len()))?;
         let (mut supplied, mut borrowed, mut assets) = (U256::ZERO, U256::ZERO, 0);
@@ -155,8 +156,8 @@ impl Terms {
     }
 }
 
-/// Whether the answers to [`Terms::traces`] have one. Each change of a balance leaves it, and emits a transfer; in v2 so does asking for
-/// the rewards of a token that one never had, which only its own user can.
+/// Whether the answers to [`Terms::traces`] have one. Each change of a balance leaves it, and emits a transfer; in v2
+/// so does asking for the rewards of a token that one never had, which only its own user can.
 pub(in crate::chain) fn ever_held(answers: &[Option<Bytes>]) -> bool {
     answers.iter().any(|answer| returned::<getPreviousIndexCall>(Some(answer)).is_some_and(|index| !index.is_zero()))
 }

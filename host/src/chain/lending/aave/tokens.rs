@@ -1,5 +1,5 @@
-//! aTokens: supplies that move without the pool. Which of their transfers say that something happened in the pool that it told
-//! under another name, and what they moved.
+//! aTokens: supplies that move without the pool. Which of their transfers say that something happened in the pool that
+//! it told under another name, and what they moved.
 //!
 //! Of a transfer to the wallet no receipt is ever read, so that dust sent by strangers costs nothing but its log.
 
@@ -18,8 +18,8 @@ use crate::{
     store::records::Side,
 };
 
-/// Whether nothing has to be looked up for `log`, a transfer of the aToken of `asset` from or to the wallet. `own` are logs of the
-/// same transaction in which the pool names the wallet, `transfers` all transfers of aTokens from or to it.
+/// Whether nothing has to be looked up for `log`, a transfer of the aToken of `asset` from or to the wallet. `own` are
+/// logs of the same transaction in which the pool names the wallet, `transfers` all transfers of aTokens from or to it.
 pub(in crate::chain::lending) fn is_explained(
     log: &Log,
     asset: Address,
@@ -48,7 +48,8 @@ pub(in crate::chain::lending) fn is_explained(
     }
 }
 
-/// What a transfer moved. What is minted and burnt is told by the pool's own logs, without the interest that the tokens put on top.
+/// What a transfer moved. What is minted and burnt is told by the pool's own logs, without the interest that the tokens
+/// put on top.
 pub(super) fn moved(log: &Log, listed: &[Hint], wallet: B256) -> Option<Move> {
     let [_, from, to, ..] = *log.topics() else { return None };
     if from == to || from.is_zero() || to.is_zero() {
@@ -58,8 +59,8 @@ pub(super) fn moved(log: &Log, listed: &[Hint], wallet: B256) -> Option<Move> {
     Some(if from == wallet { Move::loss(Side::Supply, asset, amount) } else { Move::gain(Side::Supply, asset, amount) })
 }
 
-/// Withdrawals by those whom the wallet gave its aTokens in the same transaction: gateways and adapters. `own` are the pool's logs
-/// that name the wallet. A liquidator who withdraws what was seized does it for himself.
+/// Withdrawals by those whom the wallet gave its aTokens in the same transaction: gateways and adapters. `own` are the
+/// pool's logs that name the wallet. A liquidator who withdraws what was seized does it for himself.
 pub(super) fn withdrawals<'a>(evidence: &Evidence<'a>, wallet: B256, own: &[&'a Log]) -> Vec<&'a Log> {
     let seized: HashSet<_> = own
         .iter()

@@ -1,10 +1,10 @@
-//! Comet (Compound v3): one borrowable asset per market, and no events for borrowing and repaying it. A market tells that
-//! somebody supplied or withdrew so much of the base asset, and in the log right after how much of it was supply; what is left
-//! was debt.
+//! Comet (Compound v3): one borrowable asset per market, and no events for borrowing and repaying it. A market tells
+//! that somebody supplied or withdrew so much of the base asset, and in the log right after how much of it was supply;
+//! what is left was debt.
 //!
-//! A transfer of a position is a withdrawal of the one and a supply of the other, as if it had been done by these two calls.
-//! Not told by any log: debt that a transfer of the base asset makes or repays. The amounts then do not add up to the position,
-//! which lowers the coverage.
+//! A transfer of a position is a withdrawal of the one and a supply of the other, as if it had been done by these two
+//! calls. Not told by any log: debt that a transfer of the base asset makes or repays. The amounts then do not add up
+//! to the position, which lowers the coverage.
 
 mod positions;
 mod split;
@@ -34,8 +34,8 @@ const TRANSFER_COLLATERAL: B256 = b256!("0x29db89d45e1a802b4d55e202984fce9faf1d3
 const ABSORB_DEBT: B256 = b256!("0x1547a878dc89ad3c367b6338b4be6a65a5dd74fb77ae044da1e8747ef1f4f62f");
 const ABSORB_COLLATERAL: B256 = b256!("0x9850ab1af75177e4a9201c65a2cf7976d5d28e40ef63494b44366f86b2f9412e");
 
-/// The owner is `dst` of a supply, `src` of a withdrawal, `borrower` of an absorption, and either side of a transfer. The
-/// collateral that an absorption seizes has logs of its own, which are no events but amounts.
+/// The owner is `dst` of a supply, `src` of a withdrawal, `borrower` of an absorption, and either side of a transfer.
+/// The collateral that an absorption seizes has logs of its own, which are no events but amounts.
 pub(super) const SIGNATURES: &[Signature] = &[
     Signature { topic0: SUPPLY, wallet_at: 2 },
     Signature { topic0: SUPPLY_COLLATERAL, wallet_at: 2 },
@@ -86,9 +86,9 @@ struct Reading<'a> {
     moved: Option<Move>,
 }
 
-/// What `logs`, checked logs of one market in the order of the chain, tell of `wallet`: events and amounts. A supply that also
-/// repays is both, and so is a withdrawal that also borrows; the amount of either is one amount of base. Amounts of nothing are
-/// not events.
+/// What `logs`, checked logs of one market in the order of the chain, tell of `wallet`: events and amounts. A supply
+/// that also repays is both, and so is a withdrawal that also borrows; the amount of either is one amount of base.
+/// Amounts of nothing are not events.
 fn read<'a>(logs: &[&'a Log], wallet: B256) -> Vec<Reading<'a>> {
     let mut found = Vec::new();
     let mut logs = logs.iter().filter_map(|log| Some((told(log, wallet)?, *log))).peekable();

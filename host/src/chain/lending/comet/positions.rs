@@ -1,6 +1,6 @@
-//! What a wallet has in a Comet market: base supply or debt, and collateral. The market's own feeds price one against the other;
-//! what a unit of the base asset is worth in dollars comes from the chain's prices, for some markets quote everything in the base
-//! asset.
+//! What a wallet has in a Comet market: base supply or debt, and collateral. The market's own feeds price one against
+//! the other; what a unit of the base asset is worth in dollars comes from the chain's prices, for some markets quote
+//! everything in the base asset.
 
 use alloy::{primitives::Bytes, sol};
 
@@ -141,7 +141,8 @@ impl Terms {
         vec![Call::new(self.market, &userBasicCall { account })]
     }
 
-    /// `base_usd` is the price of one base token, where it is known. `None` where a balance or a price that matters is missing.
+    /// `base_usd` is the price of one base token, where it is known. `None` where a balance or a price that matters is
+    /// missing.
     pub(in crate::chain) fn held(&self, answers: &[Option<Bytes>], base_usd: Option<f64>) -> Option<Held> {
         let supplied = returned::<balanceOfCall>(answers.first())?;
         let borrowed = returned::<borrowBalanceOfCall>(answers.get(1))?;
@@ -170,7 +171,8 @@ impl Terms {
         Some(held)
     }
 
-    /// What the wallet has of the base asset and of each collateral, to hold its events against. `None` where a balance is missing.
+    /// What the wallet has of the base asset and of each collateral, to hold its events against. `None` where a balance
+    /// is missing.
     pub(in crate::chain) fn standings(&self, answers: &[Option<Bytes>]) -> Option<Vec<Standing>> {
         let supplied = returned::<balanceOfCall>(answers.first())?;
         let borrowed = returned::<borrowBalanceOfCall>(answers.get(1))?;
@@ -192,14 +194,15 @@ impl Terms {
         Some(standings)
     }
 
-    /// A market that quotes in its base asset has a feed for it that says one, always. Any other number is a price in dollars.
+    /// A market that quotes in its base asset has a feed for it that says one, always. Any other number is a price in
+    /// dollars.
     fn quoted_in_dollars(&self, base: U256) -> Option<f64> {
         (base != U256::from(ONE)).then(|| f64::from(base) / ONE as f64)
     }
 }
 
-/// Whether the answer to [`Terms::traces`] has a trace. Rewards that accrued are kept also when they were claimed, and accrue on
-/// nothing. The index beside them says nothing: anybody can have it set for anybody.
+/// Whether the answer to [`Terms::traces`] has a trace. Rewards that accrued are kept also when they were claimed, and
+/// accrue on nothing. The index beside them says nothing: anybody can have it set for anybody.
 pub(in crate::chain) fn ever_held(answers: &[Option<Bytes>]) -> bool {
     returned::<userBasicCall>(answers.first()).is_some_and(|basic| basic.baseTrackingAccrued > 0)
 }

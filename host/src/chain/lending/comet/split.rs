@@ -2,8 +2,9 @@
 
 use crate::domain::U256;
 
-/// The market computes the supplied part anew from its rounded-down principal, so that it may be off by a few of the smallest
-/// units. Less than this is not told from nothing, and what is below it is not taken for a borrowing or repayment.
+/// The market computes the supplied part anew from its rounded-down principal, so that it may be off by a few of the
+/// smallest units. Less than this is not told from nothing, and what is below it is not taken for a borrowing or
+/// repayment.
 const ROUNDING: U256 = U256::from_limbs([10, 0, 0, 0]);
 
 /// What an amount did.

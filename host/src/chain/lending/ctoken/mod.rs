@@ -1,20 +1,22 @@
-//! Compound v2, one market per cToken. No event that matters names anybody in a topic, so that no query finds a wallet's
-//! borrowings. What can be found are logs beside them, which point at the transactions; their receipts tell the rest:
+//! Compound v2, one market per cToken. No event that matters names anybody in a topic, so that no query finds a
+//! wallet's borrowings. What can be found are logs beside them, which point at the transactions; their receipts tell
+//! the rest:
 //!
 //! - the cToken's own transfers: a mint, a redemption, and the seizure that a liquidation of the wallet ends with;
 //! - transfers of the underlying token between the wallet and the cToken: what it borrowed, and what it repaid itself;
-//! - the Comptroller's distributions to borrowers, one with every borrowing and repayment, whoever pays: ETH, which has no token
-//!   to transfer, and debt that others repay. Its distributions to suppliers come with a transfer of the cToken each, and say no
-//!   more.
+//! - the Comptroller's distributions to borrowers, one with every borrowing and repayment, whoever pays: ETH, which has
+//!   no token to transfer, and debt that others repay. Its distributions to suppliers come with a transfer of the
+//!   cToken each, and say no more.
 //!
 //! A wallet's deposits are told as well, but not collected: the contract of this protocol has no count for them.
 //!
-//! Not found, and named in `reading.not_covered`: before the Comptroller distributed anything (block 10,228,864, June 2020), debt
-//! in ETH and repayments by others, unless something else in the same transaction points at it; and until the autumn of 2021, when
-//! it was replaced, the first borrowing of ETH by a wallet, which it passed over in silence. Where such a debt is still there, or
-//! a repayment or liquidation is found and no borrowing, the market's coverage is partial. What was borrowed and repaid leaves its
-//! mark in the cToken's storage, and a history without any event is partial beside one ([`positions`]). Only a wallet that also took
-//! itself off the market again before the distributions began is not looked up there.
+//! Not found, and named in `reading.not_covered`: before the Comptroller distributed anything (block 10,228,864, June
+//! 2020), debt in ETH and repayments by others, unless something else in the same transaction points at it; and until
+//! the autumn of 2021, when it was replaced, the first borrowing of ETH by a wallet, which it passed over in silence.
+//! Where such a debt is still there, or a repayment or liquidation is found and no borrowing, the market's coverage is
+//! partial. What was borrowed and repaid leaves its mark in the cToken's storage, and a history without any event is
+//! partial beside one ([`positions`]). Only a wallet that also took itself off the market again before the
+//! distributions began is not looked up there.
 
 mod positions;
 
@@ -36,7 +38,8 @@ const REPAY_BORROW: B256 = b256!("0x1a2a22cb034d26d1854bdc6666a5b91fe25efbbb5dca
 const LIQUIDATE_BORROW: B256 = b256!("0x298637f684da70674f26509b10f07ec2fbc77a335ab1e7d6215a4b2484d8bb52");
 const DISTRIBUTED_BORROWER_COMP: B256 = b256!("0x1fc3ecc087d8d2d15e23d0032af5a47059c3892d003d8e139fdcb6bb327c99a6");
 
-/// Where to look for what concerns a wallet in `ctoken`, which belongs to `comptroller`. The native currency is no contract.
+/// Where to look for what concerns a wallet in `ctoken`, which belongs to `comptroller`. The native currency is no
+/// contract.
 fn hints(ctoken: Address, underlying: Option<Address>, comptroller: Address) -> Vec<Hint> {
     let hint = |contract, topic0, naming| Hint { contract, topic0, naming, explained_by: &[] };
     let mut hints = vec![
@@ -48,7 +51,8 @@ fn hints(ctoken: Address, underlying: Option<Address>, comptroller: Address) -> 
     hints
 }
 
-/// Whether something was repaid or liquidated that was never borrowed: the borrowing is one of those that nothing points at.
+/// Whether something was repaid or liquidated that was never borrowed: the borrowing is one of those that nothing
+/// points at.
 pub(super) fn lacks_a_borrowing(counts: &EventCounts) -> bool {
     counts.borrow == Some(0) && counts.repay.max(counts.liquidation) > Some(0)
 }
@@ -61,11 +65,12 @@ struct Repayment {
     transaction: Option<B256>,
 }
 
-/// The events of `wallet` in `logs`, all that one cToken logged in some transactions, in the order of the chain. Amounts of
-/// nothing are not events.
+/// The events of `wallet` in `logs`, all that one cToken logged in some transactions, in the order of the chain.
+/// Amounts of nothing are not events.
 ///
-/// A liquidation first repays what it liquidates, with a log of its own: the last repayment before it in its transaction by the
-/// same payer of the same amount is that one, and not counted as a repayment. Others in the transaction are.
+/// A liquidation first repays what it liquidates, with a log of its own: the last repayment before it in its
+/// transaction by the same payer of the same amount is that one, and not counted as a repayment. Others in the
+/// transaction are.
 pub(super) fn events<'a>(logs: &[&'a Log], wallet: B256) -> Vec<(EventKind, &'a Log)> {
     let mut found: Vec<(EventKind, &Log, Option<Repayment>)> = Vec::new();
     for log in logs {

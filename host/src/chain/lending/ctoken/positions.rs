@@ -1,10 +1,10 @@
-//! What a wallet has in a cToken: its cTokens at the stored rate of exchange, and its stored debt, both as of the market's last
-//! use, priced by the Comptroller's oracle.
+//! What a wallet has in a cToken: its cTokens at the stored rate of exchange, and its stored debt, both as of the
+//! market's last use, priced by the Comptroller's oracle.
 //!
-//! And whether it ever had a debt there, for histories that show none. Each borrowing and repayment leaves the market's index of that
-//! moment beside the debt, also where none is left. No call tells it, so that it is read from the cToken's storage: of wallets that
-//! entered the market, which who borrows is made to, or for whom the Comptroller keeps an index of their debt. Neither proves a debt,
-//! for anybody can have these.
+//! And whether it ever had a debt there, for histories that show none. Each borrowing and repayment leaves the market's
+//! index of that moment beside the debt, also where none is left. No call tells it, so that it is read from the
+//! cToken's storage: of wallets that entered the market, which who borrows is made to, or for whom the Comptroller
+//! keeps an index of their debt. Neither proves a debt, for anybody can have these.
 
 use alloy::{
     primitives::{Bytes, keccak256},
@@ -39,7 +39,8 @@ sol! {
 const NATIVE: &str = "cETH";
 /// Rates of exchange are multiples of 10^-18 of the smallest unit.
 const RATE: u64 = 1_000_000_000_000_000_000;
-/// Where a cToken keeps its index of debts; those of May 2019, whose number of decimals takes a place of its own, one place later.
+/// Where a cToken keeps its index of debts; those of May 2019, whose number of decimals takes a place of its own, one
+/// place later.
 const INDEX_AT: u64 = 10;
 /// How many places after that its debts are.
 const DEBTS_AFTER: u64 = 6;
@@ -130,7 +131,8 @@ impl Terms {
         ]
     }
 
-    /// The place in the storage where a debt leaves its mark, where the answers to [`traces`](Self::traces) allow for one.
+    /// The place in the storage where a debt leaves its mark, where the answers to [`traces`](Self::traces) allow for
+    /// one.
     pub(in crate::chain) fn trace(&self, answers: &[Option<Bytes>], account: Address) -> Option<(Address, U256)> {
         let entered = returned::<checkMembershipCall>(answers.first()).is_some_and(|entered| entered);
         let indexed = returned::<compBorrowerIndexCall>(answers.get(1)).is_some_and(|index| !index.is_zero());

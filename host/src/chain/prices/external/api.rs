@@ -1,5 +1,5 @@
-//! One external price API: GET requests within bounds of time, size and number of tokens, and a rest after a failure. Its URL may
-//! hold a key and never leaves here: the host stands for it.
+//! One external price API: GET requests within bounds of time, size and number of tokens, and a rest after a failure.
+//! Its URL may hold a key and never leaves here: the host stands for it.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -36,7 +36,8 @@ const MOST_BYTES: usize = 1 << 20;
 const REST: Duration = Duration::from_secs(5);
 /// Longest rest that a `Retry-After` can ask of us.
 const MOST_REST: Duration = Duration::from_secs(300);
-/// What a price may be old, in seconds: the APIs' own bound of six hours would give a wallet the prices of another part of the day.
+/// What a price may be old, in seconds: the APIs' own bound of six hours would give a wallet the prices of another part
+/// of the day.
 const MOST_AGE: u64 = 3_600;
 /// Furthest that a price may be dated ahead of our clock, in seconds.
 const SKEW: u64 = 300;

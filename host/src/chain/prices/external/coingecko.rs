@@ -18,8 +18,8 @@ pub(super) fn url(root: &Url, platform: &str, tokens: &[Address]) -> Url {
     url
 }
 
-/// The prices in an answer: `None` where it is none, as an error is, which has a `status`. A token that cannot be read is left
-/// out, as one without a price is.
+/// The prices in an answer: `None` where it is none, as an error is, which has a `status`. A token that cannot be read
+/// is left out, as one without a price is.
 pub(super) fn prices(body: &Value) -> Option<Vec<Stated>> {
     let tokens = body
         .as_object()

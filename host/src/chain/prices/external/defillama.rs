@@ -6,8 +6,8 @@ use url::Url;
 use super::api::Stated;
 use crate::domain::Address;
 
-/// Lowest confidence that a price is taken with. DefiLlama gives 0.99 to what exchanges list and less to what it derives from
-/// pools, by their depth: a thin pool's price is whatever its owner wants a wallet to be worth.
+/// Lowest confidence that a price is taken with. DefiLlama gives 0.99 to what exchanges list and less to what it
+/// derives from pools, by their depth: a thin pool's price is whatever its owner wants a wallet to be worth.
 const LEAST_CONFIDENCE: f64 = 0.9;
 
 pub(super) fn url(root: &Url, slug: &str, tokens: &[Address]) -> Url {

@@ -1,5 +1,6 @@
-//! Prices from outside the chains, for what no contract prices: external APIs in the order of the configuration, asked once for
-//! all who ask at a time. An answer lives as long as a price may; also that there is none. What is older is never given.
+//! Prices from outside the chains, for what no contract prices: external APIs in the order of the configuration, asked
+//! once for all who ask at a time. An answer lives as long as a price may; also that there is none. What is older is
+//! never given.
 
 mod api;
 mod coingecko;

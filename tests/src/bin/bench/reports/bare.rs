@@ -1,5 +1,5 @@
-//! The calls of one chain without which there is no report, made again without a server around them: same client library, same
-//! order, nothing decoded, nothing checked.
+//! The calls of one chain without which there is no report, made again without a server around them: same client
+//! library, same order, nothing decoded, nothing checked.
 
 use alloy::{
     primitives::{B256, U64},
@@ -26,8 +26,8 @@ struct Head {
 }
 
 impl Bare {
-    /// What could not be left out of `made`, the calls of one report: logs, contract calls, and the wallet's nonce. The head is asked
-    /// for besides; what checks for reorganisations and what searches for dates is left out.
+    /// What could not be left out of `made`, the calls of one report: logs, contract calls, and the wallet's nonce. The
+    /// head is asked for besides; what checks for reorganisations and what searches for dates is left out.
     pub fn of(client: &RpcClient, made: &[Call]) -> Self {
         let of = |method: &'static str| made.iter().filter(move |call| call.method == method);
         let calls: Vec<Call> =

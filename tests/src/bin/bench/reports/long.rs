@@ -1,5 +1,5 @@
-//! A first report of a wallet with a very long lending history, against the log queries that return it, made over HTTP without a
-//! client library: bodies are read and nothing is decoded.
+//! A first report of a wallet with a very long lending history, against the log queries that return it, made over HTTP
+//! without a client library: bodies are read and nothing is decoded.
 
 use std::path::Path;
 
