@@ -5,6 +5,7 @@ mod backtest;
 mod check_config;
 mod conformance;
 mod crowd;
+mod documentation;
 mod errors;
 mod failover;
 mod fleet;
