@@ -1,20 +1,22 @@
-// Prints a bill of materials of the server, CycloneDX 1.6, from the locked dependencies: what is linked, not what tests and builds need.
+// Prints a bill of materials of the server, CycloneDX 1.6, from the locked dependencies: the linked crates, without those
+// of tests and builds.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
 const run = (program, ...given) => execFileSync(program, given, { encoding: "utf8", maxBuffer: 1 << 28 });
 const machine = /^host: (.+)$/m.exec(run("rustc", "-vV"))[1];
-const metadata = JSON.parse(run("cargo", "metadata", "--locked", "--format-version", "1", "--filter-platform", machine));
+const asked = ["metadata", "--locked", "--format-version", "1", "--filter-platform", machine];
+const metadata = JSON.parse(run("cargo", ...asked));
 const packages = new Map(metadata.packages.map((one) => [one.id, one]));
 const nodes = new Map(metadata.resolve.nodes.map((one) => [one.id, one]));
+const locked = /name = "(.+)"\nversion = "(.+)"\nsource = .+\nchecksum = "(.+)"/g;
 const checksums = new Map(
-  [...readFileSync("Cargo.lock", "utf8").matchAll(/name = "(.+)"\nversion = "(.+)"\nsource = .+\nchecksum = "(.+)"/g)].map(
-    ([, name, version, sum]) => [`${name} ${version}`, sum],
-  ),
+  [...readFileSync("Cargo.lock", "utf8").matchAll(locked)].map(([, name, version, sum]) => [`${name} ${version}`, sum]),
 );
 
 const root = metadata.packages.find((one) => one.name === "assay").id;
-const linked = (id) => nodes.get(id).deps.filter((to) => to.dep_kinds.some((how) => how.kind === null)).map((to) => to.pkg);
+const isLinked = (to) => to.dep_kinds.some((how) => how.kind === null);
+const linked = (id) => nodes.get(id).deps.filter(isLinked).map((to) => to.pkg);
 const seen = new Set([root]);
 for (const id of seen) linked(id).forEach((next) => seen.add(next));
 
@@ -40,6 +42,9 @@ const bill = {
   version: 1,
   metadata: { component: component(root) },
   components: ordered.filter((id) => id !== root).map(component),
-  dependencies: ordered.map((id) => ({ ref: purl(packages.get(id)), dependsOn: linked(id).map((to) => purl(packages.get(to))) })),
+  dependencies: ordered.map((id) => ({
+    ref: purl(packages.get(id)),
+    dependsOn: linked(id).map((to) => purl(packages.get(to))),
+  })),
 };
 console.log(JSON.stringify(bill, null, 2));
