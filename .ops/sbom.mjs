@@ -1,5 +1,5 @@
-// Prints a bill of materials of the server, CycloneDX 1.6, from the locked dependencies: the linked crates, without those
-// of tests and builds.
+// Prints a bill of materials of the server, CycloneDX 1.6, from the locked dependencies: the crates that are linked,
+// without those of tests and builds.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
