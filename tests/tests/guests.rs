@@ -9,14 +9,11 @@ use std::{
     time::Duration,
 };
 
-use assay::{
-    domain::{self, Address, ModelKind, Score},
-    features::Features,
-    registry::{
-        self, Limits, MockNft, MockPool, MockPosition, MockReport, MockToken, Model, Refusal, Registry, ScoreError,
-        Settings,
-    },
+use assay::registry::{
+    self, Limits, MockNft, MockPool, MockPosition, MockReport, MockToken, Model, Refusal, Registry, ScoreError,
+    Settings,
 };
+use assay_domain::{Address, ModelKind, Score, features::Features};
 use assay_tests::{features, native};
 use sha2::{Digest, Sha256};
 
@@ -97,7 +94,7 @@ enum Answer {
 /// Label, rating from 0 for low, description, points, possible.
 type Factor = (String, u8, String, i32, u32);
 
-fn hosted(factors: Vec<domain::Factor>) -> Vec<Factor> {
+fn hosted(factors: Vec<assay_domain::Factor>) -> Vec<Factor> {
     factors.into_iter().map(|f| (f.label, f.rating as u8, f.description, f.points, f.possible)).collect()
 }
 

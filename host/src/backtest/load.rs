@@ -6,10 +6,8 @@ use std::{
 };
 
 use super::report::Identity;
-use crate::{
-    domain::{Decile, ModelKind, ModelVersion, Score},
-    registry::{self, Counting, Limits, LoneError, Model},
-};
+use crate::registry::{self, Counting, Limits, LoneError, Model};
+use assay_domain::{Decile, ModelKind, ModelVersion, Score};
 
 /// A model, ready to score and to be counted.
 pub struct Loaded {

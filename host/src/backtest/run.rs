@@ -18,11 +18,8 @@ use super::{
     source::{Chunk, Source},
     tally::{Called, Tally},
 };
-use crate::{
-    domain::{Assessment, Digest},
-    features::Features,
-    registry::{Counting, Model, ScoreError},
-};
+use crate::registry::{Counting, Model, ScoreError};
+use assay_domain::{Assessment, Digest, features::Features};
 
 /// Chunks that wait for each thread.
 const AHEAD: usize = 4;

@@ -10,9 +10,9 @@ use super::{
     record::{BadLine, Record},
     source::Unit,
 };
-use crate::{
-    domain::Assessment,
-    registry::{Fuel, ScoreError},
+use crate::registry::{Fuel, ScoreError};
+use assay_domain::{
+    Assessment,
     stats::{Histogram, Outcomes, Sketch},
 };
 

@@ -23,7 +23,8 @@ use tokio::{
 use url::Url;
 
 use super::{fault::Fault, intake::Intake, redact::Redact};
-use crate::{config::RpcLimits, domain::ChainId, telemetry};
+use crate::{config::RpcLimits, telemetry};
+use assay_domain::ChainId;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Longest wait for an answer that costs a node nothing. Every read begins with one, so that a silent endpoint is left

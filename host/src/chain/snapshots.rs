@@ -28,10 +28,10 @@ use super::{
 };
 use crate::{
     config::{self, ChainConfig, Prices, Reading, Scoring},
-    domain::{Address, ChainId, Name, Snapshot},
     store::Store,
     telemetry::{self, TRACE},
 };
+use assay_domain::{Address, ChainId, Name, Snapshot};
 
 /// Time between two looks at a chain's head that nobody asked for.
 const WATCH: Duration = Duration::from_secs(30);

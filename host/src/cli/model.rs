@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use super::{ConfigFile, Failure, print, remote::Server};
 use crate::{
     app,
-    domain::{ModelKind, ModelVersion},
     registry::{self, CheckReport, Limits},
 };
+use assay_domain::{ModelKind, ModelVersion};
 
 #[derive(Subcommand)]
 pub enum Command {

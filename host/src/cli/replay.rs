@@ -15,12 +15,12 @@ use super::{Failure, print, remote::Remote, remote::Server};
 use crate::{
     app,
     config::{Backend, Config},
-    domain::{Digest, Freshness, ModelKind, ModelRef},
     http::wire::ScoreBody,
     registry::{self, Limits, Model},
     scoring::{self, ScoreId, Scored},
     store::{OpenError, Store, keys, records::ServedRecord},
 };
+use assay_domain::{Digest, Freshness, ModelKind, ModelRef};
 
 /// Served scores to compute again.
 #[derive(Args)]

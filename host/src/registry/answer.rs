@@ -1,7 +1,7 @@
 //! The checks that every answer passes before anyone sees it: ranges, lengths, finite numbers.
 
 use super::{ChainValue, MockNft, MockPool, MockPosition, MockReport, MockToken, Refusal, ScoreError, abi::raw};
-use crate::domain::{Assessment, Decile, Factor, ModelInfo, ModelKind, Range, RiskAssessment, Score};
+use assay_domain::{Assessment, Decile, Factor, ModelInfo, ModelKind, Range, RiskAssessment, Score};
 
 /// The longest `label`, `title` and name, in characters.
 const NAME: usize = 80;
@@ -167,7 +167,7 @@ fn pool(raw: raw::Pool) -> Checked<MockPool> {
     if let Some(market) = &raw.market {
         check_text("pool market", market, NAME)?;
     }
-    if crate::domain::parse_address(&raw.market_address).is_err() {
+    if assay_domain::parse_address(&raw.market_address).is_err() {
         return nonsense("a pool whose market-address is no Ethereum address".to_owned());
     }
     time("pool first-event", raw.first_event)?;

@@ -1,7 +1,7 @@
 //! Models that keep failing: taken out of service, and the one before put back where it was a champion.
 
 use super::{Reason, ScoreError, model::Supervisor, registry::Shared};
-use crate::domain::{ModelRef, ModelVersion};
+use assay_domain::{ModelRef, ModelVersion};
 
 /// A model that was taken out of service.
 #[derive(Debug, Clone)]

@@ -7,7 +7,7 @@ use super::{
     lineup::{Lineup, Seats},
     shelf::Stamp,
 };
-use crate::domain::{Digest, ModelInfo, ModelKind, ModelVersion};
+use assay_domain::{Digest, ModelInfo, ModelKind, ModelVersion};
 
 pub(crate) type Key = (ModelKind, ModelVersion);
 

@@ -14,7 +14,7 @@ use super::{
     engine::{Purpose, Runtime},
     examine, samples,
 };
-use crate::domain::{Digest, ModelInfo, ModelKind, Score};
+use assay_domain::{Digest, ModelInfo, ModelKind, Score};
 
 /// What was found out about a file. `Display` is for people, `Serialize` for machines.
 #[derive(Debug, Clone, Serialize)]
@@ -91,7 +91,7 @@ type Ask = Box<dyn Fn(&Model) -> Result<(), ScoreError>>;
 
 /// The questions of a kind, named.
 fn questions(kind: ModelKind) -> Vec<(String, Ask)> {
-    let about = |ask: fn(&Model, &crate::features::Features) -> Result<(), ScoreError>| {
+    let about = |ask: fn(&Model, &assay_domain::features::Features) -> Result<(), ScoreError>| {
         samples::subjects().into_iter().map(move |sample| -> (String, Ask) {
             (sample.name.to_owned(), Box::new(move |model: &Model| ask(model, &sample.features)))
         })

@@ -10,7 +10,7 @@ use std::{
 use sha2::{Digest as _, Sha256};
 use wasmtime::{Engine, component::Component};
 
-use crate::domain::Digest;
+use assay_domain::Digest;
 
 /// `component` in another engine of the same configuration, without compiling it again.
 ///

@@ -19,7 +19,7 @@ use super::{
     selftest,
     world::{self, World},
 };
-use crate::domain::{Digest, ModelInfo, ModelKind, ModelRef};
+use assay_domain::{Digest, ModelInfo, ModelKind, ModelRef};
 
 /// What was found out about a file.
 pub(crate) struct Examined {

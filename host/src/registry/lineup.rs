@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::{Model, ScoreError};
-use crate::domain::{ModelKind, ModelVersion};
+use assay_domain::{ModelKind, ModelVersion};
 
 /// The models in force, by kind. Never changes: a swap publishes another one.
 #[derive(Debug, Default)]

@@ -19,7 +19,7 @@ use super::{
     registry::Shared,
     shelf::Stamp,
 };
-use crate::domain::ModelRef;
+use assay_domain::ModelRef;
 
 /// What the loader is asked to do.
 pub(crate) enum Command {

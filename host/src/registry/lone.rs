@@ -7,7 +7,7 @@ use super::{
     engine::{Purpose, Runtime},
     examine,
 };
-use crate::features::Features;
+use assay_domain::features::Features;
 
 /// Why there is no model.
 #[derive(Debug, thiserror::Error)]

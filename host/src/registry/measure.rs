@@ -9,7 +9,7 @@ use super::{
     lone::{self, LoneError},
     samples,
 };
-use crate::{domain::Assessment, features::Features};
+use assay_domain::{Assessment, features::Features};
 
 /// How the engine under a measurement is set up.
 #[derive(Debug, Clone, Copy)]

@@ -1,7 +1,7 @@
 //! What a sandbox generator says of an address, after the host has checked it. Dollars, Unix seconds, EIP-155 chain
 //! ids.
 
-use crate::domain::{ChainId, Score};
+use assay_domain::{ChainId, Score};
 
 /// A mock credit report.
 #[derive(Debug, Clone, PartialEq)]

@@ -11,13 +11,10 @@ use std::{
 use metrics::{Counter, Histogram};
 
 use super::{ChainValue, MockReport, ScoreError, abi::Abi, answer, call::Call, engine::Runtime, lane::Door};
-use crate::{
-    domain::{
-        Address, Assessment, Decile, Digest, Factor, ModelInfo, ModelKind, ModelRef, ModelVersion, RiskAssessment,
-        Score, Time,
-    },
-    features::Features,
-    telemetry::TRACE,
+use crate::telemetry::TRACE;
+use assay_domain::{
+    Address, Assessment, Decile, Digest, Factor, ModelInfo, ModelKind, ModelRef, ModelVersion, RiskAssessment, Score,
+    Time, features::Features,
 };
 
 /// A model that passed every check. Each question is put to a fresh instance, so that no call can see another.

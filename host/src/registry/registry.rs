@@ -20,7 +20,7 @@ use super::{
     status,
     twins::Twins,
 };
-use crate::domain::{ModelKind, ModelRef, ModelVersion};
+use assay_domain::{ModelKind, ModelRef, ModelVersion};
 
 /// Why there is no registry.
 #[derive(Debug, thiserror::Error)]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{ModelKind, ModelVersion};
+use assay_domain::{ModelKind, ModelVersion};
 
 /// The roles of every kind, as they are kept in the store. They may name versions that are not on the shelf just now.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

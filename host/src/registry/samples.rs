@@ -1,7 +1,7 @@
 //! Subjects on which a model is tried before it is published: nothing, an ordinary life, and the edges of every field.
 
-use crate::{
-    domain::{Address, AssetClass, Coverage, Protocol},
+use assay_domain::{
+    Address, AssetClass, Coverage, Protocol,
     features::{AttestationFeature, ChainFeatures, Features, Holding, MarketFeatures},
 };
 

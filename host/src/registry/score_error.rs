@@ -5,7 +5,7 @@ use std::time::Duration;
 use wasmtime::{Trap, WasmBacktrace};
 
 use super::Limits;
-use crate::domain::ModelKind;
+use assay_domain::ModelKind;
 
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -7,7 +7,7 @@ use super::{
     model::Model,
     samples::{self, Sample},
 };
-use crate::domain::{Decile, ModelKind, Score};
+use assay_domain::{Decile, ModelKind, Score};
 
 /// A deadline missed once may be the machine's fault; missed as often as this it is the model's.
 const TRIES: u32 = 3;

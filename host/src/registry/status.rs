@@ -4,7 +4,7 @@ use super::{
     LoadError,
     book::{Book, Entry, File, Outcome},
 };
-use crate::domain::{Digest, ModelInfo, ModelKind, Time};
+use assay_domain::{Digest, ModelInfo, ModelKind, Time};
 
 /// One line of the list of models.
 #[derive(Debug, Clone, PartialEq)]

@@ -12,7 +12,7 @@ use super::{
     engine::{Purpose, Runtime},
     examine,
 };
-use crate::domain::Digest;
+use assay_domain::Digest;
 
 /// Seats of the engine apart: one for the shadow, and one for a comparison that somebody waits for.
 const SEATS: u32 = 2;

@@ -6,7 +6,7 @@ use wasmtime::{
 };
 
 use super::LoadError;
-use crate::domain::ModelKind;
+use assay_domain::ModelKind;
 
 /// The exported interface that makes a component a model.
 #[derive(Debug)]

@@ -2,11 +2,10 @@
 
 use super::{Scoring, ScoringError, identity};
 use crate::{
-    domain::{Address, Coverage, ModelKind, ModelRef, ModelVersion, Time},
-    features::features,
     registry::Model,
     store::records::{Coverages, ModelPin, ScoresRecord},
 };
+use assay_domain::{Address, Coverage, ModelKind, ModelRef, ModelVersion, Time, features::features};
 
 /// How attestations are counted: each statement once, whatever chains repeat it.
 const IDENTITY_SCHEME: &str = "1.0";

@@ -3,10 +3,8 @@
 use std::sync::Arc;
 
 use super::{Scoring, ScoringError};
-use crate::{
-    domain::{ModelKind, ModelVersion},
-    registry::Model,
-};
+use crate::registry::Model;
+use assay_domain::{ModelKind, ModelVersion};
 
 /// A question for a score, whoever it is about.
 #[derive(Debug, Clone, Copy)]

@@ -8,13 +8,13 @@ use uuid::Uuid;
 
 use super::{Scoring, provenance::pin};
 use crate::{
-    domain::{ModelKind, ModelRef},
     registry::{Registry, Roles},
     store::{
         Batch, Revision, Store, StoreError, keys,
         records::{AuditEnd, AuditRecord, ModelPin},
     },
 };
+use assay_domain::{ModelKind, ModelRef};
 
 /// Who the log names for what the server does by itself.
 pub(super) const ITSELF: &str = "assay";

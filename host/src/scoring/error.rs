@@ -2,9 +2,9 @@
 
 use crate::{
     chain::NameError,
-    domain::ChainId,
     registry::{Refusal, RoleError, ScoreError},
 };
+use assay_domain::ChainId;
 
 /// No score or report can be given.
 #[derive(Debug, thiserror::Error)]

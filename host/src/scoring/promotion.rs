@@ -3,9 +3,9 @@
 use super::{Scoring, roles::MoveError, shadow::Standing};
 use crate::{
     config,
-    domain::ModelKind,
     registry::{Model, RoleError},
 };
+use assay_domain::ModelKind;
 
 /// What the shadow saw of a version beside the champion.
 #[derive(Debug, Clone, PartialEq)]

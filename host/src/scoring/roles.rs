@@ -13,13 +13,13 @@ use super::{
     provenance::pin,
 };
 use crate::{
-    domain::{ModelKind, ModelRef, ModelVersion},
     registry::{KindRoles, Registry, RoleError, Roles},
     store::{
         Batch, Revision, Store, StoreError, keys,
         records::{AuditRecord, ModelPin, RolesRecord},
     },
 };
+use assay_domain::{ModelKind, ModelRef, ModelVersion};
 
 /// A role that was not moved.
 #[derive(Debug, thiserror::Error)]

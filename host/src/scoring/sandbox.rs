@@ -7,12 +7,10 @@ use std::{
 };
 
 use super::{Aggregate, Appraisal, ScoringError, Summarized};
-use crate::{
-    domain::{
-        Address, ChainId, ChainSummary, Coverage, Decile, Factor, Freshness, ModelKind, ModelRef, Score, SeenOn,
-        Summary, time_from_unix,
-    },
-    registry::{ChainValue, Lineup, MockReport, Model},
+use crate::registry::{ChainValue, Lineup, MockReport, Model};
+use assay_domain::{
+    Address, ChainId, ChainSummary, Coverage, Decile, Factor, Freshness, ModelKind, ModelRef, Score, SeenOn, Summary,
+    time_from_unix,
 };
 
 /// The champions of one moment, so that one sandbox answer is of one generator and one scale from beginning to end.

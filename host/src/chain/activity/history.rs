@@ -22,10 +22,10 @@ use tracing::Instrument;
 use super::{logs::NodeLogs, reading::Reading};
 use crate::{
     chain::{client::Block, explorer::Explorer, lending::Rest},
-    domain::{Address, ChainId},
     store::{Store, keys, records::ActivityProgress},
     telemetry::{self, TRACE},
 };
+use assay_domain::{Address, ChainId};
 
 /// Reads of one chain at once. Explorers allow so few calls that more would only wait for each other.
 const AT_ONCE: usize = 16;

@@ -30,9 +30,9 @@ use super::{
 };
 use crate::{
     chain::client::Block,
-    domain::{Address, ChainId, PoolHistory},
     telemetry::{self, TRACE},
 };
+use assay_domain::{Address, ChainId, PoolHistory};
 
 /// Reads of one chain that may go on when nobody waits for them. What is read is kept, so that one refused here
 /// continues with the next request.

@@ -1,7 +1,6 @@
 //! A report from the sandbox generator.
 
 use crate::{
-    domain::{Address, ChainId, Coverage, Protocol, parse_address, time_from_unix},
     http::{
         ApiError, App,
         wire::{
@@ -11,6 +10,7 @@ use crate::{
     },
     registry::{MockPool, MockReport},
 };
+use assay_domain::{Address, ChainId, Coverage, Protocol, parse_address, time_from_unix};
 
 /// The mock report of `address`; `labelled` with `sandbox: true` where it is asked for as such.
 pub fn mocked(app: &App, address: Address, labelled: bool) -> Result<ReportBody, ApiError> {

@@ -4,10 +4,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::Moment;
-use crate::{
-    domain::{ModelKind, ModelRef},
-    registry::ModelStatus,
-};
+use crate::registry::ModelStatus;
+use assay_domain::{ModelKind, ModelRef};
 
 /// One model, or one file that is none.
 #[derive(Debug, Serialize, ToSchema)]

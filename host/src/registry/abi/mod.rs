@@ -6,10 +6,7 @@ pub(crate) mod v1;
 use wasmtime::component::Component;
 
 use super::call::Call;
-use crate::{
-    domain::{Address, ModelKind},
-    features::Features,
-};
+use assay_domain::{Address, ModelKind, features::Features};
 
 /// Answers as the newest interface shapes them, unchecked.
 pub(crate) use v1::raw;

@@ -3,11 +3,8 @@
 use wasmtime::component::{Component, ComponentExportIndex};
 
 use super::Abi;
-use crate::{
-    domain::{Address, AssetClass, Coverage, ModelKind},
-    features::Features,
-    registry::call::Call,
-};
+use crate::registry::call::Call;
+use assay_domain::{Address, AssetClass, Coverage, ModelKind, features::Features};
 
 mod bindings {
     wasmtime::component::bindgen!({
@@ -185,7 +182,7 @@ fn lowered<T>(features: &Features, run: impl FnOnce(&wit::Features<'_>) -> T) ->
     })
 }
 
-fn chain(c: &crate::features::ChainFeatures) -> wit::ChainFeatures {
+fn chain(c: &assay_domain::features::ChainFeatures) -> wit::ChainFeatures {
     wit::ChainFeatures {
         chain_id: c.chain_id,
         coverage: coverage(c.coverage),
@@ -203,7 +200,7 @@ fn chain(c: &crate::features::ChainFeatures) -> wit::ChainFeatures {
     }
 }
 
-fn market(m: &crate::features::MarketFeatures) -> wit::MarketFeatures<'_> {
+fn market(m: &assay_domain::features::MarketFeatures) -> wit::MarketFeatures<'_> {
     wit::MarketFeatures {
         chain_id: m.chain_id,
         protocol: m.protocol.as_str(),
@@ -223,7 +220,7 @@ fn market(m: &crate::features::MarketFeatures) -> wit::MarketFeatures<'_> {
     }
 }
 
-fn attestation(a: &crate::features::AttestationFeature) -> wit::Attestation<'_> {
+fn attestation(a: &assay_domain::features::AttestationFeature) -> wit::Attestation<'_> {
     wit::Attestation { provider: &a.provider, issued: a.issued, expires: a.expires, score: a.score }
 }
 

@@ -3,10 +3,10 @@
 use std::fmt;
 
 use crate::{
-    domain::{Assessment, Decile, Digest, Factor, Range},
     registry::{Model, ScoreError},
     store::records::{FactorRecord, ServedRecord},
 };
+use assay_domain::{Assessment, Decile, Digest, Factor, Range};
 
 /// A score that was computed again.
 #[derive(Debug, Clone)]

@@ -6,10 +6,10 @@ use std::{
 };
 
 use crate::{
-    domain::Digest,
     registry::Model,
     store::records::{ModelPin, PairCounts},
 };
+use assay_domain::Digest;
 
 /// Counts by champion and challenger that are not in the books yet.
 #[derive(Default)]

@@ -26,10 +26,9 @@ use sha2::{Digest as _, Sha256};
 use super::Scored;
 use crate::{
     config,
-    domain::{Address, ModelKind, ModelVersion},
-    features::Features,
     registry::{Model, Registry},
 };
+use assay_domain::{Address, ModelKind, ModelVersion, features::Features};
 
 pub use evidence::{Spread, Standing};
 use gate::Gate;
@@ -167,8 +166,8 @@ mod tests {
             assessment: model.score(&features).unwrap(),
             model: model.reference().clone(),
             at: now,
-            coverage: crate::domain::Coverage::Complete,
-            fresh: crate::domain::Freshness { read_at: now, life: std::time::Duration::ZERO },
+            coverage: assay_domain::Coverage::Complete,
+            fresh: assay_domain::Freshness { read_at: now, life: std::time::Duration::ZERO },
             record: None,
         });
         let started = std::time::Instant::now();

@@ -19,11 +19,10 @@ use super::{
     seen::Sight,
 };
 use crate::{
-    domain::{Digest, ModelKind},
-    features::Features,
     registry::{Model, Registry, Spent},
     scoring::Scored,
 };
+use assay_domain::{Digest, ModelKind, features::Features};
 
 /// The champion's own cost is measured for one score in so many: its answer is known already.
 const CHAMPION_EVERY: u64 = 8;

@@ -1,12 +1,11 @@
 //! Whom the models judge here: a wallet as most are, and one that is known on every chain a large host reads.
 
-use assay::{
-    domain::{
-        Activity, Address, AssetClass, ChainId, ChainSnapshot, Coverage, EventCounts, PoolHistory, Position, Protocol,
-        Seen, Snapshot, TokenBalance, U256, time_from_unix,
-    },
+use assay::registry::measure;
+use assay_domain::{
+    Activity, Address, AssetClass, ChainId, ChainSnapshot, Coverage, EventCounts, PoolHistory, Position, Protocol,
+    Seen, Snapshot, TokenBalance, U256,
     features::{Features, features},
-    registry::measure,
+    time_from_unix,
 };
 
 /// 2026-01-01.

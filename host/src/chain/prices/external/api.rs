@@ -20,10 +20,10 @@ use crate::{
         endpoint::{Http, root_cause},
         fault::Fault,
     },
-    config::{PriceApi, Secret, Slugs},
-    domain::{Address, ChainId},
+    config::{PriceApi, Slugs},
     telemetry::TRACE,
 };
+use assay_domain::{Address, ChainId, Secret};
 
 /// Longest wait for one answer.
 const TIMEOUT: Duration = Duration::from_millis(1_500);

@@ -1,10 +1,10 @@
-//! Holds `assay::stats` to what NumPy, SciPy and scikit-learn say of the same samples. `figures.py` asked them, and
+//! Holds `assay_domain::stats` to what NumPy, SciPy and scikit-learn say of the same samples. `figures.py` asked them, and
 //! says which versions; their answers are kept beside it in `figures.json`.
 
 #![expect(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use assay::{
-    domain::{Decile, Score},
+use assay_domain::{
+    Decile, Score,
     stats::{self, Edges, Figures, Histogram, Interval, Joint, Labelled, Moments, Outcomes, Plan, Sketch},
 };
 use serde_json::Value;

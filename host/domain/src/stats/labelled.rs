@@ -1,7 +1,7 @@
 //! Two models' scores of the same subjects, beside what became of them.
 
 use super::{Joint, Outcomes};
-use crate::domain::Score;
+use crate::Score;
 
 /// Pairs of scores by outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]

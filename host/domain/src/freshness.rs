@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Time;
+use crate::Time;
 
 /// When the figures of an answer were read, and how long they stand from then on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +27,7 @@ impl Freshness {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::time_from_unix;
+    use crate::time_from_unix;
 
     #[test]
     fn the_first_to_end_decides() {

@@ -1,7 +1,7 @@
 //! How often each score was given: 701 counts, so that every statistic of a distribution of scores is exact.
 
 use super::{NoSuchScore, quantile};
-use crate::domain::Score;
+use crate::Score;
 
 /// Scores from 300 to 1000.
 const SCORES: usize = 701;

@@ -1,6 +1,6 @@
 //! Who the owner of an address is said to be, by whom, and how much of that could be asked.
 
-use super::{Address, B256, ChainId, Coverage, Time};
+use crate::{Address, B256, ChainId, Coverage, Time};
 
 /// A statement about who the owner is, found valid when it was read.
 #[derive(Debug, Clone, PartialEq)]

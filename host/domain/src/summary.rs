@@ -1,6 +1,6 @@
 //! The sums of a summary-style report: over one chain, one address on all its chains, or several addresses.
 
-use super::{ChainId, ChainSnapshot, Coverage, Seen, Time, TokenBalance};
+use crate::{ChainId, ChainSnapshot, Coverage, Seen, Time, TokenBalance};
 
 /// A moment on a named chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,9 +136,7 @@ fn dollars(amounts: impl Iterator<Item = f64>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{
-        Activity, Address, AssetClass, EventCounts, PoolHistory, Position, Protocol, U256, time_from_unix,
-    };
+    use crate::{Activity, Address, AssetClass, EventCounts, PoolHistory, Position, Protocol, U256, time_from_unix};
 
     fn at(chain_id: ChainId, time: u64) -> Option<SeenOn> {
         Some(SeenOn { chain_id, block: time / 2, time: time_from_unix(time) })

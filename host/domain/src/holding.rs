@@ -1,6 +1,6 @@
 //! What a wallet holds. Amounts stay integers; dollars are computed when they are shown or scored.
 
-use super::{Address, ChainId, U256};
+use crate::{Address, ChainId, U256};
 
 /// The classes that a model tells apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]

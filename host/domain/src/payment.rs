@@ -8,7 +8,7 @@ use alloy::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Address, B256, ChainId, U256};
+use crate::{Address, B256, ChainId, U256};
 
 sol! {
     struct TransferWithAuthorization {
@@ -88,7 +88,7 @@ mod tests {
     use alloy::signers::{SignerSync, local::PrivateKeySigner};
 
     use super::*;
-    use crate::domain::address;
+    use crate::address;
 
     fn usdc() -> SigningDomain {
         let asset = address!("0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913");

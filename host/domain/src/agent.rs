@@ -1,6 +1,6 @@
 //! An agent of the ERC-8004 identity registry, and what others said of it.
 
-use super::Address;
+use crate::Address;
 
 /// A token of the registry with what its owner says of it.
 #[derive(Debug, Clone, PartialEq, Eq)]

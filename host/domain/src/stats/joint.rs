@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Histogram, NoSuchScore, quantile};
-use crate::domain::{Decile, Score};
+use crate::{Decile, Score};
 
 /// Counts of pairs of scores, the reference model's first. At most 701 × 701 cells, and only those that occurred take
 /// memory. Kept as triples of both scores and their count.

@@ -1,6 +1,6 @@
 //! Whom a request is about: an address, or a name that still has to be resolved.
 
-use super::{Address, Name};
+use crate::{Address, Name};
 
 /// Neither an address nor a name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

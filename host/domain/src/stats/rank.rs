@@ -50,8 +50,8 @@ impl Joint {
     }
 }
 
-fn index(score: crate::domain::Score) -> usize {
-    (score.get() - crate::domain::Score::MIN.get()) as usize
+fn index(score: crate::Score) -> usize {
+    (score.get() - crate::Score::MIN.get()) as usize
 }
 
 /// The rank of each score from 300 to 1000, counted from 1.

@@ -1,7 +1,7 @@
 //! Who crosses a range or a cut-off when the other model answers.
 
 use super::Joint;
-use crate::domain::{Range, Score};
+use crate::{Range, Score};
 
 /// Subjects by the range the first model puts them in (row) and the second (column), worst range first.
 pub type Migration = [[u64; 5]; 5];

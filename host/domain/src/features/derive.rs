@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{AttestationFeature, ChainFeatures, Features, Holding, MarketFeatures};
-use crate::domain::{AssetClass, Attestation, ChainSnapshot, PoolHistory, Seen, Snapshot, Time, TokenBalance};
+use crate::{AssetClass, Attestation, ChainSnapshot, PoolHistory, Seen, Snapshot, Time, TokenBalance};
 
 /// What a model may know of `snapshot`.
 pub fn features(snapshot: &Snapshot) -> Features {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Address, Attestation, ChainId, Coverage, IdentitySource, Nft, PoolHistory, Position, Time, TokenBalance};
+use crate::{Address, Attestation, ChainId, Coverage, IdentitySource, Nft, PoolHistory, Position, Time, TokenBalance};
 
 /// What one chain says of an address.
 #[derive(Debug, Clone, PartialEq)]
@@ -116,7 +116,7 @@ impl Snapshot {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::time_from_unix;
+    use crate::time_from_unix;
 
     fn attestation(provider: &str, kind: Option<&str>, expires: Option<u64>, score: Option<f64>) -> Attestation {
         Attestation {

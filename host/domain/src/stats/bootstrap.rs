@@ -1,7 +1,7 @@
 //! How far a figure would scatter had the sample been another one: the bootstrap.
 
 use super::{Interval, Labelled, Outcomes, quantile};
-use crate::domain::Score;
+use crate::Score;
 
 /// How to resample. The same plan gives the same intervals on every machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]

@@ -1,6 +1,6 @@
 //! Lending: the four protocol versions, a wallet's events in one market, and what it owes there now.
 
-use super::{Address, ChainId, Coverage, Time};
+use crate::{Address, ChainId, Coverage, Time};
 
 /// The neutral names of the contract for four lending-protocol versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]

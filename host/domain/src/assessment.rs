@@ -1,6 +1,6 @@
 //! What a model says of a subject, after the host has checked it.
 
-use super::{Decile, Range, Score};
+use crate::{Decile, Range, Score};
 
 /// One part of an assessment, in words for the wallet's owner.
 #[derive(Debug, Clone, PartialEq, Eq)]

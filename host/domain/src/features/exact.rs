@@ -63,7 +63,7 @@ mod tests {
     use crate::features::{AttestationFeature, Holding};
 
     fn holding(usd: f64) -> Holding {
-        Holding { class: crate::domain::AssetClass::Token, usd, assets: 1 }
+        Holding { class: crate::AssetClass::Token, usd, assets: 1 }
     }
 
     #[test]

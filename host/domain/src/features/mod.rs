@@ -6,7 +6,7 @@
 mod derive;
 pub mod exact;
 
-use crate::domain::{AssetClass, ChainId, Coverage, Protocol};
+use crate::{AssetClass, ChainId, Coverage, Protocol};
 
 pub use derive::features;
 

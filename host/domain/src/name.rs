@@ -1,7 +1,7 @@
 //! Names as ENS writes them. Two spellings of one name are one name; what ENSIP-15 does not allow, such as a mixture of
 //! scripts made to look like another name, is none.
 
-use super::subject::InvalidAddress;
+use crate::subject::InvalidAddress;
 
 /// A dotted name in its normal form, such as `vitalik.eth`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
