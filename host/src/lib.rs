@@ -22,7 +22,6 @@ pub mod chain;
 pub mod cli;
 pub mod config;
 pub mod http;
-pub mod registry;
 pub mod reputation;
 pub mod scoring;
 pub mod store;

@@ -9,11 +9,11 @@ use std::{
     time::Duration,
 };
 
-use assay::registry::{
+use assay_domain::{Address, ModelKind, Score, features::Features};
+use assay_registry::{
     self, Limits, MockNft, MockPool, MockPosition, MockReport, MockToken, Model, Refusal, Registry, ScoreError,
     Settings,
 };
-use assay_domain::{Address, ModelKind, Score, features::Features};
 use assay_tests::{features, native};
 use sha2::{Digest, Sha256};
 
@@ -56,7 +56,7 @@ fn rebuilt() -> &'static Path {
         script(&["--core", cores.to_str().expect("a path of text")]);
         for name in COMPONENTS {
             let core = fs::read(file(&cores, name)).expect("a core module");
-            let component = registry::to_component(&core).expect("a component");
+            let component = assay_registry::to_component(&core).expect("a component");
             fs::write(file(&folder, name), component).expect("writing a component");
         }
         folder

@@ -10,8 +10,8 @@ use std::{
     },
 };
 
-use assay::registry::{Limits, Registry, Role, ScoreError, Settings, State, check};
 use assay_domain::{ModelKind, ModelVersion, features::Features};
+use assay_registry::{Limits, Registry, Role, ScoreError, Settings, State, check};
 use assay_tests::hostile::{self, Credit, EVERY_HUNDREDTH, act};
 use tempfile::TempDir;
 

@@ -3,11 +3,11 @@
 use std::{sync::Arc, time::Duration};
 
 use super::{Scoring, ScoringError};
-use crate::registry::{Model, Registry, RoleError, ScoreError};
 use assay_domain::{
     Address, Assessment, Coverage, ModelKind, ModelRef, ModelVersion, Range, Snapshot, Subject, Time,
     features::{Features, features},
 };
+use assay_registry::{Model, Registry, RoleError, ScoreError};
 
 /// Most versions in one comparison.
 pub const MOST_VERSIONS: usize = 8;

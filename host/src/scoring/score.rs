@@ -7,11 +7,12 @@ use moka::future::Cache as Moka;
 use uuid::Uuid;
 
 use super::{Ask, Scoring, ScoringError, provenance::Inputs};
-use crate::{chain::Read, config, registry::Model};
+use crate::{chain::Read, config};
 use assay_domain::{
     Address, Assessment, Coverage, Digest, Freshness, ModelRef, Snapshot, Subject, Time,
     features::{Features, features},
 };
+use assay_registry::Model;
 
 /// A score, and everything needed to say where it came from.
 #[derive(Debug, Clone)]

@@ -24,11 +24,9 @@ use std::{
 use sha2::{Digest as _, Sha256};
 
 use super::Scored;
-use crate::{
-    config,
-    registry::{Model, Registry},
-};
+use crate::config;
 use assay_domain::{Address, ModelKind, ModelVersion, features::Features};
+use assay_registry::{Model, Registry};
 
 pub use evidence::{Spread, Standing};
 use gate::Gate;
@@ -134,7 +132,7 @@ fn sampled(address: Address, version: &ModelVersion, share: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry::Settings;
+    use assay_registry::Settings;
 
     #[test]
     fn a_sample_has_its_share_and_grows_with_it() {
@@ -159,7 +157,7 @@ mod tests {
         // A thousandth of a core: after one call it rests for longer than this test takes.
         let shadow = Shadow::start(&registry, &config::Scoring { shadow_budget: 0.001, ..settings }).unwrap();
         let model = registry.champion(ModelKind::Credit).unwrap();
-        let features = Arc::new(Features { as_of: 1_750_000_000, ..crate::registry::measure::typical() });
+        let features = Arc::new(Features { as_of: 1_750_000_000, ..assay_registry::measure::typical() });
         let now = chrono::Utc::now();
         let scored = Arc::new(Scored {
             address: Address::repeat_byte(7),

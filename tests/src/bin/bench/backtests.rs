@@ -8,11 +8,9 @@ use std::{
     time::Instant,
 };
 
-use assay::{
-    backtest::{Record, Run, Scorer, run},
-    registry::{Limits, Model, Refusal, ScoreError, lone},
-};
+use assay::backtest::{Record, Run, Scorer, run};
 use assay_domain::{Assessment, Decile, Factor, Range, Score, features::Features};
+use assay_registry::{Limits, Model, Refusal, ScoreError, lone};
 use assay_tests::{native, service::plugins};
 
 use super::{

@@ -2,11 +2,11 @@
 
 use std::{fs, hint::black_box, time::Instant};
 
-use assay::registry::{
+use assay_domain::features::features;
+use assay_registry::{
     Registry, Settings,
     measure::{self, Setup},
 };
-use assay_domain::features::features;
 use assay_tests::service::{plugins, shelf_copy};
 
 use super::{

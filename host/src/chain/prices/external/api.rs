@@ -21,9 +21,9 @@ use crate::{
         fault::Fault,
     },
     config::{PriceApi, Slugs},
-    telemetry::TRACE,
 };
 use assay_domain::{Address, ChainId, Secret};
+use assay_trace::TRACE;
 
 /// Longest wait for one answer.
 const TIMEOUT: Duration = Duration::from_millis(1_500);

@@ -2,7 +2,7 @@
 
 use std::{fmt::Debug, time::Instant};
 
-use super::{
+use crate::{
     LoadError, ScoreError, answer,
     model::Model,
     samples::{self, Sample},

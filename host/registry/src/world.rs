@@ -5,7 +5,7 @@ use wasmtime::{
     component::{Component, types::ComponentItem},
 };
 
-use super::LoadError;
+use crate::LoadError;
 use assay_domain::ModelKind;
 
 /// The exported interface that makes a component a model.

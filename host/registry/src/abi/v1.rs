@@ -3,12 +3,12 @@
 use wasmtime::component::{Component, ComponentExportIndex};
 
 use super::Abi;
-use crate::registry::call::Call;
+use crate::call::Call;
 use assay_domain::{Address, AssetClass, Coverage, ModelKind, features::Features};
 
 mod bindings {
     wasmtime::component::bindgen!({
-        path: "../wit/v1",
+        path: "../../wit/v1",
         inline: "
             package assay:host;
             world every-kind {

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
-use super::{
+use crate::{
     Limits, Model,
     compiled::Compiled,
     engine::{Purpose, Runtime},

@@ -5,7 +5,7 @@ pub(crate) mod v1;
 
 use wasmtime::component::Component;
 
-use super::call::Call;
+use crate::call::Call;
 use assay_domain::{Address, ModelKind, features::Features};
 
 /// Answers as the newest interface shapes them, unchecked.

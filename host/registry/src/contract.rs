@@ -9,7 +9,7 @@ use wasmtime::{
 };
 use wit_parser::{Resolve, SourceMap, Type as Wit, TypeDefKind};
 
-use super::world::World;
+use crate::world::World;
 
 /// Every difference between what `component` exports as `world` and the contract. An error: the contract itself is
 /// unreadable.

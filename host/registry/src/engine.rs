@@ -6,7 +6,7 @@ use wasmtime::{
     Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, WasmBacktraceDetails,
 };
 
-use super::{
+use crate::{
     Limits, ScoreError,
     abi::Abi,
     call::Call,

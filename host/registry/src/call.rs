@@ -7,7 +7,7 @@ use wasmtime::{
     component::{ComponentExportIndex, ComponentNamedList, Instance, InstancePre, Lift, Lower, TypedFunc},
 };
 
-use super::{Limits, ScoreError, clock, engine::Runtime, lane::Seat};
+use crate::{Limits, ScoreError, clock, engine::Runtime, lane::Seat};
 
 /// More fuel than any call can burn before its deadline; what is missing afterwards is the cost.
 const TANK: u64 = u64::MAX / 2;

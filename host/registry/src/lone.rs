@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{
+use crate::{
     Limits, LoadError, Model, OpenError, ScoreError,
     engine::{Purpose, Runtime},
     examine,

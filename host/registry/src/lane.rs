@@ -11,7 +11,7 @@ use wasmtime::{
     component::{InstancePre, Linker},
 };
 
-use super::{abi::Abi, call::Guest};
+use crate::{abi::Abi, call::Guest};
 
 /// One engine, with as many seats as its pool has instances. Aligned, so that taking a seat disturbs nothing that other
 /// lanes read.

@@ -9,7 +9,7 @@ use std::{
 use sha2::{Digest as _, Sha256};
 use wasmtime::component::Component;
 
-use super::{
+use crate::{
     LoadError, ScoreError, abi, answer,
     compiled::{self, Compiled},
     contract, encode,

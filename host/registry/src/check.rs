@@ -9,7 +9,7 @@ use std::{
 
 use serde::{Serialize, Serializer};
 
-use super::{
+use crate::{
     Limits, LoadError, Model, ScoreError,
     engine::{Purpose, Runtime},
     examine, samples,
@@ -64,9 +64,9 @@ pub struct Cost {
 ///
 /// # Errors
 /// Where this machine cannot run models at all.
-pub fn check(bytes: &[u8], limits: &Limits) -> Result<CheckReport, super::OpenError> {
+pub fn check(bytes: &[u8], limits: &Limits) -> Result<CheckReport, crate::OpenError> {
     let runtime = |purpose| {
-        Runtime::new(limits, purpose).map(Arc::new).map_err(|error| super::OpenError::Engine(format!("{error:#}")))
+        Runtime::new(limits, purpose).map(Arc::new).map_err(|error| crate::OpenError::Engine(format!("{error:#}")))
     };
     let found = examine::examine(bytes, &runtime(Purpose::SERVE)?, None);
     let costs = match &found.model {

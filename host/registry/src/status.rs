@@ -1,6 +1,6 @@
 //! What is said about each model, and about each file that did not become one.
 
-use super::{
+use crate::{
     LoadError,
     book::{Book, Entry, File, Outcome},
 };

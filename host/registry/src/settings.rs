@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use super::Roles;
+use crate::Roles;
 
 /// Everything that can be set. [`Settings::new`] gives the defaults stated here.
 #[derive(Debug, Clone)]

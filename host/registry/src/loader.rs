@@ -11,7 +11,7 @@ use std::{
 
 use tokio::sync::oneshot;
 
-use super::{
+use crate::{
     LoadError, Model, RoleError,
     book::{Book, Entry, File, Key, Outcome, Rejected},
     examine::{self, Examined},

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{Model, ScoreError};
+use crate::{Model, ScoreError};
 use assay_domain::{ModelKind, ModelVersion};
 
 /// The models in force, by kind. Never changes: a swap publishes another one.

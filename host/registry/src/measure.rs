@@ -1,6 +1,6 @@
 //! What a benchmark needs and a server does not: one model on engines set up differently, and an instance used again.
 
-use super::{
+use crate::{
     Limits, Model, ScoreError,
     abi::Abi,
     answer,

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{
+use crate::{
     LoadError, Model, Reason, RoleError, Roles,
     lineup::{Lineup, Seats},
     shelf::Stamp,

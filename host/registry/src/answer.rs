@@ -1,6 +1,6 @@
 //! The checks that every answer passes before anyone sees it: ranges, lengths, finite numbers.
 
-use super::{ChainValue, MockNft, MockPool, MockPosition, MockReport, MockToken, Refusal, ScoreError, abi::raw};
+use crate::{ChainValue, MockNft, MockPool, MockPosition, MockReport, MockToken, Refusal, ScoreError, abi::raw};
 use assay_domain::{Assessment, Decile, Factor, ModelInfo, ModelKind, Range, RiskAssessment, Score};
 
 /// The longest `label`, `title` and name, in characters.

@@ -10,12 +10,12 @@ use std::{
 
 use metrics::{Counter, Histogram};
 
-use super::{ChainValue, MockReport, ScoreError, abi::Abi, answer, call::Call, engine::Runtime, lane::Door};
-use crate::telemetry::TRACE;
+use crate::{ChainValue, MockReport, ScoreError, abi::Abi, answer, call::Call, engine::Runtime, lane::Door};
 use assay_domain::{
     Address, Assessment, Decile, Digest, Factor, ModelInfo, ModelKind, ModelRef, ModelVersion, RiskAssessment, Score,
     Time, features::Features,
 };
+use assay_trace::TRACE;
 
 /// A model that passed every check. Each question is put to a fresh instance, so that no call can see another.
 pub struct Model {

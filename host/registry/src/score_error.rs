@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use wasmtime::{Trap, WasmBacktrace};
 
-use super::Limits;
+use crate::Limits;
 use assay_domain::ModelKind;
 
 /// Why there is no answer.

@@ -1,6 +1,6 @@
 //! Models that keep failing: taken out of service, and the one before put back where it was a champion.
 
-use super::{Reason, ScoreError, model::Supervisor, registry::Shared};
+use crate::{Reason, ScoreError, model::Supervisor, registry::Shared};
 use assay_domain::{ModelRef, ModelVersion};
 
 /// A model that was taken out of service.

@@ -10,7 +10,7 @@ use std::{
 use arc_swap::{ArcSwap, Guard};
 use tokio::sync::{oneshot, watch};
 
-use super::{
+use crate::{
     Benching, Lineup, LoadError, Model, ModelStatus, RoleError, Roles, ScoreError, Settings,
     book::Book,
     compiled::Compiled,

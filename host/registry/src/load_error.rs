@@ -1,6 +1,6 @@
 //! What can be wrong with a file, each with a stable code and with words that say what to do.
 
-use super::{EncodeError, ScoreError};
+use crate::{EncodeError, ScoreError};
 use assay_domain::{Digest, ModelKind, ModelVersion};
 
 /// Why a file is not a model that can be served.
