@@ -17,13 +17,13 @@ use crate::{
     chain::{Chains, Ipfs},
     config::{self, Config},
     http,
-    registry::{self, Registry},
     reputation::{Rehearsal, Reputation},
     scoring::{self, Scoring},
     store::{self, Store, StoreError},
     tasks::Tasks,
     telemetry::{Metrics, UPKEEP},
 };
+use assay_registry::Registry;
 
 /// Longest wait for background work when the server stops.
 const BACKGROUND: Duration = Duration::from_secs(5);
@@ -36,7 +36,7 @@ pub enum AppError {
     #[error(transparent)]
     Record(#[from] StoreError),
     #[error(transparent)]
-    Registry(#[from] registry::OpenError),
+    Registry(#[from] assay_registry::OpenError),
     #[error("metrics cannot be collected: {0}")]
     Metrics(String),
     #[error("cannot serve: {0}")]
@@ -150,17 +150,17 @@ pub async fn serve(config: Config, listener: TcpListener, cancel: CancellationTo
 }
 
 async fn open_registry(config: &Config, store: &Store) -> Result<Arc<Registry>, AppError> {
-    let settings = registry::Settings {
+    let settings = assay_registry::Settings {
         roles: scoring::remembered(store).await?,
         limits: limits(&config.models),
         // Beside the store: the one folder that is this server's own.
         compiled: Some(config.store.path.with_file_name("compiled")),
-        ..registry::Settings::new(&config.models.shelf)
+        ..assay_registry::Settings::new(&config.models.shelf)
     };
     let open = move || match Registry::open(settings.clone()) {
-        Err(error @ registry::OpenError::Compiled { .. }) => {
+        Err(error @ assay_registry::OpenError::Compiled { .. }) => {
             tracing::warn!(%error, "models are compiled anew at every start");
-            Registry::open(registry::Settings { compiled: None, ..settings })
+            Registry::open(assay_registry::Settings { compiled: None, ..settings })
         }
         opened => opened,
     };
@@ -168,13 +168,13 @@ async fn open_registry(config: &Config, store: &Store) -> Result<Arc<Registry>, 
 }
 
 /// The bounds of models, from their section of the configuration.
-pub fn limits(config: &config::Models) -> registry::Limits {
-    registry::Limits {
+pub fn limits(config: &config::Models) -> assay_registry::Limits {
+    assay_registry::Limits {
         file: usize::try_from(config.max_component_bytes).unwrap_or(usize::MAX),
         memory: config.max_memory_bytes,
         deadline: Duration::from_millis(config.call_deadline_ms),
         instances: config.max_calls,
-        ..registry::Limits::default()
+        ..assay_registry::Limits::default()
     }
 }
 

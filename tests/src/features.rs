@@ -1,7 +1,7 @@
 //! Generated features: every shape the contract allows, from a seed, the same on every machine.
 
-use assay::{
-    domain::{AssetClass, Coverage, Protocol},
+use assay_domain::{
+    AssetClass, Coverage, Protocol,
     features::{AttestationFeature, ChainFeatures, Features, Holding, MarketFeatures},
 };
 

@@ -260,7 +260,7 @@ impl Data {
 
 /// What the host makes of a core module.
 pub fn component(module: &[u8]) -> Vec<u8> {
-    assay::registry::to_component(module).expect("a component").into_owned()
+    assay_registry::to_component(module).expect("a component").into_owned()
 }
 
 /// A sound component that is no model.

@@ -8,7 +8,7 @@ macro_rules! native {
         /// The host's features in the types of this model.
         pub mod $model {
             use ::$model::types::{self, AssetClass, Attestation, ChainFeatures, Coverage, Holding, MarketFeatures};
-            use assay::{domain, features::{self, Features}};
+            use assay_domain::{features::{self, Features}};
 
             /// Field by field, nothing added and nothing lost.
             pub fn features(from: &Features) -> types::Features {
@@ -61,12 +61,12 @@ macro_rules! native {
 
             fn holding(from: &features::Holding) -> Holding {
                 let class = match from.class {
-                    domain::AssetClass::Native => AssetClass::Native,
-                    domain::AssetClass::Stablecoin => AssetClass::Stablecoin,
-                    domain::AssetClass::Token => AssetClass::Token,
-                    domain::AssetClass::Wrapped => AssetClass::Wrapped,
-                    domain::AssetClass::Liquidity => AssetClass::Liquidity,
-                    domain::AssetClass::Collateral => AssetClass::Collateral,
+                    assay_domain::AssetClass::Native => AssetClass::Native,
+                    assay_domain::AssetClass::Stablecoin => AssetClass::Stablecoin,
+                    assay_domain::AssetClass::Token => AssetClass::Token,
+                    assay_domain::AssetClass::Wrapped => AssetClass::Wrapped,
+                    assay_domain::AssetClass::Liquidity => AssetClass::Liquidity,
+                    assay_domain::AssetClass::Collateral => AssetClass::Collateral,
                 };
                 Holding { class, usd: from.usd, assets: from.assets }
             }
@@ -75,12 +75,12 @@ macro_rules! native {
                 Attestation { provider: from.provider.clone(), issued: from.issued, expires: from.expires, score: from.score }
             }
 
-            fn coverage(from: domain::Coverage) -> Coverage {
+            fn coverage(from: assay_domain::Coverage) -> Coverage {
                 match from {
-                    domain::Coverage::Complete => Coverage::Complete,
-                    domain::Coverage::Partial => Coverage::Partial,
-                    domain::Coverage::Pending => Coverage::Pending,
-                    domain::Coverage::Failed => Coverage::Failed,
+                    assay_domain::Coverage::Complete => Coverage::Complete,
+                    assay_domain::Coverage::Partial => Coverage::Partial,
+                    assay_domain::Coverage::Pending => Coverage::Pending,
+                    assay_domain::Coverage::Failed => Coverage::Failed,
                 }
             }
         }

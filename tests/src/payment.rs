@@ -11,7 +11,7 @@ use alloy::signers::SignerSync;
 use alloy::signers::local::PrivateKeySigner;
 use alloy::sol;
 use alloy::sol_types::{SolCall, SolEvent};
-use assay::domain::{Authorization, SigningDomain};
+use assay_domain::{Authorization, SigningDomain};
 use axum::Router;
 use axum::body::Bytes as Body;
 use axum::extract::{Request, State};

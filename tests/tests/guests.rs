@@ -9,13 +9,10 @@ use std::{
     time::Duration,
 };
 
-use assay::{
-    domain::{self, Address, ModelKind, Score},
-    features::Features,
-    registry::{
-        self, Limits, MockNft, MockPool, MockPosition, MockReport, MockToken, Model, Refusal, Registry, ScoreError,
-        Settings,
-    },
+use assay_domain::{Address, ModelKind, Score, features::Features};
+use assay_registry::{
+    self, Limits, MockNft, MockPool, MockPosition, MockReport, MockToken, Model, Refusal, Registry, ScoreError,
+    Settings,
 };
 use assay_tests::{features, native};
 use sha2::{Digest, Sha256};
@@ -59,7 +56,7 @@ fn rebuilt() -> &'static Path {
         script(&["--core", cores.to_str().expect("a path of text")]);
         for name in COMPONENTS {
             let core = fs::read(file(&cores, name)).expect("a core module");
-            let component = registry::to_component(&core).expect("a component");
+            let component = assay_registry::to_component(&core).expect("a component");
             fs::write(file(&folder, name), component).expect("writing a component");
         }
         folder
@@ -97,7 +94,7 @@ enum Answer {
 /// Label, rating from 0 for low, description, points, possible.
 type Factor = (String, u8, String, i32, u32);
 
-fn hosted(factors: Vec<domain::Factor>) -> Vec<Factor> {
+fn hosted(factors: Vec<assay_domain::Factor>) -> Vec<Factor> {
     factors.into_iter().map(|f| (f.label, f.rating as u8, f.description, f.points, f.possible)).collect()
 }
 

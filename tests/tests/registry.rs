@@ -10,11 +10,8 @@ use std::{
     },
 };
 
-use assay::{
-    domain::{ModelKind, ModelVersion},
-    features::Features,
-    registry::{Limits, Registry, Role, ScoreError, Settings, State, check},
-};
+use assay_domain::{ModelKind, ModelVersion, features::Features};
+use assay_registry::{Limits, Registry, Role, ScoreError, Settings, State, check};
 use assay_tests::hostile::{self, Credit, EVERY_HUNDREDTH, act};
 use tempfile::TempDir;
 

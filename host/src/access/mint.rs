@@ -2,9 +2,10 @@
 
 use super::{Access, MINTED, MintError, hash};
 use crate::{
-    config::{Scope, Secret},
+    config::Scope,
     store::{Batch, Revision, StoreError, keys, records::KeyRecord},
 };
+use assay_domain::Secret;
 
 /// Longest name of a key, in characters.
 const MAX_NAME: usize = 64;

@@ -3,7 +3,8 @@
 use futures::FutureExt;
 
 use super::*;
-use crate::config::{KeyConfig, Scope, Secret, X402};
+use crate::config::{KeyConfig, Scope, X402};
+use assay_domain::Secret;
 
 struct Fixture {
     access: Access,

@@ -8,12 +8,12 @@ use alloy::primitives::keccak256;
 use super::metadata;
 use crate::{
     chain::{AgentChange, AgentEvent, Documents, Located, Mark, Outside},
-    domain::{Address, Agent, AgentMetadata, B256, ChainId},
     store::{
         Batch, Lease, Store, StoreError, keys,
         records::{AgentMetadataRecord, AgentPage, AgentProgress, AgentRecord},
     },
 };
+use assay_domain::{Address, Agent, AgentMetadata, B256, ChainId};
 
 /// Agents in one page: small enough to be written again for one of them.
 const PAGE: u64 = 64;

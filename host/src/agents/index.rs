@@ -7,7 +7,7 @@
 
 use memchr::memmem::Finder;
 
-use crate::domain::Agent;
+use assay_domain::Agent;
 
 /// Between two texts. Cleaned texts have none.
 const BETWEEN: char = '\0';
@@ -105,7 +105,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::domain::{Address, AgentMetadata};
+    use assay_domain::{Address, AgentMetadata};
 
     fn agent(id: u64, name: Option<&str>, description: Option<&str>) -> Agent {
         let text = |text: Option<&str>| text.map(str::to_owned);

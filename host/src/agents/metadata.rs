@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::domain::AgentMetadata;
+use assay_domain::AgentMetadata;
 
 /// Longest texts, in characters.
 const NAME: usize = 200;

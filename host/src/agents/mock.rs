@@ -4,7 +4,7 @@
 use alloy::primitives::keccak256;
 
 use super::{AgentError, Found, Index, Page};
-use crate::domain::{Address, Agent, AgentMetadata, AgentReputation, Tag, TagSummary};
+use assay_domain::{Address, Agent, AgentMetadata, AgentReputation, Tag, TagSummary};
 
 /// Agents ever registered, from id 1 on.
 const REGISTERED: u64 = 120;

@@ -21,10 +21,10 @@ pub use metadata::read as read_document;
 use crate::{
     chain::{AgentRegistries, AgentsError, Documents},
     config::Config,
-    domain::{Agent, AgentReputation},
     store::Store,
     tasks::Spawner,
 };
+use assay_domain::{Agent, AgentReputation};
 use mock::Mock;
 use published::Published;
 use refresh::Refresher;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arc_swap::ArcSwapOption;
 
 use super::{book::Book, index::Index};
-use crate::domain::{AgentMetadata, B256};
+use assay_domain::{AgentMetadata, B256};
 
 /// Absent until the first build has ended.
 #[derive(Default)]

@@ -14,9 +14,9 @@ use tokio::{sync::Semaphore, time::timeout_at};
 use super::{metadata, published::Published};
 use crate::{
     chain::{Documents, Located, Outside, Token},
-    domain::{Agent, AgentMetadata, B256},
     tasks::Spawner,
 };
+use assay_domain::{Agent, AgentMetadata, B256};
 
 /// Longest wait for documents, whatever their number.
 const PATIENCE: Duration = Duration::from_millis(1_000);

@@ -4,12 +4,12 @@ use futures::{FutureExt, future::BoxFuture};
 
 use crate::{
     config,
-    domain::{Address, ModelVersion},
-    registry::ScoreError,
     reputation::{Judge, Unjudged},
     scoring::{AppraisalError, Scoring, ScoringError},
     store::records::ScoresRecord,
 };
+use assay_domain::{Address, ModelVersion};
+use assay_registry::ScoreError;
 
 /// Judges by the versions of the configuration.
 pub struct ByScoring {

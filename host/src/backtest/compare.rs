@@ -9,8 +9,8 @@ use super::{
     report::{ModelPart, Shift, shifts},
     verdict::verdict,
 };
-use crate::{
-    domain::{Decile, Score},
+use assay_domain::{
+    Decile, Score,
     stats::{Edges, Migration, SwapSet, ks, psi, wasserstein},
 };
 
@@ -36,7 +36,7 @@ pub struct Comparison {
     pub swap: SwapPart,
     pub distribution: DistributionPart,
     /// Cells that were given: the first score, the second, and how many wallets.
-    pub joint: crate::stats::Joint,
+    pub joint: assay_domain::stats::Joint,
     pub factors: Vec<FactorPart>,
     /// How those whose range changes differ from those whose range stays.
     pub figures_of_moved: Vec<Shift>,
@@ -102,7 +102,7 @@ pub fn compare(first: &ModelPart, second: &ModelPart, index: usize, pair: &Pair,
     let (up, same, down) = differences.signs();
     let psi_in = |edges: &Edges| psi(&edges.counts(&of_first), &edges.counts(&of_second));
     let edges = Edges::quantiles(&of_first, 10);
-    let known = |joint: &crate::stats::Joint| {
+    let known = |joint: &assay_domain::stats::Joint| {
         let swap = joint.swap_set(cut_off);
         (swap.swapped_in, swap.swapped_out)
     };

@@ -1,7 +1,7 @@
 //! Features as a list of figures: what a distribution can be drawn of.
 
-use crate::{
-    domain::Coverage,
+use assay_domain::{
+    Coverage,
     features::{ChainFeatures, Features, MarketFeatures},
 };
 

@@ -8,7 +8,7 @@ use std::{
 use sha2::{Digest as _, Sha256};
 
 use super::record::MAX_LINE;
-use crate::domain::Digest;
+use assay_domain::Digest;
 
 /// Lines that are being read.
 pub struct Lines {

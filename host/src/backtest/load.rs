@@ -6,10 +6,8 @@ use std::{
 };
 
 use super::report::Identity;
-use crate::{
-    domain::{Decile, ModelKind, ModelVersion, Score},
-    registry::{self, Counting, Limits, LoneError, Model},
-};
+use assay_domain::{Decile, ModelKind, ModelVersion, Score};
+use assay_registry::{Counting, Limits, LoneError, Model};
 
 /// A model, ready to score and to be counted.
 pub struct Loaded {
@@ -69,7 +67,7 @@ fn search(shelf: &Path, limits: &Limits) -> Result<Vec<(PathBuf, Model)>, LoadFa
     files.sort();
     let mut models = Vec::new();
     for file in files {
-        if let Ok(model) = registry::lone(&read(&file)?, limits)
+        if let Ok(model) = assay_registry::lone(&read(&file)?, limits)
             && model.kind() == ModelKind::Credit
         {
             models.push((file, model));
@@ -101,11 +99,11 @@ fn find(shelf: &Path, models: &[(PathBuf, Model)], version: ModelVersion) -> Res
 fn one(path: &Path, limits: &Limits) -> Result<Loaded, LoadFailure> {
     let bytes = read(path)?;
     let unfit = |error| LoadFailure::Unfit { path: path.to_owned(), error };
-    let model = registry::lone(&bytes, limits).map_err(unfit)?;
+    let model = assay_registry::lone(&bytes, limits).map_err(unfit)?;
     if model.kind() != ModelKind::Credit {
         return Err(LoadFailure::Kind { path: path.to_owned(), kind: model.kind() });
     }
-    let counting = registry::counting(&bytes, limits).map_err(unfit)?;
+    let counting = assay_registry::counting(&bytes, limits).map_err(unfit)?;
     let deciles: Vec<Decile> = (Score::MIN.get()..=Score::MAX.get())
         .filter_map(Score::new)
         .filter_map(|score| model.decile(score).ok())

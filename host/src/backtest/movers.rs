@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::domain::{Assessment, Score};
+use assay_domain::{Assessment, Score};
 
 /// Kept in each direction.
 const MOST: usize = 8;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::stats::{DecileRow, Labelled, Logistic, Outcomes, Plan, Resampled};
+use assay_domain::stats::{DecileRow, Labelled, Logistic, Outcomes, Plan, Resampled};
 
 /// Both models on the wallets whose outcome is known.
 #[derive(Debug, Clone, Serialize)]

@@ -1,8 +1,8 @@
 //! Two models on the same wallets: the counts.
 
 use super::{figures::NAMES, movers::Movers};
-use crate::{
-    domain::{Assessment, Factor},
+use assay_domain::{
+    Assessment, Factor,
     stats::{Joint, Labelled, Sketch},
 };
 

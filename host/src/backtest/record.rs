@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::features::{AttestationFeature, ChainFeatures, Features, Holding, MarketFeatures};
+use assay_domain::features::{AttestationFeature, ChainFeatures, Features, Holding, MarketFeatures};
 
 /// The longest line that is read, in bytes.
 pub const MAX_LINE: usize = 1 << 20;
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn a_line_that_was_written_is_read_again() {
         let features = Features {
-            holdings: vec![Holding { class: crate::domain::AssetClass::Stablecoin, usd: 0.1, assets: 2 }],
+            holdings: vec![Holding { class: assay_domain::AssetClass::Stablecoin, usd: 0.1, assets: 2 }],
             ..Features::default()
         };
         let record = Record { id: Some("0xab".into()), outcome: Some(true), features };

@@ -11,8 +11,8 @@ use super::{
     source::Unit,
     tally::{OfModel, Tally, Without},
 };
-use crate::{
-    domain::{Decile, Digest, Score, Time},
+use assay_domain::{
+    Decile, Digest, Score, Time,
     stats::{Edges, Histogram, Sketch, psi},
 };
 
@@ -120,7 +120,7 @@ pub struct Shift {
     pub expected_median: Option<f64>,
     pub actual_median: Option<f64>,
     /// The bins of the index, with their counts.
-    pub bins: Vec<crate::stats::Band>,
+    pub bins: Vec<assay_domain::stats::Band>,
 }
 
 /// Of each figure, the shift from `expected` to `actual`, the largest first.

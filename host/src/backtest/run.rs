@@ -18,11 +18,8 @@ use super::{
     source::{Chunk, Source},
     tally::{Called, Tally},
 };
-use crate::{
-    domain::{Assessment, Digest},
-    features::Features,
-    registry::{Counting, Model, ScoreError},
-};
+use assay_domain::{Assessment, Digest, features::Features};
+use assay_registry::{Counting, Model, ScoreError};
 
 /// Chunks that wait for each thread.
 const AHEAD: usize = 4;

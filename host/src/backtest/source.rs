@@ -15,7 +15,7 @@ use super::{
     lines::Lines,
     record::{BadLine, Record},
 };
-use crate::domain::Digest;
+use assay_domain::Digest;
 
 /// Records in a chunk: enough that handing one over costs nothing beside scoring it, few enough that all cores end
 /// together.

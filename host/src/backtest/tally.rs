@@ -10,11 +10,11 @@ use super::{
     record::{BadLine, Record},
     source::Unit,
 };
-use crate::{
-    domain::Assessment,
-    registry::{Fuel, ScoreError},
+use assay_domain::{
+    Assessment,
     stats::{Histogram, Outcomes, Sketch},
 };
+use assay_registry::{Fuel, ScoreError};
 
 /// Bad lines that are shown.
 const SHOWN: usize = 20;

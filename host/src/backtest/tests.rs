@@ -6,11 +6,8 @@ use std::{io::Write as _, path::Path, sync::atomic::AtomicBool};
 use tempfile::NamedTempFile;
 
 use super::{About, Identity, Progress, Report, Run, RunError, Scorer, Tally};
-use crate::{
-    domain::{Assessment, Decile, Digest, Factor, Range, Score},
-    features::Features,
-    registry::{Refusal, ScoreError},
-};
+use assay_domain::{Assessment, Decile, Digest, Factor, Range, Score, features::Features};
+use assay_registry::{Refusal, ScoreError};
 
 /// Scores by the clock of the features alone.
 struct Formula {

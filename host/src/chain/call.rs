@@ -9,7 +9,7 @@ use alloy::{
 use serde_json::{Value, json};
 
 use super::{client::Ask, fault::Fault};
-use crate::domain::{Address, U256};
+use assay_domain::{Address, U256};
 
 sol! {
     #[derive(Debug)]
@@ -116,7 +116,7 @@ pub(super) fn reverted(fault: &Fault) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::address;
+    use assay_domain::address;
 
     #[test]
     fn an_aggregate_answers_call_by_call() {

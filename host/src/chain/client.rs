@@ -27,10 +27,8 @@ use super::{
     span::Span,
     transport::Failover,
 };
-use crate::{
-    config::{ChainConfig, RpcLimits},
-    domain::{Address, B256, ChainId, Time, U256, time_from_unix},
-};
+use crate::config::{ChainConfig, RpcLimits};
+use assay_domain::{Address, B256, ChainId, Time, U256, time_from_unix};
 
 /// Contract calls in one `aggregate3`: some 60,000 gas each for the dearest, of the 50 million that nodes allow.
 const CALLS_AT_ONCE: usize = 250;

@@ -23,7 +23,8 @@ use tokio::{
 use url::Url;
 
 use super::{fault::Fault, intake::Intake, redact::Redact};
-use crate::{config::RpcLimits, domain::ChainId, telemetry};
+use crate::config::RpcLimits;
+use assay_domain::ChainId;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Longest wait for an answer that costs a node nothing. Every read begins with one, so that a silent endpoint is left
@@ -322,7 +323,7 @@ impl Endpoint {
 
     async fn exchange(&self, client: &reqwest::Client, body: Vec<u8>, is_batch: bool) -> Result<ResponsePacket, Fault> {
         let lost = |error: reqwest::Error| Fault::Unreachable(root_cause(&error.without_url()));
-        let trace = if self.traceparent { telemetry::outgoing() } else { HeaderMap::new() };
+        let trace = if self.traceparent { assay_trace::outgoing() } else { HeaderMap::new() };
         let request = client
             .post(self.url.clone())
             .headers(trace)

@@ -28,9 +28,9 @@ use super::{
 };
 use crate::{
     config::{ChainConfig, Discovery, Reading},
-    domain::{Activity, Address, ChainId, ChainSnapshot, Coverage},
     store::{Store, records::ActivityProgress},
 };
+use assay_domain::{Activity, Address, ChainId, ChainSnapshot, Coverage};
 
 /// Reads of a chain's state at one time. Those that go on together share what the endpoints answer, and were there a
 /// thousand, none would end before all do; so the next one waits until one has ended.
@@ -398,7 +398,7 @@ fn both(one: Option<Rest>, other: Option<Rest>) -> Option<Rest> {
 }
 
 /// Each oracle once, in the order of the markets.
-fn oracles(terms: &AllTerms) -> Vec<(Address, crate::domain::U256)> {
+fn oracles(terms: &AllTerms) -> Vec<(Address, assay_domain::U256)> {
     let mut oracles = Vec::new();
     for oracle in terms.iter().flatten().filter_map(|terms| terms.oracle()) {
         if !oracles.contains(&oracle) {

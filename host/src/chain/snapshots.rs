@@ -28,10 +28,10 @@ use super::{
 };
 use crate::{
     config::{self, ChainConfig, Prices, Reading, Scoring},
-    domain::{Address, ChainId, Name, Snapshot},
     store::Store,
-    telemetry::{self, TRACE},
 };
+use assay_domain::{Address, ChainId, Name, Snapshot};
+use assay_trace::TRACE;
 
 /// Time between two looks at a chain's head that nobody asked for.
 const WATCH: Duration = Duration::from_secs(30);
@@ -199,7 +199,7 @@ impl Chains {
         }
         let (this, landed) = (self.clone(), Landed { inner: self.inner.clone(), wallet });
         // On a task of its own: a caller that goes away must not end it for the others.
-        let span = telemetry::adopt(tracing::info_span!(target: TRACE, parent: None, "read address"));
+        let span = assay_trace::adopt(tracing::info_span!(target: TRACE, parent: None, "read address"));
         let task = self.inner.tasks.spawn(async move { this.read(wallet, landed).await }.instrument(span));
         let inner = self.inner.clone();
         let flight = async move { task.await.unwrap_or_else(|_| Arc::new(inner.nothing(wallet))) }.boxed().shared();

@@ -23,10 +23,8 @@ use super::{
     endpoint::{Endpoint, Http, Readiness},
     fault::Fault,
 };
-use crate::{
-    config::{ChainConfig, RpcLimits},
-    telemetry::TRACE,
-};
+use crate::config::{ChainConfig, RpcLimits};
+use assay_trace::TRACE;
 
 /// First wait before a retry; doubled with each further one, less up to half of it at random.
 const BACKOFF: Duration = Duration::from_millis(100);

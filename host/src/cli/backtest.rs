@@ -18,9 +18,9 @@ use super::{ConfigFile, Failure, meter::Meter, print};
 use crate::{
     app,
     backtest::{self, About, Identity, Loaded, Run, RunError, Tally, grouped},
-    domain::{Digest, Score},
-    registry::{Counting, Model},
 };
+use assay_domain::{Digest, Score};
+use assay_registry::{Counting, Model};
 
 /// Exit code of a command that a signal ended, as shells have it.
 const INTERRUPTED: u8 = 130;

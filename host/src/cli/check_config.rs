@@ -8,8 +8,9 @@ use super::{ConfigFile, Failure, print};
 use crate::{
     access::x402::Terms,
     chain,
-    config::{Backend, ChainConfig, Config, Secret},
+    config::{Backend, ChainConfig, Config},
 };
+use assay_domain::Secret;
 
 pub fn run(file: &ConfigFile, live: bool) -> Result<(), Failure> {
     let config = file.load().map_err(|failure| Failure::no(failure.message))?;

@@ -11,11 +11,9 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{ConfigFile, Failure, print, remote::Server};
-use crate::{
-    app,
-    domain::{ModelKind, ModelVersion},
-    registry::{self, CheckReport, Limits},
-};
+use crate::app;
+use assay_domain::{ModelKind, ModelVersion};
+use assay_registry::{CheckReport, Limits};
 
 #[derive(Subcommand)]
 pub enum Command {
@@ -181,7 +179,7 @@ fn row(file: &Path, report: &Result<CheckReport, String>) -> String {
 
 fn examine(file: &Path, limits: &Limits) -> Result<CheckReport, Failure> {
     let bytes = read(file, limits)?;
-    registry::check(&bytes, limits).map_err(Failure::cannot)
+    assay_registry::check(&bytes, limits).map_err(Failure::cannot)
 }
 
 /// At most one byte more than a component may have: what is larger is told by its size, and a device never ends.
@@ -195,7 +193,7 @@ fn read(file: &Path, limits: &Limits) -> Result<Vec<u8>, Failure> {
         return Err(cannot(&"it is no regular file; name a .wasm file"));
     }
     if found.len() > limits.file as u64 {
-        let error = registry::LoadError::TooLarge { size: found.len(), most: limits.file };
+        let error = assay_registry::LoadError::TooLarge { size: found.len(), most: limits.file };
         return Err(Failure::no(format!("{}: {error}", file.display())));
     }
     let mut bytes = Vec::new();
@@ -207,7 +205,7 @@ fn read(file: &Path, limits: &Limits) -> Result<Vec<u8>, Failure> {
 fn pack(core: &Path, output: &Path, limits: &Limits) -> Result<(), Failure> {
     let bytes = read(core, limits)?;
     let component =
-        registry::to_component(&bytes).map_err(|error| Failure::no(format!("{} {error}", core.display())))?;
+        assay_registry::to_component(&bytes).map_err(|error| Failure::no(format!("{} {error}", core.display())))?;
     std::fs::write(output, component)
         .map_err(|error| Failure::cannot(format!("{} cannot be written: {error}", output.display())))
 }

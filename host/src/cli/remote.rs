@@ -7,7 +7,8 @@ use reqwest::Method;
 use serde_json::Value;
 
 use super::{ConfigFile, Failure};
-use crate::config::{Config, Scope, Secret};
+use crate::config::{Config, Scope};
+use assay_domain::Secret;
 
 /// Longest wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -15,12 +15,12 @@ use super::{Failure, print, remote::Remote, remote::Server};
 use crate::{
     app,
     config::{Backend, Config},
-    domain::{Digest, Freshness, ModelKind, ModelRef},
     http::wire::ScoreBody,
-    registry::{self, Limits, Model},
     scoring::{self, ScoreId, Scored},
     store::{OpenError, Store, keys, records::ServedRecord},
 };
+use assay_domain::{Digest, Freshness, ModelKind, ModelRef};
+use assay_registry::{Limits, Model};
 
 /// Served scores to compute again.
 #[derive(Args)]
@@ -168,8 +168,8 @@ impl Bench<'_> {
             }
             let Ok(bytes) = fs::read(&path) else { continue };
             if Digest(Sha256::digest(&bytes).into()) == digest {
-                let model =
-                    registry::lone(&bytes, &self.limits).map_err(|error| format!("{}: {error}", path.display()))?;
+                let model = assay_registry::lone(&bytes, &self.limits)
+                    .map_err(|error| format!("{}: {error}", path.display()))?;
                 self.models.insert(digest, model);
                 return Ok(());
             }

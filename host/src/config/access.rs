@@ -2,7 +2,8 @@
 
 use serde::Deserialize;
 
-use super::{Secret, X402};
+use super::X402;
+use assay_domain::Secret;
 
 /// Keys from the file, and payment by call.
 #[derive(Debug, Clone, Deserialize)]

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::domain::{Address, ChainId, address};
+use assay_domain::{Address, ChainId, address};
 
 /// The identity registry at its well-known address on Base, and a block before its first event (2026-02-03).
 const BASE: (ChainId, Address, u64) = (8453, address!("0x8004A169FB4a3325136EB29fA0ceB6D2e539a432"), 41_600_000);

@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use super::Secret;
-use crate::domain::{Address, AssetClass, ChainId, Protocol};
+use assay_domain::Secret;
+use assay_domain::{Address, AssetClass, ChainId, Protocol};
 
 /// One chain, completed from what is known of it.
 #[derive(Debug, Clone)]

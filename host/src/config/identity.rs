@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::domain::{Address, B256, ChainId};
+use assay_domain::{Address, B256, ChainId};
 
 /// Attestations that count.
 #[derive(Debug, Clone, Deserialize)]

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::domain::{Address, ChainId};
+use assay_domain::{Address, ChainId};
 
 /// Naming services, and how long their answers stand.
 #[derive(Debug, Clone, Deserialize)]

@@ -3,7 +3,8 @@
 use serde::Deserialize;
 use url::Url;
 
-use super::{Secret, Slugs};
+use super::Slugs;
+use assay_domain::Secret;
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]

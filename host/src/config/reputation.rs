@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use super::Secret;
-use crate::domain::ModelVersion;
+use assay_domain::ModelVersion;
+use assay_domain::Secret;
 
 /// How reputation reaches the chain.
 #[derive(Debug, Clone, Deserialize)]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
-use super::Secret;
+use assay_domain::Secret;
 
 /// The backend, chosen once.
 #[derive(Debug, Clone, Deserialize)]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::Secret;
+use assay_domain::Secret;
 
 /// What an operator sees, as far as it is chosen.
 #[derive(Debug, Clone, Deserialize)]

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, fmt};
 
 use super::{Backend, ChainConfig, Config, PriceApi, RegistryConfig};
-use crate::domain::Name;
+use assay_domain::Name;
 
 /// No feed of a currency is let go without a round for longer, in seconds.
 const LONGEST_HEARTBEAT: u64 = 7 * 24 * 3600;

@@ -4,11 +4,12 @@
 use serde::{Deserialize, Deserializer, de::Error};
 
 use super::{
-    ChainConfig, MarketConfig, NativeConfig, Secret, Slugs, TokenConfig,
+    ChainConfig, MarketConfig, NativeConfig, Slugs, TokenConfig,
     chains::day,
     known::{self, Known},
 };
-use crate::domain::{Address, ChainId};
+use assay_domain::Secret;
+use assay_domain::{Address, ChainId};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -3,8 +3,9 @@
 use serde::Deserialize;
 use url::Url;
 
-use super::{Config, Secret};
-use crate::domain::{Address, ChainId, SigningDomain, address};
+use super::Config;
+use assay_domain::Secret;
+use assay_domain::{Address, ChainId, SigningDomain, address};
 
 /// What the first version of the protocol calls a network, and its chain id.
 const NETWORKS: [(&str, ChainId); 14] = [

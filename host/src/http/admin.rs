@@ -16,7 +16,8 @@ use super::{
     router::UPLOAD,
     wire::{AuditBody, AuditEntryBody, ReferenceBody, RolesBody},
 };
-use crate::{domain::ModelVersion, scoring::Move};
+use crate::scoring::Move;
+use assay_domain::ModelVersion;
 
 const LONGEST_WHY: usize = 1_000;
 

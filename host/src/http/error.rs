@@ -13,7 +13,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{validation::Violation, wire::PaymentRequiredBody};
-use crate::{access::x402::Demand, domain::ChainId};
+use crate::access::x402::Demand;
+use assay_domain::ChainId;
 
 /// An answer that is an error.
 #[derive(Debug)]

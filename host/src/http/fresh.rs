@@ -12,7 +12,8 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::ApiError;
-use crate::{domain::Freshness, scoring::ScoreId};
+use crate::scoring::ScoreId;
+use assay_domain::Freshness;
 
 /// Under which its key can ask where a score came from.
 const SCORE_ID: HeaderName = HeaderName::from_static("assay-score-id");

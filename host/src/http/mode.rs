@@ -10,7 +10,7 @@ use axum::{
 };
 
 use super::ApiError;
-use crate::domain::{Address, Subject};
+use assay_domain::{Address, Subject};
 
 const SANDBOX: HeaderName = HeaderName::from_static("x-assay-sandbox");
 

@@ -11,7 +11,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::App;
-use crate::domain::ModelKind;
+use assay_domain::ModelKind;
 
 /// Kinds of model without which some path of this API cannot answer.
 const NEEDED: [ModelKind; 3] = [ModelKind::Credit, ModelKind::Boost, ModelKind::Sandbox];

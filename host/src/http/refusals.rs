@@ -6,11 +6,11 @@ use super::{ApiError, App};
 use crate::{
     access::AccessError,
     chain::NameError,
-    domain::ChainId,
-    registry::{LoadError, RoleError, ScoreError},
     scoring::{MoveError, ScoringError, StageError},
     store::StoreError,
 };
+use assay_domain::ChainId;
+use assay_registry::{LoadError, RoleError, ScoreError};
 
 /// Seconds after which a full house is worth another try.
 const MOMENT: u64 = 1;

@@ -15,12 +15,12 @@ use crate::{
     access::{Access, x402::X402},
     agents::Agents,
     config::{self, Config, Network},
-    domain::ChainId,
     reputation::{Rehearsal, Reputation},
     scoring::Scoring,
     store::Store,
     telemetry::Metrics,
 };
+use assay_domain::ChainId;
 
 /// The chains of the chain report, by contract.
 pub const REPORT_CHAINS: [ChainId; 10] = [1, 137, 42161, 10, 8453, 43114, 56, 250, 324, 59144];

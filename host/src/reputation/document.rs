@@ -8,9 +8,9 @@ use serde::Serialize;
 
 use crate::{
     chain::cid,
-    domain::{Address, Tag, Time},
     store::records::{Coverages, DocumentRecord, FeedbackRecord, ModelPin, ScoresRecord, SubmissionRecord},
 };
+use assay_domain::{Address, Tag, Time};
 
 // In each of these the fields stand in the order of their names.
 

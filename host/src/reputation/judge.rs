@@ -2,7 +2,8 @@
 
 use futures::future::BoxFuture;
 
-use crate::{domain::Address, store::records::ScoresRecord};
+use crate::store::records::ScoresRecord;
+use assay_domain::Address;
 
 /// Says what the pinned models make of an address.
 pub trait Judge: Send + Sync + 'static {

@@ -15,7 +15,6 @@ use chrono::Utc;
 use super::{Event, Reputation, step::Undone};
 use crate::{
     chain::{Feedback, Given, Offer, Sender, SenderError, Sent, Sight, Signed, View},
-    domain::{B256, Tag},
     store::{
         Lease, Lost,
         records::{
@@ -23,6 +22,7 @@ use crate::{
         },
     },
 };
+use assay_domain::{B256, Tag};
 
 /// Nonces under way at once: nodes keep as many waiting transactions of one account.
 const UNDER_WAY: usize = 16;

@@ -5,12 +5,12 @@ use chrono::Utc;
 use super::{Event, Reputation, Unjudged, document};
 use crate::{
     chain::IpfsError,
-    domain::Coverage,
     store::{
         Lease, Lost,
         records::{ScoresRecord, Stage, Start, SubmissionRecord},
     },
 };
+use assay_domain::Coverage;
 
 impl Reputation {
     /// Takes `record` as far as it goes now.

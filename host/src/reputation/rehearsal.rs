@@ -13,13 +13,11 @@ use super::{
     document,
     submit::{Request, SubmitError},
 };
-use crate::{
-    domain::{Address, Time, address},
-    store::{
-        Batch, Revision, Store, StoreError, keys,
-        records::{FeedbackRecord, LandedRecord, RetryRecord, ScoresRecord, Stage, Start, SubmissionRecord},
-    },
+use crate::store::{
+    Batch, Revision, Store, StoreError, keys,
+    records::{FeedbackRecord, LandedRecord, RetryRecord, ScoresRecord, Stage, Start, SubmissionRecord},
 };
+use assay_domain::{Address, Time, address};
 
 /// How long a submission is kept.
 const KEPT: Duration = Duration::from_secs(24 * 3600);
@@ -164,7 +162,8 @@ fn as_of(mut record: SubmissionRecord, now: Time) -> SubmissionRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{domain::Tag, reputation::sample};
+    use crate::reputation::sample;
+    use assay_domain::Tag;
 
     #[test]
     fn time_alone_moves_it_and_shows_what_is_due() {

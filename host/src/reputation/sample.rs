@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use crate::{
-    domain::{Address, Coverage, Digest, Tag, Time, time_from_unix},
-    store::records::{Coverages, ModelPin, Payer, ScoresRecord, Stage, SubmissionRecord},
-};
+use crate::store::records::{Coverages, ModelPin, Payer, ScoresRecord, Stage, SubmissionRecord};
+use assay_domain::{Address, Coverage, Digest, Tag, Time, time_from_unix};
 
 pub fn now() -> Time {
     time_from_unix(1_768_473_000)

@@ -9,13 +9,11 @@ mod tests;
 
 use std::time::Duration;
 
-use crate::{
-    domain::{Tag, Time},
-    store::records::{
-        DocumentRecord, FeedbackRecord, LandedRecord, Payer, ScoresRecord, SignedRecord, SlotRecord, Stage, Start,
-        SubmissionRecord,
-    },
+use crate::store::records::{
+    DocumentRecord, FeedbackRecord, LandedRecord, Payer, ScoresRecord, SignedRecord, SlotRecord, Stage, Start,
+    SubmissionRecord,
 };
+use assay_domain::{Tag, Time};
 
 /// Nonces that a tag may lose to transactions from elsewhere before the account is taken for being somebody else's.
 pub const MOST_LOST: usize = 20;

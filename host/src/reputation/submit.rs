@@ -11,12 +11,12 @@ use uuid::Uuid;
 use super::Reputation;
 use crate::{
     chain::SenderError,
-    domain::{Address, B256, Tag},
     store::{
         Batch, Key, Revision, StoreError, keys,
         records::{Payer, PaymentRecord, PaymentState, RetryRecord, Stage, SubmissionRecord},
     },
 };
+use assay_domain::{Address, B256, Tag};
 
 /// How long a caller's `Idempotency-Key` is remembered.
 const REMEMBERED: Duration = Duration::from_secs(24 * 3600);

@@ -1,12 +1,9 @@
 //! What is said of an address on a chain for good: the pinned models, and how completely they could read.
 
 use super::{Scoring, ScoringError, identity};
-use crate::{
-    domain::{Address, Coverage, ModelKind, ModelRef, ModelVersion, Time},
-    features::features,
-    registry::Model,
-    store::records::{Coverages, ModelPin, ScoresRecord},
-};
+use crate::store::records::{Coverages, ModelPin, ScoresRecord};
+use assay_domain::{Address, Coverage, ModelKind, ModelRef, ModelVersion, Time, features::features};
+use assay_registry::Model;
 
 /// How attestations are counted: each statement once, whatever chains repeat it.
 const IDENTITY_SCHEME: &str = "1.0";

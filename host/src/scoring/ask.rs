@@ -3,10 +3,8 @@
 use std::sync::Arc;
 
 use super::{Scoring, ScoringError};
-use crate::{
-    domain::{ModelKind, ModelVersion},
-    registry::Model,
-};
+use assay_domain::{ModelKind, ModelVersion};
+use assay_registry::Model;
 
 /// A question for a score, whoever it is about.
 #[derive(Debug, Clone, Copy)]

@@ -7,14 +7,12 @@ use chrono::Utc;
 use uuid::Uuid;
 
 use super::{Scoring, provenance::pin};
-use crate::{
-    domain::{ModelKind, ModelRef},
-    registry::{Registry, Roles},
-    store::{
-        Batch, Revision, Store, StoreError, keys,
-        records::{AuditEnd, AuditRecord, ModelPin},
-    },
+use crate::store::{
+    Batch, Revision, Store, StoreError, keys,
+    records::{AuditEnd, AuditRecord, ModelPin},
 };
+use assay_domain::{ModelKind, ModelRef};
+use assay_registry::{Registry, Roles};
 
 /// Who the log names for what the server does by itself.
 pub(super) const ITSELF: &str = "assay";

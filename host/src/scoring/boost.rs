@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Ask, Scored, Scoring, ScoringError, provenance::Inputs};
-use crate::domain::{Assessment, ModelKind, Subject};
+use assay_domain::{Assessment, ModelKind, Subject};
 
 impl Scoring {
     /// The score of `subject` with `total_asset_usd` of off-chain assets added by the boost champion.

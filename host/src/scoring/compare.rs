@@ -3,11 +3,11 @@
 use std::{sync::Arc, time::Duration};
 
 use super::{Scoring, ScoringError};
-use crate::{
-    domain::{Address, Assessment, Coverage, ModelKind, ModelRef, ModelVersion, Range, Snapshot, Subject, Time},
+use assay_domain::{
+    Address, Assessment, Coverage, ModelKind, ModelRef, ModelVersion, Range, Snapshot, Subject, Time,
     features::{Features, features},
-    registry::{Model, Registry, RoleError, ScoreError},
 };
+use assay_registry::{Model, Registry, RoleError, ScoreError};
 
 /// Most versions in one comparison.
 pub const MOST_VERSIONS: usize = 8;
@@ -170,7 +170,7 @@ fn one(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Decile, Factor, Score};
+    use assay_domain::{Decile, Factor, Score};
 
     fn said(score: u32, decile: u8, factors: &[(&str, i32)]) -> Assessment {
         let factor = |(label, points): &(&str, i32)| Factor {

@@ -1,10 +1,8 @@
 //! Why there is no answer.
 
-use crate::{
-    chain::NameError,
-    domain::ChainId,
-    registry::{Refusal, RoleError, ScoreError},
-};
+use crate::chain::NameError;
+use assay_domain::ChainId;
+use assay_registry::{Refusal, RoleError, ScoreError};
 
 /// No score or report can be given.
 #[derive(Debug, thiserror::Error)]

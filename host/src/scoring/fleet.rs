@@ -9,11 +9,11 @@ use sha2::{Digest as _, Sha256};
 
 use super::{Scoring, provenance::pin};
 use crate::{
-    domain::{Digest, ModelKind, ModelRef},
-    registry::{LoadError, RoleError},
     store::{Batch, StoreError, keys, records::ComponentRecord},
     tasks::Spawner,
 };
+use assay_domain::{Digest, ModelKind, ModelRef};
+use assay_registry::{LoadError, RoleError};
 
 /// Time between two looks at what the others have done.
 const LOOK: Duration = Duration::from_secs(1);

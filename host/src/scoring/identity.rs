@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use super::{Scoring, ScoringError};
-use crate::domain::{Freshness, Snapshot, Subject};
+use assay_domain::{Freshness, Snapshot, Subject};
 
 /// Attestations of one address.
 #[derive(Debug, Clone)]

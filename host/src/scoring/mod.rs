@@ -24,11 +24,11 @@ use std::{sync::Arc, time::Duration};
 use crate::{
     chain::Chains,
     config,
-    domain::{Freshness, Snapshot},
-    registry::Registry,
     store::{Store, StoreError},
     tasks::Spawner,
 };
+use assay_domain::{Freshness, Snapshot};
+use assay_registry::Registry;
 
 pub use appraisal::{Appraisal, AppraisalError};
 pub use ask::Ask;

@@ -1,11 +1,9 @@
 //! Guarded promotion: what the shadow saw of a version, held against the configured bounds.
 
 use super::{Scoring, roles::MoveError, shadow::Standing};
-use crate::{
-    config,
-    domain::ModelKind,
-    registry::{Model, RoleError},
-};
+use crate::config;
+use assay_domain::ModelKind;
+use assay_registry::{Model, RoleError};
 
 /// What the shadow saw of a version beside the champion.
 #[derive(Debug, Clone, PartialEq)]

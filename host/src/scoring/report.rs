@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Scored, Scoring, ScoringError};
-use crate::domain::{ChainId, Coverage, Freshness, ModelKind, Snapshot, Subject};
+use assay_domain::{ChainId, Coverage, Freshness, ModelKind, Snapshot, Subject};
 
 /// A credit report before it is shaped for the wire.
 #[derive(Debug, Clone)]

@@ -11,11 +11,11 @@ use super::{
     roles::{Written, pins},
 };
 use crate::{
-    domain::ModelKind,
-    registry::{Benching, Roles},
     store::{Batch, StoreError, records::AuditRecord},
     tasks::Spawner,
 };
+use assay_domain::ModelKind;
+use assay_registry::{Benching, Roles};
 
 /// Wait after a change that could not be written down.
 const AGAIN: Duration = Duration::from_secs(1);

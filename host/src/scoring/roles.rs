@@ -12,14 +12,12 @@ use super::{
     promotion::Figures,
     provenance::pin,
 };
-use crate::{
-    domain::{ModelKind, ModelRef, ModelVersion},
-    registry::{KindRoles, Registry, RoleError, Roles},
-    store::{
-        Batch, Revision, Store, StoreError, keys,
-        records::{AuditRecord, ModelPin, RolesRecord},
-    },
+use crate::store::{
+    Batch, Revision, Store, StoreError, keys,
+    records::{AuditRecord, ModelPin, RolesRecord},
 };
+use assay_domain::{ModelKind, ModelRef, ModelVersion};
+use assay_registry::{KindRoles, Registry, RoleError, Roles};
 
 /// A role that was not moved.
 #[derive(Debug, thiserror::Error)]

@@ -7,13 +7,11 @@ use std::{
 };
 
 use super::{Aggregate, Appraisal, ScoringError, Summarized};
-use crate::{
-    domain::{
-        Address, ChainId, ChainSummary, Coverage, Decile, Factor, Freshness, ModelKind, ModelRef, Score, SeenOn,
-        Summary, time_from_unix,
-    },
-    registry::{ChainValue, Lineup, MockReport, Model},
+use assay_domain::{
+    Address, ChainId, ChainSummary, Coverage, Decile, Factor, Freshness, ModelKind, ModelRef, Score, SeenOn, Summary,
+    time_from_unix,
 };
+use assay_registry::{ChainValue, Lineup, MockReport, Model};
 
 /// The champions of one moment, so that one sandbox answer is of one generator and one scale from beginning to end.
 pub struct Sandbox {

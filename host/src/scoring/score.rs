@@ -7,13 +7,12 @@ use moka::future::Cache as Moka;
 use uuid::Uuid;
 
 use super::{Ask, Scoring, ScoringError, provenance::Inputs};
-use crate::{
-    chain::Read,
-    config,
-    domain::{Address, Assessment, Coverage, Digest, Freshness, ModelRef, Snapshot, Subject, Time},
+use crate::{chain::Read, config};
+use assay_domain::{
+    Address, Assessment, Coverage, Digest, Freshness, ModelRef, Snapshot, Subject, Time,
     features::{Features, features},
-    registry::Model,
 };
+use assay_registry::Model;
 
 /// A score, and everything needed to say where it came from.
 #[derive(Debug, Clone)]

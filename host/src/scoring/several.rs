@@ -5,10 +5,8 @@ use std::{collections::HashSet, future::Future, sync::Arc};
 use futures::{StreamExt, TryStreamExt, stream};
 
 use super::{Ask, Scored, Scoring, ScoringError};
-use crate::{
-    domain::{Address, Coverage, Decile, Freshness, ModelRef, Score, Subject, Time},
-    registry::Model,
-};
+use assay_domain::{Address, Coverage, Decile, Freshness, ModelRef, Score, Subject, Time};
+use assay_registry::Model;
 
 /// Subjects of one request read at the same time: one caller with a long list leaves room for others.
 const AT_ONCE: usize = 8;

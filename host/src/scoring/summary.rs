@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Scoring, ScoringError, identity::distinct};
-use crate::domain::{Address, ChainId, ChainSummary, Coverage, Freshness, Subject, Summary, Time};
+use assay_domain::{Address, ChainId, ChainSummary, Coverage, Freshness, Subject, Summary, Time};
 
 /// An address in sums.
 #[derive(Debug, Clone)]

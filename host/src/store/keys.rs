@@ -48,7 +48,7 @@ use super::records::{
     LendingProgress, PaymentRecord, RetryRecord, RolesRecord, ServedRecord, ShadowRecord, SubmissionRecord,
     TokenRecord,
 };
-use crate::domain::{Address, ChainId, Digest, ModelKind, ModelVersion, PaymentId, Seen, Time};
+use assay_domain::{Address, ChainId, Digest, ModelKind, ModelVersion, PaymentId, Seen, Time};
 
 /// Families whose records stand each for itself and are too many for one node of a cluster. A batch of them may happen
 /// in part.

@@ -21,10 +21,8 @@ pub use submission::{
     SlotRecord, Stage, Start, SubmissionRecord,
 };
 
-use crate::{
-    config::Scope,
-    domain::{Address, B256, Digest, EventCounts, ModelKind, ModelRef, ModelVersion, Seen, Time, U256},
-};
+use crate::config::Scope;
+use assay_domain::{Address, B256, Digest, EventCounts, ModelKind, ModelRef, ModelVersion, Seen, Time, U256};
 
 /// A model by version and bytes, so that a role can never point to other bytes than it was given to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -245,7 +243,7 @@ pub(super) struct LeaseRecord {
 mod hex_digest {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
-    use crate::domain::Digest;
+    use assay_domain::Digest;
 
     pub(super) fn serialize<S: Serializer>(digest: &Digest, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(digest)

@@ -10,7 +10,8 @@ use opentelemetry_sdk::trace::SdkTracer;
 use tracing::{Dispatch, Subscriber};
 use tracing_subscriber::{EnvFilter, Layer, filter::Targets, fmt, prelude::*, registry::LookupSpan};
 
-use super::trace::{Collector, TRACE, TraceError, Traces};
+use super::trace::{Collector, TraceError, Traces};
+use assay_trace::TRACE;
 
 /// What is logged, before what is configured.
 const FILTER: &str = "RUST_LOG";

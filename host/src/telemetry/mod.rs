@@ -7,4 +7,4 @@ mod trace;
 
 pub use log::{Format, LogError, start};
 pub use metrics::{Metrics, UPKEEP};
-pub use trace::{Collector, TRACE, TraceError, Traces, adopt, answered, outgoing, request};
+pub use trace::{Collector, TraceError, Traces, answered, request};

@@ -10,9 +10,10 @@ use std::{
     time::Duration,
 };
 
+use assay_trace::TRACE;
 use http::{HeaderMap, Request, Response, StatusCode};
-use opentelemetry::{Context, propagation::TextMapPropagator, trace::TracerProvider};
-use opentelemetry_http::{Bytes, HeaderExtractor, HeaderInjector, HttpClient, HttpError};
+use opentelemetry::{propagation::TextMapPropagator, trace::TracerProvider};
+use opentelemetry_http::{Bytes, HeaderExtractor, HttpClient, HttpError};
 use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig, WithHttpConfig};
 use opentelemetry_sdk::{
     Resource,
@@ -22,9 +23,6 @@ use opentelemetry_sdk::{
 use tokio::runtime::Handle;
 use tracing::{Span, field::Empty};
 use tracing_opentelemetry::OpenTelemetrySpanExt;
-
-/// Target of the spans that traces are made of.
-pub const TRACE: &str = "assay::trace";
 
 /// Longest time for a collector to take a batch, and for the last one when the server stops.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -109,23 +107,6 @@ pub fn answered(span: &Span, status: StatusCode) {
     if status.is_server_error() {
         span.record("otel.status_code", "ERROR");
     }
-}
-
-/// Makes `span`, of work that may outlive whoever asked for it, a part of the trace that is current. A span that is
-/// entered here would not end before that work does.
-pub fn adopt(span: Span) -> Span {
-    if !span.is_disabled() {
-        let _ = span.set_parent(Span::current().context());
-    }
-    span
-}
-
-/// The headers that name the current trace to whoever is asked; none where nothing is traced.
-pub fn outgoing() -> HeaderMap {
-    let mut headers = HeaderMap::new();
-    let context: Context = Span::current().context();
-    TraceContextPropagator::new().inject_context(&context, &mut HeaderInjector(&mut headers));
-    headers
 }
 
 /// The HTTP client that sends batches. They come from a thread that no runtime knows.

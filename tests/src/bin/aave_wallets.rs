@@ -23,9 +23,9 @@ use std::{
     path::PathBuf,
 };
 
-use assay::{
-    backtest::Record,
-    domain::{AssetClass, Coverage, Protocol},
+use assay::backtest::Record;
+use assay_domain::{
+    AssetClass, Coverage, Protocol,
     features::{ChainFeatures, Features, Holding, MarketFeatures},
 };
 use clap::Parser;

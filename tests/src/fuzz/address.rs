@@ -1,7 +1,7 @@
 //! Addresses and names as clients write them: what is taken is one thing, however often it is read and in whatever case
 //! it is written.
 
-use assay::domain::Subject;
+use assay_domain::Subject;
 
 pub fn run(input: &[u8]) {
     let text = String::from_utf8_lossy(input);

@@ -1,9 +1,7 @@
 //! Files on the shelf: whatever bytes there are, they are a model that keeps to its bounds or they are refused.
 
-use assay::{
-    features::Features,
-    registry::{Limits, lone, to_component},
-};
+use assay_domain::features::Features;
+use assay_registry::{Limits, lone, to_component};
 
 pub fn run(input: &[u8]) {
     // What is no component is refused cheaply, so that most of the time goes into what comes after.

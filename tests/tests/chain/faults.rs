@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use assay::config::Secret;
-use assay::domain::{Address, Coverage, EventCounts, Snapshot};
+use assay_domain::Secret;
+use assay_domain::{Address, Coverage, EventCounts, Snapshot};
 use assay_tests::devnet::receipts::lending_events;
 use assay_tests::devnet::{BASE, Devnet, ETHEREUM};
 use assay_tests::proxy::{Call, Fault, Proxy, Reply};

@@ -3,9 +3,9 @@
 use alloy::sol;
 use alloy::sol_types::SolCall;
 use assay::config::Config;
-use assay::domain::{Coverage, EventCounts, U256};
 use assay::store::keys;
 use assay::store::records::LendingProgress;
+use assay_domain::{Coverage, EventCounts, U256};
 use assay_tests::devnet::receipts::{LendingEvents, lending_events};
 use assay_tests::devnet::{Chain, Devnet};
 use assay_tests::proxy::{Call, Proxy, Reply};

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use alloy::primitives::{B256, U256};
 use alloy::sol_types::SolEvent;
-use assay::domain::{Address, Coverage, PoolHistory};
+use assay_domain::{Address, Coverage, PoolHistory};
 use assay_tests::devnet::Devnet;
 use assay_tests::devnet::receipts::{Borrow, LendingEvents, LiquidationCall, Repay, Supply, Withdraw, lending_events};
 use assay_tests::proxy::{Proxy, Reply};

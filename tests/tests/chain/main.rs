@@ -14,9 +14,10 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use assay::chain::Chains;
-use assay::config::{self, Config, Secret};
-use assay::domain::{Address, ChainSnapshot, PoolHistory, Snapshot};
+use assay::config::{self, Config};
 use assay::store::Store;
+use assay_domain::Secret;
+use assay_domain::{Address, ChainSnapshot, PoolHistory, Snapshot};
 use assay_tests::devnet::Devnet;
 use assay_tests::proxy::Proxy;
 use tempfile::TempDir;

@@ -2,8 +2,9 @@
 //! mock of the external APIs.
 
 use alloy::primitives::{Bytes, U256};
-use assay::config::{Config, Secret};
-use assay::domain::{Address, ChainSnapshot, Coverage};
+use assay::config::Config;
+use assay_domain::Secret;
+use assay_domain::{Address, ChainSnapshot, Coverage};
 use assay_tests::devnet::{Devnet, feed};
 use assay_tests::price_api::{PriceApi, Reply, Said};
 use futures::future::join_all;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use assay::domain::{Address, Coverage};
+use assay_domain::{Address, Coverage};
 use assay_tests::proxy::{Call, Proxy, Reply};
 use futures::future::join_all;
 

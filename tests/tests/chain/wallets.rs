@@ -1,6 +1,6 @@
 //! Every wallet of the devnet, held against the chain's own receipts and the market's own data provider.
 
-use assay::domain::{Activity, Address, Coverage, PoolHistory, Snapshot, Time};
+use assay_domain::{Activity, Address, Coverage, PoolHistory, Snapshot, Time};
 use assay_tests::devnet::data_provider::position;
 use assay_tests::devnet::receipts::{LendingEvents, lending_events, sent};
 use assay_tests::devnet::{Chain, Devnet, ETHEREUM, Wallet};

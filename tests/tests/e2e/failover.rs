@@ -4,12 +4,12 @@ use std::{io::Write as _, time::Duration};
 
 use assay::{
     config,
-    domain::{Address, ModelKind, Seen, time_from_unix},
     store::{
         Batch, Revision, Store, Take, keys,
         records::{RolesRecord, ShadowRecord},
     },
 };
+use assay_domain::{Address, ModelKind, Seen, time_from_unix};
 use assay_tests::redis::{self, Cluster, Watched};
 
 use super::run;

@@ -9,12 +9,12 @@ use tokio::time::{Instant, timeout};
 use super::{Payment, Refused, X402, verify::used};
 use crate::{
     chain::{PaymentError, Use},
-    domain::{B256, PaymentId},
     store::{
         Batch, Lease, StoreError, Versioned, keys,
         records::{OrderRecord, PaymentRecord, PaymentState},
     },
 };
+use assay_domain::{B256, PaymentId};
 
 /// Time between two looks at a payment that another process may settle.
 const LOOK: Duration = Duration::from_millis(200);

@@ -13,12 +13,12 @@ use chrono::Utc;
 use super::{Refused, X402, reason, verify::used};
 use crate::{
     chain::{Asset, Offer, Sender, SenderError, Sent, Signed, Use, View},
-    domain::{Address, B256, U256, signer},
     store::{
         Lease, StoreError,
         records::{PaymentRecord, SignedRecord, SlotRecord},
     },
 };
+use assay_domain::{Address, B256, U256, signer};
 
 /// Nonces that may come to nothing before the payment is given up.
 const MOST_LOST: u32 = 3;

@@ -32,10 +32,10 @@ pub use terms::{Demand, DemandBody, Terms};
 use crate::{
     chain::{Asset, Chains, Facilitator},
     config,
-    domain::{Address, Authorization, B256, PaymentId, U256},
     store::Store,
     tasks::Spawner,
 };
+use assay_domain::{Address, Authorization, B256, PaymentId, U256};
 
 /// A version of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

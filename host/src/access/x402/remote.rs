@@ -10,12 +10,12 @@ use futures::{StreamExt, stream::FuturesUnordered};
 use super::{Refused, X402, reason, verify::used};
 use crate::{
     chain::{Facilitator, Settlement, Use},
-    domain::{B256, U256},
     store::{
         Lease, Lost,
         records::{OrderRecord, PaymentRecord},
     },
 };
+use assay_domain::{B256, U256};
 
 /// How long a worker that is gone holds up its successor on another host.
 const LEASE: Duration = Duration::from_secs(8);

@@ -5,10 +5,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Version, header};
-use crate::{
-    config,
-    domain::{Address, SigningDomain, U256},
-};
+use crate::config;
+use assay_domain::{Address, SigningDomain, U256};
 
 const DESCRIPTION: &str = "Submission of an agent's reputation to the ERC-8004 Reputation Registry";
 const MIME_TYPE: &str = "application/json";

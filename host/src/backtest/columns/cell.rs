@@ -8,7 +8,7 @@ use serde::{
 };
 
 use super::super::record::MAX_LINE;
-use crate::domain::{AssetClass, Coverage, Protocol};
+use assay_domain::{AssetClass, Coverage, Protocol};
 
 /// Beyond it a float does not tell neighbouring whole numbers apart.
 const EXACT: f64 = 9_007_199_254_740_992.0;

@@ -26,7 +26,8 @@ use super::{
     pages::{MAX_VALUES, Pages},
     table::{self, Columns, LISTS, Wallet},
 };
-use crate::{backtest::record::Record, features::Features};
+use crate::backtest::record::Record;
+use assay_domain::features::Features;
 
 /// What pandas, polars and Spark write unless told otherwise, and nothing at all.
 const READABLE: [CompressionCodec; 3] =

@@ -1,7 +1,7 @@
 //! The columns there are, each from the field of the record that it holds.
 
 use super::cell::{Cell, Kind, Value};
-use crate::features::{AttestationFeature, ChainFeatures, Holding, MarketFeatures};
+use assay_domain::features::{AttestationFeature, ChainFeatures, Holding, MarketFeatures};
 
 /// A column: its name, what it is written as, and whether it may be empty.
 #[derive(Debug, Clone, Copy)]

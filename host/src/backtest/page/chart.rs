@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::super::words::{decimal, grouped};
-use crate::stats::{DecileRow, Histogram, Joint};
+use assay_domain::stats::{DecileRow, Histogram, Joint};
 
 /// Points in a bar of a histogram and in a cell of a map.
 const STEP: u32 = 20;

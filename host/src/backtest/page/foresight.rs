@@ -10,7 +10,7 @@ use super::{
     chart::{self, gauge},
     html::{esc, section as wrap, table},
 };
-use crate::stats::{DecileRow, Interval};
+use assay_domain::stats::{DecileRow, Interval};
 
 pub fn section(found: &Comparison, outcomes: &OutcomePart) -> String {
     let (first, second) = (esc(&found.first), esc(&found.second));

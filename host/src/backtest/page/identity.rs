@@ -9,7 +9,7 @@ use super::{
     chart::gauge,
     html::{esc, section as wrap, table},
 };
-use crate::stats::{FLOOR, INVESTIGATE, SIGNIFICANT};
+use assay_domain::stats::{FLOOR, INVESTIGATE, SIGNIFICANT};
 
 pub fn section(report: &Report, found: &Comparison) -> String {
     let rows: Vec<_> = [(0, "first", "answers today"), (found.index, "second", "would answer instead")]

@@ -22,10 +22,10 @@ use tracing::Instrument;
 use super::{logs::NodeLogs, reading::Reading};
 use crate::{
     chain::{client::Block, explorer::Explorer, lending::Rest},
-    domain::{Address, ChainId},
     store::{Store, keys, records::ActivityProgress},
-    telemetry::{self, TRACE},
 };
+use assay_domain::{Address, ChainId};
+use assay_trace::TRACE;
 
 /// Reads of one chain at once. Explorers allow so few calls that more would only wait for each other.
 const AT_ONCE: usize = 16;
@@ -142,7 +142,7 @@ impl Histories {
         let (view, seen) = watch::channel(self.reader.before(kept.clone()));
         let (reader, stop) = (self.reader.clone(), self.stop.clone());
         let done = Finished { running: self.running.clone(), wallet };
-        let span = telemetry::adopt(
+        let span = assay_trace::adopt(
             tracing::info_span!(target: TRACE, parent: None, "list transactions", assay.chain = reader.chain),
         );
         let read = async move {

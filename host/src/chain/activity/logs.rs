@@ -32,8 +32,8 @@ use crate::{
         span::Span,
     },
     config,
-    domain::Address,
 };
+use assay_domain::Address;
 
 /// An endpoint that refuses such queries is asked again after this long.
 const REST: Duration = Duration::from_secs(3_600);

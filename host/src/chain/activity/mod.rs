@@ -20,7 +20,7 @@ pub(super) use node::{ActivityReader, anchors, ask_nonce};
 pub(super) use transfers::rows;
 
 use super::client::{Block, Client, pinned};
-use crate::domain::{Activity, Address};
+use assay_domain::{Activity, Address};
 
 /// `activity` of the node and what is listed besides as one, and whether that is whole and they agree: an explorer that
 /// lists other than the transactions that the node counts is behind, or leaves some out.

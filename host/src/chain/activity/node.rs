@@ -12,9 +12,9 @@ use crate::{
         client::{Answers, Ask, Block, Client, block_from, hex, pinned, quantity},
         fault::Fault,
     },
-    domain::{Activity, Address, B256, ChainId, Seen},
     store::{Store, keys},
 };
+use assay_domain::{Activity, Address, B256, ChainId, Seen};
 
 /// Blocks probed in one round trip of a search, which narrows it by one more than that.
 const PROBES: u64 = 7;

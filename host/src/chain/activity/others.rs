@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use alloy::primitives::keccak256;
 
-use crate::domain::Address;
+use assay_domain::Address;
 
 /// Hashes kept.
 const KEPT: usize = 512;

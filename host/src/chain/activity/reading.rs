@@ -7,9 +7,9 @@ use crate::{
         client::Block,
         explorer::{List, Row},
     },
-    domain::{Address, Seen, time_from_unix},
     store::records::ActivityProgress,
 };
+use assay_domain::{Address, Seen, time_from_unix};
 
 /// A read under way.
 pub(super) struct Reading {
@@ -88,7 +88,7 @@ impl Reading {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{B256, U256};
+    use assay_domain::{B256, U256};
 
     fn row(list: List, block: u64) -> Row {
         let [from, to, contract] = [1, 2, 3].map(Address::repeat_byte);

@@ -3,9 +3,9 @@
 
 use crate::{
     chain::explorer::{List, Row},
-    domain::{Activity, Address, Seen, time_from_unix},
     store::records::{ActivityProgress, NftRecord},
 };
+use assay_domain::{Activity, Address, Seen, time_from_unix};
 
 use super::{gaps, others};
 
@@ -108,7 +108,7 @@ pub(super) fn complete(activity: Activity, listed: &ActivityProgress) -> Activit
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{B256, U256};
+    use assay_domain::{B256, U256};
 
     const WALLET: Address = Address::repeat_byte(0xaa);
 

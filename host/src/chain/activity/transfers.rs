@@ -12,13 +12,11 @@ use alloy::{
     sol_types::{SolEvent, SolValue},
 };
 
-use crate::{
-    chain::{
-        explorer::{List, Row},
-        logs::LogQuery,
-    },
-    domain::{Address, U256},
+use crate::chain::{
+    explorer::{List, Row},
+    logs::LogQuery,
 };
+use assay_domain::{Address, U256};
 
 sol! {
     event Transfer(address indexed from, address indexed to, uint256 value);
@@ -77,7 +75,7 @@ mod tests {
     use alloy::primitives::{Log as Inner, LogData};
 
     use super::*;
-    use crate::domain::B256;
+    use assay_domain::B256;
 
     const FROM: Address = Address::repeat_byte(1);
     const TO: Address = Address::repeat_byte(2);

@@ -154,7 +154,7 @@ fn strip<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Secret;
+    use assay_domain::Secret;
 
     fn documents(gateway: Option<&str>) -> Documents {
         let outbound = Outbound { allow: Vec::new(), timeout_ms: 100, max_bytes: 64, concurrency: 1 };

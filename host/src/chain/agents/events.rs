@@ -3,14 +3,12 @@
 use alloy::{rpc::types::Log, sol, sol_types::SolEvent};
 
 use super::{AgentRegistries, AgentsError, MOST};
-use crate::{
-    chain::{
-        fault::Fault,
-        logs::{LogQuery, Reaction, in_order, reaction},
-        span::Span,
-    },
-    domain::{Address, U256},
+use crate::chain::{
+    fault::Fault,
+    logs::{LogQuery, Reaction, in_order, reaction},
+    span::Span,
 };
+use assay_domain::{Address, U256};
 
 sol! {
     event Registered(uint256 indexed agentId, string agentURI, address indexed owner);

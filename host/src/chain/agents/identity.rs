@@ -7,14 +7,12 @@ use alloy::sol_types::SolCall;
 use serde_json::json;
 
 use super::{AgentRegistries, AgentsError, MOST, bounded};
-use crate::{
-    chain::{
-        call::Call,
-        client::{Block, pinned},
-        fault::Fault,
-    },
-    domain::{Address, U256},
+use crate::chain::{
+    call::Call,
+    client::{Block, pinned},
+    fault::Fault,
 };
+use assay_domain::{Address, U256};
 
 sol! {
     function ownerOf(uint256 tokenId) external view returns (address owner);

@@ -21,10 +21,8 @@ use std::{
 use tokio::time::timeout;
 
 use super::{client::Client, fault::Fault};
-use crate::{
-    config,
-    domain::{Address, B256, ChainId},
-};
+use crate::config;
+use assay_domain::{Address, B256, ChainId};
 
 pub use document::{Documents, Located, Outside};
 pub use encoding::base64;

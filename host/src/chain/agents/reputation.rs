@@ -9,10 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use alloy::{primitives::I256, sol};
 
 use super::{AgentRegistries, AgentsError, bounded};
-use crate::{
-    chain::call::{Call, returned},
-    domain::{Address, AgentReputation, TagSummary, U256},
-};
+use crate::chain::call::{Call, returned};
+use assay_domain::{Address, AgentReputation, TagSummary, U256};
 
 sol! {
     function getClients(uint256 agentId) external view returns (address[] clients);

@@ -3,7 +3,7 @@
 
 use url::Url;
 
-use crate::domain::ChainId;
+use assay_domain::ChainId;
 
 /// Where one address serves many chains.
 const MANY_CHAINS: &str = "/v2/api";

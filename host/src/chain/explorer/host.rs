@@ -17,9 +17,9 @@ use super::answer::{self, Refusal};
 use crate::{
     chain::{endpoint::Http, redact::Redact},
     config::ExplorerLimits,
-    domain::ChainId,
-    telemetry::TRACE,
 };
+use assay_domain::ChainId;
+use assay_trace::TRACE;
 
 /// Largest answer read: some ten times what a page of rows takes.
 const MAX_ANSWER_BYTES: usize = 16 << 20;

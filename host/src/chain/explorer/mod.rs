@@ -21,10 +21,8 @@ pub(super) use pages::Pages;
 pub(super) use row::Row;
 
 use super::endpoint::Http;
-use crate::{
-    config::{ChainConfig, ExplorerLimits},
-    domain::{Address, ChainId},
-};
+use crate::config::{ChainConfig, ExplorerLimits};
+use assay_domain::{Address, ChainId};
 use host::Host;
 
 /// An explorer that does not serve a chain on this plan is asked again after this long.

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::{Explorer, List, Refusal, Row};
-use crate::domain::Address;
+use assay_domain::Address;
 
 /// Rows in one page: what free plans give at most. Where that is too much at once, fewer are asked for in that one
 /// read: large rows of one address say nothing of the others.

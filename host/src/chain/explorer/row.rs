@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::List;
-use crate::domain::{Address, B256, U256};
+use assay_domain::{Address, B256, U256};
 
 /// One transaction or transfer of an address.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -20,7 +20,8 @@ use tokio::{sync::Semaphore, time::timeout};
 use tracing::{Instrument, field::Empty};
 use url::{Host, Url};
 
-use crate::{config::Outbound, telemetry::TRACE};
+use crate::config::Outbound;
+use assay_trace::TRACE;
 
 /// Redirects followed.
 const HOPS: usize = 3;

@@ -12,8 +12,8 @@ use crate::{
         prices::Prices,
     },
     config::ChainConfig,
-    domain::{Address, AssetClass, Position, TokenBalance, U256},
 };
+use assay_domain::{Address, AssetClass, Position, TokenBalance, U256};
 
 sol! {
     function balanceOf(address owner) external view returns (uint256 balance);

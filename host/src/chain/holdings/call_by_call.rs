@@ -3,10 +3,12 @@
 
 use alloy::primitives::Bytes;
 
-use crate::{
-    chain::{call::Call, client::Client, client::pinned, fault::Fault},
-    domain::B256,
+use crate::chain::{
+    call::Call,
+    client::{Client, pinned},
+    fault::Fault,
 };
+use assay_domain::B256;
 
 /// Calls that travel together.
 const AT_ONCE: usize = 100;

@@ -19,12 +19,12 @@ use crate::{
         prices::Prices,
     },
     config::ChainConfig,
-    domain::{Address, AssetClass, Nft, TokenBalance, U256},
     store::{
         Store,
         records::{ActivityProgress, NftRecord, TokenRecord},
     },
 };
+use assay_domain::{Address, AssetClass, Nft, TokenBalance, U256};
 
 sol! {
     function balanceOf(address owner) external view returns (uint256 balance);

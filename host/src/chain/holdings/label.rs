@@ -2,7 +2,7 @@
 
 use alloy::{primitives::Bytes, sol_types::SolValue};
 
-use crate::domain::{Address, U256};
+use assay_domain::{Address, U256};
 
 /// In characters.
 const LONGEST: usize = 48;

@@ -7,13 +7,11 @@
 
 use alloy::{primitives::Bytes, sol};
 
-use crate::{
-    chain::{
-        call::{Call, returned},
-        prices::Prices,
-    },
-    domain::{Address, U256},
+use crate::chain::{
+    call::{Call, returned},
+    prices::Prices,
 };
+use assay_domain::{Address, U256};
 
 sol! {
     function getReserves() external view returns (uint256 reserve0, uint256 reserve1, uint256 time);

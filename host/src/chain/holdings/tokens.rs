@@ -11,9 +11,9 @@ use crate::{
         client::Client,
         fault::Fault,
     },
-    domain::{Address, B256, ChainId, U256},
     store::{Batch, Store, keys, records::TokenRecord},
 };
+use assay_domain::{Address, B256, ChainId, U256};
 
 sol! {
     function symbol() external view returns (bytes text);

@@ -6,8 +6,8 @@ use alloy::{primitives::Bytes, sol, sol_types::SolValue};
 use crate::{
     chain::call::{Call, returned},
     config::{Data, Lookup, SourceConfig},
-    domain::{self, Address, B256, U256, time_from_unix},
 };
+use assay_domain::{Address, B256, U256, time_from_unix};
 
 sol! {
     #[derive(Debug)]
@@ -72,7 +72,7 @@ pub(super) fn judged(
     (wallet, uid): (Address, B256),
     now: u64,
     answer: Option<&Option<Bytes>>,
-) -> Option<Option<domain::Attestation>> {
+) -> Option<Option<assay_domain::Attestation>> {
     let found = returned::<getAttestationCall>(answer)?;
     Some(holds(source, wallet, uid, now, &found))
 }
@@ -83,7 +83,7 @@ fn holds(
     uid: B256,
     now: u64,
     found: &Attestation,
-) -> Option<domain::Attestation> {
+) -> Option<assay_domain::Attestation> {
     let ends = match (found.expirationTime, source.max_age) {
         (0, None) => None,
         (0, Some(age)) => Some(found.time.saturating_add(age)),
@@ -97,7 +97,7 @@ fn holds(
     if !right || !current {
         return None;
     }
-    Some(domain::Attestation {
+    Some(assay_domain::Attestation {
         provider: source.provider.clone(),
         kind: source.kind.clone(),
         chain_id: source.chain,
@@ -167,7 +167,7 @@ mod tests {
         }
     }
 
-    fn verdict(source: &SourceConfig, found: &Attestation) -> Option<domain::Attestation> {
+    fn verdict(source: &SourceConfig, found: &Attestation) -> Option<assay_domain::Attestation> {
         let answer = Some(Bytes::from(getAttestationCall::abi_encode_returns(found)));
         judged(source, (WALLET, B256::with_last_byte(6)), NOW, Some(&answer)).unwrap()
     }

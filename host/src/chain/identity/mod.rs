@@ -11,10 +11,8 @@ use super::{
     client::{Block, Client},
     names::Names,
 };
-use crate::{
-    config::{self, SourceConfig},
-    domain::{Address, Attestation, ChainId, IdentitySource},
-};
+use crate::config::{self, SourceConfig};
+use assay_domain::{Address, Attestation, ChainId, IdentitySource};
 
 pub(super) use eas::{SchemaRecord, getAttestationCall, getSchemaCall, look_up, looked_up};
 use site::{Part, Site};

@@ -20,8 +20,8 @@ use crate::{
         names::{NameError, Names, Registry},
     },
     config::SourceConfig,
-    domain::{Address, Attestation, ChainId, Coverage, IdentitySource, Name},
 };
+use assay_domain::{Address, Attestation, ChainId, Coverage, IdentitySource, Name};
 
 /// Time after which a contract that was not there is looked for again.
 const LOOK_AGAIN: Duration = Duration::from_secs(600);

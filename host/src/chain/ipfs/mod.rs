@@ -11,7 +11,8 @@ use reqwest::{RequestBuilder, StatusCode};
 use tracing::Instrument;
 use url::Url;
 
-use crate::{config, telemetry::TRACE};
+use crate::config;
+use assay_trace::TRACE;
 
 pub use cid::cid;
 use kubo::Kubo;

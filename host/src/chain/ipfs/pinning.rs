@@ -6,7 +6,7 @@ use serde_json::json;
 use url::Url;
 
 use super::{IpfsError, ask};
-use crate::config::Secret;
+use assay_domain::Secret;
 
 const SERVICE: &str = "pinning service";
 

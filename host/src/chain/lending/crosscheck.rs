@@ -14,7 +14,7 @@
 //! Of a history that lacks only some of its events, those are found whose amounts the position does not allow.
 
 use super::{Market, standing::Standing, sums::Sums};
-use crate::domain::{Coverage, PoolHistory, Position};
+use assay_domain::{Coverage, PoolHistory, Position};
 
 /// What the moves of a wallet add up to, one entry per market; `None` where that is not known.
 pub(in crate::chain) type AllSums = Vec<Option<Sums>>;
@@ -115,9 +115,9 @@ mod tests {
     use crate::{
         chain::lending::{Lender, failed_pool},
         config::MarketConfig,
-        domain::{Address, EventCounts, Protocol},
         store::records::Side,
     };
+    use assay_domain::{Address, EventCounts, Protocol};
 
     fn checked(sums: Option<Sums>, held: Option<u64>, borrowed_usd: f64, borrow: u64) -> Coverage {
         checked_of(sums, held, false, borrowed_usd, borrow)

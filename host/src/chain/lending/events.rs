@@ -3,7 +3,8 @@
 use alloy::rpc::types::Log;
 
 use super::{EventKind, Market, Signature, hints::Hint, plan::Plan, sums::Move};
-use crate::{chain::logs::in_order, domain::B256};
+use crate::chain::logs::in_order;
+use assay_domain::B256;
 
 /// One event of a wallet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,8 +115,8 @@ mod tests {
             span::Span,
         },
         config::MarketConfig,
-        domain::{Address, Protocol},
     };
+    use assay_domain::{Address, Protocol};
 
     const WALLET: Address = Address::repeat_byte(0xaa);
     const SPAN: Span = Span { from: 10, to: 20 };

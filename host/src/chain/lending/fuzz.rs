@@ -7,7 +7,7 @@ use super::{
     events::Evidence,
     hints::{Hint, Naming, TRANSFER},
 };
-use crate::domain::{Address, B256};
+use assay_domain::{Address, B256};
 
 /// How many events and amounts the protocols find in `logs`, for each wallet that these name.
 pub(in crate::chain) fn told(logs: &[Log]) -> usize {

@@ -7,7 +7,7 @@ use alloy::{primitives::b256, rpc::types::Log};
 use futures::future::BoxFuture;
 
 use super::{AllTerms, Lender, Market, aave};
-use crate::domain::{Address, B256};
+use assay_domain::{Address, B256};
 
 /// Of every token, and of Comet markets for their base asset.
 pub(in crate::chain) const TRANSFER: B256 = b256!("0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef");

@@ -28,11 +28,9 @@ use super::{
     reader::{Blocks, Reader},
     records::Settled,
 };
-use crate::{
-    chain::client::Block,
-    domain::{Address, ChainId, PoolHistory},
-    telemetry::{self, TRACE},
-};
+use crate::chain::client::Block;
+use assay_domain::{Address, ChainId, PoolHistory};
+use assay_trace::TRACE;
 
 /// Reads of one chain that may go on when nobody waits for them. What is read is kept, so that one refused here
 /// continues with the next request.
@@ -172,7 +170,7 @@ impl Jobs {
         }
         let (view, seen) = watch::channel(Ledger::new(&self.reader.markets, &kept.0));
         let (reader, stop) = (self.reader.clone(), self.stop.clone());
-        let span = telemetry::adopt(
+        let span = assay_trace::adopt(
             tracing::info_span!(target: TRACE, parent: None, "read lending history", assay.chain = reader.chain),
         );
         let read = async move {

@@ -1,10 +1,8 @@
 //! What is known of a wallet's lending history while and after it is read.
 
 use super::{Lender, Market, ctoken, hints::AllHints, records::Settled, sums::Sums, tally::Tally};
-use crate::{
-    config::MarketConfig,
-    domain::{ChainId, Coverage, EventCounts, PoolHistory},
-};
+use crate::config::MarketConfig;
+use assay_domain::{ChainId, Coverage, EventCounts, PoolHistory};
 
 /// One entry per market of the chain.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -137,10 +135,8 @@ pub(in crate::chain) fn failed_pool(chain: ChainId, market: &MarketConfig) -> Po
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        chain::lending::{EventKind, Lender},
-        domain::{Address, B256, Protocol},
-    };
+    use crate::chain::lending::{EventKind, Lender};
+    use assay_domain::{Address, B256, Protocol};
 
     fn pool(settled: Option<u64>, through: Option<u64>, progress: Progress) -> PoolHistory {
         let config =

@@ -23,10 +23,8 @@ mod terms;
 
 use alloy::rpc::types::Log;
 
-use crate::{
-    config::MarketConfig,
-    domain::{B256, EventCounts, Protocol},
-};
+use crate::config::MarketConfig;
+use assay_domain::{B256, EventCounts, Protocol};
 use events::Evidence;
 use hints::Hint;
 use sums::Move;

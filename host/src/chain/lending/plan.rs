@@ -19,10 +19,8 @@ use super::{
     Market,
     hints::{AllHints, Naming, TRANSFER},
 };
-use crate::{
-    chain::logs::LogQuery,
-    domain::{Address, B256},
-};
+use crate::chain::logs::LogQuery;
+use assay_domain::{Address, B256};
 
 /// The topic in which only liquidations name the wallet.
 const RARE: usize = 3;
@@ -107,8 +105,8 @@ mod tests {
     use crate::{
         chain::lending::{Lender, hints::Hint},
         config::MarketConfig,
-        domain::Protocol,
     };
+    use assay_domain::Protocol;
 
     const WALLET: Address = Address::repeat_byte(0xaa);
 

@@ -9,10 +9,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Market, events::is_own, plan::Plan, reader::Reader};
-use crate::{
-    chain::{client::Ask, fault::Fault},
-    domain::B256,
-};
+use crate::chain::{client::Ask, fault::Fault};
+use assay_domain::B256;
 
 /// Receipts in one request. A transaction that fills a block with logs has one of some eight megabytes.
 const AT_ONCE: usize = 20;

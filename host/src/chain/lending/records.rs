@@ -2,10 +2,8 @@
 //! reorganisation reaches any more.
 
 use super::{Market, sums::Sums, tally::Tally};
-use crate::{
-    domain::{Address, B256, ChainId},
-    store::{Batch, Store, StoreError, keys, records::LendingProgress},
-};
+use crate::store::{Batch, Store, StoreError, keys, records::LendingProgress};
+use assay_domain::{Address, B256, ChainId};
 
 /// A market's settled history.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,10 +9,8 @@
 use alloy::primitives::I256;
 
 use super::sums::{Flow, signed};
-use crate::{
-    domain::{Address, U256},
-    store::records::Side,
-};
+use crate::store::records::Side;
+use assay_domain::{Address, U256};
 
 /// One, as Aave counts indexes.
 const RAY: U256 = U256::from_limbs([0x9fd0803ce8000000, 0x33b2e3c, 0, 0]);

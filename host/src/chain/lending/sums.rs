@@ -8,10 +8,8 @@ use alloy::{
     rpc::types::Log,
 };
 
-use crate::{
-    domain::{Address, B256},
-    store::records::{FlowRecord, Side},
-};
+use crate::store::records::{FlowRecord, Side};
+use assay_domain::{Address, B256};
 
 /// An amount that moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{EventKind, events::Event};
-use crate::domain::{EventCounts, Time, time_from_unix};
+use assay_domain::{EventCounts, Time, time_from_unix};
 
 /// Counts and times of some of a wallet's events in one market.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,10 +9,8 @@ use alloy::primitives::Bytes;
 use tokio::sync::Mutex;
 
 use super::{Lender, Market, aave, comet, ctoken, hints::Hint, standing::Standing};
-use crate::{
-    chain::{call::Call, client::Client, fault::Fault, prices::Prices},
-    domain::{Address, B256, U256},
-};
+use crate::chain::{call::Call, client::Client, fault::Fault, prices::Prices};
+use assay_domain::{Address, B256, U256};
 
 const LIFE: Duration = Duration::from_secs(3600);
 /// A market that does not answer as it should may be a passing fault.

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use alloy::rpc::types::Log;
 
 use super::{client::Client, fault::Fault, span::Span};
-use crate::domain::B256;
+use assay_domain::B256;
 
 pub(super) use chunk::{Chunk, Stop, chunk};
 pub(super) use query::{LogQuery, Written};

@@ -9,10 +9,8 @@ use alloy::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{
-    chain::{client::hex, fault::Fault, span::Span},
-    domain::{Address, B256},
-};
+use crate::chain::{client::hex, fault::Fault, span::Span};
+use assay_domain::{Address, B256};
 
 /// Logs of some contracts, or of all where none is named, with some topics.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -11,13 +11,11 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::Unanswered;
-use crate::{
-    chain::{
-        client::{Block, Client},
-        guarded::{Barred, Guarded},
-    },
-    domain::Address,
+use crate::chain::{
+    client::{Block, Client},
+    guarded::{Barred, Guarded},
 };
+use assay_domain::Address;
 
 /// References followed one after another, by the standard.
 const DEPTH: usize = 4;

@@ -14,10 +14,8 @@ use std::{
 use moka::{Expiry, future::Cache};
 
 use super::{client::Client, fault::Fault, guarded::Guarded};
-use crate::{
-    config,
-    domain::{Address, ChainId, Name},
-};
+use crate::config;
+use assay_domain::{Address, ChainId, Name};
 
 pub(super) use registry::Registry;
 

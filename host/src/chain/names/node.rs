@@ -2,7 +2,7 @@
 
 use alloy::primitives::keccak256;
 
-use crate::domain::{Address, B256};
+use assay_domain::{Address, B256};
 
 /// The node of a name, by EIP-137.
 pub(super) fn namehash(name: &str) -> B256 {

@@ -18,8 +18,8 @@ use crate::{
         guarded::Guarded,
     },
     config::RegistryConfig,
-    domain::{Address, Name},
 };
+use assay_domain::{Address, Name};
 
 sol! {
     function resolver(bytes32 node) external view returns (address resolver);

@@ -8,7 +8,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::config::Secret;
+use assay_domain::Secret;
 
 /// Longest answer that is read, in bytes.
 const LONGEST: usize = 64 << 10;

@@ -18,11 +18,11 @@ use super::{
     sender::At,
     snapshots::Chains,
 };
-use crate::domain::{Address, Authorization, B256, ChainId, SigningDomain, U256};
 use abi::Asset::{
     DOMAIN_SEPARATORCall, authorizationStateCall, balanceOfCall, decimalsCall, transferWithAuthorization_0Call,
     transferWithAuthorization_1Call,
 };
+use assay_domain::{Address, Authorization, B256, ChainId, SigningDomain, U256};
 
 pub use facilitator::{Facilitator, FacilitatorError, Settlement};
 pub use used::Use;

@@ -9,16 +9,14 @@ use super::{
     Asset, PaymentError,
     abi::Asset::{AuthorizationCanceled, AuthorizationUsed, Transfer, authorizationStateCall},
 };
-use crate::{
-    chain::{
-        call::{Call, returned},
-        fault::Fault,
-        logs::LogQuery,
-        sender::At,
-        span::Span,
-    },
-    domain::{Authorization, B256},
+use crate::chain::{
+    call::{Call, returned},
+    fault::Fault,
+    logs::LogQuery,
+    sender::At,
+    span::Span,
 };
+use assay_domain::{Authorization, B256};
 
 /// Widest span of blocks asked for at once.
 const SPAN: u64 = 2_000;

@@ -2,10 +2,8 @@
 
 use alloy::{primitives::Bytes, sol};
 
-use crate::{
-    chain::call::{Call, returned},
-    domain::Address,
-};
+use crate::chain::call::{Call, returned};
+use assay_domain::Address;
 
 sol! {
     #[derive(Debug)]
@@ -60,7 +58,7 @@ mod tests {
     use alloy::primitives::I256;
 
     use super::*;
-    use crate::domain::U256;
+    use assay_domain::U256;
 
     const NOW: u64 = 1_000_000;
     const HOUR: u64 = 3_600;

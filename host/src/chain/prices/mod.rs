@@ -26,10 +26,8 @@ use super::{
     client::{Block, Client},
     fault::Fault,
 };
-use crate::{
-    config::ChainConfig,
-    domain::{Address, ChainId},
-};
+use crate::config::ChainConfig;
+use assay_domain::{Address, ChainId};
 
 pub(super) use external::External;
 pub(super) use feed::{decimalsCall, latestRoundDataCall, stale_after};

@@ -3,10 +3,8 @@
 
 use alloy::{primitives::Bytes, sol};
 
-use crate::{
-    chain::call::{Call, returned},
-    domain::{Address, U256},
-};
+use crate::chain::call::{Call, returned};
+use assay_domain::{Address, U256};
 
 sol! {
     function getAssetPrice(address asset) external view returns (uint256 price);
@@ -50,7 +48,7 @@ mod tests {
     use alloy::sol_types::SolCall;
 
     use super::*;
-    use crate::domain::address;
+    use assay_domain::address;
 
     const ASSET: Address = address!("0x00000000000000000000000000000000000000aa");
     const UNIT: U256 = U256::from_limbs([100_000_000, 0, 0, 0]);

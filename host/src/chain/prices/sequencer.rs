@@ -2,7 +2,7 @@
 //! can update a feed, and right after it came back feeds lag behind the market.
 
 use super::feed::latestRoundDataReturn;
-use crate::domain::U256;
+use assay_domain::U256;
 
 /// What Chainlink's documentation lets a reader wait after the sequencer came back, in seconds.
 pub(in crate::chain) const GRACE: u64 = 3_600;

@@ -4,10 +4,8 @@
 use alloy::{primitives::U256, sol_types::SolEvent};
 
 use super::{At, Sender, SenderError, abi::ReputationRegistry::NewFeedback};
-use crate::{
-    chain::{fault::Fault, logs::LogQuery, span::Span},
-    domain::B256,
-};
+use crate::chain::{fault::Fault, logs::LogQuery, span::Span};
+use assay_domain::B256;
 
 /// Widest span of blocks asked for at once.
 const SPAN: u64 = 2_000;

@@ -19,14 +19,12 @@ use super::{
     fault::Fault,
     snapshots::Chains,
 };
-use crate::{
-    config,
-    domain::{Address, B256, ChainId, Tag, U256},
-};
+use crate::config;
 use abi::{
     IdentityRegistry::ownerOfCall,
     ReputationRegistry::{getIdentityRegistryCall, getLastIndexCall},
 };
+use assay_domain::{Address, B256, ChainId, Tag, U256};
 
 pub use fees::{Market, Offer};
 pub use given::{Given, Told};

@@ -7,13 +7,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Sender, SenderError, View};
-use crate::{
-    chain::{
-        client::{Ask, ask_block, block_from},
-        fault::Fault,
-    },
-    domain::B256,
+use crate::chain::{
+    client::{Ask, ask_block, block_from},
+    fault::Fault,
 };
+use assay_domain::B256;
 
 /// What became of one transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

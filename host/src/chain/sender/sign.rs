@@ -9,7 +9,7 @@ use alloy::{
 };
 
 use super::{Feedback, Offer, Sender, SenderError, abi::ReputationRegistry::giveFeedbackCall};
-use crate::domain::{Address, B256};
+use assay_domain::{Address, B256};
 
 /// What a plain transfer costs.
 const TRANSFER_GAS: u64 = 21_000;

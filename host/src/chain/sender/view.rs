@@ -3,13 +3,11 @@
 use serde_json::{Value, json};
 
 use super::{Market, Sender, SenderError};
-use crate::{
-    chain::{
-        client::{Block, hex, pinned, quantity},
-        fault::Fault,
-    },
-    domain::{B256, U256},
+use crate::chain::{
+    client::{Block, hex, pinned, quantity},
+    fault::Fault,
 };
+use assay_domain::{B256, U256};
 
 /// A block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

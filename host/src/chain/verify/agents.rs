@@ -12,8 +12,8 @@ use crate::{
         sender::identity_of,
     },
     config::Agents,
-    domain::{Address, U256},
 };
+use assay_domain::{Address, U256};
 
 sol! {
     function ownerOf(uint256 agentId) external view returns (address owner);

@@ -13,8 +13,8 @@ use crate::{
         prices::{Sequencer, decimalsCall, latestRoundDataCall, stale_after, stands},
     },
     config::{Agents, ChainConfig, Identity, MarketConfig, Names, RegistryConfig, SourceConfig, TokenConfig},
-    domain::{Address, U256},
 };
+use assay_domain::{Address, U256};
 
 sol! {
     function getBlockNumber() external view returns (uint256 number);

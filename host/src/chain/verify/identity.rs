@@ -10,8 +10,8 @@ use crate::{
         identity::{SchemaRecord, getAttestationCall, getSchemaCall, look_up, looked_up},
     },
     config::{RegistryConfig, SourceConfig},
-    domain::{Address, B256},
 };
+use assay_domain::{Address, B256};
 
 sol! {
     function owner(bytes32 node) external view returns (address owner);

@@ -9,8 +9,8 @@ use crate::{
         fault::Fault,
     },
     config::MarketConfig,
-    domain::{Address, Protocol},
 };
+use assay_domain::{Address, Protocol};
 
 sol! {
     struct TokenData { string symbol; address tokenAddress; }

@@ -17,10 +17,8 @@ use super::{
     fault::Fault,
     payment,
 };
-use crate::{
-    config::{ChainConfig, Config, Secret},
-    domain::ChainId,
-};
+use crate::config::{ChainConfig, Config};
+use assay_domain::{ChainId, Secret};
 
 use claim::{Claim, claims, people, registries};
 

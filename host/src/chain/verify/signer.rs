@@ -11,8 +11,8 @@ use crate::{
         sender::account,
     },
     config::{Agents, Reputation},
-    domain::{Address, U256},
 };
+use assay_domain::{Address, U256};
 
 sol! {
     function balanceOf(address owner) external view returns (uint256 agents);

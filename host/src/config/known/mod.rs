@@ -4,7 +4,7 @@ use config::{Config, ConfigError, File, FileFormat};
 use serde::Deserialize;
 
 use super::{MarketConfig, NativeConfig, Slugs, TokenConfig};
-use crate::domain::{Address, ChainId};
+use assay_domain::{Address, ChainId};
 
 /// By ascending chain id.
 const FILES: [&str; 12] = [
@@ -60,7 +60,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::domain::Protocol;
+    use assay_domain::Protocol;
 
     fn files() -> impl Iterator<Item = (Known, &'static str)> {
         all().unwrap().into_iter().zip(FILES)

@@ -5,9 +5,9 @@ use utoipa::ToSchema;
 
 use crate::{
     agents::{Found, Page},
-    domain::{Agent, AgentMetadata, AgentReputation, TagSummary},
     http::wire::Checksummed,
 };
+use assay_domain::{Agent, AgentMetadata, AgentReputation, TagSummary};
 
 /// An agent of the Identity Registry.
 #[derive(Debug, Clone, Serialize, ToSchema)]

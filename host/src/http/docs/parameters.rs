@@ -11,10 +11,8 @@ use utoipa::{
     },
 };
 
-use crate::{
-    domain::{ModelVersion, Name},
-    http::state::{REPORT_CHAINS, SUMMARY_CHAINS},
-};
+use crate::http::state::{REPORT_CHAINS, SUMMARY_CHAINS};
+use assay_domain::{ModelVersion, Name};
 
 const ADDRESS: &str = "^0x[0-9a-fA-F]{40}$";
 const ADDRESS_OR_NAME: &str = r"^(0x[0-9a-fA-F]{40}|[^\s./,]+(\.[^\s./,]+)+)$";

@@ -6,15 +6,14 @@ use axum::{
 };
 
 use crate::{
-    domain::{Address, ChainId, ModelKind, ModelVersion, Subject, parse_address},
     http::{
         ApiError, App,
         state::{REPORT_CHAINS, SUMMARY_CHAINS},
-        validation::Place,
-        validation::Violation,
+        validation::{Place, Violation},
     },
     scoring::ScoreId,
 };
+use assay_domain::{Address, ChainId, ModelKind, ModelVersion, Subject, parse_address};
 
 /// `{address}` as an address or a name.
 pub struct SubjectPath(pub Subject);

@@ -6,10 +6,13 @@ use axum::{extract::FromRequestParts, http::request::Parts};
 use url::form_urlencoded;
 
 use crate::{
-    domain::{Address, ModelVersion, Subject, parse_address},
-    http::{ApiError, App, validation::Place, validation::Violation},
+    http::{
+        ApiError, App,
+        validation::{Place, Violation},
+    },
     scoring::MOST_VERSIONS,
 };
+use assay_domain::{Address, ModelVersion, Subject, parse_address};
 
 /// `include_factors`, false where absent.
 pub struct IncludeFactors(pub bool);

@@ -6,16 +6,14 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::summed;
-use crate::{
-    domain::OffChain,
-    http::{
-        ApiError, App,
-        docs::responses,
-        extract::{Caller, JsonObject, SubjectPath, charge},
-        fresh, mode,
-        wire::EnhancedBody,
-    },
+use crate::http::{
+    ApiError, App,
+    docs::responses,
+    extract::{Caller, JsonObject, SubjectPath, charge},
+    fresh, mode,
+    wire::EnhancedBody,
 };
+use assay_domain::OffChain;
 
 /// Off-chain figures and where they come from.
 #[derive(Deserialize, ToSchema)]

@@ -1,16 +1,14 @@
 //! A report from the sandbox generator.
 
-use crate::{
-    domain::{Address, ChainId, Coverage, Protocol, parse_address, time_from_unix},
-    http::{
-        ApiError, App,
-        wire::{
-            Activity, Assets, ChainActivity, ChainReportBody, Checksummed, Counts, CreditEvents, Defi, Moment, NftBody,
-            Pool, ProtocolBody, ReportBody, ReportScore, TokenBody, Usd,
-        },
+use crate::http::{
+    ApiError, App,
+    wire::{
+        Activity, Assets, ChainActivity, ChainReportBody, Checksummed, Counts, CreditEvents, Defi, Moment, NftBody,
+        Pool, ProtocolBody, ReportBody, ReportScore, TokenBody, Usd,
     },
-    registry::{MockPool, MockReport},
 };
+use assay_domain::{Address, ChainId, Coverage, Protocol, parse_address, time_from_unix};
+use assay_registry::{MockPool, MockReport};
 
 /// The mock report of `address`; `labelled` with `sandbox: true` where it is asked for as such.
 pub fn mocked(app: &App, address: Address, labelled: bool) -> Result<ReportBody, ApiError> {

@@ -17,7 +17,8 @@ use super::{
     mode,
     wire::ReportBody,
 };
-use crate::{domain::Subject, scoring::Summarized};
+use crate::scoring::Summarized;
+use assay_domain::Subject;
 
 pub(super) use mock::mocked;
 

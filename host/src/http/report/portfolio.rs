@@ -4,7 +4,6 @@ use axum::{extract::State, response::Response};
 
 use super::summed;
 use crate::{
-    domain::Subject,
     http::{
         ApiError, App,
         docs::responses,
@@ -15,6 +14,7 @@ use crate::{
     },
     scoring::Summarized,
 };
+use assay_domain::Subject;
 
 /// What an address holds, chain by chain, in dollars.
 #[utoipa::path(

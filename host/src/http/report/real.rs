@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    domain::{ChainId, ChainSnapshot, EventCounts, PoolHistory, Protocol, Snapshot},
     http::wire::{
         Activity, Assets, ChainActivity, ChainReportBody, Checksummed, Counts, CreditEvents, Defi, Moment, NftBody,
         Pool, ProtocolBody, ReportBody, ReportScore, TokenBody, Usd,
     },
     scoring::{ChainReport, Report},
 };
+use assay_domain::{ChainId, ChainSnapshot, EventCounts, PoolHistory, Protocol, Snapshot};
 
 pub(super) fn body(report: &Report, not_covered: &[String]) -> ReportBody {
     let snapshot = &*report.snapshot;
@@ -48,7 +48,7 @@ pub(super) fn on_chain(report: &ChainReport, chain_id: ChainId, chain_name: Stri
 fn assets(snapshot: &Snapshot) -> Assets {
     let tokens = snapshot.chains.iter().flat_map(|chain| &chain.tokens).filter(|token| !token.amount.is_zero());
     let deposits = snapshot.chains.iter().flat_map(|chain| &chain.positions).map(|position| Usd(position.supplied_usd));
-    let nft = |nft: &crate::domain::Nft| NftBody {
+    let nft = |nft: &assay_domain::Nft| NftBody {
         name: nft.name.clone(),
         collection: nft.collection.clone(),
         chain_id: nft.chain_id,

@@ -25,10 +25,10 @@ use super::{
 };
 use crate::{
     access::AccessError,
-    domain::{Tag, parse_address},
     reputation::{Reputation, Request, SubmitError},
     store::records::{self, SubmissionRecord},
 };
+use assay_domain::{Tag, parse_address};
 
 pub use feedback::{__path_feedback, feedback};
 pub use status::{__path_status, status};

@@ -9,11 +9,11 @@ use axum::{
 use super::{Form, accepted, refuse, service};
 use crate::{
     access::x402::{PayError, Refused, X402},
-    domain::B256,
     http::{ApiError, App, extract::Offered},
     reputation::{Request, SubmitError},
     store::records::Payer,
 };
+use assay_domain::B256;
 
 /// Seconds after which a payment that is being settled may have arrived.
 const MOMENT: u64 = 5;

@@ -4,16 +4,14 @@ use axum::{Json, extract::State};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{
-    domain::ChainId,
-    http::{
-        ApiError, App,
-        docs::responses,
-        extract::{AddressPath, Caller, ChainPath, charge},
-        report::mocked,
-        wire::{Checksummed, Moment, ReportBody, TotalBody, Usd},
-    },
+use crate::http::{
+    ApiError, App,
+    docs::responses,
+    extract::{AddressPath, Caller, ChainPath, charge},
+    report::mocked,
+    wire::{Checksummed, Moment, ReportBody, TotalBody, Usd},
 };
+use assay_domain::ChainId;
 
 /// What an address holds on one chain, in dollars.
 #[derive(Debug, Serialize, ToSchema)]

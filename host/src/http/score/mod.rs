@@ -15,10 +15,8 @@ use super::{
     mode,
     wire::{FactorBody, ScoreBody},
 };
-use crate::{
-    domain::{Coverage, Subject},
-    scoring::Ask,
-};
+use crate::scoring::Ask;
+use assay_domain::{Coverage, Subject};
 
 /// Off-chain figures that the caller vouches for.
 #[derive(Deserialize, ToSchema)]

@@ -3,7 +3,6 @@
 use axum::{Json, extract::State, response::Response};
 
 use crate::{
-    domain::{Coverage, Freshness, Subject},
     http::{
         ApiError, App,
         docs::responses,
@@ -14,6 +13,7 @@ use crate::{
     },
     scoring::{Ask, ScoringError},
 };
+use assay_domain::{Coverage, Freshness, Subject};
 
 /// One score for several addresses: the mean of theirs.
 ///

@@ -4,11 +4,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{Moment, ReferenceBody};
-use crate::{
-    domain::{ModelKind, ModelRef},
-    scoring::AuditEntry,
-    store::records::ModelPin,
-};
+use crate::{scoring::AuditEntry, store::records::ModelPin};
+use assay_domain::{ModelKind, ModelRef};
 
 /// A page of the log, latest first.
 #[derive(Debug, Serialize, ToSchema)]

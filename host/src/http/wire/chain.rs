@@ -4,7 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{Assets, Checksummed, Defi, Moment, Usd};
-use crate::domain::ChainId;
+use assay_domain::ChainId;
 
 /// What one chain says of an address.
 #[derive(Debug, Clone, Serialize, ToSchema)]

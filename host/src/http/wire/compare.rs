@@ -4,10 +4,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{Checksummed, CoverageName, Moment, RangeName, WeighedFactorBody};
-use crate::{
-    domain::{Address, Assessment, Coverage, Factor},
-    scoring::{Compared, Comparison, Gap, Why},
-};
+use crate::scoring::{Compared, Comparison, Gap, Why};
+use assay_domain::{Address, Assessment, Coverage, Factor};
 
 /// What several versions say of one and the same reading of an address.
 #[derive(Debug, Serialize, ToSchema)]

@@ -4,10 +4,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{Checksummed, Moment, score::CoverageName};
-use crate::{
-    domain::{Address, Attestation, B256, ChainId, Coverage, IdentitySource},
-    scoring::IdentityReport,
-};
+use crate::scoring::IdentityReport;
+use assay_domain::{Address, Attestation, B256, ChainId, Coverage, IdentitySource};
 
 /// Names that stand for an address and attestations about its owner.
 #[derive(Debug, Clone, Serialize, ToSchema)]

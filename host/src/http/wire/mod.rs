@@ -35,7 +35,7 @@ pub use summary::{AggregatedBody, ChainSummaryBody, EnhancedBody, OffChainData};
 
 use serde::{Serialize, Serializer};
 
-use crate::domain::{Address, ModelVersion, Time};
+use assay_domain::{Address, ModelVersion, Time};
 
 /// An address with its EIP-55 checksum.
 #[derive(Debug, Clone, Copy)]

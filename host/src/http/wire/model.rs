@@ -4,10 +4,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::Moment;
-use crate::{
-    domain::{ModelKind, ModelRef},
-    registry::ModelStatus,
-};
+use assay_domain::{ModelKind, ModelRef};
+use assay_registry::ModelStatus;
 
 /// One model, or one file that is none.
 #[derive(Debug, Serialize, ToSchema)]
@@ -114,7 +112,7 @@ impl From<ModelRef> for ReferenceBody {
 impl RolesBody {
     /// The roles of `kind` among `models`.
     pub fn of(kind: ModelKind, models: &[ModelStatus]) -> Self {
-        use crate::registry::Role;
+        use assay_registry::Role;
         let with = |role: Role| {
             let infos = models.iter().filter(move |model| model.role == role).filter_map(|model| model.info.as_ref());
             infos.filter(move |info| info.kind == kind).map(|info| info.version.to_string())

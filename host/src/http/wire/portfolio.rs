@@ -4,7 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{Checksummed, Moment, Usd};
-use crate::domain::{Address, ChainId};
+use assay_domain::{Address, ChainId};
 
 /// What an address holds by chain.
 #[derive(Debug, Clone, Serialize, ToSchema)]

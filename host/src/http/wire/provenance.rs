@@ -5,10 +5,12 @@ use utoipa::ToSchema;
 
 use super::{Checksummed, CoverageName, Moment, RangeName, ReferenceBody};
 use crate::{
-    domain::{Coverage, ModelKind},
-    features::{Features, exact},
     scoring::ScoreId,
     store::records::{BoostRecord, FactorRecord, ModelPin, ServedRecord},
+};
+use assay_domain::{
+    Coverage, ModelKind,
+    features::{Features, exact},
 };
 
 /// A served score with everything it was made of.
@@ -84,7 +86,7 @@ struct BoostBody {
 impl ProvenanceBody {
     pub fn new(id: &ScoreId, record: ServedRecord) -> Self {
         let model = |kind: ModelKind, ModelPin { version, digest }: ModelPin| {
-            ReferenceBody::from(crate::domain::ModelRef { kind, version, digest })
+            ReferenceBody::from(assay_domain::ModelRef { kind, version, digest })
         };
         let boost = |BoostRecord { model: by, total_asset_usd }| BoostBody {
             model: model(ModelKind::Boost, by),

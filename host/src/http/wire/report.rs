@@ -4,7 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{Checksummed, Moment, RangeName, Usd, score::CoverageName};
-use crate::domain::{ChainId, Coverage};
+use assay_domain::{ChainId, Coverage};
 
 /// A credit report.
 #[derive(Debug, Clone, Serialize, ToSchema)]

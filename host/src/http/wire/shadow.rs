@@ -5,10 +5,12 @@ use utoipa::ToSchema;
 
 use super::{Moment, ReferenceBody};
 use crate::{
-    domain::{ModelKind, ModelRef, Time},
     scoring::{Spread, Standing},
-    stats::{Histogram, INVESTIGATE, SIGNIFICANT},
     store::records::{CostRecord, ModelPin},
+};
+use assay_domain::{
+    ModelKind, ModelRef, Time,
+    stats::{Histogram, INVESTIGATE, SIGNIFICANT},
 };
 
 /// What challengers of one kind showed beside the champion, of all hosts together.

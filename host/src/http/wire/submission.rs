@@ -5,10 +5,8 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::Moment;
-use crate::{
-    domain::{B256, Tag},
-    store::records::{Stage, SubmissionRecord},
-};
+use crate::store::records::{Stage, SubmissionRecord};
+use assay_domain::{B256, Tag};
 
 /// The states of a submission; the last two are final.
 #[derive(Debug, Clone, Copy, ToSchema)]

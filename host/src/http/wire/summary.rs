@@ -4,10 +4,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{Checksummed, Moment, Usd, score::CoverageName};
-use crate::{
-    domain::{ChainId, ChainSummary, Coverage, OffChain, SeenOn, Summary},
-    scoring::{Aggregate, Summarized},
-};
+use crate::scoring::{Aggregate, Summarized};
+use assay_domain::{ChainId, ChainSummary, Coverage, OffChain, SeenOn, Summary};
 
 /// A transaction, by where it is.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]

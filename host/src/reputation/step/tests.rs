@@ -4,13 +4,11 @@ use alloy::primitives::Bytes;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{
-    domain::B256,
-    reputation::{
-        document,
-        sample::{after, now, pending, scores},
-    },
+use crate::reputation::{
+    document,
+    sample::{after, now, pending, scores},
 };
+use assay_domain::B256;
 
 const HOUR: Duration = Duration::from_secs(3600);
 

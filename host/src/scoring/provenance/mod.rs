@@ -18,14 +18,13 @@ pub use replay::{ReplayError, Replayed, replay, served};
 use super::{Scored, Scoring};
 use crate::{
     config,
-    domain::{Factor, ModelRef},
-    features::Features,
     store::{
         Revision, Store, StoreError, keys,
         records::{BoostRecord, FactorRecord, ModelPin, ServedRecord},
     },
     tasks::Spawner,
 };
+use assay_domain::{Factor, ModelRef, features::Features};
 use id::Secret;
 use writer::Writer;
 

@@ -2,11 +2,9 @@
 
 use std::fmt;
 
-use crate::{
-    domain::{Assessment, Decile, Digest, Factor, Range},
-    registry::{Model, ScoreError},
-    store::records::{FactorRecord, ServedRecord},
-};
+use crate::store::records::{FactorRecord, ServedRecord};
+use assay_domain::{Assessment, Decile, Digest, Factor, Range};
+use assay_registry::{Model, ScoreError};
 
 /// A score that was computed again.
 #[derive(Debug, Clone)]

@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use super::keep::hour;
 use crate::{
-    domain::{Digest, ModelKind},
     scoring::{Scoring, promotion::Evidence},
-    stats::{Edges, Histogram, Sketch, psi},
     store::{StoreError, keys, records::PairRecord},
+};
+use assay_domain::{
+    Digest, ModelKind,
+    stats::{Edges, Histogram, Sketch, psi},
 };
 
 /// Bins of the stability index, each with a tenth of the champion's scores.

@@ -5,11 +5,9 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use crate::{
-    domain::Digest,
-    registry::Model,
-    store::records::{ModelPin, PairCounts},
-};
+use crate::store::records::{ModelPin, PairCounts};
+use assay_domain::Digest;
+use assay_registry::Model;
 
 /// Counts by champion and challenger that are not in the books yet.
 #[derive(Default)]

@@ -7,7 +7,6 @@ use uuid::Uuid;
 
 use super::Shadow;
 use crate::{
-    domain::Digest,
     scoring::Scoring,
     store::{
         Batch, Store, StoreError, keys,
@@ -15,6 +14,7 @@ use crate::{
     },
     tasks::Spawner,
 };
+use assay_domain::Digest;
 
 /// How often a page that has changed is written: what a crash may lose.
 const FLUSH: Duration = Duration::from_secs(5);

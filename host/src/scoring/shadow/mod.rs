@@ -24,12 +24,9 @@ use std::{
 use sha2::{Digest as _, Sha256};
 
 use super::Scored;
-use crate::{
-    config,
-    domain::{Address, ModelKind, ModelVersion},
-    features::Features,
-    registry::{Model, Registry},
-};
+use crate::config;
+use assay_domain::{Address, ModelKind, ModelVersion, features::Features};
+use assay_registry::{Model, Registry};
 
 pub use evidence::{Spread, Standing};
 use gate::Gate;
@@ -135,7 +132,7 @@ fn sampled(address: Address, version: &ModelVersion, share: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry::Settings;
+    use assay_registry::Settings;
 
     #[test]
     fn a_sample_has_its_share_and_grows_with_it() {
@@ -160,15 +157,15 @@ mod tests {
         // A thousandth of a core: after one call it rests for longer than this test takes.
         let shadow = Shadow::start(&registry, &config::Scoring { shadow_budget: 0.001, ..settings }).unwrap();
         let model = registry.champion(ModelKind::Credit).unwrap();
-        let features = Arc::new(Features { as_of: 1_750_000_000, ..crate::registry::measure::typical() });
+        let features = Arc::new(Features { as_of: 1_750_000_000, ..assay_registry::measure::typical() });
         let now = chrono::Utc::now();
         let scored = Arc::new(Scored {
             address: Address::repeat_byte(7),
             assessment: model.score(&features).unwrap(),
             model: model.reference().clone(),
             at: now,
-            coverage: crate::domain::Coverage::Complete,
-            fresh: crate::domain::Freshness { read_at: now, life: std::time::Duration::ZERO },
+            coverage: assay_domain::Coverage::Complete,
+            fresh: assay_domain::Freshness { read_at: now, life: std::time::Duration::ZERO },
             record: None,
         });
         let started = std::time::Instant::now();

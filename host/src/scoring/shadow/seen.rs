@@ -1,11 +1,8 @@
 //! One score in the shadow, entered into the record of its pair.
 
-use crate::{
-    domain::{Assessment, Factor},
-    registry::{ScoreError, Spent},
-    stats::Moments,
-    store::records::{CostRecord, PairRecord},
-};
+use crate::store::records::{CostRecord, PairRecord};
+use assay_domain::{Assessment, Factor, stats::Moments};
+use assay_registry::{ScoreError, Spent};
 
 /// Most labels of factors in one record: a model that invents a new one each time must not fill the memory.
 const LABELS: usize = 64;

@@ -18,12 +18,9 @@ use super::{
     gate::{Gate, pin},
     seen::Sight,
 };
-use crate::{
-    domain::{Digest, ModelKind},
-    features::Features,
-    registry::{Model, Registry, Spent},
-    scoring::Scored,
-};
+use crate::scoring::Scored;
+use assay_domain::{Digest, ModelKind, features::Features};
+use assay_registry::{Model, Registry, Spent};
 
 /// The champion's own cost is measured for one score in so many: its answer is known already.
 const CHAMPION_EVERY: u64 = 8;

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::ModelPin;
-use crate::domain::{ModelKind, Time};
+use assay_domain::{ModelKind, Time};
 
 /// A step that is about to be made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::SlotRecord;
-use crate::domain::{Authorization, B256, PaymentId, Time};
+use assay_domain::{Authorization, B256, PaymentId, Time};
 
 /// One payment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::ModelPin;
-use crate::{
-    domain::{Address, Coverage, Score, Time},
+use assay_domain::{
+    Address, Coverage, Score, Time,
     features::{Features, exact},
 };
 

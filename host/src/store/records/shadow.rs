@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::ModelPin;
-use crate::stats::{Joint, Moments, Sketch};
+use assay_domain::stats::{Joint, Moments, Sketch};
 
 /// What one host saw in one hour.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::ModelPin;
-use crate::domain::{Address, B256, ChainId, Coverage, PaymentId, Tag, Time};
+use assay_domain::{Address, B256, ChainId, Coverage, PaymentId, Tag, Time};
 
 /// Where a submission is on its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

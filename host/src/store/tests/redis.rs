@@ -15,10 +15,8 @@ use super::{
     server::{Server, config, free_port, on, until},
     *,
 };
-use crate::{
-    domain::Address,
-    store::{Batch, Draw, OpenError, StoreError, Take},
-};
+use crate::store::{Batch, Draw, OpenError, StoreError, Take};
+use assay_domain::Address;
 
 /// Passes connections on, and breaks each once a write of this many more has been answered by the server and not yet by
 /// it.
@@ -92,7 +90,7 @@ async fn a_long_family_is_listed_whole() {
     let mut batch = Batch::new();
     for id in 0..1_200 {
         batch = batch
-            .put(&keys::open_submission(crate::domain::time_from_unix(id), uuid::Uuid::nil()), &uuid::Uuid::nil())
+            .put(&keys::open_submission(assay_domain::time_from_unix(id), uuid::Uuid::nil()), &uuid::Uuid::nil())
             .unwrap();
     }
     assert!(store.commit(batch).await.unwrap());
@@ -105,7 +103,7 @@ async fn a_long_family_is_listed_whole() {
 async fn records_that_are_kept_apart_are_not_held_to_others() {
     let store = Store::open(&config()).await.unwrap();
     let first = keys::first_transaction(1, Address::repeat_byte(1));
-    let seen = crate::domain::Seen { block: 1, time: crate::domain::time_from_unix(1) };
+    let seen = assay_domain::Seen { block: 1, time: assay_domain::time_from_unix(1) };
     let mixed = Batch::new().put(&first, &seen).unwrap().put(&number("a"), &1).unwrap();
     assert!(matches!(store.commit(mixed).await, Err(StoreError::Unstorable { .. })));
     assert_eq!(store.get(&first).await.unwrap(), None);

@@ -10,7 +10,8 @@ use std::{
 
 use uuid::Uuid;
 
-use crate::config::{self, Secret};
+use crate::config::{self};
+use assay_domain::Secret;
 
 /// Reads its input until that is closed, by us or by our end; then the server ends too.
 const GUARD: &str = r#""$@" </dev/null & child=$!; cat >/dev/null; kill -9 $child"#;

@@ -5,12 +5,12 @@ use std::time::Duration;
 use super::*;
 use crate::{
     config::Scope,
-    domain::{Address, B256, Digest, EventCounts, ModelKind, time_from_unix},
     store::{
         Batch, Revision, StoreError,
         records::{KeyRecord, LendingProgress, ModelPin, RolesRecord},
     },
 };
+use assay_domain::{Address, B256, Digest, EventCounts, ModelKind, time_from_unix};
 
 #[tokio::test]
 async fn what_was_put_is_read_back_also_after_reopening() {

@@ -8,12 +8,9 @@ use std::{
     time::Instant,
 };
 
-use assay::{
-    backtest::{Record, Run, Scorer, run},
-    domain::{Assessment, Decile, Factor, Range, Score},
-    features::Features,
-    registry::{Limits, Model, Refusal, ScoreError, lone},
-};
+use assay::backtest::{Record, Run, Scorer, run};
+use assay_domain::{Assessment, Decile, Factor, Range, Score, features::Features};
+use assay_registry::{Limits, Model, Refusal, ScoreError, lone};
 use assay_tests::{native, service::plugins};
 
 use super::{
@@ -119,7 +116,7 @@ fn write(file: &Path) -> Result<(), Failure> {
 }
 
 /// Records a second, and the pairs of scores.
-fn through<S: Scorer>(file: &Path, models: &[S], threads: usize) -> Result<(f64, assay::stats::Joint), Failure> {
+fn through<S: Scorer>(file: &Path, models: &[S], threads: usize) -> Result<(f64, assay_domain::stats::Joint), Failure> {
     let stop = AtomicBool::new(false);
     let started = Instant::now();
     let (tally, _) = run(Run { file, models, counting: Vec::new(), threads, stop: &stop, scores: None }, |_| ())?;

@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assay::registry::{
+use assay_registry::{
     Model,
     measure::{self, Reused, Setup},
 };

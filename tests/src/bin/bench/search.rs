@@ -2,10 +2,8 @@
 
 use std::{env, fs::File, hint::black_box, process::Command, time::Instant};
 
-use assay::{
-    agents::Index,
-    domain::{Address, Agent, AgentMetadata},
-};
+use assay::agents::Index;
+use assay_domain::{Address, Agent, AgentMetadata};
 use serde::Deserialize;
 
 use super::{

@@ -4,13 +4,13 @@
 use std::{path::Path, sync::LazyLock};
 
 use assay::{
-    app, config,
-    config::Scope,
-    domain::{Address, ModelKind, ModelRef, Score},
+    app,
+    config::{self, Scope},
     http::{self, ApiError, App, wire::ScoreBody},
     scoring::SandboxScore,
     telemetry,
 };
+use assay_domain::{Address, ModelKind, ModelRef, Score};
 use axum::{
     Json,
     extract::State,
@@ -46,8 +46,8 @@ pub fn serve(file: &Path) -> Result<(), Failure> {
 fn score() -> Option<&'static ScoreBody> {
     static SCORE: LazyLock<Option<ScoreBody>> = LazyLock::new(|| {
         let model =
-            ModelRef { kind: ModelKind::Credit, version: "1.1".parse().ok()?, digest: assay::domain::Digest([0; 32]) };
-        let mock = SandboxScore { score: Score::new(847)?, decile: assay::domain::Decile::new(8)?, model };
+            ModelRef { kind: ModelKind::Credit, version: "1.1".parse().ok()?, digest: assay_domain::Digest([0; 32]) };
+        let mock = SandboxScore { score: Score::new(847)?, decile: assay_domain::Decile::new(8)?, model };
         Some(ScoreBody::mock(Address::repeat_byte(0xa5), mock))
     });
     SCORE.as_ref()

@@ -2,12 +2,10 @@
 
 use std::{fs, hint::black_box, time::Instant};
 
-use assay::{
-    features::features,
-    registry::{
-        Registry, Settings,
-        measure::{self, Setup},
-    },
+use assay_domain::features::features;
+use assay_registry::{
+    Registry, Settings,
+    measure::{self, Setup},
 };
 use assay_tests::service::{plugins, shelf_copy};
 

@@ -1,13 +1,12 @@
 //! Whom the models judge here: a wallet as most are, and one that is known on every chain a large host reads.
 
-use assay::{
-    domain::{
-        Activity, Address, AssetClass, ChainId, ChainSnapshot, Coverage, EventCounts, PoolHistory, Position, Protocol,
-        Seen, Snapshot, TokenBalance, U256, time_from_unix,
-    },
+use assay_domain::{
+    Activity, Address, AssetClass, ChainId, ChainSnapshot, Coverage, EventCounts, PoolHistory, Position, Protocol,
+    Seen, Snapshot, TokenBalance, U256,
     features::{Features, features},
-    registry::measure,
+    time_from_unix,
 };
+use assay_registry::measure;
 
 /// 2026-01-01.
 const NOW: u64 = 1_767_225_600;

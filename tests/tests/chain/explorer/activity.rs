@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use assay::domain::{Activity, Address, Coverage};
+use assay_domain::{Activity, Address, Coverage};
 use assay_tests::devnet::{Chain, ETHEREUM};
 use assay_tests::explorer::Flavour;
 use serde_json::{Value, json};

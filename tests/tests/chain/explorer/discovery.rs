@@ -8,7 +8,7 @@ use alloy::primitives::{B256, U256};
 use alloy::sol;
 use alloy::sol_types::{SolEvent, SolValue};
 use assay::config::{Config, Discovery};
-use assay::domain::{Address, AssetClass, ChainSnapshot, Coverage};
+use assay_domain::{Address, AssetClass, ChainSnapshot, Coverage};
 use assay_tests::devnet::{Devnet, Rpc};
 use assay_tests::lenders::Log;
 use assay_tests::proxy::{Call, Proxy, Reply};

@@ -1,6 +1,6 @@
 //! An explorer that misbehaves: each time the right answer, or a coverage that says it is none.
 
-use assay::domain::{ChainSnapshot, Coverage};
+use assay_domain::{ChainSnapshot, Coverage};
 use assay_tests::devnet::{Devnet, ETHEREUM};
 use assay_tests::explorer::{Asked, Explorer, Flavour, Reply};
 
@@ -117,7 +117,7 @@ fn a_wrong_chain_or_key_in_the_url_is_told_once_without_the_key() {
     with(async |devnet| {
         let explorer = of_chain(Flavour::Etherscan, &devnet.ethereum).await;
         let other = |config: &mut assay::config::Config| {
-            config.chains[0].explorer = Some(assay::config::Secret::new(format!("{}&chainid=999", explorer.url)));
+            config.chains[0].explorer = Some(assay_domain::Secret::new(format!("{}&chainid=999", explorer.url)));
         };
         let reader = reader(devnet, &explorer).with(other).started().await;
         for _ in 0..3 {

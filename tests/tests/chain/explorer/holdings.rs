@@ -4,7 +4,7 @@
 use alloy::primitives::{Bytes, U256};
 use alloy::sol;
 use alloy::sol_types::SolValue;
-use assay::domain::{Address, AssetClass, ChainSnapshot, Coverage, TokenBalance};
+use assay_domain::{Address, AssetClass, ChainSnapshot, Coverage, TokenBalance};
 use assay_tests::devnet::{Error, actors};
 use assay_tests::explorer::{Explorer, Flavour};
 use assay_tests::lenders::config::{CHAIN, Setup, price_feed};
@@ -268,7 +268,7 @@ fn tokens_that_stand_for_a_deposit_or_a_debt_are_not_counted_twice() {
             assert!(!expected.chains[0].positions.is_empty(), "{name}");
             assert_eq!(read.chains[0].tokens, expected.chains[0].tokens, "{name}");
             // The same balances where nobody configured them, and only those.
-            let amounts = |snapshot: &assay::domain::Snapshot| {
+            let amounts = |snapshot: &assay_domain::Snapshot| {
                 let mut amounts: Vec<_> = snapshot.chains[0]
                     .tokens
                     .iter()

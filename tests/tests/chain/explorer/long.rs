@@ -2,7 +2,7 @@
 //! mock.
 
 use assay::config::Config;
-use assay::domain::{Address, Coverage};
+use assay_domain::{Address, Coverage};
 use assay_tests::devnet::{Devnet, ETHEREUM};
 use assay_tests::explorer::{Explorer, Flavour, Reply};
 use serde_json::{Value, json};

@@ -7,7 +7,8 @@ mod faults;
 mod holdings;
 mod long;
 
-use assay::config::{Config, Secret};
+use assay::config::Config;
+use assay_domain::Secret;
 use assay_tests::devnet::{Chain, Devnet};
 use assay_tests::explorer::{Explorer, Flavour};
 

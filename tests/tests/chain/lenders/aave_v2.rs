@@ -3,7 +3,7 @@
 
 use alloy::primitives::{Address, U256};
 use alloy::sol_types::SolEvent;
-use assay::domain::{ChainSnapshot, Coverage, Protocol};
+use assay_domain::{ChainSnapshot, Coverage, Protocol};
 use assay_tests::devnet::actors::address as wallet;
 use assay_tests::devnet::receipts::LendingEvents;
 use assay_tests::lenders::Small;

@@ -1,7 +1,7 @@
 //! A very long history, in a stub of a pool: every event is counted, and a read that goes on with it asks for little.
 
 use alloy::primitives::Address;
-use assay::domain::Coverage;
+use assay_domain::Coverage;
 use assay_tests::lenders::config::{CHAIN, Setup, price_feed};
 use assay_tests::lenders::{Small, busy};
 use assay_tests::proxy::{Call, Proxy};

@@ -2,7 +2,7 @@
 
 use alloy::primitives::{Address, U256, keccak256};
 use alloy::providers::bindings::IMulticall3;
-use assay::domain::{ChainSnapshot, Coverage};
+use assay_domain::{ChainSnapshot, Coverage};
 use assay_tests::devnet::actors::address as wallet;
 use assay_tests::lenders::Small;
 use assay_tests::lenders::comet::{self, Comet, Market};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use alloy::primitives::{Address, U256};
 use alloy::sol_types::SolCall;
 use assay::config::Config;
-use assay::domain::{ChainSnapshot, Coverage, PoolHistory, Snapshot};
+use assay_domain::{ChainSnapshot, Coverage, PoolHistory, Snapshot};
 use assay_tests::devnet::actors::address as wallet;
 use assay_tests::devnet::receipts::LendingEvents;
 use assay_tests::lenders::config::{CHAIN, Setup, price_feed};
@@ -210,7 +210,7 @@ impl World {
 fn counted(pool: &PoolHistory) -> LendingEvents {
     let counts = pool.counts;
     assert_eq!((counts.supply, counts.withdraw), (None, None));
-    let unix = |time: Option<assay::domain::Time>| time.map(|time| u64::try_from(time.timestamp()).unwrap());
+    let unix = |time: Option<assay_domain::Time>| time.map(|time| u64::try_from(time.timestamp()).unwrap());
     LendingEvents {
         supply: 0,
         withdraw: 0,

@@ -9,7 +9,7 @@ mod together;
 use std::path::Path;
 
 use alloy::primitives::Address;
-use assay::domain::{ChainSnapshot, PoolHistory, Position};
+use assay_domain::{ChainSnapshot, PoolHistory, Position};
 use assay_tests::devnet::Error;
 use assay_tests::lenders::Small;
 use assay_tests::lenders::config::Setup;

@@ -1,7 +1,7 @@
 //! Aave v2, Aave v3 and Comet on one chain: a history that is gone on with costs two log queries.
 
 use alloy::primitives::U256;
-use assay::domain::Coverage;
+use assay_domain::Coverage;
 use assay_tests::devnet::actors::address as wallet;
 use assay_tests::lenders::config::{CHAIN, Setup, price_feed};
 use assay_tests::lenders::{Small, aave_v2, comet};

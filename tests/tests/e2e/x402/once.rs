@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use alloy::signers::local::PrivateKeySigner;
-use assay::domain::Authorization;
+use assay_domain::Authorization;
 use assay_tests::{
     devnet::actors,
     payment::{Dollar, PRICE, Till, USDC},

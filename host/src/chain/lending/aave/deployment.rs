@@ -8,14 +8,12 @@ use super::{
     Version,
     positions::{Quote, Reserve, Terms},
 };
-use crate::{
-    chain::{
-        call::{Call, returned},
-        client::Client,
-        fault::Fault,
-    },
-    domain::{Address, B256, U256},
+use crate::chain::{
+    call::{Call, returned},
+    client::Client,
+    fault::Fault,
 };
+use assay_domain::{Address, B256, U256};
 
 sol! {
     #[derive(Debug)]

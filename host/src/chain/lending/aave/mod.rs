@@ -30,7 +30,8 @@ use super::{
     events::Evidence,
     sums::{Move, named, word},
 };
-use crate::{domain::B256, store::records::Side};
+use crate::store::records::Side;
+use assay_domain::B256;
 
 pub(super) use deployment::look_up;
 pub(super) use positions::{Terms, ever_held};

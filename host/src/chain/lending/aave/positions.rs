@@ -12,9 +12,9 @@ use crate::{
             terms::Held,
         },
     },
-    domain::{Address, U256, address},
     store::records::Side,
 };
+use assay_domain::{Address, U256, address};
 
 sol! {
     function getUserReserveData(address asset, address user) external view returns (

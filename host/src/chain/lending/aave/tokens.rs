@@ -14,9 +14,9 @@ use crate::{
         hints::{Hint, Naming},
         sums::{Move, word},
     },
-    domain::{Address, B256},
     store::records::Side,
 };
+use assay_domain::{Address, B256};
 
 /// Whether nothing has to be looked up for `log`, a transfer of the aToken of `asset` from or to the wallet. `own` are
 /// logs of the same transaction in which the pool names the wallet, `transfers` all transfers of aTokens from or to it.

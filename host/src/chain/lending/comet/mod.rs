@@ -19,10 +19,8 @@ use super::{
     hints::TRANSFER,
     sums::{Move, named, word},
 };
-use crate::{
-    domain::{Address, B256},
-    store::records::Side,
-};
+use crate::store::records::Side;
+use assay_domain::{Address, B256};
 
 pub(super) use positions::{Terms, ever_held};
 

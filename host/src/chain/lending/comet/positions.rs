@@ -15,9 +15,9 @@ use crate::{
             terms::Held,
         },
     },
-    domain::{Address, B256, U256},
     store::records::Side,
 };
+use assay_domain::{Address, B256, U256};
 
 sol! {
     #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! Which part of a base amount moved supply, and which moved debt.
 
-use crate::domain::U256;
+use assay_domain::U256;
 
 /// The market computes the supplied part anew from its rounded-down principal, so that it may be off by a few of the
 /// smallest units. Less than this is not told from nothing, and what is below it is not taken for a borrowing or

@@ -29,7 +29,7 @@ use super::{
     EventKind,
     hints::{Hint, Naming, TRANSFER},
 };
-use crate::domain::{Address, B256, EventCounts};
+use assay_domain::{Address, B256, EventCounts};
 
 pub(super) use positions::{Terms, is_mark};
 

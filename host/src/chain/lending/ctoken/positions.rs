@@ -12,15 +12,13 @@ use alloy::{
     sol_types::SolValue,
 };
 
-use crate::{
-    chain::{
-        call::{Call, returned},
-        client::Client,
-        fault::Fault,
-        lending::{hints::Hint, terms::Held},
-    },
-    domain::{Address, B256, U256},
+use crate::chain::{
+    call::{Call, returned},
+    client::Client,
+    fault::Fault,
+    lending::{hints::Hint, terms::Held},
 };
+use assay_domain::{Address, B256, U256};
 
 sol! {
     function comptroller() external view returns (address comptroller);

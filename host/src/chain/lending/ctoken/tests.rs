@@ -6,8 +6,8 @@ use super::*;
 use crate::{
     chain::lending::{Lender, Market, plan::Plan},
     config::MarketConfig,
-    domain::Protocol,
 };
+use assay_domain::Protocol;
 
 const WALLET: u8 = 0xaa;
 

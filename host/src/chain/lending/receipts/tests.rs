@@ -10,8 +10,8 @@ use crate::{
         hints::{Hint, Naming, TRANSFER},
     },
     config::MarketConfig,
-    domain::{Address, Protocol},
 };
+use assay_domain::{Address, Protocol};
 
 const WALLET: Address = Address::repeat_byte(0xaa);
 const MARKET: Address = Address::repeat_byte(1);

@@ -20,10 +20,10 @@ use crate::{
         endpoint::{Http, root_cause},
         fault::Fault,
     },
-    config::{PriceApi, Secret, Slugs},
-    domain::{Address, ChainId},
-    telemetry::TRACE,
+    config::{PriceApi, Slugs},
 };
+use assay_domain::{Address, ChainId, Secret};
+use assay_trace::TRACE;
 
 /// Longest wait for one answer.
 const TIMEOUT: Duration = Duration::from_millis(1_500);

@@ -4,7 +4,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::api::Stated;
-use crate::domain::Address;
+use assay_domain::Address;
 
 pub(super) fn url(root: &Url, platform: &str, tokens: &[Address]) -> Url {
     let mut url = root.clone();
@@ -36,7 +36,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::domain::address;
+    use assay_domain::address;
 
     const USDC: Address = address!("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48");
 

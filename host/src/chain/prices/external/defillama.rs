@@ -4,7 +4,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::api::Stated;
-use crate::domain::Address;
+use assay_domain::Address;
 
 /// Lowest confidence that a price is taken with. DefiLlama gives 0.99 to what exchanges list and less to what it
 /// derives from pools, by their depth: a thin pool's price is whatever its owner wants a wallet to be worth.
@@ -40,7 +40,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::domain::address;
+    use assay_domain::address;
 
     const USDC: Address = address!("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48");
 

@@ -19,8 +19,8 @@ use self::api::Api;
 use crate::{
     chain::endpoint::Http,
     config::{ChainConfig, Prices as Settings, Slugs},
-    domain::{Address, ChainId},
 };
+use assay_domain::{Address, ChainId};
 
 /// Longest time a caller waits for prices, in turn and answer: well inside the time a read has.
 const PATIENCE: Duration = Duration::from_secs(4);

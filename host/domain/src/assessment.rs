@@ -1,0 +1,33 @@
+//! What a model says of a subject, after the host has checked it.
+
+use crate::{Decile, Range, Score};
+
+/// One part of an assessment, in words for the wallet's owner.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Factor {
+    /// Short name, for example `Repayment History`.
+    pub label: String,
+    /// How this part alone looks.
+    pub rating: Range,
+    /// What was seen, and what would help.
+    pub description: String,
+    /// Points added to the base, negative where it took points away.
+    pub points: i32,
+    /// The most points this factor can add.
+    pub possible: u32,
+}
+
+/// A checked credit assessment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assessment {
+    pub score: Score,
+    pub decile: Decile,
+    pub factors: Vec<Factor>,
+}
+
+/// A checked sybil assessment: risk 0 (human) to 100 (bot).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RiskAssessment {
+    pub risk: u8,
+    pub factors: Vec<Factor>,
+}

@@ -1,0 +1,90 @@
+//! What a model may know of a subject, taken from a snapshot. Pure: no I/O, no clock, no address.
+//!
+//! Kept as JSON, the names are those of the WIT record with underscores; an absent option is none, and a name that is
+//! not here is refused.
+
+mod derive;
+pub mod exact;
+
+use crate::{AssetClass, ChainId, Coverage, Protocol};
+
+pub use derive::features;
+
+/// The host's form of the WIT record `features`: Unix seconds in UTC, US dollars, EIP-155 chain ids.
+#[derive(Debug, Clone, PartialEq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Features {
+    /// The moment the features describe.
+    pub as_of: u64,
+    pub chains: Vec<ChainFeatures>,
+    pub markets: Vec<MarketFeatures>,
+    /// At most one entry per class, in the order of [`AssetClass`].
+    pub holdings: Vec<Holding>,
+    pub identity: Vec<AttestationFeature>,
+}
+
+/// One chain on which the address was looked up.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChainFeatures {
+    pub chain_id: ChainId,
+    pub coverage: Coverage,
+    pub first_transaction: Option<u64>,
+    pub last_transaction: Option<u64>,
+    pub transactions: u64,
+    pub transfers: Option<u64>,
+    pub counterparties: Option<u32>,
+    pub active_days: Option<u32>,
+    pub active_hours: Option<u32>,
+    pub median_gap: Option<u64>,
+    #[serde(with = "exact")]
+    pub assets_usd: f64,
+    #[serde(with = "exact")]
+    pub supplied_usd: f64,
+    #[serde(with = "exact")]
+    pub borrowed_usd: f64,
+}
+
+/// One lending market on one chain. `None` counts are not collected there.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MarketFeatures {
+    pub chain_id: ChainId,
+    pub protocol: Protocol,
+    pub market: Option<String>,
+    pub coverage: Coverage,
+    pub feeds_score: bool,
+    pub supply: Option<u64>,
+    pub withdraw: Option<u64>,
+    pub borrow: Option<u64>,
+    pub repay: Option<u64>,
+    pub liquidation: Option<u64>,
+    pub first_event: Option<u64>,
+    pub last_event: Option<u64>,
+    pub last_liquidation: Option<u64>,
+    #[serde(with = "exact")]
+    pub supplied_usd: f64,
+    #[serde(with = "exact")]
+    pub borrowed_usd: f64,
+}
+
+/// Everything held in one class of asset, over all chains.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Holding {
+    pub class: AssetClass,
+    #[serde(with = "exact")]
+    pub usd: f64,
+    pub assets: u32,
+}
+
+/// An attestation that was valid at `as_of`.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AttestationFeature {
+    pub provider: String,
+    pub issued: Option<u64>,
+    pub expires: Option<u64>,
+    #[serde(with = "exact::optional", default)]
+    pub score: Option<f64>,
+}

@@ -1,0 +1,102 @@
+//! Lending: the four protocol versions, a wallet's events in one market, and what it owes there now.
+
+use crate::{Address, ChainId, Coverage, Time};
+
+/// The neutral names of the contract for four lending-protocol versions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+pub enum Protocol {
+    /// Aave v2.
+    #[serde(rename = "lenderA_v2")]
+    LenderAV2,
+    /// Aave v3.
+    #[serde(rename = "lenderA_v3")]
+    LenderAV3,
+    /// Compound v2.
+    #[serde(rename = "lenderB_v2")]
+    LenderBV2,
+    /// Compound v3.
+    #[serde(rename = "lenderB_v3")]
+    LenderBV3,
+}
+
+impl Protocol {
+    pub const ALL: [Self; 4] = [Self::LenderAV2, Self::LenderAV3, Self::LenderBV2, Self::LenderBV3];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::LenderAV2 => "lenderA_v2",
+            Self::LenderAV3 => "lenderA_v3",
+            Self::LenderBV2 => "lenderB_v2",
+            Self::LenderBV3 => "lenderB_v3",
+        }
+    }
+
+    /// A protocol whose reading is still being validated is shown, and does not move the score.
+    pub fn feeds_score(self) -> bool {
+        self != Self::LenderBV2
+    }
+}
+
+/// Events by type. `None` where this type is not collected, which is not zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+pub struct EventCounts {
+    pub supply: Option<u64>,
+    pub withdraw: Option<u64>,
+    pub borrow: Option<u64>,
+    pub repay: Option<u64>,
+    pub liquidation: Option<u64>,
+}
+
+impl EventCounts {
+    /// Every type collected, none seen.
+    pub const ZERO: Self =
+        Self { supply: Some(0), withdraw: Some(0), borrow: Some(0), repay: Some(0), liquidation: Some(0) };
+
+    /// Field by field; a type collected on either side is collected in the sum.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        let add = |a: Option<u64>, b: Option<u64>| match (a, b) {
+            (None, None) => None,
+            (a, b) => Some(a.unwrap_or(0).saturating_add(b.unwrap_or(0))),
+        };
+        Self {
+            supply: add(self.supply, other.supply),
+            withdraw: add(self.withdraw, other.withdraw),
+            borrow: add(self.borrow, other.borrow),
+            repay: add(self.repay, other.repay),
+            liquidation: add(self.liquidation, other.liquidation),
+        }
+    }
+}
+
+/// A wallet's history in one lending market.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PoolHistory {
+    pub chain_id: ChainId,
+    pub protocol: Protocol,
+    pub market_address: Address,
+    /// `None` where the protocol has one market on the chain.
+    pub market: Option<String>,
+    pub feeds_score: bool,
+    pub coverage: Coverage,
+    /// History is complete through this block; `None` until the market has been read once.
+    pub synced_to_block: Option<u64>,
+    /// All `None` when coverage is failed.
+    pub counts: EventCounts,
+    pub first_event_at: Option<Time>,
+    pub last_event_at: Option<Time>,
+    pub last_liquidation_at: Option<Time>,
+}
+
+/// What a wallet has in one market now, in dollars.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Position {
+    pub chain_id: ChainId,
+    pub protocol: Protocol,
+    pub market_address: Address,
+    pub market: Option<String>,
+    pub supplied_usd: f64,
+    pub borrowed_usd: f64,
+    /// Distinct assets supplied.
+    pub supplied_assets: u32,
+}

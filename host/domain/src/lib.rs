@@ -1,0 +1,51 @@
+//! Values and rules of credit scoring. No async, no I/O, and no wire format: what leaves the process is shaped in
+//! `http`.
+
+mod agent;
+mod assessment;
+mod coverage;
+pub mod features;
+mod freshness;
+mod holding;
+mod identity;
+mod lending;
+mod model;
+mod name;
+mod payment;
+mod score;
+mod secret;
+mod snapshot;
+pub mod stats;
+mod subject;
+mod summary;
+mod tag;
+
+pub use agent::{Agent, AgentMetadata, AgentReputation, TagSummary};
+pub use assessment::{Assessment, Factor, RiskAssessment};
+pub use coverage::Coverage;
+pub use freshness::Freshness;
+pub use holding::{AssetClass, Nft, TokenBalance};
+pub use identity::{Attestation, IdentitySource};
+pub use lending::{EventCounts, PoolHistory, Position, Protocol};
+pub use model::{Digest, ModelInfo, ModelKind, ModelRef, ModelVersion};
+pub use name::Name;
+pub use payment::{Authorization, PaymentId, SigningDomain, signer};
+pub use score::{Decile, Range, Score};
+pub use secret::Secret;
+pub use snapshot::{Activity, ChainSnapshot, Seen, Snapshot};
+pub use subject::{InvalidAddress, Subject, parse_address};
+pub use summary::{ChainSummary, OffChain, SeenOn, Summary};
+pub use tag::{Tag, UnknownTag};
+
+pub use alloy::primitives::{Address, B256, U256, address};
+
+/// A moment, in UTC.
+pub type Time = chrono::DateTime<chrono::Utc>;
+
+/// An EIP-155 chain id.
+pub type ChainId = u64;
+
+/// `seconds` since the Unix epoch as a moment; the epoch itself where a chain names a time no calendar has.
+pub fn time_from_unix(seconds: u64) -> Time {
+    i64::try_from(seconds).ok().and_then(|s| chrono::DateTime::from_timestamp(s, 0)).unwrap_or_default()
+}

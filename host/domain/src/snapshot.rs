@@ -1,0 +1,156 @@
+//! Everything read about one address at one moment: the input of features, and of every report.
+
+use std::collections::BTreeMap;
+
+use crate::{Address, Attestation, ChainId, Coverage, IdentitySource, Nft, PoolHistory, Position, Time, TokenBalance};
+
+/// What one chain says of an address.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChainSnapshot {
+    pub chain_id: ChainId,
+    pub chain_name: String,
+    /// Of activity, balances and positions. When failed or pending, those are empty and say nothing.
+    pub coverage: Coverage,
+    pub activity: Activity,
+    pub tokens: Vec<TokenBalance>,
+    pub nfts: Vec<Nft>,
+    pub positions: Vec<Position>,
+    /// One entry per configured market, also where the chain could not be read.
+    pub pools: Vec<PoolHistory>,
+}
+
+/// What an address has done on one chain. `None` where no source tells.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Activity {
+    pub first_transaction: Option<Seen>,
+    pub last_transaction: Option<Seen>,
+    /// Transactions sent.
+    pub transactions: u64,
+    pub transfers: Option<u64>,
+    pub counterparties: Option<u32>,
+    pub active_days: Option<u32>,
+    pub active_hours: Option<u32>,
+    pub median_gap_seconds: Option<u64>,
+}
+
+/// A moment on a chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Seen {
+    pub block: u64,
+    pub time: Time,
+}
+
+/// Everything read about one address.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Snapshot {
+    pub address: Address,
+    /// When reading finished.
+    pub as_of: Time,
+    /// One entry per configured chain, by ascending id.
+    pub chains: Vec<ChainSnapshot>,
+    pub attestations: Vec<Attestation>,
+    /// Who was asked for those.
+    pub identity: Vec<IdentitySource>,
+}
+
+impl Snapshot {
+    /// The least complete coverage of any lending pool.
+    pub fn events_coverage(&self) -> Coverage {
+        Coverage::least(self.pools().map(|pool| pool.coverage))
+    }
+
+    /// The least complete coverage of anything that the chains say.
+    pub fn coverage(&self) -> Coverage {
+        Coverage::least(self.chains.iter().map(|chain| chain.coverage)).min(self.events_coverage())
+    }
+
+    /// Of the attestations.
+    pub fn identity_coverage(&self) -> Coverage {
+        IdentitySource::coverage(&self.identity)
+    }
+
+    /// Those that have not ended before the snapshot was finished.
+    pub fn valid_attestations(&self) -> impl Iterator<Item = &Attestation> {
+        self.attestations.iter().filter(|attestation| attestation.expires.is_none_or(|at| at > self.as_of))
+    }
+
+    /// Each statement once, by its label, however many chains repeat it: the one with the highest score.
+    pub fn distinct_attestations(&self) -> BTreeMap<String, &Attestation> {
+        let mut distinct = BTreeMap::<String, &Attestation>::new();
+        for attestation in self.valid_attestations() {
+            let known = distinct.entry(attestation.label()).or_insert(attestation);
+            if attestation.score > known.score {
+                *known = attestation;
+            }
+        }
+        distinct
+    }
+
+    /// Nothing is left to be read: decides how long it may be cached.
+    pub fn is_whole(&self) -> bool {
+        self.coverage() == Coverage::Complete && self.identity_coverage() == Coverage::Complete
+    }
+
+    pub fn pools(&self) -> impl Iterator<Item = &PoolHistory> {
+        self.chains.iter().flat_map(|chain| &chain.pools)
+    }
+
+    /// Whether any chain knows this address: it sent something, holds something, or has a lending history.
+    pub fn has_activity(&self) -> bool {
+        self.chains.iter().any(|chain| {
+            chain.activity.transactions > 0
+                || chain.activity.first_transaction.is_some()
+                || chain.tokens.iter().any(|token| !token.amount.is_zero())
+                || !chain.nfts.is_empty()
+                || chain.positions.iter().any(|p| p.supplied_usd > 0.0 || p.borrowed_usd > 0.0)
+                || chain.pools.iter().any(|pool| pool.first_event_at.is_some())
+        })
+    }
+
+    /// No chain could be read at all.
+    pub fn all_failed(&self) -> bool {
+        !self.chains.is_empty() && self.chains.iter().all(|chain| chain.coverage == Coverage::Failed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time_from_unix;
+
+    fn attestation(provider: &str, kind: Option<&str>, expires: Option<u64>, score: Option<f64>) -> Attestation {
+        Attestation {
+            provider: provider.into(),
+            kind: kind.map(str::to_owned),
+            chain_id: 1,
+            name: None,
+            schema: None,
+            uid: None,
+            attester: None,
+            issued: None,
+            expires: expires.map(time_from_unix),
+            score,
+        }
+    }
+
+    #[test]
+    fn a_statement_on_several_chains_is_one() {
+        let attestations = vec![
+            attestation("passport", None, None, Some(3.0)),
+            attestation("passport", None, None, Some(25.0)),
+            attestation("passport", None, Some(100), Some(90.0)),
+            attestation("coinbase", Some("account"), None, None),
+            attestation("coinbase", Some("country"), Some(101), None),
+        ];
+        let snapshot = Snapshot {
+            address: Address::ZERO,
+            as_of: time_from_unix(100),
+            chains: Vec::new(),
+            attestations,
+            identity: Vec::new(),
+        };
+        let distinct = snapshot.distinct_attestations();
+        assert_eq!(distinct.keys().collect::<Vec<_>>(), ["coinbase/account", "coinbase/country", "passport"]);
+        assert_eq!(distinct["passport"].score, Some(25.0), "what has ended is not the best");
+    }
+}

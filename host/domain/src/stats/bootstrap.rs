@@ -1,0 +1,99 @@
+//! How far a figure would scatter had the sample been another one: the bootstrap.
+
+use super::{Interval, Labelled, Outcomes, quantile};
+use crate::Score;
+
+/// How to resample. The same plan gives the same intervals on every machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct Plan {
+    pub resamples: u32,
+    pub seed: u64,
+}
+
+impl Plan {
+    /// The most subjects that are drawn in all, some seconds of work.
+    const MOST_DRAWS: u64 = 200_000_000;
+
+    /// 1,000 resamples of a sample of `count`, fewer of more than 200,000, and never fewer than 100.
+    pub fn of(count: u64) -> Self {
+        let resamples = (Self::MOST_DRAWS / count.max(1)).clamp(100, 1000);
+        Self { resamples: u32::try_from(resamples).unwrap_or(1000), seed: 1 }
+    }
+}
+
+/// A figure of each model, and the second less the first, over all resamples.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct Resampled {
+    pub first: Option<Interval>,
+    pub second: Option<Interval>,
+    pub difference: Option<Interval>,
+    /// Resamples in which both figures exist; the intervals are of these.
+    pub used: u32,
+}
+
+impl Labelled {
+    /// The 95 % percentile intervals of each of `figures` (Efron and Tibshirani, "An Introduction to the Bootstrap",
+    /// Chapman and Hall, 1993, chapter 13): as many subjects as there are, drawn with replacement, pairs of scores and
+    /// outcome together, so that the difference between the models has an interval of its own. Draw `d` of resample `r`
+    /// is number `r * count + d` of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014) scaled to the subjects in the order
+    /// good before bad, then first score, then second.
+    pub fn resample<const N: usize>(&self, plan: Plan, figures: [fn(&Outcomes) -> Option<f64>; N]) -> [Resampled; N] {
+        let cells: Vec<(Score, Score, bool)> = [(&self.good, false), (&self.bad, true)]
+            .into_iter()
+            .flat_map(|(joint, bad)| joint.cells().map(move |(a, b, _)| (a, b, bad)))
+            .collect();
+        let counts = self.good.cells().chain(self.bad.cells()).map(|(_, _, count)| count);
+        let ends: Vec<u64> = counts
+            .scan(0, |end, count| {
+                *end += count;
+                Some(*end)
+            })
+            .collect();
+        let count = self.count();
+        let mut found: [[Vec<f64>; 3]; N] = std::array::from_fn(|_| Default::default());
+        let (mut first, mut second, mut draw) = (Outcomes::default(), Outcomes::default(), 0_u64);
+        for _ in 0..plan.resamples {
+            for scores in [&mut first.good, &mut first.bad, &mut second.good, &mut second.bad] {
+                scores.clear();
+            }
+            for _ in 0..count {
+                let number = split_mix(plan.seed, draw);
+                draw = draw.wrapping_add(1);
+                let subject = u64::try_from((u128::from(number) * u128::from(count)) >> 64).unwrap_or(0);
+                let Some((a, b, bad)) = cells.get(ends.partition_point(|end| *end <= subject)) else { continue };
+                let (of_first, of_second) =
+                    if *bad { (&mut first.bad, &mut second.bad) } else { (&mut first.good, &mut second.good) };
+                of_first.add(*a);
+                of_second.add(*b);
+            }
+            for (figure, [firsts, seconds, differences]) in figures.iter().zip(&mut found) {
+                if let (Some(a), Some(b)) = (figure(&first), figure(&second)) {
+                    firsts.push(a);
+                    seconds.push(b);
+                    differences.push(b - a);
+                }
+            }
+        }
+        found.map(|[first, second, difference]| Resampled {
+            used: u32::try_from(first.len()).unwrap_or(u32::MAX),
+            first: middle(first),
+            second: middle(second),
+            difference: middle(difference),
+        })
+    }
+}
+
+/// What 95 % of `values` lie in.
+fn middle(mut values: Vec<f64>) -> Option<Interval> {
+    values.sort_by(f64::total_cmp);
+    let at = |p| quantile(values.iter().map(|value| (*value, 1)), p);
+    Some(Interval { low: at(0.025)?, high: at(0.975)? })
+}
+
+/// Number `index` of the generator that starts at `seed`.
+fn split_mix(seed: u64, index: u64) -> u64 {
+    let state = seed.wrapping_add(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(index.wrapping_add(1)));
+    let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}

@@ -1,0 +1,62 @@
+//! Whom a request is about: an address, or a name that still has to be resolved.
+
+use crate::{Address, Name};
+
+/// Neither an address nor a name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("Invalid Ethereum address format")]
+pub struct InvalidAddress;
+
+/// Whom a request is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subject {
+    Address(Address),
+    Name(Name),
+}
+
+impl Subject {
+    /// # Errors
+    /// [`InvalidAddress`] where `text` is neither.
+    pub fn parse(text: &str) -> Result<Self, InvalidAddress> {
+        match parse_address(text) {
+            Ok(address) => Ok(Self::Address(address)),
+            Err(_) => Name::parse(text).map(Self::Name),
+        }
+    }
+}
+
+/// Reads `0x` and 40 hex digits. Mixed case must carry the EIP-55 checksum: a typing error must not become somebody
+/// else's score.
+///
+/// # Errors
+/// [`InvalidAddress`] otherwise.
+pub fn parse_address(text: &str) -> Result<Address, InvalidAddress> {
+    let digits = text.strip_prefix("0x").filter(|d| d.len() == 40).ok_or(InvalidAddress)?;
+    let address: Address = digits.parse().map_err(|_| InvalidAddress)?;
+    let one_case = !digits.bytes().any(|b| b.is_ascii_lowercase()) || !digits.bytes().any(|b| b.is_ascii_uppercase());
+    if one_case || address.to_checksum(None) == text { Ok(address) } else { Err(InvalidAddress) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_checksum_is_no_address() {
+        let good = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045";
+        assert!(parse_address(good).is_ok());
+        assert!(parse_address(&good.to_lowercase()).is_ok());
+        assert!(parse_address(&good.replace('B', "b")).is_err());
+        assert!(parse_address(&good.replacen("0x", "0X", 1)).is_err());
+    }
+
+    #[test]
+    fn what_is_no_address_may_be_a_name() {
+        assert_eq!(Subject::parse("Vitalik.eth"), Ok(Subject::Name(Name::parse("vitalik.eth").unwrap())));
+        for bad in
+            ["", "eth", "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA9604", "0xd8DA6BF26964aF9D7eEd9e03E53415D37aA96045"]
+        {
+            assert_eq!(Subject::parse(bad), Err(InvalidAddress), "{bad:?}");
+        }
+    }
+}

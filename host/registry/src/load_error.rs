@@ -1,0 +1,153 @@
+//! What can be wrong with a file, each with a stable code and with words that say what to do.
+
+use crate::{EncodeError, ScoreError};
+use assay_domain::{Digest, ModelKind, ModelVersion};
+
+/// Why a file is not a model that can be served.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LoadError {
+    #[error("the file cannot be read: {0}")]
+    Read(String),
+    #[error(
+        "the file has {size} bytes and may have {most}. Build in release mode with opt-level \"s\" or 3, lto and strip"
+    )]
+    TooLarge { size: u64, most: usize },
+    #[error(
+        "this is not WebAssembly: it starts with {start}, not with `\\0asm`. Give the .wasm that cargo or wasm-tools wrote"
+    )]
+    NotWasm { start: String },
+    #[error("the file is cut short: {0}. Copy it again; under a name not ending in .wasm, then rename it")]
+    Truncated(String),
+    #[error(transparent)]
+    Encode(#[from] EncodeError),
+    #[error("this is not valid WebAssembly: {0}. Build it again with a current toolchain")]
+    Invalid(String),
+    #[error(
+        "it needs more than an instance may have: {0}. Link with a smaller stack, such as -zstack-size=32768, and smaller tables"
+    )]
+    TooDemanding(String),
+    #[error(
+        "it imports {}, and a model may import nothing: no clock, no network, no randomness, no files exist inside. {}",
+        list(.0), import_advice(.0)
+    )]
+    Imports(Vec<String>),
+    #[error(
+        "it is no model: it exports {}, and none of assay:model/credit@1.0.0, boost@1.0.0, sybil@1.0.0, sandbox@1.0.0. \
+         Export one of the worlds of wit/v1",
+        if .0.is_empty() { "nothing".to_owned() } else { list(.0) }
+    )]
+    WrongWorld(Vec<String>),
+    #[error(
+        "it was built for {0}, and this host speaks assay:model 1.x. Build it on wit/v1, or run a host that speaks it"
+    )]
+    OtherGeneration(String),
+    #[error("it exports {}: a component is exactly one kind of model. Split it into one component per kind", list(.0))]
+    SeveralKinds(Vec<String>),
+    #[error("its {kind} interface differs from wit/v1: {}. Build it on wit/v1 as it is released", .differences.join("; "))]
+    TypeMismatch { kind: ModelKind, differences: Vec<String> },
+    #[error("it cannot be linked: {0}")]
+    Link(String),
+    #[error("it does not start: {0}")]
+    Start(ScoreError),
+    #[error("`describe` fails: {0}")]
+    Describe(ScoreError),
+    #[error("`describe` answers with {0}")]
+    Description(String),
+    #[error("`describe` says it is a {says} model, and it exports the interface of a {exports} model. Make them agree")]
+    KindMismatch { says: ModelKind, exports: ModelKind },
+    #[error("self-test: {input}: {problem}")]
+    SelfTest { input: String, problem: String },
+    #[error(
+        "{kind} {version} is already loaded with other bytes (digest {loaded}). A released version never changes: \
+         give this one a new version in `describe`"
+    )]
+    VersionTaken { kind: ModelKind, version: ModelVersion, loaded: Digest },
+    #[error("the model is good, and could not be written to the shelf: {0}")]
+    Write(String),
+    #[error("the registry is shutting down")]
+    Closed,
+}
+
+impl LoadError {
+    /// Never changes, so that machines may rely on it.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Read(_) => "unreadable_file",
+            Self::TooLarge { .. } => "too_large",
+            Self::NotWasm { .. } => "not_wasm",
+            Self::Truncated(_) => "truncated",
+            Self::Encode(_) => "not_encodable",
+            Self::Invalid(_) => "invalid_wasm",
+            Self::TooDemanding(_) => "too_demanding",
+            Self::Imports(_) => "imports",
+            Self::WrongWorld(_) => "wrong_world",
+            Self::OtherGeneration(_) => "other_generation",
+            Self::SeveralKinds(_) => "several_kinds",
+            Self::TypeMismatch { .. } => "type_mismatch",
+            Self::Link(_) => "not_linkable",
+            Self::Start(_) => "does_not_start",
+            Self::Describe(_) => "describe_fails",
+            Self::Description(_) => "bad_description",
+            Self::KindMismatch { .. } => "kind_mismatch",
+            Self::SelfTest { .. } => "self_test",
+            Self::VersionTaken { .. } => "version_taken",
+            Self::Write(_) => "shelf_write",
+            Self::Closed => "closed",
+        }
+    }
+
+    /// True where the file is at fault; false where this host is.
+    pub fn is_file_fault(&self) -> bool {
+        !matches!(self, Self::Read(_) | Self::Write(_) | Self::Closed)
+    }
+}
+
+/// Why a role cannot be moved, or a model not be removed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RoleError {
+    #[error("no {kind} model {version} is loaded{}", if loaded.is_empty() { String::new() } else { format!("; loaded are {}", list(loaded)) })]
+    Unknown { kind: ModelKind, version: ModelVersion, loaded: Vec<String> },
+    #[error("{kind} {version} is loaded, and out of service because {why}")]
+    Benched { kind: ModelKind, version: ModelVersion, why: String },
+    #[error("{kind} {version} is on the shelf, and is not loaded because {why}")]
+    NotLoaded { kind: ModelKind, version: ModelVersion, why: String },
+    #[error("no earlier champion of {0} is loaded and in service: there is nothing to go back to")]
+    NoPrevious(ModelKind),
+    #[error("{kind} {version} is the champion: make another version champion first, then remove it")]
+    IsChampion { kind: ModelKind, version: ModelVersion },
+    #[error("{kind} {version} is the champion and cannot challenge itself")]
+    ChallengesItself { kind: ModelKind, version: ModelVersion },
+    #[error("the file of {kind} {version} could not be removed: {reason}")]
+    Delete { kind: ModelKind, version: ModelVersion, reason: String },
+    #[error("the registry is shutting down")]
+    Closed,
+}
+
+impl RoleError {
+    /// Never changes, so that machines may rely on it.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Unknown { .. } => "unknown_model",
+            Self::Benched { .. } => "benched",
+            Self::NotLoaded { .. } => "not_loaded",
+            Self::NoPrevious(_) => "no_previous",
+            Self::IsChampion { .. } => "is_champion",
+            Self::ChallengesItself { .. } => "challenges_itself",
+            Self::Delete { .. } => "shelf_delete",
+            Self::Closed => "closed",
+        }
+    }
+}
+
+fn list(names: &[String]) -> String {
+    names.join(", ")
+}
+
+fn import_advice(imports: &[String]) -> &'static str {
+    if imports.iter().any(|name| name.starts_with("wasi:") || name.starts_with("wasi_")) {
+        "WASI comes with the build target: build Rust for wasm32-unknown-unknown, Python with --stub-wasi, \
+         JavaScript with -d stdio random clocks http fetch-event"
+    } else {
+        "Remove what needs them, or pass it in through `features`"
+    }
+}

@@ -1,0 +1,127 @@
+//! Who answers: per kind one champion, any number of challengers, and the champions before this one.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use assay_domain::{ModelKind, ModelVersion};
+
+/// The roles of every kind, as they are kept in the store. They may name versions that are not on the shelf just now.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Roles(BTreeMap<ModelKind, KindRoles>);
+
+/// The roles of one kind.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KindRoles {
+    /// The version that answers. `None` until the first model of this kind is loaded.
+    pub champion: Option<ModelVersion>,
+    /// Champions before this one, the latest last: where an automatic return goes.
+    #[serde(default)]
+    pub previous: Vec<ModelVersion>,
+    /// Versions that score in the shadow.
+    #[serde(default)]
+    pub challengers: Vec<ModelVersion>,
+}
+
+impl Roles {
+    /// Previous champions that are remembered.
+    const MEMORY: usize = 8;
+
+    /// The roles of `kind`; none where nothing was decided yet.
+    pub fn of(&self, kind: ModelKind) -> KindRoles {
+        self.0.get(&kind).cloned().unwrap_or_default()
+    }
+
+    /// Takes over the roles of `kind` as they were written down.
+    pub fn set(&mut self, kind: ModelKind, roles: KindRoles) {
+        self.0.insert(kind, roles);
+    }
+
+    pub fn champion(&self, kind: ModelKind) -> Option<&ModelVersion> {
+        self.0.get(&kind)?.champion.as_ref()
+    }
+
+    pub fn challengers(&self, kind: ModelKind) -> &[ModelVersion] {
+        self.0.get(&kind).map_or(&[], |roles| roles.challengers.as_slice())
+    }
+
+    /// `version` answers from now on; the one before it is remembered, and a champion challenges nobody.
+    pub fn promote(&mut self, kind: ModelKind, version: &ModelVersion) {
+        let roles = self.0.entry(kind).or_default();
+        if roles.champion.as_ref() == Some(version) {
+            return;
+        }
+        roles.previous.retain(|known| known != version);
+        roles.previous.extend(roles.champion.replace(version.clone()));
+        if roles.previous.len() > Self::MEMORY {
+            roles.previous.remove(0);
+        }
+        roles.challengers.retain(|challenger| challenger != version);
+    }
+
+    /// `version` answers again, and the champion is forgotten rather than remembered as a good one.
+    pub fn give_back(&mut self, kind: ModelKind, version: &ModelVersion) {
+        let roles = self.0.entry(kind).or_default();
+        roles.previous.retain(|known| known != version);
+        roles.champion = Some(version.clone());
+        roles.challengers.retain(|challenger| challenger != version);
+    }
+
+    pub fn set_challengers(&mut self, kind: ModelKind, versions: &[ModelVersion]) {
+        let challengers = &mut self.0.entry(kind).or_default().challengers;
+        challengers.clear();
+        for version in versions {
+            if !challengers.contains(version) {
+                challengers.push(version.clone());
+            }
+        }
+    }
+
+    /// A version that is gone for good.
+    pub fn forget(&mut self, kind: ModelKind, version: &ModelVersion) {
+        if let Some(roles) = self.0.get_mut(&kind) {
+            roles.previous.retain(|known| known != version);
+            roles.challengers.retain(|known| known != version);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KIND: ModelKind = ModelKind::Credit;
+
+    fn v(minor: usize) -> ModelVersion {
+        format!("1.{minor}").parse().unwrap()
+    }
+
+    #[test]
+    fn a_return_forgets_the_champion_that_failed() {
+        let mut roles = Roles::default();
+        (0..3).for_each(|minor| roles.promote(KIND, &v(minor)));
+        assert_eq!(roles.of(KIND).previous, [v(0), v(1)]);
+        roles.give_back(KIND, &v(1));
+        assert_eq!((roles.champion(KIND), roles.of(KIND).previous), (Some(&v(1)), vec![v(0)]));
+    }
+
+    #[test]
+    fn a_champion_challenges_nobody_and_only_so_many_are_remembered() {
+        let mut roles = Roles::default();
+        roles.set_challengers(KIND, &[v(7), v(7), v(8)]);
+        (0..20).for_each(|minor| roles.promote(KIND, &v(minor)));
+        assert!(roles.challengers(KIND).is_empty());
+        assert_eq!(roles.of(KIND).previous.len(), Roles::MEMORY);
+        roles.promote(KIND, &v(18));
+        assert_eq!(roles.of(KIND).previous.last(), Some(&v(19)));
+    }
+
+    #[test]
+    fn roles_survive_being_written_down() {
+        let mut roles = Roles::default();
+        roles.promote(KIND, &v(1));
+        roles.set_challengers(ModelKind::Sandbox, &[v(2)]);
+        let text = serde_json::to_string(&roles).unwrap();
+        assert_eq!(serde_json::from_str::<Roles>(&text).unwrap(), roles, "{text}");
+    }
+}

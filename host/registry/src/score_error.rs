@@ -1,0 +1,112 @@
+//! What can go wrong in one call of a model, each with a stable code.
+
+use std::time::Duration;
+
+use wasmtime::{Trap, WasmBacktrace};
+
+use crate::Limits;
+use assay_domain::ModelKind;
+
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ScoreError {
+    #[error("no {0} model is in service: put one on the shelf, or make a loaded version champion")]
+    NoChampion(ModelKind),
+    #[error("all {instances} model instances are at work: try again in a moment")]
+    Busy { instances: u32 },
+    #[error("the model will not judge this subject: {0}")]
+    Refused(Refusal),
+    #[error("the model stopped: {kind}{}", at.as_deref().map(|at| format!(" in `{at}`")).unwrap_or_default())]
+    Trap { kind: String, at: Option<String> },
+    #[error("the model did not answer within {} ms", .0.as_millis())]
+    Deadline(Duration),
+    #[error("the model asked for {asked} bytes of memory and may have {cap}")]
+    MemoryLimit { asked: usize, cap: usize },
+    #[error("the model used up its stack of {0} bytes: it recurses too deeply")]
+    StackOverflow(usize),
+    #[error("the model answered nonsense: {0}")]
+    OutOfRange(String),
+    #[error("the model's {field} has {length} characters and may have {most}")]
+    TextTooLong { field: String, length: usize, most: usize },
+    #[error("the model's answer is larger than {0} bytes")]
+    AnswerTooLarge(usize),
+    #[error("the model's answer cannot be read: {0}")]
+    Unreadable(String),
+    #[error("a {is} model was asked a question for a {asked} model")]
+    WrongKind { is: ModelKind, asked: ModelKind },
+}
+
+/// Why a model will not answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    #[error("there is no activity to judge")]
+    NoActivity,
+    #[error("an input that it cannot do without is absent: {0}")]
+    Missing(String),
+}
+
+impl ScoreError {
+    /// Never changes, so that machines may rely on it.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NoChampion(_) => "no_champion",
+            Self::Busy { .. } => "busy",
+            Self::Refused(Refusal::NoActivity) => "no_activity",
+            Self::Refused(Refusal::Missing(_)) => "missing_input",
+            Self::Trap { .. } => "trap",
+            Self::Deadline(_) => "deadline",
+            Self::MemoryLimit { .. } => "memory_limit",
+            Self::StackOverflow(_) => "stack_overflow",
+            Self::OutOfRange(_) => "out_of_range",
+            Self::TextTooLong { .. } => "text_too_long",
+            Self::AnswerTooLarge(_) => "answer_too_large",
+            Self::Unreadable(_) => "unreadable_answer",
+            Self::WrongKind { .. } => "wrong_kind",
+        }
+    }
+
+    /// True where the model is to blame. A refusal is an answer, and a full house is ours.
+    pub fn is_fault(&self) -> bool {
+        !matches!(self, Self::NoChampion(_) | Self::Busy { .. } | Self::Refused(_) | Self::WrongKind { .. })
+    }
+
+    /// `denied` is the memory that the guest had asked for in vain: without it a failed allocation is a bare
+    /// `unreachable`.
+    pub(crate) fn of(error: &wasmtime::Error, denied: Option<usize>, limits: &Limits) -> Self {
+        if error.downcast_ref::<wasmtime::PoolConcurrencyLimitError>().is_some() {
+            return Self::Busy { instances: limits.instances };
+        }
+        match error.downcast_ref::<Trap>() {
+            Some(Trap::StackOverflow) => Self::StackOverflow(limits.stack),
+            _ if denied.is_some() => Self::MemoryLimit { asked: denied.unwrap_or_default(), cap: limits.memory },
+            Some(Trap::Interrupt | Trap::OutOfFuel) => Self::Deadline(limits.deadline),
+            Some(
+                Trap::StringOutOfBounds
+                | Trap::ListOutOfBounds
+                | Trap::InvalidDiscriminant
+                | Trap::UnalignedPointer
+                | Trap::InvalidChar,
+            ) => Self::Unreadable(first_line(error)),
+            Some(trap) => Self::Trap { kind: trap.to_string(), at: place(error) },
+            None => {
+                let text = first_line(error);
+                if text.contains("fuel allocated for hostcalls") {
+                    Self::AnswerTooLarge(limits.answer)
+                } else {
+                    Self::Unreadable(text)
+                }
+            }
+        }
+    }
+}
+
+/// The innermost function with a name.
+fn place(error: &wasmtime::Error) -> Option<String> {
+    let frames = error.downcast_ref::<WasmBacktrace>()?.frames();
+    frames.iter().find_map(|frame| frame.func_name()).map(|name| name.chars().take(120).collect())
+}
+
+/// The root cause on one line, without the backtrace.
+fn first_line(error: &wasmtime::Error) -> String {
+    error.root_cause().to_string().lines().next().unwrap_or_default().chars().take(300).collect()
+}

@@ -1,0 +1,114 @@
+//! The folder of released components: what lies there, how a file gets there whole, and how a change is noticed.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{self, Read as _, Write as _},
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
+
+use crate::LoadError;
+
+/// What tells one state of a file from another without reading it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    size: u64,
+    modified: Option<SystemTime>,
+    /// A file moved here keeps its time; its inode is another.
+    inode: u64,
+}
+
+pub(crate) struct Shelf {
+    pub folder: PathBuf,
+}
+
+impl Shelf {
+    /// The models lying here by name. A folder that does not exist is an empty shelf.
+    pub fn files(&self) -> io::Result<BTreeMap<String, Stamp>> {
+        let entries = match fs::read_dir(&self.folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+            entries => entries?,
+        };
+        let mut files = BTreeMap::new();
+        for entry in entries {
+            let entry = entry?;
+            // A name that is no text cannot be shown in a list, and a hidden one is somebody's temporary file.
+            let Some(name) = entry
+                .file_name()
+                .to_str()
+                .filter(|name| name.ends_with(".wasm") && !name.starts_with('.'))
+                .map(str::to_owned)
+            else {
+                continue;
+            };
+            // Gone between the two calls: the next event tells.
+            let Ok(metadata) = fs::metadata(entry.path()) else { continue };
+            if metadata.is_file() {
+                files.insert(name, stamp(&metadata));
+            }
+        }
+        Ok(files)
+    }
+
+    /// Reads at most one byte more than `most`, so that a huge file costs no memory.
+    pub fn read(&self, name: &str, most: usize) -> Result<Vec<u8>, LoadError> {
+        let unreadable = |error: io::Error| LoadError::Read(error.to_string());
+        let file = fs::File::open(self.folder.join(name)).map_err(unreadable)?;
+        let size = file.metadata().map_err(unreadable)?.len();
+        if size > most as u64 {
+            return Err(LoadError::TooLarge { size, most });
+        }
+        let mut bytes = Vec::new();
+        file.take(most as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+        Ok(bytes)
+    }
+
+    /// Writes a whole file or none: others see the name only when every byte is on disk.
+    pub fn write(&self, name: &str, bytes: &[u8]) -> io::Result<Stamp> {
+        fs::create_dir_all(&self.folder)?;
+        let temporary = self.folder.join(format!(".{name}.part"));
+        let target = self.folder.join(name);
+        let written =
+            fs::File::create(&temporary).and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()));
+        let placed = written
+            .and_then(|()| fs::rename(&temporary, &target))
+            .and_then(|()| fs::File::open(&self.folder)?.sync_all());
+        if placed.is_err() {
+            // Whatever is left of it is hidden and harmless.
+            let _ = fs::remove_file(&temporary);
+        }
+        placed?;
+        Ok(stamp(&fs::metadata(&target)?))
+    }
+
+    pub fn remove(&self, name: &str) -> io::Result<()> {
+        match fs::remove_file(self.folder.join(name)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            done => done,
+        }
+    }
+
+    /// Calls `changed` after whatever happens here, until the watcher is dropped.
+    pub fn watch(&self, changed: impl Fn() + Send + 'static) -> notify::Result<RecommendedWatcher> {
+        let heard = move |event: notify::Result<notify::Event>| {
+            // Reading a file is an event too, and reading is what follows every event.
+            if !event.is_ok_and(|event| event.kind.is_access()) {
+                changed();
+            }
+        };
+        let mut watcher = notify::recommended_watcher(heard)?;
+        watcher.watch(Path::new(&self.folder), RecursiveMode::NonRecursive)?;
+        Ok(watcher)
+    }
+}
+
+fn stamp(metadata: &fs::Metadata) -> Stamp {
+    #[cfg(unix)]
+    let inode = std::os::unix::fs::MetadataExt::ino(metadata);
+    #[cfg(not(unix))]
+    let inode = 0;
+    Stamp { size: metadata.len(), modified: metadata.modified().ok(), inode }
+}

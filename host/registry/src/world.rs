@@ -1,0 +1,57 @@
+//! Which world a component was built for: what it imports, and the one kind of model it exports.
+
+use wasmtime::{
+    Engine,
+    component::{Component, types::ComponentItem},
+};
+
+use crate::LoadError;
+use assay_domain::ModelKind;
+
+/// The exported interface that makes a component a model.
+#[derive(Debug)]
+pub(crate) struct World {
+    pub kind: ModelKind,
+    /// With its version, as the component names it: `assay:model/credit@1.0.0`.
+    pub interface: String,
+}
+
+/// Everything that `component` imports. Interfaces of types alone are no import: there is nothing in them to call.
+pub(crate) fn imports(component: &Component, engine: &Engine) -> Vec<String> {
+    let needed = |item: &ComponentItem| match item {
+        ComponentItem::Type(_) => false,
+        ComponentItem::ComponentInstance(instance) => {
+            !instance.exports(engine).all(|(_, item)| matches!(item.ty, ComponentItem::Type(_)))
+        }
+        _ => true,
+    };
+    let ty = component.component_type();
+    ty.imports(engine).filter(|(_, import)| needed(&import.ty)).map(|(name, _)| name.to_owned()).collect()
+}
+
+/// The one model interface among the exports. Others, which some toolchains add, are left alone.
+pub(crate) fn world(component: &Component, engine: &Engine) -> Result<World, LoadError> {
+    let ty = component.component_type();
+    let exports: Vec<&str> = ty.exports(engine).map(|(name, _)| name).collect();
+    let mut found = Vec::new();
+    let mut other = None;
+    for name in &exports {
+        let Some((interface, version)) = name.strip_prefix("assay:model/").and_then(|name| name.split_once('@')) else {
+            continue;
+        };
+        let Ok(kind) = interface.parse::<ModelKind>() else { continue };
+        if version.split('.').next() == Some("1") {
+            found.push(World { kind, interface: (*name).to_owned() });
+        } else {
+            other = Some((*name).to_owned());
+        }
+    }
+    match (found.pop(), found.is_empty(), other) {
+        (Some(world), true, _) => Ok(world),
+        (Some(last), false, _) => {
+            Err(LoadError::SeveralKinds(found.into_iter().chain([last]).map(|world| world.interface).collect()))
+        }
+        (None, _, Some(other)) => Err(LoadError::OtherGeneration(other)),
+        (None, _, None) => Err(LoadError::WrongWorld(exports.into_iter().map(str::to_owned).collect())),
+    }
+}
