@@ -19,11 +19,11 @@ use crate::{
     http,
     reputation::{Rehearsal, Reputation},
     scoring::{self, Scoring},
-    store::{self, Store, StoreError},
     tasks::Tasks,
     telemetry::{Metrics, UPKEEP},
 };
 use assay_registry::Registry;
+use assay_store::{Store, StoreError};
 
 /// Longest wait for background work when the server stops.
 const BACKGROUND: Duration = Duration::from_secs(5);
@@ -32,7 +32,7 @@ const BACKGROUND: Duration = Duration::from_secs(5);
 #[derive(Debug, thiserror::Error)]
 pub enum AppError {
     #[error(transparent)]
-    Store(#[from] store::OpenError),
+    Store(#[from] assay_store::OpenError),
     #[error(transparent)]
     Record(#[from] StoreError),
     #[error(transparent)]

@@ -23,7 +23,7 @@ pub mod cli;
 pub mod config;
 pub mod http;
 pub mod reputation;
+pub mod rollout;
 pub mod scoring;
-pub mod store;
 pub mod tasks;
 pub mod telemetry;

@@ -1,15 +1,12 @@
 //! A caller whose key is known.
 
+use crate::access::records::{self, KeyRecord, Payer};
 use std::num::NonZeroU32;
 
 use super::{AccessError, KeyHash};
-use crate::{
-    config::{KeyConfig, Scope},
-    store::{
-        Key, keys,
-        records::{KeyRecord, Payer},
-    },
-};
+use crate::config::KeyConfig;
+use assay_domain::Scope;
+use assay_store::Key;
 
 /// The owner of a known key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,7 +56,7 @@ impl Caller {
 
     /// Where the units used are counted.
     pub(super) fn meter(&self) -> Key<u64> {
-        keys::units(&self.meter)
+        records::units(&self.meter)
     }
 
     /// This caller as the one who pays `units` for work that outlives the request.

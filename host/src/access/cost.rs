@@ -1,6 +1,6 @@
 //! What a call costs and which scope it needs, in one table.
 
-use crate::config::Scope;
+use assay_domain::Scope;
 
 /// Units of a reputation submission, by contract.
 const SUBMISSION: u64 = 10;

@@ -1,6 +1,7 @@
 //! Why a caller is turned away, and why a key is not minted.
 
-use crate::{config::Scope, store::StoreError};
+use assay_domain::Scope;
+use assay_store::StoreError;
 
 /// A call that is not admitted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

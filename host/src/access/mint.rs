@@ -1,11 +1,10 @@
 //! Keys made here and kept in the store: minting, listing, revoking.
 
 use super::{Access, MINTED, MintError, hash};
-use crate::{
-    config::Scope,
-    store::{Batch, Revision, StoreError, keys, records::KeyRecord},
-};
+use crate::access::records::{self, API_KEYS, KeyRecord};
+use assay_domain::Scope;
 use assay_domain::Secret;
+use assay_store::{Batch, Revision, StoreError};
 
 /// Longest name of a key, in characters.
 const MAX_NAME: usize = 64;
@@ -61,11 +60,11 @@ impl Access {
         }
         let hash = hash(key.expose());
         let record = KeyRecord { name: name.to_owned(), scopes, units, rate, minted_at: chrono::Utc::now() };
-        let by_name = keys::api_key_name(name);
+        let by_name = records::api_key_name(name);
         let batch = Batch::new()
             .if_unchanged(&by_name, Revision::ABSENT)
             .put(&by_name, &hex::encode(hash))?
-            .put(&keys::api_key(&hash), &record)?;
+            .put(&records::api_key(&hash), &record)?;
         if !self.store.commit(batch).await? {
             return Err(taken());
         }
@@ -78,13 +77,8 @@ impl Access {
     /// # Errors
     /// [`StoreError`] where a record cannot be read.
     pub async fn minted_keys(&self) -> Result<Vec<KeyUsage>, StoreError> {
-        let (meters, records): (Vec<_>, Vec<_>) = self
-            .store
-            .list(&keys::api_keys())
-            .await?
-            .into_iter()
-            .map(|(hash, record)| (keys::units(&hash), record))
-            .unzip();
+        let (meters, records): (Vec<_>, Vec<_>) =
+            self.store.list(&API_KEYS).await?.into_iter().map(|(hash, record)| (records::units(&hash), record)).unzip();
         let used = self.store.get_many(&meters).await?;
         let mut listed: Vec<_> =
             records.into_iter().zip(used).map(|(record, used)| KeyUsage { record, used: used.unwrap_or(0) }).collect();
@@ -97,7 +91,7 @@ impl Access {
     /// # Errors
     /// The store's failure.
     pub async fn used_by(&self, name: &str) -> Result<u64, StoreError> {
-        Ok(self.store.get(&keys::units(name)).await?.unwrap_or(0))
+        Ok(self.store.get(&records::units(name)).await?.unwrap_or(0))
     }
 
     /// Ends a minted key, within two seconds on every host; `false` where no minted key has this name.
@@ -105,7 +99,7 @@ impl Access {
     /// # Errors
     /// [`StoreError`]; the key still holds.
     pub async fn revoke(&self, name: &str) -> Result<bool, StoreError> {
-        let by_name = keys::api_key_name(name);
+        let by_name = records::api_key_name(name);
         let found = self.store.read(&by_name).await?;
         let Some(text) = found.value else { return Ok(false) };
         let mut hash = [0; 32];
@@ -114,8 +108,8 @@ impl Access {
         let batch = Batch::new()
             .if_unchanged(&by_name, found.revision)
             .remove(&by_name)
-            .remove(&keys::api_key(&hash))
-            .remove(&keys::units(&text));
+            .remove(&records::api_key(&hash))
+            .remove(&records::units(&text));
         let revoked = self.store.commit(batch).await?;
         self.minted.invalidate(&hash).await;
         Ok(revoked)

@@ -9,6 +9,7 @@ mod cost;
 mod error;
 mod mint;
 mod rate;
+pub mod records;
 mod reservation;
 #[cfg(test)]
 mod tests;
@@ -30,10 +31,8 @@ pub use reservation::Reservation;
 
 use rate::{Counted, Rates};
 
-use crate::{
-    config,
-    store::{Store, StoreError, Take, keys},
-};
+use crate::config;
+use assay_store::{Store, StoreError, Take};
 
 /// SHA-256 of a key's text.
 type KeyHash = [u8; 32];
@@ -93,7 +92,7 @@ impl Access {
             return Err(AccessError::MissingOrInvalid);
         }
         let lookup = async {
-            let record = self.store.get(&keys::api_key(&hash)).await?;
+            let record = self.store.get(&records::api_key(&hash)).await?;
             Ok(record.map(|record| Arc::new(Caller::minted(&hash, record, self.default_rate))))
         };
         let found = self

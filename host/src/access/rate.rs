@@ -2,6 +2,7 @@
 //! Hosts that share a store count there together; a host by itself, or one whose store does not answer, counts in its
 //! own process.
 
+use crate::access::records::{self};
 use std::{
     num::NonZeroU32,
     sync::Arc,
@@ -16,7 +17,7 @@ use governor::{
 };
 use moka::future::Cache;
 
-use crate::store::{Draw, Key, Store, keys};
+use assay_store::{Draw, Key, Store};
 
 /// Time over which a rate counts.
 pub const WINDOW: Duration = Duration::from_secs(60);
@@ -44,8 +45,8 @@ impl Counted {
     /// Where hosts count together.
     fn key(&self) -> Key<u64> {
         match self {
-            Self::Key(identity) => keys::rate(self.policy(), identity),
-            Self::Address(address) => keys::rate(self.policy(), &address.to_string()),
+            Self::Key(identity) => records::rate(self.policy(), identity),
+            Self::Address(address) => records::rate(self.policy(), &address.to_string()),
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use tokio_util::task::TaskTracker;
 
-use crate::store::{Key, Store};
+use assay_store::{Key, Store};
 
 /// Ends by [`commit`](Self::commit) when the caller got what they pay for, or by being dropped.
 #[must_use = "a dropped reservation gives its units back"]

@@ -3,7 +3,8 @@
 use futures::FutureExt;
 
 use super::*;
-use crate::config::{KeyConfig, Scope, X402};
+use crate::config::{KeyConfig, X402};
+use assay_domain::Scope;
 use assay_domain::Secret;
 
 struct Fixture {
@@ -54,7 +55,7 @@ impl Fixture {
     }
 
     async fn used(&self, meter: &str) -> u64 {
-        self.store.get(&keys::units(meter)).await.unwrap().unwrap_or(0)
+        self.store.get(&records::units(meter)).await.unwrap().unwrap_or(0)
     }
 }
 

@@ -1,19 +1,15 @@
 //! Agents as the events of the registry tell them, and what their documents said; kept in pages of the store, so that a
 //! restart goes on where the last process was. Nothing is written that is not settled on the chain.
 
+use crate::agents::records::{self, AgentMetadataRecord, AgentPage, AgentProgress, AgentRecord};
 use std::collections::{BTreeMap, BTreeSet};
 
 use alloy::primitives::keccak256;
 
 use super::metadata;
-use crate::{
-    chain::{AgentChange, AgentEvent, Documents, Located, Mark, Outside},
-    store::{
-        Batch, Lease, Store, StoreError, keys,
-        records::{AgentMetadataRecord, AgentPage, AgentProgress, AgentRecord},
-    },
-};
+use crate::chain::{AgentChange, AgentEvent, Documents, Located, Mark, Outside};
 use assay_domain::{Address, Agent, AgentMetadata, B256, ChainId};
+use assay_store::{Batch, Lease, Store, StoreError};
 
 /// Agents in one page: small enough to be written again for one of them.
 const PAGE: u64 = 64;
@@ -44,14 +40,15 @@ pub(super) struct Shelf {
 impl Book {
     /// As it was kept, and through which block.
     pub(super) async fn load(store: &Store, shelf: Shelf) -> Result<Option<(Self, Mark)>, StoreError> {
-        let Some(progress) = store.get(&keys::agent_progress(shelf.chain, shelf.registry)).await? else {
+        let Some(progress) = store.get(&records::agent_progress(shelf.chain, shelf.registry)).await? else {
             return Ok(None);
         };
         let mut book = Self::default();
         let mut page = 0;
         while page < progress.pages {
             let end = progress.pages.min(page + PAGES_AT_ONCE);
-            let wanted: Vec<_> = (page..end).map(|page| keys::agent_page(shelf.chain, shelf.registry, page)).collect();
+            let wanted: Vec<_> =
+                (page..end).map(|page| records::agent_page(shelf.chain, shelf.registry, page)).collect();
             let pages: Vec<Option<AgentPage>> = store.get_many(&wanted).await?;
             book.agents.extend(pages.into_iter().flatten().flat_map(|page| page.agents).map(|agent| (agent.id, agent)));
             page = end;
@@ -71,10 +68,10 @@ impl Book {
         let pages = self.agents.keys().next_back().map_or(0, |last| last / PAGE + 1);
         let progress = AgentProgress { synced_to_block: synced.number, synced_block_hash: synced.hash, pages };
         let mut batch =
-            Batch::new().if_leased(lease).put(&keys::agent_progress(shelf.chain, shelf.registry), &progress)?;
+            Batch::new().if_leased(lease).put(&records::agent_progress(shelf.chain, shelf.registry), &progress)?;
         for &page in &self.changed {
             let agents = self.agents.range(page * PAGE..(page + 1) * PAGE).map(|(_, agent)| agent.clone()).collect();
-            batch = batch.put(&keys::agent_page(shelf.chain, shelf.registry, page), &AgentPage { agents })?;
+            batch = batch.put(&records::agent_page(shelf.chain, shelf.registry, page), &AgentPage { agents })?;
         }
         if !store.commit(batch).await? {
             return Ok(false);

@@ -7,6 +7,7 @@ mod index;
 mod metadata;
 mod mock;
 mod published;
+mod records;
 mod refresh;
 mod view;
 
@@ -21,10 +22,10 @@ pub use metadata::read as read_document;
 use crate::{
     chain::{AgentRegistries, AgentsError, Documents},
     config::Config,
-    store::Store,
     tasks::Spawner,
 };
 use assay_domain::{Agent, AgentReputation};
+use assay_store::Store;
 use mock::Mock;
 use published::Published;
 use refresh::Refresher;

@@ -18,10 +18,8 @@ use super::{
     gather::gather,
     published::Published,
 };
-use crate::{
-    chain::{AgentEvent, AgentRegistries, AgentsError, Documents, Mark},
-    store::{Lease, Lost, Store, StoreError},
-};
+use crate::chain::{AgentEvent, AgentRegistries, AgentsError, Documents, Mark};
+use assay_store::{Lease, Lost, Store, StoreError};
 
 /// Time to the next try after a refresh that failed.
 const AFTER_FAILURE: Duration = Duration::from_secs(20);

@@ -1,15 +1,12 @@
 //! Payments as errands of the account of submissions: access and reputation are siblings, and here is where they meet.
 
+use crate::access::x402::records::PaymentRecord;
 use std::collections::BTreeSet;
 
 use futures::{FutureExt, future::BoxFuture};
 
-use crate::{
-    access::x402::Local,
-    chain::View,
-    reputation::Errands,
-    store::{Lease, StoreError, records::PaymentRecord},
-};
+use crate::{access::x402::Local, chain::View, reputation::Errands};
+use assay_store::{Lease, StoreError};
 
 /// None where no payment is settled from here.
 pub struct Payments(pub Option<Local>);

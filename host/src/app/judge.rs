@@ -1,14 +1,14 @@
 //! Scoring as the judge of reputation: the two are siblings, and here is where they meet.
 
+use crate::reputation::records::{Coverages, ScoresRecord};
 use futures::{FutureExt, future::BoxFuture};
 
 use crate::{
     config,
     reputation::{Judge, Unjudged},
-    scoring::{AppraisalError, Scoring, ScoringError},
-    store::records::ScoresRecord,
+    scoring::{Appraisal, AppraisalError, IDENTITY_SCHEME, Scoring, ScoringError},
 };
-use assay_domain::{Address, ModelVersion};
+use assay_domain::{Address, ModelPin, ModelRef, ModelVersion};
 use assay_registry::ScoreError;
 
 /// Judges by the versions of the configuration.
@@ -42,5 +42,25 @@ fn refusal(error: AppraisalError) -> Unjudged {
         }
         // A model that is not there may be put on the shelf, and one that failed may be replaced.
         error => Unjudged::NotYet(error.to_string()),
+    }
+}
+
+impl From<Appraisal> for ScoresRecord {
+    fn from(appraisal: Appraisal) -> Self {
+        let pin = |model: ModelRef| ModelPin { version: model.version, digest: model.digest };
+        Self {
+            credit_score: appraisal.credit,
+            sybil_score: appraisal.sybil,
+            identity_count: u32::try_from(appraisal.attestations).unwrap_or(u32::MAX),
+            credit_model: pin(appraisal.credit_model),
+            sybil_model: pin(appraisal.sybil_model),
+            identity_scheme: IDENTITY_SCHEME.to_owned(),
+            read_at: appraisal.read_at,
+            coverage: Coverages {
+                chains: appraisal.coverage,
+                credit_events: appraisal.events_coverage,
+                identity: appraisal.identity_coverage,
+            },
+        }
     }
 }

@@ -36,6 +36,9 @@ pub use agents::{
 pub use ipfs::{Ipfs, IpfsError, cid};
 pub use names::NameError;
 pub use payment::{Asset, Facilitator, FacilitatorError, PaymentError, Settlement, Standing, Use};
-pub use sender::{At, Feedback, Given, Market, Offer, Sender, SenderError, Sent, Sight, Signed, Told, View};
+pub use sender::{
+    At, Feedback, Given, LandedRecord, Market, Offer, Sender, SenderError, Sent, Sight, Signed, SignedRecord,
+    SlotRecord, Told, View,
+};
 pub use snapshots::{ChainStatus, Chains, Read};
 pub use verify::{Finding, verify};

@@ -1,5 +1,6 @@
 //! One chain's part of a snapshot: head first, then everything else side by side, pinned to it.
 
+use crate::chain::activity::records::ActivityProgress;
 use std::{
     collections::BTreeSet,
     sync::{Arc, Mutex, PoisonError},
@@ -26,11 +27,9 @@ use super::{
     },
     prices::{External, PriceBook, Prices},
 };
-use crate::{
-    config::{ChainConfig, Discovery, Reading},
-    store::{Store, records::ActivityProgress},
-};
+use crate::config::{ChainConfig, Discovery, Reading};
 use assay_domain::{Activity, Address, ChainId, ChainSnapshot, Coverage};
+use assay_store::Store;
 
 /// Reads of a chain's state at one time. Those that go on together share what the endpoints answer, and were there a
 /// thousand, none would end before all do; so the next one waits until one has ended.

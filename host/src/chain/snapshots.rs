@@ -26,11 +26,9 @@ use super::{
     prices::External,
     read::Chain,
 };
-use crate::{
-    config::{self, ChainConfig, Prices, Reading, Scoring},
-    store::Store,
-};
+use crate::config::{self, ChainConfig, Prices, Reading, Scoring};
 use assay_domain::{Address, ChainId, Name, Snapshot};
+use assay_store::Store;
 use assay_trace::TRACE;
 
 /// Time between two looks at a chain's head that nobody asked for.

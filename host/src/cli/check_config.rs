@@ -8,9 +8,10 @@ use super::{ConfigFile, Failure, print};
 use crate::{
     access::x402::Terms,
     chain,
-    config::{Backend, ChainConfig, Config},
+    config::{ChainConfig, Config},
 };
 use assay_domain::Secret;
+use assay_store::config::Backend;
 
 pub fn run(file: &ConfigFile, live: bool) -> Result<(), Failure> {
     let config = file.load().map_err(|failure| Failure::no(failure.message))?;

@@ -17,9 +17,9 @@ use crate::{
     backtest::{BadLine, MAX_LINE, Record, Source, TableWriter, grouped, is_table},
     chain::Chains,
     config::Config,
-    store::Store,
 };
 use assay_domain::{Coverage, Subject, features};
+use assay_store::Store;
 
 /// Time between two looks at a history that is being read.
 const LOOK: Duration = Duration::from_millis(250);

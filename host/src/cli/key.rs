@@ -5,9 +5,10 @@ use clap::{Args, Subcommand, ValueEnum};
 use super::{ConfigFile, Failure, print};
 use crate::{
     access::{self, Access, KeyUsage},
-    config::{Config, Scope},
-    store::Store,
+    config::Config,
 };
+use assay_domain::Scope;
+use assay_store::Store;
 
 #[derive(Subcommand)]
 pub enum Command {

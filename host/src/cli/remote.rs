@@ -7,7 +7,8 @@ use reqwest::Method;
 use serde_json::Value;
 
 use super::{ConfigFile, Failure};
-use crate::config::{Config, Scope};
+use crate::config::Config;
+use assay_domain::Scope;
 use assay_domain::Secret;
 
 /// Longest wait for an answer.

@@ -1,5 +1,6 @@
 //! `assay replay`: served scores computed again, from what was kept of them and the models' own bytes.
 
+use crate::rollout::records::{self, ServedRecord};
 use std::{
     collections::HashMap,
     fs,
@@ -14,13 +15,13 @@ use sha2::{Digest as _, Sha256};
 use super::{Failure, print, remote::Remote, remote::Server};
 use crate::{
     app,
-    config::{Backend, Config},
+    config::Config,
     http::wire::ScoreBody,
     scoring::{self, ScoreId, Scored},
-    store::{OpenError, Store, keys, records::ServedRecord},
 };
 use assay_domain::{Digest, Freshness, ModelKind, ModelRef};
 use assay_registry::{Limits, Model};
+use assay_store::{OpenError, Store, config::Backend};
 
 /// Served scores to compute again.
 #[derive(Args)]
@@ -98,7 +99,7 @@ impl Records {
     fn get(&self, id: &ScoreId) -> Result<ServedRecord, Failure> {
         match self {
             Self::Store(store, runtime) => {
-                let found = runtime.block_on(store.get(&keys::served(id.record()))).map_err(Failure::cannot)?;
+                let found = runtime.block_on(store.get(&records::served(id.record()))).map_err(Failure::cannot)?;
                 found.ok_or_else(|| Failure::cannot(format!("no score {id} is kept in this store")))
             }
             Self::Server(remote) => {

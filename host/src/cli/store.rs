@@ -7,7 +7,7 @@ use clap::Subcommand;
 use reqwest::Method;
 
 use super::{ConfigFile, Failure, print, remote::Server};
-use crate::store::Store;
+use assay_store::Store;
 
 #[derive(Subcommand)]
 pub(super) enum Command {

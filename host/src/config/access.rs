@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::X402;
-use assay_domain::Secret;
+use assay_domain::{Scope, Secret};
 
 /// Keys from the file, and payment by call.
 #[derive(Debug, Clone, Deserialize)]
@@ -32,23 +32,4 @@ pub struct KeyConfig {
     pub units: Option<u64>,
     /// Requests this key may make a minute; `access.default_rate` where absent, 0: without bound.
     pub rate: Option<u32>,
-}
-
-/// What a key may do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Scope {
-    Read,
-    Submit,
-    Admin,
-}
-
-impl Scope {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Submit => "submit",
-            Self::Admin => "admin",
-        }
-    }
 }

@@ -16,7 +16,6 @@ mod prices;
 mod promotion;
 mod reputation;
 mod scoring;
-mod store;
 mod telemetry;
 mod validate;
 mod written;
@@ -26,7 +25,9 @@ use std::net::SocketAddr;
 
 use serde::Deserialize;
 
-pub use access::{Access, KeyConfig, Scope};
+pub use assay_store::config::{Backend, Store};
+
+pub use access::{Access, KeyConfig};
 pub use agents::Agents;
 pub use chains::{
     ChainConfig, Discovery, ExplorerLimits, MarketConfig, NativeConfig, Reading, RpcLimits, Slugs, TokenConfig,
@@ -42,7 +43,6 @@ pub use prices::{PriceApi, Prices};
 pub use promotion::Promotion;
 pub use reputation::{Ipfs, Pinning, Reputation};
 pub use scoring::Scoring;
-pub use store::{Backend, Store};
 pub use telemetry::{LogFormat, Telemetry, TracesConfig};
 pub use validate::Problem;
 pub use x402::X402;

@@ -2,8 +2,9 @@
 
 use std::{collections::BTreeSet, fmt};
 
-use super::{Backend, ChainConfig, Config, PriceApi, RegistryConfig};
+use super::{ChainConfig, Config, PriceApi, RegistryConfig};
 use assay_domain::Name;
+use assay_store::config::Backend;
 
 /// No feed of a currency is let go without a round for longer, in seconds.
 const LONGEST_HEARTBEAT: u64 = 7 * 24 * 3600;

@@ -10,7 +10,7 @@ use super::{
     docs::responses,
     extract::{Caller, charge},
 };
-use crate::store::BackupError;
+use assay_store::BackupError;
 
 /// A backup that was made, on the server's own disk.
 #[derive(Debug, Serialize, ToSchema)]

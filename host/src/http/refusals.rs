@@ -7,10 +7,10 @@ use crate::{
     access::AccessError,
     chain::NameError,
     scoring::{MoveError, ScoringError, StageError},
-    store::StoreError,
 };
 use assay_domain::ChainId;
 use assay_registry::{LoadError, RoleError, ScoreError};
+use assay_store::StoreError;
 
 /// Seconds after which a full house is worth another try.
 const MOMENT: u64 = 1;

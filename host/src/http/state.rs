@@ -17,10 +17,10 @@ use crate::{
     config::{self, Config, Network},
     reputation::{Rehearsal, Reputation},
     scoring::Scoring,
-    store::Store,
     telemetry::Metrics,
 };
 use assay_domain::ChainId;
+use assay_store::Store;
 
 /// The chains of the chain report, by contract.
 pub const REPORT_CHAINS: [ChainId; 10] = [1, 137, 42161, 10, 8453, 43114, 56, 250, 324, 59144];

@@ -3,13 +3,12 @@
 //!
 //! ERC-8004 asks for one value; those at the top are of the first tag, and `feedback` has them all.
 
+use crate::reputation::records::{Coverages, DocumentRecord, FeedbackRecord, ScoresRecord, SubmissionRecord};
 use alloy::primitives::keccak256;
+use assay_domain::ModelPin;
 use serde::Serialize;
 
-use crate::{
-    chain::cid,
-    store::records::{Coverages, DocumentRecord, FeedbackRecord, ModelPin, ScoresRecord, SubmissionRecord},
-};
+use crate::chain::cid;
 use assay_domain::{Address, Tag, Time};
 
 // In each of these the fields stand in the order of their names.

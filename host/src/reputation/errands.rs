@@ -1,14 +1,13 @@
 //! The seam to whoever else sends transactions with the account of submissions. Nonces are given out in one place: by
 //! the one worker that has the account's lease, from one look at the chain.
 
+use crate::access::x402::records::PaymentRecord;
 use std::collections::BTreeSet;
 
 use futures::future::BoxFuture;
 
-use crate::{
-    chain::View,
-    store::{Lease, StoreError, records::PaymentRecord},
-};
+use crate::chain::View;
+use assay_store::{Lease, StoreError};
 
 /// Payments that the account settles.
 pub trait Errands: Send + Sync + 'static {

@@ -1,8 +1,8 @@
 //! The seam to whoever scores: this module and `scoring` are siblings and do not know each other.
 
+use crate::reputation::records::ScoresRecord;
 use futures::future::BoxFuture;
 
-use crate::store::records::ScoresRecord;
 use assay_domain::Address;
 
 /// Says what the pinned models make of an address.

@@ -5,6 +5,9 @@
 //! used its nonce up, with enough confirmations, and the registry, which counts what it was given, does not have the
 //! feedback either.
 
+use crate::access::x402::records::PaymentRecord;
+use crate::chain::{LandedRecord, SignedRecord, SlotRecord};
+use crate::reputation::records::{DocumentRecord, FeedbackRecord, SubmissionRecord};
 use std::{
     collections::{BTreeSet, HashMap},
     time::{Duration, Instant},
@@ -13,16 +16,9 @@ use std::{
 use chrono::Utc;
 
 use super::{Event, Reputation, step::Undone};
-use crate::{
-    chain::{Feedback, Given, Offer, Sender, SenderError, Sent, Sight, Signed, View},
-    store::{
-        Lease, Lost,
-        records::{
-            DocumentRecord, FeedbackRecord, LandedRecord, PaymentRecord, SignedRecord, SlotRecord, SubmissionRecord,
-        },
-    },
-};
+use crate::chain::{Feedback, Given, Offer, Sender, SenderError, Sent, Sight, Signed, View};
 use assay_domain::{B256, Tag};
+use assay_store::{Lease, Lost};
 
 /// Nonces under way at once: nodes keep as many waiting transactions of one account.
 const UNDER_WAY: usize = 16;

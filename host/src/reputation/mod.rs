@@ -12,6 +12,7 @@ mod estimate;
 mod judge;
 mod landing;
 mod prepare;
+pub mod records;
 mod rehearsal;
 #[cfg(test)]
 mod sample;
@@ -19,6 +20,11 @@ mod step;
 mod submit;
 mod worker;
 
+use crate::access::records as access;
+use crate::access::records::Payer;
+use crate::access::x402::records as payments;
+use crate::access::x402::records::PaymentState;
+use crate::reputation::records::{Stage, SubmissionRecord};
 use std::{sync::Arc, time::Duration};
 
 use tokio::sync::Notify;
@@ -27,11 +33,8 @@ use uuid::Uuid;
 use crate::{
     chain::{Ipfs, Sender},
     config,
-    store::{
-        Batch, Lease, Lost, Store, StoreError, keys,
-        records::{Payer, PaymentState, Stage, SubmissionRecord},
-    },
 };
+use assay_store::{Batch, Lease, Lost, Store, StoreError};
 use step::{Event, step};
 
 pub use errands::Errands;
@@ -90,7 +93,7 @@ impl Reputation {
     /// # Errors
     /// The store's failure.
     pub async fn find(&self, agent_id: u64, id: Uuid) -> Result<Option<SubmissionRecord>, StoreError> {
-        Ok(self.inner.store.get(&keys::submission(id)).await?.filter(|record| record.agent_id == agent_id))
+        Ok(self.inner.store.get(&records::submission(id)).await?.filter(|record| record.agent_id == agent_id))
     }
 
     /// Seconds until a submission that is accepted now will be confirmed.
@@ -98,7 +101,7 @@ impl Reputation {
     /// # Errors
     /// The store's failure.
     pub async fn expected_seconds(&self) -> Result<u32, StoreError> {
-        Ok(estimate::expected(&self.inner.store.get(&keys::submission_durations()).await?.unwrap_or_default()))
+        Ok(estimate::expected(&self.inner.store.get(&records::submission_durations()).await?.unwrap_or_default()))
     }
 
     /// Moves `record` by `event` and writes that down, with everything that goes with it. `None` where it changes
@@ -119,15 +122,15 @@ impl Reputation {
         let Some(next) = step(record, event, chrono::Utc::now(), self.inner.settings.give_up_after) else {
             return Ok(None);
         };
-        let mut batch = Batch::new().if_leased(lease).put(&keys::submission(next.id), &next)?;
+        let mut batch = Batch::new().if_leased(lease).put(&records::submission(next.id), &next)?;
         if next.stage.is_terminal() {
-            batch = batch.remove(&keys::open_submission(next.created_at, next.id));
+            batch = batch.remove(&records::open_submission(next.created_at, next.id));
         }
         match next.stage {
             Stage::Confirmed => {
                 let seconds = u32::try_from((next.updated_at - next.created_at).num_seconds()).unwrap_or_default();
-                let known = self.inner.store.get(&keys::submission_durations()).await?.unwrap_or_default();
-                batch = batch.put(&keys::submission_durations(), &estimate::remembered(known, seconds))?;
+                let known = self.inner.store.get(&records::submission_durations()).await?.unwrap_or_default();
+                batch = batch.put(&records::submission_durations(), &estimate::remembered(known, seconds))?;
             }
             Stage::Failed => batch = self.given_back(batch, &next.payer).await?,
             _ => {}
@@ -147,15 +150,15 @@ impl Reputation {
     async fn given_back(&self, batch: Batch, payer: &Payer) -> Result<Batch, StoreError> {
         let id = match payer {
             Payer::Key { limit: None, .. } => return Ok(batch),
-            Payer::Key { meter, units, limit: Some(_) } => return Ok(batch.give_back(&keys::units(meter), *units)),
+            Payer::Key { meter, units, limit: Some(_) } => return Ok(batch.give_back(&access::units(meter), *units)),
             Payer::Payment(id) => id,
         };
-        let read = self.inner.store.read(&keys::payment(id)).await?;
+        let read = self.inner.store.read(&payments::payment(id)).await?;
         let Some(mut payment) = read.value else { return Ok(batch) };
         if let PaymentState::Settled { submission, .. } = &mut payment.state {
             *submission = None;
             (payment.request, payment.updated_at) = (None, chrono::Utc::now());
         }
-        batch.if_unchanged(&keys::payment(id), read.revision).put(&keys::payment(id), &payment)
+        batch.if_unchanged(&payments::payment(id), read.revision).put(&payments::payment(id), &payment)
     }
 }

@@ -1,16 +1,12 @@
 //! From an accepted submission to a document that is in place: everything before the first transaction.
 
+use crate::reputation::records::{ScoresRecord, Stage, Start, SubmissionRecord};
 use chrono::Utc;
 
 use super::{Event, Reputation, Unjudged, document};
-use crate::{
-    chain::IpfsError,
-    store::{
-        Lease, Lost,
-        records::{ScoresRecord, Stage, Start, SubmissionRecord},
-    },
-};
+use crate::chain::IpfsError;
 use assay_domain::Coverage;
+use assay_store::{Lease, Lost};
 
 impl Reputation {
     /// Takes `record` as far as it goes now.

@@ -2,6 +2,8 @@
 //! uploaded, nothing is sent, nobody pays. What becomes of one is decided when it is accepted; a look at it shows as
 //! much as is due by then.
 
+use crate::chain::LandedRecord;
+use crate::reputation::records::{self, FeedbackRecord, RetryRecord, ScoresRecord, Stage, Start, SubmissionRecord};
 use std::time::Duration;
 
 use alloy::primitives::keccak256;
@@ -13,11 +15,8 @@ use super::{
     document,
     submit::{Request, SubmitError},
 };
-use crate::store::{
-    Batch, Revision, Store, StoreError, keys,
-    records::{FeedbackRecord, LandedRecord, RetryRecord, ScoresRecord, Stage, Start, SubmissionRecord},
-};
 use assay_domain::{Address, Time, address};
+use assay_store::{Batch, Revision, Store, StoreError};
 
 /// How long a submission is kept.
 const KEPT: Duration = Duration::from_secs(24 * 3600);
@@ -64,12 +63,12 @@ impl Rehearsal {
         scores: ScoresRecord,
     ) -> Result<SubmissionRecord, SubmitError> {
         let record = rehearsed(request, scores, Utc::now()).map_err(|reason| StoreError::Failed { reason })?;
-        let mut batch = Batch::new().put_expiring(&keys::rehearsal(record.id), &record, KEPT)?;
+        let mut batch = Batch::new().put_expiring(&records::rehearsal(record.id), &record, KEPT)?;
         let Some(text) = &request.retry_key else {
             self.store.commit(batch).await?;
             return Ok(record);
         };
-        let key = keys::rehearsal_retry(owner, &Sha256::digest(text).into());
+        let key = records::rehearsal_retry(owner, &Sha256::digest(text).into());
         let retry = RetryRecord { submission: record.id, request: request.digest() };
         batch = batch.if_unchanged(&key, Revision::ABSENT).put_expiring(&key, &retry, KEPT)?;
         if self.store.commit(batch).await? {
@@ -81,7 +80,7 @@ impl Rehearsal {
             .await?
             .filter(|known| known.request == retry.request)
             .ok_or(SubmitError::OtherRequest)?;
-        Ok(self.store.get(&keys::rehearsal(known.submission)).await?.unwrap_or(record))
+        Ok(self.store.get(&records::rehearsal(known.submission)).await?.unwrap_or(record))
     }
 
     /// A submission for this agent as it stands at this moment; `None` where there is none with this id.
@@ -89,7 +88,7 @@ impl Rehearsal {
     /// # Errors
     /// The store's failure.
     pub async fn find(&self, agent_id: u64, id: Uuid) -> Result<Option<SubmissionRecord>, StoreError> {
-        let found = self.store.get(&keys::rehearsal(id)).await?.filter(|record| record.agent_id == agent_id);
+        let found = self.store.get(&records::rehearsal(id)).await?.filter(|record| record.agent_id == agent_id);
         Ok(found.map(|record| as_of(record, Utc::now())))
     }
 }

@@ -1,8 +1,10 @@
 //! Records for the unit tests of this module.
 
+use crate::access::records::Payer;
+use crate::reputation::records::{Coverages, ScoresRecord, Stage, SubmissionRecord};
+use assay_domain::ModelPin;
 use std::time::Duration;
 
-use crate::store::records::{Coverages, ModelPin, Payer, ScoresRecord, Stage, SubmissionRecord};
 use assay_domain::{Address, Coverage, Digest, Tag, Time, time_from_unix};
 
 pub fn now() -> Time {

@@ -7,12 +7,11 @@
 #[cfg(test)]
 mod tests;
 
+use crate::access::records::Payer;
+use crate::chain::{LandedRecord, SignedRecord, SlotRecord};
+use crate::reputation::records::{DocumentRecord, FeedbackRecord, ScoresRecord, Stage, Start, SubmissionRecord};
 use std::time::Duration;
 
-use crate::store::records::{
-    DocumentRecord, FeedbackRecord, LandedRecord, Payer, ScoresRecord, SignedRecord, SlotRecord, Stage, Start,
-    SubmissionRecord,
-};
 use assay_domain::{Tag, Time};
 
 /// Nonces that a tag may lose to transactions from elsewhere before the account is taken for being somebody else's.

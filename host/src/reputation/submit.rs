@@ -1,6 +1,11 @@
 //! Accepting a submission: record, place in the queue, units or payment and the caller's `Idempotency-Key` in one
 //! write, or nothing.
 
+use crate::access::records as access;
+use crate::access::records::Payer;
+use crate::access::x402::records as payments;
+use crate::access::x402::records::{PaymentRecord, PaymentState};
+use crate::reputation::records::{self, RetryRecord, Stage, SubmissionRecord};
 use std::time::Duration;
 
 use alloy::primitives::keccak256;
@@ -9,14 +14,9 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::Reputation;
-use crate::{
-    chain::SenderError,
-    store::{
-        Batch, Key, Revision, StoreError, keys,
-        records::{Payer, PaymentRecord, PaymentState, RetryRecord, Stage, SubmissionRecord},
-    },
-};
+use crate::chain::SenderError;
 use assay_domain::{Address, B256, Tag};
+use assay_store::{Batch, Key, Revision, StoreError};
 
 /// How long a caller's `Idempotency-Key` is remembered.
 const REMEMBERED: Duration = Duration::from_secs(24 * 3600);
@@ -63,8 +63,8 @@ impl Request {
     fn retry(&self) -> Option<Key<RetryRecord>> {
         let hash = Sha256::digest(self.retry_key.as_ref()?).into();
         Some(match &self.payer {
-            Payer::Key { meter, .. } => keys::submission_retry(meter, &hash),
-            Payer::Payment(payment) => keys::submission_retry(&format!("x402:{:#x}", payment.from), &hash),
+            Payer::Key { meter, .. } => records::submission_retry(meter, &hash),
+            Payer::Payment(payment) => records::submission_retry(&format!("x402:{:#x}", payment.from), &hash),
         })
     }
 }
@@ -86,8 +86,8 @@ impl Reputation {
         let record = self.record(&request);
         for _ in 0..TRIES {
             let batch = Batch::new()
-                .put(&keys::submission(record.id), &record)?
-                .put(&keys::open_submission(record.created_at, record.id), &record.id)?;
+                .put(&records::submission(record.id), &record)?
+                .put(&records::open_submission(record.created_at, record.id), &record.id)?;
             let mut batch = self.paid(batch, &request, record.id).await?;
             if let Some(key) = request.retry() {
                 let retry = RetryRecord { submission: record.id, request: request.digest() };
@@ -103,7 +103,7 @@ impl Reputation {
             }
             if let Payer::Key { meter, units: cost, limit: Some(limit) } = &request.payer {
                 let (cost, limit) = (*cost, *limit);
-                let used = self.inner.store.get(&keys::units(meter)).await?.unwrap_or_default();
+                let used = self.inner.store.get(&access::units(meter)).await?.unwrap_or_default();
                 if used.saturating_add(cost) > limit {
                     return Err(SubmitError::Unpaid { cost, used, limit });
                 }
@@ -125,7 +125,7 @@ impl Reputation {
     /// [`SubmitError::OtherRequest`] where that was another request.
     pub async fn earlier(&self, request: &Request) -> Result<Option<SubmissionRecord>, SubmitError> {
         if let Payer::Payment(id) = &request.payer {
-            let payment = self.inner.store.get(&keys::payment(id)).await?;
+            let payment = self.inner.store.get(&payments::payment(id)).await?;
             if let Some(PaymentRecord {
                 state: PaymentState::Settled { submission: Some(bought), .. },
                 request: of,
@@ -133,7 +133,7 @@ impl Reputation {
             }) = payment
             {
                 let same = of == Some(request.digest());
-                let found = self.inner.store.get(&keys::submission(bought)).await?.filter(|_| same);
+                let found = self.inner.store.get(&records::submission(bought)).await?.filter(|_| same);
                 return found.map(Some).ok_or(SubmitError::NotPaid);
             }
         }
@@ -142,7 +142,7 @@ impl Reputation {
         if known.request != request.digest() {
             return Err(SubmitError::OtherRequest);
         }
-        Ok(self.inner.store.get(&keys::submission(known.submission)).await?)
+        Ok(self.inner.store.get(&records::submission(known.submission)).await?)
     }
 
     /// `batch`, if the submission `id` is paid for with it.
@@ -150,9 +150,9 @@ impl Reputation {
         let payment = match &request.payer {
             Payer::Key { limit: None, .. } => return Ok(batch),
             Payer::Key { meter, units, limit: Some(limit) } => {
-                return Ok(batch.take(&keys::units(meter), *units, *limit));
+                return Ok(batch.take(&access::units(meter), *units, *limit));
             }
-            Payer::Payment(payment) => keys::payment(payment),
+            Payer::Payment(payment) => payments::payment(payment),
         };
         let read = self.inner.store.read(&payment).await?;
         let mut known = read.value.ok_or(SubmitError::NotPaid)?;

@@ -1,6 +1,7 @@
 //! The one who does the work: one at a time for an account, by a lease of the store. Documents are prepared several at
 //! once, transactions are made one after another.
 
+use crate::reputation::records::{self, OPEN_SUBMISSIONS, Stage, SubmissionRecord};
 use std::{
     collections::{BTreeMap, HashSet},
     time::Duration,
@@ -10,13 +11,8 @@ use chrono::Utc;
 use futures::{StreamExt, stream::FuturesUnordered};
 
 use super::{Reputation, landing::Memory};
-use crate::{
-    store::{
-        Lease, Lost, StoreError, keys,
-        records::{Stage, SubmissionRecord},
-    },
-    tasks::Spawner,
-};
+use crate::tasks::Spawner;
+use assay_store::{Lease, Lost, StoreError};
 
 /// How long a worker that is gone holds up its successor on another host.
 const LEASE: Duration = Duration::from_secs(8);
@@ -98,8 +94,8 @@ impl Reputation {
 
     /// Every submission that has not ended, oldest first.
     async fn open(&self) -> Result<Vec<SubmissionRecord>, StoreError> {
-        let ids = self.inner.store.list(&keys::open_submissions()).await?;
-        let keys: Vec<_> = ids.into_iter().map(|(_, id)| keys::submission(id)).collect();
+        let ids = self.inner.store.list(&OPEN_SUBMISSIONS).await?;
+        let keys: Vec<_> = ids.into_iter().map(|(_, id)| records::submission(id)).collect();
         Ok(self
             .inner
             .store

@@ -1,12 +1,11 @@
 //! What is said of an address on a chain for good: the pinned models, and how completely they could read.
 
 use super::{Scoring, ScoringError, identity};
-use crate::store::records::{Coverages, ModelPin, ScoresRecord};
 use assay_domain::{Address, Coverage, ModelKind, ModelRef, ModelVersion, Time, features::features};
 use assay_registry::Model;
 
 /// How attestations are counted: each statement once, whatever chains repeat it.
-const IDENTITY_SCHEME: &str = "1.0";
+pub const IDENTITY_SCHEME: &str = "1.0";
 
 /// Scores of pinned models.
 #[derive(Debug, Clone)]
@@ -25,26 +24,6 @@ pub struct Appraisal {
     pub coverage: Coverage,
     pub events_coverage: Coverage,
     pub identity_coverage: Coverage,
-}
-
-impl From<Appraisal> for ScoresRecord {
-    fn from(appraisal: Appraisal) -> Self {
-        let pin = |model: ModelRef| ModelPin { version: model.version, digest: model.digest };
-        Self {
-            credit_score: appraisal.credit,
-            sybil_score: appraisal.sybil,
-            identity_count: u32::try_from(appraisal.attestations).unwrap_or(u32::MAX),
-            credit_model: pin(appraisal.credit_model),
-            sybil_model: pin(appraisal.sybil_model),
-            identity_scheme: IDENTITY_SCHEME.to_owned(),
-            read_at: appraisal.read_at,
-            coverage: Coverages {
-                chains: appraisal.coverage,
-                credit_events: appraisal.events_coverage,
-                identity: appraisal.identity_coverage,
-            },
-        }
-    }
 }
 
 /// Why there is no appraisal.

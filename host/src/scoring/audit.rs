@@ -1,18 +1,17 @@
 //! The audit log: every step of a model's way into office and out of it. A step is written before it is made and closed
 //! after, both for good; a step that a crash left open is closed at the next start by looking at what came of it.
 
+use crate::rollout::records::{self, AUDIT, AUDIT_END, AuditEnd, AuditRecord};
+use assay_domain::ModelPin;
 use std::collections::HashMap;
 
 use chrono::Utc;
 use uuid::Uuid;
 
 use super::{Scoring, provenance::pin};
-use crate::store::{
-    Batch, Revision, Store, StoreError, keys,
-    records::{AuditEnd, AuditRecord, ModelPin},
-};
 use assay_domain::{ModelKind, ModelRef};
 use assay_registry::{Registry, Roles};
+use assay_store::{Batch, Revision, Store, StoreError};
 
 /// Who the log names for what the server does by itself.
 pub(super) const ITSELF: &str = "assay";
@@ -73,14 +72,14 @@ fn end(outcome: &str, detail: Option<String>) -> AuditEnd {
 /// Writes down that `step` is about to be made.
 pub(super) async fn begin(store: &Store, step: &AuditRecord) -> Result<Open, StoreError> {
     let id = id();
-    store.compare_and_swap(&keys::audit(&id), &Revision::ABSENT, step).await?;
+    store.compare_and_swap(&records::audit(&id), &Revision::ABSENT, step).await?;
     Ok(Open { id })
 }
 
 impl Open {
     /// Closes the step in `batch`, which is not written where somebody else has closed it.
     pub fn close(&self, batch: Batch, outcome: &str, detail: Option<String>) -> Result<Batch, StoreError> {
-        let key = keys::audit_end(&self.id);
+        let key = records::audit_end(&self.id);
         batch.if_unchanged(&key, Revision::ABSENT).put(&key, &end(outcome, detail))
     }
 }
@@ -93,7 +92,7 @@ pub(super) fn whole(
     detail: Option<String>,
 ) -> Result<Batch, StoreError> {
     let id = id();
-    batch.put(&keys::audit(&id), step)?.put(&keys::audit_end(&id), &end(outcome, detail))
+    batch.put(&records::audit(&id), step)?.put(&records::audit_end(&id), &end(outcome, detail))
 }
 
 /// Closes what a crash left open. The role and the end of its step are written together, so an open step was not made,
@@ -126,8 +125,8 @@ fn made(step: &AuditRecord, registry: &Registry, roles: &Roles) -> bool {
 
 async fn entries(store: &Store) -> Result<Vec<AuditEntry>, StoreError> {
     // Ends second: a step that is closed in between is then seen closed, not open.
-    let steps = store.list(&keys::audits()).await?;
-    let mut ends: HashMap<String, AuditEnd> = store.list(&keys::audit_ends()).await?.into_iter().collect();
+    let steps = store.list(&AUDIT).await?;
+    let mut ends: HashMap<String, AuditEnd> = store.list(&AUDIT_END).await?.into_iter().collect();
     Ok(steps.into_iter().map(|(id, step)| AuditEntry { end: ends.remove(&id), id, step }).collect())
 }
 

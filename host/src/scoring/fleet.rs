@@ -3,17 +3,16 @@
 //! What was taken away through the API stays away from every folder, however it comes there, until it is uploaded
 //! again.
 
+use crate::rollout::records::{self, COMPONENTS, ComponentRecord};
 use std::{collections::HashSet, time::Duration};
 
 use sha2::{Digest as _, Sha256};
 
 use super::{Scoring, provenance::pin};
-use crate::{
-    store::{Batch, StoreError, keys, records::ComponentRecord},
-    tasks::Spawner,
-};
+use crate::tasks::Spawner;
 use assay_domain::{Digest, ModelKind, ModelRef};
 use assay_registry::{LoadError, RoleError};
+use assay_store::{Batch, StoreError};
 
 /// Time between two looks at what the others have done.
 const LOOK: Duration = Duration::from_secs(1);
@@ -57,7 +56,7 @@ impl Scoring {
     async fn follow(&self, given_up: &mut HashSet<(Digest, bool)>) -> Result<(), StoreError> {
         // Nothing here moves a role or takes a version away meanwhile.
         let mut written = self.inner.keeper.written.lock().await;
-        for (_, record) in self.inner.store.list(&keys::components()).await? {
+        for (_, record) in self.inner.store.list(&COMPONENTS).await? {
             let model = record.reference();
             let told = (model.digest, record.gone);
             if given_up.contains(&told) {
@@ -92,7 +91,7 @@ impl Scoring {
                 Ok(Err(format!("another file of this version is here, {digest}")))
             }
             None if !record.gone => {
-                let Some(text) = self.inner.store.get(&keys::component_bytes(&model.digest)).await? else {
+                let Some(text) = self.inner.store.get(&records::component_bytes(&model.digest)).await? else {
                     // It goes just now.
                     return Ok(Ok(()));
                 };
@@ -130,7 +129,7 @@ impl Scoring {
     }
 
     async fn share(&self, model: &ModelRef, text: &String) -> Result<(), StageError> {
-        let key = keys::component(model.kind, &model.version);
+        let key = records::component(model.kind, &model.version);
         loop {
             let found = self.inner.store.read(&key).await?;
             match found.value {
@@ -142,7 +141,7 @@ impl Scoring {
                 _ => {}
             }
             let record = ComponentRecord { kind: model.kind, pin: pin(model), gone: false };
-            let bytes = keys::component_bytes(&model.digest);
+            let bytes = records::component_bytes(&model.digest);
             let batch = Batch::new().if_unchanged(&key, found.revision).put(&key, &record)?.put(&bytes, text)?;
             if self.inner.store.commit(batch).await? {
                 return Ok(());
@@ -157,8 +156,8 @@ impl Scoring {
         }
         let record = ComponentRecord { kind: model.kind, pin: pin(model), gone: true };
         Ok(batch
-            .put(&keys::component(model.kind, &model.version), &record)?
-            .remove(&keys::component_bytes(&model.digest)))
+            .put(&records::component(model.kind, &model.version), &record)?
+            .remove(&records::component_bytes(&model.digest)))
     }
 }
 

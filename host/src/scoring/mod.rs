@@ -21,16 +21,12 @@ mod summary;
 
 use std::{sync::Arc, time::Duration};
 
-use crate::{
-    chain::Chains,
-    config,
-    store::{Store, StoreError},
-    tasks::Spawner,
-};
+use crate::{chain::Chains, config, tasks::Spawner};
 use assay_domain::{Freshness, Snapshot};
 use assay_registry::Registry;
+use assay_store::{Store, StoreError};
 
-pub use appraisal::{Appraisal, AppraisalError};
+pub use appraisal::{Appraisal, AppraisalError, IDENTITY_SCHEME};
 pub use ask::Ask;
 pub use audit::{AuditEntry, Move};
 pub use compare::{Compared, Comparison, Gap, MOST_VERSIONS, Why};

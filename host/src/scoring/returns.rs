@@ -2,6 +2,7 @@
 //! they can be written down, so they are written right after; a crash in between goes back to the champion that failed,
 //! which fails again.
 
+use crate::rollout::records::AuditRecord;
 use std::time::Duration;
 
 use super::{
@@ -10,12 +11,10 @@ use super::{
     provenance::pin,
     roles::{Written, pins},
 };
-use crate::{
-    store::{Batch, StoreError, records::AuditRecord},
-    tasks::Spawner,
-};
+use crate::tasks::Spawner;
 use assay_domain::ModelKind;
 use assay_registry::{Benching, Roles};
+use assay_store::{Batch, StoreError};
 
 /// Wait after a change that could not be written down.
 const AGAIN: Duration = Duration::from_secs(1);

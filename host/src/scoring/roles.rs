@@ -1,6 +1,8 @@
 //! Roles of models, written down before they are moved, so that a restart answers with the same champion; and every
 //! move, also one that nobody asked for, in the audit log.
 
+use crate::rollout::records::{self, AuditRecord, RolesRecord};
+use assay_domain::ModelPin;
 use std::collections::BTreeMap;
 
 use tokio::sync::Mutex;
@@ -12,12 +14,9 @@ use super::{
     promotion::Figures,
     provenance::pin,
 };
-use crate::store::{
-    Batch, Revision, Store, StoreError, keys,
-    records::{AuditRecord, ModelPin, RolesRecord},
-};
 use assay_domain::{ModelKind, ModelRef, ModelVersion};
 use assay_registry::{KindRoles, Registry, RoleError, Roles};
+use assay_store::{Batch, Revision, Store, StoreError};
 
 /// A role that was not moved.
 #[derive(Debug, thiserror::Error)]
@@ -56,7 +55,7 @@ impl Written {
     pub async fn read(store: &Store) -> Result<Self, StoreError> {
         let mut written = Self { roles: Roles::default(), revisions: BTreeMap::new() };
         for kind in ModelKind::ALL {
-            let found = store.read(&keys::roles(kind)).await?;
+            let found = store.read(&records::roles(kind)).await?;
             if let Some(record) = found.value {
                 let versions = |pins: Vec<ModelPin>| pins.into_iter().map(|pin| pin.version).collect();
                 let champion = record.champion.map(|pin| pin.version);
@@ -84,7 +83,7 @@ impl Written {
                     previous: pins(registry, kind, &now.previous),
                     challengers: pins(registry, kind, &now.challengers),
                 };
-                let key = keys::roles(kind);
+                let key = records::roles(kind);
                 let seen = after.revisions.insert(kind, Revision::of(&key, &record)?).unwrap_or(Revision::ABSENT);
                 batch = batch.if_unchanged(&key, seen).put(&key, &record)?;
             }

@@ -2,10 +2,10 @@
 
 use alloy::sol;
 use alloy::sol_types::SolCall;
+use assay::chain::lending::progress::{self, LendingProgress};
 use assay::config::Config;
-use assay::store::keys;
-use assay::store::records::LendingProgress;
 use assay_domain::{Coverage, EventCounts, U256};
+
 use assay_tests::devnet::receipts::{LendingEvents, lending_events};
 use assay_tests::devnet::{Chain, Devnet};
 use assay_tests::proxy::{Call, Proxy, Reply};
@@ -97,7 +97,7 @@ fn a_history_without_amounts_is_read_once_more() {
         let mut reader = Reader::of(devnet).ethereum().through(&[&proxy]).with(uncached).started().await;
         let wallet = devnet.wallet("borrower").address;
         let pool = reader.pool(wallet).await;
-        let key = keys::lending(1, pool.market_address, wallet);
+        let key = progress::lending(1, pool.market_address, wallet);
         // As a host wrote it that did not sum, of a node that told it nothing.
         let older = |kept: LendingProgress| LendingProgress { counts: EventCounts::ZERO, flows: None, ..kept };
         reader

@@ -15,9 +15,9 @@ use std::time::Duration;
 
 use assay::chain::Chains;
 use assay::config::{self, Config};
-use assay::store::Store;
 use assay_domain::Secret;
 use assay_domain::{Address, ChainSnapshot, PoolHistory, Snapshot};
+use assay_store::Store;
 use assay_tests::devnet::Devnet;
 use assay_tests::proxy::Proxy;
 use tempfile::TempDir;

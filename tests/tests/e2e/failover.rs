@@ -1,15 +1,11 @@
 //! The store itself on several servers: a master that dies and is replaced, and a cluster of three.
 
+use assay::rollout::records::{self, RolesRecord, SHADOWS, ShadowRecord};
 use std::{io::Write as _, time::Duration};
 
-use assay::{
-    config,
-    store::{
-        Batch, Revision, Store, Take, keys,
-        records::{RolesRecord, ShadowRecord},
-    },
-};
+use assay::config;
 use assay_domain::{Address, ModelKind, Seen, time_from_unix};
+use assay_store::{Batch, Revision, Store, Take};
 use assay_tests::redis::{self, Cluster, Watched};
 
 use super::run;
@@ -27,7 +23,7 @@ fn a_new_master_is_found_and_counts_on() {
     run(async {
         let mut servers = Watched::start().await;
         let store = open(&servers.url).await;
-        let meter = keys::units("a");
+        let meter = assay::access::records::units("a");
         for used in 1..=10 {
             assert_eq!(store.take(&meter, 1, 100).await.unwrap(), Take::Taken { used });
         }
@@ -49,19 +45,20 @@ fn a_cluster_keeps_together_what_must_happen_together() {
     run(async {
         let cluster = Cluster::start().await;
         let store = open(&cluster.url).await;
-        let (meter, roles) = (keys::units("a"), keys::roles(ModelKind::Credit));
+        let (meter, roles) = (assay::access::records::units("a"), records::roles(ModelKind::Credit));
         let batch = || {
             let batch =
                 Batch::new().if_unchanged(&roles, Revision::ABSENT).put(&roles, &RolesRecord::default()).unwrap();
-            batch.put(&keys::shadow(1, "a"), &ShadowRecord::default()).unwrap().take(&meter, 5, 9)
+            batch.put(&records::shadow(1, "a"), &ShadowRecord::default()).unwrap().take(&meter, 5, 9)
         };
         assert!(store.commit(batch()).await.unwrap());
         assert!(!store.commit(batch()).await.unwrap());
         assert_eq!(store.take(&meter, 5, 9).await.unwrap(), Take::Exhausted { used: 5 });
-        assert_eq!(store.list(&keys::shadows()).await.unwrap().len(), 1);
+        assert_eq!(store.list(&SHADOWS).await.unwrap().len(), 1);
 
         // Each on a node of its own, written and read in one go all the same.
-        let wallets: Vec<_> = (0..100).map(|n| keys::first_transaction(1, Address::repeat_byte(n))).collect();
+        let wallets: Vec<_> =
+            (0..100).map(|n| assay::chain::activity::records::first_transaction(1, Address::repeat_byte(n))).collect();
         let seen = |n: usize| Seen { block: n as u64, time: time_from_unix(1) };
         let mut batch = Batch::new();
         for (n, wallet) in wallets.iter().enumerate() {

@@ -1,20 +1,16 @@
 //! The book of payments: one who presents a payment claims it, all who present it learn what becomes of it, and none of
 //! them can have it settled twice.
 
+use crate::access::x402::records::{self, OPEN_PAYMENTS, OrderRecord, PaymentRecord, PaymentState};
 use std::time::Duration;
 
 use chrono::Utc;
 use tokio::time::{Instant, timeout};
 
 use super::{Payment, Refused, X402, verify::used};
-use crate::{
-    chain::{PaymentError, Use},
-    store::{
-        Batch, Lease, StoreError, Versioned, keys,
-        records::{OrderRecord, PaymentRecord, PaymentState},
-    },
-};
+use crate::chain::{PaymentError, Use};
 use assay_domain::{B256, PaymentId};
+use assay_store::{Batch, Lease, StoreError, Versioned};
 
 /// Time between two looks at a payment that another process may settle.
 const LOOK: Duration = Duration::from_millis(200);
@@ -59,7 +55,7 @@ impl X402 {
     /// # Errors
     /// The store's failure.
     pub async fn is_known(&self, payment: &Payment) -> Result<bool, StoreError> {
-        let known = self.inner.store.get(&keys::payment(&self.id(payment))).await?;
+        let known = self.inner.store.get(&records::payment(&self.id(payment))).await?;
         Ok(known.is_some_and(|record| !record.may_be_claimed() && record.is_of(payment)))
     }
 
@@ -73,7 +69,7 @@ impl X402 {
         let mut waited = false;
         loop {
             changes.mark_unchanged();
-            let found = self.inner.store.read(&keys::payment(&id)).await?;
+            let found = self.inner.store.read(&records::payment(&id)).await?;
             match &found.value {
                 Some(record) if !record.may_be_claimed() => {
                     if !record.is_of(payment) {
@@ -148,7 +144,7 @@ impl X402 {
                 // Presented by somebody else too, it was claimed meanwhile and perhaps settled, which is why it cannot
                 // be now.
                 Err(PayError::Refused(_))
-                    if self.inner.store.read(&keys::payment(&id)).await?.revision != found.revision =>
+                    if self.inner.store.read(&records::payment(&id)).await?.revision != found.revision =>
                 {
                     return Ok(());
                 }
@@ -156,9 +152,9 @@ impl X402 {
             },
         }
         let mut batch =
-            Batch::new().if_unchanged(&keys::payment(&id), found.revision).put(&keys::payment(&id), &record)?;
+            Batch::new().if_unchanged(&records::payment(&id), found.revision).put(&records::payment(&id), &record)?;
         if record.is_open() {
-            batch = batch.put(&keys::open_payment(now, &id), &id)?;
+            batch = batch.put(&records::open_payment(now, &id), &id)?;
         }
         if self.inner.store.commit(batch).await? {
             self.inner.news.notify_one();
@@ -181,8 +177,8 @@ impl X402 {
 
     /// Every payment on its way, oldest first.
     pub(super) async fn on_the_way(&self) -> Result<Vec<PaymentRecord>, StoreError> {
-        let ids = self.inner.store.list(&keys::open_payments()).await?;
-        let keys: Vec<_> = ids.into_iter().map(|(_, id)| keys::payment(&id)).collect();
+        let ids = self.inner.store.list(&OPEN_PAYMENTS).await?;
+        let keys: Vec<_> = ids.into_iter().map(|(_, id)| records::payment(&id)).collect();
         metrics::gauge!("assay_payments_open").set(keys.len() as f64);
         Ok(self.inner.store.get_many(&keys).await?.into_iter().flatten().filter(PaymentRecord::is_open).collect())
     }
@@ -191,9 +187,9 @@ impl X402 {
     /// more.
     pub(super) async fn write(&self, lease: &Lease, record: &mut PaymentRecord) -> Result<bool, StoreError> {
         record.updated_at = Utc::now();
-        let mut batch = Batch::new().if_leased(lease).put(&keys::payment(&record.id), record)?;
+        let mut batch = Batch::new().if_leased(lease).put(&records::payment(&record.id), record)?;
         if !record.is_open() {
-            batch = batch.remove(&keys::open_payment(record.claimed_at, &record.id));
+            batch = batch.remove(&records::open_payment(record.claimed_at, &record.id));
         }
         if !self.inner.store.commit(batch).await? {
             return Ok(false);

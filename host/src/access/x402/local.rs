@@ -2,6 +2,8 @@
 //! lease and with its view of the chain. Each payment has at most one nonce at a time, and every transaction is written
 //! down before it is sent.
 
+use crate::access::x402::records::PaymentRecord;
+use crate::chain::{SignedRecord, SlotRecord};
 use std::{
     collections::{BTreeSet, HashMap},
     sync::{Arc, Mutex, PoisonError},
@@ -11,14 +13,9 @@ use std::{
 use chrono::Utc;
 
 use super::{Refused, X402, reason, verify::used};
-use crate::{
-    chain::{Asset, Offer, Sender, SenderError, Sent, Signed, Use, View},
-    store::{
-        Lease, StoreError,
-        records::{PaymentRecord, SignedRecord, SlotRecord},
-    },
-};
+use crate::chain::{Asset, Offer, Sender, SenderError, Sent, Signed, Use, View};
 use assay_domain::{Address, B256, U256, signer};
+use assay_store::{Lease, StoreError};
 
 /// Nonces that may come to nothing before the payment is given up.
 const MOST_LOST: u32 = 3;

@@ -11,6 +11,7 @@ mod header;
 mod ledger;
 mod local;
 mod reason;
+pub mod records;
 mod remote;
 mod terms;
 mod verify;
@@ -32,10 +33,10 @@ pub use terms::{Demand, DemandBody, Terms};
 use crate::{
     chain::{Asset, Chains, Facilitator},
     config,
-    store::Store,
     tasks::Spawner,
 };
 use assay_domain::{Address, Authorization, B256, PaymentId, U256};
+use assay_store::Store;
 
 /// A version of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

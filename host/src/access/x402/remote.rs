@@ -2,20 +2,16 @@
 //! where that can be asked. An answer that is lost, late or a lie costs nobody anything: the chain says what became of
 //! the payment, or the facilitator is asked once more.
 
+use crate::access::x402::records::{OrderRecord, PaymentRecord};
 use std::{collections::HashSet, time::Duration};
 
 use chrono::Utc;
 use futures::{StreamExt, stream::FuturesUnordered};
 
 use super::{Refused, X402, reason, verify::used};
-use crate::{
-    chain::{Facilitator, Settlement, Use},
-    store::{
-        Lease, Lost,
-        records::{OrderRecord, PaymentRecord},
-    },
-};
+use crate::chain::{Facilitator, Settlement, Use};
 use assay_domain::{B256, U256};
+use assay_store::{Lease, Lost};
 
 /// How long a worker that is gone holds up its successor on another host.
 const LEASE: Duration = Duration::from_secs(8);

@@ -3,6 +3,7 @@
 //! after every page, so that the next read goes on from there; an address with very many rows is read over several
 //! requests.
 
+use crate::chain::activity::records::{self, ActivityProgress};
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
@@ -20,11 +21,9 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::Instrument;
 
 use super::{logs::NodeLogs, reading::Reading};
-use crate::{
-    chain::{client::Block, explorer::Explorer, lending::Rest},
-    store::{Store, keys, records::ActivityProgress},
-};
+use crate::chain::{client::Block, explorer::Explorer, lending::Rest};
 use assay_domain::{Address, ChainId};
+use assay_store::Store;
 use assay_trace::TRACE;
 
 /// Reads of one chain at once. Explorers allow so few calls that more would only wait for each other.
@@ -101,7 +100,7 @@ impl Histories {
 
     /// What earlier reads settled.
     pub(in crate::chain) async fn kept(&self, wallet: Address) -> ActivityProgress {
-        match self.reader.store.get(&keys::activity(self.reader.chain, wallet)).await {
+        match self.reader.store.get(&records::activity(self.reader.chain, wallet)).await {
             Ok(kept) => kept.unwrap_or_default(),
             Err(error) => {
                 tracing::error!(chain = self.reader.chain, %error, "what was read of an address before cannot be used");
@@ -183,7 +182,7 @@ impl Reader {
     }
 
     pub(super) async fn keep(&self, wallet: Address, settled: &ActivityProgress) {
-        if let Err(error) = self.store.put(&keys::activity(self.chain, wallet), settled).await {
+        if let Err(error) = self.store.put(&records::activity(self.chain, wallet), settled).await {
             tracing::error!(chain = self.chain, %error, "what is listed of an address cannot be kept");
         }
     }

@@ -9,6 +9,7 @@ mod logs;
 mod node;
 mod others;
 mod reading;
+pub mod records;
 mod tally;
 mod transfers;
 

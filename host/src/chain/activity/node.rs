@@ -2,19 +2,18 @@
 //! the nonce became one and became what it is, searched for in old state. A node that keeps no old state gives the
 //! count alone.
 
+use crate::chain::activity::records::{self};
 use std::collections::BTreeSet;
 
 use moka::future::Cache;
 use serde_json::{Value, json};
 
-use crate::{
-    chain::{
-        client::{Answers, Ask, Block, Client, block_from, hex, pinned, quantity},
-        fault::Fault,
-    },
-    store::{Store, keys},
+use crate::chain::{
+    client::{Answers, Ask, Block, Client, block_from, hex, pinned, quantity},
+    fault::Fault,
 };
 use assay_domain::{Activity, Address, B256, ChainId, Seen};
+use assay_store::Store;
 
 /// Blocks probed in one round trip of a search, which narrows it by one more than that.
 const PROBES: u64 = 7;
@@ -154,7 +153,7 @@ impl ActivityReader {
         if let Some(latest) = self.latest.get(&wallet).await {
             return Some(latest);
         }
-        let first = self.store.get(&keys::first_transaction(self.chain, wallet)).await.ok().flatten()?;
+        let first = self.store.get(&records::first_transaction(self.chain, wallet)).await.ok().flatten()?;
         let time = u64::try_from(first.time.timestamp()).unwrap_or(0);
         let first = Block { number: first.block, hash: B256::ZERO, time };
         Some(Latest { nonce: 0, first: Some(first), last: None })
@@ -166,7 +165,7 @@ impl ActivityReader {
             return;
         };
         let seen = Seen { block: first.number, time: first.moment() };
-        if let Err(error) = self.store.put(&keys::first_transaction(self.chain, wallet), &seen).await {
+        if let Err(error) = self.store.put(&records::first_transaction(self.chain, wallet), &seen).await {
             tracing::error!(chain = self.chain, %error, "the first transaction of an address cannot be kept");
         }
     }

@@ -2,12 +2,10 @@
 //! ones anew with every read.
 
 use super::tally;
-use crate::{
-    chain::{
-        client::Block,
-        explorer::{List, Row},
-    },
-    store::records::ActivityProgress,
+use crate::chain::activity::records::ActivityProgress;
+use crate::chain::{
+    client::Block,
+    explorer::{List, Row},
 };
 use assay_domain::{Address, Seen, time_from_unix};
 

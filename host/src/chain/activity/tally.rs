@@ -1,10 +1,8 @@
 //! What the rows of an explorer's lists say of an address, one row after the other. Bounded: an address with a million
 //! rows takes no more room than one with thousands.
 
-use crate::{
-    chain::explorer::{List, Row},
-    store::records::{ActivityProgress, NftRecord},
-};
+use crate::chain::activity::records::{ActivityProgress, NftRecord};
+use crate::chain::explorer::{List, Row};
 use assay_domain::{Activity, Address, Seen, time_from_unix};
 
 use super::{gaps, others};

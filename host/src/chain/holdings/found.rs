@@ -2,6 +2,8 @@
 //! chain what is held of them now. What is priced is priced by its contract and never by its name, for anybody can take
 //! a name.
 
+use crate::chain::activity::records::{ActivityProgress, NftRecord};
+use crate::chain::holdings::records::TokenRecord;
 use std::collections::{BTreeMap, BTreeSet};
 
 use alloy::sol;
@@ -19,12 +21,9 @@ use crate::{
         prices::Prices,
     },
     config::ChainConfig,
-    store::{
-        Store,
-        records::{ActivityProgress, NftRecord, TokenRecord},
-    },
 };
 use assay_domain::{Address, AssetClass, Nft, TokenBalance, U256};
+use assay_store::Store;
 
 sol! {
     function balanceOf(address owner) external view returns (uint256 balance);

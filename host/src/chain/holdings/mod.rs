@@ -6,6 +6,7 @@ mod call_by_call;
 mod found;
 mod label;
 mod pair;
+mod records;
 mod tokens;
 
 pub(super) use account::Account;

@@ -1,19 +1,18 @@
 //! What token contracts say of themselves, asked once for each contract and kept.
 
+use crate::chain::holdings::records::{self, TokenRecord};
 use std::collections::BTreeMap;
 
 use alloy::{primitives::Bytes, sol};
 
 use super::{call_by_call, label};
-use crate::{
-    chain::{
-        call::{Call, returned},
-        client::Client,
-        fault::Fault,
-    },
-    store::{Batch, Store, keys, records::TokenRecord},
+use crate::chain::{
+    call::{Call, returned},
+    client::Client,
+    fault::Fault,
 };
 use assay_domain::{Address, B256, ChainId, U256};
+use assay_store::{Batch, Store};
 
 sol! {
     function symbol() external view returns (bytes text);
@@ -36,7 +35,7 @@ pub(super) async fn records(
     contracts: &[Address],
     at: B256,
 ) -> Result<(BTreeMap<Address, TokenRecord>, bool), Fault> {
-    let keys: Vec<_> = contracts.iter().map(|contract| keys::token(chain, *contract)).collect();
+    let keys: Vec<_> = contracts.iter().map(|contract| records::token(chain, *contract)).collect();
     // What cannot be read there is asked for again.
     let kept = store.get_many(&keys).await.unwrap_or_default();
     let mut records: BTreeMap<_, _> =
@@ -55,7 +54,7 @@ pub(super) async fn records(
             continue;
         };
         let record = record(&answered);
-        batch = batch.and_then(|batch| batch.put(&keys::token(chain, *contract), &record));
+        batch = batch.and_then(|batch| batch.put(&records::token(chain, *contract), &record));
         records.insert(*contract, record);
     }
     let kept = match batch {

@@ -109,13 +109,13 @@ fn is_explained(pool: &PoolHistory, positions: &[Position]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use crate::chain::lending::progress::Side;
     use alloy::primitives::U256;
 
     use super::{super::sums::Move, *};
     use crate::{
         chain::lending::{Lender, failed_pool},
         config::MarketConfig,
-        store::records::Side,
     };
     use assay_domain::{Address, EventCounts, Protocol};
 

@@ -13,6 +13,7 @@ mod jobs;
 mod ledger;
 mod pass;
 mod plan;
+pub mod progress;
 mod reader;
 mod receipts;
 mod records;

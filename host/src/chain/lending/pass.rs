@@ -14,15 +14,13 @@ use super::{
     records::{self, Settled},
     tally::untimed,
 };
-use crate::{
-    chain::{
-        client::Block,
-        fault::Fault,
-        logs::{Chunk, Stop},
-        span::Span,
-    },
-    store::Batch,
+use crate::chain::{
+    client::Block,
+    fault::Fault,
+    logs::{Chunk, Stop},
+    span::Span,
 };
+use assay_store::Batch;
 
 /// Settled history is written down after so many ranges or so much time while a long read goes on: what a crash can
 /// lose.

@@ -23,9 +23,9 @@ use crate::{
         span::Span,
     },
     config::Reading,
-    store::{Batch, Store, StoreError},
 };
 use assay_domain::{Address, ChainId};
+use assay_store::{Batch, Store, StoreError};
 
 /// What a read needs besides the wallet. Shared by all reads of a chain.
 pub(in crate::chain) struct Reader {

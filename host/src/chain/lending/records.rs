@@ -2,8 +2,9 @@
 //! reorganisation reaches any more.
 
 use super::{Market, sums::Sums, tally::Tally};
-use crate::store::{Batch, Store, StoreError, keys, records::LendingProgress};
+use crate::chain::lending::progress::{self, LendingProgress};
 use assay_domain::{Address, B256, ChainId};
+use assay_store::{Batch, Store, StoreError};
 
 /// A market's settled history.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +30,7 @@ pub(super) async fn load(
     markets: &[Market],
     wallet: Address,
 ) -> Result<Vec<Option<Settled>>, StoreError> {
-    let keys: Vec<_> = markets.iter().map(|market| keys::lending(chain, market.config.address, wallet)).collect();
+    let keys: Vec<_> = markets.iter().map(|market| progress::lending(chain, market.config.address, wallet)).collect();
     let found = store.get_many(&keys).await?;
     Ok(found
         .into_iter()
@@ -66,10 +67,10 @@ pub(super) fn put(
         synced_block_hash: settled.hash,
         flows: settled.sums.as_ref().map(Sums::records),
     };
-    batch.put(&keys::lending(chain, market.config.address, wallet), &record)
+    batch.put(&progress::lending(chain, market.config.address, wallet), &record)
 }
 
 /// Forgets the record of a market.
 pub(super) async fn forget(store: &Store, chain: ChainId, wallet: Address, market: &Market) -> Result<(), StoreError> {
-    store.remove(&keys::lending(chain, market.config.address, wallet)).await
+    store.remove(&progress::lending(chain, market.config.address, wallet)).await
 }

@@ -6,10 +6,10 @@
 //! time, so that a truthful node is never accused, and a log that is left out shows as soon as its amount is beyond the
 //! interest that may have accrued.
 
+use crate::chain::lending::progress::Side;
 use alloy::primitives::I256;
 
 use super::sums::{Flow, signed};
-use crate::store::records::Side;
 use assay_domain::{Address, U256};
 
 /// One, as Aave counts indexes.

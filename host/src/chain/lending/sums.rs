@@ -1,6 +1,7 @@
 //! The amounts that a wallet's logs moved in a market, summed by asset, in the smallest unit. A sum is what the
 //! position would be without interest; [`cross_check`](super::cross_check) holds it against the position.
 
+use crate::chain::lending::progress::{FlowRecord, Side};
 use std::collections::BTreeMap;
 
 use alloy::{
@@ -8,7 +9,6 @@ use alloy::{
     rpc::types::Log,
 };
 
-use crate::store::records::{FlowRecord, Side};
 use assay_domain::{Address, B256};
 
 /// An amount that moved.

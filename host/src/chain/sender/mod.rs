@@ -4,6 +4,7 @@
 mod abi;
 mod fees;
 mod given;
+mod records;
 mod sight;
 mod sign;
 mod view;
@@ -28,6 +29,7 @@ use assay_domain::{Address, B256, ChainId, Tag, U256};
 
 pub use fees::{Market, Offer};
 pub use given::{Given, Told};
+pub use records::{LandedRecord, SignedRecord, SlotRecord};
 pub use sight::Sight;
 pub use sign::Signed;
 pub use view::{At, View};

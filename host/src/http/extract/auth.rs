@@ -1,6 +1,7 @@
 //! Who calls, and what it costs. A handler without a [`Caller`] or [`Payer`](super::Payer) among its arguments is
 //! public.
 
+use crate::access::records::Payer;
 use std::{future::Future, marker::PhantomData, sync::Arc};
 
 use axum::{
@@ -11,7 +12,6 @@ use axum::{
 use crate::{
     access::{self, AccessError, Route},
     http::{ApiError, App, bill::Bill, middleware::Identified},
-    store::records::Payer,
 };
 
 /// What a call needs and costs, as a type: the row of the price table that it stands in.

@@ -5,6 +5,8 @@ mod paid;
 mod rehearsal;
 mod status;
 
+use crate::access::records::Payer;
+use crate::reputation::records::SubmissionRecord;
 use std::convert::Infallible;
 
 use axum::{
@@ -26,7 +28,6 @@ use super::{
 use crate::{
     access::AccessError,
     reputation::{Reputation, Request, SubmitError},
-    store::records::{self, SubmissionRecord},
 };
 use assay_domain::{Tag, parse_address};
 
@@ -105,7 +106,7 @@ pub async fn submit(
             each_once.push(tag);
         }
     }
-    let request = |payer: records::Payer| Request { agent_id, address, tags: each_once, payer, retry_key };
+    let request = |payer: Payer| Request { agent_id, address, tags: each_once, payer, retry_key };
     match (&payer, &app.rehearsal) {
         (Payer::Key(caller), Some(rehearsal)) => {
             rehearsal::accept(rehearsal, caller, &app, &request(caller.payer(&app)), form).await

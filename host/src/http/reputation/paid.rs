@@ -1,6 +1,7 @@
 //! A submission that is paid for by x402: nothing is taken before the request is known to be good, and nothing is done
 //! before the money has arrived.
 
+use crate::access::records::Payer;
 use axum::{
     http::{HeaderName, HeaderValue, StatusCode},
     response::Response,
@@ -11,7 +12,6 @@ use crate::{
     access::x402::{PayError, Refused, X402},
     http::{ApiError, App, extract::Offered},
     reputation::{Request, SubmitError},
-    store::records::Payer,
 };
 use assay_domain::B256;
 

@@ -1,5 +1,6 @@
 //! How a submission stands.
 
+use crate::reputation::records::SubmissionRecord;
 use axum::{Json, extract::State, response::Response};
 
 use super::service;
@@ -10,7 +11,6 @@ use crate::http::{
     fresh, mode,
     wire::SubmissionBody,
 };
-use crate::store::records::SubmissionRecord;
 
 /// How a submission stands; free.
 ///

@@ -1,17 +1,16 @@
 //! `/api/v2/score/{id}`: where a served score came from, for the key it was given to; and for auditors, whoever it was
 //! given to.
 
+use crate::rollout::records::ServedRecord;
 use axum::{Json, extract::State};
 
-use crate::{
-    http::{
-        ApiError, App,
-        docs::responses,
-        extract::{Caller, ScorePath, charge},
-        wire::{AuditedBody, ProvenanceBody},
-    },
-    store::{StoreError, records::ServedRecord},
+use crate::http::{
+    ApiError, App,
+    docs::responses,
+    extract::{Caller, ScorePath, charge},
+    wire::{AuditedBody, ProvenanceBody},
 };
+use assay_store::StoreError;
 
 /// Where a served score came from: the exact input of the model, and the bytes that made it.
 ///

@@ -1,10 +1,11 @@
 //! The audit log.
 
+use assay_domain::ModelPin;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{Moment, ReferenceBody};
-use crate::{scoring::AuditEntry, store::records::ModelPin};
+use crate::scoring::AuditEntry;
 use assay_domain::{ModelKind, ModelRef};
 
 /// A page of the log, latest first.

@@ -1,13 +1,12 @@
 //! Where a served score came from.
 
+use crate::rollout::records::{BoostRecord, FactorRecord, ServedRecord};
+use assay_domain::ModelPin;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{Checksummed, CoverageName, Moment, RangeName, ReferenceBody};
-use crate::{
-    scoring::ScoreId,
-    store::records::{BoostRecord, FactorRecord, ModelPin, ServedRecord},
-};
+use crate::scoring::ScoreId;
 use assay_domain::{
     Coverage, ModelKind,
     features::{Features, exact},

@@ -1,13 +1,12 @@
 //! How challengers stood in the shadow.
 
+use crate::rollout::records::CostRecord;
+use assay_domain::ModelPin;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{Moment, ReferenceBody};
-use crate::{
-    scoring::{Spread, Standing},
-    store::records::{CostRecord, ModelPin},
-};
+use crate::scoring::{Spread, Standing};
 use assay_domain::{
     ModelKind, ModelRef, Time,
     stats::{Histogram, INVESTIGATE, SIGNIFICANT},

@@ -1,11 +1,11 @@
 //! A submission of reputation: as it is accepted, and as it stands.
 
+use crate::reputation::records::{Stage, SubmissionRecord};
 use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::Moment;
-use crate::store::records::{Stage, SubmissionRecord};
 use assay_domain::{B256, Tag};
 
 /// The states of a submission; the last two are final.

@@ -7,6 +7,8 @@ mod id;
 mod replay;
 mod writer;
 
+use crate::rollout::records::{self, BoostRecord, FactorRecord, ServedRecord};
+use assay_domain::ModelPin;
 use std::{sync::Arc, time::Duration};
 
 use tokio::sync::mpsc;
@@ -16,15 +18,9 @@ pub use id::ScoreId;
 pub use replay::{ReplayError, Replayed, replay, served};
 
 use super::{Scored, Scoring};
-use crate::{
-    config,
-    store::{
-        Revision, Store, StoreError, keys,
-        records::{BoostRecord, FactorRecord, ModelPin, ServedRecord},
-    },
-    tasks::Spawner,
-};
+use crate::{config, tasks::Spawner};
 use assay_domain::{Factor, ModelRef, features::Features};
+use assay_store::{Revision, Store, StoreError};
 use id::Secret;
 use writer::Writer;
 
@@ -103,7 +99,7 @@ impl Scoring {
     /// The store's failure.
     pub async fn provenance(&self, id: &ScoreId, owner: &str) -> Result<Option<ServedRecord>, StoreError> {
         let bound = self.inner.provenance.secret.bind(id.record(), owner);
-        if bound == *id { self.inner.provenance.store.get(&keys::served(id.record())).await } else { Ok(None) }
+        if bound == *id { self.inner.provenance.store.get(&records::served(id.record())).await } else { Ok(None) }
     }
 
     /// The same for an auditor, whoever it was given to.
@@ -111,7 +107,7 @@ impl Scoring {
     /// # Errors
     /// The store's failure.
     pub async fn audited(&self, id: &ScoreId) -> Result<Option<ServedRecord>, StoreError> {
-        self.inner.provenance.store.get(&keys::served(id.record())).await
+        self.inner.provenance.store.get(&records::served(id.record())).await
     }
 
     /// Writes down what served scores were made of, until told to stop.
@@ -122,7 +118,7 @@ impl Scoring {
 
 /// The secret of this store, made the first time. Of several hosts that start at once one makes it.
 async fn secret(store: &Store) -> Result<Secret, StoreError> {
-    let key = keys::score_secret();
+    let key = records::score_secret();
     loop {
         let found = store.read(&key).await?;
         if let Some(secret) = found.value.as_deref().and_then(Secret::parse) {

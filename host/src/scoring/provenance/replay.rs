@@ -1,8 +1,8 @@
 //! A served score computed again from its record and the same bytes.
 
+use crate::rollout::records::{FactorRecord, ServedRecord};
 use std::fmt;
 
-use crate::store::records::{FactorRecord, ServedRecord};
 use assay_domain::{Assessment, Decile, Digest, Factor, Range};
 use assay_registry::{Model, ScoreError};
 

@@ -1,5 +1,6 @@
 //! The one task that writes records of served scores: all that wait in one commit.
 
+use crate::rollout::records::{self};
 use std::{
     sync::{Mutex, PoisonError},
     time::Duration,
@@ -8,10 +9,8 @@ use std::{
 use tokio::sync::mpsc;
 
 use super::Kept;
-use crate::{
-    store::{Batch, Store, StoreError, keys},
-    tasks::Spawner,
-};
+use crate::tasks::Spawner;
+use assay_store::{Batch, Store, StoreError};
 
 /// Most records in one commit.
 const BATCH: usize = 256;
@@ -53,7 +52,7 @@ impl Writer {
 async fn write(store: &Store, waiting: &[Kept], life: Duration) -> Result<(), StoreError> {
     let mut batch = Batch::new();
     for kept in waiting {
-        batch = batch.put_expiring(&keys::served(kept.id), &kept.record(), life)?;
+        batch = batch.put_expiring(&records::served(kept.id), &kept.record(), life)?;
     }
     store.commit(batch).await.map(drop)
 }

@@ -1,16 +1,15 @@
 //! What the shadow saw over a window, of all hosts together.
 
+use crate::rollout::records::{PairRecord, SHADOWS};
 use std::collections::BTreeMap;
 
 use super::keep::hour;
-use crate::{
-    scoring::{Scoring, promotion::Evidence},
-    store::{StoreError, keys, records::PairRecord},
-};
+use crate::scoring::{Scoring, promotion::Evidence};
 use assay_domain::{
     Digest, ModelKind,
     stats::{Edges, Histogram, Sketch, psi},
 };
+use assay_store::StoreError;
 
 /// Bins of the stability index, each with a tenth of the champion's scores.
 const BINS: u32 = 10;
@@ -82,7 +81,7 @@ impl Scoring {
         self.flush_shadow().await?;
         let from = hour().saturating_sub(i64::try_from(hours).unwrap_or(i64::MAX)).saturating_add(1);
         let mut merged = BTreeMap::<(Digest, Digest), PairRecord>::new();
-        for (key, part) in self.inner.store.list(&keys::shadows()).await? {
+        for (key, part) in self.inner.store.list(&SHADOWS).await? {
             let within =
                 key.split_once('/').and_then(|(hour, _)| hour.parse::<i64>().ok()).is_some_and(|hour| hour >= from);
             for pair in part.pairs.into_iter().filter(|_| within) {

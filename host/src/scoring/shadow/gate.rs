@@ -1,11 +1,12 @@
 //! What a request counts in passing: a lock that is held for a few instructions, and never while anything is written.
 
+use crate::rollout::records::PairCounts;
+use assay_domain::ModelPin;
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, PoisonError},
 };
 
-use crate::store::records::{ModelPin, PairCounts};
 use assay_domain::Digest;
 use assay_registry::Model;
 

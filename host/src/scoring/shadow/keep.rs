@@ -1,20 +1,16 @@
 //! The books of the shadow: one page per hour, written to the store every few seconds as this host's part of that hour.
 
+use crate::rollout::records::{self, PairRecord, ShadowRecord};
+use assay_domain::ModelPin;
 use std::{collections::BTreeMap, time::Duration};
 
 use chrono::Utc;
 use uuid::Uuid;
 
 use super::Shadow;
-use crate::{
-    scoring::Scoring,
-    store::{
-        Batch, Store, StoreError, keys,
-        records::{ModelPin, PairRecord, ShadowRecord},
-    },
-    tasks::Spawner,
-};
+use crate::{scoring::Scoring, tasks::Spawner};
 use assay_domain::Digest;
+use assay_store::{Batch, Store, StoreError};
 
 /// How often a page that has changed is written: what a crash may lose.
 const FLUSH: Duration = Duration::from_secs(5);
@@ -67,7 +63,7 @@ impl Shadow {
             let mut batch = Batch::new();
             for (hour, page) in &pages {
                 let record = ShadowRecord { pairs: page.values().cloned().collect() };
-                batch = batch.put_expiring(&keys::shadow(*hour, &host), &record, life)?;
+                batch = batch.put_expiring(&records::shadow(*hour, &host), &record, life)?;
             }
             store.commit(batch).await
         };

@@ -5,11 +5,12 @@ use std::{path::Path, sync::LazyLock};
 
 use assay::{
     app,
-    config::{self, Scope},
+    config::{self},
     http::{self, ApiError, App, wire::ScoreBody},
     scoring::SandboxScore,
     telemetry,
 };
+use assay_domain::Scope;
 use assay_domain::{Address, ModelKind, ModelRef, Score};
 use axum::{
     Json,

@@ -20,6 +20,7 @@ mod deployment;
 mod positions;
 mod tokens;
 
+use crate::chain::lending::progress::Side;
 use alloy::{
     primitives::{U256, b256},
     rpc::types::Log,
@@ -30,7 +31,6 @@ use super::{
     events::Evidence,
     sums::{Move, named, word},
 };
-use crate::store::records::Side;
 use assay_domain::B256;
 
 pub(super) use deployment::look_up;

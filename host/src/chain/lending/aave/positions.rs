@@ -1,18 +1,16 @@
 //! What a wallet has in an Aave pool: aToken and debt balances by the pool's data provider, times the pool's oracle, in
 //! integers until the last step.
 
+use crate::chain::lending::progress::Side;
 use alloy::{primitives::Bytes, sol};
 
-use crate::{
-    chain::{
-        call::{Call, returned},
-        lending::{
-            hints::{Hint, Naming, TRANSFER},
-            standing::{Interest, Standing},
-            terms::Held,
-        },
+use crate::chain::{
+    call::{Call, returned},
+    lending::{
+        hints::{Hint, Naming, TRANSFER},
+        standing::{Interest, Standing},
+        terms::Held,
     },
-    store::records::Side,
 };
 use assay_domain::{Address, U256, address};
 

@@ -3,18 +3,16 @@
 //!
 //! Of a transfer to the wallet no receipt is ever read, so that dust sent by strangers costs nothing but its log.
 
+use crate::chain::lending::progress::Side;
 use std::collections::{HashMap, HashSet};
 
 use alloy::rpc::types::Log;
 
 use super::{LIQUIDATION, REPAY_V3, WITHDRAW};
-use crate::{
-    chain::lending::{
-        events::Evidence,
-        hints::{Hint, Naming},
-        sums::{Move, word},
-    },
-    store::records::Side,
+use crate::chain::lending::{
+    events::Evidence,
+    hints::{Hint, Naming},
+    sums::{Move, word},
 };
 use assay_domain::{Address, B256};
 

@@ -9,6 +9,7 @@
 mod positions;
 mod split;
 
+use crate::chain::lending::progress::Side;
 use alloy::{
     primitives::{U256, b256},
     rpc::types::Log,
@@ -19,7 +20,6 @@ use super::{
     hints::TRANSFER,
     sums::{Move, named, word},
 };
-use crate::store::records::Side;
 use assay_domain::{Address, B256};
 
 pub(super) use positions::{Terms, ever_held};

@@ -2,20 +2,18 @@
 //! the other; what a unit of the base asset is worth in dollars comes from the chain's prices, for some markets quote
 //! everything in the base asset.
 
+use crate::chain::lending::progress::Side;
 use alloy::{primitives::Bytes, sol};
 
-use crate::{
-    chain::{
-        call::{Call, returned},
-        client::Client,
-        fault::Fault,
-        lending::{
-            standing::{Interest, Standing},
-            sums::signed,
-            terms::Held,
-        },
+use crate::chain::{
+    call::{Call, returned},
+    client::Client,
+    fault::Fault,
+    lending::{
+        standing::{Interest, Standing},
+        sums::signed,
+        terms::Held,
     },
-    store::records::Side,
 };
 use assay_domain::{Address, B256, U256};
 

@@ -1,0 +1,31 @@
+//! A model by version and bytes, as records and the audit log name it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Digest, ModelVersion};
+
+/// A model by version and bytes, so that a role can never point to other bytes than it was given to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelPin {
+    pub version: ModelVersion,
+    #[serde(with = "hex_digest")]
+    pub digest: Digest,
+}
+
+mod hex_digest {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    use crate::Digest;
+
+    pub(super) fn serialize<S: Serializer>(digest: &Digest, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(digest)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Digest, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let mut bytes = [0; 32];
+        hex::decode_to_slice(&text, &mut bytes)
+            .map_err(|error| D::Error::custom(format!("digest {text:?}: {error}")))?;
+        Ok(Digest(bytes))
+    }
+}

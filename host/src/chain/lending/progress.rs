@@ -1,0 +1,73 @@
+//! What is kept of one address in one lending market.
+
+use alloy::primitives::I256;
+use assay_domain::{Address, B256, ChainId, EventCounts, Time};
+use assay_store::{Family, Key};
+use serde::{Deserialize, Serialize};
+
+/// How far one address has been read in one lending market.
+pub fn lending(chain: ChainId, market: Address, address: Address) -> Key<LendingProgress> {
+    Family::spread("lending/").key(format_args!("{chain}/{market:#x}/{address:#x}"))
+}
+
+/// What is settled of one address in one lending market, through `synced_to_block`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LendingProgress {
+    pub counts: EventCounts,
+    pub first_event_at: Option<Time>,
+    pub last_event_at: Option<Time>,
+    pub last_liquidation_at: Option<Time>,
+    pub synced_to_block: u64,
+    /// Hash of that block: another one there means the chain was reorganised or replaced.
+    pub synced_block_hash: B256,
+    /// What the amounts of the events add up to. Absent where they were not summed, and in records older than this
+    /// field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flows: Option<Vec<FlowRecord>>,
+}
+
+/// Which part of a position an amount belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    /// Supplied, bearing interest.
+    Supply,
+    /// Borrowed.
+    Debt,
+    /// Supplied where positive, borrowed where negative.
+    Base,
+    /// Supplied, bearing none.
+    Collateral,
+}
+
+/// What moved of one asset, in its smallest unit. Sums are signed decimal numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FlowRecord {
+    pub side: Side,
+    pub asset: Address,
+    pub net: I256,
+    /// The most and the least that the sum was on the way: never below zero, and never above.
+    pub high: I256,
+    pub low: I256,
+    pub moves: u64,
+    /// Some of it was debt at a rate of its own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fixed_rate: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_that_says_nothing_of_amounts_is_read() {
+        let text = format!(
+            r#"{{"counts":{},"first_event_at":null,"last_event_at":null,"last_liquidation_at":null,"synced_to_block":9,"synced_block_hash":"{}"}}"#,
+            serde_json::to_string(&EventCounts::ZERO).unwrap(),
+            B256::repeat_byte(3)
+        );
+        let old: LendingProgress = serde_json::from_str(&text).unwrap();
+        assert_eq!((old.synced_to_block, &old.flows), (9, &None));
+        assert_eq!(serde_json::to_string(&old).unwrap(), text);
+    }
+}

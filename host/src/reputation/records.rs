@@ -1,0 +1,188 @@
+//! A submission of reputation as it stands in the store: everything that was decided, before it has an effect outside.
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::{
+    access::records::Payer,
+    chain::{LandedRecord, SlotRecord},
+};
+use assay_domain::{Address, B256, ChainId, Coverage, ModelPin, Tag, Time};
+use assay_store::{Family, Key};
+
+/// Submissions that have not ended. In the order of the keys the oldest is first.
+pub const OPEN_SUBMISSIONS: Family<Uuid> = Family::listed("submission-open/");
+
+/// A submission of reputation.
+pub fn submission(id: Uuid) -> Key<SubmissionRecord> {
+    Family::new("submission/").key(id)
+}
+
+/// That a submission has not ended.
+pub fn open_submission(created_at: Time, id: Uuid) -> Key<Uuid> {
+    OPEN_SUBMISSIONS.key(format_args!("{:015}-{id}", created_at.timestamp_millis().max(0)))
+}
+
+/// What a caller began under one `Idempotency-Key`, by the SHA-256 of that key; kept for 24 hours.
+pub fn submission_retry(owner: &str, hash: &[u8; 32]) -> Key<RetryRecord> {
+    Family::new("submission-retry/").key(format_args!("{owner}/{}", hex::encode(hash)))
+}
+
+/// A submission to a server that is a sandbox, as it will have ended; kept for 24 hours.
+pub fn rehearsal(id: Uuid) -> Key<SubmissionRecord> {
+    Family::new("rehearsal/").key(id)
+}
+
+/// What a caller began under one `Idempotency-Key` on a server that is a sandbox; kept for 24 hours.
+pub fn rehearsal_retry(owner: &str, hash: &[u8; 32]) -> Key<RetryRecord> {
+    Family::new("rehearsal-retry/").key(format_args!("{owner}/{}", hex::encode(hash)))
+}
+
+/// Seconds that the latest submissions took, latest last.
+pub fn submission_durations() -> Key<Vec<u32>> {
+    Key::single("submission-durations")
+}
+
+/// Where a submission is on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stage {
+    Pending,
+    Scoring,
+    Uploading,
+    Submitting,
+    Confirmed,
+    Failed,
+}
+
+impl Stage {
+    pub const ALL: [Self; 6] =
+        [Self::Pending, Self::Scoring, Self::Uploading, Self::Submitting, Self::Confirmed, Self::Failed];
+
+    /// Nothing moves it any more.
+    pub fn is_terminal(self) -> bool {
+        matches!(self, Self::Confirmed | Self::Failed)
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Scoring => "scoring",
+            Self::Uploading => "uploading",
+            Self::Submitting => "submitting",
+            Self::Confirmed => "confirmed",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// One submission.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SubmissionRecord {
+    pub id: Uuid,
+    /// Token id in the identity registry.
+    pub agent_id: u64,
+    /// Whose score it is.
+    pub address: Address,
+    /// Each once, in the order asked for.
+    pub tags: Vec<Tag>,
+    pub payer: Payer,
+    /// Where it goes, as it was configured when it was accepted.
+    pub chain: ChainId,
+    pub identity_registry: Address,
+    pub reputation_registry: Address,
+    /// The account that gives the feedback.
+    pub client: Address,
+    pub created_at: Time,
+    pub updated_at: Time,
+    pub stage: Stage,
+    /// Failures in a row since the last step that succeeded.
+    #[serde(default)]
+    pub attempts: u32,
+    /// Not to be tried before.
+    pub next_at: Time,
+    /// The last failure, in words.
+    #[serde(default)]
+    pub trouble: Option<String>,
+    #[serde(default)]
+    pub scores: Option<ScoresRecord>,
+    #[serde(default)]
+    pub document: Option<DocumentRecord>,
+    /// Where its transactions begin; absent before the document is in place.
+    #[serde(default)]
+    pub start: Option<Start>,
+    /// One for each tag, once scored.
+    #[serde(default)]
+    pub feedback: Vec<FeedbackRecord>,
+    /// Why it will fail, once no signed transaction can be mined any more.
+    #[serde(default)]
+    pub giving_up: Option<String>,
+    /// Why it failed.
+    #[serde(default)]
+    pub error: Option<String>,
+}
+
+/// What the models said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScoresRecord {
+    pub credit_score: u32,
+    pub sybil_score: u8,
+    pub identity_count: u32,
+    pub credit_model: ModelPin,
+    pub sybil_model: ModelPin,
+    /// How attestations were counted.
+    pub identity_scheme: String,
+    /// When the chains had been read.
+    pub read_at: Time,
+    pub coverage: Coverages,
+}
+
+/// How completely that could be read which the scores stand on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Coverages {
+    pub chains: Coverage,
+    pub credit_events: Coverage,
+    pub identity: Coverage,
+}
+
+/// The document that goes to IPFS: its very bytes, which are UTF-8.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DocumentRecord {
+    pub text: String,
+    pub cid: String,
+    /// Keccak-256 of the bytes.
+    pub hash: B256,
+}
+
+/// From where on the chain holds feedback of this submission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Start {
+    /// No transaction of it is in this block or an older one.
+    pub block: u64,
+    /// Feedback that the client had given this agent by then.
+    pub given: u64,
+}
+
+/// One tag on its way to the chain. At most one nonce at a time can bring it there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FeedbackRecord {
+    pub tag: Tag,
+    pub value: u32,
+    /// Of the model that made the value.
+    pub version: String,
+    #[serde(default)]
+    pub slot: Option<SlotRecord>,
+    #[serde(default)]
+    pub landed: Option<LandedRecord>,
+    /// Nonces that came to nothing: another transaction took them.
+    #[serde(default)]
+    pub lost: Vec<u64>,
+}
+
+/// What a caller began under an `Idempotency-Key`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RetryRecord {
+    pub submission: Uuid,
+    /// Of what was asked for.
+    pub request: B256,
+}

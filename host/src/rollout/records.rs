@@ -1,0 +1,89 @@
+//! What rollout keeps: roles, uploaded components, the audit log, what challengers showed, and what served scores were
+//! made of. Their JSON is a format: a field may be added as optional, never renamed or retyped.
+
+mod audit;
+mod served;
+mod shadow;
+
+use assay_domain::{Digest, ModelKind, ModelPin, ModelRef, ModelVersion};
+use assay_store::{Family, Key};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+pub use audit::{AuditEnd, AuditRecord};
+pub use served::{BoostRecord, FactorRecord, ServedRecord};
+pub use shadow::{CostRecord, PairCounts, PairRecord, ShadowRecord};
+
+/// Uploaded components, in a store that hosts share.
+pub const COMPONENTS: Family<ComponentRecord> = Family::listed("component/");
+/// What each process saw of credit challengers, by hour since the epoch and process.
+pub const SHADOWS: Family<ShadowRecord> = Family::listed("shadow/credit/");
+/// The steps of the audit log. Ids begin with the time, so the order of keys is the order of steps.
+pub const AUDIT: Family<AuditRecord> = Family::listed("audit/");
+/// What became of each step of the audit log.
+pub const AUDIT_END: Family<AuditEnd> = Family::listed("audit-end/");
+
+/// Roles of the models of one kind.
+pub fn roles(kind: ModelKind) -> Key<RolesRecord> {
+    Family::new("roles/").key(kind)
+}
+
+/// An uploaded component.
+pub fn component(kind: ModelKind, version: &ModelVersion) -> Key<ComponentRecord> {
+    COMPONENTS.key(format_args!("{kind}/{version}"))
+}
+
+/// The bytes of an uploaded component, in hex.
+pub fn component_bytes(digest: &Digest) -> Key<String> {
+    Family::new("component-bytes/").key(digest)
+}
+
+/// What a served score was made of.
+pub fn served(id: Uuid) -> Key<ServedRecord> {
+    Family::spread("score/").key(id.simple())
+}
+
+/// What binds the ids of scores to their owners: 32 bytes in hex.
+pub fn score_secret() -> Key<String> {
+    Key::single("score-secret")
+}
+
+/// A step of the audit log.
+pub fn audit(id: &str) -> Key<AuditRecord> {
+    AUDIT.key(id)
+}
+
+/// What became of a step of the audit log.
+pub fn audit_end(id: &str) -> Key<AuditEnd> {
+    AUDIT_END.key(id)
+}
+
+/// What one process saw of credit challengers in one hour since the epoch.
+pub fn shadow(hour: i64, process: &str) -> Key<ShadowRecord> {
+    SHADOWS.key(format_args!("{hour}/{process}"))
+}
+
+/// Who answers for one kind of model.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RolesRecord {
+    pub champion: Option<ModelPin>,
+    /// Earlier champions, latest first: where to go back to.
+    #[serde(default)]
+    pub previous: Vec<ModelPin>,
+    #[serde(default)]
+    pub challengers: Vec<ModelPin>,
+}
+
+/// A component that was uploaded to a fleet, or that one was taken off every shelf.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ComponentRecord {
+    pub kind: ModelKind,
+    pub pin: ModelPin,
+    pub gone: bool,
+}
+
+impl ComponentRecord {
+    pub fn reference(&self) -> ModelRef {
+        ModelRef { kind: self.kind, version: self.pin.version.clone(), digest: self.pin.digest }
+    }
+}

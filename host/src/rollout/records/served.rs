@@ -1,0 +1,49 @@
+//! What a served score was made of, exactly: from this and the model's bytes the same answer comes out again.
+
+use serde::{Deserialize, Serialize};
+
+use assay_domain::ModelPin;
+use assay_domain::{
+    Address, Coverage, Score, Time,
+    features::{Features, exact},
+};
+
+/// One served score.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ServedRecord {
+    pub address: Address,
+    /// Name of the API key it was first computed for.
+    pub asked_by: String,
+    /// When it was calculated.
+    pub at: Time,
+    /// When the reading behind it had ended.
+    pub as_of: Time,
+    pub coverage: Coverage,
+    /// Version of the server.
+    pub host: String,
+    pub model: ModelPin,
+    /// Exactly what the model was given.
+    pub features: Features,
+    #[serde(default)]
+    pub boost: Option<BoostRecord>,
+    pub score: Score,
+    pub decile: u8,
+    pub factors: Vec<FactorRecord>,
+}
+
+/// Off-chain assets on top of a score, and the model that added them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BoostRecord {
+    pub model: ModelPin,
+    #[serde(with = "exact")]
+    pub total_asset_usd: f64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FactorRecord {
+    pub label: String,
+    pub rating: String,
+    pub description: String,
+    pub points: i32,
+    pub possible: u32,
+}

@@ -1,0 +1,106 @@
+//! What challengers showed beside the champion: counts and sketches that merge over hosts and hours without loss.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use assay_domain::ModelPin;
+use assay_domain::stats::{Joint, Moments, Sketch};
+
+/// What one host saw in one hour.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ShadowRecord {
+    pub pairs: Vec<PairRecord>,
+}
+
+/// One challenger beside one champion.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PairRecord {
+    pub champion: ModelPin,
+    pub challenger: ModelPin,
+    pub counts: PairCounts,
+    /// Of those that both scored, the champion's first.
+    pub scores: Joint,
+    /// Failures of the challenger by code.
+    pub failures: BTreeMap<String, u64>,
+    /// Points by label, the champion's first.
+    pub factors: BTreeMap<String, (Moments, Moments)>,
+    pub champion_cost: CostRecord,
+    pub challenger_cost: CostRecord,
+}
+
+/// What became of the scores that the champion computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct PairCounts {
+    /// Computed by the champion while the challenger was one.
+    pub seen: u64,
+    /// Of those, in the sample.
+    pub sampled: u64,
+    /// Of the sample, left out because the shadow was behind.
+    pub dropped: u64,
+    /// Of the sample, refused by the challenger, which is an answer.
+    pub refused: u64,
+    /// Scored by both, and put in the same tenth by each one's own table.
+    pub same_decile: u64,
+}
+
+/// What calls cost: microseconds and fuel, measured alike for both models, on the engine apart.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct CostRecord {
+    pub latency_us: Sketch,
+    pub fuel: Sketch,
+}
+
+impl PairRecord {
+    pub fn new(champion: ModelPin, challenger: ModelPin) -> Self {
+        Self {
+            champion,
+            challenger,
+            counts: PairCounts::default(),
+            scores: Joint::default(),
+            failures: BTreeMap::new(),
+            factors: BTreeMap::new(),
+            champion_cost: CostRecord::default(),
+            challenger_cost: CostRecord::default(),
+        }
+    }
+
+    /// Failures of the challenger, of whatever kind.
+    pub fn failed(&self) -> u64 {
+        self.failures.values().sum()
+    }
+
+    /// Takes up what another host or another hour saw of the same two models.
+    pub fn merge(&mut self, other: &Self) {
+        self.counts.add(&other.counts);
+        self.scores.merge(&other.scores);
+        for (code, count) in &other.failures {
+            *self.failures.entry(code.clone()).or_default() += count;
+        }
+        for (label, (champion, challenger)) in &other.factors {
+            let own = self.factors.entry(label.clone()).or_default();
+            own.0.merge(champion);
+            own.1.merge(challenger);
+        }
+        self.champion_cost.merge(&other.champion_cost);
+        self.challenger_cost.merge(&other.challenger_cost);
+    }
+}
+
+impl PairCounts {
+    pub fn add(&mut self, other: &Self) {
+        let Self { seen, sampled, dropped, refused, same_decile } = other;
+        self.seen += seen;
+        self.sampled += sampled;
+        self.dropped += dropped;
+        self.refused += refused;
+        self.same_decile += same_decile;
+    }
+}
+
+impl CostRecord {
+    fn merge(&mut self, other: &Self) {
+        self.latency_us.merge(&other.latency_us);
+        self.fuel.merge(&other.fuel);
+    }
+}

@@ -1,0 +1,83 @@
+//! The backends side by side. What each operation promises stands at [`Store`](crate::Store).
+
+use std::{num::NonZeroU32, time::Duration};
+
+use crate::config;
+use crate::{
+    Batch, Draw, Key, Lease, OpenError, StoreError, Take, clock::Clock, embedded::Embedded, keys::Name, redis::Redis,
+};
+
+#[derive(Clone)]
+pub(super) enum Backend {
+    Embedded(Embedded),
+    Redis(Redis),
+}
+
+/// The same method of whichever it is.
+macro_rules! either {
+    ($backend:expr, $method:ident($($argument:expr),*)) => {
+        match $backend {
+            Backend::Embedded(embedded) => embedded.$method($($argument),*).await,
+            Backend::Redis(redis) => redis.$method($($argument),*).await,
+        }
+    };
+}
+
+impl Backend {
+    pub async fn open(config: &config::Store) -> Result<Self, OpenError> {
+        match config.backend {
+            config::Backend::Embedded => {
+                Ok(Self::Embedded(Embedded::open(config.path.clone(), Clock::system()).await?))
+            }
+            config::Backend::Redis => Ok(Self::Redis(Redis::open(config).await?)),
+        }
+    }
+
+    pub fn is_failing(&self) -> bool {
+        match self {
+            Self::Embedded(embedded) => embedded.is_failing(),
+            Self::Redis(redis) => redis.is_failing(),
+        }
+    }
+
+    pub fn is_shared(&self) -> bool {
+        matches!(self, Self::Redis(_))
+    }
+
+    /// The bytes of several records, in the order of `keys`.
+    pub async fn read(&self, keys: Vec<Name>) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+        either!(self, read(keys))
+    }
+
+    /// Every record whose key begins with `prefix`, in the order of keys.
+    pub async fn scan(&self, prefix: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+        either!(self, scan(prefix.to_owned()))
+    }
+
+    pub async fn commit(&self, batch: Batch) -> Result<bool, StoreError> {
+        either!(self, commit(batch))
+    }
+
+    pub async fn take(&self, key: &Key<u64>, amount: u64, limit: u64) -> Result<Take, StoreError> {
+        either!(self, take(key, amount, limit))
+    }
+
+    pub async fn give_back(&self, key: &Key<u64>, amount: u64) -> Result<(), StoreError> {
+        either!(self, give_back(key, amount))
+    }
+
+    pub async fn draw(&self, key: &Key<u64>, rate: NonZeroU32, window: Duration) -> Option<Draw> {
+        match self {
+            Self::Embedded(_) => None,
+            Self::Redis(redis) => redis.draw(key.name(), rate, window).await,
+        }
+    }
+
+    pub async fn acquire(&self, name: &str, holder: &str, ttl: Duration) -> Result<Option<Lease>, StoreError> {
+        either!(self, acquire(name, holder, ttl))
+    }
+
+    pub async fn renew(&self, lease: &Lease, ttl: Option<Duration>) -> Result<bool, StoreError> {
+        either!(self, renew(lease, ttl))
+    }
+}

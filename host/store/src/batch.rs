@@ -1,0 +1,118 @@
+//! Several writes that happen together or not at all.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::{Key, Lease, StoreError, encode, keys::Name};
+
+/// Writes, and what must still hold for them to happen. Handed to [`Store::commit`](crate::Store::commit).
+#[derive(Default)]
+pub struct Batch {
+    pub(super) conditions: Vec<Condition>,
+    pub(super) changes: Vec<Change>,
+}
+
+/// The state of one record as it was read: present with these bytes, or absent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Revision(pub(super) Option<Vec<u8>>);
+
+impl Revision {
+    /// Of a record that must not exist yet.
+    pub const ABSENT: Self = Self(None);
+
+    /// Of a record that is written as `value`.
+    ///
+    /// # Errors
+    /// As [`Batch::put`].
+    pub fn of<T: Serialize>(key: &Key<T>, value: &T) -> Result<Self, StoreError> {
+        Ok(Self(Some(encode(key, value)?)))
+    }
+}
+
+pub(super) enum Condition {
+    Unchanged { key: Name, seen: Revision },
+    Leased { key: Name, token: u64 },
+    Left { key: Key<u64>, amount: u64, limit: u64 },
+}
+
+pub(super) enum Change {
+    Put { key: Name, value: Vec<u8>, ttl: Option<Duration> },
+    Remove { key: Name },
+    Add { key: Key<u64>, amount: u64 },
+    GiveBack { key: Key<u64>, amount: u64 },
+}
+
+impl Batch {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The keys of its conditions and of its changes.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &Name> {
+        let conditions = self.conditions.iter().map(|condition| match condition {
+            Condition::Unchanged { key, .. } | Condition::Leased { key, .. } => key,
+            Condition::Left { key, .. } => key.name(),
+        });
+        let changes = self.changes.iter().map(|change| match change {
+            Change::Put { key, .. } | Change::Remove { key } => key,
+            Change::Add { key, .. } | Change::GiveBack { key, .. } => key.name(),
+        });
+        conditions.chain(changes)
+    }
+
+    /// # Errors
+    /// [`StoreError::Unstorable`] where `value` has no JSON form, such as a map with keys that are not text.
+    pub fn put<T: Serialize>(self, key: &Key<T>, value: &T) -> Result<Self, StoreError> {
+        self.put_for(key, value, None)
+    }
+
+    /// As [`put`](Self::put); gone after `ttl`.
+    ///
+    /// # Errors
+    /// As [`put`](Self::put).
+    pub fn put_expiring<T: Serialize>(self, key: &Key<T>, value: &T, ttl: Duration) -> Result<Self, StoreError> {
+        self.put_for(key, value, Some(ttl))
+    }
+
+    fn put_for<T: Serialize>(mut self, key: &Key<T>, value: &T, ttl: Option<Duration>) -> Result<Self, StoreError> {
+        self.changes.push(Change::Put { key: key.name().clone(), value: encode(key, value)?, ttl });
+        Ok(self)
+    }
+
+    #[must_use]
+    pub fn remove<T>(mut self, key: &Key<T>) -> Self {
+        self.changes.push(Change::Remove { key: key.name().clone() });
+        self
+    }
+
+    /// Only if the record is still what `seen` says.
+    #[must_use]
+    pub fn if_unchanged<T>(mut self, key: &Key<T>, seen: Revision) -> Self {
+        self.conditions.push(Condition::Unchanged { key: key.name().clone(), seen });
+        self
+    }
+
+    /// Only if nobody has acquired the lease since, so that a holder that was away too long cannot write over its
+    /// successor.
+    #[must_use]
+    pub fn if_leased(mut self, lease: &Lease) -> Self {
+        self.conditions.push(Condition::Leased { key: lease.key().name().clone(), token: lease.token });
+        self
+    }
+
+    /// Adds `amount` to a counter, and only if that does not pass `limit`. At most once for each counter of a batch.
+    #[must_use]
+    pub fn take(mut self, key: &Key<u64>, amount: u64, limit: u64) -> Self {
+        self.conditions.push(Condition::Left { key: key.clone(), amount, limit });
+        self.changes.push(Change::Add { key: key.clone(), amount });
+        self
+    }
+
+    /// Takes `amount` back off a counter, which never falls below 0.
+    #[must_use]
+    pub fn give_back(mut self, key: &Key<u64>, amount: u64) -> Self {
+        self.changes.push(Change::GiveBack { key: key.clone(), amount });
+        self
+    }
+}

@@ -1,0 +1,234 @@
+//! The embedded backend: one redb file, read concurrently and written by one thread. Only this folder names redb.
+
+pub(super) mod backup;
+#[cfg(test)]
+mod damage;
+mod open;
+mod writer;
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use redb::{Database, ReadableDatabase, TableDefinition};
+
+use self::writer::{Records, Writer};
+use crate::{
+    BackupError, Copied, Key, Lease, OpenError, StoreError, Take,
+    batch::{Batch, Change, Condition},
+    clock::{Clock, millis},
+    decode, encode,
+    keys::{LEASES, LeaseRecord, Name},
+};
+
+const META: TableDefinition<'static, &str, u64> = TableDefinition::new("meta");
+/// Key to (end of life in Unix milliseconds or 0, JSON).
+const RECORDS: TableDefinition<'static, &str, (u64, &[u8])> = TableDefinition::new("records");
+/// (End of life in Unix milliseconds, key), so that what has expired is found without a search.
+const EXPIRY: TableDefinition<'static, (u64, &str), ()> = TableDefinition::new("expiry");
+/// Where the format stands in the meta table, and the one written here.
+const FORMAT: (&str, u64) = ("format", 1);
+
+#[derive(Clone)]
+pub(super) struct Embedded {
+    database: Arc<Database>,
+    writer: Arc<Writer>,
+    clock: Clock,
+}
+
+impl Embedded {
+    pub(super) async fn open(path: PathBuf, clock: Clock) -> Result<Self, OpenError> {
+        let named = path.clone();
+        let unusable = |reason: String| OpenError::Unusable { path: named.clone(), reason };
+        let database = match tokio::task::spawn_blocking(move || open::open(&path)).await {
+            Ok(opened) => Arc::new(opened?),
+            Err(panic) => return Err(OpenError::Damaged { path: named.clone(), reason: panic.to_string() }),
+        };
+        let writer =
+            Arc::new(Writer::start(database.clone(), clock.clone()).map_err(|error| unusable(error.to_string()))?);
+        let this = Self { database, writer, clock };
+        this.end_leases().await.map_err(|error| unusable(error.to_string()))?;
+        Ok(this)
+    }
+
+    /// The file has one process at a time, so whoever held a lease in it is gone.
+    async fn end_leases(&self) -> Result<(), StoreError> {
+        let held = self.scan(LEASES.prefix().to_owned()).await?;
+        let mut ended = Vec::with_capacity(held.len());
+        for (key, bytes) in held {
+            let record: LeaseRecord = decode(&key, &bytes)?;
+            if record.until > 0 {
+                let lease = LEASES.key(key.strip_prefix(LEASES.prefix()).unwrap_or(&key));
+                ended.push((key, encode(&lease, &LeaseRecord { until: 0, ..record })?));
+            }
+        }
+        if ended.is_empty() {
+            return Ok(());
+        }
+        self.writer.write(move |records| ended.iter().try_for_each(|(key, value)| records.put(key, value, None))).await
+    }
+
+    pub(super) async fn back_up(&self, to: PathBuf) -> Result<Copied, BackupError> {
+        let database = self.database.clone();
+        let named = to.clone();
+        let copied = tokio::task::spawn_blocking(move || backup::copy(&database, &to)).await;
+        copied.unwrap_or_else(|panic| Err(BackupError::Failed { path: named, reason: panic.to_string() }))
+    }
+
+    pub(super) fn is_failing(&self) -> bool {
+        self.writer.is_failing()
+    }
+
+    pub(super) async fn read(&self, keys: Vec<Name>) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+        self.reading(move |database, now| {
+            let records = database.begin_read()?.open_table(RECORDS)?;
+            keys.iter()
+                .map(|key| {
+                    let found = records.get(key.text.as_str())?;
+                    Ok(found.and_then(|found| alive(found.value(), now)))
+                })
+                .collect()
+        })
+        .await
+    }
+
+    pub(super) async fn scan(&self, prefix: String) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+        self.reading(move |database, now| {
+            let records = database.begin_read()?.open_table(RECORDS)?;
+            let mut found = Vec::new();
+            for entry in records.range(prefix.as_str()..)? {
+                let (key, value) = entry?;
+                if !key.value().starts_with(&prefix) {
+                    break;
+                }
+                found.extend(alive(value.value(), now).map(|bytes| (key.value().to_owned(), bytes)));
+            }
+            Ok(found)
+        })
+        .await
+    }
+
+    pub(super) async fn commit(&self, batch: Batch) -> Result<bool, StoreError> {
+        self.writer
+            .write(move |records| {
+                for condition in &batch.conditions {
+                    if !holds(records, condition)? {
+                        return Ok(false);
+                    }
+                }
+                // Before anything is changed: a counter that cannot be read must leave all as it was.
+                for change in &batch.changes {
+                    if let Change::Add { key, .. } | Change::GiveBack { key, .. } = change {
+                        counter(records, key)?;
+                    }
+                }
+                for change in batch.changes {
+                    match change {
+                        Change::Put { key, value, ttl } => records.put(&key.text, &value, ttl)?,
+                        Change::Remove { key } => records.remove(&key.text)?,
+                        Change::Add { key, amount } => {
+                            let used = counter(records, &key)?.saturating_add(amount);
+                            records.put(key.as_str(), &encode(&key, &used)?, None)?;
+                        }
+                        Change::GiveBack { key, amount } => {
+                            let left = counter(records, &key)?.saturating_sub(amount);
+                            records.put(key.as_str(), &encode(&key, &left)?, None)?;
+                        }
+                    }
+                }
+                Ok(true)
+            })
+            .await
+    }
+
+    pub(super) async fn take(&self, key: &Key<u64>, amount: u64, limit: u64) -> Result<Take, StoreError> {
+        let key = key.clone();
+        self.writer
+            .write(move |records| {
+                let used = counter(records, &key)?;
+                match used.checked_add(amount).filter(|sum| *sum <= limit) {
+                    None => Ok(Take::Exhausted { used }),
+                    Some(used) => records.put(key.as_str(), &encode(&key, &used)?, None).map(|()| Take::Taken { used }),
+                }
+            })
+            .await
+    }
+
+    pub(super) async fn give_back(&self, key: &Key<u64>, amount: u64) -> Result<(), StoreError> {
+        let key = key.clone();
+        self.writer
+            .write(move |records| {
+                let left = counter(records, &key)?.saturating_sub(amount);
+                records.put(key.as_str(), &encode(&key, &left)?, None)
+            })
+            .await
+    }
+
+    pub(super) async fn acquire(&self, name: &str, holder: &str, ttl: Duration) -> Result<Option<Lease>, StoreError> {
+        let (name, holder) = (name.to_owned(), holder.to_owned());
+        self.writer
+            .write(move |records| {
+                let key = LEASES.key(&name);
+                let last = lease_record(records, key.as_str())?;
+                if last.until > records.now() {
+                    return Ok(None);
+                }
+                let token = last.token.saturating_add(1);
+                let until = records.now().saturating_add(millis(ttl));
+                records.put(key.as_str(), &encode(&key, &LeaseRecord { holder, token, until })?, None)?;
+                Ok(Some(Lease { name, token }))
+            })
+            .await
+    }
+
+    /// To `ttl` from now, or to its end where there is none; `false` where the lease has already ended.
+    pub(super) async fn renew(&self, lease: &Lease, ttl: Option<Duration>) -> Result<bool, StoreError> {
+        let (key, token) = (lease.key(), lease.token);
+        self.writer
+            .write(move |records| {
+                let held = lease_record(records, key.as_str())?;
+                if held.token != token || held.until <= records.now() {
+                    return Ok(false);
+                }
+                let until = ttl.map_or(0, |ttl| records.now().saturating_add(millis(ttl)));
+                records.put(key.as_str(), &encode(&key, &LeaseRecord { until, ..held })?, None)?;
+                Ok(true)
+            })
+            .await
+    }
+
+    async fn reading<R: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Database, u64) -> Result<R, redb::Error> + Send + 'static,
+    ) -> Result<R, StoreError> {
+        let (database, clock) = (self.database.clone(), self.clock.clone());
+        tokio::task::spawn_blocking(move || read(&database, clock.now()).map_err(failed))
+            .await
+            .unwrap_or_else(|panic| Err(failed(panic)))
+    }
+}
+
+fn holds(records: &Records<'_>, condition: &Condition) -> Result<bool, StoreError> {
+    match condition {
+        Condition::Unchanged { key, seen } => Ok(records.get(&key.text)? == seen.0),
+        Condition::Leased { key, token } => Ok(lease_record(records, &key.text)?.token == *token),
+        Condition::Left { key, amount, limit } => {
+            Ok(counter(records, key)?.checked_add(*amount).is_some_and(|sum| sum <= *limit))
+        }
+    }
+}
+
+fn counter(records: &Records<'_>, key: &Key<u64>) -> Result<u64, StoreError> {
+    records.get(key.as_str())?.map_or(Ok(0), |bytes| decode(key.as_str(), &bytes))
+}
+
+fn lease_record(records: &Records<'_>, key: &str) -> Result<LeaseRecord, StoreError> {
+    records.get(key)?.map_or_else(|| Ok(LeaseRecord::default()), |bytes| decode(key, &bytes))
+}
+
+/// The bytes of a record whose life has not ended.
+fn alive((until, bytes): (u64, &[u8]), now: u64) -> Option<Vec<u8>> {
+    (until == 0 || until > now).then(|| bytes.to_owned())
+}
+
+fn failed(error: impl std::fmt::Display) -> StoreError {
+    StoreError::Failed { reason: error.to_string() }
+}

@@ -1,0 +1,220 @@
+//! The one thread that writes. It puts all writes that wait into one transaction and answers each after the commit: a
+//! commit costs a flush to disk whatever is in it, so waiting writes share it.
+
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use redb::{Database, ReadableTable, StorageError, Table};
+use tokio::sync::{mpsc, oneshot};
+
+use super::{EXPIRY, RECORDS, alive, failed};
+use crate::{
+    StoreError,
+    clock::{Clock, millis},
+};
+
+/// Most writes in one transaction, and most that wait before callers are held back.
+const BATCH: usize = 512;
+/// Most expired records taken out by one transaction.
+const SWEEP: usize = 128;
+/// After every key in the order of text.
+const END_OF_KEYS: &str = "\u{10ffff}";
+
+/// Does its work in the transaction, or not where there is none, and says how to answer.
+type Job = Box<dyn FnOnce(Result<&mut Records<'_>, StoreError>) -> Answer + Send>;
+/// Answers once it is known whether the transaction holds.
+type Answer = Box<dyn FnOnce(Result<(), StoreError>)>;
+
+pub(super) struct Writer {
+    /// `None` only while dropping.
+    jobs: Option<mpsc::Sender<Job>>,
+    thread: Option<thread::JoinHandle<()>>,
+    failing: Arc<AtomicBool>,
+}
+
+impl Writer {
+    pub(super) fn start(database: Arc<Database>, clock: Clock) -> io::Result<Self> {
+        let (jobs, mut waiting) = mpsc::channel::<Job>(BATCH);
+        let failing = Arc::new(AtomicBool::new(false));
+        let fails = failing.clone();
+        let thread = thread::Builder::new().name("store".into()).spawn(move || {
+            while let Some(first) = waiting.blocking_recv() {
+                let mut batch = vec![first];
+                while batch.len() < BATCH
+                    && let Ok(job) = waiting.try_recv()
+                {
+                    batch.push(job);
+                }
+                run(&database, &clock, batch, &fails);
+            }
+        })?;
+        Ok(Self { jobs: Some(jobs), thread: Some(thread), failing })
+    }
+
+    /// The last transaction failed in the file.
+    pub(super) fn is_failing(&self) -> bool {
+        self.failing.load(Ordering::Relaxed)
+    }
+
+    pub(super) async fn write<R: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Records<'_>) -> Result<R, StoreError> + Send + 'static,
+    ) -> Result<R, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        let job: Job = Box::new(move |records| {
+            let outcome = records.and_then(work);
+            Box::new(move |committed| {
+                // Nobody listens where the caller has stopped waiting.
+                let _ = reply.send(committed.and(outcome));
+            })
+        });
+        let jobs = self.jobs.as_ref().ok_or(StoreError::Stopped)?;
+        jobs.send(job).await.map_err(|_| StoreError::Stopped)?;
+        answer.await.map_err(|_| StoreError::Stopped)?
+    }
+}
+
+impl Drop for Writer {
+    /// Waits for the writes that were started, so that the file is closed when the store is gone.
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the store's writer had panicked");
+        }
+    }
+}
+
+fn run(database: &Database, clock: &Clock, batch: Vec<Job>, failing: &AtomicBool) {
+    metrics::histogram!("assay_store_batch_writes").record(batch.len() as f64);
+    let mut waiting = batch.into_iter();
+    let mut answers = Vec::with_capacity(waiting.len());
+    let committed = transact(database, clock.now(), &mut waiting, &mut answers).map_err(failed);
+    let failed_before = failing.swap(committed.is_err(), Ordering::Relaxed);
+    if let Err(error) = &committed {
+        // Whoever asked for a write says what came of it; here it is the file's failure, once until it passes.
+        if !failed_before {
+            tracing::error!(%error, "the store cannot be written");
+        }
+        answers.extend(waiting.map(|job| job(Err(error.clone()))));
+    }
+    for answer in answers {
+        answer(committed.clone());
+    }
+}
+
+fn transact(
+    database: &Database,
+    now: u64,
+    waiting: &mut impl Iterator<Item = Job>,
+    answers: &mut Vec<Answer>,
+) -> Result<(), redb::Error> {
+    let writing = database.begin_write()?;
+    let mut records = Records {
+        records: writing.open_table(RECORDS)?,
+        expiry: writing.open_table(EXPIRY)?,
+        now,
+        changed: false,
+        broken: None,
+    };
+    answers.extend(waiting.map(|job| job(Ok(&mut records))));
+    if records.changed {
+        records.sweep()?;
+    }
+    let (changed, broken) = (records.changed, records.broken.take());
+    drop(records);
+    match broken {
+        Some(error) => Err(error),
+        None if changed => {
+            let started = Instant::now();
+            writing.commit()?;
+            metrics::histogram!("assay_store_commit_seconds").record(started.elapsed());
+            Ok(())
+        }
+        None => Ok(writing.abort()?),
+    }
+}
+
+/// The records inside one transaction. What has expired is not there.
+pub(super) struct Records<'t> {
+    records: Table<'t, &'static str, (u64, &'static [u8])>,
+    expiry: Table<'t, (u64, &'static str), ()>,
+    now: u64,
+    changed: bool,
+    /// A fault of the file: nothing of this transaction may be kept.
+    broken: Option<redb::Error>,
+}
+
+impl Records<'_> {
+    /// When this transaction happens, in Unix milliseconds.
+    pub(super) fn now(&self) -> u64 {
+        self.now
+    }
+
+    pub(super) fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        let found = self.records.get(key).map_err(failed)?;
+        Ok(found.and_then(|found| alive(found.value(), self.now)))
+    }
+
+    pub(super) fn put(&mut self, key: &str, value: &[u8], ttl: Option<Duration>) -> Result<(), StoreError> {
+        let until = ttl.map_or(0, |ttl| self.now.saturating_add(millis(ttl)).max(1));
+        self.change(|records, expiry| {
+            let replaced = records.insert(key, (until, value))?.map_or(0, |old| old.value().0);
+            if replaced != 0 {
+                expiry.remove((replaced, key))?;
+            }
+            if until != 0 {
+                expiry.insert((until, key), ())?;
+            }
+            Ok(())
+        })
+    }
+
+    pub(super) fn remove(&mut self, key: &str) -> Result<(), StoreError> {
+        self.change(|records, expiry| {
+            let removed = records.remove(key)?.map_or(0, |old| old.value().0);
+            if removed != 0 {
+                expiry.remove((removed, key))?;
+            }
+            Ok(())
+        })
+    }
+
+    fn change(
+        &mut self,
+        work: impl FnOnce(
+            &mut Table<'_, &'static str, (u64, &'static [u8])>,
+            &mut Table<'_, (u64, &'static str), ()>,
+        ) -> Result<(), StorageError>,
+    ) -> Result<(), StoreError> {
+        self.changed = true;
+        work(&mut self.records, &mut self.expiry).map_err(|error| {
+            let fault = failed(&error);
+            self.broken.get_or_insert(error.into());
+            fault
+        })
+    }
+
+    /// Every commit takes some of what has expired with it, so that nothing has to watch the clock.
+    fn sweep(&mut self) -> Result<(), StorageError> {
+        let mut ended = Vec::new();
+        for entry in self.expiry.range(..=(self.now, END_OF_KEYS))?.take(SWEEP) {
+            let (key, _) = entry?;
+            let (at, key) = key.value();
+            ended.push((at, key.to_owned()));
+        }
+        for (at, key) in ended {
+            self.expiry.remove((at, key.as_str()))?;
+            self.records.remove(key.as_str())?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,120 @@
+//! Keys, and the families that they belong to. A crate that keeps records declares their families beside them; the
+//! manual lists all of them on one page. Addresses in keys are lower-case hex with `0x`.
+
+use std::{fmt, marker::PhantomData};
+
+use serde::{Deserialize, Serialize};
+
+/// Where a shared store keeps the records of a family.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Placement {
+    /// On one node of a cluster, so that a batch of them happens as a whole.
+    Together,
+    /// As [`Together`](Self::Together), and in a sorted set, so that the family can be listed.
+    Listed,
+    /// On the node that the last part of the key chooses.
+    Spread,
+}
+
+/// A key as backends see it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Name {
+    pub text: String,
+    pub placement: Placement,
+}
+
+/// All keys with one beginning. Values are JSON; a field that is added later is optional, so that older records stay
+/// readable.
+pub struct Family<T> {
+    prefix: &'static str,
+    placement: Placement,
+    value: PhantomData<fn() -> T>,
+}
+
+impl<T> Family<T> {
+    /// Records that share batches with other records.
+    pub const fn new(prefix: &'static str) -> Self {
+        Self::placed(prefix, Placement::Together)
+    }
+
+    /// As [`new`](Self::new), for a family that [`Store::list`](crate::Store::list) lists: one whose records an operator
+    /// could count, not one record for each address.
+    pub const fn listed(prefix: &'static str) -> Self {
+        Self::placed(prefix, Placement::Listed)
+    }
+
+    /// Records of which there is one for each address, token, score or caller. Each is complete by itself: it shares a
+    /// batch only with other spread records, and a batch of them has no condition and may happen in part.
+    pub const fn spread(prefix: &'static str) -> Self {
+        Self::placed(prefix, Placement::Spread)
+    }
+
+    const fn placed(prefix: &'static str, placement: Placement) -> Self {
+        Self { prefix, placement, value: PhantomData }
+    }
+
+    /// The key of this family that ends in `rest`.
+    pub fn key(&self, rest: impl fmt::Display) -> Key<T> {
+        Key { name: Name { text: format!("{}{rest}", self.prefix), placement: self.placement }, value: PhantomData }
+    }
+
+    pub(crate) fn prefix(&self) -> &'static str {
+        self.prefix
+    }
+
+    pub(crate) fn is_listed(&self) -> bool {
+        self.placement == Placement::Listed
+    }
+}
+
+/// A key and the type of the record under it.
+pub struct Key<T> {
+    name: Name,
+    value: PhantomData<fn() -> T>,
+}
+
+impl<T> Key<T> {
+    /// The key of the only record of its kind.
+    pub fn single(text: &'static str) -> Self {
+        Family::new(text).key("")
+    }
+
+    pub(crate) fn name(&self) -> &Name {
+        &self.name
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.name.text
+    }
+
+    /// The same key for values of another type: how a record comes to be damaged.
+    #[cfg(test)]
+    pub(crate) fn retyped<U>(key: &Key<U>) -> Self {
+        Self { name: key.name.clone(), value: PhantomData }
+    }
+}
+
+impl<T> Clone for Key<T> {
+    fn clone(&self) -> Self {
+        Self { name: self.name.clone(), value: PhantomData }
+    }
+}
+
+impl<T> fmt::Debug for Key<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The holders of leases: `lease/{name}`, kept for ever, so that a token only grows.
+pub(crate) const LEASES: Family<LeaseRecord> = Family::new("lease/");
+
+/// Who holds a lease, and until when.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct LeaseRecord {
+    pub holder: String,
+    /// One more for each acquisition, also after release and expiry.
+    pub token: u64,
+    /// Milliseconds since the Unix epoch; 0 once released.
+    pub until: u64,
+}

@@ -1,0 +1,287 @@
+//! The Redis backend: one server, a master that sentinels name, or a cluster. Only this folder names redis.
+//!
+//! Whatever must happen together is one script on one node, by that server's clock. A script leaves behind what came of
+//! it under the id of the write, so that it may be sent again where its answer was lost. Durability is the server's:
+//! with an append-only file that is flushed at every write, what was answered is kept.
+
+mod address;
+mod inspect;
+mod link;
+mod place;
+mod rates;
+mod script;
+mod steps;
+
+use std::{sync::Arc, time::Duration};
+
+use futures::future::join_all;
+use redis::{Cmd, FromRedisValue, Value, cmd};
+use uuid::Uuid;
+
+use self::{
+    address::Address,
+    link::{CallError, Link, Waits},
+    place::Places,
+    rates::Pause,
+    script::Scripts,
+    steps::Steps,
+};
+use crate::config;
+use crate::{
+    Key, Lease, OpenError, StoreError, Take,
+    batch::{Batch, Change, Condition},
+    clock::millis,
+    keys::{LEASES, Name, Placement},
+};
+
+/// How long it is kept what came of a write, so that it can be sent again: far longer than any call waits.
+const REMEMBERED: Duration = Duration::from_secs(300);
+/// How long units on their way back wait for the servers. Nobody waits for them.
+const RETURNS: Duration = Duration::from_secs(120);
+/// Members of a family in one page.
+const PAGE: usize = 500;
+/// Keys in one command that reads.
+const READ: usize = 500;
+
+#[derive(Clone)]
+pub(super) struct Redis {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    link: Link,
+    places: Places,
+    scripts: Scripts,
+    pause: Pause,
+}
+
+/// What came of a script that writes.
+enum Outcome {
+    Done(u64),
+    Refused(u64),
+}
+
+impl Redis {
+    pub(super) async fn open(config: &config::Store) -> Result<Self, OpenError> {
+        let unusable = |reason: String| OpenError::Redis { reason };
+        let url = config.url.as_ref().ok_or_else(|| unusable("store.url is missing".into()))?;
+        let address = Address::parse(url.expose()).map_err(|what| unusable(format!("store.url is {what}")))?;
+        let waits = Waits {
+            connect: Duration::from_millis(config.connect_timeout_ms),
+            answer: Duration::from_millis(config.answer_timeout_ms),
+            patience: Duration::from_millis(config.patience_ms),
+            count: Duration::from_millis(config.count_timeout_ms),
+        };
+        let link = Link::open(address, waits).await.map_err(unusable)?;
+        inspect::inspect(&link).await.map_err(unusable)?;
+        let (places, scripts, pause) = (Places::new(&config.prefix), Scripts::new(), Pause::default());
+        Ok(Self { inner: Arc::new(Inner { link, places, scripts, pause }) })
+    }
+
+    pub(super) fn is_failing(&self) -> bool {
+        !self.inner.link.is_up()
+    }
+
+    pub(super) async fn read(&self, keys: Vec<Name>) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+        let mut found = Vec::with_capacity(keys.len());
+        for part in keys.chunks(READ) {
+            let mut command = cmd("MGET");
+            for key in part {
+                command.arg(self.inner.places.of(key));
+            }
+            let answer = self.inner.link.call(&command, self.patience()).await.map_err(unread)?;
+            found.append(&mut parse::<Vec<Option<Vec<u8>>>>(answer)?);
+        }
+        Ok(found)
+    }
+
+    /// Not of one instant, where the family is longer than a page.
+    pub(super) async fn scan(&self, prefix: String) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+        let (index, name) = ([self.inner.places.index()], self.inner.places.together(""));
+        // No byte of a text is 0xff.
+        let end = [b"(", prefix.as_bytes(), b"\xff"].concat();
+        let (mut found, mut begin) = (Vec::new(), format!("[{prefix}"));
+        loop {
+            let script = &self.inner.scripts.list;
+            let answer = script.run(&self.inner.link, self.patience(), &index, |command| {
+                command.arg(&begin).arg(&end).arg(PAGE).arg(&name);
+            });
+            let mut page = parse::<Vec<Vec<u8>>>(answer.await.map_err(unread)?)?.into_iter();
+            let text = |bytes: Vec<u8>| {
+                String::from_utf8(bytes).map_err(|_| failed("the index of families holds what is no text"))
+            };
+            let last = text(page.next().unwrap_or_default())?;
+            while let (Some(key), Some(record)) = (page.next(), page.next()) {
+                found.push((text(key)?, record));
+            }
+            if last.is_empty() {
+                return Ok(found);
+            }
+            begin = format!("({last}");
+        }
+    }
+
+    pub(super) async fn commit(&self, batch: Batch) -> Result<bool, StoreError> {
+        let is_spread = |key: &&Name| key.placement == Placement::Spread;
+        if !batch.keys().any(|key| is_spread(&key)) {
+            let mut steps = Steps::new(&self.inner.places);
+            batch.conditions.iter().for_each(|condition| steps.condition(condition));
+            batch.changes.iter().for_each(|change| steps.change(change));
+            return Ok(matches!(
+                self.started(move |this| async move { this.write(steps).await }).await?,
+                Outcome::Done(_)
+            ));
+        }
+        // With a condition, the first key is that of one.
+        if let Some(key) = batch.keys().find(|key| !batch.conditions.is_empty() || !is_spread(key)) {
+            let reason = "it stands in a batch with records that are kept apart".to_owned();
+            return Err(StoreError::Unstorable { key: key.text.clone(), reason });
+        }
+        self.started(move |this| async move { this.write_apart(batch.changes).await }).await.map(|()| true)
+    }
+
+    pub(super) async fn take(&self, key: &Key<u64>, amount: u64, limit: u64) -> Result<Take, StoreError> {
+        let mut steps = Steps::new(&self.inner.places);
+        steps.condition(&Condition::Left { key: key.clone(), amount, limit });
+        steps.change(&Change::Add { key: key.clone(), amount });
+        let (id, counter) = (steps.id(), self.inner.places.of(key.name()));
+        let taken = self.started(move |this| async move {
+            let taken = this.write(steps).await;
+            if let Err(StoreError::Unanswered { .. }) = &taken {
+                this.undo(id, counter, amount);
+            }
+            taken
+        });
+        Ok(match taken.await? {
+            Outcome::Done(used) => Take::Taken { used },
+            Outcome::Refused(used) => Take::Exhausted { used },
+        })
+    }
+
+    pub(super) async fn give_back(&self, key: &Key<u64>, amount: u64) -> Result<(), StoreError> {
+        let mut steps = Steps::new(&self.inner.places);
+        steps.change(&Change::GiveBack { key: key.clone(), amount });
+        self.started(move |this| async move { this.write_for(steps, RETURNS).await }).await.map(drop)
+    }
+
+    pub(super) async fn acquire(&self, name: &str, holder: &str, ttl: Duration) -> Result<Option<Lease>, StoreError> {
+        let mut steps = Steps::new(&self.inner.places);
+        steps.acquire(LEASES.key(name).name(), holder, millis(ttl));
+        let acquired = self.started(move |this| async move { this.write(steps).await }).await?;
+        Ok(match acquired {
+            Outcome::Done(token) => Some(Lease { name: name.to_owned(), token }),
+            Outcome::Refused(_) => None,
+        })
+    }
+
+    /// To `ttl` from now, or to its end where there is none; `false` where the lease has already ended.
+    pub(super) async fn renew(&self, lease: &Lease, ttl: Option<Duration>) -> Result<bool, StoreError> {
+        let mut steps = Steps::new(&self.inner.places);
+        steps.renew(lease.key().name(), lease.token, ttl.map(millis));
+        Ok(matches!(self.started(move |this| async move { this.write(steps).await }).await?, Outcome::Done(_)))
+    }
+
+    fn patience(&self) -> Duration {
+        self.inner.link.waits().patience
+    }
+
+    /// A write goes on also when its caller stops waiting for it.
+    async fn started<R, F>(&self, work: impl FnOnce(Self) -> F) -> Result<R, StoreError>
+    where
+        R: Send + 'static,
+        F: Future<Output = Result<R, StoreError>> + Send + 'static,
+    {
+        tokio::spawn(work(self.clone())).await.unwrap_or_else(|panic| Err(failed(panic)))
+    }
+
+    async fn write(&self, steps: Steps) -> Result<Outcome, StoreError> {
+        let patience = self.patience();
+        self.write_for(steps, patience).await
+    }
+
+    async fn write_for(&self, steps: Steps, patience: Duration) -> Result<Outcome, StoreError> {
+        let started = std::time::Instant::now();
+        let (script, keys) = (&self.inner.scripts.write, steps.names());
+        let answer = script
+            .run(&self.inner.link, patience, &keys, |command| steps.arguments(REMEMBERED, command))
+            .await
+            .map_err(unwritten)?;
+        metrics::histogram!("assay_store_commit_seconds").record(started.elapsed());
+        let (outcome, number) = parse::<(String, String)>(answer)?;
+        let count = number.parse().unwrap_or_default();
+        match outcome.as_str() {
+            "done" => Ok(Outcome::Done(count)),
+            "refused" => Ok(Outcome::Refused(count)),
+            _ => Err(StoreError::Damaged { key: steps.key(count), reason: "it is not what is kept there".to_owned() }),
+        }
+    }
+
+    /// Each record by itself: there is no whole of them to be broken.
+    async fn write_apart(&self, changes: Vec<Change>) -> Result<(), StoreError> {
+        let commands = changes.into_iter().filter_map(|change| {
+            let mut command = Cmd::new();
+            match change {
+                Change::Put { key, value, ttl } => {
+                    command.arg("SET").arg(self.inner.places.of(&key)).arg(value);
+                    if let Some(ttl) = ttl {
+                        command.arg("PX").arg(steps::life(ttl));
+                    }
+                }
+                Change::Remove { key } => {
+                    command.arg("DEL").arg(self.inner.places.of(&key));
+                }
+                Change::Add { .. } | Change::GiveBack { .. } => return None,
+            }
+            Some(command)
+        });
+        let written =
+            join_all(commands.map(|command| async move { self.inner.link.call(&command, self.patience()).await }))
+                .await;
+        written.into_iter().try_for_each(|written| written.map(drop).map_err(unwritten))
+    }
+
+    /// Gives back what may have been taken by a write that was not answered, in the background.
+    fn undo(&self, id: Uuid, counter: String, amount: u64) {
+        let this = self.clone();
+        tokio::spawn(async move {
+            let keys = [this.inner.places.write(&id.simple().to_string()), counter];
+            let undone = this.inner.scripts.undo.run(&this.inner.link, RETURNS, &keys, |command| {
+                command.arg(steps::life(REMEMBERED)).arg(amount);
+            });
+            if let Err(error) = undone.await {
+                tracing::error!(error = %unwritten(error), amount, "units that may have been taken for nothing were not given back");
+            }
+        });
+    }
+}
+
+fn parse<T: FromRedisValue>(answer: Value) -> Result<T, StoreError> {
+    T::from_redis_value(answer).map_err(failed)
+}
+
+fn unread(error: CallError) -> StoreError {
+    let outcome = match &error {
+        CallError::Away(_) => "away",
+        CallError::Unanswered(_) => "unanswered",
+        CallError::Refused(_) | CallError::NoScript => "refused",
+    };
+    metrics::counter!("assay_store_failures_total", "outcome" => outcome).increment(1);
+    match error {
+        CallError::Away(reason) | CallError::Unanswered(reason) => StoreError::Away { reason },
+        CallError::Refused(reason) => failed(reason),
+        CallError::NoScript => failed("the server forgets scripts at once"),
+    }
+}
+
+/// A write that was sent may have happened; a read that was has not.
+fn unwritten(error: CallError) -> StoreError {
+    let was_sent = matches!(error, CallError::Unanswered(_));
+    match unread(error) {
+        StoreError::Away { reason } if was_sent => StoreError::Unanswered { reason },
+        error => error,
+    }
+}
+
+fn failed(reason: impl std::fmt::Display) -> StoreError {
+    StoreError::Failed { reason: reason.to_string() }
+}

@@ -1,0 +1,113 @@
+//! A batch as the write script has it: its steps in order, each with the key it is about.
+
+use std::time::Duration;
+
+use redis::Cmd;
+use uuid::Uuid;
+
+use super::place::Places;
+use crate::{
+    batch::{Change, Condition, Revision},
+    clock::millis,
+    keys::{Name, Placement},
+};
+
+/// Above this, numbers of the script are not exact; nobody has so many units.
+const MOST: u64 = (1 << 53) - 1;
+/// Longest life of a record, in milliseconds: a hundred years.
+const LONGEST: u64 = 100 * 365 * 24 * 3_600 * 1_000;
+
+pub(super) struct Steps {
+    id: Uuid,
+    places: Places,
+    steps: Vec<Step>,
+}
+
+struct Step {
+    key: Name,
+    what: &'static str,
+    first: Vec<u8>,
+    second: Vec<u8>,
+}
+
+impl Steps {
+    pub fn new(places: &Places) -> Self {
+        Self { id: Uuid::new_v4(), places: places.clone(), steps: Vec::new() }
+    }
+
+    pub fn id(&self) -> Uuid {
+        self.id
+    }
+
+    pub fn condition(&mut self, condition: &Condition) {
+        match condition {
+            Condition::Unchanged { key, seen: Revision(None) } => self.step(key, "unchanged", "0", ""),
+            Condition::Unchanged { key, seen: Revision(Some(bytes)) } => self.step(key, "unchanged", "1", bytes),
+            Condition::Leased { key, token } => self.step(key, "leased", token.to_string(), ""),
+            // What is more than can be counted passes every limit.
+            Condition::Left { key, amount, limit } => {
+                self.step(key.name(), "left", (*amount).min(MOST + 1).to_string(), (*limit).min(MOST).to_string());
+            }
+        }
+    }
+
+    pub fn change(&mut self, change: &Change) {
+        match change {
+            Change::Put { key, value, ttl } => {
+                let life = ttl.map(|ttl| life(ttl).to_string()).unwrap_or_default();
+                self.step(key, "put", value, life);
+            }
+            Change::Remove { key } => self.step(key, "remove", "", ""),
+            Change::Add { key, amount } => self.step(key.name(), "add", (*amount).min(MOST + 1).to_string(), ""),
+            Change::GiveBack { key, amount } => self.step(key.name(), "give", (*amount).min(MOST + 1).to_string(), ""),
+        }
+    }
+
+    /// For `ttl` milliseconds.
+    pub fn acquire(&mut self, key: &Name, holder: &str, ttl: u64) {
+        self.step(key, "acquire", holder, ttl.min(LONGEST).to_string());
+    }
+
+    /// For `ttl` milliseconds from now; released where there is none.
+    pub fn renew(&mut self, key: &Name, token: u64, ttl: Option<u64>) {
+        self.step(key, "renew", token.to_string(), ttl.map(|ttl| ttl.min(LONGEST).to_string()).unwrap_or_default());
+    }
+
+    fn step(&mut self, key: &Name, what: &'static str, first: impl AsRef<[u8]>, second: impl AsRef<[u8]>) {
+        self.steps.push(Step {
+            key: key.clone(),
+            what,
+            first: first.as_ref().to_vec(),
+            second: second.as_ref().to_vec(),
+        });
+    }
+
+    /// KEYS of the script.
+    pub fn names(&self) -> Vec<String> {
+        let own = [self.places.write(&self.id.simple().to_string()), self.places.index()];
+        own.into_iter().chain(self.steps.iter().map(|step| self.places.of(&step.key))).collect()
+    }
+
+    /// ARGV of the script.
+    pub fn arguments(&self, remembered: Duration, command: &mut Cmd) {
+        command.arg(life(remembered));
+        for Step { key, what, first, second } in &self.steps {
+            command
+                .arg(*what)
+                .arg(if key.placement == Placement::Listed { key.text.as_str() } else { "" })
+                .arg(first)
+                .arg(second);
+        }
+    }
+
+    /// The key of a step, counted from 1.
+    pub fn key(&self, step: u64) -> String {
+        let step = usize::try_from(step).ok().and_then(|step| self.steps.get(step.checked_sub(1)?));
+        step.map(|step| step.key.text.clone()).unwrap_or_default()
+    }
+}
+
+/// Milliseconds that a record lives: at least one.
+pub(super) fn life(ttl: Duration) -> u64 {
+    millis(ttl).clamp(1, LONGEST)
+}

@@ -1,0 +1,46 @@
+//! Backups: what they hold, and that they never stand in anybody's way.
+
+use std::{fs, time::Duration};
+
+use super::*;
+use crate::BackupError;
+
+#[tokio::test]
+async fn a_backup_opens_as_the_store_that_it_was() {
+    let Fixture { store, hands, folder } = Fixture::new().await;
+    let (kept, ending, later) = (number("kept"), number("ending"), number("later"));
+    store.put(&kept, &1).await.unwrap();
+    store.put_expiring(&ending, &2, Duration::from_secs(60)).await.unwrap();
+    let to = folder.path().join("deep/er/backup.redb");
+    let copied = store.back_up(&to).await.unwrap();
+    assert_eq!((copied.records, copied.bytes), (2, fs::metadata(&to).unwrap().len()));
+    store.put(&later, &3).await.unwrap();
+
+    let open = async || Store {
+        backend: Backend::Embedded(Embedded::open(to.clone(), Clock::manual(hands.0.clone())).await.unwrap()),
+    };
+    let backup = open().await;
+    assert_eq!(backup.get_many(&[kept.clone(), ending.clone(), later]).await.unwrap(), [Some(1), Some(2), None]);
+    hands.forward(60_000);
+    assert_eq!(backup.get(&ending).await.unwrap(), None);
+    // What has expired is swept from the copy as well.
+    backup.put(&kept, &4).await.unwrap();
+    let Backend::Embedded(file) = &backup.backend else { panic!() };
+    assert_eq!(file.stored().await.unwrap(), 1);
+}
+
+#[tokio::test]
+async fn a_backup_writes_over_nothing_and_leaves_nothing_half_made() {
+    let Fixture { store, folder, .. } = Fixture::new().await;
+    store.put(&number("a"), &1).await.unwrap();
+    let to = folder.path().join("taken");
+    fs::write(&to, "something else").unwrap();
+    let error = store.back_up(&to).await.unwrap_err();
+    assert!(matches!(&error, BackupError::Failed { path, .. } if *path == to), "{error}");
+    assert_eq!(fs::read(&to).unwrap(), b"something else");
+    let below = to.join("backup");
+    assert!(store.back_up(&below).await.is_err());
+    let mut names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["assay.redb", "taken"]);
+}

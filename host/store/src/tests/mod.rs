@@ -1,0 +1,82 @@
+//! The store on real files and on a real server.
+
+mod backup;
+mod crash;
+mod limits;
+mod opening;
+mod redis;
+mod server;
+mod writes;
+
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use crate::config;
+use crate::{Family, Key, Store, backend::Backend, clock::Clock, embedded::Embedded};
+
+/// A time that moves only when a test moves it, in milliseconds.
+#[derive(Clone, Default)]
+struct Hands(Arc<AtomicU64>);
+
+impl Hands {
+    fn forward(&self, millis: u64) {
+        self.0.fetch_add(millis, Ordering::SeqCst);
+    }
+}
+
+struct Fixture {
+    store: Store,
+    hands: Hands,
+    folder: tempfile::TempDir,
+}
+
+impl Fixture {
+    async fn new() -> Self {
+        let (folder, hands) = (tempfile::tempdir().unwrap(), Hands::default());
+        let path = folder.path().join("assay.redb");
+        let store =
+            Store { backend: Backend::Embedded(Embedded::open(path, Clock::manual(hands.0.clone())).await.unwrap()) };
+        Self { store, hands, folder }
+    }
+}
+
+fn at(path: &Path) -> config::Store {
+    config::Store::embedded(path.to_owned())
+}
+
+/// An empty store of each backend, for what both do alike.
+async fn each() -> [Store; 2] {
+    let Fixture { store, folder, .. } = Fixture::new().await;
+    // The file lives on in the store; the folder's name is of no use to who is given the store alone.
+    drop(folder);
+    [store, Store::open(&server::config()).await.unwrap()]
+}
+
+/// A counter that no other test uses.
+fn number(name: &str) -> Key<u64> {
+    Family::new("units/").key(name)
+}
+
+/// Records of one address each.
+const SPREAD: Family<Sample> = Family::spread("lending/");
+/// Records that can be listed.
+const LISTED: Family<Sample> = Family::listed("shadow/credit/");
+
+/// A rate that hosts share.
+fn counted(policy: &str, caller: &str) -> Key<u64> {
+    Family::spread("rate/").key(format_args!("{policy}/{caller}"))
+}
+
+/// A record as an owner may keep it.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+struct Sample {
+    name: String,
+    parts: Vec<String>,
+    #[serde(default)]
+    limit: Option<u64>,
+}

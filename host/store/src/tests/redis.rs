@@ -1,0 +1,207 @@
+//! What only a server can do to us: go away, come back, lose an answer, be the wrong one.
+
+use std::{
+    num::NonZeroU32,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+};
+
+use super::{
+    server::{Server, config, free_port, on, until},
+    *,
+};
+use crate::{Batch, Draw, OpenError, StoreError, Take};
+
+/// Passes connections on, and breaks each once a write of this many more has been answered by the server and not yet by
+/// it.
+#[derive(Clone)]
+struct Breaker {
+    left: Arc<Mutex<Option<u32>>>,
+    port: u16,
+}
+
+impl Breaker {
+    async fn before(server: u16) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let this = Self { left: Arc::default(), port: listener.local_addr().unwrap().port() };
+        let breaker = this.clone();
+        tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                tokio::spawn(breaker.clone().pass(client, server));
+            }
+        });
+        this
+    }
+
+    /// Loses the answer after so many more.
+    fn lose_after(&self, answers: u32) {
+        *self.left.lock().unwrap_or_else(PoisonError::into_inner) = Some(answers);
+    }
+
+    async fn pass(self, client: TcpStream, server: u16) {
+        let (mut from, mut to) = client.into_split();
+        let (mut answers, mut asks) = TcpStream::connect(("127.0.0.1", server)).await.unwrap().into_split();
+        let asking = tokio::spawn(async move { tokio::io::copy(&mut from, &mut asks).await });
+        let mut buffer = [0; 4096];
+        while let Ok(read @ 1..) = answers.read(&mut buffer).await {
+            let lost = {
+                let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+                let lost = *left == Some(0);
+                *left = if lost { None } else { left.map(|left| left - 1) };
+                lost
+            };
+            if lost || to.write_all(&buffer[..read]).await.is_err() {
+                break;
+            }
+        }
+        asking.abort();
+    }
+}
+
+#[tokio::test]
+async fn what_has_expired_is_gone_from_its_family_too() {
+    let store = Store::open(&config()).await.unwrap();
+    let key = LISTED.key("7/a");
+    let page = Default::default();
+    store.put_expiring(&key, &page, Duration::from_millis(1)).await.unwrap();
+    store.put(&LISTED.key("8/a"), &page).await.unwrap();
+    until(async || store.get(&key).await.unwrap().is_none()).await;
+    let listed = store.list(&LISTED).await.unwrap();
+    assert_eq!(listed.into_iter().map(|(name, _)| name).collect::<Vec<_>>(), ["8/a"]);
+}
+
+#[tokio::test]
+async fn a_lease_ends_by_itself() {
+    let store = Store::open(&config()).await.unwrap();
+    let first = store.acquire("sync", "a", Duration::from_millis(1)).await.unwrap().unwrap();
+    until(async || store.acquire("sync", "b", Duration::from_secs(600)).await.unwrap().is_some()).await;
+    assert!(!store.renew(&first, Duration::from_secs(600)).await.unwrap());
+}
+
+#[tokio::test]
+async fn a_long_family_is_listed_whole() {
+    let store = Store::open(&config()).await.unwrap();
+    let open: Family<u32> = Family::listed("submission-open/");
+    let mut batch = Batch::new();
+    for id in 0..1_200 {
+        batch = batch.put(&open.key(format_args!("{id:015}")), &id).unwrap();
+    }
+    assert!(store.commit(batch).await.unwrap());
+    let listed = store.list(&open).await.unwrap();
+    assert_eq!(listed.len(), 1_200);
+    assert!(listed.is_sorted_by_key(|(name, _)| name.clone()));
+}
+
+#[tokio::test]
+async fn records_that_are_kept_apart_are_not_held_to_others() {
+    let store = Store::open(&config()).await.unwrap();
+    let (first, seen) = (SPREAD.key("1/1/1"), Sample::default());
+    let mixed = Batch::new().put(&first, &seen).unwrap().put(&number("a"), &1).unwrap();
+    assert!(matches!(store.commit(mixed).await, Err(StoreError::Unstorable { .. })));
+    assert_eq!(store.get(&first).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_prefix_is_a_store_of_its_own() {
+    let [one, two] = [config(), config()];
+    let (one, two) = (Store::open(&one).await.unwrap(), Store::open(&two).await.unwrap());
+    one.put(&number("a"), &1).await.unwrap();
+    assert_eq!(two.get(&number("a")).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_write_whose_answer_is_lost_happens_once() {
+    let server = Server::start();
+    let breaker = Breaker::before(server.port).await;
+    let store = Store::open(&on(&format!("redis://127.0.0.1:{}", breaker.port))).await.unwrap();
+    let meter = number("meter");
+    for round in 1..=20 {
+        breaker.lose_after(round % 3);
+        assert_eq!(store.take(&meter, 1, 100).await.unwrap(), Take::Taken { used: u64::from(3 * round - 2) });
+        assert!(store.commit(Batch::new().take(&meter, 3, 100)).await.unwrap());
+        store.give_back(&meter, 1).await.unwrap();
+        assert_eq!(store.get(&meter).await.unwrap(), Some(u64::from(3 * round)));
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_goes_away_is_an_error_until_it_is_back() {
+    let settings = ["--appendonly", "yes", "--appendfsync", "always"];
+    let server = Server::start_in(tempfile::tempdir().unwrap(), free_port(), &settings);
+    let config = config::Store { patience_ms: 100, ..server.config() };
+    let store = Store::open(&config).await.unwrap();
+    assert_eq!(store.take(&number("a"), 1, 9).await.unwrap(), Take::Taken { used: 1 });
+    let (folder, port) = server.kill();
+    let error = store.get(&number("a")).await.unwrap_err();
+    assert!(matches!(error, StoreError::Away { .. }), "{error}");
+    // The first one may have been on its way.
+    store.take(&number("a"), 1, 9).await.unwrap_err();
+    let error = store.take(&number("a"), 1, 9).await.unwrap_err();
+    assert!(matches!(error, StoreError::Away { .. }), "{error}");
+    assert!(store.is_failing());
+
+    let _server = Server::start_in(folder, port, &settings);
+    until(async || !store.is_failing()).await;
+    assert_eq!(store.take(&number("a"), 1, 9).await.unwrap(), Take::Taken { used: 2 });
+}
+
+#[tokio::test]
+async fn what_is_used_of_a_rate_comes_back_and_is_forgotten() {
+    let store = Store::open(&config()).await.unwrap();
+    let (key, window) = (counted("key", "a"), Duration::from_millis(20));
+    let allowed = Some(Draw::Allowed { left: 0 });
+    for _ in 0..3 {
+        until(async || store.draw(&key, NonZeroU32::MIN, window).await == allowed).await;
+    }
+    until(async || store.get(&key).await.unwrap().is_none()).await;
+}
+
+#[tokio::test]
+async fn a_rate_does_not_wait_for_a_server_that_is_slow_or_away() {
+    let server = Server::start();
+    let config = config::Store { count_timeout_ms: 50, ..server.config() };
+    let store = Store::open(&config).await.unwrap();
+    let draw = || async { store.draw(&counted("key", "a"), NonZeroU32::MAX, Duration::from_secs(60)).await };
+    let client = ::redis::Client::open(format!("redis://127.0.0.1:{}", server.port)).unwrap();
+    let mut other = client.get_multiplexed_async_connection().await.unwrap();
+    // The server takes what writes, and leaves it until it is told to go on.
+    ::redis::cmd("CLIENT").arg("PAUSE").arg(3_600_000).arg("WRITE").exec_async(&mut other).await.unwrap();
+    assert_eq!((draw().await, draw().await), (None, None));
+    assert!(!store.is_failing());
+    ::redis::cmd("CLIENT").arg("UNPAUSE").exec_async(&mut other).await.unwrap();
+    until(async || draw().await.is_some()).await;
+
+    let (folder, port) = server.kill();
+    until(async || draw().await.is_none()).await;
+    let _server = Server::start_in(folder, port, &[]);
+    until(async || draw().await.is_some()).await;
+}
+
+#[tokio::test]
+async fn what_is_no_server_or_an_unsafe_one_is_refused_without_a_secret() {
+    let forgetful = Server::start_in(
+        tempfile::tempdir().unwrap(),
+        free_port(),
+        &["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"],
+    );
+    let closed = Server::start_in(tempfile::tempdir().unwrap(), free_port(), &["--requirepass", "other"]);
+    let (evicting, shut) = (forgetful.port, closed.port);
+    for (url, part) in [
+        (format!("redis://:s3cret@127.0.0.1:{}", free_port()), "refused"),
+        (format!("redis://127.0.0.1:{evicting}"), "noeviction"),
+        (format!("redis://:s3cret@127.0.0.1:{shut}"), "authentication failed"),
+        (format!("redis://127.0.0.1:{shut}"), "NOAUTH"),
+        ("redis:s3cret".to_owned(), "it is written"),
+    ] {
+        let Err(error) = Store::open(&on(&url)).await else { panic!("{url} is a store") };
+        assert!(matches!(error, OpenError::Redis { .. }));
+        let said = error.to_string();
+        assert!(said.contains(part) && !said.contains("s3cret"), "{url}: {said}");
+    }
+    Store::open(&on(&format!("redis://:other@127.0.0.1:{shut}"))).await.unwrap();
+}
