@@ -14,7 +14,6 @@ use crate::{
         x402::{Local, X402},
     },
     agents::Agents,
-    chain::{Chains, Ipfs},
     config::{self, Config},
     http,
     reputation::{Rehearsal, Reputation},
@@ -22,6 +21,8 @@ use crate::{
     tasks::Tasks,
     telemetry::{Metrics, UPKEEP},
 };
+use assay_chain::{Chains, Ipfs};
+use assay_outbox::sender::{Registries, Sender};
 use assay_registry::Registry;
 use assay_store::{Store, StoreError};
 
@@ -77,9 +78,16 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     let tasks = Tasks::new();
     let registry = open_registry(config, &store).await?;
     let (readers, stop) = (TaskTracker::new(), tasks.spawner().stopping());
-    let chains =
-        Chains::connect(&config.chains, &config.reading, &config.prices, &config.scoring, &store, &readers, &stop)
-            .with_people(&config.names, &config.identity, &config.outbound);
+    let chains = Chains::connect(
+        &config.chains,
+        &config.reading,
+        &config.prices,
+        &config.scoring.snapshots(),
+        &store,
+        &readers,
+        &stop,
+    )
+    .with_people(&config.names, &config.identity, &config.outbound);
     let registries = config.agents.as_ref().and_then(|agents| chains.agents(agents, config.reading.log_range));
     let agents = Agents::new(config, registries, &store, &tasks.spawner());
     let scoring = Scoring::open(registry, chains.clone(), store.clone(), &config.scoring, &config.promotion).await?;
@@ -114,7 +122,10 @@ fn reputation(
 ) -> Option<Reputation> {
     let (agents, reputation, ipfs) = (config.agents.as_ref()?, config.reputation.as_ref()?, config.ipfs.as_ref()?);
     let judge = judge::ByScoring::new(scoring.clone(), reputation)?;
-    let sender = chains.sender(agents, reputation)?;
+    let registries =
+        Registries { chain: agents.chain, identity: agents.identity_registry, reputation: agents.reputation_registry };
+    let client = chains.client(agents.chain)?;
+    let sender = Sender::new(client, reputation.account()?, registries, reputation.confirmations, reputation.max_fee());
     let local = x402.filter(|_| config.access.x402.is_local());
     let local =
         local.map(|x402| Local::new(x402.clone(), sender.clone(), Duration::from_millis(reputation.replace_after_ms)));

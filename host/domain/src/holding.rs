@@ -1,6 +1,11 @@
 //! What a wallet holds. Amounts stay integers; dollars are computed when they are shown or scored.
 
+use std::collections::HashMap;
+
 use crate::{Address, ChainId, U256};
+
+/// Dollars for one whole token, by contract; `None` stands for the native currency.
+pub type Prices = HashMap<Option<Address>, f64>;
 
 /// The classes that a model tells apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]

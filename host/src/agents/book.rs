@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use alloy::primitives::keccak256;
 
 use super::metadata;
-use crate::chain::{AgentChange, AgentEvent, Documents, Located, Mark, Outside};
+use assay_chain::{AgentChange, AgentEvent, Documents, Located, Mark, Outside};
 use assay_domain::{Address, Agent, AgentMetadata, B256, ChainId};
 use assay_store::{Batch, Lease, Store, StoreError};
 

@@ -6,7 +6,7 @@ use std::collections::{HashMap, VecDeque};
 use futures::{StreamExt, stream::FuturesUnordered};
 use tokio::sync::mpsc;
 
-use crate::chain::{Documents, Outside};
+use assay_chain::{Documents, Outside};
 
 /// At once, of a stranger's server and of the operator's gateway.
 const EACH: usize = 4;

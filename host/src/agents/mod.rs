@@ -19,11 +19,8 @@ pub use index::{Found, Index};
 #[doc(hidden)]
 pub use metadata::read as read_document;
 
-use crate::{
-    chain::{AgentRegistries, AgentsError, Documents},
-    config::Config,
-    tasks::Spawner,
-};
+use crate::{config::Config, tasks::Spawner};
+use assay_chain::{AgentRegistries, AgentsError, Documents};
 use assay_domain::{Agent, AgentReputation};
 use assay_store::Store;
 use mock::Mock;

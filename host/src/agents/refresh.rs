@@ -18,7 +18,7 @@ use super::{
     gather::gather,
     published::Published,
 };
-use crate::chain::{AgentEvent, AgentRegistries, AgentsError, Documents, Mark};
+use assay_chain::{AgentEvent, AgentRegistries, AgentsError, Documents, Mark};
 use assay_store::{Lease, Lost, Store, StoreError};
 
 /// Time to the next try after a refresh that failed.

@@ -12,10 +12,8 @@ use moka::{Expiry, future::Cache};
 use tokio::{sync::Semaphore, time::timeout_at};
 
 use super::{metadata, published::Published};
-use crate::{
-    chain::{Documents, Located, Outside, Token},
-    tasks::Spawner,
-};
+use crate::tasks::Spawner;
+use assay_chain::{Documents, Located, Outside, Token};
 use assay_domain::{Agent, AgentMetadata, B256};
 
 /// Longest wait for documents, whatever their number.

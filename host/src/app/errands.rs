@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 
 use futures::{FutureExt, future::BoxFuture};
 
-use crate::{access::x402::Local, chain::View, reputation::Errands};
+use crate::{access::x402::Local, reputation::Errands};
+use assay_outbox::sender::View;
 use assay_store::{Lease, StoreError};
 
 /// None where no payment is settled from here.

@@ -5,11 +5,8 @@ use std::fmt::Write;
 use futures::future::join_all;
 
 use super::{ConfigFile, Failure, print};
-use crate::{
-    access::x402::Terms,
-    chain,
-    config::{ChainConfig, Config},
-};
+use crate::{access::x402::Terms, config::Config};
+use assay_chain::config::ChainConfig;
 use assay_domain::Secret;
 use assay_store::config::Backend;
 
@@ -22,7 +19,9 @@ pub fn run(file: &ConfigFile, live: bool) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::cannot)?;
     let found = runtime.block_on(join_all(config.chains.iter().map(|chain| {
         // A reader of the progress that has gone ends nothing.
-        chain::verify(chain, &config, |words| drop(print(format!("chain {} {}: {words}", chain.id, chain.name))))
+        crate::verify::verify(chain, &config, |words| {
+            drop(print(format!("chain {} {}: {words}", chain.id, chain.name)))
+        })
     })));
     let found: Vec<_> = found.into_iter().flatten().map(|finding| format!("  {finding}")).collect();
     if found.is_empty() {

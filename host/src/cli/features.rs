@@ -15,9 +15,9 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{ConfigFile, Failure};
 use crate::{
     backtest::{BadLine, MAX_LINE, Record, Source, TableWriter, grouped, is_table},
-    chain::Chains,
     config::Config,
 };
+use assay_chain::Chains;
 use assay_domain::{Coverage, Subject, features};
 use assay_store::Store;
 
@@ -188,8 +188,15 @@ async fn export(
 ) -> Result<(u64, u64), Failure> {
     let store = Store::open(&config.store).await.map_err(Failure::cannot)?;
     let (readers, stop) = (TaskTracker::new(), CancellationToken::new());
-    let chains =
-        Chains::connect(&config.chains, &config.reading, &config.prices, &config.scoring, &store, &readers, &stop);
+    let chains = Chains::connect(
+        &config.chains,
+        &config.reading,
+        &config.prices,
+        &config.scoring.snapshots(),
+        &store,
+        &readers,
+        &stop,
+    );
     let mut file = fs::OpenOptions::new()
         .create(true)
         .append(true)

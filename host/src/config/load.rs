@@ -76,7 +76,7 @@ mod tests {
     use std::io::Write;
 
     use super::*;
-    use crate::config::Discovery;
+    use assay_chain::config::Discovery;
 
     fn load_text(text: &str) -> Result<Config, ConfigError> {
         let mut file = tempfile::NamedTempFile::new().unwrap();

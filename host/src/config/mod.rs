@@ -3,16 +3,10 @@
 //! own section.
 
 mod access;
-mod agents;
-mod chains;
 mod http;
-mod identity;
 mod known;
 mod load;
 mod models;
-mod names;
-mod outbound;
-mod prices;
 mod promotion;
 mod reputation;
 mod scoring;
@@ -25,23 +19,21 @@ use std::net::SocketAddr;
 
 use serde::Deserialize;
 
+pub use assay_chain::config::{
+    Agents, ChainConfig, Data, Discovery, ExplorerLimits, Identity, Ipfs, Lookup, Names, NativeConfig, Pinning,
+    PriceApi, Prices, Reading, RegistryConfig, Slugs, SourceConfig, TokenConfig,
+};
+pub use assay_evm::config::{Outbound, RpcLimits};
+pub use assay_lending::config::MarketConfig;
 pub use assay_store::config::{Backend, Store};
 
 pub use access::{Access, KeyConfig};
-pub use agents::Agents;
-pub use chains::{
-    ChainConfig, Discovery, ExplorerLimits, MarketConfig, NativeConfig, Reading, RpcLimits, Slugs, TokenConfig,
-};
 pub use http::{Http, Network};
-pub use identity::{Data, Identity, Lookup, SourceConfig};
 pub use known::chain_names;
 pub use load::{ConfigError, DEFAULTS, load};
 pub use models::Models;
-pub use names::{Names, RegistryConfig};
-pub use outbound::Outbound;
-pub use prices::{PriceApi, Prices};
 pub use promotion::Promotion;
-pub use reputation::{Ipfs, Pinning, Reputation};
+pub use reputation::Reputation;
 pub use scoring::Scoring;
 pub use telemetry::{LogFormat, Telemetry, TracesConfig};
 pub use validate::Problem;

@@ -1,5 +1,6 @@
-//! `[reputation]` and `[ipfs]`: how feedback reaches the chain, and where its documents are kept.
+//! `[reputation]`: how feedback reaches the chain.
 
+use alloy::signers::local::PrivateKeySigner;
 use serde::Deserialize;
 
 use assay_domain::ModelVersion;
@@ -40,29 +41,14 @@ pub struct Reputation {
     pub endpoint: String,
 }
 
-/// Where feedback documents are pinned and fetched.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Ipfs {
-    /// Root of a Kubo-compatible node's RPC API.
-    pub api: Option<Secret>,
-    pub gateway: Option<Secret>,
-    /// A service that keeps what the node has.
-    pub pinning: Option<Pinning>,
-}
-
-/// A service with the IPFS pinning-service API.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Pinning {
-    pub api: Secret,
-    /// Bearer token.
-    pub key: Secret,
-}
-
 impl Reputation {
+    /// The account that sends feedback; `None` where the key is none.
+    pub fn account(&self) -> Option<PrivateKeySigner> {
+        PrivateKeySigner::from_slice(&self.signer_key()?).ok()
+    }
+
     /// The key of the account, as 32 bytes; `None` where it is none.
-    pub fn signer_key(&self) -> Option<[u8; 32]> {
+    fn signer_key(&self) -> Option<[u8; 32]> {
         let text = self.signer.expose().trim();
         let mut key = [0; 32];
         hex::decode_to_slice(text.strip_prefix("0x").unwrap_or(text), &mut key).ok()?;

@@ -1,5 +1,8 @@
 //! `[scoring]`: how long answers and their records live, and how much of the traffic challengers see.
 
+use std::time::Duration;
+
+use assay_chain::config::Snapshots;
 use serde::Deserialize;
 
 /// Cache lives of the contract, how long a first read may hold up an answer, and what is done beside it.
@@ -22,4 +25,16 @@ pub struct Scoring {
     pub shadow_budget: f64,
     /// How long what the shadow found is kept, in hours.
     pub shadow_hours: u64,
+}
+
+impl Scoring {
+    /// What of this section is about reading.
+    pub fn snapshots(&self) -> Snapshots {
+        Snapshots {
+            complete: Duration::from_millis(self.cache_ms),
+            incomplete: Duration::from_millis(self.incomplete_cache_ms),
+            entries: self.cache_entries,
+            budget: Duration::from_millis(self.read_budget_ms),
+        }
+    }
 }

@@ -2,7 +2,8 @@
 
 use std::{collections::BTreeSet, fmt};
 
-use super::{ChainConfig, Config, PriceApi, RegistryConfig};
+use super::Config;
+use assay_chain::config::{ChainConfig, PriceApi, RegistryConfig};
 use assay_domain::Name;
 use assay_store::config::Backend;
 

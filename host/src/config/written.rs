@@ -3,13 +3,11 @@
 
 use serde::{Deserialize, Deserializer, de::Error};
 
-use super::{
-    ChainConfig, MarketConfig, NativeConfig, Slugs, TokenConfig,
-    chains::day,
-    known::{self, Known},
-};
+use super::known::{self, Known};
+use assay_chain::config::{ChainConfig, NativeConfig, Slugs, TokenConfig, day};
 use assay_domain::Secret;
 use assay_domain::{Address, ChainId};
+use assay_lending::config::MarketConfig;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -5,9 +5,9 @@ use axum::http::StatusCode;
 use super::{ApiError, App};
 use crate::{
     access::AccessError,
-    chain::NameError,
     scoring::{MoveError, ScoringError, StageError},
 };
+use assay_chain::NameError;
 use assay_domain::ChainId;
 use assay_registry::{LoadError, RoleError, ScoreError};
 use assay_store::StoreError;

@@ -8,7 +8,7 @@ use alloy::primitives::keccak256;
 use assay_domain::ModelPin;
 use serde::Serialize;
 
-use crate::chain::cid;
+use assay_chain::cid;
 use assay_domain::{Address, Tag, Time};
 
 // In each of these the fields stand in the order of their names.

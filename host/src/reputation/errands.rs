@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use futures::future::BoxFuture;
 
-use crate::chain::View;
+use assay_outbox::sender::View;
 use assay_store::{Lease, StoreError};
 
 /// Payments that the account settles.

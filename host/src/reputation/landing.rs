@@ -6,8 +6,8 @@
 //! feedback either.
 
 use crate::access::x402::records::PaymentRecord;
-use crate::chain::{LandedRecord, SignedRecord, SlotRecord};
 use crate::reputation::records::{DocumentRecord, FeedbackRecord, SubmissionRecord};
+use assay_outbox::sender::{LandedRecord, SignedRecord, SlotRecord};
 use std::{
     collections::{BTreeSet, HashMap},
     time::{Duration, Instant},
@@ -16,8 +16,8 @@ use std::{
 use chrono::Utc;
 
 use super::{Event, Reputation, step::Undone};
-use crate::chain::{Feedback, Given, Offer, Sender, SenderError, Sent, Sight, Signed, View};
 use assay_domain::{B256, Tag};
+use assay_outbox::sender::{Feedback, Given, Offer, Sender, SenderError, Sent, Sight, Signed, View};
 use assay_store::{Lease, Lost};
 
 /// Nonces under way at once: nodes keep as many waiting transactions of one account.

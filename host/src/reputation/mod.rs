@@ -30,10 +30,9 @@ use std::{sync::Arc, time::Duration};
 use tokio::sync::Notify;
 use uuid::Uuid;
 
-use crate::{
-    chain::{Ipfs, Sender},
-    config,
-};
+use crate::config;
+use assay_chain::Ipfs;
+use assay_outbox::sender::Sender;
 use assay_store::{Batch, Lease, Lost, Store, StoreError};
 use step::{Event, step};
 

@@ -4,7 +4,7 @@ use crate::reputation::records::{ScoresRecord, Stage, Start, SubmissionRecord};
 use chrono::Utc;
 
 use super::{Event, Reputation, Unjudged, document};
-use crate::chain::IpfsError;
+use assay_chain::IpfsError;
 use assay_domain::Coverage;
 use assay_store::{Lease, Lost};
 
@@ -38,10 +38,10 @@ impl Reputation {
 
     /// The configuration is still the one it was accepted under.
     pub(super) fn is_ours(&self, record: &SubmissionRecord) -> bool {
-        let (sender, agents) = (&self.inner.sender, self.inner.sender.agents());
+        let (sender, registries) = (&self.inner.sender, self.inner.sender.registries());
         record.client == sender.address()
             && (record.chain, record.identity_registry, record.reputation_registry)
-                == (agents.chain, agents.identity_registry, agents.reputation_registry)
+                == (registries.chain, registries.identity, registries.reputation)
     }
 
     async fn scored(&self, record: &SubmissionRecord) -> Event {

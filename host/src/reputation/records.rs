@@ -3,11 +3,9 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::{
-    access::records::Payer,
-    chain::{LandedRecord, SlotRecord},
-};
+use crate::access::records::Payer;
 use assay_domain::{Address, B256, ChainId, Coverage, ModelPin, Tag, Time};
+use assay_outbox::sender::{LandedRecord, SlotRecord};
 use assay_store::{Family, Key};
 
 /// Submissions that have not ended. In the order of the keys the oldest is first.

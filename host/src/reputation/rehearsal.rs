@@ -2,8 +2,8 @@
 //! uploaded, nothing is sent, nobody pays. What becomes of one is decided when it is accepted; a look at it shows as
 //! much as is due by then.
 
-use crate::chain::LandedRecord;
 use crate::reputation::records::{self, FeedbackRecord, RetryRecord, ScoresRecord, Stage, Start, SubmissionRecord};
+use assay_outbox::sender::LandedRecord;
 use std::time::Duration;
 
 use alloy::primitives::keccak256;

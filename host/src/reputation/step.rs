@@ -8,8 +8,8 @@
 mod tests;
 
 use crate::access::records::Payer;
-use crate::chain::{LandedRecord, SignedRecord, SlotRecord};
 use crate::reputation::records::{DocumentRecord, FeedbackRecord, ScoresRecord, Stage, Start, SubmissionRecord};
+use assay_outbox::sender::{LandedRecord, SignedRecord, SlotRecord};
 use std::time::Duration;
 
 use assay_domain::{Tag, Time};

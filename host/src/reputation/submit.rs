@@ -14,8 +14,8 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::Reputation;
-use crate::chain::SenderError;
 use assay_domain::{Address, B256, Tag};
+use assay_outbox::sender::SenderError;
 use assay_store::{Batch, Key, Revision, StoreError};
 
 /// How long a caller's `Idempotency-Key` is remembered.
@@ -170,16 +170,16 @@ impl Reputation {
     }
 
     fn record(&self, request: &Request) -> SubmissionRecord {
-        let (now, agents) = (Utc::now(), self.inner.sender.agents());
+        let (now, registries) = (Utc::now(), self.inner.sender.registries());
         SubmissionRecord {
             id: Uuid::new_v4(),
             agent_id: request.agent_id,
             address: request.address,
             tags: request.tags.clone(),
             payer: request.payer.clone(),
-            chain: agents.chain,
-            identity_registry: agents.identity_registry,
-            reputation_registry: agents.reputation_registry,
+            chain: registries.chain,
+            identity_registry: registries.identity,
+            reputation_registry: registries.reputation,
             client: self.inner.sender.address(),
             created_at: now,
             updated_at: now,

@@ -1,6 +1,6 @@
 //! Why there is no answer.
 
-use crate::chain::NameError;
+use assay_chain::NameError;
 use assay_domain::ChainId;
 use assay_registry::{Refusal, RoleError, ScoreError};
 

@@ -21,7 +21,8 @@ mod summary;
 
 use std::{sync::Arc, time::Duration};
 
-use crate::{chain::Chains, config, tasks::Spawner};
+use crate::{config, tasks::Spawner};
+use assay_chain::Chains;
 use assay_domain::{Freshness, Snapshot};
 use assay_registry::Registry;
 use assay_store::{Store, StoreError};

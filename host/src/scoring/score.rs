@@ -7,7 +7,8 @@ use moka::future::Cache as Moka;
 use uuid::Uuid;
 
 use super::{Ask, Scoring, ScoringError, provenance::Inputs};
-use crate::{chain::Read, config};
+use crate::config;
+use assay_chain::Read;
 use assay_domain::{
     Address, Assessment, Coverage, Digest, Freshness, ModelRef, Snapshot, Subject, Time,
     features::{Features, features},

@@ -2,11 +2,9 @@
 
 use std::sync::LazyLock;
 
-use assay::{
-    agents::read_document,
-    chain::{Documents, Located},
-    config::Outbound,
-};
+use assay::agents::read_document;
+use assay_chain::{Documents, Located};
+use assay_evm::config::Outbound;
 
 /// Nothing is fetched: a URI tells where its document is, or has it inside.
 static DOCUMENTS: LazyLock<Documents> = LazyLock::new(|| {

@@ -1,5 +1,5 @@
 //! What a node says was logged, read as every protocol, token and registry reads it.
 
 pub fn run(input: &[u8]) {
-    assay::chain::fuzz::logs(input);
+    assay_chain::fuzz::logs(input);
 }

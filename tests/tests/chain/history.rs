@@ -2,9 +2,9 @@
 
 use alloy::sol;
 use alloy::sol_types::SolCall;
-use assay::chain::lending::progress::{self, LendingProgress};
 use assay::config::Config;
 use assay_domain::{Coverage, EventCounts, U256};
+use assay_lending::progress::{self, LendingProgress};
 
 use assay_tests::devnet::receipts::{LendingEvents, lending_events};
 use assay_tests::devnet::{Chain, Devnet};

@@ -13,8 +13,8 @@ use std::path::Path;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use assay::chain::Chains;
 use assay::config::{self, Config};
+use assay_chain::Chains;
 use assay_domain::Secret;
 use assay_domain::{Address, ChainSnapshot, PoolHistory, Snapshot};
 use assay_store::Store;
@@ -94,9 +94,16 @@ impl Reader {
         let store = Store::open(&self.config.store).await.unwrap();
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let config = &self.config;
-        let chains =
-            Chains::connect(&config.chains, &config.reading, &config.prices, &config.scoring, &store, &tasks, &stop)
-                .with_people(&config.names, &config.identity, &config.outbound);
+        let chains = Chains::connect(
+            &config.chains,
+            &config.reading,
+            &config.prices,
+            &config.scoring.snapshots(),
+            &store,
+            &tasks,
+            &stop,
+        )
+        .with_people(&config.names, &config.identity, &config.outbound);
         self.running = Some(Running { chains, stop });
     }
 

@@ -5,7 +5,7 @@ use std::{io::Write as _, time::Duration};
 
 use assay::config;
 use assay_domain::{Address, ModelKind, Seen, time_from_unix};
-use assay_store::{Batch, Revision, Store, Take};
+use assay_store::{Batch, Family, Revision, Store, Take};
 use assay_tests::redis::{self, Cluster, Watched};
 
 use super::run;
@@ -57,8 +57,7 @@ fn a_cluster_keeps_together_what_must_happen_together() {
         assert_eq!(store.list(&SHADOWS).await.unwrap().len(), 1);
 
         // Each on a node of its own, written and read in one go all the same.
-        let wallets: Vec<_> =
-            (0..100).map(|n| assay::chain::activity::records::first_transaction(1, Address::repeat_byte(n))).collect();
+        let wallets: Vec<_> = (0..100).map(|n| Family::spread("first/").key(Address::repeat_byte(n))).collect();
         let seen = |n: usize| Seen { block: n as u64, time: time_from_unix(1) };
         let mut batch = Batch::new();
         for (n, wallet) in wallets.iter().enumerate() {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use serde_json::Value;
 
 use super::{Payment, Version};
-use crate::chain::base64;
+use assay_chain::base64;
 use assay_domain::{Address, Authorization, B256, U256};
 
 /// Longest header that is read. A payment has some 700 letters, a contract's signature may add as many again.

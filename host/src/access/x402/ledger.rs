@@ -8,8 +8,8 @@ use chrono::Utc;
 use tokio::time::{Instant, timeout};
 
 use super::{Payment, Refused, X402, verify::used};
-use crate::chain::{PaymentError, Use};
 use assay_domain::{B256, PaymentId};
+use assay_outbox::payment::{PaymentError, Use};
 use assay_store::{Batch, Lease, StoreError, Versioned};
 
 /// Time between two looks at a payment that another process may settle.

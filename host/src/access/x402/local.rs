@@ -3,7 +3,7 @@
 //! down before it is sent.
 
 use crate::access::x402::records::PaymentRecord;
-use crate::chain::{SignedRecord, SlotRecord};
+use assay_outbox::sender::{SignedRecord, SlotRecord};
 use std::{
     collections::{BTreeSet, HashMap},
     sync::{Arc, Mutex, PoisonError},
@@ -13,8 +13,11 @@ use std::{
 use chrono::Utc;
 
 use super::{Refused, X402, reason, verify::used};
-use crate::chain::{Asset, Offer, Sender, SenderError, Sent, Signed, Use, View};
 use assay_domain::{Address, B256, U256, signer};
+use assay_outbox::{
+    payment::{Asset, Use},
+    sender::{Offer, Sender, SenderError, Sent, Signed, View},
+};
 use assay_store::{Lease, StoreError};
 
 /// Nonces that may come to nothing before the payment is given up.

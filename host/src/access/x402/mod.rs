@@ -30,12 +30,10 @@ pub use local::Local;
 pub use reason::Refused;
 pub use terms::{Demand, DemandBody, Terms};
 
-use crate::{
-    chain::{Asset, Chains, Facilitator},
-    config,
-    tasks::Spawner,
-};
+use crate::{config, tasks::Spawner};
+use assay_chain::Chains;
 use assay_domain::{Address, Authorization, B256, PaymentId, U256};
+use assay_outbox::payment::{Asset, Facilitator};
 use assay_store::Store;
 
 /// A version of the protocol.
@@ -114,7 +112,8 @@ impl X402 {
     /// blocks are on top.
     pub fn new(config: &config::X402, chains: &Chains, store: Store, confirmations: u64) -> Option<Self> {
         let terms = Terms::new(config).filter(|_| config.enabled)?;
-        let asset = chains.asset(terms.domain.chain, terms.domain.asset, confirmations);
+        let client = chains.client(terms.domain.chain);
+        let asset = client.map(|client| Asset::new(client, terms.domain.asset, confirmations));
         let facilitator = match config.is_local() {
             true => None,
             false => Some(Facilitator::new(&config.facilitator, Duration::from_millis(config.facilitator_timeout_ms))?),

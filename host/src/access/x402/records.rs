@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::chain::SlotRecord;
 use assay_domain::{Authorization, B256, PaymentId, Time};
+use assay_outbox::sender::SlotRecord;
 use assay_store::{Family, Key};
 
 /// Payments on their way to the chain. In the order of the keys the oldest is first.

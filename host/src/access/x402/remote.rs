@@ -9,8 +9,8 @@ use chrono::Utc;
 use futures::{StreamExt, stream::FuturesUnordered};
 
 use super::{Refused, X402, reason, verify::used};
-use crate::chain::{Facilitator, Settlement, Use};
 use assay_domain::{B256, U256};
+use assay_outbox::payment::{Facilitator, Settlement, Use};
 use assay_store::{Lease, Lost};
 
 /// How long a worker that is gone holds up its successor on another host.
@@ -107,7 +107,7 @@ impl X402 {
         };
         let told = async {
             let (settled, time) = asset.settled().await?;
-            Ok::<_, crate::chain::PaymentError>((
+            Ok::<_, assay_outbox::payment::PaymentError>((
                 asset.used(&record.authorization, start, settled).await?,
                 time,
                 asset.standing(&record.authorization).await?,

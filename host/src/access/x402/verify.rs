@@ -7,8 +7,8 @@ use super::{
     PayError, Payment, Refused, Version, X402, reason,
     terms::{SCHEME, Terms},
 };
-use crate::chain::Asset;
 use assay_domain::{U256, signer};
+use assay_outbox::payment::Asset;
 
 /// Seconds that a signature has to hold beyond now: what a block takes, and the way there.
 const MARGIN: u64 = 6;

@@ -3,8 +3,9 @@
 use config::{Config, ConfigError, File, FileFormat};
 use serde::Deserialize;
 
-use super::{MarketConfig, NativeConfig, Slugs, TokenConfig};
+use assay_chain::config::{NativeConfig, Slugs, TokenConfig};
 use assay_domain::{Address, ChainId};
+use assay_lending::config::MarketConfig;
 
 /// By ascending chain id.
 const FILES: [&str; 12] = [

@@ -5,7 +5,6 @@ mod paid;
 mod rehearsal;
 mod status;
 
-use crate::access::records::Payer;
 use crate::reputation::records::SubmissionRecord;
 use std::convert::Infallible;
 
@@ -106,7 +105,8 @@ pub async fn submit(
             each_once.push(tag);
         }
     }
-    let request = |payer: Payer| Request { agent_id, address, tags: each_once, payer, retry_key };
+    let request =
+        |payer: crate::access::records::Payer| Request { agent_id, address, tags: each_once, payer, retry_key };
     match (&payer, &app.rehearsal) {
         (Payer::Key(caller), Some(rehearsal)) => {
             rehearsal::accept(rehearsal, caller, &app, &request(caller.payer(&app)), form).await

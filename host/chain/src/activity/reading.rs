@@ -1,0 +1,121 @@
+//! What is being read of one address: rows that no reorganisation reaches any more are counted once and for all, later
+//! ones anew with every read.
+
+use super::tally;
+use crate::activity::records::ActivityProgress;
+use crate::explorer::{List, Row};
+use assay_domain::{Address, Seen, time_from_unix};
+use assay_evm::client::Block;
+
+/// A read under way.
+pub(super) struct Reading {
+    pub wallet: Address,
+    pub settled: ActivityProgress,
+    /// Later rows, which every read takes anew.
+    tail: Vec<Row>,
+    pub final_block: u64,
+}
+
+impl Reading {
+    pub(super) fn new(wallet: Address, settled: ActivityProgress, final_block: u64) -> Self {
+        Self { wallet, settled, tail: Vec::new(), final_block }
+    }
+
+    /// Takes the rows of whole blocks of an explorer's list in; whether more is settled now.
+    pub(super) fn take(&mut self, list: List, rows: Vec<Row>, may_settle: bool) -> bool {
+        let mut grown = false;
+        for row in rows {
+            let settles = may_settle && row.block <= self.final_block;
+            if !settles {
+                self.tail.push(row);
+                continue;
+            }
+            tally::add(&mut self.settled, self.wallet, &row);
+            *tally::from(&mut self.settled, list) = row.block.saturating_add(1);
+            if self.settled.anchor.is_none_or(|anchor| anchor.block < row.block) {
+                self.settled.anchor = Some(Seen { block: row.block, time: time_from_unix(row.time) });
+                self.settled.anchor_hash = None;
+            }
+            grown = true;
+        }
+        grown
+    }
+
+    /// First block of which some list of tokens is not settled.
+    pub(super) fn from(&mut self) -> u64 {
+        List::TOKENS.into_iter().map(|list| *tally::from(&mut self.settled, list)).min().unwrap_or(0)
+    }
+
+    /// Takes in the rows of all lists of tokens through block `through`. The chain says that there are no others, so
+    /// that empty spans are settled too. What another source settled before is not counted again.
+    pub(super) fn take_all(&mut self, rows: impl IntoIterator<Item = Row>, through: u64) {
+        for row in rows {
+            if row.block < *tally::from(&mut self.settled, row.list) {
+                continue;
+            }
+            if row.block <= self.final_block {
+                tally::add(&mut self.settled, self.wallet, &row);
+            } else {
+                self.tail.push(row);
+            }
+        }
+        let next = through.min(self.final_block).saturating_add(1);
+        for list in List::TOKENS {
+            let from = tally::from(&mut self.settled, list);
+            *from = next.max(*from);
+        }
+    }
+
+    /// `block` vouches for what is settled.
+    pub(super) fn anchor(&mut self, block: Block) {
+        if self.settled.anchor.is_none_or(|anchor| anchor.block < block.number) {
+            self.settled.anchor = Some(Seen { block: block.number, time: block.moment() });
+            self.settled.anchor_hash = Some(block.hash);
+        }
+    }
+
+    pub(super) fn with_tail(&self) -> ActivityProgress {
+        let mut progress = self.settled.clone();
+        self.tail.iter().for_each(|row| tally::add(&mut progress, self.wallet, row));
+        progress
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use assay_domain::{B256, U256};
+
+    fn row(list: List, block: u64) -> Row {
+        let [from, to, contract] = [1, 2, 3].map(Address::repeat_byte);
+        let (value, token) = (U256::ZERO, (list != List::Transfers).then_some(U256::ONE));
+        Row {
+            list,
+            block,
+            time: 0,
+            hash: B256::ZERO,
+            from,
+            to: Some(to),
+            contract: Some(contract),
+            value,
+            token,
+            index: None,
+        }
+    }
+
+    #[test]
+    fn what_an_explorer_settled_is_not_counted_again() {
+        let settled =
+            ActivityProgress { transfers_from: 50, multi_from: 20, transfers: 3, ..ActivityProgress::default() };
+        let mut reading = Reading::new(Address::repeat_byte(2), settled, 80);
+        assert_eq!(reading.from(), 0);
+        reading.take_all(
+            [row(List::Transfers, 49), row(List::Transfers, 50), row(List::Multi, 19), row(List::Collectibles, 1)],
+            70,
+        );
+        assert_eq!((reading.settled.transfers, reading.from(), reading.settled.transfers_from), (5, 71, 71));
+        // The last blocks are read anew with every read.
+        reading.take_all([row(List::Transfers, 80), row(List::Transfers, 81)], 90);
+        assert_eq!((reading.settled.transfers, reading.with_tail().transfers, reading.from()), (6, 7, 81));
+    }
+}

@@ -1,0 +1,172 @@
+//! What the rows of an explorer's lists say of an address, one row after the other. Bounded: an address with a million
+//! rows takes no more room than one with thousands.
+
+use crate::activity::records::{ActivityProgress, NftRecord};
+use crate::explorer::{List, Row};
+use assay_domain::{Activity, Address, Seen, time_from_unix};
+
+use super::{gaps, others};
+
+const DAY: u64 = 86_400;
+const HOUR: u64 = 3_600;
+/// Token contracts kept, those seen last: as many balances are asked for with every read.
+const TOKENS: usize = 200;
+/// Non-fungible tokens kept, those that came last.
+const NFTS: usize = 100;
+
+/// First block of `list` that is not settled.
+pub(super) fn from(progress: &mut ActivityProgress, list: List) -> &mut u64 {
+    match list {
+        List::Transactions => &mut progress.transactions_from,
+        List::Transfers => &mut progress.transfers_from,
+        List::Collectibles => &mut progress.collectibles_from,
+        List::Multi => &mut progress.multi_from,
+    }
+}
+
+/// Takes `row` in, which is later than those of its list before.
+pub(super) fn add(progress: &mut ActivityProgress, wallet: Address, row: &Row) {
+    match row.list {
+        List::Transactions => transaction(progress, wallet, row),
+        // Some explorers repeat the non-fungible ones here.
+        List::Transfers if row.token.is_some() => {}
+        List::Transfers => {
+            progress.transfers = progress.transfers.saturating_add(1);
+            token(progress, row);
+        }
+        List::Collectibles | List::Multi => {
+            progress.transfers = progress.transfers.saturating_add(1);
+            nft(progress, wallet, row);
+        }
+    }
+}
+
+fn transaction(progress: &mut ActivityProgress, wallet: Address, row: &Row) {
+    let is_sent = row.from == wallet;
+    let other = if is_sent { row.to } else { Some(row.from) };
+    if let Some(other) = other.filter(|other| *other != wallet) {
+        progress.others_left_out |= others::count(&mut progress.others, other);
+    }
+    if !is_sent {
+        return;
+    }
+    if let Some(last) = progress.last_sent {
+        let last = u64::try_from(last.time.timestamp()).unwrap_or(0);
+        gaps::count(&mut progress.gaps, row.time.saturating_sub(last));
+    }
+    let seen = Seen { block: row.block, time: time_from_unix(row.time) };
+    progress.sent = progress.sent.saturating_add(1);
+    progress.first_sent = progress.first_sent.or(Some(seen));
+    progress.last_sent = Some(seen);
+    progress.days.insert(u32::try_from(row.time / DAY).unwrap_or(u32::MAX));
+    progress.hours |= 1 << (row.time % DAY / HOUR);
+}
+
+fn token(progress: &mut ActivityProgress, row: &Row) {
+    let Some(contract) = row.contract else { return };
+    progress.tokens.insert(contract, row.block);
+    if progress.tokens.len() > TOKENS
+        && let Some(oldest) = progress.tokens.iter().min_by_key(|(_, block)| **block).map(|(contract, _)| *contract)
+    {
+        progress.tokens.remove(&oldest);
+        progress.tokens_left_out = true;
+    }
+}
+
+fn nft(progress: &mut ActivityProgress, wallet: Address, row: &Row) {
+    let (Some(contract), Some(id)) = (row.contract, row.token) else { return };
+    let multi = row.list == List::Multi;
+    let came = row.to == Some(wallet);
+    // What goes of many may leave some: whether any is left the contract knows.
+    if came || !multi {
+        progress.nfts.retain(|nft| (nft.contract, nft.id) != (contract, id));
+    }
+    if came {
+        progress.nfts.push(NftRecord { contract, id, multi });
+        if progress.nfts.len() > NFTS {
+            progress.nfts.remove(0);
+        }
+    }
+}
+
+/// `activity` of the node with what the lists tell besides. Where the lists are not whole, they tell of a part.
+pub(super) fn complete(activity: Activity, listed: &ActivityProgress) -> Activity {
+    Activity {
+        first_transaction: activity.first_transaction.or(listed.first_sent),
+        last_transaction: activity.last_transaction.or(listed.last_sent),
+        transactions: activity.transactions,
+        transfers: Some(listed.transfers),
+        counterparties: Some(others::number(&listed.others, listed.others_left_out)),
+        active_days: Some(u32::try_from(listed.days.len()).unwrap_or(u32::MAX)),
+        active_hours: Some(listed.hours.count_ones()),
+        median_gap_seconds: gaps::median(&listed.gaps),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use assay_domain::{B256, U256};
+
+    const WALLET: Address = Address::repeat_byte(0xaa);
+
+    fn row(list: List, block: u64, from: u8, to: u8) -> Row {
+        Row {
+            list,
+            block,
+            time: 1_700_000_000 + block * DAY,
+            hash: B256::with_last_byte(block as u8),
+            from: Address::repeat_byte(from),
+            to: Some(Address::repeat_byte(to)),
+            contract: Some(Address::left_padding_from(&block.to_be_bytes())),
+            value: U256::ZERO,
+            token: None,
+            index: None,
+        }
+    }
+
+    #[test]
+    fn only_what_was_sent_tells_when_somebody_acted() {
+        let mut progress = ActivityProgress::default();
+        for row in [
+            row(List::Transactions, 1, 1, 0xaa),
+            row(List::Transactions, 2, 0xaa, 2),
+            row(List::Transactions, 4, 0xaa, 0xaa),
+        ] {
+            add(&mut progress, WALLET, &row);
+        }
+        let told = complete(Activity::default(), &progress);
+        assert_eq!(
+            (progress.sent, told.active_days, told.active_hours, told.counterparties),
+            (2, Some(2), Some(1), Some(2))
+        );
+        assert_eq!(told.first_transaction.map(|seen| seen.block), Some(2));
+        assert!(told.median_gap_seconds.unwrap().abs_diff(2 * DAY) <= 2 * DAY / 32);
+    }
+
+    #[test]
+    fn the_tokens_seen_last_are_kept() {
+        let mut progress = ActivityProgress::default();
+        for block in 1..=TOKENS as u64 + 5 {
+            add(&mut progress, WALLET, &row(List::Transfers, block, 1, 0xaa));
+        }
+        assert!(progress.tokens_left_out && progress.tokens.len() == TOKENS);
+        assert_eq!(progress.tokens.values().min(), Some(&6));
+    }
+
+    #[test]
+    fn what_went_away_is_no_longer_there() {
+        let mut progress = ActivityProgress::default();
+        let nft = |block, from, to, list| Row {
+            contract: Some(Address::repeat_byte(9)),
+            token: Some(U256::from(7)),
+            ..row(list, block, from, to)
+        };
+        add(&mut progress, WALLET, &nft(1, 1, 0xaa, List::Collectibles));
+        add(&mut progress, WALLET, &nft(2, 0xaa, 1, List::Collectibles));
+        assert_eq!((progress.nfts.len(), progress.transfers), (0, 2));
+        add(&mut progress, WALLET, &nft(3, 1, 0xaa, List::Multi));
+        add(&mut progress, WALLET, &nft(4, 0xaa, 1, List::Multi));
+        assert_eq!(progress.nfts.len(), 1);
+    }
+}

@@ -1,0 +1,111 @@
+//! Which logs tell what tokens moved from and to an address, and the rows that they make, as an explorer would list
+//! them.
+//!
+//! Three queries find all of them, for the three topics that can name the address: the sender and the receiver of
+//! ERC-20 and ERC-721 stand in the first two, those of ERC-1155 in the last two. What the standards say is all that is
+//! known of a log: with the number of a token as its fourth topic a transfer is of that token, without it is of an
+//! amount. Contracts older than the standards that index no addresses are not found.
+
+use alloy::{
+    rpc::types::Log,
+    sol,
+    sol_types::{SolEvent, SolValue},
+};
+
+use crate::explorer::{List, Row};
+use assay_domain::{Address, U256};
+use assay_evm::logs::LogQuery;
+
+sol! {
+    event Transfer(address indexed from, address indexed to, uint256 value);
+    event TransferSingle(address indexed operator, address indexed from, address indexed to, uint256 id, uint256 value);
+    event TransferBatch(address indexed operator, address indexed from, address indexed to, uint256[] ids, uint256[] values);
+}
+
+/// What is asked for `wallet`.
+pub(super) fn queries(wallet: Address) -> [LogQuery; 3] {
+    let (one, single, batch) =
+        (Transfer::SIGNATURE_HASH, TransferSingle::SIGNATURE_HASH, TransferBatch::SIGNATURE_HASH);
+    let named = || vec![wallet.into_word()];
+    let query = |topics| LogQuery { addresses: Vec::new(), topics };
+    [
+        query([vec![one], named(), vec![], vec![]]),
+        query([vec![one, single, batch], vec![], named(), vec![]]),
+        query([vec![single, batch], vec![], vec![], named()]),
+    ]
+}
+
+/// The rows that `log` makes: one of each token; none of what only looks like a transfer.
+pub(crate) fn rows(log: &Log) -> Vec<Row> {
+    let Some(block) = log.block_number else { return Vec::new() };
+    let data = log.inner.data.data.as_ref();
+    let row = |list, from, to, token, value| Row {
+        list,
+        block,
+        time: log.block_timestamp.unwrap_or(0),
+        hash: log.transaction_hash.unwrap_or_default(),
+        from: Address::from_word(from),
+        to: Some(Address::from_word(to)),
+        contract: Some(log.address()),
+        value,
+        token,
+        index: log.log_index,
+    };
+    match *log.topics() {
+        [Transfer::SIGNATURE_HASH, from, to] => {
+            vec![row(List::Transfers, from, to, None, U256::abi_decode(data).unwrap_or_default())]
+        }
+        [Transfer::SIGNATURE_HASH, from, to, id] => vec![row(List::Collectibles, from, to, Some(id.into()), U256::ONE)],
+        [TransferSingle::SIGNATURE_HASH, _, from, to] => {
+            let moved = <(U256, U256)>::abi_decode_params(data).ok();
+            moved.map(|(id, value)| row(List::Multi, from, to, Some(id), value)).into_iter().collect()
+        }
+        [TransferBatch::SIGNATURE_HASH, _, from, to] => {
+            let (ids, values) = <(Vec<U256>, Vec<U256>)>::abi_decode_params(data).unwrap_or_default();
+            ids.into_iter().zip(values).map(|(id, value)| row(List::Multi, from, to, Some(id), value)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloy::primitives::{Log as Inner, LogData};
+
+    use super::*;
+    use assay_domain::B256;
+
+    const FROM: Address = Address::repeat_byte(1);
+    const TO: Address = Address::repeat_byte(2);
+
+    fn told(data: LogData) -> Vec<(List, Option<U256>, U256)> {
+        let log =
+            Log { inner: Inner { address: Address::repeat_byte(9), data }, block_number: Some(7), ..Log::default() };
+        let rows = rows(&log);
+        assert!(
+            rows.iter().all(|row| (row.from, row.to, row.contract) == (FROM, Some(TO), Some(Address::repeat_byte(9))))
+        );
+        rows.into_iter().map(|row| (row.list, row.token, row.value)).collect()
+    }
+
+    #[test]
+    fn a_fourth_topic_makes_an_amount_a_token() {
+        let (three, one) = (U256::from(3), U256::ONE);
+        let amount = Transfer { from: FROM, to: TO, value: three }.encode_log_data();
+        assert_eq!(told(amount.clone()), [(List::Transfers, None, three)]);
+        let topics = [amount.topics(), &[B256::from(three)]].concat();
+        assert_eq!(told(LogData::new_unchecked(topics, [].into())), [(List::Collectibles, Some(three), one)]);
+    }
+
+    #[test]
+    fn a_log_of_many_tokens_makes_a_row_of_each_and_nonsense_none() {
+        let [a, b] = [5, 6].map(U256::from);
+        let single = TransferSingle { operator: TO, from: FROM, to: TO, id: a, value: b }.encode_log_data();
+        assert_eq!(told(single), [(List::Multi, Some(a), b)]);
+        let batch =
+            TransferBatch { operator: TO, from: FROM, to: TO, ids: vec![a, b], values: vec![b, a] }.encode_log_data();
+        assert_eq!(told(batch.clone()), [(List::Multi, Some(a), b), (List::Multi, Some(b), a)]);
+        assert_eq!(told(LogData::new_unchecked(batch.topics().to_vec(), vec![1, 2, 3].into())), []);
+        assert_eq!(told(LogData::new_unchecked(vec![Transfer::SIGNATURE_HASH], [].into())), []);
+    }
+}

@@ -1,0 +1,131 @@
+//! The ERC-8004 registries of one chain, and the documents that their tokens point at.
+//!
+//! An agent's id is its token's id, as the contract of the API says, so that feedback sent under an id is about the
+//! agent that was asked for. The registry counts from 0 and the API from 1: token 0 counts among all agents and has no
+//! path of its own.
+
+mod document;
+mod encoding;
+mod events;
+mod identity;
+mod reputation;
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64},
+    },
+    time::Duration,
+};
+
+use tokio::time::timeout;
+
+use crate::config;
+use assay_domain::{Address, B256, ChainId};
+use assay_evm::{client::Client, fault::Fault};
+
+pub use document::{Documents, Located, Outside};
+pub use encoding::base64;
+pub(super) use events::event;
+pub use events::{AgentChange, AgentEvent};
+pub use identity::Token;
+
+/// Longest time for a read of a registry: a request has more, and its documents to fetch after it.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Largest id and count believed. A registry counts one by one: what says more is none.
+pub(super) const MOST: u64 = 10_000_000;
+
+/// A registry could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct AgentsError(String);
+
+impl From<Fault> for AgentsError {
+    fn from(fault: Fault) -> Self {
+        Self(fault.to_string())
+    }
+}
+
+/// A block by which a reader remembers how far it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark {
+    pub number: u64,
+    pub hash: B256,
+}
+
+/// The identity and the reputation registry. Cheap to clone.
+#[derive(Clone)]
+pub struct AgentRegistries {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    client: Client,
+    chain: ChainId,
+    identity: Address,
+    reputation: Address,
+    start: u64,
+    finality: u64,
+    log_range: u64,
+    /// The registry keeps its count where the published one does.
+    counted: AtomicBool,
+    /// The count that was found by looking owners up.
+    found: AtomicU64,
+}
+
+impl AgentRegistries {
+    pub(super) fn new(client: Client, config: &config::Agents, finality: u64, log_range: u64) -> Self {
+        let inner = Inner {
+            client,
+            chain: config.chain,
+            identity: config.identity_registry,
+            reputation: config.reputation_registry,
+            start: config.start(),
+            finality,
+            log_range,
+            counted: AtomicBool::new(false),
+            found: AtomicU64::new(0),
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    pub fn chain(&self) -> ChainId {
+        self.inner.chain
+    }
+
+    /// Address of the identity registry.
+    pub fn identity(&self) -> Address {
+        self.inner.identity
+    }
+
+    /// The first block that may have an event.
+    pub fn start(&self) -> u64 {
+        self.inner.start
+    }
+
+    /// The newest block, and the newest that is final where there is one.
+    ///
+    /// # Errors
+    /// [`AgentsError`]; as all reads here.
+    pub async fn head(&self) -> Result<(Mark, Option<u64>), AgentsError> {
+        let head = bounded(self.inner.client.head()).await?;
+        Ok((Mark { number: head.number, hash: head.hash }, head.number.checked_sub(self.inner.finality)))
+    }
+
+    /// The block of this number; `None` where there is none.
+    ///
+    /// # Errors
+    /// [`AgentsError`].
+    pub async fn mark(&self, number: u64) -> Result<Option<Mark>, AgentsError> {
+        let block = bounded(self.inner.client.block(number)).await?;
+        Ok(block.map(|block| Mark { number: block.number, hash: block.hash }))
+    }
+}
+
+async fn bounded<T, E: Into<AgentsError>>(read: impl Future<Output = Result<T, E>>) -> Result<T, AgentsError> {
+    match timeout(PATIENCE, read).await {
+        Ok(answer) => answer.map_err(Into::into),
+        Err(_) => Err(AgentsError(format!("the registry was not read within {} s", PATIENCE.as_secs()))),
+    }
+}

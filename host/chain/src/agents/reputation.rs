@@ -1,0 +1,169 @@
+//! The reputation registry's state: feedback on one agent, by tag. What was revoked does not count.
+//!
+//! Single feedback is read instead of the registry's own summary, which truncates its mean, mixes decimals and runs out
+//! of gas on many clients. The work is bounded, whatever strangers have written there: the latest clients are read, and
+//! it is said so.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use alloy::{primitives::I256, sol};
+
+use super::{AgentRegistries, AgentsError, bounded};
+use assay_domain::{Address, AgentReputation, TagSummary, U256};
+use assay_evm::call::{Call, returned};
+
+sol! {
+    function getClients(uint256 agentId) external view returns (address[] clients);
+    function getLastIndex(uint256 agentId, address client) external view returns (uint64 index);
+    function readFeedback(uint256 agentId, address client, uint64 index)
+        external view returns (int128 value, uint8 decimals, string tag1, string tag2, bool revoked);
+}
+
+/// Clients whose feedback is read.
+const CLIENTS: usize = 500;
+/// Feedback read of all of them together, and of one: a client may repeat without end.
+const FEEDBACK: usize = 1_000;
+const EACH: u64 = 20;
+/// Longest tag, in characters; a longer one is cut.
+const TAG: usize = 64;
+/// Tags in one answer.
+const TAGS: usize = 100;
+/// Decimals that the registry allows, and that sums are kept in.
+const DECIMALS: u8 = 18;
+
+#[derive(Default)]
+struct Sum {
+    count: u64,
+    clients: BTreeSet<Address>,
+    total: I256,
+    range: Option<(I256, I256)>,
+}
+
+impl AgentRegistries {
+    /// What is held of an agent, as of the newest block. Of one that does not exist nothing is.
+    ///
+    /// # Errors
+    /// [`AgentsError`].
+    pub async fn reputation(&self, id: u64) -> Result<AgentReputation, AgentsError> {
+        bounded(self.summarized(U256::from(id))).await
+    }
+
+    async fn summarized(&self, id: U256) -> Result<AgentReputation, AgentsError> {
+        let (client, registry) = (&self.inner.client, self.inner.reputation);
+        let at = client.head().await?.hash;
+        let missing = || AgentsError(format!("no reputation registry at {registry}"));
+        let answer = client.calls(&[Call::new(registry, &getClientsCall { agentId: id })], at).await?;
+        let mut clients = returned::<getClientsCall>(answer.first()).ok_or_else(missing)?;
+        let all = clients.len();
+        clients.reverse();
+        clients.truncate(CLIENTS);
+
+        let calls: Vec<Call> = clients
+            .iter()
+            .map(|client| Call::new(registry, &getLastIndexCall { agentId: id, client: *client }))
+            .collect();
+        let answers = client.calls(&calls, at).await?;
+        let (mut wanted, mut complete) = (Vec::new(), all == clients.len());
+        for (client, answer) in clients.iter().zip(&answers) {
+            let last = returned::<getLastIndexCall>(Some(answer)).ok_or_else(missing)?;
+            // Numbered from 1; the latest first.
+            let read = last.min(EACH).min((FEEDBACK - wanted.len().min(FEEDBACK)) as u64);
+            complete &= read == last;
+            wanted.extend((last - read + 1..=last).rev().map(|index| (*client, index)));
+        }
+        let ask = |(client, index): &(Address, u64)| {
+            Call::new(registry, &readFeedbackCall { agentId: id, client: *client, index: *index })
+        };
+        let answers = client.calls(&wanted.iter().map(ask).collect::<Vec<_>>(), at).await?;
+        let mut sums = BTreeMap::<String, Sum>::new();
+        for ((client, _), answer) in wanted.iter().zip(&answers) {
+            // One with a tag too long for the node: the others still count.
+            let Some(feedback) = returned::<readFeedbackCall>(Some(answer)) else {
+                complete = false;
+                continue;
+            };
+            if !feedback.revoked {
+                complete &= add(&mut sums, *client, &feedback);
+            }
+        }
+        let summaries = sums.into_iter().map(|(tag, sum)| sum.summary(tag)).collect();
+        Ok(AgentReputation { summaries, clients: all, clients_read: clients.len(), complete })
+    }
+}
+
+/// `false` for what does not fit.
+fn add(sums: &mut BTreeMap<String, Sum>, client: Address, feedback: &readFeedbackReturn) -> bool {
+    let tag: String = feedback.tag1.chars().filter(|c| !c.is_control()).take(TAG).collect();
+    if sums.len() >= TAGS && !sums.contains_key(&tag) {
+        return false;
+    }
+    // At most 1e38 by the registry, so that a thousand of them with 18 decimals more stay far below 2^255.
+    let scale = I256::unchecked_from(10_u64.pow(u32::from(DECIMALS.saturating_sub(feedback.decimals))));
+    let value = I256::try_from(feedback.value).unwrap_or_default();
+    let (value, overflown) = value.overflowing_mul(scale);
+    if overflown || feedback.decimals > DECIMALS {
+        return false;
+    }
+    let sum = sums.entry(tag).or_default();
+    sum.count += 1;
+    sum.clients.insert(client);
+    sum.total = sum.total.saturating_add(value);
+    let (least, most) = sum.range.unwrap_or((value, value));
+    sum.range = Some((least.min(value), most.max(value)));
+    true
+}
+
+impl Sum {
+    fn summary(self, tag: String) -> TagSummary {
+        let (least, most) = self.range.unwrap_or_default();
+        let (count, clients) = (self.count, self.clients.len() as u64);
+        TagSummary {
+            tag,
+            count,
+            clients,
+            mean: decimal(self.total) / count as f64,
+            least: decimal(least),
+            most: decimal(most),
+        }
+    }
+}
+
+/// The number that a value with 18 decimals stands for.
+fn decimal(value: I256) -> f64 {
+    let unit = I256::unchecked_from(10_u64.pow(u32::from(DECIMALS)));
+    let (whole, rest) = (value.wrapping_div(unit), value.wrapping_rem(unit));
+    let number = |part: I256| part.to_string().parse::<f64>().unwrap_or(f64::NAN);
+    number(whole) + number(rest) / 1e18
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_of_each_feedback_count() {
+        let mut sums = BTreeMap::new();
+        let give = |value: i128, decimals: u8| readFeedbackReturn {
+            value,
+            decimals,
+            tag1: "t".into(),
+            tag2: String::new(),
+            revoked: false,
+        };
+        let client = Address::repeat_byte(1);
+        assert!(
+            add(&mut sums, client, &give(9_977, 2))
+                && add(&mut sums, client, &give(-5, 1))
+                && add(&mut sums, client, &give(100, 0))
+        );
+        assert!(!add(&mut sums, client, &give(1, 19)));
+        assert!(
+            add(&mut sums, Address::ZERO, &give(10_i128.pow(38), 0))
+                && add(&mut sums, Address::ZERO, &give(-10_i128.pow(38), 0))
+        );
+        let summary = sums.remove("t").unwrap().summary("t".into());
+        assert_eq!((summary.count, summary.clients), (5, 2));
+        assert!((summary.mean - (99.77 - 0.5 + 100.0) / 5.0).abs() < 1e-9, "{summary:?}");
+        assert_eq!((summary.least, summary.most), (-1e38, 1e38));
+    }
+}

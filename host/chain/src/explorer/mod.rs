@@ -1,0 +1,134 @@
+//! Block explorers that speak the module/action API of Etherscan v2, as Blockscout does: which lists they have of an
+//! address, read in pages. What a list means for an address is for others to say.
+
+mod answer;
+mod flavour;
+mod host;
+mod pages;
+mod row;
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+use url::Url;
+
+pub(super) use answer::Refusal;
+pub(super) use pages::Pages;
+pub(super) use row::Row;
+
+use crate::config::{ChainConfig, ExplorerLimits};
+use assay_domain::{Address, ChainId};
+use assay_evm::endpoint::Http;
+use host::Host;
+
+/// An explorer that does not serve a chain on this plan is asked again after this long.
+const DENIED_REST: Duration = Duration::from_secs(600);
+
+/// What an explorer lists of an address, by the name of its action.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum List {
+    /// Transactions from and to it. Those that contracts make on the way are in a list of their own, which says nothing
+    /// of when and with whom the address acted, and is not read.
+    Transactions,
+    /// ERC-20 transfers.
+    Transfers,
+    /// ERC-721 transfers.
+    Collectibles,
+    /// ERC-1155 transfers.
+    Multi,
+}
+
+impl List {
+    pub(super) const ALL: [Self; 4] = [Self::Transactions, Self::Transfers, Self::Collectibles, Self::Multi];
+    /// Those of tokens.
+    pub(super) const TOKENS: [Self; 3] = [Self::Transfers, Self::Collectibles, Self::Multi];
+
+    fn action(self) -> &'static str {
+        match self {
+            Self::Transactions => "txlist",
+            Self::Transfers => "tokentx",
+            Self::Collectibles => "tokennfttx",
+            Self::Multi => "token1155tx",
+        }
+    }
+}
+
+/// The hosts that explorers of all chains are asked at, one for each key: limits count all calls with it.
+pub(super) struct Explorers {
+    http: Http,
+    limits: ExplorerLimits,
+    hosts: Mutex<HashMap<String, Arc<Host>>>,
+}
+
+/// One chain's explorer.
+pub(super) struct Explorer {
+    chain: ChainId,
+    url: Url,
+    host: Arc<Host>,
+    /// Until when this chain is not asked for here.
+    denied: Mutex<Option<(Instant, Refusal)>>,
+}
+
+impl Explorers {
+    pub(super) fn new(http: &Http, limits: &ExplorerLimits) -> Self {
+        Self { http: http.clone(), limits: limits.clone(), hosts: Mutex::default() }
+    }
+
+    /// The explorer of a chain that has one.
+    pub(super) fn of(&self, chain: &ChainConfig) -> Option<Explorer> {
+        let url = flavour::of_chain(Url::parse(chain.explorer.as_ref()?.expose()).ok()?, chain.id);
+        let query = url.query_pairs().filter(|(name, _)| !flavour::names_chain(name));
+        let account =
+            query.fold(url.authority().to_owned(), |account, (name, value)| format!("{account} {name}={value}"));
+        let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
+        let host =
+            hosts.entry(account).or_insert_with(|| Arc::new(Host::new(self.http.clone(), &url, &self.limits))).clone();
+        Some(Explorer { chain: chain.id, url, host, denied: Mutex::default() })
+    }
+}
+
+impl Explorer {
+    /// Page `page`, from 1, of `size` rows of a list, oldest rows first, of blocks `from` to `to`. The rows are as they
+    /// were answered.
+    ///
+    /// # Errors
+    /// [`Refusal`] where there is no list after retries.
+    async fn page(
+        &self,
+        list: List,
+        of: Address,
+        (from, to): (u64, u64),
+        (page, size): (u64, u64),
+    ) -> Result<Vec<Value>, Refusal> {
+        if let Some((until, refusal)) = &*self.denied.lock().unwrap_or_else(PoisonError::into_inner)
+            && *until > Instant::now()
+        {
+            return Err(refusal.clone());
+        }
+        let mut url = self.url.clone();
+        url.query_pairs_mut()
+            .append_pair("module", "account")
+            .append_pair("action", list.action())
+            .append_pair("address", &format!("{of:#x}"))
+            .append_pair("startblock", &from.to_string())
+            .append_pair("endblock", &to.to_string())
+            .append_pair("page", &page.to_string())
+            .append_pair("offset", &size.to_string())
+            .append_pair("sort", "asc");
+        match self.host.list(url, self.chain).await {
+            Ok(rows) => Ok(rows),
+            Err(refusal) => {
+                if let Refusal::NotThisChain(_) = &refusal {
+                    let mut denied = self.denied.lock().unwrap_or_else(PoisonError::into_inner);
+                    tracing::warn!(chain = self.chain, explorer = self.host.name(), %refusal, "explorer does not serve this chain; the node alone is read");
+                    *denied = Some((Instant::now() + DENIED_REST, refusal.clone()));
+                }
+                Err(refusal)
+            }
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! What an address holds and owes on one chain at one block: native balance, configured tokens and lending positions,
+//! all in one request where the chain has a Multicall3.
+
+use alloy::{primitives::Bytes, sol};
+
+use crate::config::ChainConfig;
+use assay_domain::Prices;
+use assay_domain::{Address, AssetClass, Position, TokenBalance, U256};
+use assay_evm::{
+    call::{Call, getEthBalanceCall, returned},
+    client::{Block, Client},
+    fault::Fault,
+};
+use assay_lending::{AllTerms, Market, MarketTerms, Standing};
+
+sol! {
+    function balanceOf(address owner) external view returns (uint256 balance);
+}
+
+/// Every supported chain counts its own currency in 10^-18.
+const NATIVE_DECIMALS: u8 = 18;
+
+/// Balances and positions, not yet priced.
+#[derive(Debug, Default)]
+pub(crate) struct Account {
+    native: U256,
+    /// One entry per configured token.
+    tokens: Vec<U256>,
+    /// One entry per market.
+    markets: Vec<Option<(MarketTerms, Vec<Option<Bytes>>)>>,
+    /// Which markets the wallet has ever had anything in, as far as that was asked for: one entry per market.
+    ever_held: Vec<bool>,
+    /// Every token contract answered.
+    pub whole: bool,
+}
+
+impl Account {
+    /// `blank` markets are those whose history shows nothing so far: they are asked whether there ever was anything.
+    ///
+    /// # Errors
+    /// [`Fault`] where the chain did not answer. A single contract that does not makes the account less than whole.
+    pub(crate) async fn read(
+        client: &Client,
+        chain: &ChainConfig,
+        terms: &AllTerms,
+        blank: &[bool],
+        wallet: Address,
+        head: Block,
+    ) -> Result<Self, Fault> {
+        let mut calls = vec![Call::Balance(wallet)];
+        calls.extend(chain.tokens.iter().map(|token| Call::new(token.address, &balanceOfCall { owner: wallet })));
+        let balances = calls.len();
+        let plans: Vec<Vec<Call>> =
+            terms.iter().map(|terms| terms.as_ref().map(|t| t.calls(wallet)).unwrap_or_default()).collect();
+        let traces =
+            terms.iter().zip(blank).map(|(terms, blank)| terms.as_ref().filter(|_| *blank).map(|t| t.traces(wallet)));
+        let traces: Vec<Vec<Call>> = traces.map(Option::unwrap_or_default).collect();
+        calls.extend(plans.iter().chain(&traces).flatten().cloned());
+        let answers = client.calls(&calls, head.hash).await?;
+        let (balances, mut rest) = answers.split_at(balances.min(answers.len()));
+
+        let mut account = Self { whole: true, ..Self::default() };
+        let native = returned::<getEthBalanceCall>(balances.first());
+        account.native = native.ok_or_else(|| Fault::Malformed("no native balance".into()))?;
+        for (index, token) in chain.tokens.iter().enumerate() {
+            let balance = returned::<balanceOfCall>(balances.get(index + 1));
+            if balance.is_none() {
+                tracing::warn!(chain = chain.id, token = %token.address, symbol = token.symbol, "no ERC-20 answers at this address of chains.tokens");
+                account.whole = false;
+            }
+            account.tokens.push(balance.unwrap_or_default());
+        }
+        for (terms, plan) in terms.iter().zip(&plans) {
+            let (own, after) = rest.split_at(plan.len().min(rest.len()));
+            rest = after;
+            account.markets.push(terms.clone().map(|terms| (terms, own.to_vec())));
+        }
+        let mut places = Vec::new();
+        for (index, (terms, asked)) in terms.iter().zip(&traces).enumerate() {
+            let (own, after) = rest.split_at(asked.len().min(rest.len()));
+            rest = after;
+            account.ever_held.push(terms.as_ref().is_some_and(|terms| terms.ever_held(own)));
+            places.extend(terms.as_ref().and_then(|terms| Some((index, terms, terms.trace(own, wallet)?))));
+        }
+        let kept = client.storage(&places.iter().map(|(.., place)| *place).collect::<Vec<_>>(), head.hash).await;
+        for ((index, terms, _), kept) in places.into_iter().zip(kept) {
+            if let Some(held) = account.ever_held.get_mut(index) {
+                *held |= kept.is_some_and(|kept| terms.is_mark(kept));
+            }
+        }
+        Ok(account)
+    }
+
+    /// Whether the wallet is known to have had anything in each market.
+    pub(crate) fn ever_held(&self) -> &[bool] {
+        &self.ever_held
+    }
+
+    /// What there is of each asset, one entry per market; `None` for one that cannot be read.
+    pub(crate) fn standings(&self) -> Vec<Option<Vec<Standing>>> {
+        self.markets.iter().map(|read| read.as_ref().and_then(|(terms, answers)| terms.standings(answers))).collect()
+    }
+
+    /// The lending positions, and whether they are all there are: one that cannot be read or priced is left out.
+    pub(crate) fn positions(&self, chain: &ChainConfig, markets: &[Market], prices: &Prices) -> (Vec<Position>, bool) {
+        let (mut positions, mut whole) = (Vec::new(), true);
+        for (market, read) in markets.iter().zip(&self.markets) {
+            let Some(held) = read.as_ref().and_then(|(terms, answers)| terms.held(answers, prices)) else {
+                tracing::warn!(chain = chain.id, market = %market.config.address, "a position cannot be read or priced");
+                whole = false;
+                continue;
+            };
+            if held.supplied_usd > 0.0 || held.borrowed_usd > 0.0 {
+                positions.push(Position {
+                    chain_id: chain.id,
+                    protocol: market.config.protocol,
+                    market_address: market.config.address,
+                    market: market.config.market.clone(),
+                    supplied_usd: held.supplied_usd,
+                    borrowed_usd: held.borrowed_usd,
+                    supplied_assets: held.supplied_assets,
+                });
+            }
+        }
+        (positions, whole)
+    }
+
+    /// What is held, with prices where there are any.
+    pub(crate) fn holdings(&self, chain: &ChainConfig, prices: &Prices) -> Vec<TokenBalance> {
+        let native = TokenBalance {
+            chain_id: chain.id,
+            contract: None,
+            symbol: chain.native.symbol.clone(),
+            name: chain.native.symbol.clone(),
+            amount: self.native,
+            decimals: NATIVE_DECIMALS,
+            price_usd: prices.get(&None).copied(),
+            class: AssetClass::Native,
+        };
+        let tokens = chain.tokens.iter().zip(&self.tokens).map(|(token, amount)| TokenBalance {
+            chain_id: chain.id,
+            contract: Some(token.address),
+            symbol: token.symbol.clone(),
+            name: token.symbol.clone(),
+            amount: *amount,
+            decimals: token.decimals,
+            price_usd: prices.get(&Some(token.address)).copied(),
+            class: token.class,
+        });
+        std::iter::once(native).chain(tokens).filter(|held| !held.amount.is_zero()).collect()
+    }
+}

@@ -1,0 +1,192 @@
+//! Tokens that nobody configured: an explorer says which contracts ever moved something from or to an address, and the
+//! chain what is held of them now. What is priced is priced by its contract and never by its name, for anybody can take
+//! a name.
+
+use crate::activity::records::{ActivityProgress, NftRecord};
+use crate::holdings::records::TokenRecord;
+use std::collections::{BTreeMap, BTreeSet};
+
+use alloy::sol;
+
+use super::{
+    call_by_call, label,
+    pair::{self, Pair},
+    tokens,
+};
+use crate::config::ChainConfig;
+use assay_domain::Prices;
+use assay_domain::{Address, AssetClass, Nft, TokenBalance, U256};
+use assay_evm::{
+    call::{Call, returned},
+    client::{Block, Client},
+    fault::Fault,
+};
+use assay_store::Store;
+
+sol! {
+    function balanceOf(address owner) external view returns (uint256 balance);
+    function ownerOf(uint256 id) external view returns (address owner);
+    interface Multi { function balanceOf(address owner, uint256 id) external view returns (uint256 balance); }
+}
+
+/// Looks up what an address holds besides the configured tokens of one chain.
+pub(crate) struct Finder {
+    client: Client,
+    store: Store,
+    chain: ChainConfig,
+    /// Tokens that are counted elsewhere: configured ones, and markets that are tokens themselves.
+    elsewhere: BTreeSet<Address>,
+    markets: BTreeSet<Address>,
+}
+
+/// What was found, not yet priced.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    held: Vec<(Address, U256)>,
+    pairs: BTreeMap<Address, Pair>,
+    records: BTreeMap<Address, TokenRecord>,
+    pub nfts: Vec<Nft>,
+    /// Everything listed was looked at.
+    pub whole: bool,
+}
+
+impl Finder {
+    pub(crate) fn new(client: Client, store: Store, chain: &ChainConfig) -> Self {
+        let markets: BTreeSet<_> = chain.markets.iter().map(|market| market.address).collect();
+        let elsewhere = chain.tokens.iter().map(|token| token.address).chain(markets.iter().copied()).collect();
+        Self { client, store, chain: chain.clone(), elsewhere, markets }
+    }
+
+    /// What `wallet` holds of what is `listed` at `head`.
+    ///
+    /// # Errors
+    /// [`Fault`] where the chain did not answer.
+    pub(crate) async fn find(&self, wallet: Address, listed: &ActivityProgress, head: Block) -> Result<Found, Fault> {
+        let tokens: Vec<_> = listed.tokens.keys().filter(|token| !self.elsewhere.contains(*token)).copied().collect();
+        if tokens.is_empty() && listed.nfts.is_empty() {
+            return Ok(Found { whole: !listed.tokens_left_out, ..Found::default() });
+        }
+        let balances = tokens.iter().map(|token| Call::new(*token, &balanceOfCall { owner: wallet }));
+        let calls: Vec<_> = balances.chain(listed.nfts.iter().map(|nft| ownership(nft, wallet))).collect();
+        let answers = call_by_call::together(&self.client, &calls, head.hash).await?;
+        let (balances, owners) = answers.split_at(tokens.len().min(answers.len()));
+        let held = tokens.iter().zip(balances).filter_map(|(token, answer)| {
+            // What does not answer like a token is none.
+            let balance = returned::<balanceOfCall>(Some(answer))?;
+            (!balance.is_zero()).then_some((*token, balance))
+        });
+        let held: Vec<_> = held.collect();
+        let nfts: Vec<_> = listed
+            .nfts
+            .iter()
+            .zip(owners)
+            .filter(|(nft, answer)| is_owner(nft, wallet, answer))
+            .map(|(nft, _)| nft)
+            .collect();
+
+        let contracts: BTreeSet<_> =
+            held.iter().map(|(token, _)| *token).chain(nfts.iter().map(|nft| nft.contract)).collect();
+        let contracts: Vec<_> = contracts.into_iter().collect();
+        let (mut records, mut whole) =
+            tokens::records(&self.client, &self.store, self.chain.id, &contracts, head.hash).await?;
+        let counted = |token: &Address| {
+            records.get(token).and_then(|record| record.pool).is_some_and(|pool| self.markets.contains(&pool))
+        };
+        // What stands for a deposit or a debt is part of a lending position already. On Celo the native currency is a
+        // token as well, of its own name; elsewhere a wrapped form has another.
+        let native = |token: &Address| {
+            let symbol = || records.get(token).and_then(|record| record.symbol.as_deref());
+            self.chain.native.wrapped == Some(*token) && symbol() == Some(self.chain.native.symbol.as_str())
+        };
+        let held: Vec<_> = held.into_iter().filter(|(token, _)| !counted(token) && !native(token)).collect();
+        whole &= held.iter().all(|(token, _)| records.contains_key(token));
+        let (pairs, sides, all) = self.pairs(&held, &records, head).await?;
+        records.extend(sides);
+        let nfts = nfts.into_iter().map(|nft| self.nft(nft, &records)).collect();
+        Ok(Found { held, pairs, records, nfts, whole: whole && all && !listed.tokens_left_out })
+    }
+
+    /// The pools among `held`, the records of what is in them, and whether that is all.
+    async fn pairs(
+        &self,
+        held: &[(Address, U256)],
+        records: &BTreeMap<Address, TokenRecord>,
+        head: Block,
+    ) -> Result<(BTreeMap<Address, Pair>, BTreeMap<Address, TokenRecord>, bool), Fault> {
+        let shares: Vec<_> = held.iter().filter_map(|(token, _)| Some((*token, records.get(token)?.pair?))).collect();
+        if shares.is_empty() {
+            return Ok((BTreeMap::new(), BTreeMap::new(), true));
+        }
+        let calls: Vec<_> = shares.iter().flat_map(|(token, sides)| pair::questions(*token, *sides)).collect();
+        let answers = call_by_call::together(&self.client, &calls, head.hash).await?;
+        let pools = shares.iter().zip(answers.chunks(pair::QUESTIONS));
+        let pools: BTreeMap<_, _> =
+            pools.filter_map(|((token, sides), answers)| Some((*token, Pair::read(*sides, answers)?))).collect();
+        let sides: BTreeSet<_> =
+            shares.iter().filter(|(token, _)| pools.contains_key(token)).flat_map(|(_, (a, b))| [*a, *b]).collect();
+        let sides: Vec<_> = sides.into_iter().collect();
+        let (sides, whole) = tokens::records(&self.client, &self.store, self.chain.id, &sides, head.hash).await?;
+        Ok((pools, sides, whole))
+    }
+
+    fn nft(&self, nft: &NftRecord, records: &BTreeMap<Address, TokenRecord>) -> Nft {
+        let record = records.get(&nft.contract);
+        let collection = record.and_then(|record| record.name.clone().or_else(|| record.symbol.clone()));
+        let collection = collection.unwrap_or_else(|| label::of_contract(nft.contract));
+        Nft { chain_id: self.chain.id, name: label::of_token(&collection, nft.id), collection }
+    }
+}
+
+impl Found {
+    /// The contracts whose prices matter.
+    pub(crate) fn to_price(&self) -> Vec<Address> {
+        let sides = self.pairs.keys().filter_map(|pair| self.records.get(pair)?.pair).flat_map(|(a, b)| [a, b]);
+        let tokens: BTreeSet<_> = self.held.iter().map(|(token, _)| *token).chain(sides).collect();
+        tokens.into_iter().collect()
+    }
+
+    /// The balances, with prices where there are any.
+    pub(crate) fn tokens(&self, chain: &ChainConfig, prices: &Prices) -> Vec<TokenBalance> {
+        let decimals_of = |token: Address| self.records.get(&token).and_then(|record| record.decimals);
+        let balance = |(token, amount): &(Address, U256)| {
+            let record = self.records.get(token).cloned().unwrap_or_default();
+            let share = self.pairs.get(token).zip(record.decimals);
+            let share = share.map(|(pair, decimals)| pair.price(*amount, decimals, prices, decimals_of));
+            let class = match share {
+                Some(_) => AssetClass::Liquidity,
+                None if chain.native.wrapped == Some(*token) => AssetClass::Wrapped,
+                None => AssetClass::Token,
+            };
+            // A price is for a whole token, and how many that is nobody says who does not say its places.
+            let listed = || prices.get(&Some(*token)).copied().filter(|_| record.decimals.is_some());
+            let symbol = record.symbol.clone().unwrap_or_else(|| label::of_contract(*token));
+            TokenBalance {
+                chain_id: chain.id,
+                contract: Some(*token),
+                name: record.name.clone().unwrap_or_else(|| symbol.clone()),
+                symbol,
+                amount: *amount,
+                decimals: record.decimals.unwrap_or(0),
+                price_usd: share.flatten().or_else(listed),
+                class,
+            }
+        };
+        self.held.iter().map(balance).collect()
+    }
+}
+
+fn ownership(nft: &NftRecord, wallet: Address) -> Call {
+    if nft.multi {
+        Call::new(nft.contract, &Multi::balanceOfCall { owner: wallet, id: nft.id })
+    } else {
+        Call::new(nft.contract, &ownerOfCall { id: nft.id })
+    }
+}
+
+fn is_owner(nft: &NftRecord, wallet: Address, answer: &Option<alloy::primitives::Bytes>) -> bool {
+    if nft.multi {
+        returned::<Multi::balanceOfCall>(Some(answer)).is_some_and(|balance| !balance.is_zero())
+    } else {
+        returned::<ownerOfCall>(Some(answer)) == Some(wallet)
+    }
+}

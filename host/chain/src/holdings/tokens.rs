@@ -1,0 +1,93 @@
+//! What token contracts say of themselves, asked once for each contract and kept.
+
+use crate::holdings::records::{self, TokenRecord};
+use std::collections::BTreeMap;
+
+use alloy::{primitives::Bytes, sol};
+
+use super::{call_by_call, label};
+use assay_domain::{Address, B256, ChainId, U256};
+use assay_evm::{
+    call::{Call, returned},
+    client::Client,
+    fault::Fault,
+};
+use assay_store::{Batch, Store};
+
+sol! {
+    function symbol() external view returns (bytes text);
+    function name() external view returns (bytes text);
+    function decimals() external view returns (uint256 places);
+    function token0() external view returns (address token);
+    function token1() external view returns (address token);
+    function POOL() external view returns (address pool);
+}
+
+/// More places than this no amount has.
+const MOST_PLACES: u8 = 36;
+const QUESTIONS: usize = 6;
+
+/// The records of `contracts`, and whether that is all of them.
+pub(super) async fn records(
+    client: &Client,
+    store: &Store,
+    chain: ChainId,
+    contracts: &[Address],
+    at: B256,
+) -> Result<(BTreeMap<Address, TokenRecord>, bool), Fault> {
+    let keys: Vec<_> = contracts.iter().map(|contract| records::token(chain, *contract)).collect();
+    // What cannot be read there is asked for again.
+    let kept = store.get_many(&keys).await.unwrap_or_default();
+    let mut records: BTreeMap<_, _> =
+        contracts.iter().zip(kept).filter_map(|(contract, record)| Some((*contract, record?))).collect();
+    let unknown: Vec<_> = contracts.iter().filter(|contract| !records.contains_key(*contract)).copied().collect();
+    if unknown.is_empty() {
+        return Ok((records, true));
+    }
+    let calls: Vec<_> = unknown.iter().flat_map(|contract| questions(*contract)).collect();
+    let answers = call_by_call::alone(client, &calls, at).await?;
+    let (mut batch, mut whole) = (Ok(Batch::new()), true);
+    for (contract, answers) in unknown.iter().zip(answers.chunks(QUESTIONS)) {
+        let answered: Option<Vec<_>> = answers.iter().map(|answer| answer.as_ref().ok().cloned()).collect();
+        let Some(answered) = answered else {
+            whole = false;
+            continue;
+        };
+        let record = record(&answered);
+        batch = batch.and_then(|batch| batch.put(&records::token(chain, *contract), &record));
+        records.insert(*contract, record);
+    }
+    let kept = match batch {
+        Ok(batch) => store.commit(batch).await.map(drop),
+        Err(error) => Err(error),
+    };
+    if let Err(error) = kept {
+        tracing::error!(chain, %error, "what token contracts say of themselves cannot be kept");
+    }
+    Ok((records, whole))
+}
+
+fn questions(contract: Address) -> [Call; QUESTIONS] {
+    [
+        Call::new(contract, &symbolCall {}),
+        Call::new(contract, &nameCall {}),
+        Call::new(contract, &decimalsCall {}),
+        Call::new(contract, &token0Call {}),
+        Call::new(contract, &token1Call {}),
+        Call::new(contract, &POOLCall {}),
+    ]
+}
+
+/// What the answers to [`questions`] say.
+fn record(answers: &[Option<Bytes>]) -> TokenRecord {
+    let text = |at: usize| label::text(answers.get(at)?.as_ref()?);
+    let pair = returned::<token0Call>(answers.get(3)).zip(returned::<token1Call>(answers.get(4)));
+    let places = returned::<decimalsCall>(answers.get(2)).filter(|places| *places <= U256::from(MOST_PLACES));
+    TokenRecord {
+        symbol: text(0),
+        name: text(1),
+        decimals: places.and_then(|places| u8::try_from(places).ok()),
+        pair: pair.filter(|(a, b)| a != b && !a.is_zero() && !b.is_zero()),
+        pool: returned::<POOLCall>(answers.get(5)),
+    }
+}

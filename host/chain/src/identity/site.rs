@@ -1,0 +1,254 @@
+//! One chain's attesters and its registry of names: first everything that they know of a wallet in one request, then
+//! what that refers to. A chain where none of their contracts is costs nothing.
+
+use std::time::Duration;
+
+use alloy::primitives::Bytes;
+use futures::future::join_all;
+use serde_json::json;
+use tokio::{
+    sync::{Mutex, oneshot},
+    time::{Instant, timeout_at},
+};
+
+use super::eas;
+use crate::{
+    config::SourceConfig,
+    names::{NameError, Names, Registry},
+};
+use assay_domain::{Address, Attestation, ChainId, Coverage, IdentitySource, Name};
+use assay_evm::{
+    call::Call,
+    client::{Block, Client},
+    fault::Fault,
+};
+
+/// Time after which a contract that was not there is looked for again.
+const LOOK_AGAIN: Duration = Duration::from_secs(600);
+
+/// What one chain says of who an address belongs to.
+#[derive(Debug, Default)]
+pub(super) struct Part {
+    pub attestations: Vec<Attestation>,
+    pub sources: Vec<IdentitySource>,
+}
+
+pub(super) struct Site {
+    chain: ChainId,
+    client: Client,
+    items: Vec<Item>,
+    names: Names,
+    /// Which of the items have their contracts on the chain, and when that was seen.
+    present: Mutex<Option<(Instant, Vec<bool>)>>,
+}
+
+/// Something that can be asked of a wallet.
+enum Item {
+    Named(Registry),
+    Attested(SourceConfig),
+}
+
+/// The source did not say.
+struct Unread;
+
+impl Site {
+    pub(super) fn new(chain: ChainId, client: Client, sources: &[SourceConfig], names: &Names) -> Self {
+        let registries = names.on(chain).cloned().map(Item::Named);
+        let sources = sources.iter().filter(|source| source.chain == chain).cloned().map(Item::Attested);
+        Self {
+            chain,
+            client,
+            items: registries.chain(sources).collect(),
+            names: names.clone(),
+            present: Mutex::default(),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    pub(super) fn chain(&self) -> ChainId {
+        self.chain
+    }
+
+    /// What there is of `wallet` in the state that `head` will name. What cannot be read by `deadline` is failed.
+    pub(super) async fn read(&self, wallet: Address, head: oneshot::Receiver<Block>, deadline: Instant) -> Part {
+        let asked = match timeout_at(deadline, self.asked()).await {
+            Ok(Ok(asked)) => asked,
+            Ok(Err(fault)) => {
+                tracing::warn!(chain = self.chain, %fault, "it cannot be told which identity contracts are there");
+                return self.failed(&self.items.iter().collect::<Vec<_>>());
+            }
+            Err(_) => return self.failed(&self.items.iter().collect::<Vec<_>>()),
+        };
+        if asked.is_empty() {
+            return Part::default();
+        }
+        // The chain itself has said why where there is no head.
+        let Ok(Ok(head)) = timeout_at(deadline, head).await else { return self.failed(&asked) };
+        let plans: Vec<Vec<Call>> = asked.iter().map(|item| item.calls(wallet)).collect();
+        let calls: Vec<Call> = plans.iter().flatten().cloned().collect();
+        let answers = match timeout_at(deadline, self.client.calls(&calls, head.hash)).await {
+            Ok(Ok(answers)) => answers,
+            Ok(Err(fault)) => {
+                tracing::warn!(chain = self.chain, %fault, "attestations cannot be read");
+                return self.failed(&asked);
+            }
+            Err(_) => return self.failed(&asked),
+        };
+        let mut rest = answers.as_slice();
+        let reads = asked.iter().zip(&plans).map(|(item, plan)| {
+            let (own, after) = rest.split_at(plan.len().min(rest.len()));
+            rest = after;
+            async move { timeout_at(deadline, self.follow(item, own, wallet, head)).await.unwrap_or(Err(Unread)) }
+        });
+        let reads: Vec<_> = join_all(reads.collect::<Vec<_>>()).await;
+        let mut part = Part::default();
+        for (item, read) in asked.iter().zip(reads) {
+            part.sources
+                .push(item.source(self.chain, if read.is_ok() { Coverage::Complete } else { Coverage::Failed }));
+            part.attestations.extend(read.ok().flatten());
+        }
+        part
+    }
+
+    async fn follow(
+        &self,
+        item: &Item,
+        answers: &[Option<Bytes>],
+        wallet: Address,
+        head: Block,
+    ) -> Result<Option<Attestation>, Unread> {
+        let read = match item {
+            Item::Named(registry) => self.named(registry, answers, wallet, head).await,
+            Item::Attested(source) => self.attested(source, answers, wallet, head).await,
+        };
+        read.map_err(|why| {
+            tracing::warn!(chain = self.chain, %why, "an identity source cannot be read");
+            Unread
+        })
+    }
+
+    /// A name counts where it stands for the very address that claims it: anybody may call themselves anything.
+    async fn named(
+        &self,
+        registry: &Registry,
+        answers: &[Option<Bytes>],
+        wallet: Address,
+        head: Block,
+    ) -> Result<Option<Attestation>, String> {
+        let resolver = Registry::found(answers).ok_or("the registry of names does not answer")?;
+        let Some(resolver) = resolver else { return Ok(None) };
+        let written = registry.named(resolver, wallet, head).await.map_err(|why| why.to_string())?;
+        // A name that is not in its normal form is somebody's attempt to look like another.
+        let name = written.and_then(|written| Name::parse(&written).ok().filter(|name| name.as_str() == written));
+        let Some(name) = name.filter(|name| registry.config.under.as_deref().is_none_or(|under| name.is_under(under)))
+        else {
+            return Ok(None);
+        };
+        match self.names.resolve(&name).await {
+            Ok(owner) if owner == wallet => Ok(Some(Attestation {
+                provider: registry.config.provider.clone(),
+                kind: None,
+                chain_id: self.chain,
+                name: Some(name.as_str().to_owned()),
+                schema: None,
+                uid: None,
+                attester: None,
+                issued: None,
+                expires: None,
+                score: None,
+            })),
+            Ok(_) | Err(NameError::NotResolved | NameError::NotConfigured) => Ok(None),
+            Err(why @ NameError::Unreadable) => Err(why.to_string()),
+        }
+    }
+
+    async fn attested(
+        &self,
+        source: &SourceConfig,
+        answers: &[Option<Bytes>],
+        wallet: Address,
+        head: Block,
+    ) -> Result<Option<Attestation>, String> {
+        let uids = eas::looked_up(source, answers.first()).ok_or("the index of attestations does not answer")?;
+        if uids.is_empty() {
+            return Ok(None);
+        }
+        let calls: Vec<Call> = uids.iter().map(|uid| eas::read(source, *uid)).collect();
+        let answers = self.client.calls(&calls, head.hash).await.map_err(|fault| fault.to_string())?;
+        let mut found = None;
+        for (at, uid) in uids.into_iter().enumerate() {
+            let judged = eas::judged(source, (wallet, uid), head.time, answers.get(at))
+                .ok_or("the attestation service does not answer")?;
+            found = found.or(judged);
+        }
+        Ok(found)
+    }
+
+    /// The items whose contracts are there. Looked up once, and what was missing again after a while.
+    async fn asked(&self) -> Result<Vec<&Item>, Fault> {
+        let mut present = self.present.lock().await;
+        let known =
+            present.as_ref().filter(|(at, there)| there.iter().all(|there| *there) || at.elapsed() < LOOK_AGAIN);
+        let there = match known {
+            Some((_, there)) => there.clone(),
+            None => {
+                let there = self.look().await?;
+                if present.is_none() {
+                    let missing = there.iter().filter(|there| !**there).count();
+                    tracing::info!(chain = self.chain, there = there.len() - missing, missing, "identity contracts");
+                }
+                *present = Some((Instant::now(), there.clone()));
+                there
+            }
+        };
+        Ok(self.items.iter().zip(there).filter_map(|(item, there)| there.then_some(item)).collect())
+    }
+
+    async fn look(&self) -> Result<Vec<bool>, Fault> {
+        let contracts: Vec<Vec<Address>> = self.items.iter().map(Item::contracts).collect();
+        let mut distinct: Vec<Address> = contracts.iter().flatten().copied().collect();
+        distinct.sort_unstable();
+        distinct.dedup();
+        let asks = distinct.iter().map(|contract| ("eth_getCode", json!([contract, "latest"]))).collect();
+        let mut coded = Vec::new();
+        for (contract, code) in distinct.iter().zip(self.client.batch(asks).await?) {
+            let code: Bytes = serde_json::from_value(code?).map_err(|error| Fault::unreadable(&error))?;
+            if !code.is_empty() {
+                coded.push(*contract);
+            }
+        }
+        Ok(contracts.iter().map(|contracts| contracts.iter().all(|contract| coded.contains(contract))).collect())
+    }
+
+    fn failed(&self, items: &[&Item]) -> Part {
+        let sources = items.iter().map(|item| item.source(self.chain, Coverage::Failed)).collect();
+        Part { attestations: Vec::new(), sources }
+    }
+}
+
+impl Item {
+    fn contracts(&self) -> Vec<Address> {
+        match self {
+            Self::Named(registry) => vec![registry.config.registry],
+            Self::Attested(source) => vec![source.eas, source.index],
+        }
+    }
+
+    fn calls(&self, wallet: Address) -> Vec<Call> {
+        match self {
+            Self::Named(registry) => registry.calls(&registry.reverse(wallet)),
+            Self::Attested(source) => vec![eas::look_up(source, wallet)],
+        }
+    }
+
+    fn source(&self, chain_id: ChainId, coverage: Coverage) -> IdentitySource {
+        let (provider, kind) = match self {
+            Self::Named(registry) => (registry.config.provider.clone(), None),
+            Self::Attested(source) => (source.provider.clone(), source.kind.clone()),
+        };
+        IdentitySource { provider, kind, chain_id, coverage }
+    }
+}

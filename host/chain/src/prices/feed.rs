@@ -1,0 +1,102 @@
+//! Chainlink feeds: what of a round is a price, and until when. Which feed stands for which asset is configured.
+
+use alloy::{primitives::Bytes, sol};
+
+use assay_domain::Address;
+use assay_evm::call::{Call, returned};
+
+sol! {
+    #[derive(Debug)]
+    function latestRoundData() external view returns (uint80 roundId, int256 answer, uint256 startedAt, uint256 updatedAt, uint80 answeredInRound);
+    function decimals() external view returns (uint8 places);
+}
+
+/// Furthest that a round may be ahead of the chain's head, in seconds: a balanced endpoint may answer from a newer
+/// block.
+const SKEW: u64 = 300;
+/// Feeds against the dollar have 8 decimals, those against another currency 18; more is no feed.
+const MOST_PLACES: u8 = 18;
+
+/// A feed against the dollar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Feed {
+    pub address: Address,
+    /// Longest time between two rounds, in seconds.
+    pub heartbeat: u64,
+}
+
+impl Feed {
+    pub(super) fn ask(&self) -> [Call; 2] {
+        [Call::new(self.address, &latestRoundDataCall {}), Call::new(self.address, &decimalsCall {})]
+    }
+
+    /// The price in the answers to [`ask`](Self::ask), which it takes.
+    pub(super) fn price<'a>(&self, answers: &mut impl Iterator<Item = &'a Option<Bytes>>, now: u64) -> Option<f64> {
+        let (round, places) =
+            (returned::<latestRoundDataCall>(answers.next()), returned::<decimalsCall>(answers.next()));
+        price(&round?, places?, self.heartbeat, now)
+    }
+}
+
+/// Age in seconds, by the chain's own clock, from which a feed with this heartbeat has stopped. The fifth on top is for
+/// rounds that are slow to be mined.
+pub fn stale_after(heartbeat: u64) -> u64 {
+    heartbeat.saturating_add(heartbeat / 5)
+}
+
+/// Dollars for one whole token, if the round has them and is fresh at `now`, the time of the chain's head.
+fn price(round: &latestRoundDataReturn, places: u8, heartbeat: u64, now: u64) -> Option<f64> {
+    let answer = Some(round.answer).filter(|answer| answer.is_positive())?;
+    let updated =
+        u64::try_from(round.updatedAt).ok().filter(|updated| *updated > 0 && *updated <= now.saturating_add(SKEW))?;
+    let fresh = now.saturating_sub(updated) <= stale_after(heartbeat);
+    (fresh && places <= MOST_PLACES).then(|| f64::from(answer.into_raw()) / 10f64.powi(i32::from(places)))
+}
+
+#[cfg(test)]
+mod tests {
+    use alloy::primitives::I256;
+
+    use super::*;
+    use assay_domain::U256;
+
+    const NOW: u64 = 1_000_000;
+    const HOUR: u64 = 3_600;
+
+    fn at(answer: i64, updated: u64) -> Option<f64> {
+        priced(answer, updated, 8, HOUR)
+    }
+
+    fn priced(answer: i64, updated: u64, places: u8, heartbeat: u64) -> Option<f64> {
+        let round = latestRoundDataReturn {
+            roundId: Default::default(),
+            answer: I256::try_from(answer).unwrap(),
+            startedAt: U256::ZERO,
+            updatedAt: U256::from(updated),
+            answeredInRound: Default::default(),
+        };
+        price(&round, places, heartbeat, NOW)
+    }
+
+    #[test]
+    fn only_a_fresh_positive_answer_is_a_price() {
+        assert_eq!(at(250_000_000_000, NOW - 60), Some(2_500.0));
+        for bad in [at(0, NOW), at(-1, NOW), at(5, 0)] {
+            assert_eq!(bad, None);
+        }
+    }
+
+    #[test]
+    fn a_round_is_fresh_for_its_heartbeat_and_a_fifth() {
+        assert!(at(5, NOW - 4_320).is_some() && at(5, NOW - 4_321).is_none());
+        let daily = |age| priced(5, NOW - age, 8, 86_400);
+        assert!(daily(4_321).is_some() && daily(103_680).is_some() && daily(103_681).is_none());
+        assert_eq!(stale_after(u64::MAX), u64::MAX);
+    }
+
+    #[test]
+    fn a_round_of_the_future_and_unheard_of_decimals_are_refused() {
+        assert!(at(5, NOW + SKEW).is_some() && at(5, NOW + SKEW + 1).is_none());
+        assert!(priced(5, NOW, 18, HOUR).is_some() && priced(5, NOW, 19, HOUR).is_none());
+    }
+}

@@ -1,0 +1,61 @@
+//! Sequencer uptime feeds of rollups: whether prices on the chain can be believed. While the sequencer is down nobody
+//! can update a feed, and right after it came back feeds lag behind the market.
+
+use super::feed::latestRoundDataReturn;
+use assay_domain::U256;
+
+/// What Chainlink's documentation lets a reader wait after the sequencer came back, in seconds.
+pub(crate) const GRACE: u64 = 3_600;
+
+/// How the sequencer stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sequencer {
+    Up,
+    /// Up, but for no longer than [`GRACE`].
+    JustUp,
+    Down,
+    /// The feed has never been written, or answers something else.
+    Unknown,
+}
+
+/// What a round of an uptime feed says at `now`, the time of the chain's head: the answer is 0 for up and 1 for down,
+/// and the round started when that began.
+pub fn stands(round: &latestRoundDataReturn, now: u64) -> Sequencer {
+    let Some(since) = u64::try_from(round.startedAt).ok().filter(|since| *since > 0) else { return Sequencer::Unknown };
+    match round.answer.into_raw() {
+        U256::ZERO if now.saturating_sub(since) > GRACE => Sequencer::Up,
+        U256::ZERO => Sequencer::JustUp,
+        U256::ONE => Sequencer::Down,
+        _ => Sequencer::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloy::primitives::I256;
+
+    use super::*;
+
+    #[test]
+    fn up_means_up_for_more_than_the_grace() {
+        let now = 1_000_000;
+        let round = |answer: i64, since: u64| latestRoundDataReturn {
+            roundId: Default::default(),
+            answer: I256::try_from(answer).unwrap(),
+            startedAt: U256::from(since),
+            updatedAt: U256::from(now),
+            answeredInRound: Default::default(),
+        };
+        for (answer, since, expected) in [
+            (0, now - GRACE - 1, Sequencer::Up),
+            (0, now - GRACE, Sequencer::JustUp),
+            (0, now + 10, Sequencer::JustUp),
+            (1, now - 10 * GRACE, Sequencer::Down),
+            (0, 0, Sequencer::Unknown),
+            (2, 1, Sequencer::Unknown),
+            (-1, 1, Sequencer::Unknown),
+        ] {
+            assert_eq!(stands(&round(answer, since), now), expected, "{answer} since {since}");
+        }
+    }
+}

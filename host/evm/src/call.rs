@@ -1,0 +1,153 @@
+//! Contract calls as values, so that calls of different readers travel in one request.
+
+use alloy::{
+    primitives::Bytes,
+    rpc::json_rpc::ErrorPayload,
+    sol,
+    sol_types::{SolCall, SolValue},
+};
+use serde_json::{Value, json};
+
+use crate::{client::Ask, fault::Fault};
+use assay_domain::{Address, U256};
+
+sol! {
+    #[derive(Debug)]
+    struct Call3 { address target; bool allowFailure; bytes callData; }
+    #[derive(Debug)]
+    struct Returned { bool success; bytes returnData; }
+    function aggregate3(Call3[] calls) external payable returns (Returned[] returned);
+    function getEthBalance(address account) external view returns (uint256 balance);
+}
+
+/// One read of state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Call {
+    Contract {
+        to: Address,
+        data: Bytes,
+    },
+    /// Native balance, answered like a contract's `uint256`.
+    Balance(Address),
+}
+
+impl Call {
+    pub fn new(to: Address, call: &impl SolCall) -> Self {
+        Self::Contract { to, data: call.abi_encode().into() }
+    }
+
+    /// As a JSON-RPC request in the state that `block` names.
+    pub fn ask(&self, block: Value) -> Ask {
+        match self {
+            Self::Contract { to, data } => ("eth_call", json!([{ "to": to, "data": data }, block])),
+            Self::Balance(account) => ("eth_getBalance", json!([account, block])),
+        }
+    }
+
+    /// The answer to [`ask`](Self::ask): `None` where the call was reverted.
+    pub fn answered(&self, answer: Result<Value, Fault>) -> Result<Option<Bytes>, Fault> {
+        let malformed = |error: serde_json::Error| Fault::unreadable(&error);
+        match (self, answer) {
+            (_, Err(fault)) if reverted(&fault) => Ok(None),
+            (_, Err(fault)) => Err(fault),
+            (Self::Contract { .. }, Ok(value)) => serde_json::from_value(value).map(Some).map_err(malformed),
+            (Self::Balance(_), Ok(value)) => serde_json::from_value::<U256>(value)
+                .map(|balance| Some(balance.abi_encode().into()))
+                .map_err(malformed),
+        }
+    }
+
+    fn aggregated(&self, multicall: Address) -> Call3 {
+        let (target, call_data) = match self {
+            Self::Contract { to, data } => (*to, data.clone()),
+            Self::Balance(account) => (multicall, getEthBalanceCall { account: *account }.abi_encode().into()),
+        };
+        Call3 { target, allowFailure: true, callData: call_data }
+    }
+}
+
+/// What `call` returned; `None` where it was reverted, or nothing of this kind is at that address.
+pub fn returned<C: SolCall>(answer: Option<&Option<Bytes>>) -> Option<C::Return> {
+    C::abi_decode_returns(answer?.as_deref()?).ok()
+}
+
+/// Call data of one Multicall3 call for all of `calls`.
+pub fn aggregate(multicall: Address, calls: &[Call]) -> Bytes {
+    aggregate3Call { calls: calls.iter().map(|call| call.aggregated(multicall)).collect() }.abi_encode().into()
+}
+
+/// The single answers in the answer to [`aggregate`].
+pub fn aggregated(answer: &[u8], calls: usize) -> Result<Vec<Option<Bytes>>, Fault> {
+    let returned = aggregate3Call::abi_decode_returns(answer).map_err(|error| Fault::Malformed(error.to_string()))?;
+    if returned.len() != calls {
+        return Err(Fault::Malformed(format!("{} answers to {calls} calls", returned.len())));
+    }
+    Ok(returned.into_iter().map(|one| one.success.then_some(one.returnData)).collect())
+}
+
+/// What a call was reverted with. Nodes put it into the error's data, some behind a word, some in an object.
+pub fn reverted_with(error: &ErrorPayload) -> Option<Bytes> {
+    let data = error.data.as_ref()?.get();
+    let hex = data.split_once("0x")?.1;
+    let digits = hex.find(|c: char| !c.is_ascii_hexdigit()).map_or(hex, |end| hex.get(..end).unwrap_or_default());
+    // Objects hold transaction hashes too: a custom error has four bytes and whole words.
+    (digits.len() % 64 == 8).then(|| hex::decode(digits).ok()).flatten().map(Bytes::from)
+}
+
+/// How nodes say that a call ran and failed.
+const FAILED: &[&str] = &[
+    "revert",
+    "invalid opcode",
+    "out of gas",
+    "stack underflow",
+    "bad instruction",
+    "invalid jump",
+    "evm error",
+    "vm execution error",
+];
+
+/// The call ran and failed, which is an answer about the contract and not about the endpoint.
+pub fn reverted(fault: &Fault) -> bool {
+    let Fault::Refused { code, message } = fault else { return false };
+    let message = message.to_lowercase();
+    *code == 3 || FAILED.iter().any(|m| message.contains(m))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use assay_domain::address;
+
+    #[test]
+    fn an_aggregate_answers_call_by_call() {
+        let answers = vec![
+            Returned { success: true, returnData: U256::from(5).abi_encode().into() },
+            Returned { success: false, returnData: Bytes::from_static(b"why") },
+        ];
+        let bytes = aggregate3Call::abi_encode_returns(&answers);
+        let read = aggregated(&bytes, 2).unwrap();
+        assert_eq!(returned::<getEthBalanceCall>(read.first()), Some(U256::from(5)));
+        assert_eq!(returned::<getEthBalanceCall>(read.get(1)), None);
+        assert!(aggregated(&bytes, 3).is_err());
+    }
+
+    #[test]
+    fn an_address_without_code_returns_no_list() {
+        sol! { function list() external view returns (address[] list); }
+        assert_eq!(returned::<listCall>(Some(&Some(Bytes::new()))), None);
+        assert_eq!(
+            returned::<listCall>(Some(&Some(listCall::abi_encode_returns(&Vec::new()).into()))),
+            Some(Vec::new())
+        );
+    }
+
+    #[test]
+    fn a_revert_is_an_answer_and_a_refusal_is_not() {
+        let call = Call::Balance(address!("0x00000000000000000000000000000000000000aa"));
+        let refused = |code, message: &str| Err(Fault::Refused { code, message: message.into() });
+        assert_eq!(call.answered(refused(3, "execution reverted")), Ok(None));
+        assert_eq!(call.answered(refused(-32603, "EVM error InvalidFEOpcode")), Ok(None));
+        assert!(call.answered(refused(-32000, "header not found")).is_err());
+        assert_eq!(call.answered(Ok(json!("0x10"))), Ok(Some(U256::from(16).abi_encode().into())));
+    }
+}

@@ -1,0 +1,222 @@
+//! Fetching from where strangers say: names have gateways, agents have documents, and whoever owns one writes the URL.
+//!
+//! Only over HTTPS, from public addresses and the ports of the web, without credentials, cookies or a proxy; each
+//! redirect is judged like the first URL. Time, size and the number of requests at once are bounded by `[outbound]`,
+//! which also lists the hosts that the operator vouches for.
+
+mod addresses;
+mod dns;
+
+use std::{
+    error::Error as _,
+    net::IpAddr,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use reqwest::{Method, StatusCode, header, redirect::Policy};
+use serde_json::Value;
+use tokio::{sync::Semaphore, time::timeout};
+use tracing::{Instrument, field::Empty};
+use url::{Host, Url};
+
+use crate::config::Outbound;
+use assay_trace::TRACE;
+
+/// Redirects followed.
+const HOPS: usize = 3;
+/// Longest URL, in bytes: servers take no longer one.
+const MAX_URL: usize = 8_192;
+/// Ports of the web. Mail, databases and consoles listen on others.
+const PORTS: [u16; 2] = [443, 8443];
+
+/// The client. Cheap to clone.
+#[derive(Clone)]
+pub struct Guarded {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    http: Result<reqwest::Client, String>,
+    allowed: Arc<Allowed>,
+    timeout: Duration,
+    max_bytes: usize,
+    gate: Semaphore,
+}
+
+/// Hosts and ports that the operator vouches for.
+#[derive(Debug, Default)]
+struct Allowed(Vec<(String, u16)>);
+
+impl Allowed {
+    fn new(list: &[String]) -> Self {
+        // As a URL writes them, so that every spelling of an address is the same.
+        let urls = list.iter().filter_map(|at| Url::parse(&format!("http://{at}/")).ok());
+        Self(urls.filter_map(|url| Some((url.host_str()?.to_owned(), url.port_or_known_default()?))).collect())
+    }
+
+    fn has(&self, url: &Url) -> bool {
+        let (host, port) = (url.host_str(), url.port_or_known_default());
+        self.0.iter().any(|(name, at)| host == Some(name) && port == Some(*at))
+    }
+
+    fn has_host(&self, host: &str) -> bool {
+        self.0.iter().any(|(name, _)| name == host)
+    }
+}
+
+/// Why nothing was fetched. Never repeats the URL, which may be anything.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Barred {
+    /// It is never fetched from there: nothing was sent, or nothing after a redirect.
+    #[error("not fetched: {0}")]
+    Refused(&'static str),
+    #[error("answered with status {0}")]
+    Status(u16),
+    #[error("answered more than {0} bytes")]
+    TooLarge(usize),
+    #[error("did not answer in time")]
+    TimedOut,
+    #[error("could not be reached")]
+    Unreachable,
+}
+
+impl Barred {
+    fn outcome(&self) -> &'static str {
+        match self {
+            Self::Refused(_) => "refused",
+            Self::Status(_) => "status",
+            Self::TooLarge(_) => "too_large",
+            Self::TimedOut => "timed_out",
+            Self::Unreachable => "unreachable",
+        }
+    }
+}
+
+impl Guarded {
+    pub fn new(limits: &Outbound) -> Self {
+        let allowed = Arc::new(Allowed::new(&limits.allow));
+        let dns = dns::Checked { allowed: allowed.clone() };
+        let builder = reqwest::Client::builder().no_proxy().redirect(Policy::none()).referer(false).dns_resolver(dns);
+        let inner = Inner {
+            http: builder.build().map_err(|error| error.to_string()),
+            allowed,
+            timeout: Duration::from_millis(limits.timeout_ms),
+            max_bytes: limits.max_bytes,
+            gate: Semaphore::new(limits.concurrency),
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// The body of what is at `url`.
+    ///
+    /// # Errors
+    /// [`Barred`].
+    pub async fn get(&self, url: &str) -> Result<Vec<u8>, Barred> {
+        self.bounded(url, None).await
+    }
+
+    /// The body of the answer to `body`, sent as JSON.
+    ///
+    /// # Errors
+    /// [`Barred`].
+    pub async fn post(&self, url: &str, body: &Value) -> Result<Vec<u8>, Barred> {
+        self.bounded(url, Some(body)).await
+    }
+
+    async fn bounded(&self, url: &str, body: Option<&Value>) -> Result<Vec<u8>, Barred> {
+        let whole = async {
+            let Ok(_permit) = self.inner.gate.acquire().await else { return Err(Barred::Unreachable) };
+            self.follow(url, body).await
+        };
+        let started = Instant::now();
+        let span = tracing::info_span!(target: TRACE, "fetch", otel.kind = "client", assay.outcome = Empty);
+        let answer = timeout(self.inner.timeout, whole).instrument(span.clone()).await.unwrap_or(Err(Barred::TimedOut));
+        let outcome = answer.as_ref().err().map_or("ok", Barred::outcome);
+        span.record("assay.outcome", outcome);
+        metrics::counter!("assay_outbound_requests_total", "outcome" => outcome).increment(1);
+        metrics::histogram!("assay_outbound_request_duration_seconds").record(started.elapsed());
+        answer
+    }
+
+    async fn follow(&self, url: &str, body: Option<&Value>) -> Result<Vec<u8>, Barred> {
+        let mut url = Url::parse(url).map_err(|_| Barred::Refused("no URL"))?;
+        for _ in 0..=HOPS {
+            self.check(&url)?;
+            let response = self.send(url.clone(), body).await?;
+            match response.status() {
+                StatusCode::OK => return self.read(response).await,
+                // The others would make a request without a body of one that has one.
+                StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT => {}
+                StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND | StatusCode::SEE_OTHER if body.is_none() => {}
+                status => return Err(Barred::Status(status.as_u16())),
+            }
+            let next = response.headers().get(header::LOCATION).and_then(|value| value.to_str().ok());
+            url = next.and_then(|next| url.join(next).ok()).ok_or(Barred::Refused("a redirect to nowhere"))?;
+        }
+        Err(Barred::Refused("too many redirects"))
+    }
+
+    /// Everything that can be told without looking the host up, which [`dns`] does.
+    fn check(&self, url: &Url) -> Result<(), Barred> {
+        if url.as_str().len() > MAX_URL {
+            return Err(Barred::Refused("the URL is too long"));
+        }
+        let vouched = self.inner.allowed.has(url);
+        if !(url.scheme() == "https" || url.scheme() == "http" && vouched) {
+            return Err(Barred::Refused("not HTTPS"));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(Barred::Refused("the URL has a credential"));
+        }
+        if vouched {
+            return Ok(());
+        }
+        if !url.port_or_known_default().is_some_and(|port| PORTS.contains(&port)) {
+            return Err(Barred::Refused("not a port of the web"));
+        }
+        // Of a host with one port in the list the others are as private as before.
+        if url.host_str().is_some_and(|host| self.inner.allowed.has_host(host)) {
+            return Err(Barred::Refused("another port of an allowed host"));
+        }
+        let address: Option<IpAddr> = match url.host() {
+            Some(Host::Ipv4(address)) => Some(address.into()),
+            Some(Host::Ipv6(address)) => Some(address.into()),
+            Some(Host::Domain(_)) => None,
+            None => return Err(Barred::Refused("the URL has no host")),
+        };
+        // The client connects to an address without looking it up.
+        if address.is_none_or(addresses::is_public) { Ok(()) } else { Err(Barred::Refused("not a public address")) }
+    }
+
+    async fn send(&self, url: Url, body: Option<&Value>) -> Result<reqwest::Response, Barred> {
+        let http = self.inner.http.as_ref().map_err(|_| Barred::Unreachable)?;
+        let request = match body {
+            None => http.request(Method::GET, url),
+            Some(body) => http.request(Method::POST, url).json(body),
+        };
+        request
+            .send()
+            .await
+            .map_err(|error| if is_inward(&error) { Barred::Refused("no public address") } else { Barred::Unreachable })
+    }
+
+    async fn read(&self, mut response: reqwest::Response) -> Result<Vec<u8>, Barred> {
+        let most = self.inner.max_bytes;
+        let mut body = Vec::new();
+        while let Some(part) = response.chunk().await.map_err(|_| Barred::Unreachable)? {
+            if body.len() + part.len() > most {
+                return Err(Barred::TooLarge(most));
+            }
+            body.extend_from_slice(&part);
+        }
+        Ok(body)
+    }
+}
+
+fn is_inward(error: &reqwest::Error) -> bool {
+    std::iter::successors(error.source(), |&error| error.source()).any(|error| error.is::<dns::Inward>())
+}
+
+#[cfg(test)]
+mod tests;

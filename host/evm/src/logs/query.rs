@@ -1,0 +1,115 @@
+//! Queries of logs, and logs as an endpoint gives them. They are most of what is read of a long history, so that an
+//! answer is read field by field in one go: the client library's own way keeps every log twice while it looks for
+//! unknown fields.
+
+use alloy::{
+    primitives::{Bytes, LogData, U64},
+    rpc::types::Log,
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::{client::hex, fault::Fault, span::Span};
+use assay_domain::{Address, B256};
+
+/// Logs of some contracts, or of all where none is named, with some topics.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LogQuery {
+    pub addresses: Vec<Address>,
+    /// What each topic has to be one of; anything where the list is empty. The first is the signature.
+    pub topics: [Vec<B256>; 4],
+}
+
+impl LogQuery {
+    pub fn filter(&self, span: Span) -> Value {
+        let known = self.topics.iter().rposition(|topic| !topic.is_empty()).map_or(0, |last| last + 1);
+        let topics: Vec<Value> = self
+            .topics
+            .iter()
+            .take(known)
+            .map(|topic| if topic.is_empty() { Value::Null } else { json!(topic) })
+            .collect();
+        let mut filter = json!({ "topics": topics, "fromBlock": hex(span.from), "toBlock": hex(span.to) });
+        // Not all take an empty list, or null, for all contracts.
+        if let Some(fields) = filter.as_object_mut().filter(|_| !self.addresses.is_empty()) {
+            fields.insert("address".into(), json!(self.addresses));
+        }
+        filter
+    }
+}
+
+/// A log as it is written.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Written {
+    address: Address,
+    topics: Vec<B256>,
+    data: Bytes,
+    block_hash: Option<B256>,
+    block_number: Option<U64>,
+    block_timestamp: Option<U64>,
+    transaction_hash: Option<B256>,
+    transaction_index: Option<U64>,
+    log_index: Option<U64>,
+    #[serde(default)]
+    removed: bool,
+}
+
+impl TryFrom<Written> for Log {
+    type Error = Fault;
+
+    fn try_from(log: Written) -> Result<Self, Fault> {
+        let data = LogData::new(log.topics, log.data)
+            .ok_or_else(|| Fault::Malformed("a log with more than four topics".into()))?;
+        let number = |number: U64| number.to::<u64>();
+        Ok(Self {
+            inner: alloy::primitives::Log { address: log.address, data },
+            block_hash: log.block_hash,
+            block_number: log.block_number.map(number),
+            block_timestamp: log.block_timestamp.map(number),
+            transaction_hash: log.transaction_hash,
+            transaction_index: log.transaction_index.map(number),
+            log_index: log.log_index.map(number),
+            removed: log.removed,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Log, String> {
+        let written: Written = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        Log::try_from(written).map_err(|fault| fault.to_string())
+    }
+
+    #[test]
+    fn a_log_is_what_the_library_makes_of_it() {
+        let hash = B256::repeat_byte(7);
+        let topics = |count: usize| json!(vec![hash; count]);
+        let log = |topics: Value| {
+            json!({
+                "address": Address::repeat_byte(1), "topics": topics, "data": "0x0102", "blockHash": hash, "blockNumber": "0x10",
+                "blockTimestamp": "0x65", "transactionHash": hash, "transactionIndex": "0x0", "logIndex": "0x2", "removed": false, "more": {},
+            })
+        };
+        let mut bare = log(topics(0));
+        for field in ["blockTimestamp", "removed"] {
+            bare.as_object_mut().unwrap().remove(field);
+        }
+        let mut pending = log(topics(4));
+        (pending["blockHash"], pending["blockNumber"]) = (Value::Null, Value::Null);
+        pending["removed"] = true.into();
+        for log in [log(topics(3)), bare, pending] {
+            let text = log.to_string();
+            assert_eq!(read(&text), Ok(serde_json::from_str::<Log>(&text).unwrap()), "{text}");
+        }
+        assert!(read(&log(topics(5)).to_string()).unwrap_err().contains("four topics"));
+        for field in ["address", "topics", "data"] {
+            let mut without = log(topics(1));
+            without.as_object_mut().unwrap().remove(field);
+            assert!(read(&without.to_string()).is_err(), "{field}");
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! The transport of one chain: its endpoints in the order of the configuration, each tried with retries before the next
+//! is. Alloy's own fallback asks several at once and ranks them by speed; here the first is preferred and the others
+//! are paid for only when it fails.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    task::{Context, Poll},
+    time::{Duration, Instant},
+};
+
+use alloy::{
+    rpc::json_rpc::{RequestPacket, ResponsePacket, RpcError},
+    transports::{TransportError, TransportErrorKind, TransportFut},
+};
+use tower::Service;
+use tracing::{Instrument, field::Empty};
+use url::Url;
+
+use crate::config::Endpoints;
+use crate::config::RpcLimits;
+use crate::{
+    endpoint::{Endpoint, Http, Readiness},
+    fault::Fault,
+};
+use assay_trace::TRACE;
+
+/// First wait before a retry; doubled with each further one, less up to half of it at random.
+const BACKOFF: Duration = Duration::from_millis(100);
+const MAX_BACKOFF: Duration = Duration::from_secs(3);
+/// A block that a balanced endpoint does not know yet comes within a moment, or never.
+const UNKNOWN_BLOCK_RETRIES: u32 = 2;
+
+/// Cheap to clone.
+#[derive(Clone)]
+pub struct Failover {
+    inner: Arc<Inner>,
+    /// Leaves out the endpoint that answered last, whatever the others say.
+    elsewhere: bool,
+}
+
+struct Inner {
+    endpoints: Vec<Endpoint>,
+    retries: u32,
+    chain: String,
+    /// Index of the endpoint that answered last.
+    current: AtomicUsize,
+}
+
+impl Failover {
+    pub fn new(http: &Http, chain: &Endpoints, limits: &RpcLimits) -> Self {
+        let urls = chain.rpc.iter().filter_map(|rpc| Url::parse(rpc.expose()).ok());
+        let endpoints = urls.map(|url| Endpoint::new(http.clone(), url, chain.chain, limits)).collect();
+        let inner =
+            Inner { endpoints, retries: limits.retries, chain: chain.chain.to_string(), current: AtomicUsize::new(0) };
+        Self { inner: Arc::new(inner), elsewhere: false }
+    }
+
+    /// The same endpoints without the one that answered last, whenever that is; `None` where there is no other.
+    pub fn elsewhere(&self) -> Option<Self> {
+        (self.inner.endpoints.len() > 1).then(|| Self { elsewhere: true, ..self.clone() })
+    }
+
+    /// The endpoint that answered last; `None` where none is configured.
+    pub fn current(&self) -> Option<&Endpoint> {
+        self.inner.endpoints.get(self.inner.current.load(Ordering::Relaxed))
+    }
+
+    async fn send(&self, packet: RequestPacket) -> Result<ResponsePacket, Fault> {
+        let started = Instant::now();
+        let method = packet.as_single().map_or("batch", |request| request.method()).to_owned();
+        let span = tracing::info_span!(
+            target: TRACE,
+            "rpc",
+            otel.name = method,
+            otel.kind = "client",
+            otel.status_code = Empty,
+            rpc.system = "jsonrpc",
+            assay.chain = self.inner.chain,
+            assay.calls = packet.len(),
+            assay.outcome = Empty,
+            server.address = Empty,
+        );
+        let answer = self.ask_in_turn(&packet).instrument(span.clone()).await;
+        let outcome = match &answer {
+            Ok(packet) => packet.as_error().map_or("ok", |payload| Fault::from_payload(payload).outcome()),
+            Err(fault) => fault.outcome(),
+        };
+        for request in packet.requests() {
+            let labels = [
+                ("chain", self.inner.chain.clone()),
+                ("method", request.method().to_owned()),
+                ("outcome", outcome.to_owned()),
+            ];
+            metrics::counter!("assay_rpc_requests_total", &labels).increment(1);
+        }
+        span.record("assay.outcome", outcome);
+        span.record("server.address", self.current().map(Endpoint::host));
+        if answer.is_err() {
+            span.record("otel.status_code", "ERROR");
+        }
+        let labels = [("chain", self.inner.chain.clone()), ("method", method)];
+        metrics::histogram!("assay_rpc_request_duration_seconds", &labels).record(started.elapsed());
+        answer
+    }
+
+    async fn ask_in_turn(&self, packet: &RequestPacket) -> Result<ResponsePacket, Fault> {
+        let mut last = Fault::Unreachable("no endpoint is configured".into());
+        // An answer that another endpoint might better, kept in case none does.
+        let mut lesser = None;
+        let left_out = self.elsewhere.then(|| self.inner.current.load(Ordering::Relaxed));
+        for (index, endpoint) in self.inner.endpoints.iter().enumerate().filter(|(index, _)| left_out != Some(*index)) {
+            let retries = match endpoint.readiness() {
+                Readiness::Ready if self.elsewhere => 0,
+                Readiness::Ready => self.inner.retries,
+                Readiness::Doubtful => 0,
+                Readiness::Out(fault) => {
+                    last = fault;
+                    continue;
+                }
+            };
+            let answered = endpoint.answered();
+            match self.ask(endpoint, packet, retries).await {
+                Ok(answer) if is_lesser(&answer) => lesser = lesser.or(Some((index, answer))),
+                Ok(answer) => {
+                    self.stay(index);
+                    return Ok(answer);
+                }
+                Err(fault) if !fault.moves_on() => {
+                    self.stay(index);
+                    return Err(fault);
+                }
+                // A heavy query may time out where a lighter one would not: the reader asks for less.
+                Err(fault @ Fault::TimedOut(_)) if packet.as_single().is_some_and(|r| r.method() == "eth_getLogs") => {
+                    self.stay(index);
+                    return Err(fault);
+                }
+                // While others were answered, it was busy: neither it nor those who ask it next have to rest for that.
+                Err(fault @ Fault::TimedOut(_)) if endpoint.answered() > answered => last = fault,
+                Err(fault) => {
+                    endpoint.rest(&fault);
+                    last = fault;
+                }
+            }
+        }
+        let Some((index, answer)) = lesser else { return Err(last) };
+        self.stay(index);
+        Ok(answer)
+    }
+
+    /// The next request goes there, and those who are asked for an opinion have no say in it.
+    fn stay(&self, index: usize) {
+        if !self.elsewhere {
+            self.inner.current.store(index, Ordering::Relaxed);
+        }
+    }
+
+    async fn ask(&self, endpoint: &Endpoint, packet: &RequestPacket, retries: u32) -> Result<ResponsePacket, Fault> {
+        let mut attempt = 0;
+        loop {
+            let answer = match endpoint.check_chain().await {
+                Ok(()) => endpoint.post(packet).await,
+                Err(fault) => Err(fault),
+            };
+            let fault = match &answer {
+                Ok(packet) => packet.as_error().map(Fault::from_payload).filter(Fault::is_worth_a_retry),
+                Err(fault) => Some(fault.clone()),
+            };
+            let Some(fault) = fault else { return answer };
+            let unknown = fault == Fault::UnknownBlock;
+            if attempt >= retries || !fault.is_worth_a_retry() || (unknown && attempt >= UNKNOWN_BLOCK_RETRIES) {
+                return if unknown { answer } else { Err(fault) };
+            }
+            tokio::time::sleep(wait(&fault, attempt)).await;
+            attempt += 1;
+        }
+    }
+}
+
+/// Whether an endpoint that keeps more, or offers more methods, would answer otherwise.
+fn is_lesser(answer: &ResponsePacket) -> bool {
+    let lesser = |fault| matches!(fault, Fault::NoState | Fault::UnknownBlock);
+    answer.as_error().is_some_and(|payload| payload.code == -32601 || lesser(Fault::from_payload(payload)))
+}
+
+/// How long to wait before the retry after `attempt` earlier ones.
+fn wait(fault: &Fault, attempt: u32) -> Duration {
+    if let Fault::RateLimited { after: Some(after), .. } = fault {
+        return *after;
+    }
+    let whole = BACKOFF.saturating_mul(1 << attempt.min(10)).min(MAX_BACKOFF);
+    let random = getrandom::u32().unwrap_or_default();
+    whole.mul_f64(1.0 - 0.5 * f64::from(random) / f64::from(u32::MAX))
+}
+
+impl Service<RequestPacket> for Failover {
+    type Response = ResponsePacket;
+    type Error = TransportError;
+    type Future = TransportFut<'static>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), TransportError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, packet: RequestPacket) -> Self::Future {
+        let this = self.clone();
+        Box::pin(async move {
+            this.send(packet).await.map_err(|fault| RpcError::Transport(TransportErrorKind::Custom(Box::new(fault))))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_grow_within_bounds_and_a_hint_decides() {
+        let fault = Fault::Unreachable("gone".into());
+        for attempt in 0..20 {
+            let wait = wait(&fault, attempt);
+            assert!(wait >= BACKOFF / 2 && wait <= MAX_BACKOFF, "{wait:?}");
+        }
+        let after = Some(Duration::from_millis(7));
+        assert_eq!(wait(&Fault::RateLimited { message: String::new(), after }, 3), Duration::from_millis(7));
+    }
+}

@@ -1,0 +1,205 @@
+//! Finds what belongs to a pool: its data provider, its oracle, and what the oracle quotes in. Every pool is asked for
+//! them anew, for governance replaces them.
+
+use alloy::{primitives::Bytes, sol};
+
+use super::{
+    Version,
+    positions::{Quote, Reserve, Terms},
+};
+use crate::standing::Interest;
+use assay_domain::{Address, B256, U256};
+use assay_evm::{
+    call::{Call, returned},
+    client::Client,
+    fault::Fault,
+};
+
+sol! {
+    #[derive(Debug)]
+    struct TokenData { string symbol; address tokenAddress; }
+    function ADDRESSES_PROVIDER() external view returns (address provider);
+    function getAddressesProvider() external view returns (address provider);
+    function getPoolDataProvider() external view returns (address provider);
+    function getAddress(bytes32 id) external view returns (address contract_);
+    function getPriceOracle() external view returns (address oracle);
+    function getAllReservesTokens() external view returns (TokenData[] tokens);
+    function BASE_CURRENCY() external view returns (address asset);
+    function BASE_CURRENCY_UNIT() external view returns (uint256 unit);
+    function WETH() external view returns (address asset);
+    function decimals() external view returns (uint8 places);
+    function getReserveTokensAddresses(address asset) external view returns (address aToken, address stableDebt, address variableDebt);
+    function getReserveData(address asset) external view returns (uint256 first);
+    /// Of tokens of v2.
+    function getIncentivesController() external view returns (address controller);
+}
+
+/// Under which v2 deployments keep their data provider: a first byte of 1.
+const DATA_PROVIDER_V2: B256 = {
+    let mut id = [0; 32];
+    id[0] = 1;
+    B256::new(id)
+};
+
+/// The unit of oracles older than `BASE_CURRENCY_UNIT`, which all quote in ether.
+const ETHER: u64 = 1_000_000_000_000_000_000;
+
+/// Looks all of `pools` up together, in four round trips, and those of v2 in one more. `None` for one that does not
+/// answer like a pool of its version.
+///
+/// # Errors
+/// [`Fault`] where the chain did not answer.
+pub(crate) async fn look_up(
+    client: &Client,
+    pools: &[(Version, Address)],
+    at: B256,
+) -> Result<Vec<Option<Terms>>, Fault> {
+    let calls = pools.iter().map(|(version, pool)| match version {
+        Version::V2 => Call::new(*pool, &getAddressesProviderCall {}),
+        Version::V3 => Call::new(*pool, &ADDRESSES_PROVIDERCall {}),
+    });
+    let providers = client.calls(&calls.collect::<Vec<_>>(), at).await?;
+    // Both functions return an address and nothing else.
+    let providers = providers.iter().map(|answer| returned::<ADDRESSES_PROVIDERCall>(Some(answer)).unwrap_or_default());
+
+    let two = |((version, _), provider): (&(Version, Address), Address)| {
+        let data_provider = match version {
+            Version::V2 => Call::new(provider, &getAddressCall { id: DATA_PROVIDER_V2 }),
+            Version::V3 => Call::new(provider, &getPoolDataProviderCall {}),
+        };
+        [data_provider, Call::new(provider, &getPriceOracleCall {})]
+    };
+    let helpers = client.calls(&pools.iter().zip(providers).flat_map(two).collect::<Vec<_>>(), at).await?;
+    let helpers: Vec<_> = helpers
+        .chunks(2)
+        .map(|pair| (returned::<getPoolDataProviderCall>(pair.first()), returned::<getPriceOracleCall>(pair.get(1))))
+        .collect();
+
+    let four = |(data_provider, oracle): &(Option<Address>, Option<Address>)| {
+        let oracle = oracle.unwrap_or_default();
+        [
+            Call::new(data_provider.unwrap_or_default(), &getAllReservesTokensCall {}),
+            Call::new(oracle, &BASE_CURRENCYCall {}),
+            Call::new(oracle, &BASE_CURRENCY_UNITCall {}),
+            Call::new(oracle, &WETHCall {}),
+        ]
+    };
+    let lists = client.calls(&helpers.iter().flat_map(four).collect::<Vec<_>>(), at).await?;
+    let lists: Vec<_> =
+        lists.chunks(4).map(|four| (returned::<getAllReservesTokensCall>(four.first()), quote(four))).collect();
+
+    let three = |(data_provider, asset): (Address, Address)| {
+        [
+            Call::new(asset, &decimalsCall {}),
+            Call::new(data_provider, &getReserveTokensAddressesCall { asset }),
+            Call::new(data_provider, &getReserveDataCall { asset }),
+        ]
+    };
+    let assets = lists.iter().zip(&helpers).flat_map(|((tokens, _), (data_provider, _))| {
+        tokens.iter().flatten().map(|token| (data_provider.unwrap_or_default(), token.tokenAddress))
+    });
+    let answers = client.calls(&assets.flat_map(three).collect::<Vec<_>>(), at).await?;
+    let mut answers = answers.chunks(3);
+
+    let mut found = Vec::with_capacity(pools.len());
+    for ((data_provider, oracle), (tokens, quote)) in helpers.into_iter().zip(lists) {
+        let reserves: Option<Vec<_>> = tokens.and_then(|tokens| {
+            // Every asset takes its answers, also after one without.
+            let reserves: Vec<_> = tokens.iter().map(|token| reserve(token.tokenAddress, answers.next()?)).collect();
+            reserves.into_iter().collect()
+        });
+        found.push(match (data_provider, oracle, quote, reserves) {
+            (Some(data_provider), Some(oracle), Some(quote), Some(reserves)) => {
+                Some(Terms { data_provider, oracle, quote, reserves })
+            }
+            _ => None,
+        });
+    }
+    let old = |(version, _): &(Version, Address)| *version == Version::V2;
+    let pools_of_v2 = found.iter_mut().zip(pools).filter(|(_, pool)| old(pool)).filter_map(|(terms, _)| terms.as_mut());
+    let mut reserves: Vec<_> = pools_of_v2.flat_map(|terms| &mut terms.reserves).collect();
+    let calls: Vec<_> =
+        reserves.iter().map(|reserve| Call::new(reserve.token, &getIncentivesControllerCall {})).collect();
+    let controllers = client.calls(&calls, at).await?;
+    for (reserve, answer) in reserves.iter_mut().zip(&controllers) {
+        reserve.rewards =
+            returned::<getIncentivesControllerCall>(Some(answer)).filter(|controller| !controller.is_zero());
+    }
+    Ok(found)
+}
+
+fn reserve(asset: Address, answers: &[Option<Bytes>]) -> Option<Reserve> {
+    let decimals = returned::<decimalsCall>(answers.first())?;
+    let tokens = returned::<getReserveTokensAddressesCall>(answers.get(1))?;
+    let [supply, debt, touched] = answers.get(2)?.as_deref().and_then(|data| last_three(data))?;
+    let (supply, debt) = (Interest::of(supply, touched)?, Interest::of(debt, touched)?);
+    Some(Reserve {
+        asset,
+        decimals,
+        token: tokens.aToken,
+        debt_token: tokens.variableDebt,
+        rewards: None,
+        supply,
+        debt,
+    })
+}
+
+/// Both versions end a reserve's data with its two indexes and the time that they are of, after numbers of which v3 has
+/// more.
+fn last_three(data: &[u8]) -> Option<[U256; 3]> {
+    let words: Vec<U256> = data.rchunks_exact(32).take(3).filter_map(U256::try_from_be_slice).collect();
+    let [touched, debt, supply] = words.try_into().ok()?;
+    Some([supply, debt, touched])
+}
+
+/// What an oracle quotes in: dollars where it names no asset, and ether where it is too old to say.
+fn quote(answers: &[Option<Bytes>]) -> Option<Quote> {
+    let (base, unit) =
+        (returned::<BASE_CURRENCYCall>(answers.get(1)), returned::<BASE_CURRENCY_UNITCall>(answers.get(2)));
+    match (base, unit) {
+        (Some(base), Some(unit)) if !unit.is_zero() => {
+            Some(Quote { asset: Some(base).filter(|base| !base.is_zero()), unit })
+        }
+        (None, None) => {
+            let weth = returned::<WETHCall>(answers.get(3)).filter(|weth| !weth.is_zero())?;
+            Some(Quote { asset: Some(weth), unit: U256::from(ETHER) })
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloy::sol_types::SolCall;
+
+    use super::*;
+
+    fn told(base: Option<Address>, unit: Option<u64>, weth: Option<Address>) -> Option<Quote> {
+        let address =
+            |address: Option<Address>| address.map(|address| Bytes::from(WETHCall::abi_encode_returns(&address)));
+        let unit = unit.map(|unit| Bytes::from(BASE_CURRENCY_UNITCall::abi_encode_returns(&U256::from(unit))));
+        quote(&[None, address(base), unit, address(weth)])
+    }
+
+    #[test]
+    fn a_reserve_is_known_by_the_end_of_its_data() {
+        let ray = U256::from(10).pow(U256::from(27));
+        let mut words = vec![U256::MAX; 9];
+        words.extend([ray + U256::ONE, ray * U256::from(2), U256::from(77)]);
+        let data: Vec<u8> = words.iter().flat_map(U256::to_be_bytes::<32>).collect();
+        assert_eq!(last_three(&data), Some([ray + U256::ONE, ray * U256::from(2), U256::from(77)]));
+        assert_eq!(last_three(&data[..64]), None);
+    }
+
+    #[test]
+    fn an_oracle_quotes_in_dollars_in_an_asset_or_in_ether() {
+        let asset = Address::repeat_byte(5);
+        let quote = |asset, unit| Some(Quote { asset, unit: U256::from(unit) });
+        assert_eq!(told(Some(Address::ZERO), Some(100), None), quote(None, 100));
+        assert_eq!(told(Some(asset), Some(100), None), quote(Some(asset), 100));
+        assert_eq!(told(None, None, Some(asset)), quote(Some(asset), ETHER));
+        for nothing in [told(None, None, None), told(None, Some(100), None), told(Some(asset), Some(0), None)] {
+            assert_eq!(nothing, None);
+        }
+    }
+}

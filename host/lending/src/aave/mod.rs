@@ -1,0 +1,180 @@
+//! Aave v2 and v3: five pool events, in which the position's owner is always indexed, so that few queries tell a
+//! wallet's history in all pools of a chain. Most of them are the same in both versions; only the pool's address tells
+//! which it was.
+//!
+//! A supply is aTokens, and these move without the pool. Their transfers are read beside the pool's events
+//! ([`tokens`]):
+//! - Who has a gateway or an adapter withdraw gives it the aTokens first, and the pool then names the gateway. That
+//!   counts as a withdrawal of the wallet, found in the transaction's receipt.
+//! - A repayment out of aTokens is a repayment, and takes as much from the supply. No withdrawal is counted, for
+//!   nothing left the pool.
+//! - A plain transfer, and what a liquidator who takes aTokens receives, moves the supply and is no event of either
+//!   side: the pool had no part in it, and anybody can send anybody dust.
+//! - A bridge that mints for a wallet what it will back later supplies for it.
+//!
+//! Not told: debt that is moved by other means than borrowing, repaying, liquidating and writing off (there is none
+//! today), what was borrowed or supplied by flash loans within one transaction and given back, and what rebasing tokens
+//! add by themselves.
+
+mod deployment;
+mod positions;
+mod tokens;
+
+use crate::progress::Side;
+use alloy::{
+    primitives::{U256, b256},
+    rpc::types::Log,
+};
+
+use crate::{
+    EventKind, Signature,
+    events::Evidence,
+    sums::{Move, named, word},
+};
+use assay_domain::B256;
+
+pub(super) use deployment::look_up;
+pub(super) use positions::{Terms, ever_held};
+pub(super) use tokens::is_explained;
+
+/// Which contracts a pool belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Version {
+    V2,
+    V3,
+}
+
+const DEPOSIT_V2: B256 = b256!("0xde6857219544bb5b7746f48ed30be6386fefc61b2f864cacf559893bf50fd951");
+const BORROW_V2: B256 = b256!("0xc6a898309e823ee50bac64e45ca8adba6690e99e7841c45d754e2a38e9019d9b");
+const REPAY_V2: B256 = b256!("0x4cdde6e09bb755c9a5589ebaec640bbfedff1362d4b255ebf8339782b9942faa");
+const SUPPLY_V3: B256 = b256!("0x2b627736bca15cd5381dcf80b0bf11fd197d01a037c52b927a881a10fb73ba61");
+const BORROW_V3: B256 = b256!("0xb3d084820fb1a9decffb176436bd02558d15fac9b0ddfed8c465bc7359d7dce0");
+const REPAY_V3: B256 = b256!("0xa534c8dbe71f871f9f3530e97a74601fea17b426cae02e1c5aee42c96c784051");
+const WITHDRAW: B256 = b256!("0x3115d1449a7b732c986cba18244e897a450f61e1bb8d589cd2e69e6c8924f9f7");
+const LIQUIDATION: B256 = b256!("0xe413a321e8681d831f4dbccbca790d2952b56f977908e45be37335533e005286");
+/// Supply that a bridge vouches for.
+const MINT_UNBACKED: B256 = b256!("0xf25af37b3d3ec226063dc9bdc103ece7eb110a50f340fe854bb7bc1b0676d7d0");
+/// Debt that nothing is left to pay, written off in a liquidation.
+const DEFICIT: B256 = b256!("0x2bccfb3fad376d59d7accf970515eb77b2f27b082c90ed0fb15583dd5a942699");
+
+/// The rate mode of debt whose rate is fixed when it is made.
+const STABLE: U256 = U256::from_limbs([1, 0, 0, 0]);
+
+/// The owner is `onBehalfOf` of a deposit or borrow, `user` of the others.
+pub(super) const SIGNATURES_V2: &[Signature] = &[
+    Signature { topic0: DEPOSIT_V2, wallet_at: 2 },
+    Signature { topic0: WITHDRAW, wallet_at: 2 },
+    Signature { topic0: BORROW_V2, wallet_at: 2 },
+    Signature { topic0: REPAY_V2, wallet_at: 2 },
+    Signature { topic0: LIQUIDATION, wallet_at: 3 },
+];
+
+/// The owner is `onBehalfOf` of a supply or borrow, `user` of the others.
+pub(super) const SIGNATURES_V3: &[Signature] = &[
+    Signature { topic0: SUPPLY_V3, wallet_at: 2 },
+    Signature { topic0: WITHDRAW, wallet_at: 2 },
+    Signature { topic0: BORROW_V3, wallet_at: 2 },
+    Signature { topic0: REPAY_V3, wallet_at: 2 },
+    Signature { topic0: LIQUIDATION, wallet_at: 3 },
+    Signature { topic0: MINT_UNBACKED, wallet_at: 2 },
+    Signature { topic0: DEFICIT, wallet_at: 1 },
+];
+
+/// The events of `wallet`, in the order of the chain: those in which the pool names it, and withdrawals by whom it gave
+/// its aTokens to.
+pub(super) fn events<'a>(evidence: &Evidence<'a>, wallet: B256) -> Vec<(EventKind, &'a Log)> {
+    let own = own(evidence, wallet);
+    let mut events: Vec<_> = own.iter().filter_map(|log| Some((event(log)?, *log))).collect();
+    events.extend(tokens::withdrawals(evidence, wallet, &own).into_iter().map(|log| (EventKind::Withdraw, log)));
+    events.sort_by_key(|(_, log)| order(log));
+    events
+}
+
+/// The amounts that moved, in the order of the chain.
+pub(super) fn moves<'a>(evidence: &Evidence<'a>, wallet: B256) -> Vec<(Move, &'a Log)> {
+    let own = own(evidence, wallet);
+    let mut moves: Vec<_> =
+        own.iter().flat_map(|log| moved(log).unwrap_or_default().into_iter().map(|amount| (amount, *log))).collect();
+    moves.extend(evidence.hints.iter().filter_map(|log| Some((tokens::moved(log, evidence.listed, wallet)?, *log))));
+    moves.sort_by_key(|(_, log)| order(log));
+    moves
+}
+
+/// The pool's logs that name the wallet, wherever they were found.
+fn own<'a>(evidence: &Evidence<'a>, wallet: B256) -> Vec<&'a Log> {
+    let names = |log: &&&Log| {
+        let topics = log.topics();
+        let mut signatures = SIGNATURES_V2.iter().chain(SIGNATURES_V3);
+        signatures.any(|s| topics.first() == Some(&s.topic0) && topics.get(s.wallet_at) == Some(&wallet))
+    };
+    let mut own: Vec<&Log> = evidence.own.iter().chain(evidence.receipts.iter().filter(names)).copied().collect();
+    own.sort_by_key(|log| order(log));
+    own.dedup_by_key(|log| (log.block_hash, log.log_index));
+    own
+}
+
+fn order(log: &Log) -> (Option<u64>, Option<u64>) {
+    (log.block_number, log.log_index)
+}
+
+fn event(log: &Log) -> Option<EventKind> {
+    match *log.topic0()? {
+        DEPOSIT_V2 | SUPPLY_V3 | MINT_UNBACKED => Some(EventKind::Supply),
+        WITHDRAW => Some(EventKind::Withdraw),
+        BORROW_V2 | BORROW_V3 => Some(EventKind::Borrow),
+        REPAY_V2 | REPAY_V3 => Some(EventKind::Repay),
+        LIQUIDATION => Some(EventKind::Liquidation),
+        _ => None,
+    }
+}
+
+/// The amounts that a log of the pool moved. Seized collateral whose receiver takes it as aTokens is a transfer of
+/// these, and the protocol's fee always is.
+fn moved(log: &Log) -> Option<Vec<Move>> {
+    let flag = |place| Some(!word(log, place)?.is_zero());
+    Some(match *log.topic0()? {
+        DEPOSIT_V2 | SUPPLY_V3 | MINT_UNBACKED => vec![Move::gain(Side::Supply, named(log, 1)?, word(log, 1)?)],
+        WITHDRAW => vec![Move::loss(Side::Supply, named(log, 1)?, word(log, 0)?)],
+        BORROW_V2 | BORROW_V3 => {
+            let fixed_rate = word(log, 2)? == STABLE;
+            vec![Move { fixed_rate, ..Move::gain(Side::Debt, named(log, 1)?, word(log, 1)?) }]
+        }
+        REPAY_V2 => vec![Move::loss(Side::Debt, named(log, 1)?, word(log, 0)?)],
+        REPAY_V3 => {
+            let (asset, amount) = (named(log, 1)?, word(log, 0)?);
+            let out_of_supply = flag(1)?.then(|| Move::loss(Side::Supply, asset, amount));
+            std::iter::once(Move::loss(Side::Debt, asset, amount)).chain(out_of_supply).collect()
+        }
+        LIQUIDATION => {
+            let seized = (!flag(3)?).then_some(Move::loss(Side::Supply, named(log, 1)?, word(log, 1)?));
+            std::iter::once(Move::loss(Side::Debt, named(log, 2)?, word(log, 0)?)).chain(seized).collect()
+        }
+        DEFICIT => vec![Move::loss(Side::Debt, named(log, 2)?, word(log, 0)?)],
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use alloy::primitives::keccak256;
+
+    use super::*;
+
+    #[test]
+    fn topics_are_the_hashes_of_the_events() {
+        for (topic, event) in [
+            (DEPOSIT_V2, "Deposit(address,address,address,uint256,uint16)"),
+            (BORROW_V2, "Borrow(address,address,address,uint256,uint256,uint256,uint16)"),
+            (REPAY_V2, "Repay(address,address,address,uint256)"),
+            (SUPPLY_V3, "Supply(address,address,address,uint256,uint16)"),
+            (BORROW_V3, "Borrow(address,address,address,uint256,uint8,uint256,uint16)"),
+            (REPAY_V3, "Repay(address,address,address,uint256,bool)"),
+            (WITHDRAW, "Withdraw(address,address,address,uint256)"),
+            (LIQUIDATION, "LiquidationCall(address,address,address,uint256,uint256,address,bool)"),
+            (MINT_UNBACKED, "MintUnbacked(address,address,address,uint256,uint16)"),
+            (DEFICIT, "DeficitCreated(address,address,uint256)"),
+        ] {
+            assert_eq!(topic, keccak256(event), "{event}");
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! What a wallet has in an Aave pool: aToken and debt balances by the pool's data provider, times the pool's oracle, in
+//! integers until the last step.
+
+use crate::progress::Side;
+use alloy::{primitives::Bytes, sol};
+
+use crate::{
+    hints::{Hint, Naming, TRANSFER},
+    standing::{Interest, Standing},
+    terms::Held,
+};
+use assay_domain::{Address, U256, address};
+use assay_evm::call::{Call, returned};
+
+sol! {
+    function getUserReserveData(address asset, address user) external view returns (
+        uint256 aTokenBalance, uint256 stableDebt, uint256 variableDebt, uint256 principalStableDebt, uint256 scaledVariableDebt,
+        uint256 stableBorrowRate, uint256 liquidityRate, uint40 stableRateLastUpdated, bool usageAsCollateral);
+    /// Of aTokens and debt tokens of v3: not zero for whom one was ever minted, or given.
+    function getPreviousIndex(address user) external view returns (uint256 index);
+    /// Of a controller of rewards of v2: the index that a token's balance was last told at, not zero for whom one was.
+    function getUserAssetData(address user, address asset) external view returns (uint256 index);
+    function getAssetsPrices(address[] assets) external view returns (uint256[] prices);
+}
+
+/// What is fixed of a pool for a while: its helpers, and its reserves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Terms {
+    pub(super) data_provider: Address,
+    pub oracle: Address,
+    pub quote: Quote,
+    pub(super) reserves: Vec<Reserve>,
+}
+
+/// What the oracle's prices are multiples of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quote {
+    /// `None` for the dollar.
+    pub asset: Option<Address>,
+    /// Stands for one of it, never zero.
+    pub unit: U256,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Reserve {
+    pub asset: Address,
+    pub decimals: u8,
+    /// The aToken, which stands for a supply.
+    pub token: Address,
+    /// The token of debt at the market's rate.
+    pub debt_token: Address,
+    /// Who keeps the rewards of a token of v2, where anybody does.
+    pub rewards: Option<Address>,
+    /// What supplies and debts at the market's rate have grown by.
+    pub supply: Interest,
+    pub debt: Interest,
+}
+
+/// Scale of sums: dollars, or what the oracle quotes in, times this.
+const SCALE: u64 = 1_000_000_000_000_000_000;
+
+/// Tokens whose balances change by themselves, and with them those of their aTokens: stETH and AMPL, both in v2 on
+/// Ethereum. What was supplied of them says nothing of what is there.
+const REBASING: [Address; 2] =
+    [address!("0xae7ab96520DE3A18E5e111B5EaAb095312D7fE84"), address!("0xD46bA6D942050d489DBd938a2C909A5d5039A161")];
+
+impl Terms {
+    /// The calls that tell a wallet's position; [`held`](Self::held) reads their answers.
+    pub fn calls(&self, user: Address) -> Vec<Call> {
+        let assets: Vec<_> = self.reserves.iter().map(|reserve| reserve.asset).collect();
+        let balances =
+            assets.iter().map(|asset| Call::new(self.data_provider, &getUserReserveDataCall { asset: *asset, user }));
+        let prices = Call::new(self.oracle, &getAssetsPricesCall { assets: assets.clone() });
+        balances.chain([prices]).collect()
+    }
+
+    /// The calls that tell whether a wallet ever had anything here, for [`ever_held`]. Tokens of v2 keep no trace, and
+    /// do not answer; the controller that each change of a balance is told to does, from when it began to give rewards
+    /// (April 2021 on Ethereum).
+    pub fn traces(&self, user: Address) -> Vec<Call> {
+        let tokens = self
+            .reserves
+            .iter()
+            .flat_map(|reserve| [(reserve.token, reserve.rewards), (reserve.debt_token, reserve.rewards)]);
+        let call = |(token, rewards): (Address, Option<Address>)| match rewards {
+            Some(controller) => Call::new(controller, &getUserAssetDataCall { user, asset: token }),
+            None => Call::new(token, &getPreviousIndexCall { user }),
+        };
+        tokens.filter(|(token, _)| !token.is_zero()).map(call).collect()
+    }
+
+    /// `quote_usd` is the price of the asset that the oracle quotes in, where it is known. `None` where a balance or a
+    /// price that matters is missing: a part of a position is not a position.
+    pub fn held(&self, answers: &[Option<Bytes>], quote_usd: Option<f64>) -> Option<Held> {
+        let prices = returned::<getAssetsPricesCall>(answers.get(self.reserves.len()))?;
+        let (mut supplied, mut borrowed, mut assets) = (U256::ZERO, U256::ZERO, 0);
+        for (i, reserve) in self.reserves.iter().enumerate() {
+            let data = returned::<getUserReserveDataCall>(answers.get(i))?;
+            let price = *prices.get(i)?;
+            let debt = data.stableDebt.checked_add(data.variableDebt)?;
+            supplied = supplied.checked_add(self.scaled(data.aTokenBalance, price, reserve.decimals)?)?;
+            borrowed = borrowed.checked_add(self.scaled(debt, price, reserve.decimals)?)?;
+            assets += u32::from(!data.aTokenBalance.is_zero());
+        }
+        let worth = match self.quote.asset {
+            None => 1.0,
+            Some(_) if supplied.is_zero() && borrowed.is_zero() => 0.0,
+            Some(_) => quote_usd?,
+        };
+        let dollars = |scaled| f64::from(scaled) / SCALE as f64 * worth;
+        Some(Held { supplied_usd: dollars(supplied), borrowed_usd: dollars(borrowed), supplied_assets: assets })
+    }
+
+    /// Each aToken: who has it has the supply, wherever it came from.
+    pub fn hints(&self) -> Vec<Hint> {
+        let hint = |reserve: &Reserve| Hint {
+            contract: reserve.token,
+            topic0: TRANSFER,
+            naming: Naming::Holder(reserve.asset),
+            explained_by: &[],
+        };
+        self.reserves.iter().map(hint).collect()
+    }
+
+    /// What the wallet has of each reserve, to hold its events against. `None` where a balance is missing.
+    pub fn standings(&self, answers: &[Option<Bytes>]) -> Option<Vec<Standing>> {
+        let mut standings = Vec::new();
+        for (i, reserve) in self.reserves.iter().enumerate() {
+            let data = returned::<getUserReserveDataCall>(answers.get(i))?;
+            let debt = data.stableDebt.checked_add(data.variableDebt)?;
+            let (asset, rebasing) = (reserve.asset, REBASING.contains(&reserve.asset));
+            let standing = |side, amount, interest| Standing {
+                gains: Some(interest),
+                rebasing,
+                ..Standing::still(side, asset, amount)
+            };
+            standings.push(standing(Side::Supply, data.aTokenBalance, reserve.supply));
+            standings
+                .push(Standing { fixed_rate: !data.stableDebt.is_zero(), ..standing(Side::Debt, debt, reserve.debt) });
+        }
+        Some(standings)
+    }
+
+    fn scaled(&self, amount: U256, price: U256, decimals: u8) -> Option<U256> {
+        if amount.is_zero() {
+            return Some(U256::ZERO);
+        }
+        // A price of 0 is the oracle saying that it has none.
+        let price = Some(price).filter(|price| !price.is_zero())?;
+        let divisor = U256::from(10).checked_pow(U256::from(decimals))?.checked_mul(self.quote.unit)?;
+        amount.checked_mul(price)?.checked_mul(U256::from(SCALE))?.checked_div(divisor)
+    }
+}
+
+/// Whether the answers to [`Terms::traces`] have one. Each change of a balance leaves it, and emits a transfer; in v2
+/// so does asking for the rewards of a token that one never had, which only its own user can.
+pub fn ever_held(answers: &[Option<Bytes>]) -> bool {
+    answers.iter().any(|answer| returned::<getPreviousIndexCall>(Some(answer)).is_some_and(|index| !index.is_zero()))
+}
+
+#[cfg(test)]
+mod tests {
+    use alloy::sol_types::SolCall;
+
+    use super::*;
+
+    fn terms() -> Terms {
+        let interest = Interest::of(U256::from(10).pow(U256::from(27)), U256::ZERO).unwrap();
+        let token = Address::ZERO;
+        let reserve = |byte, decimals| Reserve {
+            asset: Address::repeat_byte(byte),
+            decimals,
+            token,
+            debt_token: token,
+            rewards: None,
+            supply: interest,
+            debt: interest,
+        };
+        Terms {
+            data_provider: Address::ZERO,
+            oracle: Address::ZERO,
+            quote: Quote { asset: None, unit: U256::from(100_000_000) },
+            reserves: vec![reserve(1, 18), reserve(2, 6)],
+        }
+    }
+
+    fn data(supplied: u128, variable: u128) -> Option<Bytes> {
+        let none = U256::ZERO;
+        let stamp = alloy::primitives::aliases::U40::ZERO;
+        let data = (U256::from(supplied), none, U256::from(variable), none, none, none, none, stamp, false).into();
+        Some(getUserReserveDataCall::abi_encode_returns(&data).into())
+    }
+
+    fn prices(prices: [u64; 2]) -> Option<Bytes> {
+        Some(getAssetsPricesCall::abi_encode_returns(&prices.map(U256::from).to_vec()).into())
+    }
+
+    #[test]
+    fn a_position_is_balances_times_prices() {
+        let answers =
+            [data(6_750_000_000_000_000_000, 0), data(0, 1_000_000_000), prices([140_000_000_000, 100_000_000])];
+        let held = terms().held(&answers, None).unwrap();
+        assert_eq!((held.supplied_usd, held.borrowed_usd, held.supplied_assets), (9_450.0, 1_000.0, 1));
+    }
+
+    #[test]
+    fn an_oracle_that_quotes_in_an_asset_needs_its_price() {
+        let asset = Some(Address::repeat_byte(9));
+        let terms = Terms { quote: Quote { asset, unit: U256::from(SCALE) }, ..terms() };
+        let answers = [data(3_000_000_000_000_000_000, 0), data(0, 1_000_000_000), prices([SCALE, SCALE / 2_000])];
+        let held = terms.held(&answers, Some(2_000.0)).unwrap();
+        assert_eq!((held.supplied_usd, held.borrowed_usd), (6_000.0, 1_000.0));
+        assert!(terms.held(&answers, None).is_none());
+        assert!(terms.held(&[data(0, 0), data(0, 0), prices([1, 1])], None).is_some());
+    }
+
+    #[test]
+    fn a_missing_part_is_no_position() {
+        assert!(terms().held(&[data(1, 0), None, prices([1, 1])], None).is_none());
+        assert!(terms().held(&[data(1, 0), data(0, 0), prices([0, 1])], None).is_none());
+        assert!(terms().held(&[data(0, 0), data(0, 0), prices([0, 1])], None).is_some());
+    }
+}

@@ -1,0 +1,273 @@
+//! What a wallet has in a Comet market: base supply or debt, and collateral. The market's own feeds price one against
+//! the other; what a unit of the base asset is worth in dollars comes from the chain's prices, for some markets quote
+//! everything in the base asset.
+
+use crate::progress::Side;
+use alloy::{primitives::Bytes, sol};
+
+use crate::{
+    standing::{Interest, Standing},
+    sums::signed,
+    terms::Held,
+};
+use assay_domain::{Address, B256, U256};
+use assay_evm::{
+    call::{Call, returned},
+    client::Client,
+    fault::Fault,
+};
+
+sol! {
+    #[derive(Debug)]
+    struct AssetInfo {
+        uint8 offset; address asset; address priceFeed; uint64 scale;
+        uint64 borrowCollateralFactor; uint64 liquidateCollateralFactor; uint64 liquidationFactor; uint128 supplyCap;
+    }
+    #[derive(Debug)]
+    struct Totals {
+        uint64 baseSupplyIndex; uint64 baseBorrowIndex; uint64 trackingSupplyIndex; uint64 trackingBorrowIndex;
+        uint104 totalSupplyBase; uint104 totalBorrowBase; uint40 lastAccrualTime; uint8 pauseFlags;
+    }
+    function baseToken() external view returns (address token);
+    function baseTokenPriceFeed() external view returns (address feed);
+    function baseScale() external view returns (uint256 scale);
+    function numAssets() external view returns (uint8 assets);
+    function getAssetInfo(uint8 i) external view returns (AssetInfo info);
+    function balanceOf(address account) external view returns (uint256 balance);
+    function borrowBalanceOf(address account) external view returns (uint256 balance);
+    function userCollateral(address account, address asset) external view returns (uint128 balance, uint128 reserved);
+    #[derive(Debug)]
+    struct UserBasic { int104 principal; uint64 baseTrackingIndex; uint64 baseTrackingAccrued; uint16 assetsIn; uint8 reserved; }
+    function userBasic(address account) external view returns (UserBasic basic);
+    function totalsBasic() external view returns (Totals totals);
+    function getPrice(address priceFeed) external view returns (uint256 price);
+}
+
+/// Every price of a market is a multiple of 10^-8, of dollars or of the base asset.
+const ONE: u64 = 100_000_000;
+
+/// Indexes of a market are multiples of 10^-15, and those of [`Interest`] of 10^-27.
+const INDEX: U256 = U256::from_limbs([1_000_000_000_000, 0, 0, 0]);
+
+/// What is fixed of a market for a while.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Terms {
+    market: Address,
+    pub base: Address,
+    base_feed: Address,
+    base_scale: U256,
+    /// What supplies and debts have grown by. `None` where the market does not tell.
+    interest: Option<(Interest, Interest)>,
+    assets: Vec<Asset>,
+}
+
+/// A collateral asset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Asset {
+    token: Address,
+    feed: Address,
+    /// One whole token.
+    scale: U256,
+}
+
+impl Terms {
+    /// Looks all of `markets` up together, in two round trips. `None` for one that does not answer like a Comet.
+    pub async fn look_up(client: &Client, markets: &[Address], at: B256) -> Result<Vec<Option<Self>>, Fault> {
+        let five = |market: &Address| {
+            [
+                Call::new(*market, &baseTokenCall {}),
+                Call::new(*market, &baseTokenPriceFeedCall {}),
+                Call::new(*market, &baseScaleCall {}),
+                Call::new(*market, &numAssetsCall {}),
+                Call::new(*market, &totalsBasicCall {}),
+            ]
+        };
+        let answers = client.calls(&markets.iter().flat_map(five).collect::<Vec<_>>(), at).await?;
+        let found: Vec<_> =
+            markets.iter().zip(answers.chunks(5)).map(|(market, answers)| Self::bare(*market, answers)).collect();
+
+        let count = |found: &Option<(Self, u8)>| found.as_ref().map_or(0, |(_, assets)| *assets);
+        let infos = markets.iter().zip(&found).flat_map(|(market, found)| {
+            let info = |i| Call::new(*market, &getAssetInfoCall { i });
+            (0..count(found)).map(info)
+        });
+        let infos = client.calls(&infos.collect::<Vec<_>>(), at).await?;
+        let mut infos = infos.iter();
+        let whole = found.into_iter().map(|found| {
+            let (terms, count) = found?;
+            // Every asset takes its answer, also after one without.
+            let assets: Vec<_> = infos.by_ref().take(usize::from(count)).map(asset).collect();
+            let assets: Vec<Asset> = assets.into_iter().collect::<Option<_>>()?;
+            (assets.len() == usize::from(count)).then_some(Self { assets, ..terms })
+        });
+        Ok(whole.collect())
+    }
+
+    fn bare(market: Address, answers: &[Option<Bytes>]) -> Option<(Self, u8)> {
+        let base = returned::<baseTokenCall>(answers.first())?;
+        let base_feed = returned::<baseTokenPriceFeedCall>(answers.get(1))?;
+        let base_scale = returned::<baseScaleCall>(answers.get(2)).filter(|scale| !scale.is_zero())?;
+        let assets = returned::<numAssetsCall>(answers.get(3))?;
+        let interest = returned::<totalsBasicCall>(answers.get(4)).and_then(|totals| {
+            let interest =
+                |index: u64| Interest::of(U256::from(index).checked_mul(INDEX)?, U256::from(totals.lastAccrualTime));
+            interest(totals.baseSupplyIndex).zip(interest(totals.baseBorrowIndex))
+        });
+        Some((Self { market, base, base_feed, base_scale, interest, assets: Vec::new() }, assets))
+    }
+
+    /// The calls that tell a wallet's position; [`held`](Self::held) reads their answers.
+    pub fn calls(&self, account: Address) -> Vec<Call> {
+        let mut calls = vec![
+            Call::new(self.market, &balanceOfCall { account }),
+            Call::new(self.market, &borrowBalanceOfCall { account }),
+            Call::new(self.market, &getPriceCall { priceFeed: self.base_feed }),
+        ];
+        for asset in &self.assets {
+            calls.push(Call::new(self.market, &userCollateralCall { account, asset: asset.token }));
+            calls.push(Call::new(self.market, &getPriceCall { priceFeed: asset.feed }));
+        }
+        calls
+    }
+
+    /// The call that tells whether a wallet ever had a base position, for [`ever_held`].
+    pub fn traces(&self, account: Address) -> Vec<Call> {
+        vec![Call::new(self.market, &userBasicCall { account })]
+    }
+
+    /// `base_usd` is the price of one base token, where it is known. `None` where a balance or a price that matters is
+    /// missing.
+    pub fn held(&self, answers: &[Option<Bytes>], base_usd: Option<f64>) -> Option<Held> {
+        let supplied = returned::<balanceOfCall>(answers.first())?;
+        let borrowed = returned::<borrowBalanceOfCall>(answers.get(1))?;
+        let mut collateral = Vec::new();
+        for (asset, answers) in self.assets.iter().zip(answers.get(3..)?.chunks(2)) {
+            let balance = returned::<userCollateralCall>(answers.first())?.balance;
+            if balance > 0 {
+                collateral.push((asset, U256::from(balance), answers.get(1)));
+            }
+        }
+        let mut held =
+            Held { supplied_usd: 0.0, borrowed_usd: 0.0, supplied_assets: u32::try_from(collateral.len()).ok()? };
+        if supplied.is_zero() && borrowed.is_zero() && collateral.is_empty() {
+            return Some(held);
+        }
+        let base = price(answers.get(2))?;
+        let base_usd = base_usd.or_else(|| self.quoted_in_dollars(base))?;
+        let base_worth = |amount| f64::from(amount) / f64::from(self.base_scale) * base_usd;
+        held.supplied_usd = base_worth(supplied);
+        held.borrowed_usd = base_worth(borrowed);
+        held.supplied_assets += u32::from(!supplied.is_zero());
+        for (asset, balance, answer) in collateral {
+            held.supplied_usd +=
+                f64::from(balance) / f64::from(asset.scale) * (f64::from(price(answer)?) / f64::from(base)) * base_usd;
+        }
+        Some(held)
+    }
+
+    /// What the wallet has of the base asset and of each collateral, to hold its events against. `None` where a balance
+    /// is missing.
+    pub fn standings(&self, answers: &[Option<Bytes>]) -> Option<Vec<Standing>> {
+        let supplied = returned::<balanceOfCall>(answers.first())?;
+        let borrowed = returned::<borrowBalanceOfCall>(answers.get(1))?;
+        let amount = signed(supplied).checked_sub(signed(borrowed))?;
+        let (gains, costs) = self.interest.unzip();
+        // Without its indexes nothing is known of a market's interest but the most that any takes.
+        let fixed_rate = self.interest.is_none();
+        let mut standings = vec![Standing {
+            amount,
+            gains,
+            costs,
+            fixed_rate,
+            ..Standing::still(Side::Base, Address::ZERO, U256::ZERO)
+        }];
+        for (asset, answers) in self.assets.iter().zip(answers.get(3..)?.chunks(2)) {
+            let balance = returned::<userCollateralCall>(answers.first())?.balance;
+            standings.push(Standing::still(Side::Collateral, asset.token, U256::from(balance)));
+        }
+        Some(standings)
+    }
+
+    /// A market that quotes in its base asset has a feed for it that says one, always. Any other number is a price in
+    /// dollars.
+    fn quoted_in_dollars(&self, base: U256) -> Option<f64> {
+        (base != U256::from(ONE)).then(|| f64::from(base) / ONE as f64)
+    }
+}
+
+/// Whether the answer to [`Terms::traces`] has a trace. Rewards that accrued are kept also when they were claimed, and
+/// accrue on nothing. The index beside them says nothing: anybody can have it set for anybody.
+pub fn ever_held(answers: &[Option<Bytes>]) -> bool {
+    returned::<userBasicCall>(answers.first()).is_some_and(|basic| basic.baseTrackingAccrued > 0)
+}
+
+fn price(answer: Option<&Option<Bytes>>) -> Option<U256> {
+    returned::<getPriceCall>(answer).filter(|price| !price.is_zero())
+}
+
+fn asset(answer: &Option<Bytes>) -> Option<Asset> {
+    let info = returned::<getAssetInfoCall>(Some(answer))?;
+    (info.scale > 0).then(|| Asset { token: info.asset, feed: info.priceFeed, scale: U256::from(info.scale) })
+}
+
+#[cfg(test)]
+mod tests {
+    use alloy::sol_types::SolCall;
+
+    use super::*;
+
+    const ETHER: u64 = 1_000_000_000_000_000_000;
+
+    fn terms() -> Terms {
+        let asset = Asset { token: Address::repeat_byte(2), feed: Address::repeat_byte(3), scale: U256::from(ETHER) };
+        Terms {
+            market: Address::ZERO,
+            base: Address::repeat_byte(1),
+            base_feed: Address::repeat_byte(4),
+            base_scale: U256::from(1_000_000),
+            interest: None,
+            assets: vec![asset],
+        }
+    }
+
+    fn number(number: u64) -> Option<Bytes> {
+        Some(getPriceCall::abi_encode_returns(&U256::from(number)).into())
+    }
+
+    fn answers(supplied: u64, borrowed: u64, base: u64, collateral: u64, price: u64) -> [Option<Bytes>; 5] {
+        let balance = userCollateralReturn { balance: u128::from(collateral), reserved: 0 };
+        let balance = Some(userCollateralCall::abi_encode_returns(&balance).into());
+        [number(supplied), number(borrowed), number(base), balance, number(price)]
+    }
+
+    fn told(held: Option<Held>) -> Option<(f64, f64, u32)> {
+        held.map(|held| (held.supplied_usd, held.borrowed_usd, held.supplied_assets))
+    }
+
+    #[test]
+    fn a_market_in_dollars_and_a_market_in_its_base_asset() {
+        // 2 ether of collateral at 2,000 dollars, and a debt of 1,000 tokens.
+        let dollars = answers(0, 1_000_000_000, ONE, 2 * ETHER, 2_000 * ONE);
+        assert_eq!(told(terms().held(&dollars, Some(1.0))), Some((4_000.0, 1_000.0, 1)));
+        // 2 of collateral at 1.5 of the base asset, which is worth 2,000 dollars.
+        let base = answers(3_000_000, 0, ONE, 2 * ETHER, 3 * ONE / 2);
+        assert_eq!(told(terms().held(&base, Some(2_000.0))), Some((12_000.0, 0.0, 2)));
+    }
+
+    #[test]
+    fn without_a_price_of_the_base_asset_only_dollars_can_be_told() {
+        assert_eq!(told(terms().held(&answers(1_000_000, 0, ONE / 2, 0, 1), None)), Some((0.5, 0.0, 1)));
+        assert_eq!(told(terms().held(&answers(1_000_000, 0, ONE, 0, 1), None)), None);
+        assert_eq!(told(terms().held(&answers(0, 0, 0, 0, 0), None)), Some((0.0, 0.0, 0)));
+    }
+
+    #[test]
+    fn a_missing_part_is_no_position() {
+        let mut missing = answers(1_000_000, 0, 2 * ONE, 5, ONE);
+        missing[4] = None;
+        assert_eq!(told(terms().held(&missing, Some(1.0))), None);
+        assert_eq!(told(terms().held(&answers(1, 0, 0, 0, 0), Some(1.0))), None);
+        missing[3] = None;
+        assert_eq!(told(terms().held(&missing, Some(1.0))), None);
+    }
+}

@@ -1,0 +1,182 @@
+//! Events held against positions: what a wallet has must have come from somewhere, and what came must be there. An
+//! endpoint that leaves logs out, and moves that no log tells of, are found by this.
+//!
+//! A wallet that left has nothing any more that speaks for it, so that a history without any event is held against the
+//! traces that contracts keep: the index that each token of Aave v3 was last told at, the same at the controller of
+//! rewards of Aave v2, what accrued in a Comet market, the index of a debt in the storage of a cToken. Where a chain
+//! has several endpoints, another one is asked besides, once. What passes for an honest blank is then a wallet whose
+//! whole history all of them leave out, and that
+//! - left Aave v2 before a pool gave rewards, or used a pool that never did (on Ethereum none did before April 2021,
+//!   AMM never);
+//! - used a Comet market that does not count rewards, or collateral alone;
+//! - left a cToken, of which only debts are told, and the list of its borrowers too, all before June 2020.
+//!
+//! Of a history that lacks only some of its events, those are found whose amounts the position does not allow.
+
+use crate::{Market, standing::Standing, sums::Sums};
+use assay_domain::{Coverage, PoolHistory, Position};
+
+/// What the moves of a wallet add up to, one entry per market; `None` where that is not known.
+pub type AllSums = Vec<Option<Sums>>;
+
+/// What a wallet has, at one block.
+pub struct State<'a> {
+    /// In dollars, where there is anything.
+    pub positions: &'a [Position],
+    /// By asset, one entry per market; `None` where it could not be read.
+    pub standings: &'a [Option<Vec<Standing>>],
+    /// Whether the wallet is known to have had anything, one entry per market.
+    pub ever_held: &'a [bool],
+    /// Time of the block, in seconds since 1970.
+    pub at: u64,
+}
+
+/// Lowers the coverage of every complete history that cannot have led to the position beside it. `sums` and `state`
+/// have an entry for each of `markets`; the answer names those whose history was doubted, by their index.
+pub fn cross_check(
+    pools: &mut [PoolHistory],
+    markets: &[Market],
+    sums: &[Option<Sums>],
+    state: &State<'_>,
+) -> Vec<usize> {
+    let mut doubted = Vec::new();
+    for pool in pools.iter_mut().filter(|pool| pool.coverage == Coverage::Complete) {
+        let own =
+            |market: &Market| market.config.protocol == pool.protocol && market.config.address == pool.market_address;
+        let index = markets.iter().position(own);
+        let summed = index.and_then(|index| sums.get(index)?.as_ref().zip(state.standings.get(index)?.as_ref()));
+        let held = index.and_then(|index| state.ever_held.get(index)).is_some_and(|held| *held);
+        let fits = match summed {
+            Some((sums, standings)) => adds_up(pool, sums, standings, state.at) && !(held && is_missing(pool, sums)),
+            None => is_explained(pool, state.positions) && !(held && is_missing(pool, &Sums::default())),
+        };
+        if !fits {
+            pool.coverage = Coverage::Partial;
+            doubted.extend(index);
+        }
+    }
+    doubted
+}
+
+/// Whether a history is blank that cannot be: a wallet that left has nothing any more that speaks for it but the trace.
+fn is_missing(pool: &PoolHistory, sums: &Sums) -> bool {
+    if !sums.is_empty() || pool.first_event_at.is_some() {
+        return false;
+    }
+    let (chain, protocol) = (pool.chain_id, pool.protocol.as_str());
+    metrics::counter!("assay_positions_unexplained_total", "chain" => chain.to_string(), "protocol" => protocol, "difference" => "blank")
+        .increment(1);
+    tracing::warn!(chain, protocol, market = %pool.market_address, "a wallet had something here that no log tells of; the history counts as partial");
+    true
+}
+
+/// Whether the moves of every asset can have led to what there is of it.
+fn adds_up(pool: &PoolHistory, sums: &Sums, standings: &[Standing], now: u64) -> bool {
+    let since = pool.first_event_at.and_then(|time| u64::try_from(time.timestamp()).ok());
+    let mut differing = standings.iter().filter_map(|standing| {
+        let flow = sums.of(standing.side, standing.asset);
+        standing.differs(flow, since, now).map(|difference| (standing, flow, difference))
+    });
+    let Some((standing, flow, difference)) = differing.next() else { return true };
+    let (chain, protocol, difference) = (pool.chain_id, pool.protocol.as_str(), difference.as_str());
+    metrics::counter!("assay_positions_unexplained_total",
+        "chain" => chain.to_string(), "protocol" => protocol, "difference" => difference)
+    .increment(1);
+    // One line for a pool, however many of its assets differ: one log that was left out moves two of them at the most.
+    tracing::warn!(
+        chain, protocol, market = %pool.market_address, asset = %standing.asset, side = ?standing.side, difference,
+        moved = %flow.net, held = %standing.amount, others = differing.count(),
+        "events do not add up to the position; the history counts as partial"
+    );
+    false
+}
+
+/// Whether a position whose amounts are not known has any event that explains it.
+fn is_explained(pool: &PoolHistory, positions: &[Position]) -> bool {
+    let same =
+        |position: &&Position| position.protocol == pool.protocol && position.market_address == pool.market_address;
+    let Some(position) = positions.iter().find(same) else { return true };
+    let debt = position.borrowed_usd > 0.0 && pool.counts.borrow == Some(0);
+    if debt {
+        let (chain, protocol) = (pool.chain_id, pool.protocol.as_str());
+        metrics::counter!("assay_positions_unexplained_total",
+            "chain" => chain.to_string(), "protocol" => protocol, "difference" => "unexplained")
+        .increment(1);
+        tracing::warn!(chain, protocol, market = %pool.market_address, "a debt has no event that explains it; the history counts as partial");
+    }
+    !debt
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::progress::Side;
+    use alloy::primitives::U256;
+
+    use super::*;
+    use crate::sums::Move;
+    use crate::{Lender, config::MarketConfig, failed_pool};
+    use assay_domain::{Address, EventCounts, Protocol};
+
+    fn checked(sums: Option<Sums>, held: Option<u64>, borrowed_usd: f64, borrow: u64) -> Coverage {
+        checked_of(sums, held, false, borrowed_usd, borrow)
+    }
+
+    fn checked_of(sums: Option<Sums>, held: Option<u64>, ever_held: bool, borrowed_usd: f64, borrow: u64) -> Coverage {
+        let (protocol, address) = (Protocol::LenderAV3, Address::repeat_byte(1));
+        let config = MarketConfig { protocol, market: None, address, from_block: 0 };
+        let counts = EventCounts { borrow: Some(borrow), ..EventCounts::ZERO };
+        let mut pools = [PoolHistory { coverage: Coverage::Complete, counts, ..failed_pool(1, &config) }];
+        let position = Position {
+            chain_id: 1,
+            protocol,
+            market_address: address,
+            market: None,
+            supplied_usd: 1.0,
+            borrowed_usd,
+            supplied_assets: 1,
+        };
+        let standing = |held| Standing::still(Side::Supply, Address::ZERO, U256::from(held));
+        let state = State {
+            positions: &[position],
+            standings: &[held.map(|held| vec![standing(held)])],
+            ever_held: &[ever_held],
+            at: 0,
+        };
+        let doubted = cross_check(&mut pools, &[Market { lender: Lender::AaveV3, config }], &[sums], &state);
+        assert_eq!(doubted.is_empty(), pools[0].coverage == Coverage::Complete);
+        pools[0].coverage
+    }
+
+    #[test]
+    fn what_does_not_add_up_is_partial() {
+        let mut sums = Sums::default();
+        sums.add(&Move::gain(Side::Supply, Address::ZERO, U256::from(1_000)));
+        assert_eq!(checked(Some(sums.clone()), Some(1_000), 0.0, 0), Coverage::Complete);
+        assert_eq!(checked(Some(sums.clone()), Some(2_000), 0.0, 0), Coverage::Partial);
+        assert_eq!(checked(Some(sums), Some(500), 0.0, 0), Coverage::Partial);
+        assert_eq!(checked(Some(Sums::default()), Some(500), 0.0, 0), Coverage::Partial);
+    }
+
+    #[test]
+    fn a_trace_contradicts_a_blank_history_and_no_other() {
+        assert_eq!(checked_of(Some(Sums::default()), Some(0), true, 0.0, 0), Coverage::Partial);
+        assert_eq!(checked_of(Some(Sums::default()), Some(0), false, 0.0, 0), Coverage::Complete);
+        assert_eq!(checked_of(None, Some(0), true, 0.0, 0), Coverage::Partial, "also where amounts are not followed");
+        assert_eq!(checked_of(None, Some(0), false, 0.0, 0), Coverage::Complete);
+        let mut sums = Sums::default();
+        sums.add(&Move::gain(Side::Supply, Address::ZERO, U256::ZERO));
+        assert_eq!(
+            checked_of(Some(sums), Some(0), true, 0.0, 0),
+            Coverage::Complete,
+            "a transfer of nothing leaves a trace"
+        );
+    }
+
+    #[test]
+    fn without_sums_a_debt_without_a_borrowing_is_partial() {
+        assert_eq!(checked(None, Some(5), 5.0, 0), Coverage::Partial);
+        assert_eq!(checked(Some(Sums::default()), None, 5.0, 0), Coverage::Partial);
+        assert_eq!(checked(None, None, 5.0, 1), Coverage::Complete);
+        assert_eq!(checked(None, None, 0.0, 0), Coverage::Complete);
+    }
+}

@@ -1,0 +1,257 @@
+//! What a wallet has in a cToken: its cTokens at the stored rate of exchange, and its stored debt, both as of the
+//! market's last use, priced by the Comptroller's oracle.
+//!
+//! And whether it ever had a debt there, for histories that show none. Each borrowing and repayment leaves the market's
+//! index of that moment beside the debt, also where none is left. No call tells it, so that it is read from the
+//! cToken's storage: of wallets that entered the market, which who borrows is made to, or for whom the Comptroller
+//! keeps an index of their debt. Neither proves a debt, for anybody can have these.
+
+use alloy::{
+    primitives::{Bytes, keccak256},
+    sol,
+    sol_types::SolValue,
+};
+
+use crate::{hints::Hint, terms::Held};
+use assay_domain::{Address, B256, U256};
+use assay_evm::{
+    call::{Call, returned},
+    client::Client,
+    fault::Fault,
+};
+
+sol! {
+    function comptroller() external view returns (address comptroller);
+    function underlying() external view returns (address token);
+    function symbol() external view returns (string symbol);
+    function oracle() external view returns (address oracle);
+    function getAccountSnapshot(address account) external view returns (
+        uint256 error, uint256 cTokenBalance, uint256 borrowBalance, uint256 exchangeRateMantissa);
+    function getUnderlyingPrice(address cToken) external view returns (uint256 price);
+    function borrowIndex() external view returns (uint256 index);
+    function checkMembership(address account, address cToken) external view returns (bool entered);
+    function compBorrowerIndex(address cToken, address account) external view returns (uint256 index);
+}
+
+/// The cToken of the native currency, which alone has no underlying token.
+const NATIVE: &str = "cETH";
+/// Rates of exchange are multiples of 10^-18 of the smallest unit.
+const RATE: u64 = 1_000_000_000_000_000_000;
+/// Where a cToken keeps its index of debts; those of May 2019, whose number of decimals takes a place of its own, one
+/// place later.
+const INDEX_AT: u64 = 10;
+/// How many places after that its debts are.
+const DEBTS_AFTER: u64 = 6;
+/// An index begins with this.
+const FIRST_INDEX: u64 = 1_000_000_000_000_000_000;
+/// A price is dollars per smallest unit, times this.
+const PRICE: f64 = 1e36;
+
+/// What is fixed of a market for a while.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Terms {
+    ctoken: Address,
+    comptroller: Address,
+    /// `None` for the native currency.
+    underlying: Option<Address>,
+    oracle: Address,
+    /// The place of its debts in its storage; `None` where that is not known.
+    debts_at: Option<u64>,
+}
+
+impl Terms {
+    /// Looks all of `ctokens` up together, in two round trips. `None` for one that does not answer like a cToken.
+    pub async fn look_up(client: &Client, ctokens: &[Address], at: B256) -> Result<Vec<Option<Self>>, Fault> {
+        let four = |ctoken: &Address| {
+            [
+                Call::new(*ctoken, &comptrollerCall {}),
+                Call::new(*ctoken, &underlyingCall {}),
+                Call::new(*ctoken, &symbolCall {}),
+                Call::new(*ctoken, &borrowIndexCall {}),
+            ]
+        };
+        let calls: Vec<_> = ctokens.iter().flat_map(four).collect();
+        let places =
+            ctokens.iter().flat_map(|ctoken| [(*ctoken, U256::from(INDEX_AT)), (*ctoken, U256::from(INDEX_AT + 1))]);
+        let places: Vec<_> = places.collect();
+        let (answers, kept) = tokio::join!(client.calls(&calls, at), client.storage(&places, at));
+        let answers = answers?;
+        let each = ctokens.iter().zip(answers.chunks(4)).zip(kept.chunks(2));
+        let found: Vec<_> = each.map(|((ctoken, answers), kept)| Self::bare(*ctoken, answers, kept)).collect();
+        let oracle = |terms: &Option<Self>| {
+            Call::new(terms.as_ref().map_or(Address::ZERO, |terms| terms.comptroller), &oracleCall {})
+        };
+        let oracles = client.calls(&found.iter().map(oracle).collect::<Vec<_>>(), at).await?;
+        let whole = |(terms, oracle): (Option<Self>, &Option<Bytes>)| {
+            let oracle = returned::<oracleCall>(Some(oracle)).filter(|oracle| !oracle.is_zero())?;
+            Some(Self { oracle, ..terms? })
+        };
+        Ok(found.into_iter().zip(&oracles).map(whole).collect())
+    }
+
+    /// `kept` is what the storage has where the index may be.
+    fn bare(ctoken: Address, answers: &[Option<Bytes>], kept: &[Option<U256>]) -> Option<Self> {
+        let comptroller = returned::<comptrollerCall>(answers.first()).filter(|comptroller| !comptroller.is_zero())?;
+        let underlying = returned::<underlyingCall>(answers.get(1)).filter(|token| !token.is_zero());
+        // Without its token, transfers of it would be missed.
+        let known =
+            underlying.is_some() || returned::<symbolCall>(answers.get(2)).is_some_and(|symbol| symbol == NATIVE);
+        let index = returned::<borrowIndexCall>(answers.get(3));
+        let debts_at = kept
+            .iter()
+            .zip(INDEX_AT + DEBTS_AFTER..)
+            .find(|(kept, _)| index.is_some() && **kept == index)
+            .map(|(_, at)| at);
+        known.then_some(Self { ctoken, comptroller, underlying, oracle: Address::ZERO, debts_at })
+    }
+
+    pub fn hints(&self) -> Vec<Hint> {
+        super::hints(self.ctoken, self.underlying, self.comptroller)
+    }
+
+    /// The calls that tell a wallet's position; [`held`](Self::held) reads their answers.
+    pub fn calls(&self, account: Address) -> Vec<Call> {
+        vec![
+            Call::new(self.ctoken, &getAccountSnapshotCall { account }),
+            Call::new(self.oracle, &getUnderlyingPriceCall { cToken: self.ctoken }),
+        ]
+    }
+
+    /// The calls that tell whether a wallet may ever have had a debt here, for [`trace`](Self::trace).
+    pub fn traces(&self, account: Address) -> Vec<Call> {
+        vec![
+            Call::new(self.comptroller, &checkMembershipCall { account, cToken: self.ctoken }),
+            Call::new(self.comptroller, &compBorrowerIndexCall { cToken: self.ctoken, account }),
+        ]
+    }
+
+    /// The place in the storage where a debt leaves its mark, where the answers to [`traces`](Self::traces) allow for
+    /// one.
+    pub fn trace(&self, answers: &[Option<Bytes>], account: Address) -> Option<(Address, U256)> {
+        let entered = returned::<checkMembershipCall>(answers.first()).is_some_and(|entered| entered);
+        let indexed = returned::<compBorrowerIndexCall>(answers.get(1)).is_some_and(|index| !index.is_zero());
+        let debts = U256::from(self.debts_at.filter(|_| entered || indexed)?);
+        let debt = keccak256((account, debts).abi_encode());
+        // What is owed comes first, and then the index.
+        Some((self.ctoken, U256::from_be_bytes(debt.0).wrapping_add(U256::ONE)))
+    }
+
+    /// `None` where a balance, or a price that matters, is missing.
+    pub fn held(&self, answers: &[Option<Bytes>]) -> Option<Held> {
+        let has = returned::<getAccountSnapshotCall>(answers.first()).filter(|snapshot| snapshot.error.is_zero())?;
+        let supplied = has.cTokenBalance.checked_mul(has.exchangeRateMantissa)?.checked_div(U256::from(RATE))?;
+        let borrowed = has.borrowBalance;
+        if supplied.is_zero() && borrowed.is_zero() {
+            return Some(Held { supplied_usd: 0.0, borrowed_usd: 0.0, supplied_assets: 0 });
+        }
+        // A price of 0 is the oracle saying that it has none.
+        let price = returned::<getUnderlyingPriceCall>(answers.get(1)).filter(|price| !price.is_zero())?;
+        let dollars = |amount: U256| amount.checked_mul(price).map(|scaled| f64::from(scaled) / PRICE);
+        Some(Held {
+            supplied_usd: dollars(supplied)?,
+            borrowed_usd: dollars(borrowed)?,
+            supplied_assets: u32::from(!supplied.is_zero()),
+        })
+    }
+}
+
+/// Whether a place that [`Terms::trace`] names has the mark of a debt.
+pub fn is_mark(kept: U256) -> bool {
+    kept >= U256::from(FIRST_INDEX)
+}
+
+#[cfg(test)]
+mod tests {
+    use alloy::sol_types::SolCall;
+
+    use super::*;
+
+    fn terms() -> Terms {
+        Terms {
+            ctoken: Address::ZERO,
+            comptroller: Address::ZERO,
+            underlying: None,
+            oracle: Address::ZERO,
+            debts_at: Some(16),
+        }
+    }
+
+    fn snapshot(error: u64, ctokens: u128, debt: u128, rate: u128) -> Option<Bytes> {
+        let [error, ctokens, debt, rate] = [u128::from(error), ctokens, debt, rate].map(U256::from);
+        let snapshot =
+            getAccountSnapshotReturn { error, cTokenBalance: ctokens, borrowBalance: debt, exchangeRateMantissa: rate };
+        Some(getAccountSnapshotCall::abi_encode_returns(&snapshot).into())
+    }
+
+    fn price(dollars: u64, decimals: u64) -> Option<Bytes> {
+        let price = U256::from(dollars) * U256::from(10).pow(U256::from(36 - decimals));
+        Some(getUnderlyingPriceCall::abi_encode_returns(&price).into())
+    }
+
+    fn told(answers: [Option<Bytes>; 2]) -> Option<(f64, f64, u32)> {
+        terms().held(&answers).map(|held| (held.supplied_usd, held.borrowed_usd, held.supplied_assets))
+    }
+
+    #[test]
+    fn a_position_is_ctokens_at_their_rate_and_debt_in_dollars() {
+        // 5,000 cUSDC (8 decimals) at 0.02 USDC (6 decimals), and 30 USDC of debt.
+        let usdc = snapshot(0, 500_000_000_000, 30_000_000, 200_000_000_000_000);
+        assert_eq!(told([usdc, price(1, 6)]), Some((100.0, 30.0, 1)));
+        // A debt of 2 ether and nothing else.
+        assert_eq!(told([snapshot(0, 0, 2_000_000_000_000_000_000, 1), price(2_500, 18)]), Some((0.0, 5_000.0, 0)));
+        assert_eq!(told([snapshot(0, 0, 0, 1), None]), Some((0.0, 0.0, 0)));
+    }
+
+    #[test]
+    fn a_missing_part_is_no_position() {
+        assert_eq!(told([snapshot(0, 1, 5, u128::from(RATE)), None]), None);
+        assert_eq!(told([snapshot(0, 1, 5, u128::from(RATE)), price(0, 18)]), None);
+        assert_eq!(told([snapshot(9, 1, 5, u128::from(RATE)), price(1, 18)]), None);
+        assert_eq!(told([None, price(1, 18)]), None);
+    }
+
+    #[test]
+    fn only_the_native_market_has_no_token() {
+        let address = |byte| Some(Bytes::from(comptrollerCall::abi_encode_returns(&Address::repeat_byte(byte))));
+        let symbol = |symbol: &str| Some(Bytes::from(symbolCall::abi_encode_returns(&symbol.to_owned())));
+        let bare =
+            |answers: [Option<Bytes>; 3]| Terms::bare(Address::ZERO, &answers, &[]).map(|terms| terms.underlying);
+        assert_eq!(bare([address(1), address(2), symbol("cDAI")]), Some(Some(Address::repeat_byte(2))));
+        assert_eq!(bare([address(1), None, symbol("cETH")]), Some(None));
+        for other in
+            [[address(1), None, symbol("cDAI")], [None, address(2), symbol("cDAI")], [address(0), address(2), None]]
+        {
+            assert_eq!(bare(other), None);
+        }
+    }
+
+    #[test]
+    fn debts_are_where_the_index_says() {
+        let address = Some(Bytes::from(comptrollerCall::abi_encode_returns(&Address::repeat_byte(1))));
+        let index = U256::from(FIRST_INDEX + 5);
+        let told = Some(Bytes::from(borrowIndexCall::abi_encode_returns(&index)));
+        let at = |told: &Option<Bytes>, kept: [Option<U256>; 2]| {
+            Terms::bare(Address::ZERO, &[address.clone(), address.clone(), None, told.clone()], &kept).unwrap().debts_at
+        };
+        let other = Some(U256::from(7));
+        assert_eq!(at(&told, [Some(index), other]), Some(16));
+        assert_eq!(at(&told, [other, Some(index)]), Some(17));
+        assert_eq!(at(&told, [other, other]), None);
+        assert_eq!(at(&told, [None, None]), None);
+        assert_eq!(at(&None, [None, None]), None);
+    }
+
+    #[test]
+    fn only_who_may_have_borrowed_is_looked_up() {
+        let yes = |yes: bool| Some(Bytes::from(checkMembershipCall::abi_encode_returns(&yes)));
+        let index = |index: u64| Some(Bytes::from(compBorrowerIndexCall::abi_encode_returns(&U256::from(index))));
+        let wallet = Address::repeat_byte(0xaa);
+        assert_eq!(terms().trace(&[yes(false), index(0)], wallet), None);
+        assert_eq!(terms().trace(&[None, None], wallet), None);
+        assert_eq!(Terms { debts_at: None, ..terms() }.trace(&[yes(true), index(1)], wallet), None);
+        let place = terms().trace(&[yes(true), index(0)], wallet);
+        assert!(place.is_some());
+        assert_eq!(terms().trace(&[yes(false), index(1)], wallet), place);
+        assert!(is_mark(U256::from(FIRST_INDEX)) && !is_mark(U256::ZERO) && !is_mark(U256::from(5)));
+    }
+}

@@ -1,0 +1,172 @@
+//! What is known of a wallet's lending history while and after it is read.
+
+use crate::config::MarketConfig;
+use crate::{Lender, Market, ctoken, hints::AllHints, records::Settled, sums::Sums, tally::Tally};
+use assay_domain::{ChainId, Coverage, EventCounts, PoolHistory};
+
+/// One entry per market of the chain.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Ledger {
+    pub entries: Vec<Entry>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// Of blocks that are settled.
+    pub settled: Tally,
+    /// `None` where the amounts in settled blocks are not known.
+    pub settled_sums: Option<Sums>,
+    /// Of later blocks, which every read takes anew.
+    pub tail: Tally,
+    pub tail_sums: Sums,
+    /// Complete through this block; `None` before any was read.
+    pub through: Option<u64>,
+    /// An earlier read was completed: this is not the first.
+    pub read_before: bool,
+    /// Block that the next read of settled history begins with.
+    pub next: u64,
+    /// How to read this market is not known now: it stays as it is.
+    pub left_out: bool,
+}
+
+/// How a read of the history stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// Through the head.
+    Done,
+    /// Going on.
+    Running,
+    /// Given up at a span that could not be read.
+    Stopped,
+}
+
+impl Ledger {
+    pub(super) fn new(markets: &[Market], settled: &[Option<Settled>]) -> Self {
+        let entry = |(market, settled): (&Market, &Option<Settled>)| {
+            let none = Tally::of(market.lender.no_events());
+            Entry {
+                settled: settled.as_ref().map_or(none, |s| s.tally),
+                settled_sums: settled.as_ref().map_or_else(|| Some(Sums::default()), |s| s.sums.clone()),
+                tail: none,
+                tail_sums: Sums::default(),
+                through: settled.as_ref().map(|s| s.through),
+                read_before: settled.is_some(),
+                next: settled.as_ref().map_or(market.config.from_block, |s| s.through.saturating_add(1)),
+                left_out: false,
+            }
+        };
+        Self { entries: markets.iter().zip(settled).map(entry).collect() }
+    }
+
+    /// Leaves out the markets without an entry in `hints`, and the sums of those whose moves are not all told by what
+    /// is asked.
+    #[must_use]
+    pub(super) fn planned(mut self, markets: &[Market], hints: &AllHints) -> Self {
+        for ((entry, market), hints) in self.entries.iter_mut().zip(markets).zip(hints.iter()) {
+            match hints {
+                None => (entry.left_out, entry.next) = (true, u64::MAX),
+                Some(hints) if !market.lender.adds_up(hints) => entry.settled_sums = None,
+                Some(_) => {}
+            }
+        }
+        self
+    }
+
+    /// Block that a read of all markets together begins with.
+    pub(super) fn start(&self) -> u64 {
+        self.entries.iter().map(|entry| entry.next).min().unwrap_or(0)
+    }
+
+    /// The contract's view.
+    pub(super) fn pools(&self, chain: ChainId, markets: &[Market], progress: Progress) -> Vec<PoolHistory> {
+        markets.iter().zip(&self.entries).map(|(market, entry)| entry.pool(chain, market, progress)).collect()
+    }
+
+    /// What the amounts of all that was read add up to, one entry per market; `None` where it is not known.
+    pub(super) fn sums(&self) -> Vec<Option<Sums>> {
+        self.entries.iter().map(|entry| entry.settled_sums.clone().map(|sums| sums.then(&entry.tail_sums))).collect()
+    }
+}
+
+impl Entry {
+    fn pool(&self, chain: ChainId, market: &Market, progress: Progress) -> PoolHistory {
+        let progress = if self.left_out { Progress::Stopped } else { progress };
+        let all = self.settled.plus(self.tail);
+        let coverage = match (progress, self.through) {
+            (Progress::Done, _) if market.lender == Lender::CToken && ctoken::lacks_a_borrowing(&all.counts) => {
+                let market = market.config.address;
+                tracing::warn!(chain, %market, "a debt was repaid that no log tells of; the history counts as partial");
+                Coverage::Partial
+            }
+            (Progress::Done, _) => Coverage::Complete,
+            (Progress::Running, _) if !self.read_before => Coverage::Pending,
+            (Progress::Stopped, None) => return failed_pool(chain, &market.config),
+            (Progress::Running | Progress::Stopped, _) => Coverage::Partial,
+        };
+        PoolHistory {
+            coverage,
+            synced_to_block: self.through,
+            counts: all.counts,
+            first_event_at: all.first,
+            last_event_at: all.last,
+            last_liquidation_at: all.last_liquidation,
+            ..failed_pool(chain, &market.config)
+        }
+    }
+}
+
+/// The entry of a configured market that could not be read.
+pub fn failed_pool(chain: ChainId, market: &MarketConfig) -> PoolHistory {
+    PoolHistory {
+        chain_id: chain,
+        protocol: market.protocol,
+        market_address: market.address,
+        market: market.market.clone(),
+        feeds_score: market.protocol.feeds_score(),
+        coverage: Coverage::Failed,
+        synced_to_block: None,
+        counts: EventCounts::default(),
+        first_event_at: None,
+        last_event_at: None,
+        last_liquidation_at: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{EventKind, Lender};
+    use assay_domain::{Address, B256, Protocol};
+
+    fn pool(settled: Option<u64>, through: Option<u64>, progress: Progress) -> PoolHistory {
+        let config =
+            MarketConfig { protocol: Protocol::LenderAV3, market: None, address: Address::ZERO, from_block: 10 };
+        let markets = [Market { lender: Lender::AaveV3, config }];
+        let mut tally = Tally::of(EventCounts::ZERO);
+        tally.add(EventKind::Repay, Some(5));
+        let settled = settled.map(|block| Settled { tally, sums: None, through: block, hash: B256::ZERO });
+        let mut ledger = Ledger::new(&markets, std::slice::from_ref(&settled));
+        assert_eq!(ledger.entries[0].next, settled.map_or(10, |s| s.through + 1));
+        ledger.entries[0].through = ledger.entries[0].through.max(through);
+        ledger.entries[0].tail.add(EventKind::Borrow, Some(9));
+        ledger.pools(1, &markets, progress).remove(0)
+    }
+
+    #[test]
+    fn coverage_tells_how_far_reading_came() {
+        let told = |pool: PoolHistory| (pool.coverage, pool.synced_to_block, pool.counts.repay);
+        assert_eq!(told(pool(Some(50), Some(99), Progress::Done)), (Coverage::Complete, Some(99), Some(1)));
+        assert_eq!(told(pool(None, None, Progress::Running)), (Coverage::Pending, None, Some(0)));
+        assert_eq!(told(pool(None, Some(40), Progress::Running)), (Coverage::Pending, Some(40), Some(0)));
+        assert_eq!(told(pool(Some(50), None, Progress::Running)), (Coverage::Partial, Some(50), Some(1)));
+        assert_eq!(told(pool(None, Some(40), Progress::Stopped)), (Coverage::Partial, Some(40), Some(0)));
+        assert_eq!(told(pool(None, None, Progress::Stopped)), (Coverage::Failed, None, None));
+    }
+
+    #[test]
+    fn settled_history_and_tail_are_one_history() {
+        let pool = pool(Some(50), Some(99), Progress::Done);
+        assert_eq!((pool.counts.repay, pool.counts.borrow), (Some(1), Some(1)));
+        assert!(pool.first_event_at < pool.last_event_at);
+    }
+}

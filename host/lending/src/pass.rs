@@ -1,0 +1,236 @@
+//! One read of a wallet's lending history that has begun: ranges are counted in the order of the chain, and what is
+//! settled is written down on the way.
+
+use std::time::{Duration, Instant};
+
+use futures::{StreamExt, future::try_join_all, stream};
+use tokio::sync::watch;
+
+use crate::{
+    events::{Event, Found, Told, told},
+    ledger::Ledger,
+    plan::Plan,
+    reader::Reader,
+    records::{self, Settled},
+    tally::untimed,
+};
+use assay_evm::{
+    client::Block,
+    fault::Fault,
+    logs::{Chunk, Stop},
+    span::Span,
+};
+use assay_store::Batch;
+
+/// Settled history is written down after so many ranges or so much time while a long read goes on: what a crash can
+/// lose.
+const CHECKPOINT_RANGES: u32 = 16;
+const CHECKPOINT: Duration = Duration::from_secs(1);
+
+/// A read that has begun.
+pub(super) struct Pass<'a> {
+    reader: &'a Reader,
+    plan: Plan,
+    head: Block,
+    /// Last block that is settled; `None` while the chain is shorter than its finality.
+    settled_to: Option<Block>,
+    pub ledger: Ledger,
+    /// As kept, one entry per market.
+    records: Vec<Option<Settled>>,
+    /// First block not yet read.
+    at: u64,
+    /// The first block of a read of the whole plan that was given no log so far.
+    silent_from: Option<u64>,
+    saved: Saved,
+}
+
+/// When settled history was written down last.
+struct Saved {
+    when: Instant,
+    ranges_since: u32,
+    /// All of it is.
+    all: bool,
+}
+
+impl<'a> Pass<'a> {
+    pub(super) fn new(
+        reader: &'a Reader,
+        plan: Plan,
+        records: Vec<Option<Settled>>,
+        head: Block,
+        settled_to: Option<Block>,
+    ) -> Self {
+        let blank = !plan.is_tail && records.iter().flatten().all(Settled::is_blank);
+        let ledger = Ledger::new(&reader.markets, &records).planned(&reader.markets, &plan.hints);
+        let at = ledger.start();
+        let saved = Saved { when: Instant::now(), ranges_since: 0, all: false };
+        Self { reader, plan, head, settled_to, ledger, records, at, silent_from: blank.then_some(at), saved }
+    }
+}
+
+impl Pass<'_> {
+    pub(super) async fn run(&mut self, first: Option<Chunk<Found>>, view: &watch::Sender<Ledger>) -> Result<(), Fault> {
+        let mut width = u64::MAX;
+        if let Some(chunk) = first {
+            match self.take(chunk).await? {
+                Some(narrow) => width = narrow,
+                None => _ = view.send_replace(self.ledger.clone()),
+            }
+        }
+        while self.at <= self.head.number {
+            let rest = Span { from: self.at, to: self.head.number };
+            let spans = rest.pieces(width.min(self.reader.client.log_ceiling()));
+            let (reader, plan) = (self.reader, self.plan.clone());
+            let mut chunks =
+                stream::iter(spans).map(|span| reader.chunk(&plan, span)).buffered(reader.logs.concurrency);
+            while let Some(chunk) = chunks.next().await {
+                let narrow = self.take(chunk).await?;
+                view.send_replace(self.ledger.clone());
+                if let Some(narrow) = narrow {
+                    width = narrow;
+                    break;
+                }
+            }
+        }
+        self.hear_another(self.head.number).await?;
+        // Also where no block was left to read: a market may begin above the head.
+        for entry in self.ledger.entries.iter_mut().filter(|entry| !entry.left_out) {
+            entry.through = Some(self.head.number);
+        }
+        Ok(())
+    }
+
+    /// Counts a chunk that begins where this read stands. `Some` width where what follows is to be narrower.
+    async fn take(&mut self, chunk: Chunk<Found>) -> Result<Option<u64>, Fault> {
+        if let Some(through) = chunk.through {
+            let found: Found = chunk.found.into_iter().collect();
+            self.silent_from = self.silent_from.filter(|_| found.logs.is_empty());
+            self.count(told(&self.reader.markets, &self.plan, found)).await?;
+            self.at = through.saturating_add(1);
+            for entry in &mut self.ledger.entries {
+                if through >= entry.next {
+                    entry.through = entry.through.max(Some(through));
+                }
+            }
+            self.saved.ranges_since += 1;
+            let all = self.settled_to.is_some_and(|settled_to| through >= settled_to.number);
+            if all {
+                self.hear_another(through).await?;
+            }
+            if all || self.saved.ranges_since >= CHECKPOINT_RANGES || self.saved.when.elapsed() >= CHECKPOINT {
+                self.save().await;
+            }
+        }
+        match chunk.stop {
+            None => Ok(None),
+            Some(Stop::Ceiling(width) | Stop::Narrow(width)) => Ok(Some(width)),
+            Some(Stop::Gap(fault)) => Err(fault),
+        }
+    }
+
+    /// Before it is written down that a wallet has no history at all: asks another endpoint, once, where there is one.
+    /// That is where most wallets cost most, so that one which answers less than the whole at once is not asked piece
+    /// by piece.
+    async fn hear_another(&mut self, through: u64) -> Result<(), Fault> {
+        let Some((from, other)) = self.silent_from.take().zip(self.reader.client.elsewhere()) else { return Ok(()) };
+        if from > through {
+            return Ok(());
+        }
+        let span = Span { from, to: through };
+        let asked = self.plan.queries.iter().map(|query| other.believed_logs(query, span));
+        let answer = try_join_all(asked).await.map(|logs| logs.into_iter().flatten().collect::<Vec<_>>());
+        let outcome = match &answer {
+            Ok(logs) if logs.is_empty() => "confirmed",
+            Ok(_) => "contradicted",
+            Err(_) => "unanswered",
+        };
+        let logs = answer.unwrap_or_default();
+        metrics::counter!("assay_second_opinions_total", "chain" => self.reader.chain.to_string(), "outcome" => outcome).increment(1);
+        if !logs.is_empty() {
+            tracing::warn!(
+                chain = self.reader.chain,
+                logs = logs.len(),
+                "an endpoint left out a wallet's whole history, which another tells"
+            );
+            let receipts = self.reader.receipts(&self.plan, &logs).await?;
+            self.count(told(&self.reader.markets, &self.plan, Found { logs, receipts })).await?;
+        }
+        Ok(())
+    }
+
+    async fn count(&mut self, told: Told) -> Result<(), Fault> {
+        let mut events = told.events;
+        let settled_to = self.settled_to.map(|block| block.number);
+        let is_settled = |event: &Event| settled_to.is_some_and(|to| event.block <= to);
+        let entries = &self.ledger.entries;
+        events.retain(|event| entries.get(event.market).is_some_and(|entry| event.block >= entry.next));
+        let mut blocks = untimed(events.iter().filter(|event| is_settled(event)));
+        blocks.extend(untimed(events.iter().filter(|event| !is_settled(event))));
+        let blocks: Vec<u64> = blocks.into_iter().collect();
+        if !blocks.is_empty() {
+            let found = self.reader.client.blocks(&blocks).await?;
+            for (number, block) in blocks.iter().zip(found) {
+                let block = block.ok_or_else(|| Fault::Malformed(format!("no block {number}, which has logs")))?;
+                for event in events.iter_mut().filter(|event| event.block == *number) {
+                    event.time = Some(block.time);
+                }
+            }
+        }
+        for event in &events {
+            if let Some(entry) = self.ledger.entries.get_mut(event.market) {
+                let tally = if is_settled(event) { &mut entry.settled } else { &mut entry.tail };
+                tally.add(event.kind, event.time);
+            }
+        }
+        for moved in &told.moves {
+            let Some(entry) = self.ledger.entries.get_mut(moved.market).filter(|entry| moved.block >= entry.next)
+            else {
+                continue;
+            };
+            let settled = settled_to.is_some_and(|to| moved.block <= to);
+            let sums = if settled { entry.settled_sums.as_mut() } else { Some(&mut entry.tail_sums) };
+            if let Some(sums) = sums {
+                sums.add(&moved.amount);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes down what is settled and read.
+    pub(super) async fn save(&mut self) {
+        let (Some(settled_to), Some(through)) = (self.settled_to, self.at.checked_sub(1)) else { return };
+        let through = through.min(settled_to.number);
+        let advanced: Vec<_> =
+            self.ledger.entries.iter().enumerate().filter(|(_, entry)| entry.next <= through).collect();
+        if advanced.is_empty() || self.saved.all {
+            return;
+        }
+        let block =
+            if through == settled_to.number { Ok(Some(settled_to)) } else { self.reader.client.block(through).await };
+        let Ok(Some(block)) = block else {
+            // The next checkpoint, or the next read, makes up for it.
+            tracing::warn!(
+                chain = self.reader.chain,
+                block = through,
+                "block cannot be read; lending progress is not kept now"
+            );
+            return;
+        };
+        let mut batch = Ok(Batch::new());
+        for (index, entry) in advanced {
+            let (Some(market), Some(record)) = (self.reader.markets.get(index), self.records.get_mut(index)) else {
+                continue;
+            };
+            let settled = Settled {
+                tally: entry.settled,
+                sums: entry.settled_sums.clone(),
+                through: block.number,
+                hash: block.hash,
+            };
+            batch = batch.and_then(|batch| records::put(batch, self.reader.chain, market, self.plan.wallet, &settled));
+            *record = Some(settled);
+        }
+        self.saved = Saved { when: Instant::now(), ranges_since: 0, all: through == settled_to.number };
+        self.reader.keep(self.plan.wallet, &self.records, batch).await;
+    }
+}

@@ -1,0 +1,193 @@
+//! What a chain is asked about a wallet's lending: as few log queries as tell everything, over all markets at once.
+//!
+//! Logs that name the wallet in the same topic are one query, whoever logs them: one for each topic that can, over the
+//! addresses and signatures of all protocols and their hints. Such a query may also return what nobody asked for, which
+//! is left out afterwards; it never returns a log that does not name the wallet. Transfers between the wallet and a
+//! list of contracts are one more query for both directions: either side is the wallet or one of the list. So a history
+//! that begins costs Comet two queries, Aave three, both together three, and Compound v2 beside them one more.
+//!
+//! To go on with a history, two queries are enough. The third topic names the wallet in Aave's liquidations alone, and
+//! none passes without a log of an aToken that names it in one of the first two: what is seized was burnt or given
+//! away. Nothing else explains such a log, so that it leads to the receipt, and there is the liquidation. A first read
+//! asks for the third topic besides, so as not to stand on the list of aTokens that a pool has today. And over a short
+//! span a wallet's transfers to and from anybody are few: they ride in the queries of their topics, and those with
+//! others than the list are left out afterwards.
+
+use std::{collections::BTreeMap, ops::RangeInclusive};
+
+use crate::{
+    Market,
+    hints::{AllHints, Naming, TRANSFER},
+};
+use assay_domain::{Address, B256};
+use assay_evm::logs::LogQuery;
+
+/// The topic in which only liquidations name the wallet.
+const RARE: usize = 3;
+/// Where the query for transfers between the wallet and others stands: after those for one topic each.
+const BOTH: usize = usize::MAX;
+
+/// Fixed for the length of a read.
+#[derive(Clone)]
+pub(super) struct Plan {
+    pub wallet: Address,
+    /// It stands on what was read before.
+    pub is_tail: bool,
+    pub queries: Vec<LogQuery>,
+    pub hints: AllHints,
+}
+
+impl Plan {
+    /// Tells everything, whatever the hints leave out.
+    pub(super) fn new(markets: &[Market], hints: AllHints, wallet: Address) -> Self {
+        Self::of(markets, hints, wallet, false)
+    }
+
+    /// Goes on with a history over a short span, with two queries for all protocols together.
+    pub(super) fn tail(markets: &[Market], hints: AllHints, wallet: Address) -> Self {
+        Self::of(markets, hints, wallet, true)
+    }
+
+    fn of(markets: &[Market], hints: AllHints, wallet: Address, tail: bool) -> Self {
+        let mut by_topic = BTreeMap::<usize, LogQuery>::new();
+        // The wallet in one of `topics`, or in either of them beside one of its `peers`.
+        let mut ask = |contract: Address, topic0: B256, topics: RangeInclusive<usize>, peer: Option<B256>| {
+            // Every supply that appears or disappears names the zero address, which owns none of it.
+            if wallet.is_zero() && topic0 == TRANSFER {
+                return;
+            }
+            let alone = peer.is_none();
+            for topic in topics {
+                let query = by_topic.entry(if alone { topic } else { BOTH }).or_default();
+                add(&mut query.addresses, contract);
+                query.topics.first_mut().into_iter().for_each(|signatures| add(signatures, topic0));
+                let words = query.topics.get_mut(topic).into_iter();
+                words.for_each(|words| {
+                    std::iter::once(wallet.into_word()).chain(peer).for_each(|word| add(words, word))
+                });
+            }
+        };
+        for (market, hints) in markets.iter().zip(hints.iter()) {
+            let Some(hints) = hints else { continue };
+            for signature in market.lender.signatures() {
+                if signature.wallet_at != RARE || !tail || hints.is_empty() {
+                    ask(market.config.address, signature.topic0, signature.wallet_at..=signature.wallet_at, None);
+                }
+            }
+            for hint in hints {
+                let (topics, peer) = match hint.naming {
+                    Naming::At(topic) => (topic..=topic, None),
+                    Naming::With(peer) => (1..=2, Some(peer).filter(|_| !tail)),
+                    Naming::Holder(_) => (1..=2, None),
+                };
+                ask(hint.contract, hint.topic0, topics, peer);
+            }
+        }
+        Self { wallet, is_tail: tail, queries: by_topic.into_values().collect(), hints }
+    }
+
+    /// Whether what `contract` logged in a transaction that a hint points at tells of a market.
+    pub(super) fn looks_into(&self, markets: &[Market], contract: Address) -> bool {
+        let hinted = |hints: &Option<Vec<_>>| hints.as_ref().is_some_and(|hints| !hints.is_empty());
+        markets.iter().zip(self.hints.iter()).any(|(market, hints)| market.config.address == contract && hinted(hints))
+    }
+}
+
+fn add<T: PartialEq>(list: &mut Vec<T>, item: T) {
+    if !list.contains(&item) {
+        list.push(item);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Lender, config::MarketConfig, hints::Hint};
+    use assay_domain::Protocol;
+
+    const WALLET: Address = Address::repeat_byte(0xaa);
+
+    fn market(lender: Lender, protocol: Protocol, byte: u8) -> Market {
+        Market {
+            lender,
+            config: MarketConfig { protocol, market: None, address: Address::repeat_byte(byte), from_block: 0 },
+        }
+    }
+
+    /// How many values each topic may have, over how many addresses.
+    fn asked(markets: &[Market], hints: Vec<Hint>, wallet: Address) -> Vec<([usize; 4], usize)> {
+        let hints = markets.iter().map(|_| Some(hints.clone())).collect();
+        let plan = Plan::new(markets, hints, wallet);
+        plan.queries.iter().map(|query| (query.topics.each_ref().map(Vec::len), query.addresses.len())).collect()
+    }
+
+    fn hint(contract: u8, naming: Naming) -> Hint {
+        Hint { contract: Address::repeat_byte(contract), topic0: TRANSFER, naming, explained_by: &[] }
+    }
+
+    #[test]
+    fn a_query_for_each_topic_covers_all_pools_of_both_versions() {
+        let [v2, v3, other] = [
+            (Lender::AaveV2, Protocol::LenderAV2, 3),
+            (Lender::AaveV3, Protocol::LenderAV3, 1),
+            (Lender::AaveV3, Protocol::LenderAV3, 2),
+        ]
+        .map(|(lender, protocol, byte)| market(lender, protocol, byte));
+        assert_eq!(
+            asked(&[v3.clone(), other], vec![], WALLET),
+            [([1, 1, 0, 0], 2), ([5, 0, 1, 0], 2), ([1, 0, 0, 1], 2)]
+        );
+        assert_eq!(asked(&[v3, v2], vec![], WALLET), [([1, 1, 0, 0], 1), ([8, 0, 1, 0], 2), ([1, 0, 0, 1], 2)]);
+    }
+
+    #[test]
+    fn a_market_that_names_the_wallet_first_needs_a_query_of_its_own() {
+        let pool = market(Lender::AaveV3, Protocol::LenderAV3, 1);
+        let comet = market(Lender::Comet, Protocol::LenderBV3, 3);
+        assert_eq!(asked(std::slice::from_ref(&comet), vec![], WALLET), [([4, 1, 0, 0], 1), ([6, 0, 1, 0], 1)]);
+        assert_eq!(
+            asked(&[pool, comet.clone()], vec![], WALLET),
+            [([5, 1, 0, 0], 2), ([11, 0, 1, 0], 2), ([1, 0, 0, 1], 1)]
+        );
+        assert_eq!(asked(&[comet], vec![], Address::ZERO), [([3, 1, 0, 0], 1), ([5, 0, 1, 0], 1)]);
+    }
+
+    #[test]
+    fn hints_ride_in_the_same_queries() {
+        let pool = market(Lender::AaveV3, Protocol::LenderAV3, 1);
+        let hints = vec![hint(8, Naming::At(2)), hint(9, Naming::At(3))];
+        assert_eq!(asked(&[pool], hints, WALLET), [([1, 1, 0, 0], 1), ([6, 0, 1, 0], 2), ([2, 0, 0, 1], 2)]);
+    }
+
+    #[test]
+    fn transfers_between_a_wallet_and_some_contracts_are_one_query() {
+        let pool = market(Lender::AaveV3, Protocol::LenderAV3, 1);
+        let peers = [4, 5].map(B256::with_last_byte);
+        let hints = peers.map(|peer| hint(8, Naming::With(peer))).to_vec();
+        assert_eq!(
+            asked(std::slice::from_ref(&pool), hints.clone(), WALLET),
+            [([1, 1, 0, 0], 1), ([5, 0, 1, 0], 1), ([1, 0, 0, 1], 1), ([1, 3, 3, 0], 1)]
+        );
+        assert_eq!(asked(&[pool], hints, Address::ZERO), [([1, 1, 0, 0], 1), ([5, 0, 1, 0], 1), ([1, 0, 0, 1], 1)]);
+    }
+
+    #[test]
+    fn a_history_is_gone_on_with_by_two_queries() {
+        let pool = market(Lender::AaveV3, Protocol::LenderAV3, 1);
+        let comet = market(Lender::Comet, Protocol::LenderBV3, 3);
+        let holder = hint(8, Naming::Holder(Address::repeat_byte(7)));
+        let tail = |markets: &[Market], hints: Vec<Option<Vec<Hint>>>| -> Vec<_> {
+            let plan = Plan::tail(markets, hints.into(), WALLET);
+            plan.queries.iter().map(|query| (query.topics.each_ref().map(Vec::len), query.addresses.len())).collect()
+        };
+        let both = [pool.clone(), comet];
+        assert_eq!(
+            tail(&both, vec![Some(vec![holder.clone()]), Some(vec![])]),
+            [([5, 1, 0, 0], 3), ([11, 0, 1, 0], 3)]
+        );
+        let peers = vec![holder, hint(9, Naming::With(B256::with_last_byte(4)))];
+        assert_eq!(tail(std::slice::from_ref(&pool), vec![Some(peers)]), [([2, 1, 0, 0], 3), ([6, 0, 1, 0], 3)]);
+        // Nothing leads to the liquidations of a pool whose aTokens are not known.
+        assert_eq!(tail(&[pool], vec![Some(vec![])]), [([1, 1, 0, 0], 1), ([5, 0, 1, 0], 1), ([1, 0, 0, 1], 1)]);
+    }
+}

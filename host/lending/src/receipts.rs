@@ -1,0 +1,150 @@
+//! Receipts of the transactions that hints point at: each asked for once, over all markets together, and believed only
+//! where it is the receipt of that transaction in that block and holds the very logs that led to it.
+
+use std::collections::{BTreeMap, HashMap};
+
+use alloy::{primitives::U64, rpc::types::Log};
+use futures::{StreamExt, TryStreamExt, stream};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::{Market, events::is_own, plan::Plan, reader::Reader};
+use assay_domain::B256;
+use assay_evm::{client::Ask, fault::Fault};
+
+/// Receipts in one request. A transaction that fills a block with logs has one of some eight megabytes.
+const AT_ONCE: usize = 20;
+/// Transactions looked into in one span. One with more is read in pieces, so that what was read is kept on the way.
+const MOST: usize = 500;
+/// Requests of one span in flight.
+const CONCURRENCY: usize = 2;
+
+/// A transaction to look into, and the logs that say so.
+struct Wanted {
+    transaction: B256,
+    hints: Vec<Log>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Receipt {
+    transaction_hash: B256,
+    block_hash: B256,
+    block_number: U64,
+    logs: Vec<Log>,
+}
+
+impl Reader {
+    /// What the markets that have hints logged in the transactions that `logs`, all of a span, point at.
+    ///
+    /// # Errors
+    /// [`Fault`], also where a receipt is missing or not what it should be: without it the span is not read.
+    pub(super) async fn receipts(&self, plan: &Plan, logs: &[Log]) -> Result<Vec<Log>, Fault> {
+        let wanted = wanted(&self.markets, plan, logs)?;
+        if wanted.is_empty() {
+            return Ok(Vec::new());
+        }
+        if too_many(&wanted) {
+            return Err(Fault::TooDense { suggested: None });
+        }
+        metrics::counter!("assay_receipts_total", "chain" => self.chain.to_string()).increment(wanted.len() as u64);
+        let mut wanted = wanted.into_iter();
+        let parts = std::iter::from_fn(|| {
+            Some(wanted.by_ref().take(AT_ONCE).collect::<Vec<_>>()).filter(|part| !part.is_empty())
+        });
+        let read = stream::iter(parts).map(|part| self.some_receipts(plan, part)).buffered(CONCURRENCY);
+        Ok(read.try_collect::<Vec<_>>().await?.concat())
+    }
+
+    async fn some_receipts(&self, plan: &Plan, part: Vec<Wanted>) -> Result<Vec<Log>, Fault> {
+        let answers = self.client.batch(part.iter().map(|wanted| ask(wanted.transaction)).collect()).await?;
+        let mut found = Vec::new();
+        for (wanted, answer) in part.into_iter().zip(answers) {
+            let mut logs = checked(&wanted, answer?)?;
+            logs.retain(|log| plan.looks_into(&self.markets, log.address()));
+            found.append(&mut logs);
+        }
+        Ok(found)
+    }
+}
+
+fn ask(transaction: B256) -> Ask {
+    ("eth_getTransactionReceipt", json!([transaction]))
+}
+
+/// Each transaction once, in the order of the chain's hashes.
+fn wanted(markets: &[Market], plan: &Plan, logs: &[Log]) -> Result<Vec<Wanted>, Fault> {
+    let wallet = plan.wallet.into_word();
+    let mut found = BTreeMap::<B256, Vec<Log>>::new();
+    for (market, hints) in markets.iter().zip(plan.hints.iter()) {
+        let hints = hints.as_deref().unwrap_or_default();
+        if hints.is_empty() {
+            continue;
+        }
+        let own = by_transaction(logs.iter().filter(|log| is_own(market, log, wallet)));
+        let hinting = by_transaction(logs.iter().filter(|log| hints.iter().any(|hint| hint.is(log, wallet))));
+        let beside = |logs: &HashMap<_, Vec<_>>, log: &Log| logs.get(&place(log)).cloned().unwrap_or_default();
+        for log in hinting.values().flatten().copied() {
+            let (own, hinting) = (beside(&own, log), beside(&hinting, log));
+            let mut pointing = hints.iter().filter(|hint| hint.is(log, wallet));
+            if !pointing.any(|hint| hint.is_explained(log, wallet, &own, &hinting)) {
+                let transaction =
+                    log.transaction_hash.ok_or_else(|| Fault::Malformed("a log without its transaction".into()))?;
+                found.entry(transaction).or_default().push(log.clone());
+            }
+        }
+    }
+    Ok(found.into_iter().map(|(transaction, hints)| Wanted { transaction, hints }).collect())
+}
+
+/// Of one block there may be any number: it cannot be read in pieces.
+fn too_many(wanted: &[Wanted]) -> bool {
+    let block = |wanted: &Wanted| wanted.hints.first().and_then(|hint| hint.block_number);
+    wanted.len() > MOST && wanted.windows(2).any(|pair| matches!(pair, [one, next] if block(one) != block(next)))
+}
+
+type Place = (Option<B256>, Option<B256>);
+
+/// The block and the transaction of a log.
+fn place(log: &Log) -> Place {
+    (log.block_hash, log.transaction_hash)
+}
+
+fn by_transaction<'a>(logs: impl Iterator<Item = &'a Log>) -> HashMap<Place, Vec<&'a Log>> {
+    let mut found = HashMap::<_, Vec<_>>::new();
+    for log in logs {
+        found.entry(place(log)).or_default().push(log);
+    }
+    found
+}
+
+/// The logs in `answer`, where it is the receipt of `wanted`.
+fn checked(wanted: &Wanted, answer: Value) -> Result<Vec<Log>, Fault> {
+    let refused = |why: &str| Fault::Malformed(format!("receipt of {}: {why}", wanted.transaction));
+    let receipt: Option<Receipt> = serde_json::from_value(answer).map_err(|error| Fault::unreadable(&error))?;
+    let receipt = receipt.ok_or_else(|| refused("none, although it has logs"))?;
+    if receipt.transaction_hash != wanted.transaction {
+        return Err(refused("that of another transaction"));
+    }
+    let place = |log: &Log| (log.block_hash, log.block_number, log.transaction_hash);
+    let here = (Some(receipt.block_hash), Some(receipt.block_number.to::<u64>()), Some(receipt.transaction_hash));
+    let mut logs = receipt.logs;
+    if logs.iter().any(|log| place(log) != here || log.log_index.is_none() || log.removed) {
+        return Err(refused("its logs are of another place"));
+    }
+    for hint in &wanted.hints {
+        if place(hint) != here {
+            return Err(refused("of another block"));
+        }
+        if !logs.iter().any(|log| log.log_index == hint.log_index && log.inner == hint.inner) {
+            return Err(refused("lacks a log of it"));
+        }
+    }
+    // Many nodes tell the time with a log, fewer with a receipt's.
+    let time = wanted.hints.iter().find_map(|hint| hint.block_timestamp);
+    logs.iter_mut().for_each(|log| log.block_timestamp = log.block_timestamp.or(time));
+    Ok(logs)
+}
+
+#[cfg(test)]
+mod tests;

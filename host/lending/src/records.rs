@@ -1,0 +1,76 @@
+//! What is kept of a wallet's lending history between reads: one record per market, settled through a block that no
+//! reorganisation reaches any more.
+
+use crate::progress::{self, LendingProgress};
+use crate::{Market, sums::Sums, tally::Tally};
+use assay_domain::{Address, B256, ChainId};
+use assay_store::{Batch, Store, StoreError};
+
+/// A market's settled history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Settled {
+    pub tally: Tally,
+    /// `None` where the amounts are not known: the history can be continued, and not be held against the position.
+    pub sums: Option<Sums>,
+    pub through: u64,
+    pub hash: B256,
+}
+
+impl Settled {
+    /// Nothing ever happened, as far as it tells.
+    pub(super) fn is_blank(&self) -> bool {
+        self.tally.first.is_none() && self.sums.as_ref().is_none_or(Sums::is_empty)
+    }
+}
+
+/// The records of `markets`, in their order.
+pub(super) async fn load(
+    store: &Store,
+    chain: ChainId,
+    markets: &[Market],
+    wallet: Address,
+) -> Result<Vec<Option<Settled>>, StoreError> {
+    let keys: Vec<_> = markets.iter().map(|market| progress::lending(chain, market.config.address, wallet)).collect();
+    let found = store.get_many(&keys).await?;
+    Ok(found
+        .into_iter()
+        .map(|record| {
+            record.map(|record| Settled {
+                tally: Tally {
+                    counts: record.counts,
+                    first: record.first_event_at,
+                    last: record.last_event_at,
+                    last_liquidation: record.last_liquidation_at,
+                },
+                sums: record.flows.map(|flows| flows.into_iter().collect()),
+                through: record.synced_to_block,
+                hash: record.synced_block_hash,
+            })
+        })
+        .collect())
+}
+
+/// `batch` and the write that keeps `settled`.
+pub(super) fn put(
+    batch: Batch,
+    chain: ChainId,
+    market: &Market,
+    wallet: Address,
+    settled: &Settled,
+) -> Result<Batch, StoreError> {
+    let record = LendingProgress {
+        counts: settled.tally.counts,
+        first_event_at: settled.tally.first,
+        last_event_at: settled.tally.last,
+        last_liquidation_at: settled.tally.last_liquidation,
+        synced_to_block: settled.through,
+        synced_block_hash: settled.hash,
+        flows: settled.sums.as_ref().map(Sums::records),
+    };
+    batch.put(&progress::lending(chain, market.config.address, wallet), &record)
+}
+
+/// Forgets the record of a market.
+pub(super) async fn forget(store: &Store, chain: ChainId, wallet: Address, market: &Market) -> Result<(), StoreError> {
+    store.remove(&progress::lending(chain, market.config.address, wallet)).await
+}

@@ -1,0 +1,163 @@
+//! The amounts that a wallet's logs moved in a market, summed by asset, in the smallest unit. A sum is what the
+//! position would be without interest; [`cross_check`](crate::cross_check) holds it against the position.
+
+use crate::progress::{FlowRecord, Side};
+use std::collections::BTreeMap;
+
+use alloy::{
+    primitives::{I256, U256},
+    rpc::types::Log,
+};
+
+use assay_domain::{Address, B256};
+
+/// An amount that moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Move {
+    pub side: Side,
+    pub asset: Address,
+    /// Negative where it made the position less.
+    pub amount: I256,
+    /// It made debt whose rate is not the market's.
+    pub fixed_rate: bool,
+}
+
+impl Move {
+    pub(super) fn gain(side: Side, asset: Address, amount: U256) -> Self {
+        Self { side, asset, amount: signed(amount), fixed_rate: false }
+    }
+
+    pub(super) fn loss(side: Side, asset: Address, amount: U256) -> Self {
+        Self { side, asset, amount: -signed(amount), fixed_rate: false }
+    }
+}
+
+/// What the moves of one asset add up to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Flow {
+    pub net: I256,
+    /// The most that the sum ever was, at least zero: interest was paid on no more than this and the interest on it.
+    pub high: I256,
+    /// The least that it ever was, at most zero.
+    pub low: I256,
+    pub moves: u64,
+    pub fixed_rate: bool,
+}
+
+impl Flow {
+    /// Both one after the other. No token has amounts at which this saturates; such a sum fits no position.
+    fn then(self, later: Self) -> Self {
+        Self {
+            net: self.net.saturating_add(later.net),
+            high: self.high.max(self.net.saturating_add(later.high)),
+            low: self.low.min(self.net.saturating_add(later.low)),
+            moves: self.moves.saturating_add(later.moves),
+            fixed_rate: self.fixed_rate || later.fixed_rate,
+        }
+    }
+}
+
+/// The flow of every asset that moved.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Sums(BTreeMap<(Side, Address), Flow>);
+
+impl Sums {
+    pub(super) fn add(&mut self, moved: &Move) {
+        let Move { side, asset, amount, fixed_rate } = *moved;
+        let flow =
+            Flow { net: amount, high: amount.max(I256::ZERO), low: amount.min(I256::ZERO), moves: 1, fixed_rate };
+        let sum = self.0.entry((side, asset)).or_default();
+        *sum = sum.then(flow);
+    }
+
+    #[must_use]
+    pub(super) fn then(mut self, later: &Self) -> Self {
+        for (key, flow) in &later.0 {
+            let sum = self.0.entry(*key).or_default();
+            *sum = sum.then(*flow);
+        }
+        self
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn of(&self, side: Side, asset: Address) -> Flow {
+        self.0.get(&(side, asset)).copied().unwrap_or_default()
+    }
+
+    pub(super) fn records(&self) -> Vec<FlowRecord> {
+        let record = |(&(side, asset), flow): (&(Side, Address), &Flow)| {
+            let Flow { net, high, low, moves, fixed_rate } = *flow;
+            FlowRecord { side, asset, net, high, low, moves, fixed_rate }
+        };
+        self.0.iter().map(record).collect()
+    }
+}
+
+impl FromIterator<FlowRecord> for Sums {
+    fn from_iter<I: IntoIterator<Item = FlowRecord>>(records: I) -> Self {
+        let flow = |record: FlowRecord| {
+            let FlowRecord { side, asset, net, high, low, moves, fixed_rate } = record;
+            ((side, asset), Flow { net, high, low, moves, fixed_rate })
+        };
+        Self(records.into_iter().map(flow).collect())
+    }
+}
+
+/// A number in a log's data, by its place.
+pub(super) fn word(log: &Log, place: usize) -> Option<U256> {
+    let start = place.checked_mul(32)?;
+    log.data().data.get(start..start.checked_add(32)?).and_then(U256::try_from_be_slice)
+}
+
+/// An address in a log's topics, by its place.
+pub(super) fn named(log: &Log, topic: usize) -> Option<Address> {
+    log.topics().get(topic).map(|word: &B256| Address::from_word(*word))
+}
+
+/// Amounts beyond what can be signed exist in no token.
+pub(super) fn signed(amount: U256) -> I256 {
+    I256::try_from(amount).unwrap_or(I256::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sums(amounts: &[i64]) -> Sums {
+        let mut sums = Sums::default();
+        for amount in amounts {
+            let amount = I256::try_from(*amount).unwrap();
+            sums.add(&Move { side: Side::Supply, asset: Address::ZERO, amount, fixed_rate: false });
+        }
+        sums
+    }
+
+    fn told(sums: &Sums) -> (i64, i64, i64, u64) {
+        let flow = sums.of(Side::Supply, Address::ZERO);
+        let number = |number: I256| i64::try_from(number).unwrap();
+        (number(flow.net), number(flow.high), number(flow.low), flow.moves)
+    }
+
+    #[test]
+    fn a_sum_knows_its_height_and_depth_on_the_way() {
+        let all = [10, -4, 20, -30, -6, 7];
+        assert_eq!(told(&sums(&all)), (-3, 26, -10, 6));
+        assert_eq!(told(&sums(&[])), (0, 0, 0, 0));
+        for parts in 0..all.len() {
+            let (first, second) = all.split_at(parts);
+            assert_eq!(sums(first).then(&sums(second)), sums(&all).then(&sums(&[])), "{parts}");
+        }
+    }
+
+    #[test]
+    fn sums_are_kept_as_they_are() {
+        let mut sums = sums(&[5, -7]);
+        sums.add(&Move { fixed_rate: true, ..Move::gain(Side::Debt, Address::repeat_byte(1), U256::MAX) });
+        let text = serde_json::to_string(&sums.records()).unwrap();
+        let read: Vec<FlowRecord> = serde_json::from_str(&text).unwrap();
+        assert_eq!(read.into_iter().collect::<Sums>(), sums);
+    }
+}

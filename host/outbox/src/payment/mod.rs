@@ -1,0 +1,204 @@
+//! Being paid by signature in an asset with ERC-3009: what the asset says of an authorization, the call that uses it,
+//! what became of it, and whoever settles it for us. It keeps nothing.
+
+mod abi;
+mod facilitator;
+mod used;
+
+use alloy::{
+    primitives::Bytes,
+    sol_types::{Revert, SolCall, SolError},
+};
+use serde_json::json;
+
+use crate::sender::At;
+use abi::Asset::{
+    DOMAIN_SEPARATORCall, authorizationStateCall, balanceOfCall, decimalsCall, transferWithAuthorization_0Call,
+    transferWithAuthorization_1Call,
+};
+use assay_domain::{Address, Authorization, B256, SigningDomain, U256};
+use assay_evm::{
+    call::{Call, returned},
+    client::{Block, Client},
+    fault::Fault,
+};
+
+pub use facilitator::{Facilitator, FacilitatorError, Settlement};
+pub use used::Use;
+
+/// An asset that can be paid by signature. Cheap to clone.
+#[derive(Clone)]
+pub struct Asset {
+    client: Client,
+    contract: Address,
+    confirmations: u64,
+}
+
+/// What an asset says of an authorization after the newest block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    /// That block.
+    pub block: u64,
+    /// What the payer has.
+    pub balance: U256,
+    /// The nonce was used or cancelled.
+    pub used: bool,
+}
+
+/// Something could not be told.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PaymentError {
+    #[error("the chain of the payment: {0}")]
+    Chain(String),
+    #[error("no asset that takes payments by signature answers at access.x402.asset")]
+    NoAsset,
+}
+
+impl From<Fault> for PaymentError {
+    fn from(fault: Fault) -> Self {
+        Self::Chain(fault.to_string())
+    }
+}
+
+impl Asset {
+    /// The asset at `contract`, in which money has arrived once `confirmations` blocks are on top.
+    pub fn new(client: Client, contract: Address, confirmations: u64) -> Self {
+        Self { client, contract, confirmations }
+    }
+
+    pub fn contract(&self) -> Address {
+        self.contract
+    }
+
+    /// The call that uses `authorization`, in the form for accounts with a key or in that for contracts.
+    pub fn call(&self, authorization: &Authorization, signature: &Bytes, by_key: bool) -> Bytes {
+        let Authorization { from, to, value, valid_after, valid_before, nonce } = *authorization;
+        let (after, before) = (valid_after, valid_before);
+        let split = signature
+            .get(..32)
+            .zip(signature.get(32..64))
+            .zip(signature.get(64))
+            .filter(|_| by_key && signature.len() == 65);
+        match split {
+            Some(((r, s), last)) => {
+                let (v, r, s) = (27 + last % 27, B256::from_slice(r), B256::from_slice(s));
+                transferWithAuthorization_0Call {
+                    from,
+                    to,
+                    value,
+                    validAfter: after,
+                    validBefore: before,
+                    nonce,
+                    v,
+                    r,
+                    s,
+                }
+                .abi_encode()
+            }
+            None => {
+                let signature = signature.clone();
+                transferWithAuthorization_1Call {
+                    from,
+                    to,
+                    value,
+                    validAfter: after,
+                    validBefore: before,
+                    nonce,
+                    signature,
+                }
+                .abi_encode()
+            }
+        }
+        .into()
+    }
+
+    /// # Errors
+    /// [`PaymentError`] where it cannot be told.
+    pub async fn standing(&self, authorization: &Authorization) -> Result<Standing, PaymentError> {
+        let head = self.client.head().await?;
+        let Authorization { from, nonce, .. } = *authorization;
+        let calls = [
+            Call::new(self.contract, &balanceOfCall { account: from }),
+            Call::new(self.contract, &authorizationStateCall { authorizer: from, nonce }),
+        ];
+        let answers = self.client.calls(&calls, head.hash).await?;
+        let balance = returned::<balanceOfCall>(answers.first()).ok_or(PaymentError::NoAsset)?;
+        let used = returned::<authorizationStateCall>(answers.get(1)).ok_or(PaymentError::NoAsset)?;
+        Ok(Standing { block: head.number, balance, used })
+    }
+
+    /// Tries `call` after the newest block: the words it is reverted with, where it is.
+    ///
+    /// # Errors
+    /// [`PaymentError`] where it cannot be told.
+    pub async fn try_out(&self, call: &Bytes) -> Result<Result<(), String>, PaymentError> {
+        let head = self.client.head().await?;
+        let answer = self.client.attempt(self.contract, call, head.hash).await?;
+        Ok(answer.map(drop).map_err(|data| Revert::abi_decode(&data).map(|revert| revert.reason).unwrap_or_default()))
+    }
+
+    /// Whether a contract, or code that it lent, is at `account`.
+    ///
+    /// # Errors
+    /// [`PaymentError`] where it cannot be told.
+    pub async fn has_code(&self, account: Address) -> Result<bool, PaymentError> {
+        let answer = self.client.batch(vec![("eth_getCode", json!([account, "latest"]))]).await?.into_iter().next();
+        let code = answer.unwrap_or_else(|| Err(Fault::Malformed("no answer".into())))?;
+        let code: Bytes = serde_json::from_value(code).map_err(|error| Fault::unreadable(&error))?;
+        Ok(!code.is_empty())
+    }
+
+    /// The newest block with enough confirmations, and its time in Unix seconds.
+    ///
+    /// # Errors
+    /// [`PaymentError`] where it cannot be told.
+    pub async fn settled(&self) -> Result<(At, u64), PaymentError> {
+        let head = self.client.head().await?;
+        let deep = head.number.saturating_sub(self.confirmations);
+        let block =
+            if deep == head.number { head } else { self.client.block(deep).await?.ok_or(Fault::UnknownBlock)? };
+        Ok((block.into(), block.time))
+    }
+
+    /// What of `domain` and `decimals` the contract contradicts, after the newest block; nothing where it is what they
+    /// say.
+    ///
+    /// # Errors
+    /// [`PaymentError`] where it cannot be told.
+    pub async fn contradictions(&self, domain: &SigningDomain, decimals: u8) -> Result<Vec<String>, PaymentError> {
+        Ok(contradictions(&self.client, domain, decimals, self.client.head().await?).await?)
+    }
+}
+
+pub async fn contradictions(
+    client: &Client,
+    domain: &SigningDomain,
+    decimals: u8,
+    head: Block,
+) -> Result<Vec<String>, Fault> {
+    let nonce = authorizationStateCall { authorizer: Address::ZERO, nonce: B256::ZERO };
+    let asset = domain.asset;
+    let calls =
+        [Call::new(asset, &DOMAIN_SEPARATORCall {}), Call::new(asset, &decimalsCall {}), Call::new(asset, &nonce)];
+    let answers = client.calls(&calls, head.hash).await?;
+    let mut found = Vec::new();
+    if returned::<authorizationStateCall>(answers.get(2)).is_none() {
+        found.push("does not answer authorizationState(): it cannot be paid by signature (ERC-3009); correct access.x402.asset".into());
+        return Ok(found);
+    }
+    match returned::<DOMAIN_SEPARATORCall>(answers.first()) {
+        Some(separator) if separator == domain.separator() => {}
+        Some(_) => found.push(format!(
+            "signs by another EIP-712 domain than {:?} version {:?} on chain {}; correct access.x402.domain_name and domain_version",
+            domain.name, domain.version, domain.chain
+        )),
+        None => found.push("does not answer DOMAIN_SEPARATOR(), so that its EIP-712 domain cannot be checked".into()),
+    }
+    match returned::<decimalsCall>(answers.get(1)) {
+        Some(known) if known == decimals => {}
+        Some(known) => found
+            .push(format!("has {known} decimals, not {decimals}; correct access.x402.decimals and check the price")),
+        None => found.push("does not answer decimals() like a token".into()),
+    }
+    Ok(found)
+}

@@ -1,0 +1,94 @@
+//! What became of transactions, by their receipts in the chain as it is now.
+
+use std::collections::BTreeMap;
+
+use alloy::primitives::{U64, U256};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Sender, SenderError, View};
+use assay_domain::B256;
+use assay_evm::{
+    client::{Ask, ask_block, block_from},
+    fault::Fault,
+};
+
+/// What became of one transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sight {
+    /// Not in the chain, as far as the node says.
+    Nowhere,
+    /// The node did not say this time.
+    Unclear,
+    Mined {
+        block: u64,
+        gas_used: u64,
+        /// It was not reverted.
+        succeeded: bool,
+        /// With enough confirmations.
+        settled: bool,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Receipt {
+    transaction_hash: B256,
+    block_hash: Option<B256>,
+    block_number: Option<U64>,
+    gas_used: U256,
+    status: Option<U64>,
+}
+
+impl Sender {
+    /// What became of each of `hashes`, in their order. A receipt from a block that is not in the chain is none.
+    ///
+    /// # Errors
+    /// [`SenderError::Chain`].
+    pub async fn sights(&self, view: &View, hashes: &[B256]) -> Result<Vec<Sight>, SenderError> {
+        if hashes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let asks: Vec<Ask> = hashes.iter().map(|hash| ("eth_getTransactionReceipt", json!([hash]))).collect();
+        let answers = self.client.batch(asks).await?;
+        let receipts: Vec<_> = hashes.iter().zip(answers).map(|(hash, answer)| receipt(*hash, answer?)).collect();
+        let found = receipts.iter().filter_map(|receipt| receipt.as_ref().ok()?.as_ref());
+        let mut blocks: BTreeMap<u64, Result<Option<B256>, Fault>> =
+            found.map(|(block, ..)| (*block, Ok(None))).collect();
+        let asks = blocks.keys().map(|number| ask_block(*number)).collect();
+        for (known, answer) in blocks.values_mut().zip(self.client.batch(asks).await?) {
+            *known = answer.and_then(block_from).map(|block| block.map(|block| block.hash));
+        }
+        let sight = |found: &Result<Option<(u64, B256, Receipt)>, Fault>| match found {
+            Err(_) => Sight::Unclear,
+            Ok(None) => Sight::Nowhere,
+            // A block that the view does not know yet is for the next look.
+            Ok(Some((block, ..))) if *block > view.head.block => Sight::Unclear,
+            Ok(Some((block, hash, receipt))) => match blocks.get(block) {
+                Some(Ok(known)) if *known == Some(*hash) => Sight::Mined {
+                    block: *block,
+                    gas_used: u64::try_from(receipt.gas_used).unwrap_or(u64::MAX),
+                    succeeded: receipt.status.is_none_or(|status| status == U64::from(1)),
+                    settled: *block <= view.settled.block,
+                },
+                Some(Ok(_)) => Sight::Nowhere,
+                _ => Sight::Unclear,
+            },
+        };
+        Ok(receipts.iter().map(sight).collect())
+    }
+}
+
+/// A receipt with its block, where there is one.
+fn receipt(hash: B256, answer: Value) -> Result<Option<(u64, B256, Receipt)>, Fault> {
+    let receipt: Option<Receipt> = serde_json::from_value(answer).map_err(|error| Fault::unreadable(&error))?;
+    let Some(receipt) = receipt else { return Ok(None) };
+    if receipt.transaction_hash != hash {
+        return Err(Fault::Malformed("the receipt of another transaction".into()));
+    }
+    Ok(receipt
+        .block_number
+        .map(|number| number.to())
+        .zip(receipt.block_hash)
+        .map(|(number, hash)| (number, hash, receipt)))
+}

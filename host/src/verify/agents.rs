@@ -1,0 +1,56 @@
+//! Whether the registries of agents are such: one with tokens that have owners, and one of reputation that is for its
+//! agents.
+
+use alloy::{primitives::FixedBytes, sol};
+
+use super::claim::ask;
+use assay_chain::config::Agents;
+use assay_domain::{Address, U256};
+use assay_evm::{
+    call::{Call, returned},
+    client::{Block, Client},
+    fault::Fault,
+};
+use assay_outbox::sender::identity_of;
+
+sol! {
+    function ownerOf(uint256 agentId) external view returns (address owner);
+    function supportsInterface(bytes4 id) external view returns (bool supported);
+}
+
+/// ERC-165 of ERC-721.
+const ERC721: FixedBytes<4> = FixedBytes([0x80, 0xac, 0x58, 0xcd]);
+/// Ids from 0 on whose owner is asked for: some may be burned.
+const SAMPLE: u64 = 16;
+
+/// # Errors
+/// [`Fault`] where the endpoint did not answer.
+pub(super) async fn identity(client: &Client, agents: &Agents, head: Block) -> Result<Vec<String>, Fault> {
+    let registry = agents.identity_registry;
+    let calls: Vec<Call> =
+        (0..SAMPLE).map(|id| Call::new(registry, &ownerOfCall { agentId: U256::from(id) })).collect();
+    let owners = client.calls(&calls, head.hash).await?;
+    let is_owned =
+        (0..owners.len()).any(|at| returned::<ownerOfCall>(owners.get(at)).is_some_and(|owner| !owner.is_zero()));
+    // One without agents so far can say what it is.
+    if is_owned || ask(client, registry, &supportsInterfaceCall { id: ERC721 }, head).await? == Some(true) {
+        return Ok(vec![]);
+    }
+    Ok(vec![
+        "names no owner of the agents 0 to 15, and does not know the interface of ERC-721, as an Identity Registry does; correct \
+         agents.identity_registry"
+            .into(),
+    ])
+}
+
+/// # Errors
+/// [`Fault`] where the endpoint did not answer.
+pub(super) async fn reputation(client: &Client, agents: &Agents, head: Block) -> Result<Vec<String>, Fault> {
+    let answers = client.calls(&[identity_of(agents.reputation_registry)], head.hash).await?;
+    let word = answers.into_iter().next().flatten().filter(|answer| answer.len() == 32);
+    Ok(match word.map(|word| Address::from_word(U256::from_be_slice(&word).into())) {
+        Some(registry) if registry == agents.identity_registry => vec![],
+        Some(registry) => vec![format!("is for the agents of {registry}, not of agents.identity_registry")],
+        None => vec!["does not answer getIdentityRegistry(); correct agents.reputation_registry".into()],
+    })
+}

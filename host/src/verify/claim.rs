@@ -1,0 +1,217 @@
+//! What the configuration claims of one contract, and how the contract is asked about it.
+
+use std::fmt;
+
+use alloy::{sol, sol_types::SolCall};
+
+use super::{agents, identity, market};
+use assay_chain::{
+    config::{Agents, ChainConfig, Identity, Names, RegistryConfig, SourceConfig, TokenConfig},
+    prices::{Sequencer, decimalsCall, latestRoundDataCall, stale_after, stands},
+};
+use assay_domain::{Address, U256};
+use assay_evm::{
+    call::{self, Call, aggregate3Call, returned},
+    client::{Block, Client},
+    fault::Fault,
+};
+use assay_lending::config::MarketConfig;
+
+sol! {
+    function getBlockNumber() external view returns (uint256 number);
+}
+
+/// Decimals of a wrapped native currency.
+const NATIVE_DECIMALS: u8 = 18;
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Claim<'a> {
+    Multicall(Address),
+    Sequencer(Address),
+    /// With its heartbeat in seconds.
+    NativeFeed(Address, u64),
+    Wrapped(Address),
+    Token(&'a TokenConfig),
+    TokenFeed(&'a TokenConfig, Address),
+    Market(&'a MarketConfig),
+    Registry(&'a RegistryConfig),
+    Attester(&'a SourceConfig),
+    Index(&'a SourceConfig),
+    IdentityRegistry(&'a Agents),
+    ReputationRegistry(&'a Agents),
+}
+
+/// Every contract of `chain`, in the order of the configuration.
+pub(super) fn claims(chain: &ChainConfig) -> Vec<Claim<'_>> {
+    let own = [
+        chain.multicall.map(Claim::Multicall),
+        chain.sequencer.map(Claim::Sequencer),
+        chain.native.feed.map(|feed| Claim::NativeFeed(feed, chain.native.heartbeat)),
+        chain.native.wrapped.map(Claim::Wrapped),
+    ];
+    let tokens = chain
+        .tokens
+        .iter()
+        .flat_map(|token| [Some(Claim::Token(token)), token.feed.map(|feed| Claim::TokenFeed(token, feed))]);
+    own.into_iter().chain(tokens).flatten().chain(chain.markets.iter().map(Claim::Market)).collect()
+}
+
+/// The registries of agents, where they are on `chain`.
+pub(super) fn registries<'a>(chain: &ChainConfig, agents: Option<&'a Agents>) -> Vec<Claim<'a>> {
+    let agents = agents.filter(|agents| agents.chain == chain.id);
+    agents.map(|agents| vec![Claim::IdentityRegistry(agents), Claim::ReputationRegistry(agents)]).unwrap_or_default()
+}
+
+/// Every contract of the naming services and attesters on `chain`.
+pub(super) fn people<'a>(chain: &ChainConfig, names: &'a Names, identity: &'a Identity) -> Vec<Claim<'a>> {
+    let registries = names.registries.iter().filter(|registry| registry.chain == chain.id).map(Claim::Registry);
+    let sources = identity.sources.iter().filter(|source| source.chain == chain.id);
+    registries.chain(sources.flat_map(|source| [Claim::Attester(source), Claim::Index(source)])).collect()
+}
+
+impl fmt::Display for Claim<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Multicall(_) => f.write_str("multicall")?,
+            Self::Sequencer(_) => f.write_str("uptime feed of the sequencer")?,
+            Self::NativeFeed(..) => f.write_str("feed of the native currency")?,
+            Self::Wrapped(_) => f.write_str("wrapped native currency")?,
+            Self::Token(token) => write!(f, "token {}", token.symbol)?,
+            Self::TokenFeed(token, _) => write!(f, "feed of token {}", token.symbol)?,
+            Self::Market(market) => {
+                write!(f, "market {}", market.protocol.as_str())?;
+                market.market.iter().try_for_each(|name| write!(f, " {name}"))?;
+            }
+            Self::Registry(registry) => write!(f, "registry of {} names", registry.provider)?,
+            Self::Attester(source) => write!(f, "attestation service of {}", source.provider)?,
+            Self::Index(source) => write!(f, "index of {}", source.provider)?,
+            Self::IdentityRegistry(_) => f.write_str("identity registry")?,
+            Self::ReputationRegistry(_) => f.write_str("reputation registry")?,
+        }
+        write!(f, " at {}", self.address())
+    }
+}
+
+impl Claim<'_> {
+    pub(super) fn address(&self) -> Address {
+        match self {
+            Self::Multicall(address) | Self::Sequencer(address) | Self::Wrapped(address) => *address,
+            Self::NativeFeed(address, _) | Self::TokenFeed(_, address) => *address,
+            Self::Token(token) => token.address,
+            Self::Market(market) => market.address,
+            Self::Registry(registry) => registry.registry,
+            Self::Attester(source) => source.eas,
+            Self::Index(source) => source.index,
+            Self::IdentityRegistry(agents) => agents.identity_registry,
+            Self::ReputationRegistry(agents) => agents.reputation_registry,
+        }
+    }
+
+    /// The key to correct.
+    pub(super) fn key(&self) -> &'static str {
+        match self {
+            Self::Multicall(_) => "chains.multicall",
+            Self::Sequencer(_) => "chains.sequencer",
+            Self::NativeFeed(..) => "chains.native.feed",
+            Self::Wrapped(_) => "chains.native.wrapped",
+            Self::Token(_) | Self::TokenFeed(..) => "chains.tokens",
+            Self::Market(_) => "chains.markets",
+            Self::Registry(_) => "names.registries",
+            Self::Attester(_) | Self::Index(_) => "identity.sources",
+            Self::IdentityRegistry(_) => "agents.identity_registry",
+            Self::ReputationRegistry(_) => "agents.reputation_registry",
+        }
+    }
+
+    /// What contradicts the claim, in the state after `head`. The contract has code.
+    ///
+    /// # Errors
+    /// [`Fault`] where the endpoint did not answer.
+    pub(super) async fn check(&self, client: &Client, head: Block) -> Result<Vec<String>, Fault> {
+        match self {
+            Self::Multicall(address) => multicall(client, *address, head).await,
+            Self::Sequencer(address) => uptime_feed(client, *address, head).await,
+            Self::NativeFeed(feed, heartbeat) => price_feed(client, *feed, *heartbeat, head).await,
+            Self::TokenFeed(token, feed) => price_feed(client, *feed, token.heartbeat, head).await,
+            Self::Wrapped(address) => token(client, *address, NATIVE_DECIMALS, head).await,
+            Self::Token(config) => token(client, config.address, config.decimals, head).await,
+            Self::Market(config) => market::check(client, config, head).await,
+            Self::Registry(config) => identity::registry(client, config, head).await,
+            Self::Attester(config) => identity::service(client, config, head).await,
+            Self::Index(config) => identity::index(client, config, head).await,
+            Self::IdentityRegistry(config) => agents::identity(client, config, head).await,
+            Self::ReputationRegistry(config) => agents::reputation(client, config, head).await,
+        }
+    }
+}
+
+/// One call, decoded; `None` where the contract does not answer it.
+pub(super) async fn ask<C: SolCall>(
+    client: &Client,
+    to: Address,
+    call: &C,
+    at: Block,
+) -> Result<Option<C::Return>, Fault> {
+    Ok(returned::<C>(client.calls(&[Call::new(to, call)], at.hash).await?.first()))
+}
+
+async fn multicall(client: &Client, address: Address, head: Block) -> Result<Vec<String>, Fault> {
+    // The number itself is not compared: a rollup may give that of the chain below.
+    let number = Call::new(address, &getBlockNumberCall {});
+    let together = Call::Contract { to: address, data: call::aggregate(address, std::slice::from_ref(&number)) };
+    let answers = client.calls(&[number, together], head.hash).await?;
+    let alone = returned::<getBlockNumberCall>(answers.first()).filter(|number| *number > U256::ZERO);
+    let together = returned::<aggregate3Call>(answers.get(1));
+    let alike = alone.zip(together).is_some_and(
+        |(number, results)| matches!(results.as_slice(), [one] if one.success && U256::try_from_be_slice(&one.returnData) == Some(number)),
+    );
+    Ok(if alike {
+        vec![]
+    } else {
+        vec!["does not answer getBlockNumber and aggregate3 like a Multicall3; correct chains.multicall".into()]
+    })
+}
+
+async fn uptime_feed(client: &Client, feed: Address, head: Block) -> Result<Vec<String>, Fault> {
+    let unbelieved = "so that no price of the chain's own feeds and oracles is taken";
+    let Some(round) = ask(client, feed, &latestRoundDataCall {}, head).await? else {
+        return Ok(vec!["does not answer latestRoundData like an uptime feed; correct chains.sequencer".into()]);
+    };
+    Ok(match stands(&round, head.time) {
+        Sequencer::Up => vec![],
+        Sequencer::JustUp => {
+            vec![format!("says the sequencer came back within the last hour, {unbelieved} until one has passed")]
+        }
+        Sequencer::Down => vec![format!("says the sequencer is down, {unbelieved}")],
+        Sequencer::Unknown => vec![format!("has no answer of an uptime feed, 0 or 1 since some time, {unbelieved}")],
+    })
+}
+
+async fn price_feed(client: &Client, feed: Address, heartbeat: u64, head: Block) -> Result<Vec<String>, Fault> {
+    let calls = [Call::new(feed, &decimalsCall {}), Call::new(feed, &latestRoundDataCall {})];
+    let answers = client.calls(&calls, head.hash).await?;
+    let decimals = returned::<decimalsCall>(answers.first());
+    let round = returned::<latestRoundDataCall>(answers.get(1));
+    let Some((_, round)) = decimals.zip(round) else {
+        return Ok(vec!["does not answer decimals and latestRoundData like a price feed".into()]);
+    };
+    if !round.answer.is_positive() {
+        return Ok(vec![format!("answers {}, which is no price", round.answer)]);
+    }
+    let age = head.time.saturating_sub(u64::try_from(round.updatedAt).unwrap_or(u64::MAX));
+    Ok(if age > stale_after(heartbeat) {
+        vec![format!(
+            "has stopped: its answer is {age} s old with a heartbeat of {heartbeat} s, so that no price is taken from it"
+        )]
+    } else {
+        vec![]
+    })
+}
+
+async fn token(client: &Client, address: Address, decimals: u8, head: Block) -> Result<Vec<String>, Fault> {
+    Ok(match ask(client, address, &decimalsCall {}, head).await? {
+        Some(found) if found == decimals => vec![],
+        Some(found) => vec![format!("has {found} decimals, not {decimals}: amounts would be wrong")],
+        None => vec!["does not answer decimals() like a token".into()],
+    })
+}

@@ -1,0 +1,52 @@
+//! Whether registries of names and sources of attestations answer as such.
+
+use alloy::sol;
+
+use super::claim::ask;
+use assay_chain::{
+    config::{RegistryConfig, SourceConfig},
+    identity::{SchemaRecord, getAttestationCall, getSchemaCall, look_up, looked_up},
+};
+use assay_domain::{Address, B256};
+use assay_evm::{
+    client::{Block, Client},
+    fault::Fault,
+};
+
+sol! {
+    function owner(bytes32 node) external view returns (address owner);
+    function getSchemaRegistry() external view returns (address registry);
+}
+
+/// # Errors
+/// [`Fault`] where the endpoint did not answer; as all here.
+pub(super) async fn registry(client: &Client, config: &RegistryConfig, head: Block) -> Result<Vec<String>, Fault> {
+    Ok(match ask(client, config.registry, &ownerCall { node: B256::ZERO }, head).await? {
+        Some(owner) if owner != Address::ZERO => vec![],
+        _ => vec!["names no owner of its root like a registry of names".into()],
+    })
+}
+
+/// The service itself, and whether the schema was ever registered with it.
+pub(super) async fn service(client: &Client, source: &SourceConfig, head: Block) -> Result<Vec<String>, Fault> {
+    if ask(client, source.eas, &getAttestationCall { uid: B256::ZERO }, head).await?.is_none() {
+        return Ok(vec!["does not answer getAttestation like an attestation service".into()]);
+    }
+    let Some(registry) = ask(client, source.eas, &getSchemaRegistryCall {}, head).await? else {
+        return Ok(vec!["names no registry of schemas".into()]);
+    };
+    let schema: Option<SchemaRecord> = ask(client, registry, &getSchemaCall { uid: source.schema }, head).await?;
+    Ok(match schema {
+        Some(schema) if schema.uid == source.schema => vec![],
+        _ => vec![format!("does not know the schema {}", source.schema)],
+    })
+}
+
+/// Whether the index answers for a wallet that has nothing.
+pub(super) async fn index(client: &Client, source: &SourceConfig, head: Block) -> Result<Vec<String>, Fault> {
+    let answers = client.calls(&[look_up(source, Address::with_last_byte(1))], head.hash).await?;
+    Ok(match looked_up(source, answers.first()) {
+        Some(_) => vec![],
+        None => vec!["does not answer like an index of attestations".into()],
+    })
+}

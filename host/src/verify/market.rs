@@ -1,0 +1,115 @@
+//! Whether a lending market is one of the protocol it is configured for, and has the helpers that its reader needs.
+
+use alloy::sol;
+
+use super::claim::ask;
+use assay_domain::{Address, Protocol};
+use assay_evm::{
+    client::{Block, Client},
+    fault::Fault,
+};
+use assay_lending::config::MarketConfig;
+
+sol! {
+    struct TokenData { string symbol; address tokenAddress; }
+    function ADDRESSES_PROVIDER() external view returns (address provider);
+    function getAddressesProvider() external view returns (address provider);
+    function getPool() external view returns (address pool);
+    function getLendingPool() external view returns (address pool);
+    function getPoolDataProvider() external view returns (address provider);
+    function getReservesList() external view returns (address[] reserves);
+    function getPriceOracle() external view returns (address oracle);
+    function getAllReservesTokens() external view returns (TokenData[] tokens);
+    function getAssetPrice(address asset) external view returns (uint256 price);
+    function baseToken() external view returns (address token);
+    function numAssets() external view returns (uint8 count);
+    function isCToken() external view returns (bool answer);
+    function comptroller() external view returns (address comptroller);
+    function underlying() external view returns (address token);
+    function symbol() external view returns (string symbol);
+    function oracle() external view returns (address oracle);
+}
+
+/// # Errors
+/// [`Fault`] where the endpoint did not answer.
+pub(super) async fn check(client: &Client, market: &MarketConfig, head: Block) -> Result<Vec<String>, Fault> {
+    let mut problems = match market.protocol {
+        Protocol::LenderAV3 | Protocol::LenderAV2 => pool(client, market, head).await?,
+        Protocol::LenderBV3 => comet(client, market.address, head).await?,
+        Protocol::LenderBV2 => ctoken(client, market.address, head).await?,
+    };
+    if market.from_block > head.number {
+        problems.push(format!(
+            "from_block {} is above the chain's head {}: no event would be found",
+            market.from_block, head.number
+        ));
+    }
+    Ok(problems)
+}
+
+async fn pool(client: &Client, market: &MarketConfig, head: Block) -> Result<Vec<String>, Fault> {
+    let is_v3 = market.protocol == Protocol::LenderAV3;
+    let provider = if is_v3 {
+        ask(client, market.address, &ADDRESSES_PROVIDERCall {}, head).await?
+    } else {
+        ask(client, market.address, &getAddressesProviderCall {}, head).await?
+    };
+    let Some(provider) = provider.filter(|provider| *provider != Address::ZERO) else {
+        return Ok(vec![format!("names no addresses provider, as a {} pool does", market.protocol.as_str())]);
+    };
+    let pool = if is_v3 {
+        ask(client, provider, &getPoolCall {}, head).await?
+    } else {
+        ask(client, provider, &getLendingPoolCall {}, head).await?
+    };
+    let mut problems = Vec::new();
+    match pool {
+        Some(pool) if pool == market.address => {}
+        Some(pool) => problems.push(format!("its addresses provider names another pool, {pool}")),
+        None => problems.push(format!("its addresses provider {provider} names no pool")),
+    }
+    let reserve = if is_v3 {
+        let data_provider = ask(client, provider, &getPoolDataProviderCall {}, head).await?.unwrap_or_default();
+        let listed = ask(client, data_provider, &getAllReservesTokensCall {}, head).await?;
+        listed.and_then(|reserves| reserves.first().map(|reserve| reserve.tokenAddress))
+    } else {
+        ask(client, market.address, &getReservesListCall {}, head).await?.and_then(|reserves| reserves.first().copied())
+    };
+    let Some(reserve) = reserve else {
+        problems.push("lists no reserves".into());
+        return Ok(problems);
+    };
+    let oracle = ask(client, provider, &getPriceOracleCall {}, head).await?.unwrap_or_default();
+    if ask(client, oracle, &getAssetPriceCall { asset: reserve }, head).await?.is_none() {
+        problems.push(format!("its price oracle {oracle} does not answer for its first reserve {reserve}"));
+    }
+    Ok(problems)
+}
+
+async fn comet(client: &Client, address: Address, head: Block) -> Result<Vec<String>, Fault> {
+    let base = ask(client, address, &baseTokenCall {}, head).await?.filter(|base| *base != Address::ZERO);
+    let assets = ask(client, address, &numAssetsCall {}, head).await?;
+    Ok(match base.zip(assets) {
+        Some(_) => vec![],
+        None => vec!["does not answer baseToken and numAssets like a lenderB_v3 market".into()],
+    })
+}
+
+async fn ctoken(client: &Client, address: Address, head: Block) -> Result<Vec<String>, Fault> {
+    if ask(client, address, &isCTokenCall {}, head).await? != Some(true) {
+        return Ok(vec!["does not answer isCToken() like a lenderB_v2 market".into()]);
+    }
+    let mut problems = Vec::new();
+    let comptroller = ask(client, address, &comptrollerCall {}, head).await?.unwrap_or_default();
+    // That the oracle prices this market is not asked for: one that was wound up has no price.
+    if ask(client, comptroller, &oracleCall {}, head).await?.is_none_or(|oracle| oracle.is_zero()) {
+        problems.push(format!("its comptroller {comptroller} names no price oracle"));
+    }
+    let underlying = ask(client, address, &underlyingCall {}, head).await?;
+    if underlying.is_none_or(|token| token.is_zero())
+        && ask(client, address, &symbolCall {}, head).await?.as_deref() != Some("cETH")
+    {
+        problems.push("names no underlying token, and is not the market of the native currency".into());
+    }
+    Ok(problems)
+}
