@@ -112,7 +112,7 @@ fn the_unit_runs_what_there_is_and_waits_for_it_to_stop() {
 #[test]
 fn every_claim_on_security_names_a_test_that_exists() {
     let mut tests = String::new();
-    for folder in ["host/src", "host/tests", "tests/src", "tests/tests"] {
+    for folder in ["host", "tests/src", "tests/tests"] {
         collect(&root().join(folder), &mut tests);
     }
     let page = text(".github/SECURITY.md");

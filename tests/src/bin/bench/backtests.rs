@@ -8,7 +8,7 @@ use std::{
     time::Instant,
 };
 
-use assay::backtest::{Record, Run, Scorer, run};
+use assay_backtest::{Record, Run, Scorer, run};
 use assay_domain::{Assessment, Decile, Factor, Range, Score, features::Features};
 use assay_registry::{Limits, Model, Refusal, ScoreError, lone};
 use assay_tests::{native, service::plugins};
