@@ -1,6 +1,8 @@
-//! Credit model 1.0: four factors, each the share of a full figure on a logarithmic scale. It does not look at repayments or liquidations.
+//! Credit model 1.0: four factors, each the share of a full figure on a logarithmic scale. It does not look at
+//! repayments or liquidations.
 //!
-//! [`score`] is the model. The component exports it and nothing beside it, so native tests and benchmarks run the very same code.
+//! [`score`] is the model. The component exports it and nothing beside it, so native tests and benchmarks run the very
+//! same code.
 
 mod decile;
 #[cfg(target_arch = "wasm32")]

@@ -1,6 +1,7 @@
 //! Credit model 1.1: a points scorecard of five factors over what the chains say about a wallet.
 //!
-//! [`score`] is the model. The component exports it and nothing beside it, so native tests and benchmarks run the very same code.
+//! [`score`] is the model. The component exports it and nothing beside it, so native tests and benchmarks run the very
+//! same code.
 
 mod curve;
 mod decile;

@@ -30,8 +30,8 @@ pub fn describe() -> ModelInfo {
     }
 }
 
-/// `score` raised by what `off_chain` is worth, rounded to the nearest point, halves up. Assets that are negative or no finite number
-/// add nothing; a score above 1000 comes back as 1000.
+/// `score` raised by what `off_chain` is worth, rounded to the nearest point, halves up. Assets that are negative or no
+/// finite number add nothing; a score above 1000 comes back as 1000.
 pub fn boost(score: u32, off_chain: &OffChain) -> u32 {
     let assets = off_chain.total_asset_usd;
     let share = if assets.is_finite() && assets > 0.0 { (assets / FULL_ASSETS).min(1.0) } else { 0.0 };
