@@ -13,11 +13,15 @@ mod scorecard;
 mod seen;
 mod words;
 
-/// The generated contract, `wit/v1`.
+/// The contract `wit/v1`, generated for the component as it was for the release. Native code takes the kit's types.
+#[cfg(target_arch = "wasm32")]
 mod bindings {
     wit_bindgen::generate!({ path: "../../wit/v1", world: "credit-model", additional_derives: [PartialEq] });
 }
 
+#[cfg(not(target_arch = "wasm32"))]
+pub use assay_model::{Assessment, types};
+#[cfg(target_arch = "wasm32")]
 pub use bindings::{assay::model::types, exports::assay::model::credit::Assessment};
 pub use decile::decile;
 pub use info::describe;

@@ -3,11 +3,15 @@
 #[cfg(target_arch = "wasm32")]
 mod export;
 
-/// The generated contract, `wit/v1`.
+/// The contract `wit/v1`, generated for the component as it was for the release. Native code takes the kit's types.
+#[cfg(target_arch = "wasm32")]
 mod bindings {
     wit_bindgen::generate!({ path: "../../wit/v1", world: "score-boost", additional_derives: [PartialEq] });
 }
 
+#[cfg(not(target_arch = "wasm32"))]
+pub use assay_model::types;
+#[cfg(target_arch = "wasm32")]
 pub use bindings::assay::model::types;
 
 use types::{Kind, ModelInfo, OffChain};

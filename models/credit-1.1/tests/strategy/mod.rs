@@ -1,7 +1,6 @@
 //! Features of every shape the contract allows: ordinary ones, empty ones, and the edges of every field.
 //!
-//! Each model generates its own types from the contract, so this file is compiled into each model's tests, over that
-//! model's `types`.
+//! Compiled into the tests of each model that reads features.
 
 use proptest::{collection::vec, num::f64::ANY, option::of, prelude::*, sample::select};
 
