@@ -1,90 +1,102 @@
 //! The first-party models as native code: the reference that the components are compared with, in answers and in speed.
-//!
-//! Each model generates its own types from the contract; here the host's features become each model's.
 
-/// A module named like the model's crate, with `features`, from the host's features to the model's.
-macro_rules! native {
-    ($($model:ident),+) => {$(
-        /// The host's features in the types of this model.
-        pub mod $model {
-            use ::$model::types::{self, AssetClass, Attestation, ChainFeatures, Coverage, Holding, MarketFeatures};
-            use assay_domain::{features::{self, Features}};
+use assay_domain::features::{self, Features};
+use assay_model::{AssetClass, Attestation, ChainFeatures, Coverage, Holding, MarketFeatures, types};
 
-            /// Field by field, nothing added and nothing lost.
-            pub fn features(from: &Features) -> types::Features {
-                types::Features {
-                    as_of: from.as_of,
-                    chains: from.chains.iter().map(chain).collect(),
-                    markets: from.markets.iter().map(market).collect(),
-                    holdings: from.holdings.iter().map(holding).collect(),
-                    identity: from.identity.iter().map(attestation).collect(),
-                }
-            }
-
-            fn chain(from: &features::ChainFeatures) -> ChainFeatures {
-                ChainFeatures {
-                    chain_id: from.chain_id,
-                    coverage: coverage(from.coverage),
-                    first_transaction: from.first_transaction,
-                    last_transaction: from.last_transaction,
-                    transactions: from.transactions,
-                    transfers: from.transfers,
-                    counterparties: from.counterparties,
-                    active_days: from.active_days,
-                    active_hours: from.active_hours,
-                    median_gap: from.median_gap,
-                    assets_usd: from.assets_usd,
-                    supplied_usd: from.supplied_usd,
-                    borrowed_usd: from.borrowed_usd,
-                }
-            }
-
-            fn market(from: &features::MarketFeatures) -> MarketFeatures {
-                MarketFeatures {
-                    chain_id: from.chain_id,
-                    protocol: from.protocol.as_str().to_owned(),
-                    market: from.market.clone(),
-                    coverage: coverage(from.coverage),
-                    feeds_score: from.feeds_score,
-                    supply: from.supply,
-                    withdraw: from.withdraw,
-                    borrow: from.borrow,
-                    repay: from.repay,
-                    liquidation: from.liquidation,
-                    first_event: from.first_event,
-                    last_event: from.last_event,
-                    last_liquidation: from.last_liquidation,
-                    supplied_usd: from.supplied_usd,
-                    borrowed_usd: from.borrowed_usd,
-                }
-            }
-
-            fn holding(from: &features::Holding) -> Holding {
-                let class = match from.class {
-                    assay_domain::AssetClass::Native => AssetClass::Native,
-                    assay_domain::AssetClass::Stablecoin => AssetClass::Stablecoin,
-                    assay_domain::AssetClass::Token => AssetClass::Token,
-                    assay_domain::AssetClass::Wrapped => AssetClass::Wrapped,
-                    assay_domain::AssetClass::Liquidity => AssetClass::Liquidity,
-                    assay_domain::AssetClass::Collateral => AssetClass::Collateral,
-                };
-                Holding { class, usd: from.usd, assets: from.assets }
-            }
-
-            fn attestation(from: &features::AttestationFeature) -> Attestation {
-                Attestation { provider: from.provider.clone(), issued: from.issued, expires: from.expires, score: from.score }
-            }
-
-            fn coverage(from: assay_domain::Coverage) -> Coverage {
-                match from {
-                    assay_domain::Coverage::Complete => Coverage::Complete,
-                    assay_domain::Coverage::Partial => Coverage::Partial,
-                    assay_domain::Coverage::Pending => Coverage::Pending,
-                    assay_domain::Coverage::Failed => Coverage::Failed,
-                }
-            }
-        }
-    )+};
+/// The host's features in the models' types.
+pub fn features(from: &Features) -> types::Features {
+    types::Features {
+        as_of: from.as_of,
+        chains: from.chains.iter().map(chain).collect(),
+        markets: from.markets.iter().map(market).collect(),
+        holdings: from.holdings.iter().map(holding).collect(),
+        identity: from.identity.iter().map(attestation).collect(),
+    }
 }
 
-native!(credit_1_0, credit_1_1, sybil_1_0);
+fn chain(from: &features::ChainFeatures) -> ChainFeatures {
+    ChainFeatures {
+        chain_id: from.chain_id,
+        coverage: coverage(from.coverage),
+        first_transaction: from.first_transaction,
+        last_transaction: from.last_transaction,
+        transactions: from.transactions,
+        transfers: from.transfers,
+        counterparties: from.counterparties,
+        active_days: from.active_days,
+        active_hours: from.active_hours,
+        median_gap: from.median_gap,
+        assets_usd: from.assets_usd,
+        supplied_usd: from.supplied_usd,
+        borrowed_usd: from.borrowed_usd,
+    }
+}
+
+fn market(from: &features::MarketFeatures) -> MarketFeatures {
+    MarketFeatures {
+        chain_id: from.chain_id,
+        protocol: from.protocol.as_str().to_owned(),
+        market: from.market.clone(),
+        coverage: coverage(from.coverage),
+        feeds_score: from.feeds_score,
+        supply: from.supply,
+        withdraw: from.withdraw,
+        borrow: from.borrow,
+        repay: from.repay,
+        liquidation: from.liquidation,
+        first_event: from.first_event,
+        last_event: from.last_event,
+        last_liquidation: from.last_liquidation,
+        supplied_usd: from.supplied_usd,
+        borrowed_usd: from.borrowed_usd,
+    }
+}
+
+fn holding(from: &features::Holding) -> Holding {
+    let class = match from.class {
+        assay_domain::AssetClass::Native => AssetClass::Native,
+        assay_domain::AssetClass::Stablecoin => AssetClass::Stablecoin,
+        assay_domain::AssetClass::Token => AssetClass::Token,
+        assay_domain::AssetClass::Wrapped => AssetClass::Wrapped,
+        assay_domain::AssetClass::Liquidity => AssetClass::Liquidity,
+        assay_domain::AssetClass::Collateral => AssetClass::Collateral,
+    };
+    Holding { class, usd: from.usd, assets: from.assets }
+}
+
+fn attestation(from: &features::AttestationFeature) -> Attestation {
+    Attestation { provider: from.provider.clone(), issued: from.issued, expires: from.expires, score: from.score }
+}
+
+fn coverage(from: assay_domain::Coverage) -> Coverage {
+    match from {
+        assay_domain::Coverage::Complete => Coverage::Complete,
+        assay_domain::Coverage::Partial => Coverage::Partial,
+        assay_domain::Coverage::Pending => Coverage::Pending,
+        assay_domain::Coverage::Failed => Coverage::Failed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_backtest::Record;
+    use assay_model::Wallet;
+
+    use super::features;
+
+    #[test]
+    fn the_host_and_the_kit_read_and_write_the_same_lines() {
+        let records = crate::features::generate(17, 3_000).into_iter();
+        let records = records.map(|features| Record { id: Some("one".into()), outcome: Some(true), features });
+        let mut read = 0;
+        for record in records {
+            // A features file has no form for figures that are infinite or not a number.
+            let Ok(line) = record.clone().write() else { continue };
+            let wallet = Wallet::read(&line).unwrap();
+            assert_eq!(wallet.features, features(&record.features));
+            assert_eq!(Record::read(1, wallet.write().unwrap().as_bytes()), Ok(Some(record)));
+            read += 1;
+        }
+        assert!(read > 1_000, "{read}");
+    }
+}

@@ -50,7 +50,8 @@ impl Arena {
     }
 }
 
-/// Asks for twice the memory there is, since growing is dear and a vector that doubles will be back; for no more than `end` if that is refused.
+/// Asks for twice the memory there is, since growing is dear and a vector that doubles will be back; for no more than
+/// `end` if that is refused.
 #[cold]
 #[inline(never)]
 fn grow(have: usize, end: usize) -> bool {
@@ -59,8 +60,8 @@ fn grow(have: usize, end: usize) -> bool {
     granted(needed.max(have / PAGE)) || granted(needed)
 }
 
-// SAFETY: a block is never handed out twice while it lives, since `next` only falls to a block's start when that block is given back and
-// is the topmost, or to the beginning when no block is alive.
+// SAFETY: a block is never handed out twice while it lives, since `next` only falls to a block's start when that block
+// is given back and is the topmost, or to the beginning when no block is alive.
 unsafe impl GlobalAlloc for Arena {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -96,7 +97,8 @@ unsafe impl GlobalAlloc for Arena {
         if size <= layout.size() {
             return block;
         }
-        // SAFETY: the caller promises `size` with this alignment is a layout, and that `block` is `layout.size()` long, which is the less.
+        // SAFETY: the caller promises `size` with this alignment is a layout, and that `block` is `layout.size()` long,
+        // which is the less.
         unsafe {
             let moved = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));
             if !moved.is_null() {

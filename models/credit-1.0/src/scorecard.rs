@@ -20,7 +20,8 @@ struct Scale {
 const AGE: Scale = Scale { label: "Wallet Age", full: 1825, possible: 175 };
 /// A thousand transactions: a person's daily use over years. A quarter of all points.
 const TRANSACTIONS: Scale = Scale { label: "Transaction History", full: 1000, possible: 175 };
-/// A hundred lending events: what about one lending wallet in twenty reaches. The least, since activity alone says little of credit.
+/// A hundred lending events: what about one lending wallet in twenty reaches. The least, since activity alone says
+/// little of credit.
 const DEFI: Scale = Scale { label: "DeFi Activity", full: 100, possible: 150 };
 /// A hundred thousand dollars: past that, richer is not safer. The most, since assets are what a debt is paid from.
 const ASSETS: Scale = Scale { label: "Asset Holdings", full: 100_000, possible: 200 };
@@ -28,7 +29,8 @@ const ASSETS: Scale = Scale { label: "Asset Holdings", full: 100_000, possible: 
 /// The assessment of `features`, the same to the bit wherever it is computed.
 ///
 /// # Errors
-/// [`Refusal::Missing`] where there are chains or markets and not one of them could be read. A wallet with nothing is not refused: it scores 300.
+/// [`Refusal::Missing`] where there are chains or markets and not one of them could be read. A wallet with nothing is
+/// not refused: it scores 300.
 pub fn score(features: &Features) -> Result<Assessment, Refusal> {
     let Some(figures) = Figures::of(features) else {
         return Err(Refusal::Missing(

@@ -47,7 +47,11 @@ proptest! {
     }
 
     #[test]
-    fn repayments_and_liquidations_change_nothing(features in features(), repay in any::<u64>(), liquidation in any::<u64>()) {
+    fn repayments_and_liquidations_change_nothing(
+        features in features(),
+        repay in any::<u64>(),
+        liquidation in any::<u64>(),
+    ) {
         let mut other = features.clone();
         for market in &mut other.markets {
             (market.repay, market.liquidation) = (Some(repay), Some(liquidation));
@@ -74,7 +78,8 @@ proptest! {
     fn what_is_not_collected_counts_as_nothing_seen(features in features()) {
         let mut zeros = features.clone();
         for market in &mut zeros.markets {
-            for count in [&mut market.supply, &mut market.withdraw, &mut market.borrow, &mut market.repay, &mut market.liquidation] {
+            let MarketFeatures { supply, withdraw, borrow, repay, liquidation, .. } = market;
+            for count in [supply, withdraw, borrow, repay, liquidation] {
                 *count = Some(count.unwrap_or(0));
             }
         }

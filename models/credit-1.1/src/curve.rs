@@ -20,7 +20,8 @@ impl Curve {
     }
 }
 
-/// 1 for something that happened now, half of that after `half` days, a quarter after three times as many: it fades and never ends.
+/// 1 for something that happened now, half of that after `half` days, a quarter after three times as many: it fades and
+/// never ends.
 #[inline]
 pub fn faded(days: f64, half: f64) -> f64 {
     half / (half + days)

@@ -15,7 +15,8 @@ const TOP: i32 = 1000;
 /// The assessment of `features`, the same to the bit wherever it is computed.
 ///
 /// # Errors
-/// [`Refusal::Missing`] where there are chains or markets and not one of them could be read. A wallet with nothing is not refused: it scores 300.
+/// [`Refusal::Missing`] where there are chains or markets and not one of them could be read. A wallet with nothing is
+/// not refused: it scores 300.
 pub fn score(features: &Features) -> Result<Assessment, Refusal> {
     let Some(seen) = Seen::of(features) else {
         return Err(Refusal::Missing(

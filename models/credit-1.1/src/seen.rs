@@ -1,4 +1,5 @@
-//! The figures this model judges, taken from the features in one pass. What must not count is left out here, and nowhere else.
+//! The figures this model judges, taken from the features in one pass. What must not count is left out here, and
+//! nowhere else.
 
 use crate::types::{AssetClass, ChainFeatures, Coverage, Features, MarketFeatures};
 
@@ -110,7 +111,8 @@ fn soundness(class: AssetClass) -> f64 {
     }
 }
 
-/// Dollars that can be counted on: what is negative, infinite or not a number is no money. Capped where a cent is still exact.
+/// Dollars that can be counted on: what is negative, infinite or not a number is no money. Capped where a cent is still
+/// exact.
 fn money(usd: f64) -> f64 {
     if usd.is_finite() && usd > 0.0 { usd.min(1e12) } else { 0.0 }
 }

@@ -34,7 +34,9 @@ proptest! {
         prop_assert_eq!(i64::from(answer.score), (300 + points(&answer.factors)).clamp(300, 1000));
         prop_assert_eq!(answer.decile, decile(answer.score));
         let labels: Vec<_> = answer.factors.iter().map(|factor| factor.label.as_str()).collect();
-        prop_assert_eq!(labels, ["Wallet Age", "Transaction History", "DeFi Activity", "Asset Holdings", "Repayment History"]);
+        let expected =
+            ["Wallet Age", "Transaction History", "DeFi Activity", "Asset Holdings", "Repayment History"];
+        prop_assert_eq!(labels, expected);
         prop_assert_eq!(answer.factors.iter().map(|factor| factor.possible).sum::<u32>(), 700);
         for factor in &answer.factors {
             prop_assert!(i64::from(factor.points) <= i64::from(factor.possible), "{factor:?}");
@@ -60,7 +62,11 @@ proptest! {
     }
 
     #[test]
-    fn one_more_liquidation_never_raises(features in features(), at in any::<prop::sample::Index>(), now in any::<bool>()) {
+    fn one_more_liquidation_never_raises(
+        features in features(),
+        at in any::<prop::sample::Index>(),
+        now in any::<bool>(),
+    ) {
         let mut more = features.clone();
         if more.markets.is_empty() { return Ok(()) }
         let market = at.get_mut(&mut more.markets);
@@ -75,7 +81,11 @@ proptest! {
     }
 
     #[test]
-    fn a_first_liquidation_costs_points(features in features(), at in any::<prop::sample::Index>(), ago in 0u64..500_000_000) {
+    fn a_first_liquidation_costs_points(
+        features in features(),
+        at in any::<prop::sample::Index>(),
+        ago in 0u64..500_000_000,
+    ) {
         let mut clean = features;
         for market in &mut clean.markets {
             market.liquidation = market.liquidation.map(|_| 0);
@@ -120,7 +130,8 @@ proptest! {
     fn what_is_not_collected_counts_as_nothing_seen(features in features()) {
         let mut zeros = features.clone();
         for market in &mut zeros.markets {
-            for count in [&mut market.supply, &mut market.withdraw, &mut market.borrow, &mut market.repay, &mut market.liquidation] {
+            let MarketFeatures { supply, withdraw, borrow, repay, liquidation, .. } = market;
+            for count in [supply, withdraw, borrow, repay, liquidation] {
                 *count = Some(count.unwrap_or(0));
             }
         }

@@ -3,11 +3,15 @@
 #[cfg(target_arch = "wasm32")]
 mod export;
 
-/// The generated contract, `wit/v1`.
+/// The contract `wit/v1`, generated for the component as it was for the release. Native code takes the kit's types.
+#[cfg(target_arch = "wasm32")]
 mod bindings {
     wit_bindgen::generate!({ path: "../../wit/v1", world: "score-boost", additional_derives: [PartialEq] });
 }
 
+#[cfg(not(target_arch = "wasm32"))]
+pub use assay_model::types;
+#[cfg(target_arch = "wasm32")]
 pub use bindings::assay::model::types;
 
 use types::{Kind, ModelInfo, OffChain};
@@ -30,8 +34,8 @@ pub fn describe() -> ModelInfo {
     }
 }
 
-/// `score` raised by what `off_chain` is worth, rounded to the nearest point, halves up. Assets that are negative or no finite number
-/// add nothing; a score above 1000 comes back as 1000.
+/// `score` raised by what `off_chain` is worth, rounded to the nearest point, halves up. Assets that are negative or no
+/// finite number add nothing; a score above 1000 comes back as 1000.
 pub fn boost(score: u32, off_chain: &OffChain) -> u32 {
     let assets = off_chain.total_asset_usd;
     let share = if assets.is_finite() && assets > 0.0 { (assets / FULL_ASSETS).min(1.0) } else { 0.0 };

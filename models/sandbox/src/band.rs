@@ -19,7 +19,8 @@ pub struct Band {
     pub liquidations: RangeInclusive<u64>,
 }
 
-/// Worst first. The shares are those published for scored borrowers on this scale, so a tester's averages look like production's.
+/// Worst first. The shares are those published for scored borrowers on this scale, so a tester's averages look like
+/// production's.
 static BANDS: [Band; 5] = [
     Band {
         scores: 300..=639,

@@ -7,8 +7,8 @@ const SHARE_PERCENT: u32 = 50;
 /// Assets in dollars that earn the whole share.
 const FULL_ASSETS: f64 = 100_000.0;
 
-/// The score raised by what `off_chain` is worth, rounded to the nearest point, halves up. Assets that are negative or no finite number
-/// add nothing.
+/// The score raised by what `off_chain` is worth, rounded to the nearest point, halves up. Assets that are negative or
+/// no finite number add nothing.
 pub fn boosted_score(address: &[u8], off_chain: &OffChain) -> u32 {
     let base = score(address);
     let assets = off_chain.total_asset_usd;

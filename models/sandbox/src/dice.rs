@@ -8,9 +8,7 @@ pub struct Dice(u64);
 impl Dice {
     /// The stream for one `topic`, so that drawing more of one thing changes nothing else.
     pub fn new(address: &[u8], topic: u64) -> Self {
-        let hash = address
-            .iter()
-            .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
+        let hash = address.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x100_0000_01b3));
         Self(hash ^ topic.wrapping_mul(0xd6e8_feb8_6659_fd93))
     }
 

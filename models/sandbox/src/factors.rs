@@ -35,7 +35,8 @@ pub fn factors(address: &[u8]) -> Vec<Factor> {
         format!("You have used lending markets {events} time{}; using them more would help.", s(events)),
         format!("You hold {} dollars; keeping more in this wallet would help.", held as u64),
         format!(
-            "You made {repaid} repayment{} on {loans} loan{} and were liquidated {liquidated} time{}; repaying on time would help.",
+            "You made {repaid} repayment{} on {loans} loan{} and were liquidated {liquidated} time{}; \
+             repaying on time would help.",
             s(repaid),
             s(loans),
             s(liquidated)
@@ -52,7 +53,8 @@ pub fn factors(address: &[u8]) -> Vec<Factor> {
     POSSIBLE.iter().zip(points.into_iter().zip(texts)).map(factor).collect()
 }
 
-/// The points above 300, shared in proportion to the maxima and then moved about a little, so that wallets with one score still differ.
+/// The points above 300, shared in proportion to the maxima and then moved about a little, so that wallets with one
+/// score still differ.
 fn points(score: u32, dice: &mut Dice) -> [u32; 5] {
     let total = score.saturating_sub(300).min(700);
     let mut points = POSSIBLE.map(|(_, possible)| total * possible / 700);

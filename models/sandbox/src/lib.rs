@@ -15,12 +15,16 @@ mod report;
 mod tokens;
 mod wallet;
 
-/// The generated contract, `wit/v1`.
+/// The contract `wit/v1`, generated for the component as it was for the release. Native code takes the kit's types.
+#[cfg(target_arch = "wasm32")]
 mod bindings {
     wit_bindgen::generate!({ path: "../../wit/v1", world: "sandbox-generator", additional_derives: [PartialEq] });
 }
 
+#[cfg(not(target_arch = "wasm32"))]
+pub use assay_model::{ChainValue, MockReport, Nft, Pool, Position, Token, types};
 pub use band::score;
+#[cfg(target_arch = "wasm32")]
 pub use bindings::{
     assay::model::types,
     exports::assay::model::sandbox::{ChainValue, MockReport, Nft, Pool, Position, Token},

@@ -1,4 +1,5 @@
-//! The chains, tokens and markets that mock wallets use. Ids, symbols and addresses are real, so that a client's own tables know them.
+//! The chains, tokens and markets that mock wallets use. Ids, symbols and addresses are real, so that a client's own
+//! tables know them.
 
 /// A chain, as of the sandbox's last day.
 pub struct Chain {
@@ -18,7 +19,8 @@ pub struct Market {
     pub opened: u64,
 }
 
-/// A token whose balances are multiples of a step, so that a balance times its price is a whole number of quarter dollars, which sums exactly.
+/// A token whose balances are multiples of a step, so that a balance times its price is a whole number of quarter
+/// dollars, which sums exactly.
 pub struct Kind {
     pub symbol: &'static str,
     pub name: &'static str,

@@ -7,7 +7,7 @@ use crate::{
     wallet::{Wallet, topic},
 };
 
-/// Tokens on every chain of the wallet, always some of the chain's native currency. A balance times its price is the value, exactly.
+/// Tokens on every chain of the wallet, always some of its native currency. A balance times its price is the value.
 pub fn tokens(address: &[u8], wallet: &Wallet) -> Vec<Token> {
     let mut dice = Dice::new(address, topic::TOKENS);
     let mut picked: Vec<(&Chain, &Kind, u64)> = Vec::new();
@@ -20,10 +20,7 @@ pub fn tokens(address: &[u8], wallet: &Wallet) -> Vec<Token> {
         }
     }
     let weights: u64 = picked.iter().map(|(_, _, weight)| weight).sum();
-    picked
-        .into_iter()
-        .map(|(chain, kind, weight)| token(chain, kind, wallet.dollars * 4 * weight / weights.max(1)))
-        .collect()
+    picked.into_iter().map(|(chain, kind, w)| token(chain, kind, wallet.dollars * 4 * w / weights.max(1))).collect()
 }
 
 /// As many steps as fit in `quarters` of a dollar, at least one.

@@ -7,7 +7,8 @@ use crate::{
     score,
 };
 
-/// The sandbox's last day, 2026-01-01T00:00:00Z: everything happened before it, so that no answer ever lies in the future.
+/// The sandbox's last day, 2026-01-01T00:00:00Z: everything happened before it, so that no answer ever lies in the
+/// future.
 pub const LAST: u64 = 1_767_225_600;
 pub const DAY: u64 = 86_400;
 

@@ -2,7 +2,8 @@
 
 use crate::types::Attestation;
 
-/// How much humanity the attestations show, 0 to [`FULL`]. One more never shows less: within a kind the best counts, and kinds add up.
+/// How much humanity the attestations show, 0 to [`FULL`]. One more never shows less: within a kind the best counts,
+/// and kinds add up.
 pub fn shown(attestations: &[Attestation]) -> u32 {
     let mut best = [0; KINDS];
     for attestation in attestations {
@@ -24,7 +25,8 @@ fn worth(attestation: &Attestation) -> (usize, u32) {
     match attestation.provider.as_str() {
         // A check of documents at an exchange: one person, rarely two accounts.
         "coinbase" => (0, 20),
-        // A collection of proofs with a score of its own, by which 20 is a human: a quarter for having it, the rest in step with the score.
+        // A collection of proofs with a score of its own, by which 20 is a human: a quarter for having it, the rest in
+        // step with the score.
         "human-passport" => (1, 5 + passport(attestation.score)),
         // A name costs money every year, which farms of wallets do not spend on each.
         "ens" | "basename" => (2, 8),

@@ -115,7 +115,8 @@ fn timing(trace: &Trace) -> Factor {
     let description = match (trace.active_days, trace.active_hours) {
         (Some(days), Some(hours)) => {
             format!(
-                "You were active on {days} day{}, in {hours} of 24 hours of the day; many days and a night's rest show a person.",
+                "You were active on {days} day{}, in {hours} of 24 hours of the day; \
+                 many days and a night's rest show a person.",
                 s(days.into())
             )
         }

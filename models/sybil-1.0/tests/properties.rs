@@ -48,7 +48,8 @@ proptest! {
     #[test]
     fn chains_that_failed_do_not_count(features in features(), failed in features()) {
         let mut more = features.clone();
-        more.chains.extend(failed.chains.into_iter().map(|chain| ChainFeatures { coverage: Coverage::Failed, ..chain }));
+        let unread = |chain| ChainFeatures { coverage: Coverage::Failed, ..chain };
+        more.chains.extend(failed.chains.into_iter().map(unread));
         prop_assert_eq!(risk(&more), risk(&features));
     }
 }

@@ -23,7 +23,7 @@ use std::{
     path::PathBuf,
 };
 
-use assay::backtest::Record;
+use assay_backtest::Record;
 use assay_domain::{
     AssetClass, Coverage, Protocol,
     features::{ChainFeatures, Features, Holding, MarketFeatures},

@@ -31,7 +31,7 @@ pub const TARGETS: [Target; 6] = [
     Target { name: "document", run: document::run, seeds: "fuzz/document" },
     Target { name: "logs", run: logs::run, seeds: "fuzz/logs" },
     Target { name: "component", run: component::run, seeds: "../plugins" },
-    Target { name: "table", run: table::run, seeds: "../host/tests/features" },
+    Target { name: "table", run: table::run, seeds: "../host/backtest/tests/features" },
 ];
 
 impl Target {

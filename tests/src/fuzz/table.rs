@@ -2,7 +2,7 @@
 
 use std::{cell::RefCell, fs, io::Write as _};
 
-use assay::backtest::Source;
+use assay_backtest::Source;
 use tempfile::NamedTempFile;
 
 thread_local! {

@@ -171,7 +171,7 @@ fn what_cannot_be_done_is_said() {
 #[test]
 fn a_table_is_compared_as_its_lines_are_and_a_bad_row_is_named() {
     let desk = Desk::shelf();
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/tests/features");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/backtest/tests/features");
     // A name says nothing of what is in a file.
     std::fs::copy(folder.join("polars.parquet"), desk.path("w.jsonl")).unwrap();
     std::fs::copy(folder.join("wallets.jsonl"), desk.path("w.parquet")).unwrap();

@@ -11,8 +11,8 @@ use crate::{
 /// Time cannot be bought, so it is worth much; it says nothing of debt, so it is worth less than Repayment History.
 const POSSIBLE: u32 = 120;
 
-/// In days. A month is what a throwaway wallet reaches, a year has seen most of a market's moods, and five years have seen a crash and
-/// what followed; past that, age tells no more.
+/// In days. A month is what a throwaway wallet reaches, a year has seen most of a market's moods, and five years have
+/// seen a crash and what followed; past that, age tells no more.
 const AGE: Curve = Curve(&[(7.0, 8.0), (30.0, 30.0), (180.0, 64.0), (365.0, 82.0), (1095.0, 108.0), (1825.0, 120.0)]);
 
 pub fn judge(seen: &Seen) -> Factor {

@@ -8,14 +8,16 @@ use crate::{
     words::{count, dollars},
 };
 
-/// More than activity, since assets are what a debt is paid from; less than Repayment History, since they can leave in a block.
+/// More than activity, since assets are what a debt is paid from; less than Repayment History, since they can leave in
+/// a block.
 const POSSIBLE: u32 = 140;
 
-/// Dollars after debts. A hundred pays for a year of transactions, ten thousand is an ordinary saver, and past a hundred thousand a
-/// wallet is not a better payer for being richer.
+/// Dollars after debts. A hundred pays for a year of transactions, ten thousand is an ordinary saver, and past a
+/// hundred thousand a wallet is not a better payer for being richer.
 const WORTH: Curve = Curve(&[(10.0, 8.0), (100.0, 30.0), (1_000.0, 60.0), (10_000.0, 90.0), (100_000.0, 116.0)]);
 
-/// Classes of asset held. The second shields against one price's fall; four of the six are as spread as most portfolios get.
+/// Classes of asset held. The second shields against one price's fall; four of the six are as spread as most portfolios
+/// get.
 const CLASSES: Curve = Curve(&[(1.0, 5.0), (2.0, 14.0), (4.0, 24.0)]);
 
 pub fn judge(seen: &Seen) -> Factor {

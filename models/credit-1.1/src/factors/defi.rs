@@ -8,11 +8,12 @@ use crate::{
     words::{count, dollars},
 };
 
-/// As much as the two before it: a lender wants a borrower who knows the tools, and judges how the debts went elsewhere.
+/// As much as the two before it: a lender wants a borrower who knows the tools, and judges how the debts went
+/// elsewhere.
 const POSSIBLE: u32 = 120;
 
-/// Deposits, withdrawals, loans and repayments. The median wallet of a lending market has three, one in four over fifteen, one in twenty
-/// over a hundred. A liquidation is none of these, so it can never earn a point.
+/// Deposits, withdrawals, loans and repayments. The median wallet of a lending market has three, one in four over
+/// fifteen, one in twenty over a hundred. A liquidation is none of these, so it can never earn a point.
 const EVENTS: Curve = Curve(&[(1.0, 12.0), (5.0, 34.0), (20.0, 54.0), (100.0, 70.0)]);
 
 /// Lending markets used. The second one shows a choice was made; beyond four, one more says little.

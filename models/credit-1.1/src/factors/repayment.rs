@@ -11,21 +11,24 @@ use crate::{
 /// The most of all: nothing tells more of the next loan than how the last ones went.
 const POSSIBLE: u32 = 200;
 
-/// Repayments made. The first is the step from none to some; the median borrower makes two, one in five over ten, one in twenty over thirty.
+/// Repayments made. The first is the step from none to some; the median borrower makes two, one in five over ten, one
+/// in twenty over thirty.
 const REPAYS: Curve = Curve(&[(1.0, 40.0), (3.0, 66.0), (10.0, 90.0), (40.0, 110.0)]);
 
 /// For one repayment to every loan. Loans are often repaid in parts, so more than one is no better than one.
 const BALANCED: f64 = 50.0;
 
-/// Days since the first event in a market where something was repaid: three years of loans without harm outweigh three weeks of them.
+/// Days since the first event in a market where something was repaid: three years of loans without harm outweigh three
+/// weeks of them.
 const BORROWER: Curve = Curve(&[(30.0, 6.0), (180.0, 18.0), (365.0, 27.0), (1095.0, 40.0)]);
 
-/// Points lost to liquidations that happened today. One costs about what three repayments earn; of wallets liquidated once, one in five
-/// is liquidated again, so each more costs less, up to what no repayment can make good.
+/// Points lost to liquidations that happened today. One costs about what three repayments earn; of wallets liquidated
+/// once, one in five is liquidated again, so each more costs less, up to what no repayment can make good.
 const LIQUIDATIONS: Curve = Curve(&[(1.0, 130.0), (3.0, 190.0), (10.0, 250.0)]);
 /// Half of what can fade is left after a year, in which a market has usually turned.
 const LIQUIDATION_HALF_DAYS: f64 = 365.0;
-/// This share of the loss never fades: it happened. An undated liquidation counts as an old one, so that a date can only take points away.
+/// This share of the loss never fades: it happened. An undated liquidation counts as an old one, so that a date can
+/// only take points away.
 const LIQUIDATION_STAYS: f64 = 0.3;
 
 pub fn judge(seen: &Seen) -> Factor {
@@ -57,7 +60,8 @@ fn describe(seen: &Seen) -> String {
         let times = count(seen.liquidations, "time", "times");
         let last = seen.liquidation_days.map_or(String::new(), |days| format!(", last {}", ago(days)));
         return format!(
-            "You made {repaid} on {loans} but were liquidated {times}{last}; more collateral, repaying early and time would help."
+            "You made {repaid} on {loans} but were liquidated {times}{last}; \
+             more collateral, repaying early and time would help."
         );
     }
     match (seen.borrows, seen.repays) {

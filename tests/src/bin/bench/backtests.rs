@@ -8,8 +8,9 @@ use std::{
     time::Instant,
 };
 
-use assay::backtest::{Record, Run, Scorer, run};
+use assay_backtest::{Record, Run, Scorer, run};
 use assay_domain::{Assessment, Decile, Factor, Range, Score, features::Features};
+use assay_model::types::{self, Rating};
 use assay_registry::{Limits, Model, Refusal, ScoreError, lone};
 use assay_tests::{native, service::plugins};
 
@@ -24,48 +25,30 @@ use super::{
 const RECORDS: u64 = 60_000;
 
 /// A native model as the host sees a component.
-enum Native {
-    Previous,
-    Champion,
-}
-
-/// The model's own types are those of its crate, so each needs the same few lines.
-macro_rules! native_score {
-    ($model:ident, $features:expr) => {{
-        use ::$model::types::Rating;
-        let found = ::$model::score(&native::$model::features($features))
-            .map_err(|refusal| ScoreError::Refused(Refusal::Missing(format!("{refusal:?}"))))?;
-        let range = |rating| match rating {
-            Rating::Low => Range::Low,
-            Rating::Fair => Range::Fair,
-            Rating::Good => Range::Good,
-            Rating::VeryGood => Range::VeryGood,
-            Rating::Excellent => Range::Excellent,
-        };
-        let factors = found.factors.into_iter().map(|factor| Factor {
-            label: factor.label,
-            rating: range(factor.rating),
-            description: factor.description,
-            points: factor.points,
-            possible: factor.possible,
-        });
-        (found.score, found.decile, factors.collect())
-    }};
-}
+struct Native(fn(&types::Features) -> Result<assay_model::Assessment, types::Refusal>);
 
 impl Scorer for Native {
     fn score(&self, features: &Features) -> Result<Assessment, ScoreError> {
-        let (score, decile, factors): (u32, u8, Vec<Factor>) = match self {
-            Self::Previous => native_score!(credit_1_0, features),
-            Self::Champion => native_score!(credit_1_1, features),
-        };
-        let nonsense = || ScoreError::OutOfRange(format!("{score}"));
+        let found = self.0(&native::features(features))
+            .map_err(|refusal| ScoreError::Refused(Refusal::Missing(format!("{refusal:?}"))))?;
+        let nonsense = || ScoreError::OutOfRange(format!("{}", found.score));
         Ok(Assessment {
-            score: Score::new(score).ok_or_else(nonsense)?,
-            decile: Decile::new(decile).ok_or_else(nonsense)?,
-            factors,
+            score: Score::new(found.score).ok_or_else(nonsense)?,
+            decile: Decile::new(found.decile).ok_or_else(nonsense)?,
+            factors: found.factors.into_iter().map(factor).collect(),
         })
     }
+}
+
+fn factor(from: types::Factor) -> Factor {
+    let rating = match from.rating {
+        Rating::Low => Range::Low,
+        Rating::Fair => Range::Fair,
+        Rating::Good => Range::Good,
+        Rating::VeryGood => Range::VeryGood,
+        Rating::Excellent => Range::Excellent,
+    };
+    Factor { label: from.label, rating, description: from.description, points: from.points, possible: from.possible }
 }
 
 /// Records a second.
@@ -73,7 +56,7 @@ pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
     let limits = Limits::default();
     let load = |file: &str| -> Result<Model, Failure> { Ok(lone(&fs::read(plugins().join(file))?, &limits)?) };
     let components = [load("credit-1.0.wasm")?, load("credit-1.1.wasm")?];
-    let natives = [Native::Previous, Native::Champion];
+    let natives = [Native(credit_1_0::score), Native(credit_1_1::score)];
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("features.jsonl");
     write(&file)?;

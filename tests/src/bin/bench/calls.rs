@@ -71,7 +71,7 @@ pub fn one(effort: Effort) -> Result<Vec<Row>, Failure> {
 }
 
 fn compared(setups: &Setups, Subject { name, features }: &Subject, effort: Effort) -> Result<Vec<Row>, Failure> {
-    let native_features = native::credit_1_1::features(features);
+    let native_features = native::features(features);
     let native_score = credit_1_1::score(&native_features).map_err(|refusal| format!("{refusal:?}"))?.score;
     let mut reused = Reused::new(&setups.served)?;
     for said in [setups.served.score(features)?, setups.no_deadline.score(features)?, reused.score(features)?] {
@@ -113,7 +113,7 @@ pub fn two(effort: Effort) -> Result<Vec<Row>, Failure> {
     let [first, second, ..] = cores.as_slice() else { return Err("this machine has one core".into()) };
     let model = measure::model(&champion()?, Setup::SERVED)?;
     let Subject { name, features } = subjects::ordinary();
-    let native_features = native::credit_1_1::features(&features);
+    let native_features = native::features(&features);
     let confined = || drop(black_box(model.score(black_box(&features))));
     let native = || drop(black_box(credit_1_1::score(black_box(&native_features))));
     let rounds = Rounds::measured(effort.of(9), 4, |case| match case {

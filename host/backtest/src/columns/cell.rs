@@ -1,0 +1,179 @@
+//! One value of a column, and what it becomes in a record. A value that does not fit is refused in words; none is
+//! rounded or cut.
+
+use parquet::data_type::ByteArray;
+use serde::{
+    Deserialize as _,
+    de::{IntoDeserializer as _, value::Error},
+};
+
+use crate::record::MAX_LINE;
+use assay_domain::{AssetClass, Coverage, Protocol};
+
+/// Beyond it a float does not tell neighbouring whole numbers apart.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
+/// A value as the file has it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cell {
+    Null,
+    Bool(bool),
+    /// Any integer of up to 64 bits.
+    Whole(i128),
+    Real(f64),
+    Text(ByteArray),
+}
+
+impl Cell {
+    fn what(&self) -> &'static str {
+        match self {
+            Self::Null => "nothing",
+            Self::Bool(_) => "true or false",
+            Self::Whole(_) => "a whole number",
+            Self::Real(_) => "a number with a fraction",
+            Self::Text(_) => "text",
+        }
+    }
+}
+
+/// What a column is written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Bool,
+    U32,
+    U64,
+    F64,
+    Text,
+}
+
+/// A field of a record.
+pub trait Value: Sized {
+    const KIND: Kind;
+    const OPTIONAL: bool = false;
+
+    /// # Errors
+    /// Why `cell` is no such value.
+    fn read(cell: &Cell) -> Result<Self, String>;
+    fn write(&self) -> Cell;
+}
+
+impl<V: Value> Value for Option<V> {
+    const KIND: Kind = V::KIND;
+    const OPTIONAL: bool = true;
+
+    fn read(cell: &Cell) -> Result<Self, String> {
+        if *cell == Cell::Null { Ok(None) } else { V::read(cell).map(Some) }
+    }
+
+    fn write(&self) -> Cell {
+        self.as_ref().map_or(Cell::Null, V::write)
+    }
+}
+
+fn not<V>(expected: &str, cell: &Cell) -> Result<V, String> {
+    Err(format!("expected {expected}, found {}", cell.what()))
+}
+
+impl Value for bool {
+    const KIND: Kind = Kind::Bool;
+
+    fn read(cell: &Cell) -> Result<Self, String> {
+        if let Cell::Bool(value) = cell { Ok(*value) } else { not("true or false", cell) }
+    }
+
+    fn write(&self) -> Cell {
+        Cell::Bool(*self)
+    }
+}
+
+impl Value for u64 {
+    const KIND: Kind = Kind::U64;
+
+    fn read(cell: &Cell) -> Result<Self, String> {
+        match *cell {
+            Cell::Whole(value) => Self::try_from(value).map_err(|_| format!("{value} is negative")),
+            // A column of whole numbers of which some are missing is one of floats to pandas.
+            Cell::Real(value) if value.fract() == 0.0 && (0.0..=EXACT).contains(&value) => Ok(value as Self),
+            Cell::Real(value) => {
+                Err(format!("{value} is no count; where it is not known, leave it empty (null, not NaN)"))
+            }
+            _ => not("a whole number", cell),
+        }
+    }
+
+    fn write(&self) -> Cell {
+        Cell::Whole((*self).into())
+    }
+}
+
+impl Value for u32 {
+    const KIND: Kind = Kind::U32;
+
+    fn read(cell: &Cell) -> Result<Self, String> {
+        let value = u64::read(cell)?;
+        Self::try_from(value).map_err(|_| format!("{value} is more than {}", Self::MAX))
+    }
+
+    fn write(&self) -> Cell {
+        Cell::Whole((*self).into())
+    }
+}
+
+impl Value for f64 {
+    const KIND: Kind = Kind::F64;
+
+    fn read(cell: &Cell) -> Result<Self, String> {
+        match *cell {
+            Cell::Real(value) if value.is_finite() => Ok(value),
+            Cell::Real(value) => {
+                Err(format!("{value} is no finite number; where it is not known, leave it empty (null, not NaN)"))
+            }
+            Cell::Whole(value) => Ok(value as Self),
+            _ => not("a number", cell),
+        }
+    }
+
+    fn write(&self) -> Cell {
+        Cell::Real(*self)
+    }
+}
+
+impl Value for String {
+    const KIND: Kind = Kind::Text;
+
+    fn read(cell: &Cell) -> Result<Self, String> {
+        text(cell).map(str::to_owned)
+    }
+
+    fn write(&self) -> Cell {
+        Cell::Text(self.as_str().into())
+    }
+}
+
+fn text(cell: &Cell) -> Result<&str, String> {
+    match cell {
+        Cell::Text(bytes) if bytes.len() > MAX_LINE => Err(format!("it is longer than {MAX_LINE} bytes")),
+        Cell::Text(bytes) => bytes.as_utf8().map_err(|_| "it is no text in UTF-8".into()),
+        _ => not("text", cell),
+    }
+}
+
+/// Words of a fixed list, by the names that they have in JSON.
+macro_rules! words {
+    ($($type:ty),*) => {$(
+        impl Value for $type {
+            const KIND: Kind = Kind::Text;
+
+            fn read(cell: &Cell) -> Result<Self, String> {
+                let word: serde::de::value::StrDeserializer<'_, Error> = text(cell)?.into_deserializer();
+                Self::deserialize(word).map_err(|error| error.to_string().chars().take(300).collect())
+            }
+
+            fn write(&self) -> Cell {
+                Cell::Text(self.as_str().into())
+            }
+        }
+    )*};
+}
+
+words!(Coverage, Protocol, AssetClass);

@@ -1,0 +1,130 @@
+//! Tables that others wrote (host/tests/features/make.py makes them), tables of our own, and tables that somebody
+//! tampered with.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use super::Writer;
+use crate::record::{BadLine, Record};
+use crate::source::Source;
+
+fn recorded(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/features").join(name)
+}
+
+type Read = Vec<Result<Record, BadLine>>;
+
+fn read(file: &Path) -> Result<Read, String> {
+    let mut source = Source::open(file).map_err(|error| error.to_string())?;
+    let mut records = Vec::new();
+    while let Some(chunk) = source.chunk().map_err(|error| error.to_string())? {
+        assert_eq!(chunk.first, records.len() as u64 + 1);
+        records.extend(chunk.records().filter_map(|(_, record)| record.transpose()));
+    }
+    assert_eq!(source.digest().unwrap().to_string().len(), 64);
+    Ok(records)
+}
+
+fn wallets() -> Vec<Record> {
+    read(&recorded("wallets.jsonl")).unwrap().into_iter().map(Result::unwrap).collect()
+}
+
+fn written(records: impl IntoIterator<Item = Record>) -> tempfile::NamedTempFile {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let mut writer = Writer::new(file.reopen().unwrap()).unwrap();
+    records.into_iter().for_each(|record| writer.write(record).unwrap());
+    writer.finish().unwrap();
+    file
+}
+
+#[test]
+fn a_table_says_what_the_lines_say_whoever_wrote_it() {
+    let expected: Read = wallets().into_iter().map(Ok).collect();
+    assert_eq!(expected.len(), 5);
+    let bare = read(&recorded("empty.parquet")).unwrap();
+    assert_eq!(
+        bare.iter().map(|read| read.as_ref().unwrap().features.chains.len()).collect::<Vec<_>>(),
+        [0, 0],
+        "lists of nothing"
+    );
+    for name in ["pyarrow.parquet", "polars.parquet", "pandas.parquet", "pages.parquet"] {
+        assert_eq!(read(&recorded(name)).unwrap(), expected, "{name}");
+    }
+    let own = written(wallets());
+    assert!(own.path().extension().is_none(), "its name says nothing");
+    assert_eq!(read(own.path()).unwrap(), expected);
+}
+
+#[test]
+fn a_long_table_is_read_in_its_order() {
+    let mut records: Vec<_> = wallets().into_iter().cycle().take(super::write::GROUP + 700).collect();
+    records.iter_mut().zip(0..).for_each(|(record, number)| record.features.as_of = number);
+    let file = written(records.clone());
+    assert!(read(file.path()).unwrap().into_iter().map(Result::unwrap).eq(records));
+    assert_eq!(read(written([]).path()), Ok(Vec::new()));
+}
+
+#[test]
+fn a_value_that_does_not_fit_is_named_by_row_and_column() {
+    let found = read(&recorded("bad.parquet")).unwrap();
+    let reasons: Vec<_> =
+        found.iter().map(|read| read.as_ref().err().map(|bad| (bad.line, bad.reason.as_str()))).collect();
+    assert_eq!(
+        reasons,
+        [
+            None,
+            Some((
+                2,
+                "chains[1].coverage: unknown variant `whole`, expected one of `failed`, `pending`, `partial`, `complete`"
+            )),
+            Some((3, "as_of: -5 is negative")),
+            Some((4, "as_of: expected a whole number, found nothing")),
+            Some((
+                5,
+                "chains[0].assets_usd: NaN is no finite number; where it is not known, leave it empty (null, not NaN)"
+            )),
+            Some((6, "chains[0].chain_id: expected a whole number, found nothing")),
+            None,
+        ]
+    );
+}
+
+#[test]
+fn a_table_of_something_else_is_refused_by_its_column() {
+    for (name, part) in [
+        ("unknown.parquet", "there is no column assets in a features file"),
+        ("flat.parquet", "there is no column chains.list.element in a features file"),
+        ("times.parquet", "column as_of holds times of another kind; times are whole seconds since 1970"),
+        ("gzip.parquet", "write it with snappy, zstd or no compression"),
+    ] {
+        let error = read(&recorded(name)).unwrap_err();
+        assert!(error.contains(part), "{name}: {error}");
+    }
+}
+
+#[test]
+fn a_damaged_table_ends_in_words() {
+    let whole = fs::read(recorded("pyarrow.parquet")).unwrap();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    for length in (4..whole.len()).step_by(97) {
+        fs::write(file.path(), &whole[..length]).unwrap();
+        let error = read(file.path()).unwrap_err();
+        assert!(error.contains("cut off or damaged"), "{length}: {error}");
+    }
+    // A column that begins before the file does, and one of more bytes than it has, as fuzzing made them.
+    let error = read(&recorded("negative.parquet")).unwrap_err();
+    assert!(error.contains("row group 1: the file is damaged"), "{error}");
+    let error = read(&recorded("levels.parquet")).unwrap_err();
+    assert!(error.contains("rows 1 to 2: the file is damaged"), "{error}");
+    // A byte that was changed is an error, another value, or nothing that matters.
+    let mut refused = 0;
+    for at in (4..whole.len()).step_by(11) {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0xff;
+        fs::write(file.path(), bytes).unwrap();
+        refused += usize::from(read(file.path()).is_err());
+    }
+    assert!(refused > 100, "{refused}");
+}

@@ -1,0 +1,73 @@
+//! The result as one page for a browser: a file that needs no other, no network and no script. Everything that others
+//! wrote, such as ids and factor labels, is escaped. The whole result stands at its end as JSON, for machines.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `html` | escaping, tables |
+//! | `chart` | the drawings, as SVG |
+//! | `identity`, `agreement`, `migration`, `people`, `foresight`, `cost` | the sections, top to bottom |
+
+mod agreement;
+mod chart;
+mod cost;
+mod foresight;
+mod html;
+mod identity;
+mod migration;
+mod people;
+
+use html::esc;
+
+use crate::{report::Report, words::grouped};
+
+const STYLE: &str = include_str!("style.css");
+
+/// The page.
+///
+/// # Errors
+/// Where the result cannot be written as JSON.
+pub fn page(report: &Report) -> Result<String, serde_json::Error> {
+    // No text in it can end the element that it stands in.
+    let json = serde_json::to_string(report)?.replace('<', "\\u003c");
+    let title = report
+        .comparisons
+        .first()
+        .map_or_else(|| "Backtest".to_owned(), |found| format!("{} against {}", found.second, found.first));
+    let comparisons: String = report.comparisons.iter().map(|found| comparison(report, found)).collect();
+    Ok(format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{} · Assay backtest</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
+         {comparisons}{}{}{}</main>\n<footer><p>Assay {} · {} · {} wallets scored in {:.1} s. \
+         The whole result is in this file as JSON, in its last element.</p></footer>\n\
+         <script type=\"application/json\" id=\"result\">{json}</script>\n</body>\n</html>\n",
+        esc(&title),
+        cost::section(report),
+        identity::baseline(report),
+        identity::method(report),
+        esc(report.assay),
+        report.made_at.format("%-d %B %Y, %H:%M UTC"),
+        grouped(report.sample.records),
+        report.seconds,
+    ))
+}
+
+fn comparison(report: &Report, found: &crate::compare::Comparison) -> String {
+    format!(
+        "<header><p class=\"kicker\">Backtest · {} in place of {}</p>\n<h1>{}</h1>\n{}</header>\n{}{}{}{}{}{}",
+        esc(&found.second),
+        esc(&found.first),
+        esc(&found.verdict),
+        report.note.as_ref().map(|note| format!("<p class=\"note\">{}</p>\n", esc(note))).unwrap_or_default(),
+        identity::section(report, found),
+        agreement::section(report, found),
+        migration::section(found),
+        found
+            .outcomes
+            .as_ref()
+            .map(|outcomes| foresight::section(found, outcomes))
+            .unwrap_or_else(|| foresight::without(report)),
+        people::moved(found),
+        people::movers(found, report.sample.counted_in),
+    )
+}

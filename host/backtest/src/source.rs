@@ -1,0 +1,156 @@
+//! A features file as a stream of chunks of records, with the digest of what was read. Its first bytes say whether it
+//! is a Parquet table or JSON lines; its name says nothing.
+
+use std::{
+    fs::File,
+    io::{self, BufRead as _, BufReader, Read as _, Seek as _},
+    path::Path,
+};
+
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+
+use crate::{
+    columns::{Batch, MAGIC, Rows},
+    lines::Lines,
+    record::{BadLine, Record},
+};
+use assay_domain::Digest;
+
+/// Records in a chunk: enough that handing one over costs nothing beside scoring it, few enough that all cores end
+/// together.
+const RECORDS: usize = 128;
+
+/// What records are counted in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    Line,
+    Row,
+}
+
+impl Unit {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Line => "line",
+            Self::Row => "row",
+        }
+    }
+}
+
+/// An open file.
+pub struct Source {
+    form: Form,
+    /// Size of the file in bytes when it was opened.
+    pub size: u64,
+    chunks: u64,
+    records: u64,
+}
+
+enum Form {
+    Lines(Lines),
+    /// With the file itself, to take its digest of.
+    Table(Box<Rows>, File),
+}
+
+/// Some records as the file has them.
+pub struct Chunk {
+    /// Counted from 0.
+    pub index: u64,
+    /// Number of the first record, counted from 1.
+    pub first: u64,
+    /// Bytes of the file read so far, this chunk included.
+    pub through: u64,
+    raw: Raw,
+}
+
+enum Raw {
+    /// A line that is too long is cut behind its bound.
+    Lines(Vec<Vec<u8>>),
+    Rows(Batch),
+}
+
+/// Whether there is such a file, and it is a Parquet table by its first bytes.
+pub fn is_table(path: &Path) -> bool {
+    let mut first = [0; MAGIC.len()];
+    File::open(path).and_then(|mut file| file.read_exact(&mut first)).is_ok() && first == *MAGIC
+}
+
+impl Source {
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let file = File::open(path)?;
+        let metadata = file.metadata()?;
+        if metadata.is_dir() {
+            return Err(io::Error::other("it is a folder"));
+        }
+        let mut reader = BufReader::with_capacity(256 << 10, file);
+        let form = if !reader.fill_buf()?.starts_with(MAGIC) {
+            Form::Lines(Lines::new(reader))
+        } else if metadata.is_file() {
+            let file = reader.into_inner();
+            Form::Table(Box::new(Rows::open(file.try_clone()?)?), file)
+        } else {
+            return Err(io::Error::other(
+                "a Parquet table is not read from its beginning to its end, so it must be a file and no pipe",
+            ));
+        };
+        Ok(Self { form, size: metadata.len(), chunks: 0, records: 0 })
+    }
+
+    pub fn unit(&self) -> Unit {
+        if matches!(self.form, Form::Lines(_)) { Unit::Line } else { Unit::Row }
+    }
+
+    /// The next records; `None` at the end.
+    pub fn chunk(&mut self) -> io::Result<Option<Chunk>> {
+        let (index, first) = (self.chunks, self.records + 1);
+        let (raw, through) = match &mut self.form {
+            Form::Lines(lines) => (Raw::Lines(lines.next(RECORDS)?), lines.bytes()),
+            Form::Table(rows, _) => match rows.batch(RECORDS)? {
+                Some(batch) => {
+                    // Columns are not read one after the other, so the share of rows stands for that of bytes.
+                    let share = (self.records + batch.rows() as u64) as f64 / rows.rows.max(1) as f64;
+                    (Raw::Rows(batch), (self.size as f64 * share) as u64)
+                }
+                None => return Ok(None),
+            },
+        };
+        let chunk = Chunk { index, first, through, raw };
+        self.chunks += 1;
+        self.records += chunk.count() as u64;
+        Ok((chunk.count() > 0).then_some(chunk))
+    }
+
+    /// SHA-256 of everything read.
+    pub fn digest(self) -> io::Result<Digest> {
+        match self.form {
+            Form::Lines(lines) => Ok(lines.digest()),
+            Form::Table(_, mut file) => {
+                let mut digest = Sha256::new();
+                file.rewind()?;
+                io::copy(&mut file, &mut digest)?;
+                Ok(Digest(digest.finalize().into()))
+            }
+        }
+    }
+}
+
+impl Chunk {
+    pub fn count(&self) -> usize {
+        match &self.raw {
+            Raw::Lines(lines) => lines.len(),
+            Raw::Rows(batch) => batch.rows(),
+        }
+    }
+
+    /// Each record with its number; `None` where a line is blank.
+    pub fn records(&self) -> impl Iterator<Item = (u64, Result<Option<Record>, BadLine>)> {
+        (self.first..).zip(0..self.count()).map(|(line, index)| {
+            let record = match &self.raw {
+                Raw::Lines(lines) => lines.get(index).map_or(Ok(None), |text| Record::read(line, text)),
+                Raw::Rows(batch) => batch.record(index).map(Some).map_err(|reason| BadLine { line, reason }),
+            };
+            (line, record)
+        })
+    }
+}

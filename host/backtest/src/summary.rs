@@ -1,0 +1,144 @@
+//! The result for a terminal: what decides, and where to read the rest.
+
+use std::fmt::Write as _;
+
+use crate::{
+    compare::Comparison,
+    outcome::{Figure, OutcomePart},
+    report::{ModelPart, Report},
+    source::Unit,
+    words::{decimal, grouped, kib, percent, signed},
+};
+
+/// Some forty lines of text.
+pub fn summary(report: &Report) -> String {
+    let mut text = String::new();
+    let mut line = |words: String| {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "{}", words.trim_end());
+    };
+    for found in &report.comparisons {
+        line(plain(&found.verdict));
+        line(String::new());
+    }
+    let sample = &report.sample;
+    line(format!(
+        "sample    {} wallets of {} (sha256 {:.12}), {} bad {}s",
+        grouped(sample.records),
+        plain(&sample.file),
+        sample.digest.to_string(),
+        grouped(sample.bad_lines),
+        sample.counted_in.as_str()
+    ));
+    if sample.with_outcome > 0 {
+        line(format!(
+            "          {} with an outcome, {} of them bad",
+            grouped(sample.with_outcome),
+            grouped(sample.bad_outcomes)
+        ));
+    }
+    for model in &report.models {
+        of_model(model, sample.counted_in, &mut line);
+    }
+    for found in &report.comparisons {
+        compared(found, &mut line);
+        if let Some(outcomes) = &found.outcomes {
+            foreseen(outcomes, &mut line);
+        }
+    }
+    for bad in &sample.first_bad_lines {
+        line(format!("{} {}: {}", sample.counted_in.as_str(), bad.line, plain(&bad.reason)));
+    }
+    text
+}
+
+fn of_model(model: &ModelPart, unit: Unit, line: &mut impl FnMut(String)) {
+    let ModelPart { identity, scored, refused, failed, cost, .. } = model;
+    line(format!("{:<9} sha256 {}  {}", identity.name, identity.digest, plain(&identity.title)));
+    line(format!(
+        "          {} scored, {} refused, {} failed; mean {}, median {}, deviation {}",
+        grouped(*scored),
+        grouped(*refused),
+        grouped(*failed),
+        decimal(model.mean, 1),
+        decimal(model.quantiles.get(3).copied().flatten(), 0),
+        decimal(model.deviation, 1)
+    ));
+    line(format!(
+        "          {} us at the median, {} us at p99; {} fuel, {}",
+        decimal(cost.p50_us, 1),
+        decimal(cost.p99_us, 1),
+        cost.fuel_p50.map_or("–".into(), |fuel| grouped(fuel as u64)),
+        kib(cost.memory_bytes)
+    ));
+    for (code, without) in &model.without_score {
+        let (calls, first) = (grouped(without.calls), without.line);
+        line(format!("          {calls} x {code}, first on {} {first}: {}", unit.as_str(), plain(&without.message)));
+    }
+}
+
+fn compared(found: &Comparison, line: &mut impl FnMut(String)) {
+    let (count, differences, swap) = (found.count, &found.differences, &found.swap.set);
+    line(format!("\n{} in place of {}, {} wallets", found.second, found.first, grouped(count)));
+    line(format!(
+        "points    mean {}, median {}; {} up, {} the same, {} down; half within {}, 95 % within {}",
+        signed(differences.mean, 1),
+        signed(differences.median, 0),
+        grouped(differences.up),
+        grouped(differences.same),
+        grouped(differences.down),
+        decimal(differences.absolute_p50, 0),
+        decimal(differences.absolute_p95, 0)
+    ));
+    line(format!(
+        "agree     {} on the range, {} on the decile; Spearman {}, Kendall {}",
+        percent(found.same_range, count),
+        percent(found.same_decile, count),
+        decimal(found.spearman, 4),
+        decimal(found.kendall, 4)
+    ));
+    let spread = &found.distribution;
+    line(format!(
+        "spread    PSI {} by tenths, {} by ranges; KS {}; {} points apart",
+        decimal(spread.psi, 4),
+        decimal(spread.psi_ranges, 4),
+        decimal(spread.ks, 4),
+        decimal(spread.wasserstein, 1)
+    ));
+    line(format!(
+        "at {:<6} {} pass both, {} only {}, {} only {}, {} neither",
+        swap.cut_off,
+        grouped(swap.both),
+        grouped(swap.swapped_out),
+        found.first,
+        grouped(swap.swapped_in),
+        found.second,
+        grouped(swap.neither)
+    ));
+}
+
+fn foreseen(outcomes: &OutcomePart, line: &mut impl FnMut(String)) {
+    line(format!(
+        "\noutcomes  {} known, {} bad; intervals of 95 % from {} resamples",
+        grouped(outcomes.count),
+        grouped(outcomes.bad),
+        outcomes.plan.resamples
+    ));
+    for (name, Figure { first, second, intervals }) in
+        [("AUC", &outcomes.auc), ("Gini", &outcomes.gini), ("KS", &outcomes.ks), ("Brier", &outcomes.brier)]
+    {
+        let difference = intervals.difference;
+        line(format!(
+            "{name:<9} {} → {}, difference {} to {}",
+            decimal(*first, 4),
+            decimal(*second, 4),
+            signed(difference.map(|interval| interval.low), 4),
+            signed(difference.map(|interval| interval.high), 4)
+        ));
+    }
+}
+
+/// Without what a terminal would obey.
+fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}

@@ -1,0 +1,220 @@
+//! Files run through scorers written here: what is counted must not depend on threads, and what others wrote must stay
+//! text.
+
+use std::{io::Write as _, path::Path, sync::atomic::AtomicBool};
+
+use tempfile::NamedTempFile;
+
+use crate::{About, Identity, Progress, Report, Run, RunError, Scorer, Tally};
+use assay_domain::{Assessment, Decile, Digest, Factor, Range, Score, features::Features};
+use assay_registry::{Refusal, ScoreError};
+
+/// Scores by the clock of the features alone.
+struct Formula {
+    label: &'static str,
+    score: fn(u64) -> Result<u32, ScoreError>,
+}
+
+impl Scorer for Formula {
+    fn score(&self, features: &Features) -> Result<Assessment, ScoreError> {
+        let score = Score::new((self.score)(features.as_of)?).unwrap();
+        let points = i32::try_from(score.get()).unwrap() - 300;
+        let factor =
+            Factor { label: self.label.into(), rating: Range::Low, description: String::new(), points, possible: 700 };
+        Ok(Assessment { score, decile: Decile::new(1).unwrap(), factors: vec![factor] })
+    }
+}
+
+fn first(as_of: u64) -> Result<u32, ScoreError> {
+    Ok(300 + u32::try_from(as_of % 601).unwrap())
+}
+
+fn second(as_of: u64) -> Result<u32, ScoreError> {
+    match as_of % 100 {
+        7 => Err(ScoreError::Refused(Refusal::NoActivity)),
+        9 => Err(ScoreError::Trap { kind: "unreachable".into(), at: None }),
+        _ => Ok(350 + u32::try_from(as_of * 7 % 601).unwrap()),
+    }
+}
+
+const MODELS: [Formula; 2] =
+    [Formula { label: "Same", score: first }, Formula { label: "<b>Other</b>", score: second }];
+
+fn file(lines: impl IntoIterator<Item = String>) -> NamedTempFile {
+    let mut file = NamedTempFile::new().unwrap();
+    lines.into_iter().for_each(|line| writeln!(file, "{line}").unwrap());
+    file
+}
+
+fn wallets(count: u64) -> impl Iterator<Item = String> {
+    (0..count)
+        .map(|n| format!(r#"{{"id":"</script><script>alert({n})</script>","as_of":{n},"outcome":{}}}"#, n % 3 == 0))
+}
+
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+fn run<'a>(file: &'a Path, threads: usize, scores: Option<&'a mut (dyn std::io::Write + 'a)>) -> (Tally, Digest) {
+    run_of(&MODELS, file, threads, scores)
+}
+
+fn run_of<'a>(
+    models: &'a [Formula],
+    file: &'a Path,
+    threads: usize,
+    scores: Option<&'a mut (dyn std::io::Write + 'a)>,
+) -> (Tally, Digest) {
+    crate::run(Run { file, models, counting: Vec::new(), threads, stop: &NEVER, scores }, |_| {}).unwrap()
+}
+
+fn report(file: &Path, threads: usize) -> Report {
+    report_of(&MODELS, file, threads)
+}
+
+fn report_of(models: &[Formula], file: &Path, threads: usize) -> Report {
+    let (tally, digest) = run_of(models, file, threads, None);
+    let identity =
+        |name: &str| Identity { name: name.into(), title: "<i>".into(), digest: Digest([7; 32]), deciles: Vec::new() };
+    let about = About {
+        made_at: chrono::DateTime::UNIX_EPOCH,
+        models: vec![identity("credit 1.0"), identity("credit 2.0")],
+        file: ("<wallets>".into(), digest),
+        baseline: Some(("before".into(), digest, tally.clone())),
+        note: Some("& a note".into()),
+        cut_off: Score::new(640).unwrap(),
+        seconds: 1.0,
+    };
+    crate::report(about, &tally)
+}
+
+#[test]
+fn the_result_is_the_same_however_many_threads_there_are() {
+    let file = file(wallets(600));
+    let result = |threads| {
+        let mut report = report(file.path(), threads);
+        // Time is what differs.
+        report.models.iter_mut().for_each(|model| (model.cost.p50_us, model.cost.p99_us) = (None, None));
+        serde_json::to_value(&report).unwrap()
+    };
+    let one = result(1);
+    assert_eq!(one, result(5));
+    let found = &one["comparisons"][0];
+    assert_eq!((&one["sample"]["records"], &found["count"]), (&600.into(), &588.into()));
+    assert_eq!((&one["models"][1]["refused"], &one["models"][1]["failed"]), (&6.into(), &6.into()));
+    assert_eq!(one["models"][1]["without_score"]["trap"]["line"], 10, "the first such line, counted from 1");
+    assert_eq!(one["models"][0]["psi_since_baseline"], 0.0, "the baseline is the same file");
+    assert!(found["verdict"].as_str().unwrap().ends_with("and it failed on 6 of them."), "{}", found["verdict"]);
+    assert_eq!(
+        found["movers"]["up"][0]["factors"].as_array().unwrap().len(),
+        2,
+        "a factor that only one model has is a factor"
+    );
+}
+
+#[test]
+fn scores_are_written_in_the_order_of_the_file() {
+    let file = file(wallets(1_000));
+    let mut written = Vec::new();
+    run(file.path(), 4, Some(&mut written));
+    let text = String::from_utf8(written).unwrap();
+    let lines: Vec<_> = text.lines().collect();
+    assert_eq!((lines.len(), lines[0], lines[7], lines[9]), (1_000, "1,1,300,350", "8,0,307,", "10,1,309,"));
+    assert!((1..).zip(&lines).all(|(number, line)| line.starts_with(&format!("{number},"))));
+}
+
+#[test]
+fn bad_lines_are_counted_and_the_first_are_named() {
+    let lines = wallets(400).enumerate().map(|(n, line)| if n % 4 == 1 { "{".to_owned() } else { line });
+    let file = file(lines);
+    let (tally, _) = run(file.path(), 3, None);
+    assert_eq!((tally.records, tally.bad, tally.first_bad.len()), (300, 100, 20));
+    assert_eq!(tally.first_bad.iter().map(|bad| bad.line).take(3).collect::<Vec<_>>(), [2, 6, 10]);
+}
+
+#[test]
+fn what_others_wrote_stays_text() {
+    let page = crate::page(&report(file(wallets(200)).path(), 2)).unwrap();
+    let visible = page.split("<script type=\"application/json\"").next().unwrap();
+    for markup in ["<script", "<b>Other", "<i>", "<wallets>", "http://", "https://", "url(", "@import", "src="] {
+        assert!(!visible.contains(markup), "{markup}");
+    }
+    for text in ["&lt;/script&gt;&lt;script&gt;alert(", "&lt;b&gt;Other&lt;/b&gt;", "&lt;wallets&gt;", "&amp; a note"] {
+        assert!(visible.contains(text), "{text}");
+    }
+    assert_eq!(page.matches("<script").count(), 1, "the data alone");
+    assert_eq!(page.matches("</script").count(), 1);
+    let json = page.split("id=\"result\">").nth(1).unwrap().split("</script>").next().unwrap();
+    let result: serde_json::Value = serde_json::from_str(json).unwrap();
+    assert_eq!(result["comparisons"][0]["factors"][0]["label"], "<b>Other</b>");
+    // Every element that is opened is closed.
+    for tag in ["section", "table", "tr", "td", "th", "svg", "figure", "details", "div", "p", "text", "title"] {
+        let opened = visible.matches(&format!("<{tag}>")).count() + visible.matches(&format!("<{tag} ")).count();
+        assert_eq!(opened, visible.matches(&format!("</{tag}>")).count(), "{tag}");
+    }
+}
+
+#[test]
+fn a_run_that_is_told_to_stop_ends_without_a_result() {
+    let file = file(wallets(50_000));
+    let stop = AtomicBool::new(false);
+    let job = Run { file: file.path(), models: &MODELS, counting: Vec::new(), threads: 2, stop: &stop, scores: None };
+    let done = crate::run(job, |Progress { .. }| stop.store(true, std::sync::atomic::Ordering::Relaxed));
+    assert!(matches!(done, Err(RunError::Interrupted(lines)) if lines < 50_000), "{:?}", done.map(|_| ()));
+}
+
+#[test]
+fn a_file_without_outcomes_says_what_is_missing() {
+    let file = file((0..300).map(|n| format!(r#"{{"as_of":{n}}}"#)));
+    let report = report(file.path(), 2);
+    assert!(report.comparisons[0].outcomes.is_none());
+    assert!(crate::page(&report).unwrap().contains("does not say what became of the wallets"));
+    assert!(!report.comparisons[0].verdict.contains("AUC"), "{}", report.comparisons[0].verdict);
+    assert!(crate::summary(&report).contains("300 wallets of <wallets>"));
+}
+
+#[test]
+fn the_verdict_says_no_more_than_the_figures() {
+    const RISING: Formula = Formula { label: "f", score: |n| Ok(300 + u32::try_from(n % 601).unwrap()) };
+    const FALLING: Formula = Formula { label: "f", score: |n| Ok(1000 - u32::try_from(n % 601).unwrap()) };
+    const LEVEL: Formula = Formula { label: "f", score: |_| Ok(700) };
+    let verdict = |models: [Formula; 2], count: u64, bad: fn(u64) -> bool| {
+        let file = file((0..count).map(|n| format!(r#"{{"as_of":{n},"outcome":{}}}"#, bad(n))));
+        report_of(&models, file.path(), 2).comparisons[0].verdict.clone()
+    };
+    for (models, bad, parts) in [
+        (
+            [RISING, FALLING],
+            (|n| n < 150) as fn(u64) -> bool,
+            [
+                "an unrelated order",
+                "turned out bad higher than the others, as credit 1.0 does not (AUC 0.000 against 1.000",
+            ],
+        ),
+        (
+            [FALLING, RISING],
+            |n| n < 150,
+            [
+                "an unrelated order (rank correlation −1.00)",
+                "tells bad outcomes from good ones better than credit 1.0 (AUC 1.000 against 0.000)",
+            ],
+        ),
+        (
+            [RISING, RISING],
+            |n| n < 150,
+            [
+                "leaves all 300 wallets in their range",
+                "is not shown to tell bad outcomes from good ones better or worse",
+            ],
+        ),
+        (
+            [RISING, RISING],
+            |n| n % 3 == 0,
+            ["almost the same order", "is not shown to tell bad outcomes from good ones, nor is credit 1.0"],
+        ),
+        ([RISING, FALLING], |n| n < 9, ["all of them up", "and 9 bad outcomes are too few to show which"]),
+        ([RISING, LEVEL], |_| false, ["Credit 2.0 would move", "one of the two gives everybody the same score"]),
+    ] {
+        let said = verdict(models, 300, bad);
+        assert!(parts.iter().all(|part| said.contains(part)) && said.ends_with('.'), "{parts:?}: {said}");
+    }
+    assert!(verdict([RISING, FALLING], 40, |_| true).contains("40 wallets, too few to say much, to another range"));
+}

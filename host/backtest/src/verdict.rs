@@ -1,0 +1,111 @@
+//! One sentence, and only what the figures carry.
+
+use crate::{
+    compare::Comparison,
+    outcome::OutcomePart,
+    report::ModelPart,
+    words::{decimal, grouped, percent},
+};
+
+/// Fewer wallets than this show nothing of a population.
+const ENOUGH: u64 = 100;
+/// Fewer bad outcomes than this leave any AUC in doubt.
+const ENOUGH_BAD: u64 = 20;
+
+/// What it would mean to let the second model answer in place of the first.
+pub fn verdict(found: &Comparison, second: &ModelPart) -> String {
+    let (name, count) = (&second.identity.name, found.count);
+    if count == 0 {
+        return format!(
+            "No wallet was scored by both {} and {name}, so nothing can be said of how they differ.",
+            found.first
+        );
+    }
+    let few = if count < ENOUGH { ", too few to say much," } else { "" };
+    let moved = match found.moved {
+        0 => format!("leaves all {} wallets{few} in their range", grouped(count)),
+        moved => format!(
+            "would move {} of {} wallets{few} to another range{}",
+            percent(moved, count),
+            grouped(count),
+            direction(found)
+        ),
+    };
+    let mut parts = vec![format!("{name} {moved}"), order(found)];
+    parts.extend(found.outcomes.as_ref().map(|outcomes| foresight(found, outcomes)));
+    if second.failed > 0 {
+        parts.push(format!("it failed on {} of them", grouped(second.failed)));
+    }
+    let last = parts.pop().unwrap_or_default();
+    capital(&format!("{}, and {last}.", parts.join(", ")))
+}
+
+fn capital(sentence: &str) -> String {
+    let mut rest = sentence.chars();
+    rest.next().map(|first| first.to_uppercase().chain(rest).collect()).unwrap_or_default()
+}
+
+/// Where most of those that move go.
+fn direction(found: &Comparison) -> String {
+    let (mut up, mut down) = (0, 0);
+    for (from, row) in found.migration.iter().enumerate() {
+        for (to, wallets) in row.iter().enumerate() {
+            match to.cmp(&from) {
+                std::cmp::Ordering::Greater => up += wallets,
+                std::cmp::Ordering::Less => down += wallets,
+                std::cmp::Ordering::Equal => {}
+            }
+        }
+    }
+    let share = up as f64 / (up + down).max(1) as f64;
+    match share {
+        1.0 => ", all of them up".into(),
+        0.0 => ", all of them down".into(),
+        0.8.. => ", most of them up".into(),
+        ..=0.2 => ", most of them down".into(),
+        _ => ", some up and some down".into(),
+    }
+}
+
+/// Whether the two agree on who is better than whom.
+fn order(found: &Comparison) -> String {
+    let Some(rank) = found.spearman else { return "one of the two gives everybody the same score".into() };
+    let word = match rank {
+        0.95.. => "keeps almost the same order",
+        0.8.. => "keeps a similar order",
+        0.5.. => "puts them in a rather different order",
+        0.2.. => "puts them in a very different order",
+        _ => "puts them in an unrelated order",
+    };
+    format!("{word} (rank correlation {})", decimal(Some(rank), 2))
+}
+
+/// Whether one tells outcomes apart better: only where the interval of the difference leaves out 0, and not without
+/// saying so where both do worse than chance.
+fn foresight(found: &Comparison, outcomes: &OutcomePart) -> String {
+    let (first, intervals) = (&found.first, &outcomes.auc.intervals);
+    let pair = format!("AUC {} against {}", decimal(outcomes.auc.second, 3), decimal(outcomes.auc.first, 3));
+    if outcomes.bad < ENOUGH_BAD {
+        return format!(
+            "{} bad outcomes are too few to show which of the two tells them from good ones better ({pair})",
+            outcomes.bad
+        );
+    }
+    let (Some(of_first), Some(of_second), Some(difference)) = (intervals.first, intervals.second, intervals.difference)
+    else {
+        return format!("is not shown to tell bad outcomes from good ones better or worse ({pair})");
+    };
+    let upside_down = |other: &str| {
+        format!("scores those who turned out bad higher than the others{other} ({pair}, where 0.5 is chance)")
+    };
+    match (of_first.high < 0.5, of_second.high < 0.5) {
+        (true, true) => upside_down(&format!(", as {first} does")),
+        (false, true) => upside_down(&format!(", as {first} does not")),
+        _ if of_first.contains(0.5) && of_second.contains(0.5) => {
+            format!("is not shown to tell bad outcomes from good ones, nor is {first} ({pair})")
+        }
+        _ if difference.low > 0.0 => format!("tells bad outcomes from good ones better than {first} ({pair})"),
+        _ if difference.high < 0.0 => format!("tells bad outcomes from good ones worse than {first} ({pair})"),
+        _ => format!("is not shown to tell bad outcomes from good ones better or worse ({pair})"),
+    }
+}

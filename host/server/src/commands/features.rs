@@ -1,0 +1,266 @@
+//! `assay features`: from addresses to a file that `assay backtest` reads.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    io::{self, BufRead as _, BufReader, Write as _},
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use clap::Subcommand;
+use futures::{StreamExt as _, stream};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::{ConfigFile, Failure};
+use crate::config::Config;
+use assay_backtest::{BadLine, MAX_LINE, Record, Source, TableWriter, grouped, is_table};
+use assay_chain::Chains;
+use assay_domain::{Coverage, Subject, features};
+use assay_store::Store;
+
+/// Time between two looks at a history that is being read.
+const LOOK: Duration = Duration::from_millis(250);
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Read addresses on the configured chains and add their features to a file. What is in the file already is left
+    /// out, so that an export that was interrupted goes on where it was. The server must not be running on an embedded
+    /// store
+    Export {
+        /// Addresses or names
+        addresses: Vec<String>,
+        /// A file with an address or name on each line; `-` is standard input
+        #[arg(long, value_name = "FILE")]
+        from: Option<PathBuf>,
+        /// The features file: a Parquet table where its name ends in .parquet, JSON lines otherwise. A table is written
+        /// when all addresses are read; until then what was read stands in FILE.jsonl
+        #[arg(long, short, value_name = "FILE")]
+        output: PathBuf,
+        /// Seconds that a lending history may take to be read before the address is given up for this time
+        #[arg(long, default_value_t = 120)]
+        wait: u64,
+        /// Addresses that are read at the same time
+        #[arg(long, default_value_t = 4)]
+        at_once: usize,
+        #[command(flatten)]
+        config: ConfigFile,
+    },
+}
+
+pub fn run(command: Command) -> Result<(), Failure> {
+    let Command::Export { mut addresses, from, output, wait, at_once, config } = command;
+    addresses.extend(from.as_deref().map(listed).transpose()?.unwrap_or_default());
+    if addresses.is_empty() {
+        return Err(Failure::cannot("no addresses: give some, or a file of them with --from"));
+    }
+    let config = config.load()?;
+    if config.chains.is_empty() {
+        return Err(Failure::cannot("no chains are configured, so there is nothing to read"));
+    }
+    let table =
+        output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet")) || is_table(&output);
+    // A table cannot be added to: what is read goes to lines beside it, and from there into a table.
+    let lines = if table { with_end(&output, ".jsonl") } else { output.clone() };
+    let mut known = known(&lines)?;
+    if table && output.exists() {
+        records(&output, |record| {
+            known.extend(record.id.map(|id| id.to_lowercase()));
+            Ok(())
+        })?;
+    }
+    let mut seen = BTreeSet::new();
+    let given = addresses.len();
+    addresses.retain(|address| !known.contains(&address.to_lowercase()) && seen.insert(address.to_lowercase()));
+    let left_out = given - addresses.len();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::cannot)?;
+    let (written, failed) =
+        runtime.block_on(export(&config, addresses, &lines, Duration::from_secs(wait), at_once.max(1)))?;
+    if table {
+        tabulate(&lines, &output)?;
+    }
+    eprintln!(
+        "{} written, {} there before or twice, {} not read",
+        grouped(written),
+        grouped(left_out as u64),
+        grouped(failed)
+    );
+    if failed > 0 { Err(Failure::no("")) } else { Ok(()) }
+}
+
+/// The lines of a file that say something; what follows `#` is a remark.
+fn listed(file: &Path) -> Result<Vec<String>, Failure> {
+    let text = if file == Path::new("-") { io::read_to_string(io::stdin()) } else { fs::read_to_string(file) };
+    let text = text.map_err(|error| Failure::cannot(format!("{} cannot be read: {error}", file.display())))?;
+    let words = text.lines().filter_map(|line| line.split('#').next()).map(str::trim);
+    Ok(words.filter(|word| !word.is_empty()).map(str::to_owned).collect())
+}
+
+/// The ids of the records in the file, in small letters. A last line without an end is what an interruption left, and
+/// is cut off.
+fn known(file: &Path) -> Result<BTreeSet<String>, Failure> {
+    let cannot = |error: io::Error| Failure::cannot(format!("{}: {error}", file.display()));
+    let opened = match fs::OpenOptions::new().read(true).write(true).open(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
+        opened => opened.map_err(cannot)?,
+    };
+    let (mut reader, mut known, mut whole, mut number) = (BufReader::new(&opened), BTreeSet::new(), 0, 0);
+    loop {
+        let mut line = Vec::new();
+        let read = io::Read::take(&mut reader, MAX_LINE as u64 + 2).read_until(b'\n', &mut line).map_err(cannot)?;
+        number += 1;
+        if read == 0 {
+            return Ok(known);
+        }
+        if line.last() != Some(&b'\n') && line.len() <= MAX_LINE {
+            opened.set_len(whole).map_err(cannot)?;
+            return Ok(known);
+        }
+        whole += read as u64;
+        match Record::read(number, &line) {
+            Ok(record) => known.extend(record.and_then(|record| record.id).map(|id| id.to_lowercase())),
+            // It is somebody's file, and not one of ours.
+            Err(bad) => {
+                return Err(Failure::cannot(format!(
+                    "{} is no features file: line {number}: {}",
+                    file.display(),
+                    bad.reason
+                )));
+            }
+        }
+    }
+}
+
+/// Gives each record of a features file to `each`.
+fn records(file: &Path, mut each: impl FnMut(Record) -> io::Result<()>) -> Result<(), Failure> {
+    let cannot = |error: io::Error| Failure::cannot(format!("{}: {error}", file.display()));
+    let mut source = Source::open(file).map_err(cannot)?;
+    while let Some(chunk) = source.chunk().map_err(cannot)? {
+        for (number, record) in chunk.records() {
+            let bad = |bad: BadLine| {
+                Failure::cannot(format!("{} is no features file: record {number}: {}", file.display(), bad.reason))
+            };
+            record.map_err(bad)?.map_or(Ok(()), &mut each).map_err(cannot)?;
+        }
+    }
+    Ok(())
+}
+
+/// Puts the records of `lines` behind those of `table`, which has its name only when it is whole. Then the lines are
+/// not needed any more.
+fn tabulate(lines: &Path, table: &Path) -> Result<(), Failure> {
+    let part = with_end(table, ".part");
+    let written = join(lines, table, &part);
+    // Whatever is left of it has another name.
+    let _ = fs::remove_file(if written.is_ok() { lines } else { &part });
+    written
+}
+
+fn join(lines: &Path, table: &Path, part: &Path) -> Result<(), Failure> {
+    let cannot = |error: io::Error| Failure::cannot(format!("{} cannot be written: {error}", table.display()));
+    let mut writer = TableWriter::new(fs::File::create(part).map_err(cannot)?).map_err(cannot)?;
+    let mut there = BTreeSet::new();
+    for file in [table, lines].into_iter().filter(|file| file.exists()) {
+        // A crash may have left lines that are in the table already.
+        records(file, |record| {
+            let new = record.id.as_ref().is_none_or(|id| there.insert(id.to_lowercase()));
+            if new { writer.write(record) } else { Ok(()) }
+        })?;
+    }
+    writer.finish().and_then(|file| file.sync_all()).and_then(|()| fs::rename(part, table)).map_err(cannot)
+}
+
+fn with_end(file: &Path, end: &str) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(end);
+    name.into()
+}
+
+/// How many addresses were written, and how many could not be read.
+async fn export(
+    config: &Config,
+    addresses: Vec<String>,
+    output: &Path,
+    wait: Duration,
+    at_once: usize,
+) -> Result<(u64, u64), Failure> {
+    let store = Store::open(&config.store).await.map_err(Failure::cannot)?;
+    let (readers, stop) = (TaskTracker::new(), CancellationToken::new());
+    let chains = Chains::connect(
+        &config.chains,
+        &config.reading,
+        &config.prices,
+        &config.scoring.snapshots(),
+        &store,
+        &readers,
+        &stop,
+    );
+    let mut file = fs::OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(output)
+        .map_err(|error| Failure::cannot(format!("{} cannot be written: {error}", output.display())))?;
+    let all = addresses.len();
+    let mut reading = stream::iter(addresses)
+        .map(|address| {
+            let chains = chains.clone();
+            async move { (read(&chains, &address, wait).await, address) }
+        })
+        .buffered(at_once);
+    let (mut written, mut failed) = (0_u64, 0_u64);
+    while let Some((line, address)) = reading.next().await {
+        let done = match line {
+            // One write for a whole line: an interruption leaves at most the last one short.
+            Ok(line) => file
+                .write_all(line.as_bytes())
+                .map_err(|error| Failure::cannot(format!("{}: {error}", output.display())))
+                .map(|()| {
+                    written += 1;
+                    "read".to_owned()
+                })?,
+            Err(reason) => {
+                failed += 1;
+                reason
+            }
+        };
+        eprintln!("{}/{all}  {address}: {done}", written + failed);
+    }
+    stop.cancel();
+    readers.close();
+    readers.wait().await;
+    file.sync_all().map_err(Failure::cannot)?;
+    Ok((written, failed))
+}
+
+/// The line of one address, or why there is none.
+async fn read(chains: &Chains, given: &str, wait: Duration) -> Result<String, String> {
+    let wallet = match Subject::parse(given).map_err(|error| error.to_string())? {
+        Subject::Address(address) => address,
+        Subject::Name(name) => chains.resolve(&name).await.map_err(|error| error.to_string())?,
+    };
+    let started = Instant::now();
+    loop {
+        let snapshot = chains.snapshot(wallet).await.snapshot;
+        if snapshot.all_failed() {
+            return Err("no chain could be read".into());
+        }
+        let mut parts =
+            snapshot.pools().map(|pool| pool.coverage).chain(snapshot.chains.iter().map(|chain| chain.coverage));
+        if !parts.any(|coverage| coverage == Coverage::Pending) {
+            // A wallet without one of its chains is another wallet.
+            if let Some(chain) = snapshot.chains.iter().find(|chain| chain.coverage == Coverage::Failed) {
+                return Err(format!("chain {} could not be read", chain.chain_id));
+            }
+            // As it was given, so that the next export finds it again.
+            return Record { id: Some(given.to_owned()), outcome: None, features: features::features(&snapshot) }
+                .write();
+        }
+        if started.elapsed() >= wait {
+            return Err(format!(
+                "its lending history is still being read after {} s; the next export goes on",
+                wait.as_secs()
+            ));
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}

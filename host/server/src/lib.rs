@@ -1,0 +1,18 @@
+//! Assay computes a credit score for an Ethereum address from what the chain says about it. The scoring itself is in
+//! versioned WebAssembly components that this host loads, checks, confines and swaps.
+//!
+//! This crate is the server: it reads the configuration, wires the parts together and serves HTTP. The layers below it
+//! are crates of their own.
+
+pub mod access;
+pub mod agents;
+pub mod app;
+pub mod commands;
+pub mod config;
+pub mod http;
+pub mod reputation;
+pub mod rollout;
+pub mod scoring;
+pub mod tasks;
+pub mod telemetry;
+pub mod verify;
