@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-const DEFAULTS: &str = "host/src/config/defaults.toml";
+const DEFAULTS: &str = "host/server/src/config/defaults.toml";
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
