@@ -7,10 +7,10 @@ CARGO ?= cargo
 # The suite on a shared store leaves out tests of the embedded file, and tests that start their own servers anyway.
 OF_ITS_OWN := --skip a_backup_of_a_running_server --skip the_file_of_a_running_server --skip fleet:: --skip failover::
 
-.PHONY: help run test soak check bench models fuzz deps sbom
+.PHONY: help run test test-fast soak check bench models fuzz deps sbom
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: ## Start two local chains with real lending contracts, and the server on them
 	@.ci/setup
@@ -21,10 +21,21 @@ run: ## Start two local chains with real lending contracts, and the server on th
 test: ## Run every test, on real chain nodes and a real Redis
 	@.ci/setup test
 	$(CARGO) fmt --all --check
+	.ci/circles
 	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --workspace --no-deps
 	$(CARGO) test --release --workspace
 	ASSAY_TEST_STORE=redis $(CARGO) test --release --workspace --test e2e -- $(OF_ITS_OWN)
+
+# The crate of a folder of host/; the server's own is named `assay`.
+CRATE ?= domain
+PACKAGE = $(if $(filter server,$(CRATE)),assay,assay-$(CRATE))
+
+test-fast: ## Test one crate of host/ and those that depend on it, without the tests on chain nodes: CRATE=lending
+	@.ci/setup
+	@dependants=$$($(CARGO) tree --workspace -e normal -i $(PACKAGE) --prefix none --format '{p}' \
+		| awk '$$1 != "assay-tests" && $$1 ~ /^assay/ && !seen[$$1]++ { print "-p", $$1 }') \
+		&& $(CARGO) test $$dependants
 
 soak: ## Run the long tests: dozens of kills, IPFS down, overload, sentinels, a cluster, 500 models
 	@.ci/setup test
@@ -35,8 +46,9 @@ soak: ## Run the long tests: dozens of kills, IPFS down, overload, sentinels, a 
 	ASSAY_TEST_STORE=sentinel $(CARGO) test --release --workspace --test e2e -- $(OF_ITS_OWN)
 	ASSAY_TEST_STORE=cluster $(CARGO) test --release --workspace --test e2e -- $(OF_ITS_OWN)
 
-check: ## Check formatting and lints, without running anything
+check: ## Check formatting, lints and the order of modules, without running anything
 	$(CARGO) fmt --all --check
+	.ci/circles
 	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
 
 bench: ## Measure the benchmarks, each beside a reference in the same run
