@@ -5,7 +5,8 @@ use axum::http::StatusCode;
 use super::{ApiError, App};
 use crate::{
     access::AccessError,
-    scoring::{MoveError, ScoringError, StageError},
+    rollout::{MoveError, StageError},
+    scoring::ScoringError,
 };
 use assay_chain::NameError;
 use assay_domain::ChainId;

@@ -16,6 +16,7 @@ use crate::{
     agents::Agents,
     config::{self, Config, Network},
     reputation::{Rehearsal, Reputation},
+    rollout::Rollout,
     scoring::Scoring,
     telemetry::Metrics,
 };
@@ -34,6 +35,7 @@ pub struct App(Arc<Inner>);
 /// The parts of an [`App`].
 pub struct Inner {
     pub scoring: Scoring,
+    pub rollout: Rollout,
     pub agents: Agents,
     /// Absent where it is not configured.
     pub reputation: Option<Reputation>,
@@ -85,7 +87,7 @@ pub struct Limits {
 impl App {
     pub fn new(
         config: &Config,
-        scoring: Scoring,
+        (scoring, rollout): (Scoring, Rollout),
         agents: Agents,
         (reputation, rehearsal): (Option<Reputation>, Option<Rehearsal>),
         (access, x402): (Access, Option<X402>),
@@ -95,6 +97,7 @@ impl App {
         let configured = config.chains.iter().map(|chain| (chain.id, chain.name.clone()));
         Self(Arc::new(Inner {
             scoring,
+            rollout,
             agents,
             reputation,
             rehearsal,

@@ -45,7 +45,7 @@ pub async fn get(
         .pay(&app, async { app.scoring.report(&subject, caller.name()).await.map_err(|error| app.refuse(error)) })
         .await?;
     let answer = known.answer(report.scored.fresh, &real::body(&report, &app.not_covered))?;
-    Ok(fresh::identified(answer, [app.scoring.score_id(&report.scored, caller.owner())]))
+    Ok(fresh::identified(answer, [app.rollout.score_id(&report.scored, caller.owner())]))
 }
 
 /// One subject in sums, paid for.

@@ -57,7 +57,7 @@ pub async fn get(
     let scored =
         caller.pay(&app, async { app.scoring.score(&subject, &ask).await.map_err(|error| app.refuse(error)) }).await?;
     let answer = known.answer(scored.fresh, &ScoreBody::scored(&scored, factors))?;
-    Ok(fresh::identified(answer, [app.scoring.score_id(&scored, caller.owner())]))
+    Ok(fresh::identified(answer, [app.rollout.score_id(&scored, caller.owner())]))
 }
 
 /// The score of one address with off-chain assets added.
@@ -91,7 +91,7 @@ pub async fn post(
     let boosted = async { app.scoring.boosted(&subject, assets, &ask).await.map_err(|error| app.refuse(error)) };
     let scored = caller.pay(&app, boosted).await?;
     let answer = fresh::once(Json(ScoreBody::scored(&scored, factors)));
-    Ok(fresh::identified(answer, [app.scoring.score_id(&scored, caller.owner())]))
+    Ok(fresh::identified(answer, [app.rollout.score_id(&scored, caller.owner())]))
 }
 
 fn mock(app: &App, subject: &Subject, assets: Option<f64>, factors: bool) -> Result<Response, ApiError> {

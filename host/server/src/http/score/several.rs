@@ -42,7 +42,7 @@ pub async fn mean(
     let ask = Ask { by: caller.name(), version: version.as_ref() };
     let mean = async { app.scoring.mean(subjects, &ask).await.map_err(|error| app.refuse(error)) };
     let mean = caller.pay_each(&app, count, mean).await?;
-    let ids: Vec<_> = mean.scores.iter().map(|scored| app.scoring.score_id(scored, caller.owner())).collect();
+    let ids: Vec<_> = mean.scores.iter().map(|scored| app.rollout.score_id(scored, caller.owner())).collect();
     Ok(fresh::identified(known.answer(mean.fresh, &MeanBody::from(mean))?, ids))
 }
 
@@ -77,7 +77,7 @@ pub async fn batch(
     let scored = caller.pay_each(&app, count, scored).await?;
     let soonest = Freshness::soonest(scored.iter().map(|scored| scored.fresh)).ok_or(ScoringError::NoneValid)?;
     let bodies: Vec<ScoreBody> = scored.iter().map(|scored| ScoreBody::scored(scored, factors)).collect();
-    let ids = scored.iter().map(|scored| app.scoring.score_id(scored, caller.owner()));
+    let ids = scored.iter().map(|scored| app.rollout.score_id(scored, caller.owner()));
     Ok(fresh::identified(known.answer(soonest, &ScoresBody::from(bodies))?, ids))
 }
 

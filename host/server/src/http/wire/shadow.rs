@@ -6,7 +6,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{Moment, ReferenceBody};
-use crate::scoring::{Spread, Standing};
+use crate::rollout::{Spread, Standing};
 use assay_domain::{
     ModelKind, ModelRef, Time,
     stats::{Histogram, INVESTIGATE, SIGNIFICANT},

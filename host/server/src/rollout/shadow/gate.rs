@@ -1,6 +1,6 @@
 //! What a request counts in passing: a lock that is held for a few instructions, and never while anything is written.
 
-use crate::rollout::records::PairCounts;
+use super::super::records::PairCounts;
 use assay_domain::ModelPin;
 use std::{
     collections::BTreeMap,
@@ -23,7 +23,7 @@ pub(super) struct Passed {
 }
 
 pub(super) fn pin(model: &Model) -> ModelPin {
-    crate::scoring::provenance::pin(model.reference())
+    crate::rollout::provenance::pin(model.reference())
 }
 
 impl Gate {

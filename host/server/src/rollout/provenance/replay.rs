@@ -1,6 +1,6 @@
 //! A served score computed again from its record and the same bytes.
 
-use crate::rollout::records::{FactorRecord, ServedRecord};
+use super::super::records::{FactorRecord, ServedRecord};
 use std::fmt;
 
 use assay_domain::{Assessment, Decile, Digest, Factor, Range};

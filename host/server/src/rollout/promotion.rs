@@ -1,6 +1,6 @@
 //! Guarded promotion: what the shadow saw of a version, held against the configured bounds.
 
-use super::{Scoring, roles::MoveError, shadow::Standing};
+use super::{Rollout, roles::MoveError, shadow::Standing};
 use crate::config;
 use assay_domain::ModelKind;
 use assay_registry::{Model, RoleError};
@@ -90,7 +90,7 @@ impl Figures {
     }
 }
 
-impl Scoring {
+impl Rollout {
     pub(super) async fn guard(&self, kind: ModelKind, model: &Model) -> Result<Figures, MoveError> {
         let benched = match self.inner.registry.in_service(kind, model.version()) {
             Err(RoleError::Benched { why, .. }) => Some(why),

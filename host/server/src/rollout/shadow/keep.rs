@@ -1,6 +1,6 @@
 //! The books of the shadow: one page per hour, written to the store every few seconds as this host's part of that hour.
 
-use crate::rollout::records::{self, PairRecord, ShadowRecord};
+use super::super::records::{self, PairRecord, ShadowRecord};
 use assay_domain::ModelPin;
 use std::{collections::BTreeMap, time::Duration};
 
@@ -8,7 +8,7 @@ use chrono::Utc;
 use uuid::Uuid;
 
 use super::Shadow;
-use crate::{scoring::Scoring, tasks::Spawner};
+use crate::{rollout::Rollout, tasks::Spawner};
 use assay_domain::Digest;
 use assay_store::{Batch, Store, StoreError};
 
@@ -81,17 +81,17 @@ impl Shadow {
     }
 }
 
-impl Scoring {
+impl Rollout {
     /// Writes down what the shadow sees, until told to stop, and then once more.
     pub fn keep_shadow(&self, tasks: &Spawner) {
-        let (scoring, stopping) = (self.clone(), tasks.stopping());
+        let (rollout, stopping) = (self.clone(), tasks.stopping());
         tasks.spawn("shadow", async move {
             loop {
                 let ending = tokio::select! {
                     () = tokio::time::sleep(FLUSH) => false,
                     () = stopping.cancelled() => true,
                 };
-                if let Err(error) = scoring.flush_shadow().await {
+                if let Err(error) = rollout.flush_shadow().await {
                     tracing::error!(%error, "what the shadow saw is not written down");
                 }
                 if ending {

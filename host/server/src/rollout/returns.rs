@@ -2,11 +2,11 @@
 //! they can be written down, so they are written right after; a crash in between goes back to the champion that failed,
 //! which fails again.
 
-use crate::rollout::records::AuditRecord;
+use super::records::AuditRecord;
 use std::time::Duration;
 
 use super::{
-    Scoring,
+    Rollout,
     audit::{self, Move},
     provenance::pin,
     roles::{Written, pins},
@@ -19,21 +19,21 @@ use assay_store::{Batch, StoreError};
 /// Wait after a change that could not be written down.
 const AGAIN: Duration = Duration::from_secs(1);
 
-impl Scoring {
+impl Rollout {
     /// Writes down the role changes that nobody asked for: the first champion of a kind, and an automatic return; and
     /// every model that was taken out of service.
     pub fn keep_roles(&self, tasks: &Spawner) {
-        let scoring = self.clone();
+        let rollout = self.clone();
         let mut changes = self.inner.registry.watch_roles();
         let stopping = tasks.stopping();
         tasks.spawn("roles", async move {
             // Benchings that are not in the log yet.
             let mut benched = Vec::new();
             loop {
-                let mut written = scoring.inner.keeper.written.lock().await;
+                let mut written = rollout.inner.keeper.written.lock().await;
                 let roles = changes.borrow_and_update().clone();
-                benched.extend(scoring.inner.registry.benchings());
-                let kept = scoring.keep(&roles, &benched, &mut written).await;
+                benched.extend(rollout.inner.registry.benchings());
+                let kept = rollout.keep(&roles, &benched, &mut written).await;
                 drop(written);
                 let error = match kept {
                     Ok(true) => {

@@ -3,12 +3,12 @@
 //! What was taken away through the API stays away from every folder, however it comes there, until it is uploaded
 //! again.
 
-use crate::rollout::records::{self, COMPONENTS, ComponentRecord};
+use super::records::{self, COMPONENTS, ComponentRecord};
 use std::{collections::HashSet, time::Duration};
 
 use sha2::{Digest as _, Sha256};
 
-use super::{Scoring, provenance::pin};
+use super::{Rollout, provenance::pin};
 use crate::tasks::Spawner;
 use assay_domain::{Digest, ModelKind, ModelRef};
 use assay_registry::{LoadError, RoleError};
@@ -26,19 +26,19 @@ pub enum StageError {
     Store(#[from] StoreError),
 }
 
-impl Scoring {
+impl Rollout {
     /// Looks, until told to stop, what other hosts have done.
     pub fn follow_fleet(&self, tasks: &Spawner) {
         if !self.inner.store.is_shared() {
             return;
         }
-        let (scoring, stopping) = (self.clone(), tasks.stopping());
+        let (rollout, stopping) = (self.clone(), tasks.stopping());
         tasks.spawn("fleet", async move {
             // What this host cannot do alike: said once, tried again at the next start.
             let mut given_up = HashSet::new();
             let mut away = false;
             loop {
-                let looked = scoring.follow(&mut given_up).await;
+                let looked = rollout.follow(&mut given_up).await;
                 match &looked {
                     Err(error) if !away => tracing::error!(%error, "what other hosts do is not seen"),
                     _ => {}

@@ -23,7 +23,7 @@ use std::{
 
 use sha2::{Digest as _, Sha256};
 
-use super::Scored;
+use super::{Rollout, Scored};
 use crate::config;
 use assay_domain::{Address, ModelKind, ModelVersion, features::Features};
 use assay_registry::{Model, Registry};
@@ -106,6 +106,13 @@ impl Shadow {
 
     fn books(&self) -> MutexGuard<'_, Books> {
         self.books.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Rollout {
+    /// Lets the challengers score what the champion has scored. Never waits.
+    pub fn offer(&self, champion: &Model, scored: &Arc<Scored>, features: &Arc<Features>) {
+        self.inner.shadow.offer(&self.inner.registry, champion, scored, features);
     }
 }
 

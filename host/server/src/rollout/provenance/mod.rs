@@ -7,7 +7,7 @@ mod id;
 mod replay;
 mod writer;
 
-use crate::rollout::records::{self, BoostRecord, FactorRecord, ServedRecord};
+use super::records::{self, BoostRecord, FactorRecord, ServedRecord};
 use assay_domain::ModelPin;
 use std::{sync::Arc, time::Duration};
 
@@ -17,7 +17,7 @@ use uuid::Uuid;
 pub use id::ScoreId;
 pub use replay::{ReplayError, Replayed, replay, served};
 
-use super::{Scored, Scoring};
+use super::{Rollout, Scored};
 use crate::{config, tasks::Spawner};
 use assay_domain::{Factor, ModelRef, features::Features};
 use assay_store::{Revision, Store, StoreError};
@@ -28,7 +28,7 @@ use writer::Writer;
 const QUEUE: usize = 4_096;
 
 /// What was given to the models besides an address.
-pub(super) struct Inputs {
+pub struct Inputs {
     pub features: Arc<Features>,
     pub boost: Option<(ModelRef, f64)>,
     pub asked_by: String,
@@ -50,7 +50,7 @@ pub(super) struct Provenance {
 }
 
 /// Room for one record, and the id it will have.
-pub(super) struct Slot<'a> {
+pub struct Slot<'a> {
     pub id: Uuid,
     permit: mpsc::Permit<'a, Kept>,
 }
@@ -87,7 +87,12 @@ impl Provenance {
     }
 }
 
-impl Scoring {
+impl Rollout {
+    /// Room for the record of a score; `None` where none is kept, and, counted, where the store is behind.
+    pub fn slot(&self) -> Option<Slot<'_>> {
+        self.inner.provenance.slot()
+    }
+
     /// The id under which `owner` can ask where this score came from; `None` where that was not kept.
     pub fn score_id(&self, scored: &Scored, owner: &str) -> Option<ScoreId> {
         Some(self.inner.provenance.secret.bind(scored.record?, owner))

@@ -1,6 +1,6 @@
 //! The one task that writes records of served scores: all that wait in one commit.
 
-use crate::rollout::records::{self};
+use super::super::records::{self};
 use std::{
     sync::{Mutex, PoisonError},
     time::Duration,

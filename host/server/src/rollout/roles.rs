@@ -1,14 +1,14 @@
 //! Roles of models, written down before they are moved, so that a restart answers with the same champion; and every
 //! move, also one that nobody asked for, in the audit log.
 
-use crate::rollout::records::{self, AuditRecord, RolesRecord};
+use super::records::{self, AuditRecord, RolesRecord};
 use assay_domain::ModelPin;
 use std::collections::BTreeMap;
 
 use tokio::sync::Mutex;
 
 use super::{
-    Scoring,
+    Rollout,
     audit::{self, Move},
     fleet::StageError,
     promotion::Figures,
@@ -100,7 +100,7 @@ pub async fn remembered(store: &Store) -> Result<Roles, StoreError> {
     Ok(Written::read(store).await?.roles)
 }
 
-impl Scoring {
+impl Rollout {
     /// Makes a loaded version the one that answers, where the bounds of promotion allow it.
     ///
     /// # Errors

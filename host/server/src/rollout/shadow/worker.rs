@@ -18,7 +18,7 @@ use super::{
     gate::{Gate, pin},
     seen::Sight,
 };
-use crate::scoring::Scored;
+use crate::rollout::Scored;
 use assay_domain::{Digest, ModelKind, features::Features};
 use assay_registry::{Model, Registry, Spent};
 

@@ -1,6 +1,6 @@
 //! One score in the shadow, entered into the record of its pair.
 
-use crate::rollout::records::{CostRecord, PairRecord};
+use super::super::records::{CostRecord, PairRecord};
 use assay_domain::{Assessment, Factor, stats::Moments};
 use assay_registry::{ScoreError, Spent};
 

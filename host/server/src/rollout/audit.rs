@@ -1,14 +1,14 @@
 //! The audit log: every step of a model's way into office and out of it. A step is written before it is made and closed
 //! after, both for good; a step that a crash left open is closed at the next start by looking at what came of it.
 
-use crate::rollout::records::{self, AUDIT, AUDIT_END, AuditEnd, AuditRecord};
+use super::records::{self, AUDIT, AUDIT_END, AuditEnd, AuditRecord};
 use assay_domain::ModelPin;
 use std::collections::HashMap;
 
 use chrono::Utc;
 use uuid::Uuid;
 
-use super::{Scoring, provenance::pin};
+use super::{Rollout, provenance::pin};
 use assay_domain::{ModelKind, ModelRef};
 use assay_registry::{Registry, Roles};
 use assay_store::{Batch, Revision, Store, StoreError};
@@ -130,7 +130,7 @@ async fn entries(store: &Store) -> Result<Vec<AuditEntry>, StoreError> {
     Ok(steps.into_iter().map(|(id, step)| AuditEntry { end: ends.remove(&id), id, step }).collect())
 }
 
-impl Scoring {
+impl Rollout {
     /// A page of the log, latest first, of `limit` entries; and how many there are in all. Pages count from 1.
     ///
     /// # Errors

@@ -1,10 +1,10 @@
 //! What the shadow saw over a window, of all hosts together.
 
-use crate::rollout::records::{PairRecord, SHADOWS};
+use super::super::records::{PairRecord, SHADOWS};
 use std::collections::BTreeMap;
 
 use super::keep::hour;
-use crate::scoring::{Scoring, promotion::Evidence};
+use crate::rollout::{Rollout, promotion::Evidence};
 use assay_domain::{
     Digest, ModelKind,
     stats::{Edges, Histogram, Sketch, psi},
@@ -53,7 +53,7 @@ impl Standing {
         }
     }
 
-    pub(in crate::scoring) fn evidence(&self) -> Evidence {
+    pub fn evidence(&self) -> Evidence {
         let failed = self.record.failed();
         let calls = self.record.scores.count() + self.record.counts.refused + failed;
         let median = |sketch: &Sketch| sketch.quantile(0.5).filter(|median| *median > 0.0);
@@ -69,7 +69,7 @@ impl Standing {
     }
 }
 
-impl Scoring {
+impl Rollout {
     /// How every challenger of the last `hours` stood, by champion; nothing for a kind that has no shadow.
     ///
     /// # Errors
