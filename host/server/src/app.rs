@@ -172,7 +172,7 @@ pub async fn serve(config: Config, listener: TcpListener, cancel: CancellationTo
 
 async fn open_registry(config: &Config, store: &Store) -> Result<Arc<Registry>, AppError> {
     let settings = assay_registry::Settings {
-        roles: rollout::remembered(store).await?,
+        roles: rollout::stored_roles(store).await?,
         limits: limits(&config.models),
         // Beside the store: the one folder that is this server's own.
         compiled: Some(config.store.path.with_file_name("compiled")),

@@ -70,6 +70,6 @@ pub async fn report(
     Window(hours): Window,
 ) -> Result<Json<ShadowBody>, ApiError> {
     let hours = hours.unwrap_or_else(|| app.rollout.window());
-    let standings = app.rollout.standings(kind, hours).await.map_err(ApiError::store)?;
-    Ok(Json(ShadowBody::new(kind, hours, chrono::Utc::now(), app.rollout.shadow_share(), standings)))
+    let pairs = app.rollout.shadow_pairs(kind, hours).await.map_err(ApiError::store)?;
+    Ok(Json(ShadowBody::new(kind, hours, chrono::Utc::now(), app.rollout.shadow_share(), pairs)))
 }

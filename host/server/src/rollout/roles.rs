@@ -1,24 +1,18 @@
-//! Roles of models, written down before they are moved, so that a restart answers with the same champion; and every
-//! move, also one that nobody asked for, in the audit log.
-
-use super::records::{self, AuditRecord, RolesRecord};
-use assay_domain::ModelPin;
-use std::collections::BTreeMap;
-
-use tokio::sync::Mutex;
+//! Role changes by an operator. A change is stored before it is in force, so that a restart answers with the same
+//! champion, and every change is in the audit log.
 
 use super::{
     Rollout,
     audit::{self, Move},
-    fleet::StageError,
-    promotion::Figures,
-    provenance::pin,
+    promotion::Review,
+    recorded::{RecordedRoles, pins},
+    records::AuditRecord,
 };
-use assay_domain::{ModelKind, ModelRef, ModelVersion};
-use assay_registry::{KindRoles, Registry, RoleError, Roles};
-use assay_store::{Batch, Revision, Store, StoreError};
+use assay_domain::{ModelKind, ModelVersion};
+use assay_registry::{KindRoles, RoleError};
+use assay_store::{Batch, StoreError};
 
-/// A role that was not moved.
+/// Why a role was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum MoveError {
     #[error(transparent)]
@@ -27,132 +21,68 @@ pub enum MoveError {
     Store(#[from] StoreError),
     #[error("another host moved a role at the same time; look at the roles and try again")]
     Contested,
-    #[error("{kind} {version} was not promoted: {}. Give `force` and a `why` to promote it all the same", .figures.verdict())]
-    Guarded { kind: ModelKind, version: ModelVersion, figures: Box<Figures> },
+    #[error("{kind} {version} was not promoted: {}. Give `force` and a `why` to promote it all the same", .review.objections())]
+    Guarded { kind: ModelKind, version: ModelVersion, review: Box<Review> },
 }
 
-/// The one who writes roles down: what the store holds now, behind a lock so that two moves never interleave.
-pub(super) struct Keeper {
-    pub written: Mutex<Written>,
-}
-
-/// Roles as they stand in the store, as far as this host has seen.
-#[derive(Clone, PartialEq)]
-pub(super) struct Written {
-    pub roles: Roles,
-    revisions: BTreeMap<ModelKind, Revision>,
-}
-
-impl Keeper {
-    pub fn new(written: Written) -> Self {
-        Self { written: Mutex::new(written) }
-    }
-}
-
-impl Written {
-    /// # Errors
-    /// The store's failure.
-    pub async fn read(store: &Store) -> Result<Self, StoreError> {
-        let mut written = Self { roles: Roles::default(), revisions: BTreeMap::new() };
-        for kind in ModelKind::ALL {
-            let found = store.read(&records::roles(kind)).await?;
-            if let Some(record) = found.value {
-                let versions = |pins: Vec<ModelPin>| pins.into_iter().map(|pin| pin.version).collect();
-                let champion = record.champion.map(|pin| pin.version);
-                let roles = KindRoles {
-                    champion,
-                    previous: versions(record.previous),
-                    challengers: versions(record.challengers),
-                };
-                written.roles.set(kind, roles);
-            }
-            written.revisions.insert(kind, found.revision);
-        }
-        Ok(written)
-    }
-
-    /// `batch` with the records of the kinds whose roles are others now, refused where another host has written one
-    /// since; and what is written then.
-    pub fn change(&self, mut batch: Batch, registry: &Registry, roles: &Roles) -> Result<(Batch, Self), StoreError> {
-        let mut after = Self { roles: roles.clone(), revisions: self.revisions.clone() };
-        for kind in ModelKind::ALL {
-            let now = roles.of(kind);
-            if now != self.roles.of(kind) {
-                let record = RolesRecord {
-                    champion: pins(registry, kind, &now.champion).into_iter().next(),
-                    previous: pins(registry, kind, &now.previous),
-                    challengers: pins(registry, kind, &now.challengers),
-                };
-                let key = records::roles(kind);
-                let seen = after.revisions.insert(kind, Revision::of(&key, &record)?).unwrap_or(Revision::ABSENT);
-                batch = batch.if_unchanged(&key, seen).put(&key, &record)?;
-            }
-        }
-        Ok((batch, after))
-    }
-}
-
-/// The roles that were in force when they were last written down.
-///
-/// # Errors
-/// The store's failure.
-pub async fn remembered(store: &Store) -> Result<Roles, StoreError> {
-    Ok(Written::read(store).await?.roles)
+/// A role change that is decided and not yet stored.
+struct Change<'a> {
+    step: AuditRecord,
+    roles: KindRoles,
+    /// Versions that get another chance where they were out of service.
+    again: &'a [ModelVersion],
+    cause: &'static str,
+    /// For the audit log.
+    detail: Option<String>,
 }
 
 impl Rollout {
-    /// Makes a loaded version the one that answers, where the bounds of promotion allow it.
+    /// Makes a loaded version champion, where the bounds of promotion allow it.
     ///
     /// # Errors
-    /// [`MoveError`]; the role is then where it was.
+    /// [`MoveError`]; the roles are then unchanged.
     pub async fn set_champion(&self, kind: ModelKind, version: &ModelVersion, with: Move) -> Result<(), MoveError> {
         let registry = &self.inner.registry;
-        let mut written = self.inner.keeper.written.lock().await;
-        // Says what is loaded where this version is not.
+        let mut recorded = self.inner.recorded.lock().await;
         let model = registry.loaded(kind, version)?;
-        let (mut roles, forced) = (registry.roles(), with.force);
+        let forced = with.force;
         let step = AuditRecord {
-            from: self.pins(kind, roles.champion(kind)),
-            to: vec![pin(model.reference())],
+            from: pins(registry, kind, registry.roles().champion(kind)),
+            to: vec![model.reference().into()],
             ..audit::step("promote", kind, with)
         };
-        let figures = self.guard(kind, &model).await?;
-        if !forced && !figures.allow() {
-            self.inner
-                .store
-                .commit(audit::whole(Batch::new(), &step, audit::REFUSED, Some(figures.verdict()))?)
-                .await?;
-            return Err(MoveError::Guarded { kind, version: version.clone(), figures: Box::new(figures) });
+        let review = self.review(kind, &model).await?;
+        if !forced && !review.allows() {
+            let refused = audit::closed(Batch::new(), &step, audit::REFUSED, Some(review.objections()))?;
+            self.inner.store.commit(refused).await?;
+            return Err(MoveError::Guarded { kind, version: version.clone(), review: Box::new(review) });
         }
-        roles.promote(kind, version);
-        self.make(&step, roles, &mut written, figures.said()).await?;
-        Ok(registry.set_champion(kind, version)?)
+        let roles = registry.with_champion(kind, version)?;
+        let again = std::slice::from_ref(version);
+        let change = Change { step, roles, again, cause: "operator", detail: review.summary() };
+        self.change(change, &mut recorded).await
     }
 
-    /// Makes the champion before this one answer again.
+    /// Makes the previous champion answer again.
     ///
     /// # Errors
-    /// [`MoveError`]; the role is then where it was.
-    pub async fn roll_back(&self, kind: ModelKind, with: Move) -> Result<ModelVersion, MoveError> {
+    /// [`MoveError`]; the roles are then unchanged.
+    pub async fn roll_back(&self, kind: ModelKind, with: Move) -> Result<(), MoveError> {
         let registry = &self.inner.registry;
-        let mut written = self.inner.keeper.written.lock().await;
-        let version = registry.before(kind)?;
-        let mut roles = registry.roles();
+        let mut recorded = self.inner.recorded.lock().await;
+        let roles = registry.with_previous(kind)?;
         let step = AuditRecord {
-            from: self.pins(kind, roles.champion(kind)),
-            to: self.pins(kind, Some(&version)),
+            from: pins(registry, kind, registry.roles().champion(kind)),
+            to: pins(registry, kind, &roles.champion),
             ..audit::step("rollback", kind, with)
         };
-        roles.give_back(kind, &version);
-        self.make(&step, roles, &mut written, None).await?;
-        registry.give_back(kind, &version)?;
-        Ok(version)
+        self.change(Change { step, roles, again: &[], cause: "rollback", detail: None }, &mut recorded).await
     }
 
-    /// Makes loaded versions score in the shadow, instead of those before.
+    /// Replaces the challengers of a kind by these loaded versions.
     ///
     /// # Errors
-    /// [`MoveError`]; the roles are then where they were.
+    /// [`MoveError`]; the roles are then unchanged.
     pub async fn set_challengers(
         &self,
         kind: ModelKind,
@@ -160,101 +90,33 @@ impl Rollout {
         with: Move,
     ) -> Result<(), MoveError> {
         let registry = &self.inner.registry;
-        let mut written = self.inner.keeper.written.lock().await;
-        registry.may_challenge(kind, versions)?;
-        let mut roles = registry.roles();
+        let mut recorded = self.inner.recorded.lock().await;
+        let roles = registry.with_challengers(kind, versions)?;
         let step = AuditRecord {
-            from: self.pins(kind, roles.challengers(kind)),
-            to: self.pins(kind, versions),
+            from: pins(registry, kind, registry.roles().challengers(kind)),
+            to: pins(registry, kind, versions),
             ..audit::step("challenge", kind, with)
         };
-        roles.set_challengers(kind, versions);
-        self.make(&step, roles, &mut written, None).await?;
-        Ok(registry.set_challengers(kind, versions)?)
+        self.change(Change { step, roles, again: versions, cause: "operator", detail: None }, &mut recorded).await
     }
 
-    /// Puts a component on the shelf, in a fleet on that of every host.
-    ///
-    /// # Errors
-    /// [`StageError`]: what is wrong with it. The log says only what was put there, and a component is there also where
-    /// that could not be written.
-    pub async fn stage(&self, bytes: Vec<u8>, with: Move) -> Result<ModelRef, StageError> {
-        let model = self.put_on_shelves(bytes).await?;
-        let step = audit::staged(&model, with);
-        let logged = async { self.inner.store.commit(audit::whole(Batch::new(), &step, audit::DONE, None)?).await };
-        if let Err(error) = logged.await {
-            tracing::error!(%error, kind = %model.kind, version = %model.version, "a model was put on the shelf, and the audit log does not say so");
-        }
-        Ok(model)
-    }
-
-    /// Takes a version off the shelf.
-    ///
-    /// # Errors
-    /// [`MoveError`]; it is then still there.
-    pub async fn remove(&self, kind: ModelKind, version: &ModelVersion, with: Move) -> Result<(), MoveError> {
-        let registry = &self.inner.registry;
-        // A version must not be promoted while it goes.
-        let _moves = self.inner.keeper.written.lock().await;
-        let model = registry.loaded(kind, version)?;
-        let step = AuditRecord { from: self.pins(kind, Some(version)), ..audit::step("remove", kind, with) };
-        let store = &self.inner.store;
+    /// Stores the step, then the roles together with the step's end, and then puts the roles in force, which cannot
+    /// fail.
+    async fn change(&self, change: Change<'_>, recorded: &mut RecordedRoles) -> Result<(), MoveError> {
+        let Change { step, roles, again, cause, detail } = change;
+        let (store, registry) = (&self.inner.store, &self.inner.registry);
         let open = audit::begin(store, &step).await?;
-        let removed = registry.remove(kind, version).await;
-        let (batch, outcome, detail) = match &removed {
-            Ok(()) => (self.take_off_shelves(Batch::new(), model.reference())?, audit::DONE, None),
-            Err(error) => (Batch::new(), audit::REFUSED, Some(error.to_string())),
-        };
-        store.commit(open.close(batch, outcome, detail)?).await?;
-        Ok(removed?)
-    }
-
-    /// Writes the step down, then the roles with the step's end, all or nothing. What is left to do cannot fail.
-    async fn make(
-        &self,
-        step: &AuditRecord,
-        roles: Roles,
-        written: &mut Written,
-        detail: Option<String>,
-    ) -> Result<(), MoveError> {
-        let store = &self.inner.store;
-        let open = audit::begin(store, step).await?;
-        let (batch, after) = written.change(Batch::new(), &self.inner.registry, &roles)?;
+        let mut all = recorded.roles.clone();
+        all.set(step.kind, roles.clone());
+        let (batch, after) = recorded.change(Batch::new(), registry, all)?;
         if !store.commit(open.close(batch, audit::DONE, detail)?).await? {
-            // Where somebody else moved a role, the step is left open, and it is closed here as one that was not made.
-            store
-                .commit(open.close(Batch::new(), audit::NOT_DONE, Some("another host moved a role".to_owned()))?)
-                .await?;
-            self.adopt(written).await?;
+            let detail = Some("another host moved a role".to_owned());
+            store.commit(open.close(Batch::new(), audit::NOT_DONE, detail)?).await?;
+            self.adopt(recorded).await?;
             return Err(MoveError::Contested);
         }
-        *written = after;
+        *recorded = after;
+        registry.assign(step.kind, roles, again, cause);
         Ok(())
     }
-
-    /// Puts in force what another host has written since.
-    pub(super) async fn adopt(&self, written: &mut Written) -> Result<(), StoreError> {
-        let found = Written::read(&self.inner.store).await?;
-        if found != *written {
-            if found.roles != written.roles {
-                self.inner.registry.restore(found.roles.clone());
-            }
-            *written = found;
-        }
-        Ok(())
-    }
-
-    fn pins<'a>(&self, kind: ModelKind, versions: impl IntoIterator<Item = &'a ModelVersion>) -> Vec<ModelPin> {
-        pins(&self.inner.registry, kind, versions)
-    }
-}
-
-/// Versions with the digests of the bytes that are loaded under them. A version that is not loaded has none, and no
-/// role to keep.
-pub(super) fn pins<'a>(
-    registry: &Registry,
-    kind: ModelKind,
-    versions: impl IntoIterator<Item = &'a ModelVersion>,
-) -> Vec<ModelPin> {
-    versions.into_iter().filter_map(|version| Some(pin(registry.version(kind, version)?.reference()))).collect()
 }

@@ -100,7 +100,7 @@ impl Scoring {
         }
         let features = Arc::new(features(snapshot));
         let assessment = model.score(&features)?;
-        let slot = self.inner.rollout.slot();
+        let slot = self.inner.rollout.reserve_record();
         let scored = Arc::new(Scored {
             address: snapshot.address,
             assessment,
