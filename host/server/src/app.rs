@@ -18,7 +18,7 @@ use crate::{
     http,
     reputation::{Rehearsal, Reputation},
     rollout::{self, Rollout},
-    scoring::Scoring,
+    scoring::{Scoring, Source},
     tasks::Tasks,
     telemetry::{Metrics, UPKEEP},
 };
@@ -103,11 +103,12 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     if let Some(x402) = &x402 {
         x402.start(&tasks.spawner());
     }
+    let source = if config.sandbox { Source::Sandbox(scoring.clone()) } else { Source::Chains(scoring.clone()) };
     let access = Access::new(&config.access, store.clone());
     fold_metrics(&tasks, metrics.clone());
     let http = http::App::new(
         config,
-        (scoring, rollout),
+        (source, scoring, rollout),
         agents,
         (reputation, rehearsal),
         (access.clone(), x402),

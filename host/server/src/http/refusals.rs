@@ -36,7 +36,7 @@ impl App {
     /// # Errors
     /// 502 for a chain of the contract that is not configured here.
     pub(super) fn require_chain(&self, id: ChainId) -> Result<(), ApiError> {
-        if self.reads(id) { Ok(()) } else { Err(ApiError::chain_not_configured(id)) }
+        if self.source.is_sandbox() || self.reads(id) { Ok(()) } else { Err(ApiError::chain_not_configured(id)) }
     }
 }
 

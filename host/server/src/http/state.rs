@@ -17,7 +17,7 @@ use crate::{
     config::{self, Config, Network},
     reputation::{Rehearsal, Reputation},
     rollout::Rollout,
-    scoring::Scoring,
+    scoring::{Scoring, Source},
     telemetry::Metrics,
 };
 use assay_domain::ChainId;
@@ -34,6 +34,8 @@ pub struct App(Arc<Inner>);
 
 /// The parts of an [`App`].
 pub struct Inner {
+    /// What answers production paths.
+    pub source: Source,
     pub scoring: Scoring,
     pub rollout: Rollout,
     pub agents: Agents,
@@ -48,8 +50,6 @@ pub struct Inner {
     pub metrics: Metrics,
     /// The server was told to stop.
     pub leaving: CancellationToken,
-    /// Production paths answer from the sandbox generator.
-    pub sandbox_only: bool,
     /// False where no chain is configured.
     pub reads_chains: bool,
     pub not_covered: Vec<String>,
@@ -87,7 +87,7 @@ pub struct Limits {
 impl App {
     pub fn new(
         config: &Config,
-        (scoring, rollout): (Scoring, Rollout),
+        (source, scoring, rollout): (Source, Scoring, Rollout),
         agents: Agents,
         (reputation, rehearsal): (Option<Reputation>, Option<Rehearsal>),
         (access, x402): (Access, Option<X402>),
@@ -96,6 +96,7 @@ impl App {
     ) -> Self {
         let configured = config.chains.iter().map(|chain| (chain.id, chain.name.clone()));
         Self(Arc::new(Inner {
+            source,
             scoring,
             rollout,
             agents,
@@ -110,7 +111,6 @@ impl App {
             },
             metrics,
             leaving: CancellationToken::new(),
-            sandbox_only: config.sandbox,
             reads_chains: !config.chains.is_empty(),
             not_covered: config.reading.not_covered.clone(),
             limits: Limits {

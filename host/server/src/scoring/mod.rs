@@ -10,6 +10,7 @@ mod report;
 mod sandbox;
 mod score;
 mod several;
+mod source;
 mod summary;
 
 use std::{sync::Arc, time::Duration};
@@ -27,6 +28,7 @@ pub use identity::IdentityReport;
 pub use report::{ChainReport, Report};
 pub use sandbox::{Sandbox, SandboxScore};
 pub use several::MeanScore;
+pub use source::{Reported, Source, blocking};
 pub use summary::{Aggregate, Summarized};
 
 /// The scoring service. Cheap to clone.
