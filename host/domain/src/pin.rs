@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Digest, ModelVersion};
+use crate::{Digest, ModelRef, ModelVersion};
 
 /// A model by version and bytes, so that a role can never point to other bytes than it was given to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -10,6 +10,12 @@ pub struct ModelPin {
     pub version: ModelVersion,
     #[serde(with = "hex_digest")]
     pub digest: Digest,
+}
+
+impl From<&ModelRef> for ModelPin {
+    fn from(model: &ModelRef) -> Self {
+        Self { version: model.version.clone(), digest: model.digest }
+    }
 }
 
 mod hex_digest {

@@ -11,7 +11,7 @@ use arc_swap::{ArcSwap, Guard};
 use tokio::sync::{oneshot, watch};
 
 use crate::{
-    Benching, Lineup, LoadError, Model, ModelStatus, RoleError, Roles, ScoreError, Settings,
+    Benching, KindRoles, Lineup, LoadError, Model, ModelStatus, RoleError, Roles, ScoreError, Settings,
     book::Book,
     compiled::Compiled,
     engine::{Purpose, Runtime},
@@ -137,22 +137,6 @@ impl Registry {
         self.shared.book().entry(kind, version).map(|entry| Arc::clone(&entry.model))
     }
 
-    /// Whether these versions could be made challengers now.
-    ///
-    /// # Errors
-    /// [`RoleError::Unknown`], [`RoleError::ChallengesItself`].
-    pub fn may_challenge(&self, kind: ModelKind, versions: &[ModelVersion]) -> Result<(), RoleError> {
-        self.shared.book().may_challenge(kind, versions)
-    }
-
-    /// The champion that a rollback goes back to.
-    ///
-    /// # Errors
-    /// [`RoleError::NoPrevious`].
-    pub fn before(&self, kind: ModelKind) -> Result<ModelVersion, RoleError> {
-        self.shared.book().before(kind).ok_or(RoleError::NoPrevious(kind))
-    }
-
     /// Models that were taken out of service since this was last asked. [`Registry::watch_roles`] tells when to ask.
     pub fn benchings(&self) -> Vec<Benching> {
         self.benched.lock().unwrap_or_else(PoisonError::into_inner).try_iter().collect()
@@ -183,63 +167,74 @@ impl Registry {
         self.shared.roles.subscribe()
     }
 
-    /// Takes over roles as the store has them, for example after another host moved one. They may name absent versions.
-    pub fn restore(&self, roles: Roles) {
+    /// The roles of `kind` with `version` as champion. Nothing changes before [`Registry::assign`].
+    ///
+    /// # Errors
+    /// [`RoleError::Unknown`].
+    pub fn with_champion(&self, kind: ModelKind, version: &ModelVersion) -> Result<KindRoles, RoleError> {
         let mut book = self.shared.book();
-        for kind in ModelKind::ALL {
-            // Whoever made it champion gave it another chance.
-            if let Some(version) = roles.champion(kind).filter(|version| book.roles.champion(kind) != Some(*version))
-                && let Ok(entry) = book.entry(kind, version)
-            {
+        book.entry(kind, version)?;
+        let mut roles = book.roles.clone();
+        roles.promote(kind, version);
+        Ok(roles.of(kind))
+    }
+
+    /// The roles of `kind` after a rollback: the latest earlier champion that may answer is champion, and the current
+    /// one is not remembered.
+    ///
+    /// # Errors
+    /// [`RoleError::NoPrevious`].
+    pub fn with_previous(&self, kind: ModelKind) -> Result<KindRoles, RoleError> {
+        let book = self.shared.book();
+        let version = book.before(kind).ok_or(RoleError::NoPrevious(kind))?;
+        let mut roles = book.roles.clone();
+        roles.give_back(kind, &version);
+        Ok(roles.of(kind))
+    }
+
+    /// The roles of `kind` with these challengers, instead of those before.
+    ///
+    /// # Errors
+    /// [`RoleError::Unknown`], [`RoleError::ChallengesItself`].
+    pub fn with_challengers(&self, kind: ModelKind, versions: &[ModelVersion]) -> Result<KindRoles, RoleError> {
+        let mut book = self.shared.book();
+        book.may_challenge(kind, versions)?;
+        let mut roles = book.roles.clone();
+        roles.set_challengers(kind, versions);
+        Ok(roles.of(kind))
+    }
+
+    /// Puts the roles of `kind` in force as they are; they may name absent versions. The versions in `again` get
+    /// another chance where they were out of service.
+    pub fn assign(&self, kind: ModelKind, roles: KindRoles, again: &[ModelVersion], cause: &'static str) {
+        let mut book = self.shared.book();
+        for version in again {
+            if let Ok(entry) = book.entry(kind, version) {
                 entry.benched = None;
                 entry.model.tally.forgive();
             }
         }
-        book.roles = roles;
-        self.shared.publish(&mut book, "restore");
+        book.roles.set(kind, roles);
+        self.shared.publish(&mut book, cause);
     }
 
-    /// Makes a loaded version the one that answers. One that was taken out of service is given another chance.
+    /// Makes a loaded version champion at once, for a registry whose roles are not stored.
     ///
     /// # Errors
-    /// [`RoleError::Unknown`].
+    /// As [`Registry::with_champion`].
     pub fn set_champion(&self, kind: ModelKind, version: &ModelVersion) -> Result<(), RoleError> {
-        let mut book = self.shared.book();
-        let entry = book.entry(kind, version)?;
-        entry.benched = None;
-        entry.model.tally.forgive();
-        book.roles.promote(kind, version);
-        self.shared.publish(&mut book, "operator");
+        let roles = self.with_champion(kind, version)?;
+        self.assign(kind, roles, std::slice::from_ref(version), "operator");
         Ok(())
     }
 
-    /// Makes an earlier champion answer again; the one that answers now is not remembered as a good one.
+    /// Makes loaded versions challengers at once, for a registry whose roles are not stored.
     ///
     /// # Errors
-    /// [`RoleError::Unknown`].
-    pub fn give_back(&self, kind: ModelKind, version: &ModelVersion) -> Result<(), RoleError> {
-        let mut book = self.shared.book();
-        book.entry(kind, version)?;
-        book.roles.give_back(kind, version);
-        self.shared.publish(&mut book, "rollback");
-        Ok(())
-    }
-
-    /// Makes loaded versions score in the shadow, instead of those before. One that was taken out of service is given
-    /// another chance.
-    ///
-    /// # Errors
-    /// [`RoleError::Unknown`], [`RoleError::ChallengesItself`].
+    /// As [`Registry::with_challengers`].
     pub fn set_challengers(&self, kind: ModelKind, versions: &[ModelVersion]) -> Result<(), RoleError> {
-        let mut book = self.shared.book();
-        book.may_challenge(kind, versions)?;
-        for version in versions {
-            let entry = book.entry(kind, version)?;
-            entry.benched = None;
-            entry.model.tally.forgive();
-        }
-        book.roles.set_challengers(kind, versions);
-        self.shared.publish(&mut book, "operator");
+        let roles = self.with_challengers(kind, versions)?;
+        self.assign(kind, roles, versions, "operator");
         Ok(())
     }
 

@@ -17,7 +17,8 @@ use crate::{
     config::{self, Config},
     http,
     reputation::{Rehearsal, Reputation},
-    scoring::{self, Scoring},
+    rollout::{self, Rollout},
+    scoring::{Scoring, Source},
     tasks::Tasks,
     telemetry::{Metrics, UPKEEP},
 };
@@ -90,8 +91,9 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     .with_people(&config.names, &config.identity, &config.outbound);
     let registries = config.agents.as_ref().and_then(|agents| chains.agents(agents, config.reading.log_range));
     let agents = Agents::new(config, registries, &store, &tasks.spawner());
-    let scoring = Scoring::open(registry, chains.clone(), store.clone(), &config.scoring, &config.promotion).await?;
-    scoring.start(&tasks.spawner());
+    let rollout = Rollout::open(registry.clone(), store.clone(), &config.scoring, &config.promotion).await?;
+    rollout.start(&tasks.spawner());
+    let scoring = Scoring::new(registry, chains.clone(), rollout.clone(), &config.scoring);
     let x402 = if config.sandbox { None } else { x402(config, &chains, &store) };
     let reputation = if config.sandbox { None } else { reputation(config, &chains, &scoring, &store, x402.as_ref()) };
     let rehearsal = config.sandbox.then(|| Rehearsal::new(store.clone()));
@@ -101,9 +103,18 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     if let Some(x402) = &x402 {
         x402.start(&tasks.spawner());
     }
+    let source = if config.sandbox { Source::Sandbox(scoring.clone()) } else { Source::Chains(scoring.clone()) };
     let access = Access::new(&config.access, store.clone());
     fold_metrics(&tasks, metrics.clone());
-    let http = http::App::new(config, scoring, agents, (reputation, rehearsal), (access.clone(), x402), store, metrics);
+    let http = http::App::new(
+        config,
+        (source, scoring, rollout),
+        agents,
+        (reputation, rehearsal),
+        (access.clone(), x402),
+        store,
+        metrics,
+    );
     Ok(Assembled { http, tasks, readers, access })
 }
 
@@ -162,7 +173,7 @@ pub async fn serve(config: Config, listener: TcpListener, cancel: CancellationTo
 
 async fn open_registry(config: &Config, store: &Store) -> Result<Arc<Registry>, AppError> {
     let settings = assay_registry::Settings {
-        roles: scoring::remembered(store).await?,
+        roles: rollout::stored_roles(store).await?,
         limits: limits(&config.models),
         // Beside the store: the one folder that is this server's own.
         compiled: Some(config.store.path.with_file_name("compiled")),

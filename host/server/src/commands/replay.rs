@@ -1,6 +1,5 @@
 //! `assay replay`: served scores computed again, from what was kept of them and the models' own bytes.
 
-use crate::rollout::records::{self, ServedRecord};
 use std::{
     collections::HashMap,
     fs,
@@ -17,7 +16,10 @@ use crate::{
     app,
     config::Config,
     http::wire::ScoreBody,
-    scoring::{self, ScoreId, Scored},
+    rollout::{
+        self, ScoreId, Scored,
+        records::{self, ServedRecord},
+    },
 };
 use assay_domain::{Digest, Freshness, ModelKind, ModelRef};
 use assay_registry::{Limits, Model};
@@ -127,8 +129,8 @@ impl Bench<'_> {
         }
         let credit = self.models.get(&record.model.digest).ok_or("its model is not loaded")?;
         let boost = record.boost.as_ref().and_then(|boost| self.models.get(&boost.model.digest));
-        let again = scoring::replay(record, credit, boost).map_err(|error| error.to_string())?;
-        let served = scoring::served(record).map_err(|error| error.to_string())?;
+        let again = rollout::replay(record, credit, boost).map_err(|error| error.to_string())?;
+        let served = rollout::served(record).map_err(|error| error.to_string())?;
         let body = |assessment| {
             let model = ModelRef {
                 kind: ModelKind::Credit,

@@ -16,7 +16,7 @@ use super::{
     router::UPLOAD,
     wire::{AuditBody, AuditEntryBody, ReferenceBody, RolesBody},
 };
-use crate::scoring::Move;
+use crate::rollout::Move;
 use assay_domain::ModelVersion;
 
 const LONGEST_WHY: usize = 1_000;
@@ -80,7 +80,7 @@ pub async fn add(
     request: Request,
 ) -> Result<(StatusCode, Json<ReferenceBody>), ApiError> {
     let bytes = extract::read(request.into_body(), app.limits.component, app.limits.arrival).await?;
-    let model = app.scoring.stage(bytes.into(), by(&caller)).await?;
+    let model = app.rollout.stage(bytes.into(), by(&caller)).await?;
     Ok((StatusCode::CREATED, Json(model.into())))
 }
 
@@ -108,9 +108,9 @@ pub async fn champion(
     }
     body.finish()?;
     if let Some(version) = version {
-        app.scoring.set_champion(kind, &version, Move { why, force, ..by(&caller) }).await?;
+        app.rollout.set_champion(kind, &version, Move { why, force, ..by(&caller) }).await?;
     }
-    Ok(Json(RolesBody::of(kind, &app.scoring.registry().list())))
+    Ok(Json(RolesBody::of(kind, &app.rollout.registry().list())))
 }
 
 /// Makes the champion before this one answer again. No bound keeps one from going back.
@@ -129,8 +129,8 @@ pub async fn roll_back(
 ) -> Result<Json<RolesBody>, ApiError> {
     let why = why(&mut body);
     body.finish()?;
-    app.scoring.roll_back(kind, Move { why, ..by(&caller) }).await?;
-    Ok(Json(RolesBody::of(kind, &app.scoring.registry().list())))
+    app.rollout.roll_back(kind, Move { why, ..by(&caller) }).await?;
+    Ok(Json(RolesBody::of(kind, &app.rollout.registry().list())))
 }
 
 /// Makes versions score in the shadow, and no others.
@@ -150,8 +150,8 @@ pub async fn challengers(
     let versions: Vec<ModelVersion> = body.required_list("versions");
     let why = why(&mut body);
     body.finish()?;
-    app.scoring.set_challengers(kind, &versions, Move { why, ..by(&caller) }).await?;
-    Ok(Json(RolesBody::of(kind, &app.scoring.registry().list())))
+    app.rollout.set_challengers(kind, &versions, Move { why, ..by(&caller) }).await?;
+    Ok(Json(RolesBody::of(kind, &app.rollout.registry().list())))
 }
 
 /// Takes a version off the shelf. The champion stays.
@@ -170,7 +170,7 @@ pub async fn remove(
     KindPath(kind): KindPath,
     VersionPath(version): VersionPath,
 ) -> Result<StatusCode, ApiError> {
-    app.scoring.remove(kind, &version, by(&caller)).await?;
+    app.rollout.remove(kind, &version, by(&caller)).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -192,7 +192,7 @@ pub async fn audit(
     State(app): State<App>,
     Paging { page, limit }: Paging,
 ) -> Result<Json<AuditBody>, ApiError> {
-    let found = app.scoring.audit(page, limit).await;
+    let found = app.rollout.audit(page, limit).await;
     let (entries, total) = found.map_err(ApiError::store)?;
     Ok(Json(AuditBody { entries: entries.into_iter().map(AuditEntryBody::from).collect(), total, page, limit }))
 }

@@ -12,7 +12,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::ApiError;
-use crate::scoring::ScoreId;
+use crate::rollout::ScoreId;
 use assay_domain::Freshness;
 
 /// Under which its key can ask where a score came from.

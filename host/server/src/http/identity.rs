@@ -1,13 +1,12 @@
 //! `/api/v2/identity/…`: who an address is said to belong to.
 
-use axum::{Json, extract::State, response::Response};
+use axum::{extract::State, response::Response};
 
 use super::{
     ApiError, App,
     docs::responses,
     extract::{Caller, SubjectPath, charge},
     fresh::Known,
-    mode,
     wire::IdentityBody,
 };
 
@@ -28,10 +27,6 @@ pub async fn attestations(
     known: Known,
     SubjectPath(subject): SubjectPath,
 ) -> Result<Response, ApiError> {
-    if app.sandbox_only {
-        return Ok(mode::marked(Json(IdentityBody::mock(mode::stand_in(&subject)))));
-    }
-    let report =
-        caller.pay(&app, async { app.scoring.identity(&subject).await.map_err(|error| app.refuse(error)) }).await?;
-    known.answer(report.fresh, &IdentityBody::of(&report))
+    let report = app.charged(&caller, 1, app.source.identity(&subject)).await?;
+    app.answer(&known, report.fresh, &IdentityBody::of(&report))
 }

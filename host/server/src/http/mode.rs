@@ -1,55 +1,64 @@
-//! Sandbox mode: production paths answered by the sandbox generator, so that a client under test changes its base
-//! address and nothing else.
+//! Production paths of a sandbox server: their answers cost no units, carry no cache headers and are marked as mocks.
 
-use std::collections::HashSet;
-
-use alloy::primitives::keccak256;
 use axum::{
+    Json,
     http::{HeaderName, HeaderValue},
     response::{IntoResponse, Response},
 };
+use serde::Serialize;
 
-use super::ApiError;
-use assay_domain::{Address, Subject};
+use super::{
+    ApiError, App,
+    extract::{Caller, Charge},
+    fresh::{self, Known},
+};
+use crate::scoring::ScoringError;
+use assay_domain::Freshness;
 
 const SANDBOX: HeaderName = HeaderName::from_static("x-assay-sandbox");
 
-/// The address a subject has in the sandbox. Nothing is resolved there: a name stands for the same made-up address each
-/// time.
-pub fn stand_in(subject: &Subject) -> Address {
-    match subject {
-        Subject::Address(address) => *address,
-        Subject::Name(name) => Address::from_word(keccak256(name.as_str())),
+impl App {
+    /// Does `work` about so many subjects for the caller's units.
+    ///
+    /// # Errors
+    /// Those of `work`, and 429 without units.
+    pub(super) async fn charged<C: Charge, T>(
+        &self,
+        caller: &Caller<C>,
+        subjects: usize,
+        work: impl Future<Output = Result<T, ScoringError>>,
+    ) -> Result<T, ApiError> {
+        let work = async { work.await.map_err(|error| self.refuse(error)) };
+        if self.source.is_sandbox() { work.await } else { caller.pay_each(self, subjects, work).await }
+    }
+
+    /// `body` as an answer that may be stored for as long as its figures are fresh.
+    ///
+    /// # Errors
+    /// 500 for a body that cannot be serialized.
+    pub(super) fn answer(
+        &self,
+        known: &Known,
+        freshness: Freshness,
+        body: &impl Serialize,
+    ) -> Result<Response, ApiError> {
+        if self.source.is_sandbox() { Ok(marked(Json(body))) } else { known.answer(freshness, body) }
+    }
+
+    /// `body` as an answer to this request alone.
+    pub(super) fn answer_once(&self, body: &impl Serialize) -> Response {
+        if self.source.is_sandbox() { marked(Json(body)) } else { fresh::once(Json(body)) }
+    }
+
+    /// Marks `response` on a sandbox server.
+    pub(super) fn mark(&self, response: Response) -> Response {
+        if self.source.is_sandbox() { marked(response) } else { response }
     }
 }
 
-/// The addresses of several subjects, each once.
-pub fn stand_ins(subjects: &[Subject]) -> Vec<Address> {
-    let mut seen = HashSet::new();
-    subjects.iter().map(stand_in).filter(|address| seen.insert(*address)).collect()
-}
-
-/// Many calls of a model in a row, away from the threads that serve everyone.
-///
-/// # Errors
-/// Those of `calls`, and 500 where they panic.
-pub async fn aside<T: Send + 'static>(
-    calls: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
-) -> Result<T, ApiError> {
-    let request = tracing::Span::current();
-    tokio::task::spawn_blocking(move || request.in_scope(calls))
-        .await
-        .unwrap_or_else(|error| Err(ApiError::internal("panic", error)))
-}
-
-/// `answer`, marked where it is a mock.
-pub fn marked_if(mock: bool, answer: Response) -> Response {
-    if mock { marked(answer) } else { answer }
-}
-
-/// `answer`, marked as a mock.
-pub fn marked(answer: impl IntoResponse) -> Response {
-    let mut response = answer.into_response();
+/// `response` with the header that marks a mock.
+pub fn marked(response: impl IntoResponse) -> Response {
+    let mut response = response.into_response();
     response.headers_mut().insert(SANDBOX, HeaderValue::from_static("true"));
     response
 }

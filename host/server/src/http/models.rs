@@ -18,7 +18,7 @@ use super::{
     security(("key" = [])),
 )]
 pub async fn list(_: Caller<charge::Models>, State(app): State<App>) -> Result<Json<ModelsBody>, ApiError> {
-    let models: Vec<ModelBody> = app.scoring.registry().list().into_iter().map(ModelBody::from).collect();
+    let models: Vec<ModelBody> = app.rollout.registry().list().into_iter().map(ModelBody::from).collect();
     Ok(Json(ModelsBody { count: models.len(), models }))
 }
 
@@ -69,7 +69,7 @@ pub async fn report(
     KindPath(kind): KindPath,
     Window(hours): Window,
 ) -> Result<Json<ShadowBody>, ApiError> {
-    let hours = hours.unwrap_or_else(|| app.scoring.window());
-    let standings = app.scoring.standings(kind, hours).await.map_err(ApiError::store)?;
-    Ok(Json(ShadowBody::new(kind, hours, chrono::Utc::now(), app.scoring.shadow_share(), standings)))
+    let hours = hours.unwrap_or_else(|| app.rollout.window());
+    let pairs = app.rollout.shadow_pairs(kind, hours).await.map_err(ApiError::store)?;
+    Ok(Json(ShadowBody::new(kind, hours, chrono::Utc::now(), app.rollout.shadow_share(), pairs)))
 }

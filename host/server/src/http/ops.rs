@@ -36,7 +36,7 @@ pub struct ReadyBody {
 impl App {
     /// What keeps some path from answering, each in words that say what to do.
     pub fn missing_models(&self) -> Vec<String> {
-        let lineup = self.scoring.registry().lineup();
+        let lineup = self.rollout.registry().lineup();
         NEEDED.into_iter().filter_map(|kind| lineup.champion(kind).err()).map(|error| error.to_string()).collect()
     }
 }
@@ -55,7 +55,7 @@ pub async fn health() -> Json<HealthBody> {
 )]
 pub async fn ready(State(app): State<App>) -> Response {
     let mut reasons = app.missing_models();
-    reasons.extend(app.scoring.store_fault());
+    reasons.extend(app.rollout.store_fault());
     reasons.extend(app.leaving.is_cancelled().then(|| "the server is stopping".to_owned()));
     if reasons.is_empty() {
         return Json(ReadyBody { status: "ready", reasons }).into_response();

@@ -16,7 +16,8 @@ use crate::{
     agents::Agents,
     config::{self, Config, Network},
     reputation::{Rehearsal, Reputation},
-    scoring::Scoring,
+    rollout::Rollout,
+    scoring::{Scoring, Source},
     telemetry::Metrics,
 };
 use assay_domain::ChainId;
@@ -33,7 +34,10 @@ pub struct App(Arc<Inner>);
 
 /// The parts of an [`App`].
 pub struct Inner {
+    /// What answers production paths.
+    pub source: Source,
     pub scoring: Scoring,
+    pub rollout: Rollout,
     pub agents: Agents,
     /// Absent where it is not configured.
     pub reputation: Option<Reputation>,
@@ -46,8 +50,6 @@ pub struct Inner {
     pub metrics: Metrics,
     /// The server was told to stop.
     pub leaving: CancellationToken,
-    /// Production paths answer from the sandbox generator.
-    pub sandbox_only: bool,
     /// False where no chain is configured.
     pub reads_chains: bool,
     pub not_covered: Vec<String>,
@@ -85,7 +87,7 @@ pub struct Limits {
 impl App {
     pub fn new(
         config: &Config,
-        scoring: Scoring,
+        (source, scoring, rollout): (Source, Scoring, Rollout),
         agents: Agents,
         (reputation, rehearsal): (Option<Reputation>, Option<Rehearsal>),
         (access, x402): (Access, Option<X402>),
@@ -94,7 +96,9 @@ impl App {
     ) -> Self {
         let configured = config.chains.iter().map(|chain| (chain.id, chain.name.clone()));
         Self(Arc::new(Inner {
+            source,
             scoring,
+            rollout,
             agents,
             reputation,
             rehearsal,
@@ -107,7 +111,6 @@ impl App {
             },
             metrics,
             leaving: CancellationToken::new(),
-            sandbox_only: config.sandbox,
             reads_chains: !config.chains.is_empty(),
             not_covered: config.reading.not_covered.clone(),
             limits: Limits {

@@ -50,7 +50,7 @@ pub struct UsageBody {
 pub async fn get(caller: Caller<charge::Usage>, State(app): State<App>) -> Result<Response, ApiError> {
     let (key, used) = (caller.key(), caller.used(&app).await?);
     // Nothing costs units where every answer is a mock.
-    let cost = |route| if app.sandbox_only { 0 } else { app.access.cost(route) };
+    let cost = |route| if app.source.is_sandbox() { 0 } else { app.access.cost(route) };
     Ok(fresh::once(axum::Json(UsageBody {
         name: key.name.clone(),
         scopes: key.scopes.iter().map(|scope| scope.as_str()).collect(),

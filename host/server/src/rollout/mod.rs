@@ -1,4 +1,99 @@
-//! Which model answers, and what is known of those that might: roles, the audit log, challengers in the shadow, and the
-//! records by which a served score is computed again.
+//! Which model answers, and what is known of those that might: roles and how they change, the audit log, challengers in
+//! the shadow, and the records by which a served score is computed again.
+//!
+//! `scoring` hands every score that it computes to this module, which knows nothing of chains.
 
+mod audit;
+mod automatic;
+mod fleet;
+mod promotion;
+mod provenance;
+mod recorded;
 pub mod records;
+mod roles;
+mod scored;
+mod shadow;
+mod shelf;
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::sync::Mutex;
+
+use crate::{config, tasks::Spawner};
+use assay_registry::Registry;
+use assay_store::{Store, StoreError};
+use recorded::RecordedRoles;
+
+pub use audit::{AuditEntry, Move};
+pub use fleet::StageError;
+pub use promotion::Review;
+pub use provenance::{Inputs, ReplayError, Replayed, ScoreId, Slot, replay, served};
+pub use recorded::stored_roles;
+pub use roles::MoveError;
+pub use scored::Scored;
+pub use shadow::{ShadowPair, Spread};
+
+/// The service. Cheap to clone.
+#[derive(Clone)]
+pub struct Rollout {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    registry: Arc<Registry>,
+    store: Store,
+    /// Locked during every change of a role or the shelf.
+    recorded: Mutex<RecordedRoles>,
+    provenance: provenance::Provenance,
+    promotion: config::Promotion,
+    shadow: shadow::Shadow,
+    shadow_lifetime: Duration,
+}
+
+impl Rollout {
+    /// Reads the stored roles, and closes the steps of the audit log that a crash left open.
+    ///
+    /// # Errors
+    /// The store's failure.
+    pub async fn open(
+        registry: Arc<Registry>,
+        store: Store,
+        settings: &config::Scoring,
+        promotion: &config::Promotion,
+    ) -> Result<Self, StoreError> {
+        let recorded = RecordedRoles::read(&store).await?;
+        audit::complete(&store, &registry, &recorded.roles).await?;
+        let provenance = provenance::Provenance::open(&store, settings).await?;
+        let (promotion, shadow_lifetime) =
+            (promotion.clone(), Duration::from_secs(settings.shadow_hours.saturating_mul(3_600)));
+        let shadow = shadow::Shadow::start(&registry, settings)
+            .map_err(|error| StoreError::Failed { reason: error.to_string() })?;
+        let inner =
+            Inner { registry, store, recorded: Mutex::new(recorded), provenance, promotion, shadow, shadow_lifetime };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// Starts the background tasks.
+    pub fn start(&self, tasks: &Spawner) {
+        self.record_automatic_changes(tasks);
+        self.follow_fleet(tasks);
+        self.record_scores(tasks);
+        self.record_shadow(tasks);
+    }
+
+    /// The loaded models.
+    pub fn registry(&self) -> &Registry {
+        &self.inner.registry
+    }
+
+    /// Why records cannot be stored, where the last write failed.
+    pub fn store_fault(&self) -> Option<String> {
+        let store = &self.inner.store;
+        let fault = if store.is_shared() {
+            "the store cannot be reached; it is tried again until it can"
+        } else {
+            "the store cannot be written: check the disk and its space, then restart"
+        };
+        store.is_failing().then(|| fault.to_owned())
+    }
+}

@@ -1,5 +1,5 @@
-//! What rollout keeps: roles, uploaded components, the audit log, what challengers showed, and what served scores were
-//! made of. Their JSON is a format: a field may be added as optional, never renamed or retyped.
+//! The records of rollout: roles, uploaded components, the audit log, the measurements of the shadow, and the provenance
+//! of served scores. Their JSON is a format: a field may be added as optional, never renamed or retyped.
 
 mod audit;
 mod served;
@@ -16,11 +16,11 @@ pub use shadow::{CostRecord, PairCounts, PairRecord, ShadowRecord};
 
 /// Uploaded components, in a store that hosts share.
 pub const COMPONENTS: Family<ComponentRecord> = Family::listed("component/");
-/// What each process saw of credit challengers, by hour since the epoch and process.
+/// What each process measured of credit challengers, by hour since the epoch and process.
 pub const SHADOWS: Family<ShadowRecord> = Family::listed("shadow/credit/");
-/// The steps of the audit log. Ids begin with the time, so the order of keys is the order of steps.
+/// The steps of the audit log. Ids begin with the time, so keys sort by time.
 pub const AUDIT: Family<AuditRecord> = Family::listed("audit/");
-/// What became of each step of the audit log.
+/// The outcome of each step of the audit log.
 pub const AUDIT_END: Family<AuditEnd> = Family::listed("audit-end/");
 
 /// Roles of the models of one kind.
@@ -38,12 +38,12 @@ pub fn component_bytes(digest: &Digest) -> Key<String> {
     Family::new("component-bytes/").key(digest)
 }
 
-/// What a served score was made of.
+/// The provenance of a served score.
 pub fn served(id: Uuid) -> Key<ServedRecord> {
     Family::spread("score/").key(id.simple())
 }
 
-/// What binds the ids of scores to their owners: 32 bytes in hex.
+/// The secret that binds the ids of scores to their owners: 32 bytes in hex.
 pub fn score_secret() -> Key<String> {
     Key::single("score-secret")
 }
@@ -53,28 +53,28 @@ pub fn audit(id: &str) -> Key<AuditRecord> {
     AUDIT.key(id)
 }
 
-/// What became of a step of the audit log.
+/// The outcome of a step of the audit log.
 pub fn audit_end(id: &str) -> Key<AuditEnd> {
     AUDIT_END.key(id)
 }
 
-/// What one process saw of credit challengers in one hour since the epoch.
+/// What one process measured of credit challengers in one hour since the epoch.
 pub fn shadow(hour: i64, process: &str) -> Key<ShadowRecord> {
     SHADOWS.key(format_args!("{hour}/{process}"))
 }
 
-/// Who answers for one kind of model.
+/// The roles of one kind of model.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RolesRecord {
     pub champion: Option<ModelPin>,
-    /// Earlier champions, latest first: where to go back to.
+    /// Earlier champions, latest last: a rollback makes the last one champion.
     #[serde(default)]
     pub previous: Vec<ModelPin>,
     #[serde(default)]
     pub challengers: Vec<ModelPin>,
 }
 
-/// A component that was uploaded to a fleet, or that one was taken off every shelf.
+/// A component that was uploaded to a fleet, or removed from it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ComponentRecord {
     pub kind: ModelKind,

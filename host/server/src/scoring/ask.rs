@@ -13,6 +13,8 @@ pub struct Ask<'a> {
     pub by: &'a str,
     /// The champion where absent.
     pub version: Option<&'a ModelVersion>,
+    /// Whether the answer shows the factors. A score from the chains has them in any case.
+    pub factors: bool,
 }
 
 impl Scoring {

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{Ask, Scored, Scoring, ScoringError, provenance::Inputs};
+use super::{Ask, Scoring, ScoringError};
+use crate::rollout::{Inputs, Scored};
 use assay_domain::{Assessment, ModelKind, Subject};
 
 impl Scoring {
@@ -22,7 +23,7 @@ impl Scoring {
         let model = self.inner.registry.champion(ModelKind::Boost)?;
         let score = model.boost(base.assessment.score, total_asset_usd)?;
         let assessment = Assessment { score, decile: credit.decile(score)?, factors: base.assessment.factors.clone() };
-        let slot = self.inner.provenance.slot();
+        let slot = self.inner.rollout.reserve_record();
         let scored = Arc::new(Scored { assessment, record: slot.as_ref().map(|slot| slot.id), ..Scored::clone(&base) });
         if let Some(slot) = slot {
             let boost = Some((model.reference().clone(), total_asset_usd));

@@ -1,9 +1,9 @@
 //! Who is said to be behind an address.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use super::{Scoring, ScoringError};
-use assay_domain::{Freshness, Snapshot, Subject};
+use assay_domain::{Address, Freshness, Snapshot, Subject};
 
 /// Attestations of one address.
 #[derive(Debug, Clone)]
@@ -14,6 +14,16 @@ pub struct IdentityReport {
     /// Served from an earlier reading.
     pub cached: bool,
     pub fresh: Freshness,
+}
+
+impl IdentityReport {
+    /// Of an address in the sandbox, where nothing is attested.
+    pub(super) fn none(address: Address) -> Self {
+        let as_of = chrono::Utc::now();
+        let snapshot = Snapshot { address, as_of, chains: Vec::new(), attestations: Vec::new(), identity: Vec::new() };
+        let fresh = Freshness { read_at: as_of, life: Duration::ZERO };
+        Self { snapshot: Arc::new(snapshot), distinct: BTreeSet::new(), cached: false, fresh }
+    }
 }
 
 impl Scoring {

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{Scored, Scoring, ScoringError};
+use super::{Scoring, ScoringError};
+use crate::rollout::Scored;
 use assay_domain::{ChainId, Coverage, Freshness, ModelKind, Snapshot, Subject};
 
 /// A credit report before it is shaped for the wire.

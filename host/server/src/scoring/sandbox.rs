@@ -6,10 +6,11 @@ use std::{
     time::Duration,
 };
 
-use super::{Aggregate, Appraisal, ScoringError, Summarized};
+use super::{Aggregate, Appraisal, MeanScore, ScoringError, Summarized};
+use crate::rollout::Scored;
 use assay_domain::{
-    Address, ChainId, ChainSummary, Coverage, Decile, Factor, Freshness, ModelKind, ModelRef, Score, SeenOn, Summary,
-    time_from_unix,
+    Address, Assessment, ChainId, ChainSummary, Coverage, Decile, Factor, Freshness, ModelKind, ModelRef, Score,
+    SeenOn, Summary, Time, time_from_unix,
 };
 use assay_registry::{ChainValue, Lineup, MockReport, Model};
 
@@ -45,14 +46,40 @@ impl Sandbox {
         self.on_scale(self.generator()?.mock_boosted(&address, total_asset_usd)?)
     }
 
-    /// The mean over `addresses`; `None` of none.
+    /// The mean over `addresses`.
     ///
     /// # Errors
-    /// As [`Sandbox::score`].
-    pub fn mean(&self, addresses: &[Address]) -> Result<Option<SandboxScore>, ScoringError> {
+    /// As [`Sandbox::score`]; [`ScoringError::NoneValid`] for no addresses.
+    pub fn mean(&self, addresses: &[Address]) -> Result<SandboxScore, ScoringError> {
         let generator = self.generator()?;
         let scores = addresses.iter().map(|address| generator.mock_score(address)).collect::<Result<Vec<_>, _>>()?;
-        Score::mean(&scores).map(|mean| self.on_scale(mean)).transpose()
+        self.on_scale(Score::mean(&scores).ok_or(ScoringError::NoneValid)?)
+    }
+
+    /// The score, with `boost` US dollars of off-chain assets where given, as a production path answers it.
+    pub(super) fn scored(&self, address: Address, boost: Option<f64>, factors: bool) -> Result<Scored, ScoringError> {
+        let SandboxScore { score, decile, model } = match boost {
+            None => self.score(address)?,
+            Some(total_asset_usd) => self.boosted(address, total_asset_usd)?,
+        };
+        let factors = if factors { self.factors(address)? } else { Vec::new() };
+        let (at, fresh) = now();
+        Ok(Scored {
+            address,
+            assessment: Assessment { score, decile, factors },
+            model,
+            at,
+            coverage: Coverage::Complete,
+            fresh,
+            record: None,
+        })
+    }
+
+    /// The mean as a production path answers it.
+    pub(super) fn mean_scored(&self, addresses: Vec<Address>) -> Result<MeanScore, ScoringError> {
+        let SandboxScore { score, decile, model } = self.mean(&addresses)?;
+        let (at, fresh) = now();
+        Ok(MeanScore { addresses, score, decile, model, at, coverage: Coverage::Complete, fresh, scores: Vec::new() })
     }
 
     /// A mock of what is said of an address for good: the lower its score, the more it looks like a bot. Nothing is
@@ -148,9 +175,14 @@ impl Sandbox {
     }
 }
 
-/// Made up this moment, and not to be kept: another generator may answer next.
+/// The time of a mock answer. Its lifetime is zero: another generator may answer the next request.
+fn now() -> (Time, Freshness) {
+    let at = chrono::Utc::now();
+    (at, Freshness { read_at: at, life: Duration::ZERO })
+}
+
 fn mock(address: Address, chains: Vec<ChainSummary>) -> Summarized {
-    let fresh = Freshness { read_at: chrono::Utc::now(), life: Duration::ZERO };
+    let (_, fresh) = now();
     Summarized { address, fresh, chains, identity: BTreeSet::new() }
 }
 

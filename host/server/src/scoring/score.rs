@@ -4,32 +4,18 @@ use std::{sync::Arc, time::Duration};
 
 use chrono::Utc;
 use moka::future::Cache as Moka;
-use uuid::Uuid;
 
-use super::{Ask, Scoring, ScoringError, provenance::Inputs};
-use crate::config;
+use super::{Ask, Scoring, ScoringError};
+use crate::{
+    config,
+    rollout::{Inputs, Scored},
+};
 use assay_chain::Read;
 use assay_domain::{
-    Address, Assessment, Coverage, Digest, Freshness, ModelRef, Snapshot, Subject, Time,
+    Address, Coverage, Digest, Snapshot, Subject, Time,
     features::{Features, features},
 };
 use assay_registry::Model;
-
-/// A score, and everything needed to say where it came from.
-#[derive(Debug, Clone)]
-pub struct Scored {
-    pub address: Address,
-    pub assessment: Assessment,
-    pub model: ModelRef,
-    /// When the score was calculated.
-    pub at: Time,
-    /// How completely the lending events behind it had been read.
-    pub coverage: Coverage,
-    /// Of the reading behind it.
-    pub fresh: Freshness,
-    /// Its record; `None` where what it was made of is not kept.
-    pub record: Option<Uuid>,
-}
 
 /// Scores by model, address and snapshot: a swap can never serve the old model's number, nor a new reading the old
 /// score. The features stand beside the score, for whoever boosts it.
@@ -114,7 +100,7 @@ impl Scoring {
         }
         let features = Arc::new(features(snapshot));
         let assessment = model.score(&features)?;
-        let slot = self.inner.provenance.slot();
+        let slot = self.inner.rollout.reserve_record();
         let scored = Arc::new(Scored {
             address: snapshot.address,
             assessment,
@@ -127,7 +113,7 @@ impl Scoring {
         if let Some(slot) = slot {
             slot.fill(&scored, Inputs { features: Arc::clone(&features), boost: None, asked_by: by.to_owned() });
         }
-        self.inner.shadow.offer(&self.inner.registry, model, &scored, &features);
+        self.inner.rollout.offer(model, &scored, &features);
         let found = (scored, features);
         self.inner.scores.insert(key, found.clone()).await;
         Ok(found)

@@ -4,7 +4,8 @@ use std::{collections::HashSet, future::Future, sync::Arc};
 
 use futures::{StreamExt, TryStreamExt, stream};
 
-use super::{Ask, Scored, Scoring, ScoringError};
+use super::{Ask, Scoring, ScoringError};
+use crate::rollout::Scored;
 use assay_domain::{Address, Coverage, Decile, Freshness, ModelRef, Score, Subject, Time};
 use assay_registry::Model;
 

@@ -12,7 +12,6 @@ use super::{
     ApiError, App,
     docs::responses,
     extract::{AgentPath, Caller, Paging, SearchQuery, charge},
-    mode,
 };
 use crate::agents::AgentError;
 
@@ -111,7 +110,7 @@ pub async fn reputation(
 }
 
 fn answer(app: &App, body: impl serde::Serialize) -> Response {
-    mode::marked_if(app.sandbox_only, Json(body).into_response())
+    app.mark(Json(body).into_response())
 }
 
 pub(super) fn read_error(error: AgentError, id: Option<u64>) -> ApiError {

@@ -11,7 +11,7 @@ mod query;
 mod submission;
 
 pub use agent::AgentPath;
-pub use auth::{Caller, charge};
+pub use auth::{Caller, Charge, charge};
 pub use body::{JsonObject, check_declared, read};
 pub use paging::{Paging, SearchQuery};
 pub use path::{AddressPath, ChainPath, KindPath, ReportChain, ScorePath, SubjectPath, SummaryChain, VersionPath};

@@ -11,7 +11,7 @@ use crate::{
         state::{REPORT_CHAINS, SUMMARY_CHAINS},
         validation::{Place, Violation},
     },
-    scoring::ScoreId,
+    rollout::ScoreId,
 };
 use assay_domain::{Address, ChainId, ModelKind, ModelVersion, Subject, parse_address};
 

@@ -1,13 +1,12 @@
 //! `GET /api/v2/report/`: several subjects together, in sums.
 
-use axum::{Json, extract::State, response::Response};
+use axum::{extract::State, response::Response};
 
 use crate::http::{
     ApiError, App,
     docs::responses,
     extract::{Caller, SubjectList, charge},
     fresh::Known,
-    mode,
     wire::AggregatedBody,
 };
 
@@ -28,14 +27,7 @@ pub async fn aggregated(
     known: Known,
     SubjectList(subjects): SubjectList,
 ) -> Result<Response, ApiError> {
-    if app.sandbox_only {
-        let (addresses, sandbox) = (mode::stand_ins(&subjects), app.scoring.sandbox());
-        let all = mode::aside(move || Ok(sandbox.aggregate(&addresses)?)).await?;
-        return Ok(mode::marked(Json(AggregatedBody::from(all))));
-    }
     let count = subjects.len();
-    let all = caller
-        .pay_each(&app, count, async { app.scoring.aggregate(subjects).await.map_err(|error| app.refuse(error)) })
-        .await?;
-    known.answer(all.fresh, &AggregatedBody::from(all))
+    let all = app.charged(&caller, count, app.source.aggregate(subjects)).await?;
+    app.answer(&known, all.fresh, &AggregatedBody::from(all))
 }

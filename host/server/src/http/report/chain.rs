@@ -1,15 +1,17 @@
 //! `…/chain/{chain_id}`: what one chain says of an address, entry by entry and in sums.
 
-use axum::{Json, extract::State, response::Response};
+use axum::{extract::State, response::Response};
 
 use super::{mock, real};
-use crate::http::{
-    ApiError, App,
-    docs::responses,
-    extract::{Caller, ReportChain, SubjectPath, SummaryChain, charge},
-    fresh::Known,
-    mode,
-    wire::{ChainReportBody, ChainSummaryBody},
+use crate::{
+    http::{
+        ApiError, App,
+        docs::responses,
+        extract::{Caller, ReportChain, SubjectPath, SummaryChain, charge},
+        fresh::Known,
+        wire::{ChainReportBody, ChainSummaryBody},
+    },
+    scoring::Reported,
 };
 
 /// The report of one address on one chain.
@@ -31,13 +33,14 @@ pub async fn report(
     SubjectPath(subject): SubjectPath,
     ReportChain(chain): ReportChain,
 ) -> Result<Response, ApiError> {
-    if app.sandbox_only {
-        return Ok(mode::marked(Json(mock::on_chain(&app, mode::stand_in(&subject), chain)?)));
-    }
     app.require_chain(chain)?;
-    let work = async { app.scoring.chain_report(&subject, chain).await.map_err(|error| app.refuse(error)) };
-    let report = caller.pay(&app, work).await?;
-    known.answer(report.fresh, &real::on_chain(&report, chain, app.chain_called(chain)))
+    let report = app.charged(&caller, 1, app.source.chain_report(&subject, chain)).await?;
+    match report {
+        Reported::Read(report) => {
+            app.answer(&known, report.fresh, &real::on_chain(&report, chain, app.chain_called(chain)))
+        }
+        Reported::Mock { address, report } => Ok(app.answer_once(&mock::on_chain(&app, address, *report, chain))),
+    }
 }
 
 /// One address on one chain, in sums.
@@ -57,12 +60,7 @@ pub async fn summary(
     SubjectPath(subject): SubjectPath,
     SummaryChain(chain): SummaryChain,
 ) -> Result<Response, ApiError> {
-    if app.sandbox_only {
-        let one = app.scoring.sandbox().chain_summary(mode::stand_in(&subject), chain)?;
-        return Ok(mode::marked(Json(ChainSummaryBody::from(&one))));
-    }
     app.require_chain(chain)?;
-    let work = async { app.scoring.chain_summary(&subject, chain).await.map_err(|error| app.refuse(error)) };
-    let one = caller.pay(&app, work).await?;
-    known.answer(one.fresh, &ChainSummaryBody::from(&one))
+    let one = app.charged(&caller, 1, app.source.chain_summary(&subject, chain)).await?;
+    app.answer(&known, one.fresh, &ChainSummaryBody::from(&one))
 }

@@ -5,12 +5,11 @@ use axum::{Json, extract::State, response::Response};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::summed;
 use crate::http::{
     ApiError, App,
     docs::responses,
     extract::{Caller, JsonObject, SubjectPath, charge},
-    fresh, mode,
+    fresh,
     wire::EnhancedBody,
 };
 use assay_domain::OffChain;
@@ -52,9 +51,9 @@ pub async fn post(
     body: JsonObject,
 ) -> Result<Response, ApiError> {
     let (name, off_chain) = read(body)?;
-    let one = summed(&caller, &app, &subject).await?;
+    let one = app.charged(&caller, 1, app.source.summary(&subject)).await?;
     let body = EnhancedBody::of(&one, name, off_chain, |chain| app.chain_called(chain));
-    Ok(mode::marked_if(app.sandbox_only, fresh::once(Json(body))))
+    Ok(app.mark(fresh::once(Json(body))))
 }
 
 fn read(mut body: JsonObject) -> Result<(String, OffChain), ApiError> {

@@ -1,7 +1,7 @@
 //! A report from the sandbox generator.
 
 use crate::http::{
-    ApiError, App,
+    App,
     wire::{
         Activity, Assets, ChainActivity, ChainReportBody, Checksummed, Counts, CreditEvents, Defi, Moment, NftBody,
         Pool, ProtocolBody, ReportBody, ReportScore, TokenBody, Usd,
@@ -10,11 +10,10 @@ use crate::http::{
 use assay_domain::{Address, ChainId, Coverage, Protocol, parse_address, time_from_unix};
 use assay_registry::{MockPool, MockReport};
 
-/// The mock report of `address`; `labelled` with `sandbox: true` where it is asked for as such.
-pub fn mocked(app: &App, address: Address, labelled: bool) -> Result<ReportBody, ApiError> {
-    let mock = app.scoring.sandbox().report(address)?;
+/// The mock report of `address`; `labelled` with `sandbox: true` on the paths of the sandbox.
+pub fn body(app: &App, address: Address, mock: MockReport, labelled: bool) -> ReportBody {
     let score = mock.score;
-    Ok(ReportBody {
+    ReportBody {
         address: Checksummed(address),
         score: ReportScore { value: score.get(), classification: score.range().into() },
         activity: Activity {
@@ -28,17 +27,16 @@ pub fn mocked(app: &App, address: Address, labelled: bool) -> Result<ReportBody,
         timestamp: Moment::now(),
         credit_events: CreditEvents::over(mock.pools.into_iter().map(pool).collect(), app.not_covered.to_vec()),
         sandbox: labelled.then_some(true),
-    })
+    }
 }
 
 /// The part of the mock report that is on one chain.
-pub(super) fn on_chain(app: &App, address: Address, chain: ChainId) -> Result<ChainReportBody, ApiError> {
-    let mut mock = app.scoring.sandbox().report(address)?;
+pub(super) fn on_chain(app: &App, address: Address, mut mock: MockReport, chain: ChainId) -> ChainReportBody {
     let transactions = mock.transactions().find(|(active, _)| *active == chain).map(|(_, transactions)| transactions);
     mock.tokens.retain(|token| token.chain_id == chain);
     mock.nfts.retain(|nft| nft.chain_id == chain);
     mock.positions.retain(|position| position.chain_id == chain);
-    Ok(ChainReportBody {
+    ChainReportBody {
         address: Checksummed(address),
         chain_id: chain,
         chain_name: app.chain_called(chain),
@@ -50,7 +48,7 @@ pub(super) fn on_chain(app: &App, address: Address, chain: ChainId) -> Result<Ch
         },
         cached: false,
         timestamp: Moment::now(),
-    })
+    }
 }
 
 fn assets(mock: &MockReport) -> Assets {

@@ -7,20 +7,18 @@ mod mock;
 pub mod portfolio;
 mod real;
 
-use axum::{Json, extract::State, response::Response};
+use axum::{extract::State, response::Response};
 
 use super::{
     ApiError, App,
     docs::responses,
     extract::{Caller, SubjectPath, charge},
     fresh::{self, Known},
-    mode,
     wire::ReportBody,
 };
-use crate::scoring::Summarized;
-use assay_domain::Subject;
+use crate::scoring::Reported;
 
-pub(super) use mock::mocked;
+pub(super) use mock::body as mock_body;
 
 /// The credit report of one address: assets, lending positions, activity and lending events.
 ///
@@ -37,21 +35,12 @@ pub async fn get(
     known: Known,
     SubjectPath(subject): SubjectPath,
 ) -> Result<Response, ApiError> {
-    if app.sandbox_only {
-        let body = mocked(&app, mode::stand_in(&subject), false)?;
-        return Ok(mode::marked(Json(body)));
+    let report = app.charged(&caller, 1, app.source.report(&subject, caller.name())).await?;
+    match report {
+        Reported::Read(report) => {
+            let answer = app.answer(&known, report.scored.fresh, &real::body(&report, &app.not_covered))?;
+            Ok(fresh::identified(answer, [app.rollout.score_id(&report.scored, caller.owner())]))
+        }
+        Reported::Mock { address, report } => Ok(app.answer_once(&mock::body(&app, address, *report, false))),
     }
-    let report = caller
-        .pay(&app, async { app.scoring.report(&subject, caller.name()).await.map_err(|error| app.refuse(error)) })
-        .await?;
-    let answer = known.answer(report.scored.fresh, &real::body(&report, &app.not_covered))?;
-    Ok(fresh::identified(answer, [app.scoring.score_id(&report.scored, caller.owner())]))
-}
-
-/// One subject in sums, paid for.
-async fn summed(caller: &Caller<charge::Report>, app: &App, subject: &Subject) -> Result<Summarized, ApiError> {
-    if app.sandbox_only {
-        return Ok(app.scoring.sandbox().summary(mode::stand_in(subject))?);
-    }
-    caller.pay(app, async { app.scoring.summary(subject).await.map_err(|error| app.refuse(error)) }).await
 }

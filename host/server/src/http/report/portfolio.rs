@@ -2,19 +2,13 @@
 
 use axum::{extract::State, response::Response};
 
-use super::summed;
-use crate::{
-    http::{
-        ApiError, App,
-        docs::responses,
-        extract::{Caller, SubjectPath, charge},
-        fresh::Known,
-        mode,
-        wire::{ChainValueBody, Moment, PortfolioBody, TotalBody, Usd},
-    },
-    scoring::Summarized,
+use crate::http::{
+    ApiError, App,
+    docs::responses,
+    extract::{Caller, SubjectPath, charge},
+    fresh::Known,
+    wire::{ChainValueBody, Moment, PortfolioBody, TotalBody, Usd},
 };
-use assay_domain::Subject;
 
 /// What an address holds, chain by chain, in dollars.
 #[utoipa::path(
@@ -29,14 +23,14 @@ pub async fn portfolio(
     known: Known,
     SubjectPath(subject): SubjectPath,
 ) -> Result<Response, ApiError> {
-    let one = held(&caller, &app, &subject).await?;
+    let one = app.charged(&caller, 1, app.source.holdings(&subject)).await?;
     let chains = one.read().map(|chain| ChainValueBody {
         chain_id: chain.chain_id,
         chain_name: app.chain_called(chain.chain_id),
         total_asset_usd: Usd(chain.summary.asset_usd),
     });
     let body = PortfolioBody::of(one.address, Moment(one.fresh.read_at), chains.collect());
-    Ok(mode::marked_if(app.sandbox_only, known.answer(one.fresh, &body)?))
+    Ok(app.mark(known.answer(one.fresh, &body)?))
 }
 
 /// What an address holds on all chains, as one figure in dollars.
@@ -52,15 +46,7 @@ pub async fn total(
     known: Known,
     SubjectPath(subject): SubjectPath,
 ) -> Result<Response, ApiError> {
-    let one = held(&caller, &app, &subject).await?;
+    let one = app.charged(&caller, 1, app.source.holdings(&subject)).await?;
     let body = TotalBody::of(one.address, Moment(one.fresh.read_at), one.read().map(|chain| chain.summary.asset_usd));
-    Ok(mode::marked_if(app.sandbox_only, known.answer(one.fresh, &body)?))
-}
-
-/// A generator says what an address holds apart from its report.
-async fn held(caller: &Caller<charge::Report>, app: &App, subject: &Subject) -> Result<Summarized, ApiError> {
-    if app.sandbox_only {
-        return Ok(app.scoring.sandbox().holdings(mode::stand_in(subject))?);
-    }
-    summed(caller, app, subject).await
+    Ok(app.mark(known.answer(one.fresh, &body)?))
 }

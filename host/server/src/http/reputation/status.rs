@@ -8,7 +8,7 @@ use crate::http::{
     ApiError, App,
     docs::responses,
     extract::{AgentPath, Caller, SubmissionPath, charge},
-    fresh, mode,
+    fresh,
     wire::SubmissionBody,
 };
 
@@ -32,7 +32,7 @@ pub async fn status(
     id: SubmissionPath,
 ) -> Result<Response, ApiError> {
     let record = find(&app, agent_id, id).await?;
-    Ok(mode::marked_if(app.sandbox_only, fresh::once(Json(SubmissionBody::of(&record)))))
+    Ok(app.mark(fresh::once(Json(SubmissionBody::of(&record)))))
 }
 
 pub(super) async fn find(

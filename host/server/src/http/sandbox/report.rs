@@ -8,7 +8,7 @@ use crate::http::{
     ApiError, App,
     docs::responses,
     extract::{AddressPath, Caller, ChainPath, charge},
-    report::mocked,
+    report::mock_body,
     wire::{Checksummed, Moment, ReportBody, TotalBody, Usd},
 };
 use assay_domain::ChainId;
@@ -40,7 +40,8 @@ pub async fn get(
     State(app): State<App>,
     AddressPath(address): AddressPath,
 ) -> Result<Json<ReportBody>, ApiError> {
-    mocked(&app, address, true).map(Json)
+    let report = app.scoring.sandbox().report(address)?;
+    Ok(Json(mock_body(&app, address, report, true)))
 }
 
 /// The mock value of everything an address holds.

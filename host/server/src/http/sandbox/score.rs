@@ -2,13 +2,15 @@
 
 use axum::{Json, extract::State};
 
-use crate::http::{
-    ApiError, App,
-    docs::responses,
-    extract::{AddressList, AddressPath, Caller, JsonObject, charge},
-    mode,
-    score::OffChain,
-    wire::{MeanBody, ScoreBody, ScoresBody},
+use crate::{
+    http::{
+        ApiError, App,
+        docs::responses,
+        extract::{AddressList, AddressPath, Caller, JsonObject, charge},
+        score::OffChain,
+        wire::{MeanBody, ScoreBody, ScoresBody},
+    },
+    scoring::{ScoringError, blocking},
 };
 
 /// A mock score: the same address always has the same.
@@ -60,11 +62,11 @@ pub async fn mean(
     AddressList(addresses): AddressList,
 ) -> Result<Json<MeanBody>, ApiError> {
     let sandbox = app.scoring.sandbox();
-    let mean = mode::aside(move || {
-        let mean = sandbox.mean(&addresses)?.ok_or_else(ApiError::no_valid_address)?;
-        Ok(MeanBody::mock(addresses, mean))
+    let mean = blocking(move || {
+        let mean = sandbox.mean(&addresses)?;
+        Ok::<_, ScoringError>(MeanBody::mock(addresses, mean))
     });
-    mean.await.map(Json)
+    Ok(Json(mean.await?))
 }
 
 /// Mock scores of several addresses. Addresses that are none are skipped.
@@ -81,7 +83,7 @@ pub async fn batch(
 ) -> Result<Json<ScoresBody>, ApiError> {
     let sandbox = app.scoring.sandbox();
     let score = move |address| Ok(ScoreBody::mock(address, sandbox.score(address)?));
-    let scores: Vec<ScoreBody> =
-        mode::aside(move || addresses.into_iter().map(score).collect::<Result<_, ApiError>>()).await?;
-    Ok(Json(scores.into()))
+    let scores: Result<Vec<ScoreBody>, ScoringError> =
+        blocking(move || addresses.into_iter().map(score).collect()).await;
+    Ok(Json(scores?.into()))
 }

@@ -3,7 +3,7 @@
 pub mod provenance;
 pub mod several;
 
-use axum::{Json, extract::State, response::Response};
+use axum::{extract::State, response::Response};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -12,11 +12,9 @@ use super::{
     docs::responses,
     extract::{Asked, Caller, IncludeFactors, JsonObject, SubjectPath, charge},
     fresh::{self, Known},
-    mode,
-    wire::{FactorBody, ScoreBody},
+    wire::ScoreBody,
 };
 use crate::scoring::Ask;
-use assay_domain::{Coverage, Subject};
 
 /// Off-chain figures that the caller vouches for.
 #[derive(Deserialize, ToSchema)]
@@ -50,14 +48,10 @@ pub async fn get(
     IncludeFactors(factors): IncludeFactors,
     Asked(version): Asked,
 ) -> Result<Response, ApiError> {
-    if app.sandbox_only {
-        return mock(&app, &subject, None, factors);
-    }
-    let ask = Ask { by: caller.name(), version: version.as_ref() };
-    let scored =
-        caller.pay(&app, async { app.scoring.score(&subject, &ask).await.map_err(|error| app.refuse(error)) }).await?;
-    let answer = known.answer(scored.fresh, &ScoreBody::scored(&scored, factors))?;
-    Ok(fresh::identified(answer, [app.scoring.score_id(&scored, caller.owner())]))
+    let ask = Ask { by: caller.name(), version: version.as_ref(), factors };
+    let scored = app.charged(&caller, 1, app.source.score(&subject, &ask)).await?;
+    let answer = app.answer(&known, scored.fresh, &ScoreBody::scored(&scored, factors))?;
+    Ok(fresh::identified(answer, [app.rollout.score_id(&scored, caller.owner())]))
 }
 
 /// The score of one address with off-chain assets added.
@@ -84,26 +78,8 @@ pub async fn post(
 ) -> Result<Response, ApiError> {
     let assets = body.amount("total_asset_usd").unwrap_or(0.0);
     body.finish()?;
-    if app.sandbox_only {
-        return mock(&app, &subject, Some(assets), factors);
-    }
-    let ask = Ask { by: caller.name(), version: version.as_ref() };
-    let boosted = async { app.scoring.boosted(&subject, assets, &ask).await.map_err(|error| app.refuse(error)) };
-    let scored = caller.pay(&app, boosted).await?;
-    let answer = fresh::once(Json(ScoreBody::scored(&scored, factors)));
-    Ok(fresh::identified(answer, [app.scoring.score_id(&scored, caller.owner())]))
-}
-
-fn mock(app: &App, subject: &Subject, assets: Option<f64>, factors: bool) -> Result<Response, ApiError> {
-    let address = mode::stand_in(subject);
-    let sandbox = app.scoring.sandbox();
-    let score = match assets {
-        None => sandbox.score(address)?,
-        Some(assets) => sandbox.boosted(address, assets)?,
-    };
-    let mut body = ScoreBody::mock(address, score).read(Coverage::Complete);
-    if factors {
-        body.factors = Some(FactorBody::all(&sandbox.factors(address)?));
-    }
-    Ok(mode::marked(Json(body)))
+    let ask = Ask { by: caller.name(), version: version.as_ref(), factors };
+    let scored = app.charged(&caller, 1, app.source.boosted(&subject, assets, &ask)).await?;
+    let answer = app.answer_once(&ScoreBody::scored(&scored, factors));
+    Ok(fresh::identified(answer, [app.rollout.score_id(&scored, caller.owner())]))
 }

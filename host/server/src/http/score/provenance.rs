@@ -27,7 +27,7 @@ pub async fn mine(
     State(app): State<App>,
     ScorePath(id): ScorePath,
 ) -> Result<Json<ProvenanceBody>, ApiError> {
-    let found = known(app.scoring.provenance(&id, caller.owner()).await)?;
+    let found = known(app.rollout.provenance(&id, caller.owner()).await)?;
     Ok(Json(ProvenanceBody::new(&id, found)))
 }
 
@@ -43,7 +43,7 @@ pub async fn audited(
     State(app): State<App>,
     ScorePath(id): ScorePath,
 ) -> Result<Json<AuditedBody>, ApiError> {
-    Ok(Json(AuditedBody::new(&id, known(app.scoring.audited(&id).await)?)))
+    Ok(Json(AuditedBody::new(&id, known(app.rollout.audited(&id).await)?)))
 }
 
 fn known(found: Result<Option<ServedRecord>, StoreError>) -> Result<ServedRecord, ApiError> {

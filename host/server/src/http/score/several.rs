@@ -1,6 +1,6 @@
 //! `/api/v2/score/…` of several subjects: the mean of their scores, and each of them.
 
-use axum::{Json, extract::State, response::Response};
+use axum::{extract::State, response::Response};
 
 use crate::{
     http::{
@@ -8,12 +8,11 @@ use crate::{
         docs::responses,
         extract::{Asked, Caller, IncludeFactors, SubjectList, charge},
         fresh::{self, Known},
-        mode,
-        wire::{FactorBody, MeanBody, ScoreBody, ScoresBody},
+        wire::{MeanBody, ScoreBody, ScoresBody},
     },
     scoring::{Ask, ScoringError},
 };
-use assay_domain::{Coverage, Freshness, Subject};
+use assay_domain::Freshness;
 
 /// One score for several addresses: the mean of theirs.
 ///
@@ -35,15 +34,11 @@ pub async fn mean(
     SubjectList(subjects): SubjectList,
     Asked(version): Asked,
 ) -> Result<Response, ApiError> {
-    if app.sandbox_only {
-        return mock_mean(&app, &subjects).await;
-    }
     let count = subjects.len();
-    let ask = Ask { by: caller.name(), version: version.as_ref() };
-    let mean = async { app.scoring.mean(subjects, &ask).await.map_err(|error| app.refuse(error)) };
-    let mean = caller.pay_each(&app, count, mean).await?;
-    let ids: Vec<_> = mean.scores.iter().map(|scored| app.scoring.score_id(scored, caller.owner())).collect();
-    Ok(fresh::identified(known.answer(mean.fresh, &MeanBody::from(mean))?, ids))
+    let ask = Ask { by: caller.name(), version: version.as_ref(), factors: false };
+    let mean = app.charged(&caller, count, app.source.mean(subjects, &ask)).await?;
+    let ids: Vec<_> = mean.scores.iter().map(|scored| app.rollout.score_id(scored, caller.owner())).collect();
+    Ok(fresh::identified(app.answer(&known, mean.fresh, &MeanBody::from(mean))?, ids))
 }
 
 /// The score of each of several addresses.
@@ -68,35 +63,11 @@ pub async fn batch(
     IncludeFactors(factors): IncludeFactors,
     Asked(version): Asked,
 ) -> Result<Response, ApiError> {
-    if app.sandbox_only {
-        return mock_batch(&app, &subjects, factors).await;
-    }
     let count = subjects.len();
-    let ask = Ask { by: caller.name(), version: version.as_ref() };
-    let scored = async { app.scoring.scores(subjects, &ask).await.map_err(|error| app.refuse(error)) };
-    let scored = caller.pay_each(&app, count, scored).await?;
+    let ask = Ask { by: caller.name(), version: version.as_ref(), factors };
+    let scored = app.charged(&caller, count, app.source.scores(subjects, &ask)).await?;
     let soonest = Freshness::soonest(scored.iter().map(|scored| scored.fresh)).ok_or(ScoringError::NoneValid)?;
     let bodies: Vec<ScoreBody> = scored.iter().map(|scored| ScoreBody::scored(scored, factors)).collect();
-    let ids = scored.iter().map(|scored| app.scoring.score_id(scored, caller.owner()));
-    Ok(fresh::identified(known.answer(soonest, &ScoresBody::from(bodies))?, ids))
-}
-
-async fn mock_mean(app: &App, subjects: &[Subject]) -> Result<Response, ApiError> {
-    let (addresses, sandbox) = (mode::stand_ins(subjects), app.scoring.sandbox());
-    let mean = mode::aside(move || {
-        let mean = sandbox.mean(&addresses)?.ok_or_else(ApiError::no_valid_address)?;
-        Ok(MeanBody::mock(addresses, mean).read(Coverage::Complete))
-    });
-    Ok(mode::marked(Json(mean.await?)))
-}
-
-async fn mock_batch(app: &App, subjects: &[Subject], factors: bool) -> Result<Response, ApiError> {
-    let (addresses, sandbox) = (mode::stand_ins(subjects), app.scoring.sandbox());
-    let score = move |address| {
-        let body = ScoreBody::mock(address, sandbox.score(address)?).read(Coverage::Complete);
-        let factors = factors.then(|| sandbox.factors(address)).transpose()?;
-        Ok::<_, ApiError>(ScoreBody { factors: factors.map(|factors| FactorBody::all(&factors)), ..body })
-    };
-    let scores = mode::aside(move || addresses.into_iter().map(score).collect::<Result<Vec<_>, _>>()).await?;
-    Ok(mode::marked(Json(ScoresBody::from(scores))))
+    let ids = scored.iter().map(|scored| app.rollout.score_id(scored, caller.owner()));
+    Ok(fresh::identified(app.answer(&known, soonest, &ScoresBody::from(bodies))?, ids))
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{Moment, ReferenceBody};
-use crate::scoring::AuditEntry;
+use crate::rollout::AuditEntry;
 use assay_domain::{ModelKind, ModelRef};
 
 /// A page of the log, latest first.

@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use super::{Checksummed, Moment, score::CoverageName};
 use crate::scoring::IdentityReport;
-use assay_domain::{Address, Attestation, B256, ChainId, Coverage, IdentitySource};
+use assay_domain::{Attestation, B256, ChainId, Coverage, IdentitySource};
 
 /// Names that stand for an address and attestations about its owner.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -87,19 +87,6 @@ impl IdentityBody {
             sources: snapshot.identity.iter().map(IdentitySourceBody::from).collect(),
             cached: report.cached,
             timestamp: Moment(snapshot.as_of),
-        }
-    }
-
-    /// Of an address in the sandbox, which nobody attests to.
-    pub fn mock(address: Address) -> Self {
-        Self {
-            address: Checksummed(address),
-            attestations: Vec::new(),
-            count: 0,
-            coverage: Coverage::Complete,
-            sources: Vec::new(),
-            cached: false,
-            timestamp: Moment::now(),
         }
     }
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{Checksummed, CoverageName, Moment, RangeName, ReferenceBody};
-use crate::scoring::ScoreId;
+use crate::rollout::ScoreId;
 use assay_domain::{
     Coverage, ModelKind,
     features::{Features, exact},

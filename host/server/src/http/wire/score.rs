@@ -4,7 +4,10 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{Checksummed, Moment, Version};
-use crate::scoring::{MeanScore, SandboxScore, Scored};
+use crate::{
+    rollout::Scored,
+    scoring::{MeanScore, SandboxScore},
+};
 use assay_domain::{Address, Coverage, Decile, Factor, ModelVersion, Range, Score};
 
 /// The named ranges: 920-1000 excellent, 840-919 very_good, 750-839 good, 640-749 fair, 300-639 low.

@@ -6,7 +6,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{Moment, ReferenceBody};
-use crate::scoring::{Spread, Standing};
+use crate::rollout::{ShadowPair, Spread};
 use assay_domain::{
     ModelKind, ModelRef, Time,
     stats::{Histogram, INVESTIGATE, SIGNIFICANT},
@@ -126,15 +126,15 @@ pub struct CostBody {
 }
 
 impl ShadowBody {
-    pub fn new(kind: ModelKind, window_hours: u64, at: Time, share: f64, standings: Vec<Standing>) -> Self {
-        let pairs: Vec<PairBody> = standings.into_iter().map(|standing| PairBody::new(kind, standing)).collect();
+    pub fn new(kind: ModelKind, window_hours: u64, at: Time, share: f64, pairs: Vec<ShadowPair>) -> Self {
+        let pairs: Vec<PairBody> = pairs.into_iter().map(|pair| PairBody::new(kind, pair)).collect();
         Self { kind, window_hours, timestamp: Moment(at), share, count: pairs.len(), pairs }
     }
 }
 
 impl PairBody {
-    fn new(kind: ModelKind, standing: Standing) -> Self {
-        let Standing { record, champion_scores, challenger_scores, psi, migration } = standing;
+    fn new(kind: ModelKind, pair: ShadowPair) -> Self {
+        let ShadowPair { record, champion_scores, challenger_scores, psi, migration } = pair;
         let model = |ModelPin { version, digest }: ModelPin| ReferenceBody::from(ModelRef { kind, version, digest });
         let (scores, differences) = (&record.scores, record.scores.differences());
         let (higher, equal, lower) = differences.signs();

@@ -1,34 +1,33 @@
-//! The audit log: who moved which model, written before it moves, and what became of it. Neither record is ever written
-//! over.
+//! The records of the audit log: a step, written before it is taken, and its outcome. Neither is ever overwritten.
 
 use serde::{Deserialize, Serialize};
 
-use assay_domain::ModelPin;
-use assay_domain::{ModelKind, Time};
+use assay_domain::{ModelKind, ModelPin, Time};
 
-/// A step that is about to be made.
+/// A step that is about to be taken.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditRecord {
     pub at: Time,
-    /// Name of the API key, or `assay` for what the server did by itself.
+    /// Name of the API key, or `assay` for a step of the server itself.
     pub by: String,
-    /// `stage`, `challenge`, `promote`, `rollback`, `remove`, `bench`, or `appoint` for a champion that nobody chose.
+    /// `stage`, `challenge`, `promote`, `rollback`, `remove`, `bench` (taken out of service), or `appoint` (the first champion
+    /// of a kind, which the server chose).
     pub action: String,
     pub kind: ModelKind,
-    /// Who was in the role.
+    /// The models in the role before the step.
     #[serde(default)]
     pub from: Vec<ModelPin>,
-    /// Who is to be in it.
+    /// The models in the role after it.
     #[serde(default)]
     pub to: Vec<ModelPin>,
     #[serde(default)]
     pub why: Option<String>,
-    /// The bounds of promotion were not to be looked at.
+    /// The bounds of promotion were not applied.
     #[serde(default)]
     pub forced: bool,
 }
 
-/// What became of a step.
+/// The outcome of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditEnd {
     pub at: Time,

@@ -1,10 +1,9 @@
-//! What a served score was made of, exactly: from this and the model's bytes the same answer comes out again.
+//! The provenance of a served score: this record and the model's bytes give exactly the same answer again.
 
 use serde::{Deserialize, Serialize};
 
-use assay_domain::ModelPin;
 use assay_domain::{
-    Address, Coverage, Score, Time,
+    Address, Coverage, ModelPin, Score, Time,
     features::{Features, exact},
 };
 
@@ -12,17 +11,17 @@ use assay_domain::{
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ServedRecord {
     pub address: Address,
-    /// Name of the API key it was first computed for.
+    /// Name of the API key for which it was first computed.
     pub asked_by: String,
     /// When it was calculated.
     pub at: Time,
-    /// When the reading behind it had ended.
+    /// When the read of the chains behind it had ended.
     pub as_of: Time,
     pub coverage: Coverage,
     /// Version of the server.
     pub host: String,
     pub model: ModelPin,
-    /// Exactly what the model was given.
+    /// The exact input of the model.
     pub features: Features,
     #[serde(default)]
     pub boost: Option<BoostRecord>,

@@ -1,13 +1,15 @@
-//! What challengers showed beside the champion: counts and sketches that merge over hosts and hours without loss.
+//! Measurements of challengers beside the champion: counts and sketches that merge over hosts and hours without loss.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use assay_domain::ModelPin;
-use assay_domain::stats::{Joint, Moments, Sketch};
+use assay_domain::{
+    ModelPin,
+    stats::{Joint, Moments, Sketch},
+};
 
-/// What one host saw in one hour.
+/// What one process measured in one hour.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ShadowRecord {
     pub pairs: Vec<PairRecord>,
@@ -19,7 +21,7 @@ pub struct PairRecord {
     pub champion: ModelPin,
     pub challenger: ModelPin,
     pub counts: PairCounts,
-    /// Of those that both scored, the champion's first.
+    /// Of subjects that both scored, the champion's score first.
     pub scores: Joint,
     /// Failures of the challenger by code.
     pub failures: BTreeMap<String, u64>,
@@ -29,22 +31,22 @@ pub struct PairRecord {
     pub challenger_cost: CostRecord,
 }
 
-/// What became of the scores that the champion computed.
+/// Counts of the scores that the champion computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PairCounts {
-    /// Computed by the champion while the challenger was one.
+    /// Computed by the champion while the challenger had its role.
     pub seen: u64,
     /// Of those, in the sample.
     pub sampled: u64,
-    /// Of the sample, left out because the shadow was behind.
+    /// Of the sample, dropped because the queue was full.
     pub dropped: u64,
     /// Of the sample, refused by the challenger, which is an answer.
     pub refused: u64,
-    /// Scored by both, and put in the same tenth by each one's own table.
+    /// Scored by both, with the same decile.
     pub same_decile: u64,
 }
 
-/// What calls cost: microseconds and fuel, measured alike for both models, on the engine apart.
+/// The cost of calls in microseconds and fuel, measured for both models on the engine of the shadow.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct CostRecord {
     pub latency_us: Sketch,
@@ -65,12 +67,12 @@ impl PairRecord {
         }
     }
 
-    /// Failures of the challenger, of whatever kind.
+    /// All failures of the challenger.
     pub fn failed(&self) -> u64 {
         self.failures.values().sum()
     }
 
-    /// Takes up what another host or another hour saw of the same two models.
+    /// Adds the measurements of another host or hour of the same two models.
     pub fn merge(&mut self, other: &Self) {
         self.counts.add(&other.counts);
         self.scores.merge(&other.scores);

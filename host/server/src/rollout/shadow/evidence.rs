@@ -1,10 +1,12 @@
-//! What the shadow saw over a window, of all hosts together.
+//! What the shadow measured over a window, of all hosts together.
 
-use crate::rollout::records::{PairRecord, SHADOWS};
 use std::collections::BTreeMap;
 
-use super::keep::hour;
-use crate::scoring::{Scoring, promotion::Evidence};
+use super::hours::current_hour;
+use crate::rollout::{
+    Rollout,
+    records::{PairRecord, SHADOWS},
+};
 use assay_domain::{
     Digest, ModelKind,
     stats::{Edges, Histogram, Sketch, psi},
@@ -14,19 +16,34 @@ use assay_store::StoreError;
 /// Bins of the stability index, each with a tenth of the champion's scores.
 const BINS: u32 = 10;
 
-/// How one challenger stands beside one champion.
+/// One challenger compared with one champion.
 #[derive(Debug, Clone)]
-pub struct Standing {
+pub struct ShadowPair {
     pub record: PairRecord,
     pub champion_scores: Histogram,
     pub challenger_scores: Histogram,
-    /// In bins of the champion's tenths; `None` where nothing was scored by both.
+    /// In bins of the champion's tenths; `None` where no subject was scored by both.
     pub psi: Option<f64>,
     /// Share of subjects in another range.
     pub migration: Option<f64>,
 }
 
-/// The middle and the far end of a cost.
+/// The figures of a pair that have bounds in the configuration.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Evidence {
+    /// Calls, failed ones included.
+    pub calls: u64,
+    /// Share of them that failed.
+    pub failures: f64,
+    /// `None` where no subject was scored by both.
+    pub psi: Option<f64>,
+    /// Share of subjects in another range.
+    pub migration: Option<f64>,
+    /// Median time of a call over the champion's.
+    pub latency_ratio: Option<f64>,
+}
+
+/// The median and the 99th percentile of a cost.
 #[derive(Debug, Clone, Copy)]
 pub struct Spread {
     pub p50: Option<f64>,
@@ -39,7 +56,7 @@ impl Spread {
     }
 }
 
-impl Standing {
+impl ShadowPair {
     fn of(record: PairRecord) -> Self {
         let (champion_scores, challenger_scores) = (record.scores.first(), record.scores.second());
         let edges = Edges::quantiles(&champion_scores, BINS);
@@ -53,7 +70,7 @@ impl Standing {
         }
     }
 
-    pub(in crate::scoring) fn evidence(&self) -> Evidence {
+    pub(crate) fn evidence(&self) -> Evidence {
         let failed = self.record.failed();
         let calls = self.record.scores.count() + self.record.counts.refused + failed;
         let median = |sketch: &Sketch| sketch.quantile(0.5).filter(|median| *median > 0.0);
@@ -69,38 +86,40 @@ impl Standing {
     }
 }
 
-impl Scoring {
-    /// How every challenger of the last `hours` stood, by champion; nothing for a kind that has no shadow.
+impl Rollout {
+    /// Every pair of champion and challenger of the last `hours`; none for kinds without a shadow.
     ///
     /// # Errors
     /// The store's failure.
-    pub async fn standings(&self, kind: ModelKind, hours: u64) -> Result<Vec<Standing>, StoreError> {
+    pub async fn shadow_pairs(&self, kind: ModelKind, hours: u64) -> Result<Vec<ShadowPair>, StoreError> {
         if kind != ModelKind::Credit {
             return Ok(Vec::new());
         }
         self.flush_shadow().await?;
-        let from = hour().saturating_sub(i64::try_from(hours).unwrap_or(i64::MAX)).saturating_add(1);
+        let from = current_hour().saturating_sub(i64::try_from(hours).unwrap_or(i64::MAX)).saturating_add(1);
         let mut merged = BTreeMap::<(Digest, Digest), PairRecord>::new();
-        for (key, part) in self.inner.store.list(&SHADOWS).await? {
-            let within =
-                key.split_once('/').and_then(|(hour, _)| hour.parse::<i64>().ok()).is_some_and(|hour| hour >= from);
-            for pair in part.pairs.into_iter().filter(|_| within) {
-                let of = (pair.champion.digest, pair.challenger.digest);
-                match merged.get_mut(&of) {
+        for (key, record) in self.inner.store.list(&SHADOWS).await? {
+            let hour = key.split_once('/').and_then(|(hour, _)| hour.parse::<i64>().ok());
+            if hour.is_none_or(|hour| hour < from) {
+                continue;
+            }
+            for pair in record.pairs {
+                let models = (pair.champion.digest, pair.challenger.digest);
+                match merged.get_mut(&models) {
                     Some(known) => known.merge(&pair),
-                    None => drop(merged.insert(of, pair)),
+                    None => drop(merged.insert(models, pair)),
                 }
             }
         }
-        Ok(merged.into_values().map(Standing::of).collect())
+        Ok(merged.into_values().map(ShadowPair::of).collect())
     }
 
-    /// The window that is looked at where none is asked for, in hours.
+    /// The default window of a report, in hours.
     pub fn window(&self) -> u64 {
         self.inner.promotion.window_hours
     }
 
-    /// Share of computed scores that challengers see.
+    /// Share of computed scores that challengers also compute.
     pub fn shadow_share(&self) -> f64 {
         self.inner.shadow.share
     }

@@ -1,30 +1,31 @@
-//! One score in the shadow, entered into the record of its pair.
+//! One call of a challenger, added to the record of its pair.
 
 use crate::rollout::records::{CostRecord, PairRecord};
 use assay_domain::{Assessment, Factor, stats::Moments};
 use assay_registry::{ScoreError, Spent};
 
-/// Most labels of factors in one record: a model that invents a new one each time must not fill the memory.
+/// Most factor labels in one record: a model with a new label for every subject must not fill the memory.
 const LABELS: usize = 64;
-/// Where the rest goes.
+/// The label of all further factors.
 const OTHERS: &str = "(others)";
 
-/// What the challenger made of one subject.
-pub(super) struct Sight<'a> {
-    /// What the champion has answered.
+/// The answers of champion and challenger about one subject.
+pub(super) struct Observation<'a> {
+    /// The champion's answer, which was served.
     pub served: &'a Assessment,
-    pub said: &'a Result<Assessment, ScoreError>,
+    /// The challenger's answer.
+    pub shadow: &'a Result<Assessment, ScoreError>,
     pub spent: Spent,
-    /// What the same call cost the champion, where it was measured.
+    /// The cost of the same call of the champion, where it was measured.
     pub champion_spent: Option<Spent>,
 }
 
-impl Sight<'_> {
-    pub fn enter(&self, pair: &mut PairRecord) {
+impl Observation<'_> {
+    pub fn add_to(&self, pair: &mut PairRecord) {
         pair.counts.seen += 1;
         pair.counts.sampled += 1;
-        // A full house is ours, and nothing was asked.
-        if matches!(self.said, Err(ScoreError::Busy { .. })) {
+        // No instance was free, so the challenger was not called.
+        if matches!(self.shadow, Err(ScoreError::Busy { .. })) {
             pair.counts.dropped += 1;
             return;
         }
@@ -32,20 +33,20 @@ impl Sight<'_> {
         if let Some(spent) = self.champion_spent {
             cost(&mut pair.champion_cost, spent);
         }
-        match self.said {
-            Ok(said) => self.both(said, pair),
+        match self.shadow {
+            Ok(shadow) => self.compare(shadow, pair),
             Err(error) if error.is_fault() => *pair.failures.entry(error.code().to_owned()).or_default() += 1,
             Err(_) => pair.counts.refused += 1,
         }
     }
 
-    fn both(&self, said: &Assessment, pair: &mut PairRecord) {
-        pair.scores.add(self.served.score, said.score);
-        pair.counts.same_decile += u64::from(self.served.decile == said.decile);
+    fn compare(&self, shadow: &Assessment, pair: &mut PairRecord) {
+        pair.scores.add(self.served.score, shadow.score);
+        pair.counts.same_decile += u64::from(self.served.decile == shadow.decile);
         for factor in &self.served.factors {
             moments(pair, factor).0.add(f64::from(factor.points));
         }
-        for factor in &said.factors {
+        for factor in &shadow.factors {
             moments(pair, factor).1.add(f64::from(factor.points));
         }
     }

@@ -1,50 +1,32 @@
-//! Guarded promotion: what the shadow saw of a version, held against the configured bounds.
+//! The review before a promotion: what the shadow measured of a version, compared with the configured bounds.
 
-use super::{Scoring, roles::MoveError, shadow::Standing};
+use super::{Rollout, shadow::Evidence};
 use crate::config;
 use assay_domain::ModelKind;
 use assay_registry::{Model, RoleError};
+use assay_store::StoreError;
 
-/// What the shadow saw of a version beside the champion.
+/// What supports and what prevents the promotion of a version.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Evidence {
-    /// Calls, failed ones included.
-    pub calls: u64,
-    /// Share of them that failed.
-    pub failures: f64,
-    /// `None` where nothing was scored by both.
-    pub psi: Option<f64>,
-    /// Share of subjects that come into another range.
-    pub migration: Option<f64>,
-    /// Median time of a call over the champion's.
-    pub latency_ratio: Option<f64>,
-}
-
-/// What speaks for and against a promotion.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Figures {
+pub struct Review {
     bounds: config::Promotion,
     evidence: Option<Evidence>,
     /// Why the version is out of service, where it is.
     benched: Option<String>,
 }
 
-impl Figures {
-    pub fn new(bounds: &config::Promotion, evidence: Option<Evidence>, benched: Option<String>) -> Self {
-        Self { bounds: bounds.clone(), evidence, benched }
-    }
-
-    pub fn allow(&self) -> bool {
+impl Review {
+    pub(super) fn allows(&self) -> bool {
         self.against().is_empty()
     }
 
-    /// What speaks against it, in a sentence.
-    pub fn verdict(&self) -> String {
+    /// What prevents the promotion, in a sentence.
+    pub fn objections(&self) -> String {
         self.against().join(", ")
     }
 
-    /// The figures that were looked at; `None` where the shadow saw too little.
-    pub fn said(&self) -> Option<String> {
+    /// The measured figures; `None` where the shadow saw too few calls.
+    pub(super) fn summary(&self) -> Option<String> {
         let Evidence { calls, failures, psi, migration, latency_ratio } = self.enough()?;
         let figure = |value: &Option<f64>| value.map_or_else(|| "unknown".to_owned(), |value| format!("{value:.3}"));
         Some(format!(
@@ -90,19 +72,20 @@ impl Figures {
     }
 }
 
-impl Scoring {
-    pub(super) async fn guard(&self, kind: ModelKind, model: &Model) -> Result<Figures, MoveError> {
+impl Rollout {
+    /// Reviews a version against the evidence beside the current champion.
+    pub(super) async fn review(&self, kind: ModelKind, model: &Model) -> Result<Review, StoreError> {
         let benched = match self.inner.registry.in_service(kind, model.version()) {
             Err(RoleError::Benched { why, .. }) => Some(why),
             _ => None,
         };
-        let champion = self.inner.registry.champion(kind).ok();
-        let standings = self.standings(kind, self.inner.promotion.window_hours).await?;
-        let mine = |standing: &&Standing| {
-            let (champion, record) = (champion.as_ref().map(|champion| champion.digest()), &standing.record);
-            (Some(record.champion.digest), record.challenger.digest) == (champion, model.digest())
-        };
-        Ok(Figures::new(&self.inner.promotion, standings.iter().find(mine).map(Standing::evidence), benched))
+        let champion = self.inner.registry.champion(kind).ok().map(|champion| champion.digest());
+        let pairs = self.shadow_pairs(kind, self.inner.promotion.window_hours).await?;
+        let pair = pairs.iter().find(|pair| {
+            Some(pair.record.champion.digest) == champion && pair.record.challenger.digest == model.digest()
+        });
+        let evidence = pair.map(|pair| pair.evidence());
+        Ok(Review { bounds: self.inner.promotion.clone(), evidence, benched })
     }
 }
 
@@ -122,31 +105,35 @@ mod tests {
         }
     }
 
+    fn review(bounds: config::Promotion, evidence: Option<Evidence>, benched: Option<String>) -> Review {
+        Review { bounds, evidence, benched }
+    }
+
     fn evidence() -> Evidence {
         Evidence { calls: 100, failures: 0.0, psi: Some(0.1), migration: Some(0.2), latency_ratio: Some(1.0) }
     }
 
     #[test]
-    fn every_bound_is_held_and_named() {
-        let verdict = |evidence: Evidence| Figures::new(&bounds(), Some(evidence), None).verdict();
-        assert_eq!(verdict(evidence()), "");
+    fn every_bound_is_checked_and_named() {
+        let objections = |evidence: Evidence| review(bounds(), Some(evidence), None).objections();
+        assert_eq!(objections(evidence()), "");
         for (evidence, says) in [
             (Evidence { failures: 0.01, ..evidence() }, "failed calls is 0.010 and may be 0"),
             (Evidence { psi: Some(0.26), ..evidence() }, "PSI of its scores is 0.260 and may be 0.25"),
             (Evidence { migration: Some(0.5), ..evidence() }, "another range is 0.500 and may be 0.4"),
             (Evidence { latency_ratio: Some(9.0), ..evidence() }, "latency over the champion's is 9.000 and may be 3"),
         ] {
-            assert!(verdict(evidence.clone()).contains(says), "{evidence:?}: {}", verdict(evidence.clone()));
+            assert!(objections(evidence.clone()).contains(says), "{evidence:?}: {}", objections(evidence.clone()));
         }
     }
 
     #[test]
-    fn little_is_no_reason_unless_it_has_to_be_enough() {
+    fn too_few_calls_prevent_a_promotion_only_where_the_shadow_is_required() {
         let little = Some(Evidence { calls: 99, failures: 1.0, ..evidence() });
-        assert!(Figures::new(&bounds(), little.clone(), None).allow());
+        assert!(review(bounds(), little.clone(), None).allows());
         let strict = config::Promotion { require_shadow: true, ..bounds() };
-        assert!(Figures::new(&strict, little, None).verdict().contains("has seen 99 calls"));
-        assert!(!Figures::new(&strict, None, None).allow());
-        assert!(!Figures::new(&bounds(), None, Some("it trapped".to_owned())).allow());
+        assert!(review(strict.clone(), little, None).objections().contains("has seen 99 calls"));
+        assert!(!review(strict, None, None).allows());
+        assert!(!review(bounds(), None, Some("it trapped".to_owned())).allows());
     }
 }

@@ -1,81 +1,83 @@
-//! Where every served score came from: its id, and what it was made of, kept for a configured time.
+//! Where every served score came from: its id, and the exact input and output of the models, stored for a configured
+//! time.
 //!
-//! A record is queued before the score is answered and written right after; a score whose record found no room in the
-//! queue has no id, and is counted. Of a process that is killed the records of the last moment may be missing.
+//! A record is queued before the score is answered and written right after. A score whose record finds no room in the
+//! queue has no id, and is counted. When the process is killed, the records of the last moment may be lost.
 
 mod id;
 mod replay;
 mod writer;
 
-use crate::rollout::records::{self, BoostRecord, FactorRecord, ServedRecord};
-use assay_domain::ModelPin;
 use std::{sync::Arc, time::Duration};
 
 use tokio::sync::mpsc;
 use uuid::Uuid;
 
-pub use id::ScoreId;
-pub use replay::{ReplayError, Replayed, replay, served};
-
-use super::{Scored, Scoring};
+use super::{
+    Rollout, Scored,
+    records::{self, BoostRecord, FactorRecord, ServedRecord},
+};
 use crate::{config, tasks::Spawner};
 use assay_domain::{Factor, ModelRef, features::Features};
 use assay_store::{Revision, Store, StoreError};
 use id::Secret;
 use writer::Writer;
 
-/// Most records that wait to be written: a second's worth of a very busy host.
+pub use id::ScoreId;
+pub use replay::{ReplayError, Replayed, replay, served};
+
+/// Most records that wait to be written: about the scores of one second on a very busy host.
 const QUEUE: usize = 4_096;
 
-/// What was given to the models besides an address.
-pub(super) struct Inputs {
+/// The input of the models.
+pub struct Inputs {
     pub features: Arc<Features>,
     pub boost: Option<(ModelRef, f64)>,
     pub asked_by: String,
 }
 
-/// A score on its way into the store.
-pub(super) struct Kept {
+/// A score that waits to be stored.
+pub(super) struct Unwritten {
     id: Uuid,
     scored: Arc<Scored>,
     inputs: Inputs,
 }
 
 pub(super) struct Provenance {
-    /// `None` where nothing is to be kept.
-    queue: Option<mpsc::Sender<Kept>>,
+    /// `None` where provenance is switched off.
+    queue: Option<mpsc::Sender<Unwritten>>,
     writer: Writer,
     secret: Secret,
     store: Store,
 }
 
-/// Room for one record, and the id it will have.
-pub(super) struct Slot<'a> {
+/// A place in the queue, and the id of the record that will take it.
+pub struct Slot<'a> {
     pub id: Uuid,
-    permit: mpsc::Permit<'a, Kept>,
+    permit: mpsc::Permit<'a, Unwritten>,
 }
 
 impl Slot<'_> {
     pub fn fill(self, scored: &Arc<Scored>, inputs: Inputs) {
-        self.permit.send(Kept { id: self.id, scored: Arc::clone(scored), inputs });
+        self.permit.send(Unwritten { id: self.id, scored: Arc::clone(scored), inputs });
     }
 }
 
 impl Provenance {
     pub async fn open(store: &Store, settings: &config::Scoring) -> Result<Self, StoreError> {
-        let life = Duration::from_secs(settings.provenance_days.saturating_mul(86_400));
+        let lifetime = Duration::from_secs(settings.provenance_days.saturating_mul(86_400));
         let (queue, inbox) = mpsc::channel(QUEUE);
         let secret = secret(store).await?;
         Ok(Self {
-            queue: (!life.is_zero()).then_some(queue),
-            writer: Writer::new(inbox, life),
+            queue: (!lifetime.is_zero()).then_some(queue),
+            writer: Writer::new(inbox, lifetime),
             secret,
             store: store.clone(),
         })
     }
 
-    /// Room for a record; `None` where none is kept, and, counted, where the store is behind.
-    pub fn slot(&self) -> Option<Slot<'_>> {
+    /// Reserves room for a record; `None` where provenance is switched off, and, counted, where the queue is full.
+    pub fn reserve(&self) -> Option<Slot<'_>> {
         let permit = self.queue.as_ref()?.try_reserve().inspect_err(|_| {
             metrics::counter!("assay_score_records_dropped_total").increment(1);
         });
@@ -87,13 +89,18 @@ impl Provenance {
     }
 }
 
-impl Scoring {
-    /// The id under which `owner` can ask where this score came from; `None` where that was not kept.
+impl Rollout {
+    /// Reserves room for the record of a score; `None` where provenance is switched off or the store is too slow.
+    pub fn reserve_record(&self) -> Option<Slot<'_>> {
+        self.inner.provenance.reserve()
+    }
+
+    /// The id under which `owner` can ask where this score came from; `None` where the score has no record.
     pub fn score_id(&self, scored: &Scored, owner: &str) -> Option<ScoreId> {
         Some(self.inner.provenance.secret.bind(scored.record?, owner))
     }
 
-    /// What the score of this id was made of, for the `owner` it was given to; `None` for anybody else.
+    /// The record of the score, for the `owner` who received this id; `None` for any other.
     ///
     /// # Errors
     /// The store's failure.
@@ -102,7 +109,7 @@ impl Scoring {
         if bound == *id { self.inner.provenance.store.get(&records::served(id.record())).await } else { Ok(None) }
     }
 
-    /// The same for an auditor, whoever it was given to.
+    /// The record of the score for an auditor, regardless of the owner.
     ///
     /// # Errors
     /// The store's failure.
@@ -110,13 +117,13 @@ impl Scoring {
         self.inner.provenance.store.get(&records::served(id.record())).await
     }
 
-    /// Writes down what served scores were made of, until told to stop.
-    pub fn keep_scores(&self, tasks: &Spawner) {
+    /// Stores the records of served scores until the server stops.
+    pub(super) fn record_scores(&self, tasks: &Spawner) {
         self.inner.provenance.write(tasks);
     }
 }
 
-/// The secret of this store, made the first time. Of several hosts that start at once one makes it.
+/// The secret of this store. The first host creates it; of several that start at once, one does.
 async fn secret(store: &Store) -> Result<Secret, StoreError> {
     let key = records::score_secret();
     loop {
@@ -125,17 +132,13 @@ async fn secret(store: &Store) -> Result<Secret, StoreError> {
             return Ok(secret);
         }
         let unusable = |reason: String| StoreError::Unstorable { key: "score-secret".to_owned(), reason };
-        let drawn = Secret::draw().map_err(unusable)?;
+        let random = Secret::random().map_err(unusable)?;
         let expected = if found.value.is_some() { found.revision } else { Revision::ABSENT };
-        store.compare_and_swap(&key, &expected, &drawn.text()).await?;
+        store.compare_and_swap(&key, &expected, &random.text()).await?;
     }
 }
 
-pub(super) fn pin(model: &ModelRef) -> ModelPin {
-    ModelPin { version: model.version.clone(), digest: model.digest }
-}
-
-impl Kept {
+impl Unwritten {
     fn record(&self) -> ServedRecord {
         let (scored, Inputs { features, boost, asked_by }) = (&*self.scored, &self.inputs);
         let assessment = &scored.assessment;
@@ -146,9 +149,9 @@ impl Kept {
             as_of: scored.fresh.read_at,
             coverage: scored.coverage,
             host: env!("CARGO_PKG_VERSION").to_owned(),
-            model: pin(&scored.model),
+            model: (&scored.model).into(),
             features: Features::clone(features),
-            boost: boost.as_ref().map(|(model, usd)| BoostRecord { model: pin(model), total_asset_usd: *usd }),
+            boost: boost.as_ref().map(|(model, usd)| BoostRecord { model: model.into(), total_asset_usd: *usd }),
             score: assessment.score,
             decile: assessment.decile.get(),
             factors: assessment.factors.iter().map(factor).collect(),

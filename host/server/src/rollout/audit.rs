@@ -1,50 +1,51 @@
-//! The audit log: every step of a model's way into office and out of it. A step is written before it is made and closed
-//! after, both for good; a step that a crash left open is closed at the next start by looking at what came of it.
+//! The audit log: every change of a model's role and place on the shelf. A step is recorded before it is taken and
+//! closed after it. A step that a crash left open is closed at the next start, by the roles as they are then.
 
-use crate::rollout::records::{self, AUDIT, AUDIT_END, AuditEnd, AuditRecord};
-use assay_domain::ModelPin;
 use std::collections::HashMap;
 
 use chrono::Utc;
 use uuid::Uuid;
 
-use super::{Scoring, provenance::pin};
-use assay_domain::{ModelKind, ModelRef};
+use super::{
+    Rollout,
+    records::{self, AUDIT, AUDIT_END, AuditEnd, AuditRecord},
+};
+use assay_domain::{ModelKind, ModelPin};
 use assay_registry::{Registry, Roles};
 use assay_store::{Batch, Revision, Store, StoreError};
 
-/// Who the log names for what the server does by itself.
-pub(super) const ITSELF: &str = "assay";
+/// The log's name for the server, for the steps that it takes by itself.
+pub(super) const SERVER: &str = "assay";
 
 pub(super) const DONE: &str = "done";
 pub(super) const REFUSED: &str = "refused";
 pub(super) const NOT_DONE: &str = "not_done";
 
-/// What an operator says of a step.
+/// Who asks for a step, and why.
 #[derive(Debug, Clone, Default)]
 pub struct Move {
     /// Name of the API key.
     pub by: String,
     pub why: Option<String>,
-    /// The bounds of promotion are not to be looked at.
+    /// Promote without regard to the bounds of promotion.
     pub force: bool,
 }
 
-/// A step with what became of it.
+/// A step and its outcome.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AuditEntry {
     pub id: String,
     pub step: AuditRecord,
-    /// `None` while it is being made.
+    /// `None` while the step is open.
     pub end: Option<AuditEnd>,
 }
 
-/// A step that was written down and is not closed.
-pub(super) struct Open {
-    pub id: String,
+/// A recorded step that is not closed.
+pub(super) struct OpenStep {
+    id: String,
 }
 
-/// A new id, later in the order than all before it.
+/// A new id. Ids sort by time.
 fn id() -> String {
     let mut random = Uuid::new_v4().simple().to_string();
     random.truncate(8);
@@ -69,23 +70,23 @@ fn end(outcome: &str, detail: Option<String>) -> AuditEnd {
     AuditEnd { at: Utc::now(), outcome: outcome.to_owned(), detail }
 }
 
-/// Writes down that `step` is about to be made.
-pub(super) async fn begin(store: &Store, step: &AuditRecord) -> Result<Open, StoreError> {
+/// Records that `step` is about to be taken.
+pub(super) async fn begin(store: &Store, step: &AuditRecord) -> Result<OpenStep, StoreError> {
     let id = id();
     store.compare_and_swap(&records::audit(&id), &Revision::ABSENT, step).await?;
-    Ok(Open { id })
+    Ok(OpenStep { id })
 }
 
-impl Open {
-    /// Closes the step in `batch`, which is not written where somebody else has closed it.
+impl OpenStep {
+    /// Closes the step in `batch`. The batch is refused where the step is closed already.
     pub fn close(&self, batch: Batch, outcome: &str, detail: Option<String>) -> Result<Batch, StoreError> {
         let key = records::audit_end(&self.id);
         batch.if_unchanged(&key, Revision::ABSENT).put(&key, &end(outcome, detail))
     }
 }
 
-/// A step that is over already, whole, in `batch`.
-pub(super) fn whole(
+/// Adds to `batch` a step together with its end.
+pub(super) fn closed(
     batch: Batch,
     step: &AuditRecord,
     outcome: &str,
@@ -95,43 +96,44 @@ pub(super) fn whole(
     batch.put(&records::audit(&id), step)?.put(&records::audit_end(&id), &end(outcome, detail))
 }
 
-/// Closes what a crash left open. The role and the end of its step are written together, so an open step was not made,
-/// unless the role says otherwise. A host that is just making one loses: its own end is refused, and its step with it.
+/// Closes the steps that a crash left open. Roles are stored together with the end of their step, so an open step was
+/// not taken unless the roles say otherwise. Where another host is taking the step at this moment, its own end is
+/// refused, and its roles with it.
 pub(super) async fn complete(store: &Store, registry: &Registry, roles: &Roles) -> Result<(), StoreError> {
     for AuditEntry { id, step, end } in entries(store).await? {
         if end.is_some() {
             continue;
         }
-        let outcome = if made(&step, registry, roles) { DONE } else { NOT_DONE };
+        let outcome = if taken(&step, registry, roles) { DONE } else { NOT_DONE };
         tracing::warn!(action = step.action, kind = %step.kind, by = step.by, outcome, "a step was interrupted by the end of the server");
         let detail =
             Some("the server ended during this step; its outcome was read from the roles at the next start".to_owned());
-        store.commit(Open { id }.close(Batch::new(), outcome, detail)?).await?;
+        store.commit(OpenStep { id }.close(Batch::new(), outcome, detail)?).await?;
     }
     Ok(())
 }
 
-fn made(step: &AuditRecord, registry: &Registry, roles: &Roles) -> bool {
-    let named = |pins: &[ModelPin]| pins.iter().map(|pin| pin.version.clone()).collect::<Vec<_>>();
+fn taken(step: &AuditRecord, registry: &Registry, roles: &Roles) -> bool {
+    let versions = |pins: &[ModelPin]| pins.iter().map(|pin| pin.version.clone()).collect::<Vec<_>>();
     match step.action.as_str() {
         "promote" | "rollback" => {
             step.to.first().map(|pin| &pin.version) == roles.champion(step.kind) && step.from != step.to
         }
-        "challenge" => named(&step.to) == roles.challengers(step.kind) && step.from != step.to,
+        "challenge" => versions(&step.to) == roles.challengers(step.kind) && step.from != step.to,
         "remove" => step.from.iter().all(|pin| registry.version(step.kind, &pin.version).is_none()),
         _ => false,
     }
 }
 
 async fn entries(store: &Store) -> Result<Vec<AuditEntry>, StoreError> {
-    // Ends second: a step that is closed in between is then seen closed, not open.
+    // Ends are read after steps: a step that is closed between the two reads is then shown as closed.
     let steps = store.list(&AUDIT).await?;
     let mut ends: HashMap<String, AuditEnd> = store.list(&AUDIT_END).await?.into_iter().collect();
     Ok(steps.into_iter().map(|(id, step)| AuditEntry { end: ends.remove(&id), id, step }).collect())
 }
 
-impl Scoring {
-    /// A page of the log, latest first, of `limit` entries; and how many there are in all. Pages count from 1.
+impl Rollout {
+    /// A page of at most `limit` entries, latest first, and the number of all entries. Pages count from 1.
     ///
     /// # Errors
     /// The store's failure.
@@ -142,9 +144,4 @@ impl Scoring {
         let skipped = most(page.saturating_sub(1).saturating_mul(limit));
         Ok((all.into_iter().rev().skip(skipped).take(most(limit)).collect(), total))
     }
-}
-
-/// A model that was put on the shelf, in the log.
-pub(super) fn staged(model: &ModelRef, by: Move) -> AuditRecord {
-    AuditRecord { to: vec![pin(model)], ..step("stage", model.kind, by) }
 }

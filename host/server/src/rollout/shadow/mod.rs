@@ -1,14 +1,14 @@
-//! Challengers in the shadow: they score what the champion has scored, off the request's path, on an engine apart, and
-//! change no answer. A request only puts what it has computed anyway into a queue, and never waits: what does not fit
-//! is dropped and counted.
+//! Challengers in the shadow: they score what the champion has scored, on an engine of their own and outside of
+//! requests, and change no answer. A request puts the score that it has computed into a queue and never waits: a score
+//! that finds no room in the queue is dropped and counted.
 //!
-//! One thread of its own does the work and takes no more than a configured share of one core. A score that is answered
-//! from the cache is not computed, so it is not scored in the shadow either: it would add nothing.
+//! One thread does the work and uses at most a configured share of one core. A score that is answered from the cache is
+//! not computed, so it is not scored in the shadow either.
 
+mod counters;
 mod evidence;
-mod gate;
-mod keep;
-mod seen;
+mod hours;
+mod observation;
 mod worker;
 
 use std::{
@@ -23,42 +23,43 @@ use std::{
 
 use sha2::{Digest as _, Sha256};
 
-use super::Scored;
+use super::{Rollout, Scored};
 use crate::config;
 use assay_domain::{Address, ModelKind, ModelVersion, features::Features};
 use assay_registry::{Model, Registry};
 
-pub use evidence::{Spread, Standing};
-use gate::Gate;
-use keep::Books;
+use counters::Counters;
+pub(crate) use evidence::Evidence;
+pub use evidence::{ShadowPair, Spread};
+use hours::Hours;
 use worker::Job;
 
-/// Scores that wait for the shadow. What is in them is shared with the answer.
+/// Scores that wait for the shadow. Their data is shared with the answer.
 const QUEUE: usize = 1_024;
 
 pub(super) struct Shadow {
-    /// `None` where there is to be no shadow, and while dropping.
+    /// `None` where the shadow is switched off, and during drop.
     queue: Option<mpsc::SyncSender<Job>>,
     thread: Option<thread::JoinHandle<()>>,
     stop: Arc<AtomicBool>,
-    gate: Arc<Gate>,
-    books: Arc<Mutex<Books>>,
+    counters: Arc<Counters>,
+    hours: Arc<Mutex<Hours>>,
     pub share: f64,
 }
 
 impl Shadow {
     /// # Errors
-    /// Where the system gives no thread.
+    /// The system starts no thread.
     pub fn start(registry: &Arc<Registry>, settings: &config::Scoring) -> io::Result<Self> {
-        let (gate, books, stop) =
-            (Arc::new(Gate::default()), Arc::new(Mutex::new(Books::new())), Arc::new(AtomicBool::new(false)));
-        let mut shadow = Self { queue: None, thread: None, stop, gate, books, share: settings.shadow_share };
+        let (counters, hours) = (Arc::new(Counters::default()), Arc::new(Mutex::new(Hours::new())));
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut shadow = Self { queue: None, thread: None, stop, counters, hours, share: settings.shadow_share };
         if settings.shadow_share > 0.0 && settings.shadow_budget > 0.0 {
             let (queue, inbox) = mpsc::sync_channel(QUEUE);
             let worker = worker::Worker {
                 registry: Arc::clone(registry),
-                books: Arc::clone(&shadow.books),
-                gate: Arc::clone(&shadow.gate),
+                hours: Arc::clone(&shadow.hours),
+                counters: Arc::clone(&shadow.counters),
                 stop: Arc::clone(&shadow.stop),
                 budget: settings.shadow_budget,
             };
@@ -68,15 +69,14 @@ impl Shadow {
         Ok(shadow)
     }
 
-    /// Lets the challengers score what the champion has scored, if they are in the sample and there is room. Never
-    /// waits.
+    /// Queues the score for the challengers that have it in their sample, if there is room. Never waits.
     pub fn offer(&self, registry: &Registry, champion: &Model, scored: &Arc<Scored>, features: &Arc<Features>) {
         let Some(queue) = &self.queue else { return };
         let lineup = registry.glance();
         let challengers = lineup.challengers(ModelKind::Credit);
-        // Another version may have been asked for by name: it is nobody's champion.
-        let Some(office) =
-            lineup.champion(ModelKind::Credit).ok().filter(|office| office.digest() == champion.digest())
+        // The caller may have asked for another version than the champion by name.
+        let Some(current) =
+            lineup.champion(ModelKind::Credit).ok().filter(|current| current.digest() == champion.digest())
         else {
             return;
         };
@@ -84,13 +84,13 @@ impl Shadow {
             return;
         }
         let sampled = |model: &Arc<Model>| sampled(scored.address, model.version(), self.share);
-        let (chosen, left): (Vec<_>, Vec<_>) = challengers.iter().cloned().partition(sampled);
-        self.gate.seen(office, &left, false, false);
+        let (chosen, others): (Vec<_>, Vec<_>) = challengers.iter().cloned().partition(sampled);
+        self.counters.add(current, &others, false, false);
         if chosen.is_empty() {
             return;
         }
         let job = Job {
-            champion: Arc::clone(office),
+            champion: Arc::clone(current),
             challengers: chosen,
             scored: Arc::clone(scored),
             features: Arc::clone(features),
@@ -99,13 +99,20 @@ impl Shadow {
             Ok(()) => {}
             Err(mpsc::TrySendError::Full(job) | mpsc::TrySendError::Disconnected(job)) => {
                 metrics::counter!("assay_shadow_dropped_total").increment(job.challengers.len() as u64);
-                self.gate.seen(office, &job.challengers, true, true);
+                self.counters.add(current, &job.challengers, true, true);
             }
         }
     }
 
-    fn books(&self) -> MutexGuard<'_, Books> {
-        self.books.lock().unwrap_or_else(PoisonError::into_inner)
+    fn hours(&self) -> MutexGuard<'_, Hours> {
+        self.hours.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Rollout {
+    /// Queues a computed score for the challengers. Never waits.
+    pub fn offer(&self, champion: &Model, scored: &Arc<Scored>, features: &Arc<Features>) {
+        self.inner.shadow.offer(&self.inner.registry, champion, scored, features);
     }
 }
 
@@ -116,17 +123,16 @@ impl Drop for Shadow {
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
         {
-            tracing::error!("the shadow had panicked");
+            tracing::error!("the thread of the shadow panicked");
         }
     }
 }
 
-/// Whether an address is in the sample of a version: the same on every host, and the more addresses the larger the
-/// share.
+/// Whether an address is in the sample of a version: the same on every host. A larger share contains every smaller one.
 fn sampled(address: Address, version: &ModelVersion, share: f64) -> bool {
     let hash = Sha256::new().chain_update(address).chain_update(version.as_str()).finalize();
-    let place = hash.iter().take(4).fold(0_u32, |place, byte| place << 8 | u32::from(*byte));
-    f64::from(place) < share * (f64::from(u32::MAX) + 1.0)
+    let position = hash.iter().take(4).fold(0_u32, |position, byte| position << 8 | u32::from(*byte));
+    f64::from(position) < share * (f64::from(u32::MAX) + 1.0)
 }
 
 #[cfg(test)]
@@ -143,8 +149,8 @@ mod tests {
         assert!((900..1_100).contains(&count(0.25)), "{}", count(0.25));
         assert!(addresses.clone().all(|address| !sampled(address, &version, 0.1) || sampled(address, &version, 0.3)));
     }
-    /// The first is asked, the second at work or resting, and as many as the queue has room for wait: the rest is
-    /// dropped at once.
+
+    /// One job is at work, as many wait as the queue has room for, and the rest is dropped at once.
     #[test]
     fn a_shadow_that_is_behind_drops_and_counts_and_never_waits() {
         const OFFERS: u64 = 3 * QUEUE as u64;
@@ -172,7 +178,7 @@ mod tests {
         (0..OFFERS).for_each(|_| shadow.offer(&registry, &model, &scored, &features));
         let took = started.elapsed();
         assert!(took < std::time::Duration::from_secs(2), "{took:?} for {OFFERS} offers");
-        let passed = shadow.gate.take();
+        let passed = shadow.counters.take();
         let counts = passed.values().next().unwrap().counts;
         assert_eq!((passed.len(), counts.seen, counts.sampled), (1, counts.dropped, counts.dropped));
         let taken = OFFERS - counts.dropped;

@@ -1,5 +1,5 @@
-//! The id of a served score: of its record, and of the one it was given to, so that a score served from the cache needs
-//! no record of its own and yet everybody who was given it, and nobody else, may ask where it came from.
+//! The id of a served score. It names the record of the score and is bound to the key that received it: a score from the
+//! cache needs no record of its own, and only the keys that received the score can ask where it came from.
 
 use std::{fmt, str::FromStr};
 
@@ -17,7 +17,7 @@ pub struct ScoreId {
 }
 
 impl ScoreId {
-    /// The record that it is of, whoever owns it.
+    /// The record that the id names. The caller checks the owner.
     pub fn record(&self) -> Uuid {
         self.record
     }
@@ -41,11 +41,11 @@ impl FromStr for ScoreId {
     }
 }
 
-/// What only the hosts of one store know.
+/// The key of the hash, known only to the hosts of one store.
 pub(super) struct Secret([u8; 32]);
 
 impl Secret {
-    pub fn draw() -> Result<Self, String> {
+    pub fn random() -> Result<Self, String> {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes).map_err(|error| error.to_string())?;
         Ok(Self(bytes))
@@ -61,8 +61,8 @@ impl Secret {
         hex::encode(self.0)
     }
 
-    /// The id of `record` for `owner`. The hash is cut to a quarter, so that nothing can be appended to an owner's
-    /// name.
+    /// The id of `record` for `owner`. Only a quarter of the hash is in the id, so that it cannot be extended to a
+    /// longer owner's name.
     pub fn bind(&self, record: Uuid, owner: &str) -> ScoreId {
         let hash = Sha256::new().chain_update(self.0).chain_update(record.as_bytes()).chain_update(owner).finalize();
         let mut bond = [0; BOND];
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_is_its_owners_alone_and_survives_being_written() {
+    fn an_id_is_bound_to_its_owner_and_is_parsed_from_its_text() {
         let (secret, record) = (Secret([7; 32]), Uuid::from_u128(42));
         let id = secret.bind(record, "alice");
         assert_eq!(id.to_string().parse::<ScoreId>().unwrap(), id);

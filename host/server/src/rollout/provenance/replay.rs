@@ -1,16 +1,16 @@
-//! A served score computed again from its record and the same bytes.
+//! Computes a served score again, from its record and the same model bytes.
 
-use crate::rollout::records::{FactorRecord, ServedRecord};
 use std::fmt;
 
+use crate::rollout::records::{FactorRecord, ServedRecord};
 use assay_domain::{Assessment, Decile, Digest, Factor, Range};
 use assay_registry::{Model, ScoreError};
 
-/// A score that was computed again.
+/// A served score, computed again.
 #[derive(Debug, Clone)]
 pub struct Replayed {
     pub assessment: Assessment,
-    /// What is not as it was served; nothing where it is the same.
+    /// How the new answer differs from the served one; empty where both are the same.
     pub differences: Vec<String>,
 }
 
@@ -30,7 +30,7 @@ pub enum ReplayError {
 /// Computes the score of `record` again by the models that made it.
 ///
 /// # Errors
-/// [`ReplayError`]. An answer that differs is none.
+/// [`ReplayError`]. An answer that differs is not an error.
 pub fn replay(record: &ServedRecord, credit: &Model, boost: Option<&Model>) -> Result<Replayed, ReplayError> {
     same(record.model.digest, credit.digest())?;
     let mut assessment = credit.score(&record.features)?;
@@ -50,7 +50,7 @@ fn same(needed: Digest, given: Digest) -> Result<(), ReplayError> {
 /// The assessment as it was served.
 ///
 /// # Errors
-/// [`ReplayError::Record`] where the record holds what no assessment can.
+/// [`ReplayError::Record`] where the record is not a valid assessment.
 pub fn served(record: &ServedRecord) -> Result<Assessment, ReplayError> {
     let decile =
         Decile::new(record.decile).ok_or_else(|| ReplayError::Record(format!("a decile of {}", record.decile)))?;

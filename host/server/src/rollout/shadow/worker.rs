@@ -1,6 +1,6 @@
-//! The thread of the shadow: it lets scores gather, asks the challengers about all of them, enters what they say, and
-//! then rests, so that over any while it has had no more than its share of one core. It yields to every other thread of
-//! this process.
+//! The thread of the shadow. It lets scores gather, calls the challengers for all of them, records the results and then
+//! rests, so that on average it uses no more than its share of one core. Every other thread of this process has priority
+//! over it.
 
 use std::{
     iter,
@@ -13,27 +13,23 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{
-    Books,
-    gate::{Gate, pin},
-    seen::Sight,
-};
-use crate::scoring::Scored;
+use super::{counters::Counters, hours::Hours, observation::Observation};
+use crate::rollout::Scored;
 use assay_domain::{Digest, ModelKind, features::Features};
 use assay_registry::{Model, Registry, Spent};
 
-/// The champion's own cost is measured for one score in so many: its answer is known already.
+/// One in this many scores is computed again by the champion, to measure its cost.
 const CHAMPION_EVERY: u64 = 8;
-/// How long scores gather before they are looked at: one wake-up for many, and none while a request waits for its
-/// answer.
+/// How long scores gather before work on them begins: the thread wakes once for many scores, and not while a request
+/// waits for its answer.
 const GATHER: Duration = Duration::from_millis(20);
-/// How far the shadow may run ahead of its share before it rests: short enough to be unseen, long enough to be worth a
+/// How far the shadow may run ahead of its share before it rests: too short to slow requests, long enough to be worth a
 /// sleep.
 const SLACK: Duration = Duration::from_millis(2);
-/// The longest rest, after which it is looked whether to stop.
+/// The longest rest before the thread checks whether to stop.
 const REST: Duration = Duration::from_millis(100);
 
-/// A score that the champion has given.
+/// A score of the champion, for the challengers.
 pub(super) struct Job {
     pub champion: Arc<Model>,
     pub challengers: Vec<Arc<Model>>,
@@ -43,8 +39,8 @@ pub(super) struct Job {
 
 pub(super) struct Worker {
     pub registry: Arc<Registry>,
-    pub books: Arc<Mutex<Books>>,
-    pub gate: Arc<Gate>,
+    pub hours: Arc<Mutex<Hours>>,
+    pub counters: Arc<Counters>,
     pub stop: Arc<AtomicBool>,
     pub budget: f64,
 }
@@ -52,13 +48,14 @@ pub(super) struct Worker {
 impl Worker {
     pub fn run(&self, inbox: &mpsc::Receiver<Job>) {
         yield_to_requests();
-        // When the share is used up to.
-        let mut paid = Instant::now();
+        // The moment up to which the share is used.
+        let mut used_until = Instant::now();
         let mut jobs = 0_u64;
         while let Ok(first) = inbox.recv() {
             thread::sleep(GATHER);
             for job in iter::once(first).chain(inbox.try_iter()) {
-                while let Some(ahead) = paid.checked_duration_since(Instant::now()).filter(|ahead| *ahead > SLACK) {
+                while let Some(ahead) = used_until.checked_duration_since(Instant::now()).filter(|ahead| *ahead > SLACK)
+                {
                     if self.stop.load(Relaxed) {
                         return;
                     }
@@ -68,15 +65,15 @@ impl Worker {
                     return;
                 }
                 let started = Instant::now();
-                let spent = self.work(&job, jobs.is_multiple_of(CHAMPION_EVERY));
-                paid = paid.max(started) + spent.div_f64(self.budget.clamp(0.001, 1.0));
+                let spent = self.compute(&job, jobs.is_multiple_of(CHAMPION_EVERY));
+                used_until = used_until.max(started) + spent.div_f64(self.budget.clamp(0.001, 1.0));
                 jobs += 1;
             }
         }
     }
 
-    /// The time it took, compiling left out: that is paid once, as loading is.
-    fn work(&self, job: &Job, measure_champion: bool) -> Duration {
+    /// Returns the time of the calls. Compiling is left out, for it happens once per model.
+    fn compute(&self, job: &Job, measure_champion: bool) -> Duration {
         let (mut took, mut champion_spent) = (Duration::ZERO, None);
         if measure_champion && let Ok(twin) = self.registry.twin(&job.champion) {
             let (answer, spent) = twin.weigh(&job.features);
@@ -84,40 +81,40 @@ impl Worker {
             champion_spent = answer.is_ok().then_some(spent);
         }
         for challenger in &job.challengers {
-            took += self.ask(job, challenger, champion_spent).took;
+            took += self.call(job, challenger, champion_spent).took;
         }
         took
     }
 
-    fn ask(&self, job: &Job, challenger: &Arc<Model>, champion_spent: Option<Spent>) -> Spent {
+    fn call(&self, job: &Job, challenger: &Arc<Model>, champion_spent: Option<Spent>) -> Spent {
         let one = std::slice::from_ref(challenger);
-        // It may have been benched, or lost its role, since.
+        // It may have been taken out of service, or lost its role, since the score was queued.
         let in_role = |digest: Digest| {
             self.registry.glance().challengers(ModelKind::Credit).iter().any(|model| model.digest() == digest)
         };
         let twin = if in_role(challenger.digest()) {
             self.registry.twin(challenger)
         } else {
-            Err("it challenges nobody now".to_owned())
+            Err("it is not a challenger any more".to_owned())
         };
         let twin = match twin {
             Ok(twin) => twin,
             Err(why) => {
                 tracing::debug!(version = %challenger.version(), why, "not scored in the shadow");
-                self.gate.seen(&job.champion, one, true, true);
+                self.counters.add(&job.champion, one, true, true);
                 return Spent::default();
             }
         };
-        let (said, spent) = challenger.shadowed(&twin, &job.features);
-        let sight = Sight { served: &job.scored.assessment, said: &said, spent, champion_spent };
-        let mut books = self.books.lock().unwrap_or_else(PoisonError::into_inner);
-        sight.enter(books.pair(&pin(&job.champion), &pin(challenger)));
+        let (shadow, spent) = challenger.shadowed(&twin, &job.features);
+        let observation = Observation { served: &job.scored.assessment, shadow: &shadow, spent, champion_spent };
+        let mut hours = self.hours.lock().unwrap_or_else(PoisonError::into_inner);
+        observation.add_to(hours.pair(&job.champion.reference().into(), &challenger.reference().into()));
         spent
     }
 }
 
-/// Gives this thread the lowest priority: where a core is short, requests have it. Elsewhere than on Linux a priority
-/// is the whole process's.
+/// Gives this thread the lowest priority, so that requests have the core where it is short. Only Linux has a priority
+/// per thread.
 fn yield_to_requests() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::setpriority_process(None, 19) {

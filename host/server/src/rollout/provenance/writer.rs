@@ -1,6 +1,5 @@
-//! The one task that writes records of served scores: all that wait in one commit.
+//! The task that writes the records of served scores: all waiting records in one commit.
 
-use crate::rollout::records::{self};
 use std::{
     sync::{Mutex, PoisonError},
     time::Duration,
@@ -8,8 +7,8 @@ use std::{
 
 use tokio::sync::mpsc;
 
-use super::Kept;
-use crate::tasks::Spawner;
+use super::Unwritten;
+use crate::{rollout::records, tasks::Spawner};
 use assay_store::{Batch, Store, StoreError};
 
 /// Most records in one commit.
@@ -17,31 +16,31 @@ const BATCH: usize = 256;
 
 pub(super) struct Writer {
     /// Taken by the task when it starts.
-    inbox: Mutex<Option<mpsc::Receiver<Kept>>>,
-    life: Duration,
+    inbox: Mutex<Option<mpsc::Receiver<Unwritten>>>,
+    lifetime: Duration,
 }
 
 impl Writer {
-    pub fn new(inbox: mpsc::Receiver<Kept>, life: Duration) -> Self {
-        Self { inbox: Mutex::new(Some(inbox)), life }
+    pub fn new(inbox: mpsc::Receiver<Unwritten>, lifetime: Duration) -> Self {
+        Self { inbox: Mutex::new(Some(inbox)), lifetime }
     }
 
     pub fn start(&self, store: Store, tasks: &Spawner) {
         let Some(mut inbox) = self.inbox.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
-        let (life, stopping) = (self.life, tasks.stopping());
+        let (lifetime, stopping) = (self.lifetime, tasks.stopping());
         tasks.spawn("score-records", async move {
             let mut waiting = Vec::with_capacity(BATCH);
             loop {
                 tokio::select! {
                     biased;
                     count = inbox.recv_many(&mut waiting, BATCH) => if count == 0 { return },
-                    // Nothing more is taken; what waits is still written.
+                    // The queue takes no more records; the waiting ones are still written.
                     () = stopping.cancelled(), if !inbox.is_closed() => { inbox.close(); continue },
                 }
                 metrics::gauge!("assay_score_records_waiting").set((waiting.len() + inbox.len()) as f64);
-                if let Err(error) = write(&store, &waiting, life).await {
+                if let Err(error) = write(&store, &waiting, lifetime).await {
                     metrics::counter!("assay_score_records_lost_total").increment(waiting.len() as u64);
-                    tracing::error!(%error, scores = waiting.len(), "what served scores were made of could not be written down");
+                    tracing::error!(%error, scores = waiting.len(), "records of served scores could not be stored");
                 }
                 waiting.clear();
             }
@@ -49,10 +48,10 @@ impl Writer {
     }
 }
 
-async fn write(store: &Store, waiting: &[Kept], life: Duration) -> Result<(), StoreError> {
+async fn write(store: &Store, waiting: &[Unwritten], lifetime: Duration) -> Result<(), StoreError> {
     let mut batch = Batch::new();
-    for kept in waiting {
-        batch = batch.put_expiring(&records::served(kept.id), &kept.record(), life)?;
+    for score in waiting {
+        batch = batch.put_expiring(&records::served(score.id), &score.record(), lifetime)?;
     }
     store.commit(batch).await.map(drop)
 }

@@ -1,0 +1,103 @@
+//! Role changes that the registry makes by itself: the first champion of a kind, and the replacement of a champion that
+//! keeps failing. They are in force first and stored right after. After a crash in between, the failing champion
+//! answers again, and fails again.
+
+use std::time::Duration;
+
+use super::{
+    Rollout,
+    audit::{self, Move},
+    recorded::{RecordedRoles, pins},
+    records::AuditRecord,
+};
+use crate::tasks::Spawner;
+use assay_domain::ModelKind;
+use assay_registry::{Benching, Roles};
+use assay_store::{Batch, StoreError};
+
+/// Wait after a change that could not be stored.
+const RETRY: Duration = Duration::from_secs(1);
+
+impl Rollout {
+    /// Stores automatic role changes, and logs every model that is taken out of service.
+    pub(super) fn record_automatic_changes(&self, tasks: &Spawner) {
+        let (rollout, stopping) = (self.clone(), tasks.stopping());
+        let mut changes = self.inner.registry.watch_roles();
+        tasks.spawn("roles", async move {
+            // Benchings that are not in the log yet.
+            let mut benched = Vec::new();
+            loop {
+                let mut recorded = rollout.inner.recorded.lock().await;
+                let roles = changes.borrow_and_update().clone();
+                benched.extend(rollout.inner.registry.benchings());
+                let stored = rollout.record(roles, &benched, &mut recorded).await;
+                drop(recorded);
+                let error = match stored {
+                    Ok(true) => {
+                        benched.clear();
+                        tokio::select! {
+                            changed = changes.changed() => if changed.is_err() { return },
+                            () = stopping.cancelled() => return,
+                        }
+                        continue;
+                    }
+                    // Another host was first; its roles are in force now.
+                    Ok(false) => continue,
+                    Err(error) => error,
+                };
+                tracing::error!(%error, "roles of models are not stored; a restart would go back to the earlier ones");
+                tokio::select! {
+                    () = tokio::time::sleep(RETRY) => {}
+                    () = stopping.cancelled() => return,
+                }
+            }
+        });
+    }
+
+    /// `false` where another host has changed a role.
+    async fn record(
+        &self,
+        roles: Roles,
+        benched: &[Benching],
+        recorded: &mut RecordedRoles,
+    ) -> Result<bool, StoreError> {
+        let batch = self.log_automatic_changes(&roles, benched, &recorded.roles)?;
+        let (batch, after) = recorded.change(batch, &self.inner.registry, roles)?;
+        let stored = self.inner.store.commit(batch).await?;
+        if stored {
+            *recorded = after;
+        } else {
+            self.adopt(recorded).await?;
+        }
+        Ok(stored)
+    }
+
+    /// The log entries of the changes from `before` to `roles`.
+    fn log_automatic_changes(&self, roles: &Roles, benched: &[Benching], before: &Roles) -> Result<Batch, StoreError> {
+        let registry = &self.inner.registry;
+        let by = || Move { by: audit::SERVER.to_owned(), ..Move::default() };
+        let mut batch = Batch::new();
+        for Benching { model, reason, successor } in benched {
+            let step = AuditRecord {
+                from: vec![model.into()],
+                to: pins(registry, model.kind, successor),
+                why: Some(reason.message.clone()),
+                ..audit::step("bench", model.kind, by())
+            };
+            batch = audit::closed(batch, &step, audit::DONE, Some(reason.code.to_owned()))?;
+        }
+        for kind in ModelKind::ALL {
+            let replaced = benched.iter().any(|benching| benching.model.kind == kind && benching.successor.is_some());
+            if roles.champion(kind) != before.champion(kind) && !replaced {
+                let step = AuditRecord {
+                    from: pins(registry, kind, before.champion(kind)),
+                    to: pins(registry, kind, roles.champion(kind)),
+                    why: Some("this kind had no champion: its highest version was taken".to_owned()),
+                    ..audit::step("appoint", kind, by())
+                };
+                batch = audit::closed(batch, &step, audit::DONE, None)?;
+            }
+        }
+        Ok(batch)
+    }
+}

@@ -1,0 +1,122 @@
+//! Role changes by an operator. A change is stored before it is in force, so that a restart answers with the same
+//! champion, and every change is in the audit log.
+
+use super::{
+    Rollout,
+    audit::{self, Move},
+    promotion::Review,
+    recorded::{RecordedRoles, pins},
+    records::AuditRecord,
+};
+use assay_domain::{ModelKind, ModelVersion};
+use assay_registry::{KindRoles, RoleError};
+use assay_store::{Batch, StoreError};
+
+/// Why a role was not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum MoveError {
+    #[error(transparent)]
+    Role(#[from] RoleError),
+    #[error("the role could not be written down, so it was not moved: {0}")]
+    Store(#[from] StoreError),
+    #[error("another host moved a role at the same time; look at the roles and try again")]
+    Contested,
+    #[error("{kind} {version} was not promoted: {}. Give `force` and a `why` to promote it all the same", .review.objections())]
+    Guarded { kind: ModelKind, version: ModelVersion, review: Box<Review> },
+}
+
+/// A role change that is decided and not yet stored.
+struct Change<'a> {
+    step: AuditRecord,
+    roles: KindRoles,
+    /// Versions that get another chance where they were out of service.
+    again: &'a [ModelVersion],
+    cause: &'static str,
+    /// For the audit log.
+    detail: Option<String>,
+}
+
+impl Rollout {
+    /// Makes a loaded version champion, where the bounds of promotion allow it.
+    ///
+    /// # Errors
+    /// [`MoveError`]; the roles are then unchanged.
+    pub async fn set_champion(&self, kind: ModelKind, version: &ModelVersion, with: Move) -> Result<(), MoveError> {
+        let registry = &self.inner.registry;
+        let mut recorded = self.inner.recorded.lock().await;
+        let model = registry.loaded(kind, version)?;
+        let forced = with.force;
+        let step = AuditRecord {
+            from: pins(registry, kind, registry.roles().champion(kind)),
+            to: vec![model.reference().into()],
+            ..audit::step("promote", kind, with)
+        };
+        let review = self.review(kind, &model).await?;
+        if !forced && !review.allows() {
+            let refused = audit::closed(Batch::new(), &step, audit::REFUSED, Some(review.objections()))?;
+            self.inner.store.commit(refused).await?;
+            return Err(MoveError::Guarded { kind, version: version.clone(), review: Box::new(review) });
+        }
+        let roles = registry.with_champion(kind, version)?;
+        let again = std::slice::from_ref(version);
+        let change = Change { step, roles, again, cause: "operator", detail: review.summary() };
+        self.change(change, &mut recorded).await
+    }
+
+    /// Makes the previous champion answer again.
+    ///
+    /// # Errors
+    /// [`MoveError`]; the roles are then unchanged.
+    pub async fn roll_back(&self, kind: ModelKind, with: Move) -> Result<(), MoveError> {
+        let registry = &self.inner.registry;
+        let mut recorded = self.inner.recorded.lock().await;
+        let roles = registry.with_previous(kind)?;
+        let step = AuditRecord {
+            from: pins(registry, kind, registry.roles().champion(kind)),
+            to: pins(registry, kind, &roles.champion),
+            ..audit::step("rollback", kind, with)
+        };
+        self.change(Change { step, roles, again: &[], cause: "rollback", detail: None }, &mut recorded).await
+    }
+
+    /// Replaces the challengers of a kind by these loaded versions.
+    ///
+    /// # Errors
+    /// [`MoveError`]; the roles are then unchanged.
+    pub async fn set_challengers(
+        &self,
+        kind: ModelKind,
+        versions: &[ModelVersion],
+        with: Move,
+    ) -> Result<(), MoveError> {
+        let registry = &self.inner.registry;
+        let mut recorded = self.inner.recorded.lock().await;
+        let roles = registry.with_challengers(kind, versions)?;
+        let step = AuditRecord {
+            from: pins(registry, kind, registry.roles().challengers(kind)),
+            to: pins(registry, kind, versions),
+            ..audit::step("challenge", kind, with)
+        };
+        self.change(Change { step, roles, again: versions, cause: "operator", detail: None }, &mut recorded).await
+    }
+
+    /// Stores the step, then the roles together with the step's end, and then puts the roles in force, which cannot
+    /// fail.
+    async fn change(&self, change: Change<'_>, recorded: &mut RecordedRoles) -> Result<(), MoveError> {
+        let Change { step, roles, again, cause, detail } = change;
+        let (store, registry) = (&self.inner.store, &self.inner.registry);
+        let open = audit::begin(store, &step).await?;
+        let mut all = recorded.roles.clone();
+        all.set(step.kind, roles.clone());
+        let (batch, after) = recorded.change(Batch::new(), registry, all)?;
+        if !store.commit(open.close(batch, audit::DONE, detail)?).await? {
+            let detail = Some("another host moved a role".to_owned());
+            store.commit(open.close(Batch::new(), audit::NOT_DONE, detail)?).await?;
+            self.adopt(recorded).await?;
+            return Err(MoveError::Contested);
+        }
+        *recorded = after;
+        registry.assign(step.kind, roles, again, cause);
+        Ok(())
+    }
+}

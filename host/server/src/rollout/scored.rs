@@ -1,0 +1,21 @@
+//! A computed score, as scoring hands it to provenance and to the shadow.
+
+use uuid::Uuid;
+
+use assay_domain::{Address, Assessment, Coverage, Freshness, ModelRef, Time};
+
+/// A score, and everything needed to say where it came from.
+#[derive(Debug, Clone)]
+pub struct Scored {
+    pub address: Address,
+    pub assessment: Assessment,
+    pub model: ModelRef,
+    /// When the score was calculated.
+    pub at: Time,
+    /// How completely the lending events behind it had been read.
+    pub coverage: Coverage,
+    /// Of the reading behind it.
+    pub fresh: Freshness,
+    /// Its record; `None` where what it was made of is not kept.
+    pub record: Option<Uuid>,
+}

@@ -1,0 +1,180 @@
+//! Where the answers of production paths come from, chosen once at the start: the chains or the sandbox generator.
+
+use std::{collections::HashSet, sync::Arc};
+
+use alloy::primitives::keccak256;
+
+use super::{Aggregate, Ask, ChainReport, IdentityReport, MeanScore, Report, Scoring, ScoringError, Summarized};
+use crate::rollout::Scored;
+use assay_domain::{Address, ChainId, Subject};
+use assay_registry::MockReport;
+
+/// One source of answers. Cheap to clone.
+#[derive(Clone)]
+pub enum Source {
+    Chains(Scoring),
+    Sandbox(Scoring),
+}
+
+/// A report, or the part of it on one chain, from either source.
+#[derive(Debug, Clone)]
+pub enum Reported<R> {
+    Read(R),
+    Mock { address: Address, report: Box<MockReport> },
+}
+
+impl Source {
+    pub fn is_sandbox(&self) -> bool {
+        matches!(self, Self::Sandbox(_))
+    }
+
+    /// # Errors
+    /// As [`Scoring::score`].
+    pub async fn score(&self, subject: &Subject, ask: &Ask<'_>) -> Result<Arc<Scored>, ScoringError> {
+        match self {
+            Self::Chains(scoring) => scoring.score(subject, ask).await,
+            Self::Sandbox(scoring) => scoring.sandbox().scored(address(subject), None, ask.factors).map(Arc::new),
+        }
+    }
+
+    /// # Errors
+    /// As [`Scoring::boosted`].
+    pub async fn boosted(
+        &self,
+        subject: &Subject,
+        total_asset_usd: f64,
+        ask: &Ask<'_>,
+    ) -> Result<Arc<Scored>, ScoringError> {
+        match self {
+            Self::Chains(scoring) => scoring.boosted(subject, total_asset_usd, ask).await,
+            Self::Sandbox(scoring) => {
+                let scored = scoring.sandbox().scored(address(subject), Some(total_asset_usd), ask.factors)?;
+                Ok(Arc::new(scored))
+            }
+        }
+    }
+
+    /// # Errors
+    /// As [`Scoring::scores`].
+    pub async fn scores(&self, subjects: Vec<Subject>, ask: &Ask<'_>) -> Result<Vec<Arc<Scored>>, ScoringError> {
+        match self {
+            Self::Chains(scoring) => scoring.scores(subjects, ask).await,
+            Self::Sandbox(scoring) => {
+                let (sandbox, addresses, factors) = (scoring.sandbox(), addresses(&subjects), ask.factors);
+                let score = move |address| sandbox.scored(address, None, factors).map(Arc::new);
+                blocking(move || addresses.into_iter().map(score).collect()).await
+            }
+        }
+    }
+
+    /// # Errors
+    /// As [`Scoring::mean`].
+    pub async fn mean(&self, subjects: Vec<Subject>, ask: &Ask<'_>) -> Result<MeanScore, ScoringError> {
+        match self {
+            Self::Chains(scoring) => scoring.mean(subjects, ask).await,
+            Self::Sandbox(scoring) => {
+                let (sandbox, addresses) = (scoring.sandbox(), addresses(&subjects));
+                blocking(move || sandbox.mean_scored(addresses)).await
+            }
+        }
+    }
+
+    /// # Errors
+    /// As [`Scoring::report`].
+    pub async fn report(&self, subject: &Subject, by: &str) -> Result<Reported<Report>, ScoringError> {
+        match self {
+            Self::Chains(scoring) => scoring.report(subject, by).await.map(Reported::Read),
+            Self::Sandbox(scoring) => mock_report(scoring, subject),
+        }
+    }
+
+    /// The report of one chain; the mock report is of all chains.
+    ///
+    /// # Errors
+    /// As [`Scoring::chain_report`].
+    pub async fn chain_report(&self, subject: &Subject, chain: ChainId) -> Result<Reported<ChainReport>, ScoringError> {
+        match self {
+            Self::Chains(scoring) => scoring.chain_report(subject, chain).await.map(Reported::Read),
+            Self::Sandbox(scoring) => mock_report(scoring, subject),
+        }
+    }
+
+    /// # Errors
+    /// As [`Scoring::summary`].
+    pub async fn summary(&self, subject: &Subject) -> Result<Summarized, ScoringError> {
+        match self {
+            Self::Chains(scoring) => scoring.summary(subject).await,
+            Self::Sandbox(scoring) => scoring.sandbox().summary(address(subject)),
+        }
+    }
+
+    /// # Errors
+    /// As [`Scoring::chain_summary`].
+    pub async fn chain_summary(&self, subject: &Subject, chain: ChainId) -> Result<Summarized, ScoringError> {
+        match self {
+            Self::Chains(scoring) => scoring.chain_summary(subject, chain).await,
+            Self::Sandbox(scoring) => scoring.sandbox().chain_summary(address(subject), chain),
+        }
+    }
+
+    /// The value of what `subject` holds. A generator states it apart from its report.
+    ///
+    /// # Errors
+    /// As [`Scoring::summary`].
+    pub async fn holdings(&self, subject: &Subject) -> Result<Summarized, ScoringError> {
+        match self {
+            Self::Chains(scoring) => scoring.summary(subject).await,
+            Self::Sandbox(scoring) => scoring.sandbox().holdings(address(subject)),
+        }
+    }
+
+    /// # Errors
+    /// As [`Scoring::aggregate`].
+    pub async fn aggregate(&self, subjects: Vec<Subject>) -> Result<Aggregate, ScoringError> {
+        match self {
+            Self::Chains(scoring) => scoring.aggregate(subjects).await,
+            Self::Sandbox(scoring) => {
+                let (sandbox, addresses) = (scoring.sandbox(), addresses(&subjects));
+                blocking(move || sandbox.aggregate(&addresses)).await
+            }
+        }
+    }
+
+    /// # Errors
+    /// As [`Scoring::identity`].
+    pub async fn identity(&self, subject: &Subject) -> Result<IdentityReport, ScoringError> {
+        match self {
+            Self::Chains(scoring) => scoring.identity(subject).await,
+            Self::Sandbox(_) => Ok(IdentityReport::none(address(subject))),
+        }
+    }
+}
+
+fn mock_report<R>(scoring: &Scoring, subject: &Subject) -> Result<Reported<R>, ScoringError> {
+    let address = address(subject);
+    Ok(Reported::Mock { address, report: Box::new(scoring.sandbox().report(address)?) })
+}
+
+/// The address of a subject in the sandbox. Names are not resolved there: a name has the same made-up address each
+/// time.
+fn address(subject: &Subject) -> Address {
+    match subject {
+        Subject::Address(address) => *address,
+        Subject::Name(name) => Address::from_word(keccak256(name.as_str())),
+    }
+}
+
+/// The addresses of several subjects in the sandbox, each once.
+fn addresses(subjects: &[Subject]) -> Vec<Address> {
+    let mut seen = HashSet::new();
+    subjects.iter().map(address).filter(|address| seen.insert(*address)).collect()
+}
+
+/// Makes many model calls on a thread for blocking work, so that they do not hold up other requests. A panic goes on
+/// in the caller.
+pub async fn blocking<T: Send + 'static>(calls: impl FnOnce() -> T + Send + 'static) -> T {
+    let request = tracing::Span::current();
+    tokio::task::spawn_blocking(move || request.in_scope(calls))
+        .await
+        .unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
+}
