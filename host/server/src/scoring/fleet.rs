@@ -73,7 +73,7 @@ impl Scoring {
     /// Makes this shelf as `record` says; `Err` within where it cannot be done here.
     async fn follow_one(&self, record: &ComponentRecord, model: &ModelRef) -> Result<Result<(), String>, StoreError> {
         let registry = &self.inner.registry;
-        let here = registry.version(model.kind, &model.version).map(|model| model.digest());
+        let here = registry.version_of(model.kind, &model.version).map(|model| model.digest());
         match here {
             Some(digest) if record.gone && digest == model.digest => {
                 // Its role may move first, on the host that removed it.
@@ -114,9 +114,9 @@ impl Scoring {
             return Ok(registry.add(bytes).await?);
         }
         let _looks = self.inner.keeper.written.lock().await;
-        let (text, own, lineup) = (hex::encode(&bytes), digest(&bytes), registry.lineup());
+        let (text, own, active) = (hex::encode(&bytes), digest(&bytes), registry.active());
         let is_new =
-            !ModelKind::ALL.into_iter().any(|kind| lineup.loaded(kind).iter().any(|model| model.digest() == own));
+            !ModelKind::ALL.into_iter().any(|kind| active.loaded(kind).iter().any(|model| model.digest() == own));
         let model = registry.add(bytes).await?;
         let shared = self.share(&model, &text).await;
         if shared.is_err()

@@ -109,7 +109,7 @@ impl Scoring {
 
     /// Mock answers from the sandbox champion.
     pub fn sandbox(&self) -> Sandbox {
-        Sandbox::new(self.inner.registry.lineup())
+        Sandbox::new(self.inner.registry.active())
     }
 
     /// The models behind the answers.

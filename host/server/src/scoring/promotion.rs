@@ -92,11 +92,11 @@ impl Figures {
 
 impl Scoring {
     pub(super) async fn guard(&self, kind: ModelKind, model: &Model) -> Result<Figures, MoveError> {
-        let benched = match self.inner.registry.in_service(kind, model.version()) {
-            Err(RoleError::Benched { why, .. }) => Some(why),
+        let benched = match self.inner.registry.check_in_service(kind, model.version()) {
+            Some(RoleError::OutOfService { why, .. }) => Some(why),
             _ => None,
         };
-        let champion = self.inner.registry.champion(kind).ok();
+        let champion = self.inner.registry.champion_of(kind).ok();
         let standings = self.standings(kind, self.inner.promotion.window_hours).await?;
         let mine = |standing: &&Standing| {
             let (champion, record) = (champion.as_ref().map(|champion| champion.digest()), &standing.record);

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::tasks::Spawner;
 use assay_domain::ModelKind;
-use assay_registry::{Benching, Roles};
+use assay_registry::{OutOfService, Roles};
 use assay_store::{Batch, StoreError};
 
 /// Wait after a change that could not be written down.
@@ -27,12 +27,12 @@ impl Scoring {
         let mut changes = self.inner.registry.watch_roles();
         let stopping = tasks.stopping();
         tasks.spawn("roles", async move {
-            // Benchings that are not in the log yet.
+            // Models out of service that are not in the log yet.
             let mut benched = Vec::new();
             loop {
                 let mut written = scoring.inner.keeper.written.lock().await;
                 let roles = changes.borrow_and_update().clone();
-                benched.extend(scoring.inner.registry.benchings());
+                benched.extend(scoring.inner.registry.out_of_service());
                 let kept = scoring.keep(&roles, &benched, &mut written).await;
                 drop(written);
                 let error = match kept {
@@ -58,11 +58,11 @@ impl Scoring {
     }
 
     /// `false` where another host has moved a role.
-    async fn keep(&self, roles: &Roles, benched: &[Benching], written: &mut Written) -> Result<bool, StoreError> {
+    async fn keep(&self, roles: &Roles, benched: &[OutOfService], written: &mut Written) -> Result<bool, StoreError> {
         let registry = &self.inner.registry;
         let by = || Move { by: audit::ITSELF.to_owned(), ..Move::default() };
         let (mut batch, after) = written.change(Batch::new(), registry, roles)?;
-        for Benching { model, reason, successor } in benched {
+        for OutOfService { model, reason, successor } in benched {
             let step = AuditRecord {
                 from: vec![pin(model)],
                 to: pins(registry, model.kind, successor),
@@ -72,7 +72,7 @@ impl Scoring {
             batch = audit::whole(batch, &step, audit::DONE, Some(reason.code.to_owned()))?;
         }
         for kind in ModelKind::ALL {
-            let returned = benched.iter().any(|benching| benching.model.kind == kind && benching.successor.is_some());
+            let returned = benched.iter().any(|event| event.model.kind == kind && event.successor.is_some());
             if roles.champion(kind) != written.roles.champion(kind) && !returned {
                 let step = AuditRecord {
                     from: pins(registry, kind, written.roles.champion(kind)),

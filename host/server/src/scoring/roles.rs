@@ -143,9 +143,9 @@ impl Scoring {
             to: self.pins(kind, Some(&version)),
             ..audit::step("rollback", kind, with)
         };
-        roles.give_back(kind, &version);
+        roles.roll_back(kind, &version);
         self.make(&step, roles, &mut written, None).await?;
-        registry.give_back(kind, &version)?;
+        registry.roll_back(kind, &version)?;
         Ok(version)
     }
 
@@ -256,5 +256,5 @@ pub(super) fn pins<'a>(
     kind: ModelKind,
     versions: impl IntoIterator<Item = &'a ModelVersion>,
 ) -> Vec<ModelPin> {
-    versions.into_iter().filter_map(|version| Some(pin(registry.version(kind, version)?.reference()))).collect()
+    versions.into_iter().filter_map(|version| Some(pin(registry.version_of(kind, version)?.reference()))).collect()
 }

@@ -13,7 +13,7 @@ use assay_domain::{
     Address, Assessment, Coverage, Digest, Freshness, ModelRef, Snapshot, Subject, Time,
     features::{Features, features},
 };
-use assay_registry::Model;
+use assay_registry::CreditModel;
 
 /// A score, and everything needed to say where it came from.
 #[derive(Debug, Clone)]
@@ -54,7 +54,7 @@ impl Scoring {
 
     pub(super) async fn score_with(
         &self,
-        model: &Model,
+        model: &CreditModel,
         subject: &Subject,
         by: &str,
     ) -> Result<(Arc<Scored>, Arc<Features>), ScoringError> {
@@ -64,7 +64,7 @@ impl Scoring {
 
     pub(super) async fn score_address(
         &self,
-        model: &Model,
+        model: &CreditModel,
         address: Address,
         by: &str,
     ) -> Result<(Arc<Scored>, Arc<Features>), ScoringError> {
@@ -104,7 +104,7 @@ impl Scoring {
 
     pub(super) async fn assess(
         &self,
-        model: &Model,
+        model: &CreditModel,
         snapshot: &Snapshot,
         by: &str,
     ) -> Result<(Arc<Scored>, Arc<Features>), ScoringError> {

@@ -4,11 +4,11 @@ use crate::rollout::records::PairCounts;
 use assay_domain::ModelPin;
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Mutex, PoisonError},
 };
 
 use assay_domain::Digest;
-use assay_registry::Model;
+use assay_registry::{CreditModel, Model};
 
 /// Counts by champion and challenger that are not in the books yet.
 #[derive(Default)]
@@ -28,7 +28,7 @@ pub(super) fn pin(model: &Model) -> ModelPin {
 
 impl Gate {
     /// One score that `challengers` could see.
-    pub fn seen(&self, champion: &Model, challengers: &[Arc<Model>], sampled: bool, dropped: bool) {
+    pub fn seen(&self, champion: &Model, challengers: &[CreditModel], sampled: bool, dropped: bool) {
         if challengers.is_empty() {
             return;
         }

@@ -19,8 +19,8 @@ use super::{
     seen::Sight,
 };
 use crate::scoring::Scored;
-use assay_domain::{Digest, ModelKind, features::Features};
-use assay_registry::{Model, Registry, Spent};
+use assay_domain::{Digest, features::Features};
+use assay_registry::{CreditModel, Registry, Spent};
 
 /// The champion's own cost is measured for one score in so many: its answer is known already.
 const CHAMPION_EVERY: u64 = 8;
@@ -35,8 +35,8 @@ const REST: Duration = Duration::from_millis(100);
 
 /// A score that the champion has given.
 pub(super) struct Job {
-    pub champion: Arc<Model>,
-    pub challengers: Vec<Arc<Model>>,
+    pub champion: CreditModel,
+    pub challengers: Vec<CreditModel>,
     pub scored: Arc<Scored>,
     pub features: Arc<Features>,
 }
@@ -78,8 +78,8 @@ impl Worker {
     /// The time it took, compiling left out: that is paid once, as loading is.
     fn work(&self, job: &Job, measure_champion: bool) -> Duration {
         let (mut took, mut champion_spent) = (Duration::ZERO, None);
-        if measure_champion && let Ok(twin) = self.registry.twin(&job.champion) {
-            let (answer, spent) = twin.weigh(&job.features);
+        if measure_champion && let Ok(copy) = self.registry.shadow_copy(&job.champion) {
+            let (answer, spent) = copy.score_uncounted(&job.features);
             took += spent.took;
             champion_spent = answer.is_ok().then_some(spent);
         }
@@ -89,26 +89,27 @@ impl Worker {
         took
     }
 
-    fn ask(&self, job: &Job, challenger: &Arc<Model>, champion_spent: Option<Spent>) -> Spent {
+    fn ask(&self, job: &Job, challenger: &CreditModel, champion_spent: Option<Spent>) -> Spent {
         let one = std::slice::from_ref(challenger);
         // It may have been benched, or lost its role, since.
         let in_role = |digest: Digest| {
-            self.registry.glance().challengers(ModelKind::Credit).iter().any(|model| model.digest() == digest)
+            let challengers: Vec<CreditModel> = self.registry.active_guard().challengers();
+            challengers.iter().any(|model| model.digest() == digest)
         };
-        let twin = if in_role(challenger.digest()) {
-            self.registry.twin(challenger)
+        let copy = if in_role(challenger.digest()) {
+            self.registry.shadow_copy(challenger)
         } else {
             Err("it challenges nobody now".to_owned())
         };
-        let twin = match twin {
-            Ok(twin) => twin,
+        let copy = match copy {
+            Ok(copy) => copy,
             Err(why) => {
                 tracing::debug!(version = %challenger.version(), why, "not scored in the shadow");
                 self.gate.seen(&job.champion, one, true, true);
                 return Spent::default();
             }
         };
-        let (said, spent) = challenger.shadowed(&twin, &job.features);
+        let (said, spent) = challenger.score_on(&copy, &job.features);
         let sight = Sight { served: &job.scored.assessment, said: &said, spent, champion_spent };
         let mut books = self.books.lock().unwrap_or_else(PoisonError::into_inner);
         sight.enter(books.pair(&pin(&job.champion), &pin(challenger)));
