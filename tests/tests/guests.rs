@@ -9,11 +9,11 @@ use std::{
     time::Duration,
 };
 
-use assay_domain::{Address, ModelKind, Score, features::Features};
+use assay_domain::{Address, Score, features::Features};
 use assay_model::{Assessment, CreditModel as _, types};
 use assay_registry::{
-    self, Limits, MockNft, MockPool, MockPosition, MockReport, MockToken, Model, Refusal, Registry, ScoreError,
-    Settings,
+    self, BoostModel, CreditModel, Limits, MockNft, MockPool, MockPosition, MockReport, MockToken, OfKind, Refusal,
+    Registry, SandboxModel, ScoreError, Settings, SybilModel,
 };
 use assay_tests::{features, native};
 use example::Repayments;
@@ -83,9 +83,9 @@ impl Shelf {
         Self(Registry::open(Settings { watch: false, limits, ..Settings::new(folder) }).expect("a registry"))
     }
 
-    fn model(&self, kind: ModelKind, version: &str) -> Arc<Model> {
-        let found = self.0.version(kind, &version.parse().expect("a version"));
-        found.unwrap_or_else(|| panic!("{kind} {version} is not in service: {:#?}", self.0.list()))
+    fn model<M: OfKind>(&self, version: &str) -> M {
+        let found = self.0.version(&version.parse().expect("a version"));
+        found.unwrap_or_else(|| panic!("{} {version} is not in service: {:#?}", M::KIND, self.0.list()))
     }
 }
 
@@ -103,7 +103,7 @@ fn hosted(factors: Vec<assay_domain::Factor>) -> Vec<Factor> {
     factors.into_iter().map(|f| (f.label, f.rating as u8, f.description, f.points, f.possible)).collect()
 }
 
-fn hosted_score(model: &Model, features: &Features) -> Answer {
+fn hosted_score(model: &CreditModel, features: &Features) -> Answer {
     match model.score(features) {
         Ok(a) => Answer::Score { score: a.score.get(), decile: a.decile.get(), factors: hosted(a.factors) },
         Err(ScoreError::Refused(why)) => Answer::Refused(why),
@@ -158,14 +158,14 @@ fn credit_models_answer_as_native_code_does() {
     let all = features::generate(11, FEATURE_SETS);
     for folder in folders() {
         let shelf = Shelf::open(&folder);
-        let (one, two) = (shelf.model(ModelKind::Credit, "1.0"), shelf.model(ModelKind::Credit, "1.1"));
+        let (one, two) = (shelf.model::<CreditModel>("1.0"), shelf.model::<CreditModel>("1.1"));
         for features in &all {
             let native = native::features(features);
             assert_eq!(hosted_score(&one, features), native_score(credit_1_0::score(&native)), "1.0 on {features:?}");
             assert_eq!(hosted_score(&two, features), native_score(credit_1_1::score(&native)), "1.1 on {features:?}");
         }
         for score in Score::MIN.get()..=Score::MAX.get() {
-            let decile = |model: &Model| model.decile(Score::new(score).unwrap()).unwrap().get();
+            let decile = |model: &CreditModel| model.decile(Score::new(score).unwrap()).get();
             assert_eq!((decile(&one), decile(&two)), (credit_1_0::decile(score), credit_1_1::decile(score)));
         }
     }
@@ -176,7 +176,7 @@ fn a_model_written_with_the_kit_is_checked_and_scores() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kit");
     let _ = fs::remove_dir_all(&folder);
     script(&["--core", "--package", "example", folder.to_str().expect("a path of text")]);
-    let model = Shelf::open(&folder).model(ModelKind::Credit, "0.1");
+    let model = Shelf::open(&folder).model::<CreditModel>("0.1");
     for features in features::generate(13, 1_000) {
         let native = Repayments::score(native::features(&features));
         assert_eq!(hosted_score(&model, &features), native_score(native), "on {features:?}");
@@ -187,7 +187,7 @@ fn a_model_written_with_the_kit_is_checked_and_scores() {
 fn the_sybil_model_answers_as_native_code_does() {
     let all = features::generate(12, FEATURE_SETS);
     for folder in folders() {
-        let model = Shelf::open(&folder).model(ModelKind::Sybil, "1.0");
+        let model = Shelf::open(&folder).model::<SybilModel>("1.0");
         for features in &all {
             let hosted_risk = model.risk(features).unwrap_or_else(|error| panic!("{error}, on {features:?}"));
             let native_risk = sybil_1_0::risk(&native::features(features));
@@ -201,7 +201,7 @@ fn the_sybil_model_answers_as_native_code_does() {
 fn the_boost_answers_as_native_code_does() {
     let amounts = [0.0, 0.01, 1.0, 777.77, 33_333.333, 49_999.99, 50_000.0, 1e6, 1e300, -3.0, f64::NAN, f64::INFINITY];
     for folder in folders() {
-        let model = Shelf::open(&folder).model(ModelKind::Boost, "1.0");
+        let model = Shelf::open(&folder).model::<BoostModel>("1.0");
         for score in (300..=1000).filter_map(Score::new) {
             for total_asset_usd in amounts {
                 let native = enhanced_boost::boost(score.get(), &types::OffChain { total_asset_usd });
@@ -221,20 +221,20 @@ fn the_sandbox_answers_as_native_code_does() {
     let drawn = (0..3_000).map(|n| Address::from_slice(&hash(n)[..20]));
     let all: Vec<_> = (0..=4).map(Address::with_last_byte).chain(drawn).collect();
     for folder in folders() {
-        let model = Shelf::open(&folder).model(ModelKind::Sandbox, "1.0");
+        let model = Shelf::open(&folder).model::<SandboxModel>("1.0");
         for address in &all {
             let bytes = address.as_slice();
             let assets = f64::from(u32::from(bytes[0]) * 500);
             let boosted = sandbox::boosted_score(bytes, &types::OffChain { total_asset_usd: assets });
-            assert_eq!(model.mock_score(address).unwrap().get(), sandbox::score(bytes));
-            assert_eq!(model.mock_boosted(address, assets).unwrap().get(), boosted);
-            assert_eq!(hosted(model.mock_factors(address).unwrap()), native_factors(sandbox::factors(bytes)));
-            let portfolio = model.mock_portfolio(address).unwrap();
+            assert_eq!(model.score(address).unwrap().get(), sandbox::score(bytes));
+            assert_eq!(model.boosted(address, assets).unwrap().get(), boosted);
+            assert_eq!(hosted(model.factors(address).unwrap()), native_factors(sandbox::factors(bytes)));
+            let portfolio = model.portfolio(address).unwrap();
             let portfolio: Vec<_> = portfolio.iter().map(|chain| (chain.chain_id, chain.total_asset_usd)).collect();
             let expected: Vec<_> =
                 sandbox::portfolio(bytes).iter().map(|chain| (chain.chain_id, chain.total_asset_usd)).collect();
             assert_eq!(portfolio, expected);
-            assert_eq!(model.mock_report(address).unwrap(), native_report(sandbox::report(bytes)));
+            assert_eq!(model.report(address).unwrap(), native_report(sandbox::report(bytes)));
         }
     }
 }

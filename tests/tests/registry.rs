@@ -11,7 +11,7 @@ use std::{
 };
 
 use assay_domain::{ModelKind, ModelVersion, features::Features};
-use assay_registry::{Limits, Registry, Role, ScoreError, Settings, State, check};
+use assay_registry::{CreditModel, Limits, Registry, Role, ScoreError, Settings, State, check};
 use assay_tests::hostile::{self, Credit, EVERY_HUNDREDTH, act};
 use tempfile::TempDir;
 
@@ -42,7 +42,7 @@ fn open(models: &[(&str, Vec<u8>)]) -> (TempDir, Arc<Registry>) {
 }
 
 fn champion(registry: &Registry) -> String {
-    registry.champion(KIND).unwrap().version().to_string()
+    registry.champion::<CreditModel>().unwrap().version().to_string()
 }
 
 #[tokio::test]
@@ -69,7 +69,7 @@ async fn every_hostile_file_is_refused_by_name_and_disturbs_nobody() {
     }
     assert_eq!(list.len(), cases.len() + 1);
     assert_eq!(champion(&registry), "1.0");
-    let answer = registry.champion(KIND).unwrap().score(&at(1)).unwrap();
+    let answer = registry.champion::<CreditModel>().unwrap().score(&at(1)).unwrap();
     assert_eq!((answer.score.get(), answer.decile.get(), answer.factors.len()), (700, 6, 1));
 }
 
@@ -80,11 +80,11 @@ async fn the_same_version_with_other_bytes_is_refused_until_the_first_is_gone() 
     assert_eq!(refused.code(), "version_taken");
     put(shelf.path(), "c", &Credit::new("1.0").score("(i32.const 701)").build());
     registry.rescan().await;
-    assert_eq!(registry.version(KIND, &v("1.0")).unwrap().score(&at(1)).unwrap().score.get(), 700);
+    assert_eq!(registry.version::<CreditModel>(&v("1.0")).unwrap().score(&at(1)).unwrap().score.get(), 700);
 
     fs::remove_file(shelf.path().join("a.wasm")).unwrap();
     registry.rescan().await;
-    assert_eq!(registry.version(KIND, &v("1.0")).unwrap().score(&at(1)).unwrap().score.get(), 701);
+    assert_eq!(registry.version::<CreditModel>(&v("1.0")).unwrap().score(&at(1)).unwrap().score.get(), 701);
 }
 
 #[tokio::test]
@@ -102,14 +102,14 @@ async fn a_model_that_fails_on_the_hundredth_call_goes_after_three_in_a_row() {
         roles.mark_unchanged();
 
         for second in 0..250_u64 {
-            let model = registry.champion(KIND).unwrap();
+            let model = registry.champion::<CreditModel>().unwrap();
             let answer = model.score(&at(second));
             assert_eq!(answer.is_err(), second % 100 == 99, "{second}: {answer:?}");
         }
         assert_eq!(champion(&registry), "1.2", "two failures with answers between them are not three in a row");
 
         for _ in 0..3 {
-            let error = registry.champion(KIND).unwrap().score(&at(99)).unwrap_err();
+            let error = registry.champion::<CreditModel>().unwrap().score(&at(99)).unwrap_err();
             assert!(error.is_fault(), "{error}");
         }
         assert_eq!(champion(&registry), "1.0", "the champion before it, not the highest");
@@ -118,7 +118,7 @@ async fn a_model_that_fails_on_the_hundredth_call_goes_after_three_in_a_row() {
         let list = registry.list();
         let benched =
             list.iter().find(|status| status.info.as_ref().is_some_and(|info| info.version == v("1.2"))).unwrap();
-        assert_eq!((benched.state, benched.role, benched.failures), (State::Benched, Role::Available, 5));
+        assert_eq!((benched.state, benched.role, benched.failures), (State::OutOfService, Role::Available, 5));
         assert!(benched.reason.as_ref().unwrap().message.contains("3 times in a row"));
 
         registry.set_champion(KIND, &v("1.2")).unwrap();
@@ -130,18 +130,21 @@ async fn a_model_that_fails_on_the_hundredth_call_goes_after_three_in_a_row() {
 async fn a_nonsense_answer_is_an_error_of_its_own() {
     let score = format!("(select (i32.const 1001) (i32.const 700) {EVERY_HUNDREDTH})");
     let (_shelf, registry) = open(&[("a", Credit::new("1.0").score(&score).build())]);
-    let model = registry.champion(KIND).unwrap();
+    let model = registry.champion::<CreditModel>().unwrap();
     assert!(matches!(model.score(&at(199)), Err(ScoreError::OutOfRange(_))));
     for _ in 0..10 {
-        let _ = registry.champion(KIND).unwrap().score(&at(99));
+        let _ = registry.champion::<CreditModel>().unwrap().score(&at(99));
     }
-    assert!(registry.champion(KIND).unwrap().score(&at(100)).is_ok(), "the only version goes on serving whom it can");
+    assert!(
+        registry.champion::<CreditModel>().unwrap().score(&at(100)).is_ok(),
+        "the only version goes on serving whom it can"
+    );
 }
 
 #[tokio::test]
 async fn a_core_module_from_cargo_is_as_good_as_a_component() {
     let (shelf, registry) = open(&[]);
-    assert!(matches!(registry.champion(KIND), Err(ScoreError::NoChampion(KIND))));
+    assert!(matches!(registry.champion::<CreditModel>(), Err(ScoreError::NoChampion(KIND))));
     let reference = registry.add(Credit::new("1.0").module()).await.unwrap();
     assert_eq!(champion(&registry), "1.0");
     let name = format!("credit-1.0-{}.wasm", &reference.digest.to_string()[..12]);
@@ -174,10 +177,10 @@ async fn a_champion_is_not_removed_and_outlives_its_file() {
     registry.add(Credit::new("1.2").build()).await.unwrap();
     assert_eq!(champion(&registry), "1.0", "a newcomer takes no role");
     registry.set_challengers(KIND, &[v("1.2")]).unwrap();
-    assert_eq!(registry.lineup().challengers(KIND).len(), 1);
+    assert_eq!(registry.active().challengers::<CreditModel>().len(), 1);
     assert_eq!(registry.set_challengers(KIND, &[v("1.0")]).unwrap_err().code(), "challenges_itself");
     registry.remove(KIND, &v("1.2")).await.unwrap();
-    assert_eq!((registry.lineup().challengers(KIND).len(), registry.list().len()), (0, 1));
+    assert_eq!((registry.active().challengers::<CreditModel>().len(), registry.list().len()), (0, 1));
     assert_eq!(fs::read_dir(shelf.path()).unwrap().count(), 1);
 }
 
@@ -186,14 +189,14 @@ async fn a_bad_file_over_a_good_one_changes_nothing() {
     let (shelf, registry) = open(&[("a", Credit::new("1.0").build()), ("b", Credit::new("1.1").build())]);
     put(shelf.path(), "a", &hostile::truncated("1.0"));
     registry.rescan().await;
-    assert!(registry.version(KIND, &v("1.0")).unwrap().score(&at(1)).is_ok());
+    assert!(registry.version::<CreditModel>(&v("1.0")).unwrap().score(&at(1)).is_ok());
     assert_eq!(registry.list().len(), 3);
     put(shelf.path(), "a", &Credit::new("1.0").build());
     registry.rescan().await;
     assert_eq!(registry.list().len(), 2);
     fs::remove_file(shelf.path().join("a.wasm")).unwrap();
     registry.rescan().await;
-    assert!(registry.version(KIND, &v("1.0")).is_none());
+    assert!(registry.version::<CreditModel>(&v("1.0")).is_none());
 }
 
 #[tokio::test]
@@ -212,7 +215,7 @@ async fn roles_come_back_from_the_store_and_may_name_what_is_not_there_yet() {
     fs::rename(shelf.path().join("a.away"), shelf.path().join("a.wasm")).unwrap();
     registry.rescan().await;
     assert_eq!(champion(&registry), "1.0");
-    assert_eq!(registry.lineup().challengers(KIND)[0].version(), &v("1.1"));
+    assert_eq!(registry.active().challengers::<CreditModel>()[0].version(), &v("1.1"));
 }
 
 #[tokio::test]
@@ -227,15 +230,15 @@ async fn a_file_dropped_on_the_shelf_is_noticed() {
 }
 
 #[tokio::test]
-async fn a_lineup_keeps_its_champion_whatever_is_swapped() {
+async fn active_models_keep_their_champion_after_a_swap() {
     let (_shelf, registry) =
         open(&[("a", Credit::new("1.0").build()), ("b", Credit::new("1.1").score("(i32.const 800)").build())]);
-    let lineup = registry.lineup();
+    let active = registry.active();
     registry.set_champion(KIND, &v("1.0")).unwrap();
     registry.remove(KIND, &v("1.1")).await.unwrap();
-    let model = lineup.champion(KIND).unwrap();
+    let model = active.champion::<CreditModel>().unwrap();
     assert_eq!((model.version().as_str(), model.score(&at(1)).unwrap().score.get()), ("1.1", 800));
-    assert_eq!(registry.champion(KIND).unwrap().score(&at(1)).unwrap().score.get(), 700);
+    assert_eq!(registry.champion::<CreditModel>().unwrap().score(&at(1)).unwrap().score.get(), 700);
 }
 
 #[tokio::test]
@@ -246,7 +249,7 @@ async fn compiled_code_is_kept_and_a_damaged_copy_is_not_used() {
         Settings { watch: false, compiled: Some(compiled.path().join("code")), ..Settings::new(shelf.path()) };
     for damage in [false, true, true] {
         let registry = Registry::open(settings.clone()).unwrap();
-        assert_eq!(registry.champion(KIND).unwrap().score(&at(1)).unwrap().score.get(), 700);
+        assert_eq!(registry.champion::<CreditModel>().unwrap().score(&at(1)).unwrap().score.get(), 700);
         let file = fs::read_dir(compiled.path().join("code")).unwrap().next().unwrap().unwrap().path();
         if damage {
             let mut bytes = fs::read(&file).unwrap();
@@ -312,7 +315,7 @@ async fn forty_swaps_under_load_lose_no_call_and_mislabel_none() {
         let hammer = || {
             let mut calls = 0;
             while !done.load(Relaxed) {
-                let model = registry.champion(KIND).unwrap();
+                let model = registry.champion::<CreditModel>().unwrap();
                 let score = model.score(&at(1)).unwrap().score.get();
                 assert_eq!(score, if model.version() == &v("1.0") { 700 } else { 800 });
                 calls += 1;
@@ -323,7 +326,7 @@ async fn forty_swaps_under_load_lose_no_call_and_mislabel_none() {
         for swap in 0..40 {
             registry.set_champion(KIND, &v(["1.0", "1.1"][swap % 2])).unwrap();
             // As long as it takes to score a few times on what was just put in force.
-            (0..20).for_each(|_| drop(registry.champion(KIND).unwrap().score(&at(1)).unwrap()));
+            (0..20).for_each(|_| drop(registry.champion::<CreditModel>().unwrap().score(&at(1)).unwrap()));
         }
         done.store(true, Relaxed);
         hammers.into_iter().map(|hammer| hammer.join().unwrap()).sum()

@@ -7,13 +7,13 @@ use std::{
 
 use crate::report::Identity;
 use assay_domain::{Decile, ModelKind, ModelVersion, Score};
-use assay_registry::{Counting, Limits, LoneError, Model};
+use assay_registry::{CreditModel, Limits, MeteredModel, OfKind, StandaloneError, metered, standalone};
 
 /// A model, ready to score and to be counted.
 pub struct Loaded {
     pub identity: Identity,
-    pub model: Model,
-    pub counting: Counting,
+    pub model: CreditModel,
+    pub counting: MeteredModel,
 }
 
 /// Why there is no such model.
@@ -22,7 +22,7 @@ pub enum LoadFailure {
     #[error("{} cannot be read: {error}", path.display())]
     Unreadable { path: PathBuf, error: io::Error },
     #[error("{}: {error}", path.display())]
-    Unfit { path: PathBuf, error: LoneError },
+    Unfit { path: PathBuf, error: StandaloneError },
     #[error("{} is a {kind} model, and only credit models are compared", path.display())]
     Kind { path: PathBuf, kind: ModelKind },
     #[error("the shelf {} has no credit model {version}; it has {found}", shelf.display())]
@@ -58,7 +58,7 @@ fn read(path: &Path) -> Result<Vec<u8>, LoadFailure> {
 }
 
 /// The credit models of the shelf. What does not load is none: whoever asks for it by its path is told why.
-fn search(shelf: &Path, limits: &Limits) -> Result<Vec<(PathBuf, Model)>, LoadFailure> {
+fn search(shelf: &Path, limits: &Limits) -> Result<Vec<(PathBuf, CreditModel)>, LoadFailure> {
     let unreadable = |error| LoadFailure::Unreadable { path: shelf.to_owned(), error };
     let entries: io::Result<Vec<PathBuf>> =
         fs::read_dir(shelf).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect());
@@ -67,8 +67,8 @@ fn search(shelf: &Path, limits: &Limits) -> Result<Vec<(PathBuf, Model)>, LoadFa
     files.sort();
     let mut models = Vec::new();
     for file in files {
-        if let Ok(model) = assay_registry::lone(&read(&file)?, limits)
-            && model.kind() == ModelKind::Credit
+        if let Ok(model) = standalone(&read(&file)?, limits)
+            && let Some(model) = CreditModel::of(&model)
         {
             models.push((file, model));
         }
@@ -76,7 +76,7 @@ fn search(shelf: &Path, limits: &Limits) -> Result<Vec<(PathBuf, Model)>, LoadFa
     Ok(models)
 }
 
-fn find(shelf: &Path, models: &[(PathBuf, Model)], version: ModelVersion) -> Result<PathBuf, LoadFailure> {
+fn find(shelf: &Path, models: &[(PathBuf, CreditModel)], version: ModelVersion) -> Result<PathBuf, LoadFailure> {
     let mut matching = models.iter().filter(|(_, model)| *model.version() == version);
     let Some((one, model)) = matching.next() else {
         let mut found: Vec<_> = models.iter().map(|(_, model)| model.version().clone()).collect();
@@ -99,15 +99,13 @@ fn find(shelf: &Path, models: &[(PathBuf, Model)], version: ModelVersion) -> Res
 fn one(path: &Path, limits: &Limits) -> Result<Loaded, LoadFailure> {
     let bytes = read(path)?;
     let unfit = |error| LoadFailure::Unfit { path: path.to_owned(), error };
-    let model = assay_registry::lone(&bytes, limits).map_err(unfit)?;
-    if model.kind() != ModelKind::Credit {
+    let model = standalone(&bytes, limits).map_err(unfit)?;
+    let Some(model) = CreditModel::of(&model) else {
         return Err(LoadFailure::Kind { path: path.to_owned(), kind: model.kind() });
-    }
-    let counting = assay_registry::counting(&bytes, limits).map_err(unfit)?;
-    let deciles: Vec<Decile> = (Score::MIN.get()..=Score::MAX.get())
-        .filter_map(Score::new)
-        .filter_map(|score| model.decile(score).ok())
-        .collect();
+    };
+    let counting = metered(&bytes, limits).map_err(unfit)?;
+    let deciles: Vec<Decile> =
+        (Score::MIN.get()..=Score::MAX.get()).filter_map(Score::new).map(|score| model.decile(score)).collect();
     let name = format!("{} {}", model.kind(), model.version());
     let identity = Identity { name, title: model.info().title.clone(), digest: model.digest(), deciles };
     Ok(Loaded { identity, model, counting })

@@ -19,7 +19,7 @@ use crate::{
     tally::{Called, Tally},
 };
 use assay_domain::{Assessment, Digest, features::Features};
-use assay_registry::{Counting, Model, ScoreError};
+use assay_registry::{CreditModel, MeteredModel, ScoreError};
 
 /// Chunks that wait for each thread.
 const AHEAD: usize = 4;
@@ -27,11 +27,11 @@ const AHEAD: usize = 4;
 /// Who scores. A benchmark puts native code in a component's place.
 pub trait Scorer: Sync {
     /// # Errors
-    /// As [`Model::score`].
+    /// As [`CreditModel::score`].
     fn score(&self, features: &Features) -> Result<Assessment, ScoreError>;
 }
 
-impl Scorer for Model {
+impl Scorer for CreditModel {
     fn score(&self, features: &Features) -> Result<Assessment, ScoreError> {
         Self::score(self, features)
     }
@@ -42,7 +42,7 @@ pub struct Run<'a, S> {
     pub file: &'a Path,
     pub models: &'a [S],
     /// The same models on engines that count fuel, asked about the first chunk of the file; may be empty.
-    pub counting: Vec<Counting>,
+    pub counting: Vec<MeteredModel>,
     /// Threads that score. At least one does.
     pub threads: usize,
     /// Ends the run at the next chunk.
@@ -143,7 +143,7 @@ pub fn run<S: Scorer>(run: Run<'_, S>, mut progress: impl FnMut(Progress)) -> Re
 
 fn work<S: Scorer>(
     models: &[S],
-    counting: &Mutex<Vec<Counting>>,
+    counting: &Mutex<Vec<MeteredModel>>,
     waiting: &Mutex<Receiver<Chunk>>,
     done: &SyncSender<Done>,
     stop: &AtomicBool,
@@ -186,7 +186,7 @@ fn work<S: Scorer>(
     }
 }
 
-fn count(tally: &mut Tally, counting: &Mutex<Vec<Counting>>, features: &Features) {
+fn count(tally: &mut Tally, counting: &Mutex<Vec<MeteredModel>>, features: &Features) {
     let mut counting = counting.lock().unwrap_or_else(PoisonError::into_inner);
     for (index, model) in counting.iter_mut().enumerate() {
         if let Ok(fuel) = model.cost(features) {

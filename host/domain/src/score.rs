@@ -64,6 +64,8 @@ impl fmt::Display for Score {
 pub struct Decile(u8);
 
 impl Decile {
+    pub const MIN: Self = Self(1);
+
     /// `None` outside 1..=10.
     pub fn new(value: u8) -> Option<Self> {
         (1..=10).contains(&value).then_some(Self(value))

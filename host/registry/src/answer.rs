@@ -1,4 +1,4 @@
-//! The checks that every answer passes before anyone sees it: ranges, lengths, finite numbers.
+//! The checks of every answer before it leaves the registry: ranges, lengths, finite numbers.
 
 use crate::{ChainValue, MockNft, MockPool, MockPosition, MockReport, MockToken, Refusal, ScoreError, abi::raw};
 use assay_domain::{Assessment, Decile, Factor, ModelInfo, ModelKind, Range, RiskAssessment, Score};
@@ -7,7 +7,7 @@ use assay_domain::{Assessment, Decile, Factor, ModelInfo, ModelKind, Range, Risk
 const NAME: usize = 80;
 /// The longest `description`, in characters.
 const DESCRIPTION: usize = 500;
-/// The most factors, authors, chains.
+/// The most factors, authors and chains.
 const FEW: usize = 32;
 /// The most entries of any other list.
 const MANY: usize = 256;
@@ -30,14 +30,14 @@ pub(crate) fn info(raw: raw::ModelInfo) -> Result<ModelInfo, String> {
 
 pub(crate) fn assessment(
     raw: Result<raw::Assessment, raw::Refusal>,
-    decile: impl Fn(Score) -> Checked<Decile>,
+    decile: impl Fn(Score) -> Decile,
 ) -> Checked<Assessment> {
     let raw = raw.map_err(|refusal| match refusal {
         raw::Refusal::NoActivity => ScoreError::Refused(Refusal::NoActivity),
         raw::Refusal::Missing(what) => ScoreError::Refused(Refusal::Missing(what.chars().take(DESCRIPTION).collect())),
     })?;
     let score = score(raw.score)?;
-    let decile = decile(score)?;
+    let decile = decile(score);
     if raw.decile != decile.get() {
         return nonsense(format!(
             "a decile of {} beside the score {score}, whose decile it calls {}",
@@ -198,7 +198,7 @@ fn kind(raw: raw::Kind) -> ModelKind {
 }
 
 fn check_text(field: &str, text: &str, most: usize) -> Checked<()> {
-    // A text of n bytes has at most n characters, so the long way is for long texts alone.
+    // A text of n bytes has at most n characters, so only long texts are counted.
     let length = if text.len() <= most { text.len() } else { text.chars().count() };
     match length {
         0 => nonsense(format!("an empty {field}")),

@@ -1,4 +1,4 @@
-//! `assay model check FILE`: everything that is wrong with a component, or what it is and what it costs.
+//! `assay model check FILE`: lists every problem of a component, or its description and the cost of its calls.
 
 use std::{
     fmt,
@@ -12,55 +12,57 @@ use serde::{Serialize, Serializer};
 use crate::{
     Limits, LoadError, Model, ScoreError,
     engine::{Purpose, Runtime},
-    examine, samples,
+    examine,
+    kinds::AnyKind,
+    samples::{self, Sample},
 };
 use assay_domain::{Digest, ModelInfo, ModelKind, Score};
 
-/// What was found out about a file. `Display` is for people, `Serialize` for machines.
+/// The result of a check. `Display` is for people, `Serialize` for machines.
 #[derive(Debug, Clone, Serialize)]
 pub struct CheckReport {
-    /// True where this host would serve it.
+    /// True if this host would serve the file.
     pub ok: bool,
-    /// In the order in which the steps found them.
+    /// In the order of the steps.
     pub problems: Vec<Problem>,
     /// SHA-256 of the file.
     #[serde(serialize_with = "display")]
     pub digest: Digest,
-    /// Of the file.
+    /// The size of the file.
     pub bytes: usize,
-    /// True of a core module, as cargo builds it, which the host makes a component.
+    /// True for a core module, as cargo builds it; the host encodes it as a component.
     pub core_module: bool,
-    /// Of the component.
+    /// The size of the component.
     pub component_bytes: usize,
     /// Milliseconds.
     pub compile_ms: u64,
-    /// Who it says it is, where it got so far.
+    /// The model's own description, where `describe` was reached.
     #[serde(serialize_with = "described")]
     pub model: Option<ModelInfo>,
-    /// What its calls cost, where nothing is wrong.
+    /// The cost of its calls, where there is no problem.
     pub costs: Vec<Cost>,
 }
 
-/// One thing that is wrong, and what to do.
+/// One problem, and how to solve it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Problem {
     pub code: &'static str,
     pub message: String,
 }
 
-/// What one call costs, an instance of its own included.
+/// The cost of one call, with the start of its instance.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Cost {
     pub input: String,
-    /// Instructions, roughly: the same number on every machine.
+    /// Approximately the number of instructions; equal on every machine.
     pub fuel: u64,
-    /// The most linear memory it had, in bytes.
+    /// The most linear memory of the instance, in bytes.
     pub memory: usize,
     /// On one core of this machine.
     pub calls_per_second: u64,
 }
 
-/// Examines `bytes` as the shelf would. Takes as long as compiling does, about twice.
+/// Examines `bytes` as the shelf does. It compiles them twice.
 ///
 /// # Errors
 /// Where this machine cannot run models at all.
@@ -70,7 +72,7 @@ pub fn check(bytes: &[u8], limits: &Limits) -> Result<CheckReport, crate::OpenEr
     };
     let found = examine::examine(bytes, &runtime(Purpose::SERVE)?, None);
     let costs = match &found.model {
-        // Counting slows every call, so it has an engine of its own.
+        // Counting slows every call, so it uses a second engine.
         Some(model) => costs(model, examine::examine(bytes, &runtime(Purpose::COUNT)?, None).model.as_ref()),
         None => Vec::new(),
     };
@@ -87,49 +89,59 @@ pub fn check(bytes: &[u8], limits: &Limits) -> Result<CheckReport, crate::OpenEr
     })
 }
 
-type Ask = Box<dyn Fn(&Model) -> Result<(), ScoreError>>;
+type Ask = Box<dyn Fn() -> Result<(), ScoreError>>;
 
-/// The questions of a kind, named.
-fn questions(kind: ModelKind) -> Vec<(String, Ask)> {
-    let about = |ask: fn(&Model, &assay_domain::features::Features) -> Result<(), ScoreError>| {
-        samples::subjects().into_iter().map(move |sample| -> (String, Ask) {
-            (sample.name.to_owned(), Box::new(move |model: &Model| ask(model, &sample.features)))
-        })
-    };
-    match kind {
-        ModelKind::Credit => about(|model, features| done(model.score(features))).collect(),
-        ModelKind::Sybil => about(|model, features| done(model.risk(features))).collect(),
-        ModelKind::Boost => {
-            let boost = |model: &Model| done(model.boost(Score::MIN, 50_000.0));
-            vec![("300 with 50,000 dollars".to_owned(), Box::new(boost))]
+/// The measured calls of a model, each with the name of its input.
+fn calls(model: &Arc<Model>) -> Vec<(String, Ask)> {
+    let ask = |name: &str, ask: Ask| (name.to_owned(), ask);
+    match AnyKind::from(model) {
+        AnyKind::Credit(model) => samples::subjects()
+            .into_iter()
+            .map(|Sample { name, features, .. }| {
+                let model = model.clone();
+                ask(name, Box::new(move || done(model.score(&features))))
+            })
+            .collect(),
+        AnyKind::Sybil(model) => samples::subjects()
+            .into_iter()
+            .map(|Sample { name, features, .. }| {
+                let model = model.clone();
+                ask(name, Box::new(move || done(model.risk(&features))))
+            })
+            .collect(),
+        AnyKind::Boost(model) => {
+            vec![ask("300 with 50,000 dollars", Box::new(move || done(model.boost(Score::MIN, 50_000.0))))]
         }
-        ModelKind::Sandbox => {
+        AnyKind::Sandbox(model) => {
             let address = samples::addresses().into_iter().next_back().unwrap_or_default();
-            let score = move |model: &Model| done(model.mock_score(&address));
-            let report = move |model: &Model| done(model.mock_report(&address));
-            vec![("score".to_owned(), Box::new(score)), ("report".to_owned(), Box::new(report))]
+            let other = model.clone();
+            vec![
+                ask("score", Box::new(move || done(model.score(&address)))),
+                ask("report", Box::new(move || done(other.report(&address)))),
+            ]
         }
     }
 }
 
-/// Keeps the compiler from leaving out a call whose answer nobody reads.
+/// Prevents the compiler from removing a call whose answer is not used.
 fn done<T>(answer: Result<T, ScoreError>) -> Result<(), ScoreError> {
     black_box(answer).map(|_| ())
 }
 
-fn costs(served: &Model, counted: Option<&Model>) -> Vec<Cost> {
+fn costs(served: &Arc<Model>, counted: Option<&Arc<Model>>) -> Vec<Cost> {
+    let mut counted_calls = counted.map(calls).unwrap_or_default().into_iter();
     let cost = |(input, ask): (String, Ask)| {
-        let (fuel, memory) = counted.map_or((0, 0), |model| {
-            // A refusal costs too; what cannot be judged is no error here.
-            let _ = ask(model);
-            model.last_cost()
+        let (fuel, memory) = counted.zip(counted_calls.next()).map_or((0, 0), |(model, (_, ask))| {
+            // A refused subject has a cost too.
+            let _ = ask();
+            model.tally.last_cost()
         });
-        Cost { input, fuel, memory, calls_per_second: rate(|| drop(black_box(ask(served)))) }
+        Cost { input, fuel, memory, calls_per_second: rate(|| drop(black_box(ask()))) }
     };
-    questions(served.kind()).into_iter().map(cost).collect()
+    calls(served).into_iter().map(cost).collect()
 }
 
-/// Calls in a second, measured for a tenth of one after a short run to warm up.
+/// Calls per second, measured for a tenth of a second after a short warm-up.
 fn rate(call: impl Fn()) -> u64 {
     (0..20).for_each(|_| call());
     let (started, mut calls) = (Instant::now(), 0_u64);

@@ -1,4 +1,4 @@
-//! The clock that the deadlines of calls are read from.
+//! The epoch clock of the engines, which measures the deadlines of calls.
 
 use std::{
     fs, io,
@@ -12,22 +12,22 @@ use std::{
 
 use wasmtime::Engine;
 
-/// How often the clock moves.
+/// The time between two epochs.
 const TICK: Duration = Duration::from_millis(1);
 
-/// The ticks after which at least `time` has passed.
+/// The number of epochs that take at least `time`.
 pub(crate) fn ticks(time: Duration) -> u64 {
-    // One more than the time divided: the tick under way is already partly over.
+    // One more, because the current epoch is partly over.
     u64::try_from(time.as_millis().div_ceil(TICK.as_millis())).unwrap_or(u64::MAX - 1).saturating_add(1)
 }
 
-/// The processor time this thread has had, where the system tells.
+/// The processor time of this thread; `None` where the system does not report it.
 pub(crate) fn processor_time() -> Option<Duration> {
     let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
 }
 
-/// Moves the clock of engines from a thread of its own, until dropped.
+/// A thread that advances the epoch of engines, until dropped.
 pub(crate) struct Clock {
     stop: Arc<AtomicBool>,
     thread: Option<thread::JoinHandle<()>>,
@@ -36,7 +36,7 @@ pub(crate) struct Clock {
 impl Clock {
     pub fn start<'a>(engines: impl Iterator<Item = &'a Engine>) -> io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
-        // Weak, so that a clock cannot keep an engine alive.
+        // Weak references: the clock does not keep an engine in memory.
         let (stopped, engines) = (Arc::clone(&stop), engines.map(Engine::weak).collect::<Vec<_>>());
         let tick = move || {
             while !stopped.load(Ordering::Relaxed) {

@@ -1,4 +1,5 @@
-//! Compiled code kept between starts: a file per component and engine, written and read by this service alone.
+//! A folder of compiled code, reused after a restart: one file for each component and engine. Only this service writes
+//! to it.
 
 use std::{
     fs,
@@ -12,14 +13,14 @@ use wasmtime::{Engine, component::Component};
 
 use assay_domain::Digest;
 
-/// `component` in another engine of the same configuration, without compiling it again.
+/// Moves `component` to another engine of the same configuration without compiling it again.
 ///
 /// # Errors
-/// Where the engines are not alike.
+/// Where the configurations differ.
 pub(crate) fn copy(component: &Component, to: &Engine) -> wasmtime::Result<Component> {
     let code = component.serialize()?;
-    #[expect(unsafe_code, reason = "the bytes never left this function")]
-    // SAFETY: they are what `serialize` has just made of a component.
+    #[expect(unsafe_code, reason = "the bytes come from `serialize` above")]
+    // SAFETY: the bytes come from `serialize` on a component.
     unsafe {
         Component::deserialize(to, code)
     }
@@ -30,12 +31,12 @@ pub(crate) struct Compiled {
     folder: PathBuf,
 }
 
-/// Bytes of the checksum in front of the code: a file that a full disk cut short is compiled again.
+/// Bytes of the checksum before the code. A file that a full disk truncated is compiled again.
 const CHECKSUM: usize = 32;
 
 impl Compiled {
     /// # Errors
-    /// Where the folder cannot be made, or others than its owner may write to it.
+    /// Where the folder cannot be created, or other users may write to it.
     pub fn open(folder: &Path) -> io::Result<Self> {
         make_private(folder)?;
         Ok(Self { folder: folder.to_owned() })
@@ -47,14 +48,14 @@ impl Compiled {
         if Sha256::digest(code)[..] != *checksum {
             return None;
         }
-        #[expect(unsafe_code, reason = "only this service can write to the folder, and the file is as it was written")]
-        // SAFETY: `open` refused a folder that others may write to, the checksum matches what `put` wrote, and wasmtime
-        // itself compares its own version and the engine's configuration.
+        #[expect(unsafe_code, reason = "only this service can write to the folder, and the checksum matches")]
+        // SAFETY: `open` rejects a folder that others may write to, the checksum matches what `put` wrote, and wasmtime
+        // compares its own version and the configuration of the engine.
         let component = unsafe { Component::deserialize(engine, code) };
         component.ok()
     }
 
-    /// Failing to keep the code costs time at the next start, and nothing else.
+    /// A failure only costs time at the next start.
     pub fn put(&self, engine: &Engine, digest: &Digest, component: &Component) {
         let path = self.path(engine, digest);
         if path.exists() {
@@ -74,18 +75,18 @@ impl Compiled {
         }
     }
 
-    /// Takes out what was kept of a component, for whichever engine.
+    /// Removes the code of a component, for every engine.
     pub fn forget(&self, digest: &Digest) {
         let of_it = format!("{digest}-");
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(&of_it)) {
-            // What stays costs room on the disk until it is asked for again.
+            // A file that stays only uses disk space.
             let _ = fs::remove_file(entry.path());
         }
     }
 
     fn path(&self, engine: &Engine, digest: &Digest) -> PathBuf {
-        // The standard hasher has fixed keys here: the same engine gives the same name at the next start.
+        // This hasher has fixed keys: the same engine has the same name after a restart.
         let mut hasher = DefaultHasher::new();
         engine.precompile_compatibility_hash().hash(&mut hasher);
         self.folder.join(format!("{digest}-{:016x}.cwasm", hasher.finish()))

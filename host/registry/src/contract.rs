@@ -1,4 +1,5 @@
-//! Where a component's interface differs from `wit/v1`, by function, record and field. Linking says only that it does.
+//! The differences between the interface of a component and `wit/v1`, by function, record and field. Linking only
+//! reports that there is one.
 
 use wasmtime::{
     Engine,
@@ -11,8 +12,10 @@ use wit_parser::{Resolve, SourceMap, Type as Wit, TypeDefKind};
 
 use crate::world::World;
 
-/// Every difference between what `component` exports as `world` and the contract. An error: the contract itself is
-/// unreadable.
+/// Every difference between the export `world` of `component` and the contract.
+///
+/// # Errors
+/// Where the contract itself cannot be parsed.
 pub(crate) fn differences(component: &Component, engine: &Engine, world: &World) -> Result<Vec<String>, String> {
     let contract = Contract::read()?;
     let ty = component.component_type();
@@ -87,16 +90,7 @@ impl Walk<'_> {
         match (&definition.kind, found) {
             (TypeDefKind::Type(alias), _) => self.compare(at, &alias.clone(), found),
             (TypeDefKind::Record(record), types::Type::Record(found)) => {
-                let title = definition.name.as_deref().unwrap_or("record");
-                let fields: Vec<_> = found.fields().collect();
-                let of_expected: Vec<_> = record.fields.iter().map(|field| field.name.as_str()).collect();
-                let of_found: Vec<_> = fields.iter().map(|field| field.name).collect();
-                self.names(at, &format!("record `{title}`"), "field", &of_expected, &of_found);
-                for field in &record.fields {
-                    if let Some(found) = fields.iter().find(|found| found.name == field.name) {
-                        self.compare(&format!("{at}.{}", field.name), &field.ty, &found.ty);
-                    }
-                }
+                self.record(at, definition.name.as_deref().unwrap_or("record"), record, found);
             }
             (TypeDefKind::Enum(cases), types::Type::Enum(found)) => {
                 let title = definition.name.as_deref().unwrap_or("enum");
@@ -104,28 +98,43 @@ impl Walk<'_> {
                 self.names(at, &format!("enum `{title}`"), "case", &of_expected, &found.names().collect::<Vec<_>>());
             }
             (TypeDefKind::Variant(variant), types::Type::Variant(found)) => {
-                let title = definition.name.as_deref().unwrap_or("variant");
-                let of_expected: Vec<_> = variant.cases.iter().map(|case| case.name.as_str()).collect();
-                let cases: Vec<_> = found.cases().collect();
-                let of_found: Vec<_> = cases.iter().map(|case| case.name).collect();
-                self.names(at, &format!("variant `{title}`"), "case", &of_expected, &of_found);
-                for case in &variant.cases {
-                    if let Some(found) = cases.iter().find(|found| found.name == case.name) {
-                        self.payload(&format!("{at}.{}", case.name), case.ty.as_ref(), found.ty.as_ref());
-                    }
-                }
+                self.variant(at, definition.name.as_deref().unwrap_or("variant"), variant, found);
             }
             (TypeDefKind::List(element), types::Type::List(found)) => {
-                self.compare(&format!("{at}[]"), element, &found.ty())
+                self.compare(&format!("{at}[]"), element, &found.ty());
             }
             (TypeDefKind::Option(inner), types::Type::Option(found)) => {
-                self.compare(&format!("{at}?"), inner, &found.ty())
+                self.compare(&format!("{at}?"), inner, &found.ty());
             }
             (TypeDefKind::Result(result), types::Type::Result(found)) => {
                 self.payload(&format!("{at} ok"), result.ok.as_ref(), found.ok().as_ref());
                 self.payload(&format!("{at} error"), result.err.as_ref(), found.err().as_ref());
             }
             _ => self.note(at, format!("is {}, not {}", name(found), self.title(expected))),
+        }
+    }
+
+    fn record(&mut self, at: &str, title: &str, expected: &wit_parser::Record, found: &types::Record) {
+        let fields: Vec<_> = found.fields().collect();
+        let of_expected: Vec<_> = expected.fields.iter().map(|field| field.name.as_str()).collect();
+        let of_found: Vec<_> = fields.iter().map(|field| field.name).collect();
+        self.names(at, &format!("record `{title}`"), "field", &of_expected, &of_found);
+        for field in &expected.fields {
+            if let Some(found) = fields.iter().find(|found| found.name == field.name) {
+                self.compare(&format!("{at}.{}", field.name), &field.ty, &found.ty);
+            }
+        }
+    }
+
+    fn variant(&mut self, at: &str, title: &str, expected: &wit_parser::Variant, found: &types::Variant) {
+        let cases: Vec<_> = found.cases().collect();
+        let of_expected: Vec<_> = expected.cases.iter().map(|case| case.name.as_str()).collect();
+        let of_found: Vec<_> = cases.iter().map(|case| case.name).collect();
+        self.names(at, &format!("variant `{title}`"), "case", &of_expected, &of_found);
+        for case in &expected.cases {
+            if let Some(found) = cases.iter().find(|found| found.name == case.name) {
+                self.payload(&format!("{at}.{}", case.name), case.ty.as_ref(), found.ty.as_ref());
+            }
         }
     }
 
@@ -138,7 +147,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Fields and cases count by name and by place.
+    /// Names and their order must be equal.
     fn names(&mut self, at: &str, owner: &str, what: &str, expected: &[&str], found: &[&str]) {
         let before = self.differences.len();
         for name in found.iter().filter(|name| !expected.contains(name)) {

@@ -1,4 +1,4 @@
-//! From a core module, as cargo builds it for `wasm32-unknown-unknown`, to a component.
+//! Encodes a core module, as cargo builds it for `wasm32-unknown-unknown`, as a component.
 
 use std::borrow::Cow;
 
@@ -11,8 +11,8 @@ use wit_component::ComponentEncoder;
 )]
 pub struct EncodeError(String);
 
-/// `bytes` as a component: a component is returned as it is, a core module is encoded by the WIT that wit-bindgen left
-/// in it.
+/// `bytes` as a component. A component is returned unchanged; a core module is encoded with the WIT that wit-bindgen
+/// stored in it.
 ///
 /// # Errors
 /// [`EncodeError`] where a core module holds no usable component type.

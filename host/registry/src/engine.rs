@@ -1,4 +1,4 @@
-//! The engines: how code is compiled, where instances live, and how many may be at work.
+//! The engines: how code is compiled, where instances are allocated, and how many may run at the same time.
 
 use std::thread;
 
@@ -7,23 +7,21 @@ use wasmtime::{
 };
 
 use crate::{
-    Limits, ScoreError,
-    abi::Abi,
-    call::Call,
+    Limits,
     clock::Clock,
-    lane::{self, Door, Lane},
+    shard::{self, Shard, Slot},
 };
 
-/// Each lane has code and a pool of its own, and more cores than these have other work as well.
-const MOST_LANES: u32 = 16;
+/// Each shard has its own code and pool; a machine with more cores also has other work.
+const MAX_SHARDS: u32 = 16;
 
-/// Bytes of an instance's memory that are cleared and kept for the next call: two pages of WebAssembly.
+/// Bytes of an instance's memory that are cleared and reused for the next call: two pages of WebAssembly.
 const RESIDENT: usize = 128 << 10;
 
-/// What an engine is for. Serving wants neither fuel nor anything else that slows a call.
+/// The features of an engine. Each one except the pool slows every call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Purpose {
-    /// Instances come from a pool that is ready beforehand.
+    /// Instances come from a pool that is allocated in advance.
     pub pool: bool,
     /// Calls have a deadline.
     pub epoch: bool,
@@ -33,18 +31,18 @@ pub(crate) struct Purpose {
 
 impl Purpose {
     pub const SERVE: Self = Self { pool: true, epoch: true, fuel: false };
-    /// Beside those that serve.
+    /// For the shadow engine.
     pub const SHADOW: Self = Self { pool: true, epoch: true, fuel: true };
     pub const COUNT: Self = Self { pool: false, epoch: true, fuel: true };
 }
 
-/// Engines with their clock and the bounds of what runs in them: one engine for each core, all alike.
+/// One engine for each core, all with the same configuration, with their clock and limits.
 pub(crate) struct Runtime {
-    first: Lane,
-    others: Vec<Lane>,
+    first: Shard,
+    others: Vec<Shard>,
     pub purpose: Purpose,
     pub limits: Limits,
-    /// Why there is no pool, where one was asked for and the machine has no room for it.
+    /// Why there is no pool, where the purpose has one and the machine has no room for it.
     pub without_pool: Option<String>,
     _clock: Option<Clock>,
 }
@@ -53,27 +51,27 @@ impl Runtime {
     /// # Errors
     /// Where this processor or this configuration cannot run WebAssembly at all.
     pub fn new(limits: &Limits, purpose: Purpose) -> wasmtime::Result<Self> {
-        // Calls on two cores that share a pool take turns with its locks and pass each other's memory between their
-        // caches: together they make half as many calls again, instead of twice as many.
-        let cores = thread::available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(MOST_LANES));
-        let lanes = if purpose.pool { cores.min(MOST_LANES).min(limits.instances).max(1) } else { 1 };
-        let seats = limits.instances.div_ceil(lanes);
-        let pooled = config(limits, purpose, seats);
+        // Two cores that share one pool compete for its locks and cache lines: they make 1.5 times the calls of one
+        // core, instead of twice.
+        let cores = thread::available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(MAX_SHARDS));
+        let shards = if purpose.pool { cores.min(MAX_SHARDS).min(limits.instances).max(1) } else { 1 };
+        let slots = limits.instances.div_ceil(shards);
+        let pooled = config(limits, purpose, slots);
         let (first, others, without_pool) = match (purpose.pool, Engine::new(&pooled)) {
-            // Where there is room for some pools and not for all, some have to do.
+            // Fewer shards where the machine has no room for all pools.
             (_, Ok(engine)) => (
-                Lane::new(engine, seats),
-                (1..lanes).map_while(|_| Some(Lane::new(Engine::new(&pooled).ok()?, seats))).collect(),
+                Shard::new(engine, slots),
+                (1..shards).map_while(|_| Some(Shard::new(Engine::new(&pooled).ok()?, slots))).collect(),
                 None,
             ),
             (false, Err(error)) => return Err(error),
-            // A pool reserves a terabyte of addresses, which a container may forbid. Calls work without, only slower.
+            // A pool reserves a terabyte of addresses, which a container may forbid. Without a pool calls are slower.
             (true, Err(error)) => {
-                let engine = Engine::new(&config(limits, Purpose { pool: false, ..purpose }, seats))?;
-                (Lane::new(engine, limits.instances), Vec::new(), Some(format!("{error:#}")))
+                let engine = Engine::new(&config(limits, Purpose { pool: false, ..purpose }, slots))?;
+                (Shard::new(engine, limits.instances), Vec::new(), Some(format!("{error:#}")))
             }
         };
-        let engines = std::iter::once(&first).chain(&others).map(|lane| &lane.engine);
+        let engines = std::iter::once(&first).chain(&others).map(|shard| &shard.engine);
         Ok(Self {
             _clock: purpose.epoch.then(|| Clock::start(engines)).transpose()?,
             purpose: Purpose { pool: purpose.pool && without_pool.is_none(), ..purpose },
@@ -84,24 +82,18 @@ impl Runtime {
         })
     }
 
-    /// The engine that compiles; what it compiled runs in all.
+    /// The engine that compiles. The compiled code runs in all shards.
     pub fn engine(&self) -> &Engine {
         &self.first.engine
     }
 
-    pub fn lanes(&self) -> impl Iterator<Item = &Lane> {
+    pub fn shards(&self) -> impl Iterator<Item = &Shard> {
         std::iter::once(&self.first).chain(&self.others)
     }
 
-    /// A fresh instance, which no other call has seen or will see, of a model with a door in each lane.
-    ///
-    /// # Errors
-    /// Busy, or what a start function did wrong.
-    pub fn start<'a>(&'a self, doors: &'a [Door]) -> Result<(Call<'a>, &'a dyn Abi), ScoreError> {
-        let busy = || ScoreError::Busy { instances: self.limits.instances };
-        let seat = lane::seat(&self.first, &self.others).ok_or_else(busy)?;
-        let door = doors.get(seat.index).ok_or_else(busy)?;
-        Ok((Call::start(self, &door.pre, seat)?, door.abi.as_ref()))
+    /// `None` when every instance is used.
+    pub fn take_slot(&self) -> Option<Slot<'_>> {
+        shard::take_slot(&self.first, &self.others)
     }
 }
 
@@ -113,7 +105,7 @@ fn config(limits: &Limits, purpose: Purpose, instances: u32) -> Config {
         .consume_fuel(purpose.fuel)
         .max_wasm_stack(limits.stack)
         .cranelift_opt_level(OptLevel::Speed)
-        // Two machines of different make must agree to the bit.
+        // Different processors must give the same bits.
         .cranelift_nan_canonicalization(true)
         .relaxed_simd_deterministic(true)
         .wasm_backtrace_details(WasmBacktraceDetails::Disable);
@@ -126,8 +118,8 @@ fn config(limits: &Limits, purpose: Purpose, instances: u32) -> Config {
             .max_memory_size(limits.memory)
             .table_elements(limits.table)
             .max_unused_warm_slots(64)
-            // The memory of a small guest stays resident, so that a call makes no system call: 10 us instead of 23.
-            // What a larger guest has beyond is given back, which for it is cheaper than clearing it.
+            // The memory of a small guest stays resident, so a call makes no system call: 10 us instead of 23.
+            // Memory beyond that is returned to the system, which is cheaper than clearing it.
             .linear_memory_keep_resident(RESIDENT.min(limits.memory))
             .table_keep_resident(8 << 10)
             .pagemap_scan(Enabled::No);

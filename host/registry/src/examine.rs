@@ -1,7 +1,8 @@
-//! From bytes to a model that may be published, or to everything that is wrong with them. The shelf and
-//! `assay model check` use the same steps in the same order.
+//! Makes a model from the bytes of a file, or lists every problem. The shelf and `assay model check` use the same steps
+//! in the same order.
 
 use std::{
+    borrow::Cow,
     sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
@@ -10,27 +11,30 @@ use sha2::{Digest as _, Sha256};
 use wasmtime::component::Component;
 
 use crate::{
-    LoadError, ScoreError, abi, answer,
-    compiled::{self, Compiled},
-    contract, encode,
+    LoadError, Model, ScoreError, answer,
+    compiled::Compiled,
+    contract,
+    deciles::Deciles,
+    encode,
     engine::Runtime,
-    lane::Door,
-    model::{Model, Tally},
+    linked::{Linked, text},
     selftest,
+    tally::Tally,
+    whole::whole,
     world::{self, World},
 };
-use assay_domain::{Digest, ModelInfo, ModelKind, ModelRef};
+use assay_domain::{Digest, ModelInfo, ModelRef};
 
-/// What was found out about a file.
+/// The result of the examination of a file.
 pub(crate) struct Examined {
     pub digest: Digest,
-    /// The model, where nothing was wrong.
-    pub model: Option<Model>,
-    /// Who it says it is, where it got so far.
+    /// The model, where there is no problem.
+    pub model: Option<Arc<Model>>,
+    /// The model's own description, where `describe` was reached.
     pub info: Option<ModelInfo>,
-    /// In the order in which they were found.
+    /// In the order of the steps.
     pub problems: Vec<LoadError>,
-    /// The component, also where a core module was encoded to it.
+    /// The size of the component, also where it was encoded from a core module.
     pub component_bytes: usize,
     pub was_core_module: bool,
     pub compile: Duration,
@@ -42,7 +46,7 @@ pub(crate) fn digest(bytes: &[u8]) -> Digest {
     Digest(Sha256::digest(bytes).into())
 }
 
-/// Examines `bytes` on `runtime`. Takes as long as compiling does: never on a request's path.
+/// Examines `bytes` on `runtime`. It compiles them, so it does not run in a request.
 pub(crate) fn examine(bytes: &[u8], runtime: &Arc<Runtime>, compiled: Option<&Compiled>) -> Examined {
     let mut found = Examined {
         digest: digest(bytes),
@@ -75,82 +79,100 @@ fn steps(
     whole(bytes)?;
     let encoded = encode::to_component(bytes)?;
     found.component_bytes = encoded.len();
-    found.was_core_module = matches!(encoded, std::borrow::Cow::Owned(_));
+    found.was_core_module = matches!(encoded, Cow::Owned(_));
 
     let started = Instant::now();
-    let component = match compiled.and_then(|compiled| compiled.get(runtime.engine(), &found.digest)) {
-        Some(component) => component,
-        None => Component::new(runtime.engine(), &encoded).map_err(|error| refused(&error))?,
-    };
+    let component = compile(&encoded, found.digest, runtime, compiled)?;
     found.compile = started.elapsed();
 
-    let imports = world::imports(&component, runtime.engine());
-    if !imports.is_empty() {
-        found.problems.push(LoadError::Imports(imports));
-    }
-    let world = world::world(&component, runtime.engine())?;
-    let differences = contract::differences(&component, runtime.engine(), &world).map_err(LoadError::Link)?;
-    if !differences.is_empty() {
-        found.problems.push(LoadError::TypeMismatch { kind: world.kind, differences });
-    }
+    let world = interface(&component, runtime, &mut found.problems)?;
     if !found.problems.is_empty() {
         return Ok(());
     }
-
     let model = link(&component, &world, runtime, found.digest)?;
     if let Some(compiled) = compiled {
         compiled.put(runtime.engine(), &found.digest, &component);
     }
     let started = Instant::now();
     found.info = Some(model.info.clone());
-    let model = found.model.insert(model);
-    found.problems.extend(selftest::run(model));
+    let (model, problems) = selftest::run(model);
+    found.model = Some(model);
+    found.problems.extend(problems);
     found.self_test = started.elapsed();
     Ok(())
 }
 
-/// `original` once more on `runtime`, from its own `bytes`: it has passed every check, so none is made again.
+/// The compiled component: from the folder of compiled code, or compiled now.
+fn compile(
+    encoded: &[u8],
+    digest: Digest,
+    runtime: &Runtime,
+    compiled: Option<&Compiled>,
+) -> Result<Component, LoadError> {
+    match compiled.and_then(|compiled| compiled.get(runtime.engine(), &digest)) {
+        Some(component) => Ok(component),
+        None => Component::new(runtime.engine(), encoded).map_err(|error| compile_error(&error)),
+    }
+}
+
+/// The model interface of `component`. Adds imports and differences to `problems`.
+fn interface(component: &Component, runtime: &Runtime, problems: &mut Vec<LoadError>) -> Result<World, LoadError> {
+    let imports = world::imports(component, runtime.engine());
+    if !imports.is_empty() {
+        problems.push(LoadError::Imports(imports));
+    }
+    let world = world::world(component, runtime.engine())?;
+    let differences = contract::differences(component, runtime.engine(), &world).map_err(LoadError::Link)?;
+    if !differences.is_empty() {
+        problems.push(LoadError::TypeMismatch { kind: world.kind, differences });
+    }
+    Ok(world)
+}
+
+/// Loads `original` on `runtime` too, from the same `bytes`. It passed every check before, so none is repeated.
 pub(crate) fn again(
     original: &Model,
     bytes: &[u8],
     runtime: &Arc<Runtime>,
     compiled: Option<&Compiled>,
 ) -> Result<Model, LoadError> {
-    let found = digest(bytes);
-    if found != original.digest() {
-        return Err(LoadError::Read(format!("it holds other bytes by now, of digest {found}")));
+    let digest = digest(bytes);
+    if digest != original.digest() {
+        return Err(LoadError::Read(format!("the bytes have changed: their digest is {digest}")));
     }
-    let encoded = encode::to_component(bytes)?;
-    let kept = compiled.and_then(|compiled| compiled.get(runtime.engine(), &found));
-    let component = match kept {
-        Some(component) => component,
-        None => Component::new(runtime.engine(), &encoded).map_err(|error| refused(&error))?,
-    };
+    let component = compile(&encode::to_component(bytes)?, digest, runtime, compiled)?;
     let world = world::world(&component, runtime.engine())?;
-    let mut model = link(&component, &world, runtime, found)?;
+    let mut model = link(&component, &world, runtime, digest)?;
     if let Some(compiled) = compiled {
-        compiled.put(runtime.engine(), &found, &component);
+        compiled.put(runtime.engine(), &digest, &component);
     }
     model.deciles.clone_from(&original.deciles);
     Ok(model)
 }
 
-/// Links, starts one instance on trial, and asks it who it is.
+/// Links the component, starts one instance, and calls `describe`.
 fn link(component: &Component, world: &World, runtime: &Arc<Runtime>, digest: Digest) -> Result<Model, LoadError> {
-    let mut doors = Vec::new();
-    for (index, lane) in runtime.lanes().enumerate() {
-        let copy = if index == 0 { Ok(component.clone()) } else { compiled::copy(component, &lane.engine) };
-        let component = copy.map_err(|error| LoadError::Link(text(&error)))?;
-        let pre = lane.linker.instantiate_pre(&component).map_err(|error| LoadError::Link(text(&error)))?;
-        let abi = abi::bind(&component, world.kind, &world.interface).map_err(LoadError::Link)?;
-        doors.push(Door { pre, abi });
-    }
-    // A few tries, since the machine may have been busy elsewhere for as long as a call may take.
-    let mut tries = 3;
+    let linked = Linked::new(component, world, runtime).map_err(LoadError::Link)?;
+    let info = describe(&linked, world, runtime)?;
+    Ok(Model {
+        reference: ModelRef { kind: info.kind, version: info.version.clone(), digest },
+        tally: Tally::new(&info),
+        info,
+        loaded_at: chrono::Utc::now(),
+        deciles: Deciles::default(),
+        runtime: Arc::clone(runtime),
+        linked,
+        supervisor: OnceLock::new(),
+    })
+}
+
+fn describe(linked: &Linked, world: &World, runtime: &Runtime) -> Result<ModelInfo, LoadError> {
+    // A busy machine may delay a call beyond its deadline, so there are three attempts.
+    let mut attempts = 3;
     let (mut call, abi) = loop {
-        tries -= 1;
-        match runtime.start(&doors) {
-            Err(ScoreError::Deadline(_) | ScoreError::Busy { .. }) if tries > 0 => {}
+        attempts -= 1;
+        match linked.start(runtime) {
+            Err(ScoreError::Deadline(_) | ScoreError::Busy { .. }) if attempts > 0 => {}
             call => break call.map_err(LoadError::Start)?,
         }
     };
@@ -161,96 +183,15 @@ fn link(component: &Component, world: &World, runtime: &Arc<Runtime>, digest: Di
     if info.kind != world.kind {
         return Err(LoadError::KindMismatch { says: info.kind, exports: world.kind });
     }
-    drop(call);
-    let reference = ModelRef { kind: info.kind, version: info.version.clone(), digest };
-    let tally = Tally::new(&info);
-    let deciles = Vec::with_capacity(if info.kind == ModelKind::Credit { 701 } else { 0 });
-    let loaded_at = chrono::Utc::now();
-    Ok(Model {
-        info,
-        reference,
-        loaded_at,
-        deciles,
-        runtime: Arc::clone(runtime),
-        doors,
-        tally,
-        supervisor: OnceLock::new(),
-    })
+    Ok(info)
 }
 
-/// Walks the sections, so that a file that was cut short is told from one that is wrong.
-fn whole(bytes: &[u8]) -> Result<(), LoadError> {
-    const MAGIC: &[u8] = b"\0asm";
-    const PREAMBLE: usize = 8;
-    let start = bytes.get(..MAGIC.len().min(bytes.len())).unwrap_or_default();
-    if !MAGIC.starts_with(start) {
-        return Err(LoadError::NotWasm { start: format!("{:?}", String::from_utf8_lossy(start)) });
-    }
-    if bytes.len() < PREAMBLE {
-        return Err(LoadError::Truncated(format!("it has {} bytes, not even a preamble of 8", bytes.len())));
-    }
-    let mut at = PREAMBLE;
-    while at < bytes.len() {
-        let section = at;
-        // One byte names the section, then comes its size.
-        at += 1;
-        let size = leb128(bytes, &mut at);
-        let Some(end) = size.and_then(|size| at.checked_add(size)).filter(|end| *end <= bytes.len()) else {
-            return Err(LoadError::Truncated(format!(
-                "it ends within the section that starts at byte {section} of {}",
-                bytes.len()
-            )));
-        };
-        at = end;
-    }
-    Ok(())
-}
-
-/// Reads an unsigned number of at most 32 bits and moves `at` behind it.
-fn leb128(bytes: &[u8], at: &mut usize) -> Option<usize> {
-    let mut value = 0_usize;
-    for shift in (0..35).step_by(7) {
-        let byte = *bytes.get(*at)?;
-        *at += 1;
-        value |= usize::from(byte & 0x7f) << shift;
-        if byte & 0x80 == 0 {
-            return Some(value);
-        }
-    }
-    None
-}
-
-fn refused(error: &wasmtime::Error) -> LoadError {
+fn compile_error(error: &wasmtime::Error) -> LoadError {
     let text = text(error);
-    // The pool refuses what no instance of it could hold.
+    // The pool rejects a component that does not fit into any of its instances.
     if text.contains("exceeds the limit") || text.contains("exceeds the configured maximum") {
         LoadError::TooDemanding(text)
     } else {
         LoadError::Invalid(text)
-    }
-}
-
-fn text(error: &wasmtime::Error) -> String {
-    format!("{error:#}").chars().take(400).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_file_cut_anywhere_within_a_section_is_cut_short() {
-        let module =
-            wat::parse_str("(module (memory 1) (data (i32.const 0) \"some bytes that may go missing\"))").unwrap();
-        assert_eq!(whole(&module), Ok(()));
-        let mut boundaries = 0;
-        for length in 0..module.len() {
-            match whole(&module[..length]) {
-                Ok(()) => boundaries += 1,
-                error => assert!(matches!(error, Err(LoadError::Truncated(_))), "{length}: {error:?}"),
-            }
-        }
-        assert_eq!(boundaries, 2, "after the preamble and between the two sections a shorter file is whole");
-        assert!(matches!(whole(b"PK\x03\x04"), Err(LoadError::NotWasm { .. })));
     }
 }

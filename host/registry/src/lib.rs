@@ -1,64 +1,72 @@
-//! The WebAssembly models: found on the shelf, checked, confined, published by one pointer store, and asked.
+//! WebAssembly models: found on the shelf, checked, confined, published in one atomic store, and called.
 //!
-//! The only place that knows wasmtime. It keeps no roles and knows no requests: whoever does watches
+//! The only crate that uses wasmtime. It stores no roles and knows no requests; the owner of the stored roles watches
 //! [`Registry::watch_roles`].
 //!
 //! | file | owns |
 //! |---|---|
-//! | `registry`, `lineup`, `roles`, `status` | what others call |
-//! | `loader`, `shelf`, `book` | files that come and go, on one thread |
-//! | `benching` | models that fail and leave service |
-//! | `examine`, `world`, `contract`, `encode`, `selftest`, `samples`, `compiled` | from bytes to a model |
-//! | `model`, `answer`, `mock` | the questions, and the checks of the answers |
-//! | `check`, `lone`, `measure` | what a model author, a backtest, an auditor and a benchmark want to know |
-//! | `twins` | the same models apart, counted in fuel, for what must not disturb an answer |
-//! | `engine`, `lane`, `call`, `clock`, `abi` | confinement, and the shapes that cross it |
+//! | `registry`, `active`, `kinds`, `roles`, `status` | what other crates use |
+//! | `shared`, `catalogue`, `loader`, `shelf` | the loaded models, and the thread that follows the files |
+//! | `supervise`, `reason`, `tally` | counts of calls, and models that fail and go out of service |
+//! | `examine`, `whole`, `world`, `contract`, `encode`, `selftest`, `samples`, `compiled` | from bytes to a model |
+//! | `model`, `deciles`, `answer`, `mock` | one call of a model, and the checks of its answer |
+//! | `check`, `standalone`, `measure` | for model authors, backtests, auditors and benchmarks |
+//! | `shadow_engine` | copies of models on a second engine that counts fuel |
+//! | `engine`, `shard`, `guest`, `call`, `linked`, `clock`, `abi` | confinement, and the types that cross it |
 
 #![deny(unsafe_code)]
 
 mod abi;
+mod active;
 mod answer;
-mod benching;
-mod book;
 mod call;
+mod catalogue;
 mod check;
 mod clock;
 mod compiled;
 mod contract;
+mod deciles;
 mod encode;
 mod engine;
 mod examine;
-mod lane;
-mod lineup;
+mod guest;
+mod kinds;
+mod linked;
 mod load_error;
 mod loader;
-mod lone;
 #[doc(hidden)]
 pub mod measure;
 mod mock;
 mod model;
-#[expect(clippy::module_inception, reason = "the noun of this folder")]
+mod reason;
 mod registry;
 mod roles;
 mod samples;
 mod score_error;
 mod selftest;
 mod settings;
+mod shadow_engine;
+mod shard;
+mod shared;
 mod shelf;
+mod standalone;
 mod status;
-mod twins;
+mod supervise;
+mod tally;
+mod whole;
 mod world;
 
-pub use benching::Benching;
+pub use active::ActiveModels;
 pub use check::{CheckReport, Cost, Problem, check};
 pub use encode::{EncodeError, to_component};
-pub use lineup::Lineup;
-pub use load_error::{LoadError, RoleError};
-pub use lone::{Counting, Fuel, LoneError, counting, lone};
+pub use kinds::{BoostModel, CreditModel, OfKind, SandboxModel, SybilModel};
+pub use load_error::{LoadError, OpenError, RoleError};
 pub use mock::{ChainValue, MockNft, MockPool, MockPosition, MockReport, MockToken};
 pub use model::{Model, Spent};
-pub use registry::{OpenError, Registry};
+pub use reason::{OutOfService, Reason};
+pub use registry::Registry;
 pub use roles::{KindRoles, Roles};
 pub use score_error::{Refusal, ScoreError};
 pub use settings::{Limits, Settings};
-pub use status::{ModelStatus, Reason, Role, State};
+pub use standalone::{Fuel, MeteredModel, StandaloneError, metered, standalone};
+pub use status::{ModelStatus, Role, State};

@@ -1,7 +1,22 @@
-//! What can be wrong with a file, each with a stable code and with words that say what to do.
+//! Errors of files, roles and the registry, each with a stable code and a message that says what to do.
+
+use std::{io, path::PathBuf};
 
 use crate::{EncodeError, ScoreError};
 use assay_domain::{Digest, ModelKind, ModelVersion};
+
+/// Why there is no registry.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    #[error("this machine cannot run models: {0}")]
+    Engine(String),
+    #[error("the shelf {folder} cannot be read: {reason}. Set models.shelf to a folder that this user may read")]
+    Shelf { folder: PathBuf, reason: io::Error },
+    #[error("compiled models cannot be kept in {folder}: {reason}")]
+    Compiled { folder: PathBuf, reason: io::Error },
+    #[error("no thread for loading models: {0}")]
+    Thread(io::Error),
+}
 
 /// Why a file is not a model that can be served.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -69,7 +84,7 @@ pub enum LoadError {
 }
 
 impl LoadError {
-    /// Never changes, so that machines may rely on it.
+    /// Stable: programs may rely on it.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Read(_) => "unreadable_file",
@@ -96,19 +111,19 @@ impl LoadError {
         }
     }
 
-    /// True where the file is at fault; false where this host is.
+    /// True if the file causes the error; false if this host does.
     pub fn is_file_fault(&self) -> bool {
         !matches!(self, Self::Read(_) | Self::Write(_) | Self::Closed)
     }
 }
 
-/// Why a role cannot be moved, or a model not be removed.
+/// Why a role cannot change, or a model cannot be removed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RoleError {
     #[error("no {kind} model {version} is loaded{}", if loaded.is_empty() { String::new() } else { format!("; loaded are {}", list(loaded)) })]
     Unknown { kind: ModelKind, version: ModelVersion, loaded: Vec<String> },
     #[error("{kind} {version} is loaded, and out of service because {why}")]
-    Benched { kind: ModelKind, version: ModelVersion, why: String },
+    OutOfService { kind: ModelKind, version: ModelVersion, why: String },
     #[error("{kind} {version} is on the shelf, and is not loaded because {why}")]
     NotLoaded { kind: ModelKind, version: ModelVersion, why: String },
     #[error("no earlier champion of {0} is loaded and in service: there is nothing to go back to")]
@@ -124,11 +139,11 @@ pub enum RoleError {
 }
 
 impl RoleError {
-    /// Never changes, so that machines may rely on it.
+    /// Stable: programs may rely on it.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Unknown { .. } => "unknown_model",
-            Self::Benched { .. } => "benched",
+            Self::OutOfService { .. } => "benched",
             Self::NotLoaded { .. } => "not_loaded",
             Self::NoPrevious(_) => "no_previous",
             Self::IsChampion { .. } => "is_champion",

@@ -1,4 +1,4 @@
-//! All loading, on one thread: no two loads interleave, and none runs on a request's path.
+//! Loads models on one thread: one load at a time, and none in a request.
 
 use std::{
     collections::VecDeque,
@@ -13,17 +13,17 @@ use tokio::sync::oneshot;
 
 use crate::{
     LoadError, Model, RoleError,
-    book::{Book, Entry, File, Key, Outcome, Rejected},
+    catalogue::{Catalogue, Entry, File, Key, Outcome, Rejected},
     examine::{self, Examined},
     model::Supervisor,
-    registry::Shared,
+    shared::Shared,
     shelf::Stamp,
 };
 use assay_domain::ModelRef;
 
-/// What the loader is asked to do.
+/// A request to the loader.
 pub(crate) enum Command {
-    /// Something happened on the shelf.
+    /// The shelf changed.
     Changed,
     Rescan(oneshot::Sender<()>),
     Add(Vec<u8>, oneshot::Sender<Result<ModelRef, LoadError>>),
@@ -31,22 +31,22 @@ pub(crate) enum Command {
     Stop,
 }
 
-/// A copy in progress makes an event per block: wait until none came for so long, but not for longer than `PATIENCE`.
+/// A file copy sends an event for each block: the loader waits for this time without events, at most `SETTLE`.
 const QUIET: Duration = Duration::from_millis(40);
-const PATIENCE: Duration = Duration::from_millis(250);
-/// How often the shelf is looked at unasked: network and shared folders do not tell of changes made elsewhere.
+const SETTLE: Duration = Duration::from_millis(250);
+/// How often the shelf is read without an event: network folders send no events for changes by other hosts.
 const POLL: Duration = Duration::from_secs(2);
 
-/// Loads the shelf once before it returns, then goes on in its own thread.
+/// Loads the shelf once, then starts the loader thread.
 pub(crate) fn start(
     shared: Arc<Shared>,
     commands: mpsc::Sender<Command>,
     inbox: mpsc::Receiver<Command>,
 ) -> io::Result<thread::JoinHandle<()>> {
-    // Watched before it is read, so that nothing falls in between.
+    // The watch starts before the first scan, so that no change is missed.
     let watcher = shared.settings.watch.then(|| shared.shelf.watch(move || drop(commands.send(Command::Changed))));
     if let Some(Err(error)) = &watcher {
-        tracing::warn!(%error, "this system does not tell of changes of the shelf: it is looked at every two seconds");
+        tracing::warn!(%error, "the shelf cannot be watched: it is read every two seconds");
     }
     let poll = watcher.is_some().then_some(POLL);
     let mut loader = Loader { shared, inbox, waiting: VecDeque::new() };
@@ -79,7 +79,7 @@ impl Loader {
                     self.scan();
                 }
                 Err(mpsc::RecvTimeoutError::Timeout) => self.scan(),
-                // Who asked may have gone: the work is done all the same.
+                // The caller may have stopped waiting; the work is done anyway.
                 Ok(Command::Rescan(reply)) => {
                     self.scan();
                     let _ = reply.send(());
@@ -91,7 +91,7 @@ impl Loader {
     }
 
     fn settle(&mut self) {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + SETTLE;
         while let Some(left) = until.checked_duration_since(Instant::now()) {
             match self.inbox.recv_timeout(QUIET.min(left)) {
                 Ok(Command::Changed) => {}
@@ -101,7 +101,7 @@ impl Loader {
         }
     }
 
-    /// Looks again as long as withdrawing a version lets a file in that it had kept out.
+    /// Scans again while a withdrawn version makes another file loadable.
     fn scan(&self) {
         for _ in 0..3 {
             match self.scan_once() {
@@ -115,38 +115,38 @@ impl Loader {
     fn scan_once(&self) -> io::Result<bool> {
         let files = self.shared.shelf.files()?;
         let changed: Vec<(&String, &Stamp)> = {
-            let book = self.shared.book();
+            let catalogue = self.shared.catalogue();
             files
                 .iter()
-                .filter(|(name, stamp)| book.files.get(*name).is_none_or(|file| file.stamp != **stamp))
+                .filter(|(name, stamp)| catalogue.files.get(*name).is_none_or(|file| file.stamp != **stamp))
                 .collect()
         };
         for (name, stamp) in &changed {
             self.load(name, **stamp);
         }
-        let mut book = self.shared.book();
-        let known = book.files.len();
-        book.files.retain(|name, _| files.contains_key(name));
-        if changed.is_empty() && known == book.files.len() {
+        let mut catalogue = self.shared.catalogue();
+        let known = catalogue.files.len();
+        catalogue.files.retain(|name, _| files.contains_key(name));
+        if changed.is_empty() && known == catalogue.files.len() {
             return Ok(false);
         }
-        Ok(self.shared.publish(&mut book, "shelf"))
+        Ok(self.shared.publish(&mut catalogue, "shelf"))
     }
 
-    /// Reads one file and notes what became of it. Published by the caller, together with its neighbours.
+    /// Reads one file and records the outcome. The caller publishes all files of a scan at once.
     fn load(&self, name: &str, stamp: Stamp) {
         let outcome = match self.shared.shelf.read(name, self.shared.settings.limits.file) {
             Err(error) => Err(Box::new(Rejected { digest: None, info: None, error })),
             Ok(bytes) => self.admit(&bytes),
         };
-        let mut book = self.shared.book();
+        let mut catalogue = self.shared.catalogue();
         let outcome = match outcome {
-            Ok(admitted) => Outcome::Loaded(enter(&mut book, admitted)),
+            Ok(admitted) => Outcome::Loaded(enter(&mut catalogue, admitted)),
             Err(rejected) => {
                 let error = &rejected.error;
                 tracing::warn!(file = name, code = error.code(), %error, "file is no model");
                 metrics::counter!("assay_model_load_failures_total", "code" => error.code()).increment(1);
-                let replaced = match book.files.remove(name).map(|file| file.outcome) {
+                let replaced = match catalogue.files.remove(name).map(|file| file.outcome) {
                     Some(Outcome::Loaded(key)) => Some(key),
                     Some(Outcome::Failed { replaced, .. }) => replaced,
                     None => None,
@@ -154,7 +154,7 @@ impl Loader {
                 Outcome::Failed { rejected, replaced }
             }
         };
-        book.files.insert(name.to_owned(), File { stamp, outcome });
+        catalogue.files.insert(name.to_owned(), File { stamp, outcome });
     }
 
     fn add(&self, bytes: &[u8]) -> Result<ModelRef, LoadError> {
@@ -165,13 +165,13 @@ impl Loader {
         let reference = admitted.reference().clone();
         let name = format!("{}-{}-{:.12}.wasm", reference.kind, reference.version, reference.digest.to_string());
         let key = (reference.kind, reference.version.clone());
-        let on_shelf = !self.shared.book().files_of(&key).is_empty();
+        let on_shelf = !self.shared.catalogue().files_of(&key).is_empty();
         if !on_shelf {
             let stamp = self.shared.shelf.write(&name, bytes).map_err(|error| LoadError::Write(error.to_string()))?;
-            let mut book = self.shared.book();
-            let key = enter(&mut book, admitted);
-            book.files.insert(name, File { stamp, outcome: Outcome::Loaded(key) });
-            self.shared.publish(&mut book, "shelf");
+            let mut catalogue = self.shared.catalogue();
+            let key = enter(&mut catalogue, admitted);
+            catalogue.files.insert(name, File { stamp, outcome: Outcome::Loaded(key) });
+            self.shared.publish(&mut catalogue, "shelf");
         }
         Ok(reference)
     }
@@ -179,36 +179,36 @@ impl Loader {
     fn remove(&self, key: &Key) -> Result<(), RoleError> {
         let (kind, version) = key.clone();
         let files = {
-            let mut book = self.shared.book();
-            book.entry(kind, &version)?;
-            if book.is_champion(key) {
+            let mut catalogue = self.shared.catalogue();
+            catalogue.entry(kind, &version)?;
+            if catalogue.is_champion(key) {
                 return Err(RoleError::IsChampion { kind, version });
             }
-            book.files_of(key)
+            catalogue.files_of(key)
         };
         for name in &files {
             let removed = self.shared.shelf.remove(name);
             removed.map_err(|error| RoleError::Delete { kind, version: version.clone(), reason: error.to_string() })?;
         }
-        let mut book = self.shared.book();
-        // The role may have moved here while the file went. Then it answers from memory, and its status says so.
-        book.files.retain(|name, _| !files.contains(name));
-        if !book.is_champion(key) {
-            let digest = book.models.get(key).map(|entry| entry.model.digest());
+        let mut catalogue = self.shared.catalogue();
+        // It may have become the champion meanwhile. Then it stays in memory, and its status says so.
+        catalogue.files.retain(|name, _| !files.contains(name));
+        if !catalogue.is_champion(key) {
+            let digest = catalogue.models.get(key).map(|entry| entry.model.digest());
             if let Some((compiled, digest)) = self.shared.compiled.as_ref().zip(digest) {
                 compiled.forget(&digest);
             }
-            book.withdraw(key);
-            book.roles.forget(kind, &version);
+            catalogue.withdraw(key);
+            catalogue.roles.forget(kind, &version);
         }
-        self.shared.publish(&mut book, "operator");
+        self.shared.publish(&mut catalogue, "operator");
         Ok(())
     }
 
-    /// A model that may be entered into the book: a new one, or one that is there with the same bytes.
+    /// A model that may enter the catalogue: a new one, or one that is loaded with the same bytes.
     fn admit(&self, bytes: &[u8]) -> Result<Admitted, Box<Rejected>> {
         let digest = examine::digest(bytes);
-        if let Some(entry) = self.shared.book().models.values().find(|entry| entry.model.digest() == digest) {
+        if let Some(entry) = self.shared.catalogue().models.values().find(|entry| entry.model.digest() == digest) {
             return Ok(Admitted::Known(entry.model.reference().clone()));
         }
         let found = panic::catch_unwind(AssertUnwindSafe(|| {
@@ -224,14 +224,14 @@ impl Loader {
             (None, None) => return rejected(info, LoadError::Invalid("nothing in it can be started".to_owned())),
         };
         let key = (model.kind(), model.version().clone());
-        let loaded = self.shared.book().models.get(&key).map(|entry| entry.model.digest());
+        let loaded = self.shared.catalogue().models.get(&key).map(|entry| entry.model.digest());
         if let Some(loaded) = loaded {
             return rejected(info, LoadError::VersionTaken { kind: key.0, version: key.1, loaded });
         }
         let supervisor: Weak<dyn Supervisor> = self.shared.this.clone();
-        // Set once: the model was made above.
+        // Set once: this is a new model.
         let _ = model.supervisor.set(supervisor);
-        Ok(Admitted::New(Arc::new(model)))
+        Ok(Admitted::New(model))
     }
 }
 
@@ -249,11 +249,11 @@ impl Admitted {
     }
 }
 
-fn enter(book: &mut Book, admitted: Admitted) -> Key {
+fn enter(catalogue: &mut Catalogue, admitted: Admitted) -> Key {
     let key = (admitted.reference().kind, admitted.reference().version.clone());
     if let Admitted::New(model) = admitted {
         tracing::info!(kind = %key.0, version = %key.1, digest = %model.digest(), "model loaded");
-        book.models.insert(key.clone(), Entry { model, benched: None, orphaned: None });
+        catalogue.models.insert(key.clone(), Entry { model, out_of_service: None, orphaned: None });
     }
     key
 }

@@ -1,17 +1,13 @@
-//! What a benchmark needs and a server does not: one model on engines set up differently, and an instance used again.
+//! What only benchmarks need: one model on engines with different features, and an instance that is used more than
+//! once.
 
 use crate::{
-    Limits, Model, ScoreError,
-    abi::Abi,
-    answer,
-    call::Call,
-    engine::Purpose,
-    lone::{self, LoneError},
-    samples,
+    CreditModel, Limits, ScoreError, StandaloneError, abi::Abi, answer, call::Call, engine::Purpose, samples,
+    standalone,
 };
 use assay_domain::{Assessment, features::Features};
 
-/// How the engine under a measurement is set up.
+/// The features of the engine.
 #[derive(Debug, Clone, Copy)]
 pub struct Setup {
     pub pool: bool,
@@ -20,28 +16,28 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// As a server serves.
+    /// As on a server.
     pub const SERVED: Self = Self { pool: true, epoch: true, fuel: false };
 }
 
-/// The model in `bytes` on an engine of its own.
+/// The credit model in `bytes` on its own engine.
 ///
 /// # Errors
-/// The first thing that is wrong with the file, or with the machine.
-pub fn model(bytes: &[u8], setup: Setup) -> Result<Model, LoneError> {
+/// As [`crate::metered`].
+pub fn model(bytes: &[u8], setup: Setup) -> Result<CreditModel, StandaloneError> {
     let Setup { pool, epoch, fuel } = setup;
-    lone::load(bytes, &Limits::default(), Purpose { pool, epoch, fuel })
+    standalone::load_credit(bytes, &Limits::default(), Purpose { pool, epoch, fuel })
 }
 
-/// An ordinary wallet: two chains, three markets, three classes of asset, one attestation.
+/// An ordinary wallet: two chains, three markets, three asset classes, one attestation.
 pub fn typical() -> Features {
     samples::typical()
 }
 
-/// One instance of a credit model that answers every question, with all that it remembers. Only the floor of a
-/// measurement: served calls have an instance each.
+/// One instance that answers every call of a measurement, as the lower bound of its time. A server uses a fresh
+/// instance for each call.
 pub struct Reused<'a> {
-    model: &'a Model,
+    model: &'a CreditModel,
     call: Call<'a>,
     abi: &'a dyn Abi,
 }
@@ -49,15 +45,15 @@ pub struct Reused<'a> {
 impl<'a> Reused<'a> {
     /// # Errors
     /// Where the instance does not start.
-    pub fn new(model: &'a Model) -> Result<Self, ScoreError> {
+    pub fn new(model: &'a CreditModel) -> Result<Self, ScoreError> {
         let (call, abi) = model.start()?;
         Ok(Self { model, call, abi })
     }
 
-    /// As [`Model::score`], in the one instance.
+    /// As [`CreditModel::score`], in the one instance.
     ///
     /// # Errors
-    /// As [`Model::score`].
+    /// As [`CreditModel::score`].
     pub fn score(&mut self, features: &Features) -> Result<Assessment, ScoreError> {
         self.call.rewind();
         let raw = self.abi.score(&mut self.call, features);

@@ -1,12 +1,11 @@
-//! What a sandbox generator says of an address, after the host has checked it. Dollars, Unix seconds, EIP-155 chain
-//! ids.
+//! Checked answers of a sandbox model. Units: dollars, Unix seconds, EIP-155 chain ids.
 
 use assay_domain::{ChainId, Score};
 
 /// A mock credit report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MockReport {
-    /// The score that the generator gives this address.
+    /// The mock score of the address.
     pub score: Score,
     pub tokens: Vec<MockToken>,
     pub nfts: Vec<MockNft>,
@@ -18,7 +17,7 @@ pub struct MockReport {
 }
 
 impl MockReport {
-    /// The transactions of each chain where the address is active: equal shares, the rest on the first.
+    /// The transactions on each active chain: equal shares, with the remainder on the first chain.
     pub fn transactions(&self) -> impl Iterator<Item = (ChainId, u64)> {
         let chains = self.active_chains.len().max(1) as u64;
         let (share, rest) = (self.total_transactions / chains, self.total_transactions % chains);
@@ -70,7 +69,7 @@ pub struct MockPool {
     pub last_event: Option<u64>,
 }
 
-/// What an address holds on one chain.
+/// The value of an address on one chain.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChainValue {
     pub chain_id: ChainId,

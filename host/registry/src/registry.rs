@@ -1,170 +1,132 @@
-//! The registry itself: the lineup in force, the roles, and the handle through which models come and go.
+//! The registry: the handle through which others read models, change roles, and add or remove models.
 
 use std::{
-    io,
-    path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, mpsc},
+    sync::{Arc, Mutex, PoisonError, mpsc},
     thread,
 };
 
-use arc_swap::{ArcSwap, Guard};
+use arc_swap::Guard;
 use tokio::sync::{oneshot, watch};
 
 use crate::{
-    Benching, KindRoles, Lineup, LoadError, Model, ModelStatus, RoleError, Roles, ScoreError, Settings,
-    book::Book,
-    compiled::Compiled,
-    engine::{Purpose, Runtime},
+    ActiveModels, CreditModel, KindRoles, LoadError, Model, ModelStatus, OfKind, OpenError, OutOfService, RoleError,
+    Roles, ScoreError, Settings,
     loader::{self, Command},
-    shelf::Shelf,
+    shared::Shared,
     status,
-    twins::Twins,
 };
 use assay_domain::{ModelKind, ModelRef, ModelVersion};
-
-/// Why there is no registry.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    #[error("this machine cannot run models: {0}")]
-    Engine(String),
-    #[error("the shelf {folder} cannot be read: {reason}. Set models.shelf to a folder that this user may read")]
-    Shelf { folder: PathBuf, reason: io::Error },
-    #[error("compiled models cannot be kept in {folder}: {reason}")]
-    Compiled { folder: PathBuf, reason: io::Error },
-    #[error("no thread for loading models: {0}")]
-    Thread(io::Error),
-}
 
 /// The models of a host.
 pub struct Registry {
     shared: Arc<Shared>,
     commands: mpsc::Sender<Command>,
     loader: Option<thread::JoinHandle<()>>,
-    benched: Mutex<mpsc::Receiver<Benching>>,
-}
-
-/// What requests, role moves and the loader share.
-pub(crate) struct Shared {
-    pub settings: Settings,
-    pub runtime: Arc<Runtime>,
-    pub shelf: Shelf,
-    pub compiled: Option<Compiled>,
-    pub this: Weak<Self>,
-    book: Mutex<Book>,
-    lineup: ArcSwap<Lineup>,
-    roles: watch::Sender<Roles>,
-    pub benchings: mpsc::Sender<Benching>,
-    pub twins: Twins,
+    out_of_service: Mutex<mpsc::Receiver<OutOfService>>,
 }
 
 impl Registry {
-    /// Loads the shelf, and from then on follows it. Takes as long as compiling every model does, so not on an async
-    /// thread.
+    /// Loads the shelf and then watches it. This compiles every model, so it does not run on an async thread.
     ///
     /// # Errors
-    /// [`OpenError`]. A file that is no model is none: it stands in [`Registry::list`].
+    /// [`OpenError`]. A file that is not a model is no error: [`Registry::list`] lists it.
     pub fn open(settings: Settings) -> Result<Arc<Self>, OpenError> {
-        let runtime =
-            Runtime::new(&settings.limits, Purpose::SERVE).map_err(|error| OpenError::Engine(format!("{error:#}")))?;
-        if let Some(reason) = &runtime.without_pool {
-            tracing::warn!(reason, "no room for a pool of model instances: calls will be slower");
-        }
-        let shelf_error = |reason| OpenError::Shelf { folder: settings.shelf.clone(), reason };
-        std::fs::create_dir_all(&settings.shelf).map_err(shelf_error)?;
-        let shelf = Shelf { folder: settings.shelf.clone() };
-        shelf.files().map_err(shelf_error)?;
-        let compiled = match &settings.compiled {
-            None => None,
-            Some(folder) => {
-                Some(Compiled::open(folder).map_err(|reason| OpenError::Compiled { folder: folder.clone(), reason })?)
-            }
-        };
-        let (benchings, benched) = mpsc::channel();
-        let shared = Arc::new_cyclic(|this| Shared {
-            runtime: Arc::new(runtime),
-            shelf,
-            compiled,
-            this: Weak::clone(this),
-            book: Mutex::new(Book { roles: settings.roles.clone(), ..Book::default() }),
-            lineup: ArcSwap::default(),
-            roles: watch::Sender::new(settings.roles.clone()),
-            benchings,
-            twins: Twins::new(&settings.limits),
-            settings,
-        });
+        let (sender, out_of_service) = mpsc::channel();
+        let shared = Shared::open(settings, sender)?;
         let (commands, inbox) = mpsc::channel();
         let loader = loader::start(Arc::clone(&shared), commands.clone(), inbox).map_err(OpenError::Thread)?;
-        Ok(Arc::new(Self { shared, commands, loader: Some(loader), benched: Mutex::new(benched) }))
+        Ok(Arc::new(Self { shared, commands, loader: Some(loader), out_of_service: Mutex::new(out_of_service) }))
     }
 
-    /// The models in force now. Take it once per request and keep it: what it holds never changes.
-    pub fn lineup(&self) -> Arc<Lineup> {
-        self.shared.lineup.load_full()
+    /// The active models. A request takes them once; the value never changes.
+    pub fn active(&self) -> Arc<ActiveModels> {
+        self.shared.active()
     }
 
-    /// As [`Registry::lineup`], for a look that is over before the next await.
-    pub fn glance(&self) -> Guard<Arc<Lineup>> {
-        self.shared.lineup.load()
+    /// As [`Registry::active`], cheaper, for use without an await.
+    pub fn active_guard(&self) -> Guard<Arc<ActiveModels>> {
+        self.shared.active_guard()
     }
 
-    /// The champion of `kind`.
+    /// The champion of the kind `M`.
     ///
     /// # Errors
     /// [`ScoreError::NoChampion`].
-    pub fn champion(&self, kind: ModelKind) -> Result<Arc<Model>, ScoreError> {
-        self.glance().champion(kind).cloned()
+    pub fn champion<M: OfKind>(&self) -> Result<M, ScoreError> {
+        self.active_guard().champion()
     }
 
-    /// A loaded version, whatever its role.
-    pub fn version(&self, kind: ModelKind, version: &ModelVersion) -> Option<Arc<Model>> {
-        self.glance().version(kind, version).cloned()
-    }
-
-    /// A loaded version that may answer.
+    /// The champion of `kind`, for callers that need no answer from it.
     ///
     /// # Errors
-    /// [`RoleError::Unknown`] with the versions there are; [`RoleError::Benched`] or [`RoleError::NotLoaded`] with the
-    /// reason.
-    pub fn in_service(&self, kind: ModelKind, version: &ModelVersion) -> Result<Arc<Model>, RoleError> {
-        self.shared.book().in_service(kind, version).map(|entry| Arc::clone(&entry.model))
+    /// [`ScoreError::NoChampion`].
+    pub fn champion_of(&self, kind: ModelKind) -> Result<Arc<Model>, ScoreError> {
+        self.active_guard().champion_of(kind).cloned()
     }
 
-    /// A loaded version, whether or not it may answer.
+    /// A loaded version of the kind `M`, with any role.
+    pub fn version<M: OfKind>(&self, version: &ModelVersion) -> Option<M> {
+        self.active_guard().version(M::KIND, version).and_then(M::of)
+    }
+
+    /// As [`Registry::version`], for callers that need no answer from the model.
+    pub fn version_of(&self, kind: ModelKind, version: &ModelVersion) -> Option<Arc<Model>> {
+        self.active_guard().version(kind, version).cloned()
+    }
+
+    /// A loaded version of the kind `M` that is in service.
     ///
     /// # Errors
-    /// [`RoleError::Unknown`] with the versions there are.
+    /// [`RoleError::Unknown`] with the loaded versions; [`RoleError::OutOfService`] or [`RoleError::NotLoaded`] with
+    /// the reason.
+    pub fn in_service<M: OfKind>(&self, version: &ModelVersion) -> Result<M, RoleError> {
+        let catalogue = self.shared.catalogue();
+        let entry = catalogue.in_service(M::KIND, version)?;
+        M::of(&entry.model).ok_or_else(|| catalogue.absent(M::KIND, version))
+    }
+
+    /// Why a version is not in service; `None` for one that is.
+    pub fn check_in_service(&self, kind: ModelKind, version: &ModelVersion) -> Option<RoleError> {
+        self.shared.catalogue().in_service(kind, version).err()
+    }
+
+    /// A loaded version, also one that is out of service.
+    ///
+    /// # Errors
+    /// [`RoleError::Unknown`] with the loaded versions.
     pub fn loaded(&self, kind: ModelKind, version: &ModelVersion) -> Result<Arc<Model>, RoleError> {
-        self.shared.book().entry(kind, version).map(|entry| Arc::clone(&entry.model))
+        self.shared.catalogue().entry(kind, version).map(|entry| Arc::clone(&entry.model))
     }
 
-    /// Models that were taken out of service since this was last asked. [`Registry::watch_roles`] tells when to ask.
-    pub fn benchings(&self) -> Vec<Benching> {
-        self.benched.lock().unwrap_or_else(PoisonError::into_inner).try_iter().collect()
+    /// Models that went out of service since the last call. [`Registry::watch_roles`] signals when there are some.
+    pub fn out_of_service(&self) -> Vec<OutOfService> {
+        self.out_of_service.lock().unwrap_or_else(PoisonError::into_inner).try_iter().collect()
     }
 
-    /// The same model on an engine apart, where calls cost no seat that an answer needs and are counted in fuel.
-    /// Compiles it the first time, so not on an async thread.
+    /// The same model on the shadow engine, which counts fuel and shares no instances with the serving engines.
+    /// The first call compiles it, so not on an async thread.
     ///
     /// # Errors
-    /// Why there is none: its file is gone from the shelf, or this machine has no room for another engine.
-    pub fn twin(&self, model: &Model) -> Result<Arc<Model>, String> {
-        self.shared.twin(model)
+    /// Its file is gone from the shelf, or this machine has no room for another engine.
+    pub fn shadow_copy(&self, model: &CreditModel) -> Result<CreditModel, String> {
+        let copy = self.shared.shadow_copy(model)?;
+        CreditModel::of(&copy).ok_or_else(|| "it is not a credit model".to_owned())
     }
 
-    /// Every model, and every file that did not become one.
+    /// Every model, and every file that did not load.
     pub fn list(&self) -> Vec<ModelStatus> {
-        status::list(&self.shared.book())
+        status::list(&self.shared.catalogue())
     }
 
-    /// The roles as they are to be remembered.
+    /// The roles, to be stored.
     pub fn roles(&self) -> Roles {
-        self.shared.roles.borrow().clone()
+        self.shared.roles().borrow().clone()
     }
 
-    /// Tells of every change of the roles, also of those that nobody asked for: the first champion, and an automatic
-    /// return. Whoever keeps the roles writes down what this says.
+    /// Signals every change of roles, also automatic ones: the first champion, and a return to an earlier champion.
+    /// The owner of the stored roles saves each change.
     pub fn watch_roles(&self) -> watch::Receiver<Roles> {
-        self.shared.roles.subscribe()
+        self.shared.roles()
     }
 
     /// The roles of `kind` with `version` as champion. Nothing changes before [`Registry::assign`].
@@ -172,9 +134,9 @@ impl Registry {
     /// # Errors
     /// [`RoleError::Unknown`].
     pub fn with_champion(&self, kind: ModelKind, version: &ModelVersion) -> Result<KindRoles, RoleError> {
-        let mut book = self.shared.book();
-        book.entry(kind, version)?;
-        let mut roles = book.roles.clone();
+        let mut catalogue = self.shared.catalogue();
+        catalogue.entry(kind, version)?;
+        let mut roles = catalogue.roles.clone();
         roles.promote(kind, version);
         Ok(roles.of(kind))
     }
@@ -185,10 +147,10 @@ impl Registry {
     /// # Errors
     /// [`RoleError::NoPrevious`].
     pub fn with_previous(&self, kind: ModelKind) -> Result<KindRoles, RoleError> {
-        let book = self.shared.book();
-        let version = book.before(kind).ok_or(RoleError::NoPrevious(kind))?;
-        let mut roles = book.roles.clone();
-        roles.give_back(kind, &version);
+        let catalogue = self.shared.catalogue();
+        let version = catalogue.before(kind).ok_or(RoleError::NoPrevious(kind))?;
+        let mut roles = catalogue.roles.clone();
+        roles.roll_back(kind, &version);
         Ok(roles.of(kind))
     }
 
@@ -197,9 +159,9 @@ impl Registry {
     /// # Errors
     /// [`RoleError::Unknown`], [`RoleError::ChallengesItself`].
     pub fn with_challengers(&self, kind: ModelKind, versions: &[ModelVersion]) -> Result<KindRoles, RoleError> {
-        let mut book = self.shared.book();
-        book.may_challenge(kind, versions)?;
-        let mut roles = book.roles.clone();
+        let mut catalogue = self.shared.catalogue();
+        catalogue.may_challenge(kind, versions)?;
+        let mut roles = catalogue.roles.clone();
         roles.set_challengers(kind, versions);
         Ok(roles.of(kind))
     }
@@ -207,15 +169,15 @@ impl Registry {
     /// Puts the roles of `kind` in force as they are; they may name absent versions. The versions in `again` get
     /// another chance where they were out of service.
     pub fn assign(&self, kind: ModelKind, roles: KindRoles, again: &[ModelVersion], cause: &'static str) {
-        let mut book = self.shared.book();
+        let mut catalogue = self.shared.catalogue();
         for version in again {
-            if let Ok(entry) = book.entry(kind, version) {
-                entry.benched = None;
-                entry.model.tally.forgive();
+            if let Ok(entry) = catalogue.entry(kind, version) {
+                entry.out_of_service = None;
+                entry.model.tally.reset();
             }
         }
-        book.roles.set(kind, roles);
-        self.shared.publish(&mut book, cause);
+        catalogue.roles.set(kind, roles);
+        self.shared.publish(&mut catalogue, cause);
     }
 
     /// Makes a loaded version champion at once, for a registry whose roles are not stored.
@@ -238,15 +200,15 @@ impl Registry {
         Ok(())
     }
 
-    /// Checks a component, puts it on the shelf, and publishes it.
+    /// Checks a component, writes it to the shelf, and publishes it.
     ///
     /// # Errors
-    /// The first thing that is wrong with it; the shelf is then as it was.
+    /// The first problem; the shelf does not change.
     pub async fn add(&self, bytes: Vec<u8>) -> Result<ModelRef, LoadError> {
         self.ask(|reply| Command::Add(bytes, reply)).await.unwrap_or(Err(LoadError::Closed))
     }
 
-    /// Takes a version off the shelf, its file included. Calls in flight finish on it.
+    /// Removes a version and its file. Running calls of it finish.
     ///
     /// # Errors
     /// [`RoleError::IsChampion`], [`RoleError::Unknown`], [`RoleError::Delete`].
@@ -254,9 +216,9 @@ impl Registry {
         self.ask(|reply| Command::Remove((kind, version.clone()), reply)).await.unwrap_or(Err(RoleError::Closed))
     }
 
-    /// Looks at the shelf now; done when everything on it is loaded or listed with its reason.
+    /// Reads the shelf now. Returns when every file is loaded or listed with its error.
     pub async fn rescan(&self) {
-        // A registry that is closing has nothing to look for.
+        // A registry that is shutting down needs no scan.
         let _ = self.ask(Command::Rescan).await;
     }
 
@@ -273,56 +235,5 @@ impl Drop for Registry {
         if let Some(loader) = self.loader.take() {
             let _ = loader.join();
         }
-    }
-}
-
-impl Shared {
-    pub fn book(&self) -> MutexGuard<'_, Book> {
-        // Every change of the book is made by code that does not panic; should one, the book is still whole.
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Puts what the book says in force by one pointer store. Returns whether a file may now be loaded that could not
-    /// be before.
-    pub fn publish(&self, book: &mut Book, cause: &'static str) -> bool {
-        book.fill_vacancies();
-        let withdrawn = book.sweep();
-        for (kind, version) in &withdrawn {
-            tracing::info!(%kind, %version, "model withdrawn: its file is gone");
-        }
-        let lineup = Arc::new(book.lineup());
-        let before = self.lineup.swap(Arc::clone(&lineup));
-        self.twins.keep(|digest| {
-            ModelKind::ALL.into_iter().any(|kind| lineup.loaded(kind).iter().any(|model| model.digest() == digest))
-        });
-        for kind in ModelKind::ALL {
-            metrics::gauge!("assay_models_loaded", "kind" => kind.as_str()).set(lineup.loaded(kind).len() as f64);
-            let (old, new) = (before.champion(kind).ok(), lineup.champion(kind).ok());
-            if old.map(|model| model.reference()) != new.map(|model| model.reference()) {
-                metrics::counter!("assay_model_swaps_total", "kind" => kind.as_str(), "cause" => cause).increment(1);
-                let version = |model: Option<&Arc<Model>>| {
-                    model.map_or_else(|| "none".to_owned(), |model| model.version().to_string())
-                };
-                tracing::info!(%kind, from = version(old), to = version(new), cause, "champion");
-            }
-        }
-        // Who keeps the roles is told of a benching too, which may move none.
-        let told = cause == "failures";
-        self.roles.send_if_modified(|roles| {
-            let changed = *roles != book.roles;
-            if changed {
-                roles.clone_from(&book.roles);
-            }
-            changed || told
-        });
-        !withdrawn.is_empty()
-    }
-
-    fn twin(&self, model: &Model) -> Result<Arc<Model>, String> {
-        self.twins.of(model, self.compiled.as_ref(), || {
-            let files = self.book().files_of(&(model.kind(), model.version().clone()));
-            let read = |name: &String| self.shelf.read(name, self.settings.limits.file).ok();
-            files.iter().find_map(read).ok_or_else(|| "its file is gone from the shelf".to_owned())
-        })
     }
 }

@@ -1,4 +1,4 @@
-//! Who answers: per kind one champion, any number of challengers, and the champions before this one.
+//! The roles of each kind: one champion, any number of challengers, and the earlier champions.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use assay_domain::{ModelKind, ModelVersion};
 
-/// The roles of every kind, as they are kept in the store. They may name versions that are not on the shelf just now.
+/// The roles of every kind, as stored. They may name versions that are not on the shelf.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Roles(BTreeMap<ModelKind, KindRoles>);
 
@@ -15,7 +15,7 @@ pub struct Roles(BTreeMap<ModelKind, KindRoles>);
 pub struct KindRoles {
     /// The version that answers. `None` until the first model of this kind is loaded.
     pub champion: Option<ModelVersion>,
-    /// Champions before this one, the latest last: where an automatic return goes.
+    /// Earlier champions, the latest last: an automatic return restores one of them.
     #[serde(default)]
     pub previous: Vec<ModelVersion>,
     /// Versions that score in the shadow.
@@ -24,15 +24,15 @@ pub struct KindRoles {
 }
 
 impl Roles {
-    /// Previous champions that are remembered.
-    const MEMORY: usize = 8;
+    /// The most earlier champions.
+    const HISTORY: usize = 8;
 
-    /// The roles of `kind`; none where nothing was decided yet.
+    /// The roles of `kind`; empty before the first decision.
     pub fn of(&self, kind: ModelKind) -> KindRoles {
         self.0.get(&kind).cloned().unwrap_or_default()
     }
 
-    /// Takes over the roles of `kind` as they were written down.
+    /// Replaces the roles of `kind`.
     pub fn set(&mut self, kind: ModelKind, roles: KindRoles) {
         self.0.insert(kind, roles);
     }
@@ -45,7 +45,7 @@ impl Roles {
         self.0.get(&kind).map_or(&[], |roles| roles.challengers.as_slice())
     }
 
-    /// `version` answers from now on; the one before it is remembered, and a champion challenges nobody.
+    /// Makes `version` the champion, and the present champion an earlier one. A champion is no challenger.
     pub fn promote(&mut self, kind: ModelKind, version: &ModelVersion) {
         let roles = self.0.entry(kind).or_default();
         if roles.champion.as_ref() == Some(version) {
@@ -53,14 +53,14 @@ impl Roles {
         }
         roles.previous.retain(|known| known != version);
         roles.previous.extend(roles.champion.replace(version.clone()));
-        if roles.previous.len() > Self::MEMORY {
+        if roles.previous.len() > Self::HISTORY {
             roles.previous.remove(0);
         }
         roles.challengers.retain(|challenger| challenger != version);
     }
 
-    /// `version` answers again, and the champion is forgotten rather than remembered as a good one.
-    pub fn give_back(&mut self, kind: ModelKind, version: &ModelVersion) {
+    /// Makes `version` the champion again. The present champion does not become an earlier one.
+    pub fn roll_back(&mut self, kind: ModelKind, version: &ModelVersion) {
         let roles = self.0.entry(kind).or_default();
         roles.previous.retain(|known| known != version);
         roles.champion = Some(version.clone());
@@ -77,7 +77,7 @@ impl Roles {
         }
     }
 
-    /// A version that is gone for good.
+    /// Removes a version that was deleted.
     pub fn forget(&mut self, kind: ModelKind, version: &ModelVersion) {
         if let Some(roles) = self.0.get_mut(&kind) {
             roles.previous.retain(|known| known != version);
@@ -97,27 +97,27 @@ mod tests {
     }
 
     #[test]
-    fn a_return_forgets_the_champion_that_failed() {
+    fn a_rollback_forgets_the_champion_that_failed() {
         let mut roles = Roles::default();
         (0..3).for_each(|minor| roles.promote(KIND, &v(minor)));
         assert_eq!(roles.of(KIND).previous, [v(0), v(1)]);
-        roles.give_back(KIND, &v(1));
+        roles.roll_back(KIND, &v(1));
         assert_eq!((roles.champion(KIND), roles.of(KIND).previous), (Some(&v(1)), vec![v(0)]));
     }
 
     #[test]
-    fn a_champion_challenges_nobody_and_only_so_many_are_remembered() {
+    fn a_champion_is_no_challenger_and_the_history_is_bounded() {
         let mut roles = Roles::default();
         roles.set_challengers(KIND, &[v(7), v(7), v(8)]);
         (0..20).for_each(|minor| roles.promote(KIND, &v(minor)));
         assert!(roles.challengers(KIND).is_empty());
-        assert_eq!(roles.of(KIND).previous.len(), Roles::MEMORY);
+        assert_eq!(roles.of(KIND).previous.len(), Roles::HISTORY);
         roles.promote(KIND, &v(18));
         assert_eq!(roles.of(KIND).previous.last(), Some(&v(19)));
     }
 
     #[test]
-    fn roles_survive_being_written_down() {
+    fn roles_are_equal_after_a_round_trip_through_json() {
         let mut roles = Roles::default();
         roles.promote(KIND, &v(1));
         roles.set_challengers(ModelKind::Sandbox, &[v(2)]);

@@ -1,19 +1,19 @@
-//! Subjects on which a model is tried before it is published: nothing, an ordinary life, and the edges of every field.
+//! The subjects of the self-test: empty features, an ordinary wallet, and the limits of every field.
 
 use assay_domain::{
     Address, AssetClass, Coverage, Protocol,
     features::{AttestationFeature, ChainFeatures, Features, Holding, MarketFeatures},
 };
 
-/// 2025-06-01, so that ages are years.
+/// 2025-06-01.
 const NOW: u64 = 1_748_736_000;
 const YEAR: u64 = 31_557_600;
 
-/// A subject and what to call it in a message.
+/// A subject with its name in messages.
 pub(crate) struct Sample {
     pub name: &'static str,
     pub features: Features,
-    /// False where a model may say that there is nothing to judge.
+    /// False where a model may refuse the subject.
     pub must_answer: bool,
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn addresses() -> Vec<Address> {
     small.chain(spread).collect()
 }
 
-/// What an ordinary wallet looks like; also what a benchmark scores.
+/// An ordinary wallet. Benchmarks use it too.
 pub(crate) fn typical() -> Features {
     Features {
         as_of: NOW,
@@ -128,37 +128,8 @@ fn unread() -> Features {
     Features { as_of: NOW, chains: vec![chain], markets: vec![market], holdings: Vec::new(), identity: Vec::new() }
 }
 
-/// `many` in every count and time, on as many chains and markets as a large host might have.
+/// `many` in every count and time, on more chains and markets than an ordinary host has.
 fn extreme(many: u64, some: u32, usd: f64) -> Features {
-    let chain = |chain_id| ChainFeatures {
-        chain_id,
-        coverage: Coverage::Partial,
-        first_transaction: Some(many),
-        last_transaction: Some(many),
-        transactions: many,
-        transfers: Some(many),
-        counterparties: Some(some),
-        active_days: Some(some),
-        active_hours: Some(some),
-        median_gap: Some(many),
-        assets_usd: usd,
-        supplied_usd: usd,
-        borrowed_usd: usd,
-    };
-    let market = |chain_id| MarketFeatures {
-        market: Some("a market with quite a long name of its own".to_owned()),
-        supply: Some(many),
-        withdraw: Some(many),
-        borrow: Some(many),
-        repay: Some(many),
-        liquidation: Some(many),
-        first_event: Some(many),
-        last_event: Some(many),
-        last_liquidation: Some(many),
-        supplied_usd: usd,
-        borrowed_usd: usd,
-        ..market(chain_id, Protocol::LenderBV3, Some(1))
-    };
     let classes = [
         AssetClass::Native,
         AssetClass::Stablecoin,
@@ -175,9 +146,44 @@ fn extreme(many: u64, some: u32, usd: f64) -> Features {
     };
     Features {
         as_of: NOW,
-        chains: (1..=16).map(chain).collect(),
-        markets: (1..=64).map(market).collect(),
+        chains: (1..=16).map(|chain_id| extreme_chain(chain_id, many, some, usd)).collect(),
+        markets: (1..=64).map(|chain_id| extreme_market(chain_id, many, usd)).collect(),
         holdings: classes.map(|class| Holding { class, usd, assets: some }).to_vec(),
         identity: (0..16).map(|_| attestation()).collect(),
+    }
+}
+
+fn extreme_chain(chain_id: u64, many: u64, some: u32, usd: f64) -> ChainFeatures {
+    ChainFeatures {
+        chain_id,
+        coverage: Coverage::Partial,
+        first_transaction: Some(many),
+        last_transaction: Some(many),
+        transactions: many,
+        transfers: Some(many),
+        counterparties: Some(some),
+        active_days: Some(some),
+        active_hours: Some(some),
+        median_gap: Some(many),
+        assets_usd: usd,
+        supplied_usd: usd,
+        borrowed_usd: usd,
+    }
+}
+
+fn extreme_market(chain_id: u64, many: u64, usd: f64) -> MarketFeatures {
+    MarketFeatures {
+        market: Some("a market with quite a long name of its own".to_owned()),
+        supply: Some(many),
+        withdraw: Some(many),
+        borrow: Some(many),
+        repay: Some(many),
+        liquidation: Some(many),
+        first_event: Some(many),
+        last_event: Some(many),
+        last_liquidation: Some(many),
+        supplied_usd: usd,
+        borrowed_usd: usd,
+        ..market(chain_id, Protocol::LenderBV3, Some(1))
     }
 }

@@ -1,4 +1,4 @@
-//! What can go wrong in one call of a model, each with a stable code.
+//! Errors of one call of a model, each with a stable code.
 
 use std::time::Duration;
 
@@ -32,11 +32,9 @@ pub enum ScoreError {
     AnswerTooLarge(usize),
     #[error("the model's answer cannot be read: {0}")]
     Unreadable(String),
-    #[error("a {is} model was asked a question for a {asked} model")]
-    WrongKind { is: ModelKind, asked: ModelKind },
 }
 
-/// Why a model will not answer.
+/// Why a model refuses a subject.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     #[error("there is no activity to judge")]
@@ -46,7 +44,7 @@ pub enum Refusal {
 }
 
 impl ScoreError {
-    /// Never changes, so that machines may rely on it.
+    /// Stable: programs may rely on it.
     pub fn code(&self) -> &'static str {
         match self {
             Self::NoChampion(_) => "no_champion",
@@ -61,16 +59,15 @@ impl ScoreError {
             Self::TextTooLong { .. } => "text_too_long",
             Self::AnswerTooLarge(_) => "answer_too_large",
             Self::Unreadable(_) => "unreadable_answer",
-            Self::WrongKind { .. } => "wrong_kind",
         }
     }
 
-    /// True where the model is to blame. A refusal is an answer, and a full house is ours.
+    /// True for a failure of the model. A refusal is an answer, and a busy host is not the model's failure.
     pub fn is_fault(&self) -> bool {
-        !matches!(self, Self::NoChampion(_) | Self::Busy { .. } | Self::Refused(_) | Self::WrongKind { .. })
+        !matches!(self, Self::NoChampion(_) | Self::Busy { .. } | Self::Refused(_))
     }
 
-    /// `denied` is the memory that the guest had asked for in vain: without it a failed allocation is a bare
+    /// `denied` is the memory that the guest requested and did not get: a failed allocation alone is only an
     /// `unreachable`.
     pub(crate) fn of(error: &wasmtime::Error, denied: Option<usize>, limits: &Limits) -> Self {
         if error.downcast_ref::<wasmtime::PoolConcurrencyLimitError>().is_some() {

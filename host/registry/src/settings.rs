@@ -1,52 +1,52 @@
-//! What the registry may use: where the shelf is, and the bounds of a file, of a call and of an answer.
+//! The settings of the registry: the folders, and the limits of a file, of a call and of an answer.
 
 use std::{path::PathBuf, time::Duration};
 
 use crate::Roles;
 
-/// Everything that can be set. [`Settings::new`] gives the defaults stated here.
+/// All settings. [`Settings::new`] has the defaults stated here.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The folder of released components. Files whose names end in `.wasm` are models, whatever else they are called.
+    /// The folder of released components. Every file whose name ends in `.wasm` is a model.
     pub shelf: PathBuf,
-    /// Where compiled code is kept between starts; `None` compiles every time. Whoever may write here runs code in this
-    /// process, so the folder must be this service's alone: it is refused where others may write to it.
+    /// The folder of compiled code; `None` compiles at every start. This process runs the code in it, so a folder that
+    /// other users may write to is rejected.
     pub compiled: Option<PathBuf>,
-    /// Who answers, as the store remembers it. Empty: the highest version of each kind.
+    /// The stored roles. Empty: the highest version of each kind is the champion.
     pub roles: Roles,
-    /// False for a registry that only reads the shelf when told to.
+    /// False for a registry that reads the shelf only on [`crate::Registry::rescan`].
     pub watch: bool,
     pub limits: Limits,
 }
 
 impl Settings {
-    /// The defaults, over this shelf.
+    /// The defaults for this shelf.
     pub fn new(shelf: impl Into<PathBuf>) -> Self {
         Self { shelf: shelf.into(), compiled: None, roles: Roles::default(), watch: true, limits: Limits::default() }
     }
 }
 
-/// The bounds of a file, of a call and of an answer.
+/// The limits of a file, of a call and of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limits {
     /// The largest file that is read, in bytes. 16 MiB.
     pub file: usize,
-    /// The most linear memory an instance may have, in bytes. 2 MiB: thirty times what a good model needs.
+    /// The most linear memory of an instance, in bytes. 2 MiB: thirty times the need of a good model.
     pub memory: usize,
     /// The most elements in one table of a guest. 1024.
     pub table: usize,
-    /// The most stack a guest may use, in bytes. 512 KiB, a quarter of what a worker thread has.
+    /// The most stack of a guest, in bytes. 512 KiB, a quarter of the stack of a worker thread.
     pub stack: usize,
-    /// The processor time a call may take. 20 ms, a thousand times what a good model needs. A call that a busy machine
-    /// keeps waiting may last up to ten times as long.
+    /// The processor time of a call. 20 ms, a thousand times the need of a good model. On a busy machine a call may last
+    /// up to ten times as long.
     pub deadline: Duration,
     /// The longest a whole self-test may take. 3 s.
     pub self_test: Duration,
-    /// Instances that may be at work at one moment. 256.
+    /// The most instances that run at the same time. 256.
     pub instances: u32,
-    /// The most bytes the host will hold of one answer. 1 MiB.
+    /// The largest answer, in bytes. 1 MiB.
     pub answer: usize,
-    /// Failures in a row that take a champion out of service. 3.
+    /// Failures in a row after which a model goes out of service. 3.
     pub failures: u32,
 }
 

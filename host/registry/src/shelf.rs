@@ -1,4 +1,4 @@
-//! The folder of released components: what lies there, how a file gets there whole, and how a change is noticed.
+//! The shelf: the folder of released components. Lists, reads, writes, removes and watches its files.
 
 use std::{
     collections::BTreeMap,
@@ -12,12 +12,12 @@ use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use crate::LoadError;
 
-/// What tells one state of a file from another without reading it.
+/// Identifies the content of a file without reading it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stamp {
     size: u64,
     modified: Option<SystemTime>,
-    /// A file moved here keeps its time; its inode is another.
+    /// A moved file keeps its time but has a new inode.
     inode: u64,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct Shelf {
 }
 
 impl Shelf {
-    /// The models lying here by name. A folder that does not exist is an empty shelf.
+    /// The files of models by name. A folder that does not exist is an empty shelf.
     pub fn files(&self) -> io::Result<BTreeMap<String, Stamp>> {
         let entries = match fs::read_dir(&self.folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
@@ -35,7 +35,7 @@ impl Shelf {
         let mut files = BTreeMap::new();
         for entry in entries {
             let entry = entry?;
-            // A name that is no text cannot be shown in a list, and a hidden one is somebody's temporary file.
+            // A name that is not UTF-8 cannot be listed; a hidden file is temporary.
             let Some(name) = entry
                 .file_name()
                 .to_str()
@@ -44,7 +44,7 @@ impl Shelf {
             else {
                 continue;
             };
-            // Gone between the two calls: the next event tells.
+            // The file was removed meanwhile: an event follows.
             let Ok(metadata) = fs::metadata(entry.path()) else { continue };
             if metadata.is_file() {
                 files.insert(name, stamp(&metadata));
@@ -53,7 +53,7 @@ impl Shelf {
         Ok(files)
     }
 
-    /// Reads at most one byte more than `most`, so that a huge file costs no memory.
+    /// Reads at most one byte more than `most`, so that a huge file uses no memory.
     pub fn read(&self, name: &str, most: usize) -> Result<Vec<u8>, LoadError> {
         let unreadable = |error: io::Error| LoadError::Read(error.to_string());
         let file = fs::File::open(self.folder.join(name)).map_err(unreadable)?;
@@ -66,21 +66,21 @@ impl Shelf {
         Ok(bytes)
     }
 
-    /// Writes a whole file or none: others see the name only when every byte is on disk.
+    /// Writes a file atomically: its name appears when every byte is on disk.
     pub fn write(&self, name: &str, bytes: &[u8]) -> io::Result<Stamp> {
         fs::create_dir_all(&self.folder)?;
         let temporary = self.folder.join(format!(".{name}.part"));
         let target = self.folder.join(name);
-        let written =
+        let synced =
             fs::File::create(&temporary).and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()));
-        let placed = written
+        let renamed = synced
             .and_then(|()| fs::rename(&temporary, &target))
             .and_then(|()| fs::File::open(&self.folder)?.sync_all());
-        if placed.is_err() {
-            // Whatever is left of it is hidden and harmless.
+        if renamed.is_err() {
+            // A file that stays is hidden, so it is not read.
             let _ = fs::remove_file(&temporary);
         }
-        placed?;
+        renamed?;
         Ok(stamp(&fs::metadata(&target)?))
     }
 
@@ -91,15 +91,15 @@ impl Shelf {
         }
     }
 
-    /// Calls `changed` after whatever happens here, until the watcher is dropped.
+    /// Calls `changed` after every change of the folder, until the watcher is dropped.
     pub fn watch(&self, changed: impl Fn() + Send + 'static) -> notify::Result<RecommendedWatcher> {
-        let heard = move |event: notify::Result<notify::Event>| {
-            // Reading a file is an event too, and reading is what follows every event.
+        let on_event = move |event: notify::Result<notify::Event>| {
+            // Reading a file is an event too; it must not cause another scan.
             if !event.is_ok_and(|event| event.kind.is_access()) {
                 changed();
             }
         };
-        let mut watcher = notify::recommended_watcher(heard)?;
+        let mut watcher = notify::recommended_watcher(on_event)?;
         watcher.watch(Path::new(&self.folder), RecursiveMode::NonRecursive)?;
         Ok(watcher)
     }

@@ -1,43 +1,43 @@
-//! What is said about each model, and about each file that did not become one.
+//! The list of models, and of files that did not load.
 
 use crate::{
-    LoadError,
-    book::{Book, Entry, File, Outcome},
+    Reason,
+    catalogue::{Catalogue, Entry, File, Outcome},
 };
 use assay_domain::{Digest, ModelInfo, ModelKind, Time};
 
-/// One line of the list of models.
+/// One entry of the list of models.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelStatus {
     pub state: State,
     pub role: Role,
-    /// What the component says of itself; `None` where it never got so far.
+    /// The model's own description; `None` where `describe` was not reached.
     pub info: Option<ModelInfo>,
-    /// `None` of a file that could not be read.
+    /// `None` for an unreadable file.
     pub digest: Option<Digest>,
-    /// Why it is not simply ready.
+    /// Why it is not ready.
     pub reason: Option<Reason>,
-    /// The file it came from, without its folder; `None` where that is gone.
+    /// The name of its file; `None` where the file is gone.
     pub file: Option<String>,
     pub loaded_at: Option<Time>,
     /// Calls since it was loaded.
     pub calls: u64,
-    /// Calls that failed by the model's fault.
+    /// Calls that the model failed.
     pub failures: u64,
 }
 
-/// How a model stands.
+/// Whether a model is loaded and in service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// Loaded, and may answer.
+    /// Loaded and in service.
     Ready,
-    /// Loaded, and taken out of service after failing.
-    Benched,
-    /// Not loaded: the reason says what is wrong with the file.
+    /// Loaded, and out of service after failures.
+    OutOfService,
+    /// Not loaded; the reason is the error of the file.
     Failed,
 }
 
-/// What a model does.
+/// The role of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     Champion,
@@ -47,18 +47,11 @@ pub enum Role {
     None,
 }
 
-/// A stable code and a sentence.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reason {
-    pub code: &'static str,
-    pub message: String,
-}
-
 impl State {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Ready => "ready",
-            Self::Benched => "benched",
+            Self::OutOfService => "benched",
             Self::Failed => "failed",
         }
     }
@@ -75,37 +68,31 @@ impl Role {
     }
 }
 
-impl From<&LoadError> for Reason {
-    fn from(error: &LoadError) -> Self {
-        Self { code: error.code(), message: error.to_string() }
-    }
-}
-
 /// Models by kind and version, then the files that failed.
-pub(crate) fn list(book: &Book) -> Vec<ModelStatus> {
-    let loaded = ModelKind::ALL.into_iter().flat_map(|kind| book.of(kind)).map(|entry| loaded(book, entry));
-    let failed = book.files.iter().filter_map(|(name, file)| failed(name, file));
+pub(crate) fn list(catalogue: &Catalogue) -> Vec<ModelStatus> {
+    let loaded = ModelKind::ALL.into_iter().flat_map(|kind| catalogue.of(kind)).map(|entry| loaded(catalogue, entry));
+    let failed = catalogue.files.iter().filter_map(|(name, file)| failed(name, file));
     loaded.chain(failed).collect()
 }
 
-fn loaded(book: &Book, entry: &Entry) -> ModelStatus {
+fn loaded(catalogue: &Catalogue, entry: &Entry) -> ModelStatus {
     let model = &entry.model;
     let key = (model.kind(), model.version().clone());
     let (calls, failures) = model.calls();
-    let role = if book.is_champion(&key) {
+    let role = if catalogue.is_champion(&key) {
         Role::Champion
-    } else if book.roles.challengers(key.0).contains(&key.1) {
+    } else if catalogue.roles.challengers(key.0).contains(&key.1) {
         Role::Challenger
     } else {
         Role::Available
     };
     ModelStatus {
-        state: if entry.benched.is_some() { State::Benched } else { State::Ready },
+        state: if entry.out_of_service.is_some() { State::OutOfService } else { State::Ready },
         role,
         info: Some(model.info().clone()),
         digest: Some(model.digest()),
-        reason: entry.benched.clone().or_else(|| entry.orphaned.clone()),
-        file: book.files_of(&key).into_iter().next(),
+        reason: entry.out_of_service.clone().or_else(|| entry.orphaned.clone()),
+        file: catalogue.files_of(&key).into_iter().next(),
         loaded_at: Some(model.loaded_at),
         calls,
         failures,

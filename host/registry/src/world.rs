@@ -1,4 +1,4 @@
-//! Which world a component was built for: what it imports, and the one kind of model it exports.
+//! The WIT world of a component: its imports, and the one model interface that it exports.
 
 use wasmtime::{
     Engine,
@@ -8,15 +8,15 @@ use wasmtime::{
 use crate::LoadError;
 use assay_domain::ModelKind;
 
-/// The exported interface that makes a component a model.
+/// The exported model interface.
 #[derive(Debug)]
 pub(crate) struct World {
     pub kind: ModelKind,
-    /// With its version, as the component names it: `assay:model/credit@1.0.0`.
+    /// The full name with the version: `assay:model/credit@1.0.0`.
     pub interface: String,
 }
 
-/// Everything that `component` imports. Interfaces of types alone are no import: there is nothing in them to call.
+/// The imports of `component`, without interfaces that only contain types.
 pub(crate) fn imports(component: &Component, engine: &Engine) -> Vec<String> {
     let needed = |item: &ComponentItem| match item {
         ComponentItem::Type(_) => false,
@@ -29,7 +29,7 @@ pub(crate) fn imports(component: &Component, engine: &Engine) -> Vec<String> {
     ty.imports(engine).filter(|(_, import)| needed(&import.ty)).map(|(name, _)| name.to_owned()).collect()
 }
 
-/// The one model interface among the exports. Others, which some toolchains add, are left alone.
+/// The one model interface of the exports. Other exports, which some toolchains add, are ignored.
 pub(crate) fn world(component: &Component, engine: &Engine) -> Result<World, LoadError> {
     let ty = component.component_type();
     let exports: Vec<&str> = ty.exports(engine).map(|(name, _)| name).collect();

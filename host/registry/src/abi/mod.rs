@@ -1,5 +1,5 @@
-//! What a model exports, whichever generation of the interface it was built for. One file per generation in `wit/`;
-//! only the newest defines how an answer looks, older ones convert forward.
+//! What a model exports, for every major version of the interface. One file for each version in `wit/`; the newest
+//! defines the types of answers, and older versions convert to them.
 
 pub(crate) mod v1;
 
@@ -8,12 +8,12 @@ use wasmtime::component::Component;
 use crate::call::Call;
 use assay_domain::{Address, ModelKind, features::Features};
 
-/// Answers as the newest interface shapes them, unchecked.
+/// Answers in the types of the newest interface, unchecked.
 pub(crate) use v1::raw;
 
-/// The functions of one loaded model. A function of another kind is an error, which the caller rules out beforehand.
+/// The functions of one loaded model. A function of another kind is an error; the types of [`crate::kinds`] prevent it.
 pub(crate) trait Abi: Send + Sync {
-    /// Checks that the instance has every function with exactly its types, which linking does not.
+    /// Checks that the instance has every function with exact types; linking does not check this.
     fn verify(&self, call: &mut Call<'_>) -> wasmtime::Result<()>;
 
     fn describe(&self, call: &mut Call<'_>) -> wasmtime::Result<raw::ModelInfo>;
@@ -32,7 +32,7 @@ pub(crate) trait Abi: Send + Sync {
     fn mock_portfolio(&self, call: &mut Call<'_>, address: &Address) -> wasmtime::Result<Vec<raw::ChainValue>>;
 }
 
-/// Binds a component that exports the interface `name` of this `kind`; an error names the function that is absent.
+/// Finds the functions of the interface `name` in a component of this `kind`. An error names the missing function.
 pub(crate) fn bind(component: &Component, kind: ModelKind, name: &str) -> Result<Box<dyn Abi>, String> {
     v1::Exports::find(component, kind, name).map(|exports| Box::new(exports) as Box<dyn Abi>)
 }

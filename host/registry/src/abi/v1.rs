@@ -1,4 +1,4 @@
-//! The bindings of `wit/v1`: the functions by kind, and the features in the form that is lowered into a guest.
+//! The bindings of `wit/v1`: the functions of each kind, and the conversion of features to the types of the interface.
 
 use wasmtime::component::{Component, ComponentExportIndex};
 
@@ -18,12 +18,12 @@ mod bindings {
                 export assay:model/sandbox@1.0.0;
             }",
         world: "assay:host/every-kind",
-        // Features are lowered from slices and string slices: no copy but the one into the guest.
+        // Features are lowered from borrowed slices: the only copy is the one into the guest.
         ownership: Borrowing { duplicate_if_necessary: false },
     });
 }
 
-/// Answers as this generation shapes them.
+/// Answers in the types of this version.
 pub(crate) mod raw {
     pub(crate) use super::bindings::{
         assay::model::types::{Factor, Kind, ModelInfo, Rating, Refusal},
@@ -37,7 +37,7 @@ pub(crate) mod raw {
 
 use bindings::assay::model::types as wit;
 
-/// Functions by index, found once when the model is loaded.
+/// The indices of the functions, found once when the model is loaded.
 pub(crate) enum Exports {
     Credit { describe: Index, score: Index, decile: Index },
     Boost { describe: Index, boost: Index },
@@ -48,7 +48,7 @@ pub(crate) enum Exports {
 type Index = ComponentExportIndex;
 
 impl Exports {
-    /// An error names the function that `component` lacks in the interface `name`.
+    /// An error names the function that is missing in the interface `name`.
     pub fn find(component: &Component, kind: ModelKind, name: &str) -> Result<Self, String> {
         let (_, interface) = component.get_export(None, name).ok_or_else(|| format!("it does not export {name}"))?;
         let index = |function: &str| {
@@ -73,7 +73,7 @@ impl Exports {
     }
 }
 
-/// A question for another kind of model.
+/// A call of a function that this kind of model does not have.
 fn mismatch<T>() -> wasmtime::Result<T> {
     Err(wasmtime::format_err!("the model is of another kind"))
 }
@@ -163,7 +163,7 @@ impl Abi for Exports {
     }
 }
 
-/// Gives `run` the features in the form of the interface; texts are borrowed.
+/// Calls `run` with the features in the types of the interface; strings are borrowed.
 fn lowered<T>(features: &Features, run: impl FnOnce(&wit::Features<'_>) -> T) -> T {
     let chains: Vec<_> = features.chains.iter().map(chain).collect();
     let markets: Vec<_> = features.markets.iter().map(market).collect();

@@ -18,7 +18,7 @@ use super::{ConfigFile, Failure, meter::Meter, print};
 use crate::app;
 use assay_backtest::{About, Identity, Loaded, Run, RunError, Tally, grouped};
 use assay_domain::{Digest, Score};
-use assay_registry::{Counting, Model};
+use assay_registry::{CreditModel, MeteredModel};
 
 /// Exit code of a command that a signal ended, as shells have it.
 const INTERRUPTED: u8 = 130;
@@ -125,8 +125,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 fn scored(
     arguments: &Arguments,
     file: &Path,
-    models: &[Model],
-    counting: Vec<Counting>,
+    models: &[CreditModel],
+    counting: Vec<MeteredModel>,
     stop: &AtomicBool,
     scores: Option<&mut Scores>,
 ) -> Result<(Tally, Digest), Failure> {

@@ -5,6 +5,7 @@ use std::{
     fs,
     io::{self, BufRead as _},
     path::Path,
+    sync::Arc,
 };
 
 use clap::Args;
@@ -22,7 +23,7 @@ use crate::{
     },
 };
 use assay_domain::{Digest, Freshness, ModelKind, ModelRef};
-use assay_registry::{Limits, Model};
+use assay_registry::{BoostModel, CreditModel, Limits, Model, OfKind, standalone};
 use assay_store::{OpenError, Store, config::Backend};
 
 /// Served scores to compute again.
@@ -118,18 +119,14 @@ impl Records {
 struct Bench<'a> {
     limits: Limits,
     shelf: &'a Path,
-    models: HashMap<Digest, Model>,
+    models: HashMap<Digest, Arc<Model>>,
 }
 
 impl Bench<'_> {
     fn again(&mut self, record: &ServedRecord) -> Result<Told, String> {
-        self.load(ModelKind::Credit, record.model.digest)?;
-        if let Some(boost) = &record.boost {
-            self.load(ModelKind::Boost, boost.model.digest)?;
-        }
-        let credit = self.models.get(&record.model.digest).ok_or("its model is not loaded")?;
-        let boost = record.boost.as_ref().and_then(|boost| self.models.get(&boost.model.digest));
-        let again = rollout::replay(record, credit, boost).map_err(|error| error.to_string())?;
+        let credit: CreditModel = self.load(record.model.digest)?;
+        let boost = record.boost.as_ref().map(|boost| self.load::<BoostModel>(boost.model.digest)).transpose()?;
+        let again = rollout::replay(record, &credit, boost.as_ref()).map_err(|error| error.to_string())?;
         let served = rollout::served(record).map_err(|error| error.to_string())?;
         let body = |assessment| {
             let model = ModelRef {
@@ -158,9 +155,10 @@ impl Bench<'_> {
     }
 
     /// Finds the bytes by their digest: names of files mean nothing, and a version without its bytes is another model.
-    fn load(&mut self, kind: ModelKind, digest: Digest) -> Result<(), String> {
-        if self.models.contains_key(&digest) {
-            return Ok(());
+    fn load<M: OfKind>(&mut self, digest: Digest) -> Result<M, String> {
+        let typed = |model: &Arc<Model>| M::of(model).ok_or_else(|| format!("{digest} is not a {} model", M::KIND));
+        if let Some(model) = self.models.get(&digest) {
+            return typed(model);
         }
         let unreadable = |error: io::Error| format!("the shelf {} cannot be read: {error}", self.shelf.display());
         for entry in fs::read_dir(self.shelf).map_err(unreadable)? {
@@ -171,13 +169,15 @@ impl Bench<'_> {
             }
             let Ok(bytes) = fs::read(&path) else { continue };
             if Digest(Sha256::digest(&bytes).into()) == digest {
-                let model = assay_registry::lone(&bytes, &self.limits)
-                    .map_err(|error| format!("{}: {error}", path.display()))?;
-                self.models.insert(digest, model);
-                return Ok(());
+                let model = standalone(&bytes, &self.limits).map_err(|error| format!("{}: {error}", path.display()))?;
+                return typed(self.models.entry(digest).or_insert(model));
             }
         }
-        Err(format!("the bytes of its {kind} model, SHA-256 {digest}, are not on the shelf {}", self.shelf.display()))
+        Err(format!(
+            "the bytes of its {} model, SHA-256 {digest}, are not on the shelf {}",
+            M::KIND,
+            self.shelf.display()
+        ))
     }
 }
 

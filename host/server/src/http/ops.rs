@@ -36,8 +36,8 @@ pub struct ReadyBody {
 impl App {
     /// What keeps some path from answering, each in words that say what to do.
     pub fn missing_models(&self) -> Vec<String> {
-        let lineup = self.rollout.registry().lineup();
-        NEEDED.into_iter().filter_map(|kind| lineup.champion(kind).err()).map(|error| error.to_string()).collect()
+        let active = self.rollout.registry().active();
+        NEEDED.into_iter().filter_map(|kind| active.champion_of(kind).err()).map(|error| error.to_string()).collect()
     }
 }
 

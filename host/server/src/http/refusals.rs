@@ -131,7 +131,7 @@ impl From<RoleError> for ApiError {
             RoleError::Unknown { .. } => StatusCode::NOT_FOUND,
             RoleError::IsChampion { .. }
             | RoleError::ChallengesItself { .. }
-            | RoleError::Benched { .. }
+            | RoleError::OutOfService { .. }
             | RoleError::NotLoaded { .. }
             | RoleError::NoPrevious(_) => StatusCode::CONFLICT,
             RoleError::Closed => StatusCode::SERVICE_UNAVAILABLE,

@@ -120,7 +120,7 @@ fn taken(step: &AuditRecord, registry: &Registry, roles: &Roles) -> bool {
             step.to.first().map(|pin| &pin.version) == roles.champion(step.kind) && step.from != step.to
         }
         "challenge" => versions(&step.to) == roles.challengers(step.kind) && step.from != step.to,
-        "remove" => step.from.iter().all(|pin| registry.version(step.kind, &pin.version).is_none()),
+        "remove" => step.from.iter().all(|pin| registry.version_of(step.kind, &pin.version).is_none()),
         _ => false,
     }
 }

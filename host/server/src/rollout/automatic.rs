@@ -12,7 +12,7 @@ use super::{
 };
 use crate::tasks::Spawner;
 use assay_domain::ModelKind;
-use assay_registry::{Benching, Roles};
+use assay_registry::{OutOfService, Roles};
 use assay_store::{Batch, StoreError};
 
 /// Wait after a change that could not be stored.
@@ -24,17 +24,17 @@ impl Rollout {
         let (rollout, stopping) = (self.clone(), tasks.stopping());
         let mut changes = self.inner.registry.watch_roles();
         tasks.spawn("roles", async move {
-            // Benchings that are not in the log yet.
-            let mut benched = Vec::new();
+            // Models out of service that are not in the log yet.
+            let mut out_of_service = Vec::new();
             loop {
                 let mut recorded = rollout.inner.recorded.lock().await;
                 let roles = changes.borrow_and_update().clone();
-                benched.extend(rollout.inner.registry.benchings());
-                let stored = rollout.record(roles, &benched, &mut recorded).await;
+                out_of_service.extend(rollout.inner.registry.out_of_service());
+                let stored = rollout.record(roles, &out_of_service, &mut recorded).await;
                 drop(recorded);
                 let error = match stored {
                     Ok(true) => {
-                        benched.clear();
+                        out_of_service.clear();
                         tokio::select! {
                             changed = changes.changed() => if changed.is_err() { return },
                             () = stopping.cancelled() => return,
@@ -58,10 +58,10 @@ impl Rollout {
     async fn record(
         &self,
         roles: Roles,
-        benched: &[Benching],
+        out_of_service: &[OutOfService],
         recorded: &mut RecordedRoles,
     ) -> Result<bool, StoreError> {
-        let batch = self.log_automatic_changes(&roles, benched, &recorded.roles)?;
+        let batch = self.log_automatic_changes(&roles, out_of_service, &recorded.roles)?;
         let (batch, after) = recorded.change(batch, &self.inner.registry, roles)?;
         let stored = self.inner.store.commit(batch).await?;
         if stored {
@@ -73,11 +73,16 @@ impl Rollout {
     }
 
     /// The log entries of the changes from `before` to `roles`.
-    fn log_automatic_changes(&self, roles: &Roles, benched: &[Benching], before: &Roles) -> Result<Batch, StoreError> {
+    fn log_automatic_changes(
+        &self,
+        roles: &Roles,
+        out_of_service: &[OutOfService],
+        before: &Roles,
+    ) -> Result<Batch, StoreError> {
         let registry = &self.inner.registry;
         let by = || Move { by: audit::SERVER.to_owned(), ..Move::default() };
         let mut batch = Batch::new();
-        for Benching { model, reason, successor } in benched {
+        for OutOfService { model, reason, successor } in out_of_service {
             let step = AuditRecord {
                 from: vec![model.into()],
                 to: pins(registry, model.kind, successor),
@@ -87,7 +92,7 @@ impl Rollout {
             batch = audit::closed(batch, &step, audit::DONE, Some(reason.code.to_owned()))?;
         }
         for kind in ModelKind::ALL {
-            let replaced = benched.iter().any(|benching| benching.model.kind == kind && benching.successor.is_some());
+            let replaced = out_of_service.iter().any(|event| event.model.kind == kind && event.successor.is_some());
             if roles.champion(kind) != before.champion(kind) && !replaced {
                 let step = AuditRecord {
                     from: pins(registry, kind, before.champion(kind)),

@@ -110,7 +110,7 @@ impl Rollout {
     }
 
     fn loaded_digest(&self, model: &ModelRef) -> Option<Digest> {
-        self.inner.registry.version(model.kind, &model.version).map(|model| model.digest())
+        self.inner.registry.version_of(model.kind, &model.version).map(|model| model.digest())
     }
 
     /// Puts a component on this shelf and, where the store is shared, into the store, or on neither.
@@ -120,9 +120,9 @@ impl Rollout {
             return Ok(registry.add(bytes).await?);
         }
         let _recorded = self.inner.recorded.lock().await;
-        let (text, own, lineup) = (hex::encode(&bytes), digest(&bytes), registry.lineup());
+        let (text, own, active) = (hex::encode(&bytes), digest(&bytes), registry.active());
         let is_new =
-            !ModelKind::ALL.into_iter().any(|kind| lineup.loaded(kind).iter().any(|model| model.digest() == own));
+            !ModelKind::ALL.into_iter().any(|kind| active.loaded(kind).iter().any(|model| model.digest() == own));
         let model = registry.add(bytes).await?;
         let shared = self.share(&model, &text).await;
         if shared.is_err()

@@ -12,7 +12,7 @@ pub struct Review {
     bounds: config::Promotion,
     evidence: Option<Evidence>,
     /// Why the version is out of service, where it is.
-    benched: Option<String>,
+    out_of_service: Option<String>,
 }
 
 impl Review {
@@ -43,7 +43,7 @@ impl Review {
 
     fn against(&self) -> Vec<String> {
         let mut against = Vec::new();
-        against.extend(self.benched.as_ref().map(|why| format!("it is out of service: {why}")));
+        against.extend(self.out_of_service.as_ref().map(|why| format!("it is out of service: {why}")));
         let bounds = &self.bounds;
         let Some(evidence) = self.enough() else {
             if bounds.require_shadow {
@@ -75,17 +75,17 @@ impl Review {
 impl Rollout {
     /// Reviews a version against the evidence beside the current champion.
     pub(super) async fn review(&self, kind: ModelKind, model: &Model) -> Result<Review, StoreError> {
-        let benched = match self.inner.registry.in_service(kind, model.version()) {
-            Err(RoleError::Benched { why, .. }) => Some(why),
+        let out_of_service = match self.inner.registry.check_in_service(kind, model.version()) {
+            Some(RoleError::OutOfService { why, .. }) => Some(why),
             _ => None,
         };
-        let champion = self.inner.registry.champion(kind).ok().map(|champion| champion.digest());
+        let champion = self.inner.registry.champion_of(kind).ok().map(|champion| champion.digest());
         let pairs = self.shadow_pairs(kind, self.inner.promotion.window_hours).await?;
         let pair = pairs.iter().find(|pair| {
             Some(pair.record.champion.digest) == champion && pair.record.challenger.digest == model.digest()
         });
         let evidence = pair.map(|pair| pair.evidence());
-        Ok(Review { bounds: self.inner.promotion.clone(), evidence, benched })
+        Ok(Review { bounds: self.inner.promotion.clone(), evidence, out_of_service })
     }
 }
 
@@ -105,8 +105,8 @@ mod tests {
         }
     }
 
-    fn review(bounds: config::Promotion, evidence: Option<Evidence>, benched: Option<String>) -> Review {
-        Review { bounds, evidence, benched }
+    fn review(bounds: config::Promotion, evidence: Option<Evidence>, out_of_service: Option<String>) -> Review {
+        Review { bounds, evidence, out_of_service }
     }
 
     fn evidence() -> Evidence {

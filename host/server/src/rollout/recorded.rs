@@ -91,5 +91,5 @@ pub(super) fn pins<'a>(
     kind: ModelKind,
     versions: impl IntoIterator<Item = &'a ModelVersion>,
 ) -> Vec<ModelPin> {
-    versions.into_iter().filter_map(|version| Some(registry.version(kind, version)?.reference().into())).collect()
+    versions.into_iter().filter_map(|version| Some(registry.version_of(kind, version)?.reference().into())).collect()
 }

@@ -2,7 +2,7 @@
 
 use super::{Scoring, ScoringError, identity};
 use assay_domain::{Address, Coverage, ModelKind, ModelRef, ModelVersion, Time, features::features};
-use assay_registry::Model;
+use assay_registry::{CreditModel, Model, OfKind, SybilModel};
 
 /// How attestations are counted: each statement once, whatever chains repeat it.
 pub const IDENTITY_SCHEME: &str = "1.0";
@@ -47,11 +47,7 @@ impl Scoring {
         credit: &ModelVersion,
         sybil: &ModelVersion,
     ) -> Result<Appraisal, AppraisalError> {
-        let model = |kind, version: &ModelVersion| {
-            let found = self.inner.registry.version(kind, version);
-            found.ok_or_else(|| AppraisalError::NoModel { kind, version: version.clone() })
-        };
-        let (credit, sybil) = (model(ModelKind::Credit, credit)?, model(ModelKind::Sybil, sybil)?);
+        let (credit, sybil): (CreditModel, SybilModel) = (self.pinned(credit)?, self.pinned(sybil)?);
         let snapshot = self.read(address).await?.snapshot;
         let features = features(&snapshot);
         let reference = |model: &Model| model.reference().clone();
@@ -66,5 +62,10 @@ impl Scoring {
             events_coverage: snapshot.events_coverage(),
             identity_coverage: snapshot.identity_coverage(),
         })
+    }
+
+    fn pinned<M: OfKind>(&self, version: &ModelVersion) -> Result<M, AppraisalError> {
+        let found = self.inner.registry.version(version);
+        found.ok_or_else(|| AppraisalError::NoModel { kind: M::KIND, version: version.clone() })
     }
 }

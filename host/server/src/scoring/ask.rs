@@ -1,10 +1,8 @@
 //! Who asks for a score, and which version is to answer.
 
-use std::sync::Arc;
-
 use super::{Scoring, ScoringError};
-use assay_domain::{ModelKind, ModelVersion};
-use assay_registry::Model;
+use assay_domain::ModelVersion;
+use assay_registry::CreditModel;
 
 /// A question for a score, whoever it is about.
 #[derive(Debug, Clone, Copy)]
@@ -23,10 +21,10 @@ impl Scoring {
     /// # Errors
     /// [`ScoringError::Version`] for a version that is not loaded or out of service, [`ScoringError::Model`] without a
     /// champion.
-    pub(super) fn credit(&self, ask: &Ask<'_>) -> Result<Arc<Model>, ScoringError> {
+    pub(super) fn credit(&self, ask: &Ask<'_>) -> Result<CreditModel, ScoringError> {
         match ask.version {
-            None => Ok(self.inner.registry.champion(ModelKind::Credit)?),
-            Some(version) => Ok(self.inner.registry.in_service(ModelKind::Credit, version)?),
+            None => Ok(self.inner.registry.champion()?),
+            Some(version) => Ok(self.inner.registry.in_service(version)?),
         }
     }
 }

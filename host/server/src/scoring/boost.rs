@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::{Ask, Scoring, ScoringError};
 use crate::rollout::{Inputs, Scored};
-use assay_domain::{Assessment, ModelKind, Subject};
+use assay_domain::{Assessment, Subject};
+use assay_registry::BoostModel;
 
 impl Scoring {
     /// The score of `subject` with `total_asset_usd` of off-chain assets added by the boost champion.
@@ -20,9 +21,9 @@ impl Scoring {
     ) -> Result<Arc<Scored>, ScoringError> {
         let credit = self.credit(ask)?;
         let (base, features) = self.score_with(&credit, subject, ask.by).await?;
-        let model = self.inner.registry.champion(ModelKind::Boost)?;
+        let model = self.inner.registry.champion::<BoostModel>()?;
         let score = model.boost(base.assessment.score, total_asset_usd)?;
-        let assessment = Assessment { score, decile: credit.decile(score)?, factors: base.assessment.factors.clone() };
+        let assessment = Assessment { score, decile: credit.decile(score), factors: base.assessment.factors.clone() };
         let slot = self.inner.rollout.reserve_record();
         let scored = Arc::new(Scored { assessment, record: slot.as_ref().map(|slot| slot.id), ..Scored::clone(&base) });
         if let Some(slot) = slot {

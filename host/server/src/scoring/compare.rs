@@ -4,10 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use super::{Scoring, ScoringError};
 use assay_domain::{
-    Address, Assessment, Coverage, ModelKind, ModelRef, ModelVersion, Range, Snapshot, Subject, Time,
+    Address, Assessment, Coverage, ModelRef, ModelVersion, Range, Snapshot, Subject, Time,
     features::{Features, features},
 };
-use assay_registry::{Model, Registry, RoleError, ScoreError};
+use assay_registry::{CreditModel, Registry, RoleError, ScoreError};
 
 /// Most versions in one comparison.
 pub const MOST_VERSIONS: usize = 8;
@@ -100,9 +100,9 @@ impl Scoring {
     /// # Errors
     /// [`ScoringError::Model`] without a champion.
     pub fn rivals(&self) -> Result<Vec<ModelVersion>, ScoringError> {
-        let lineup = self.inner.registry.lineup();
-        let champion = lineup.champion(ModelKind::Credit)?;
-        let all = std::iter::once(champion).chain(lineup.challengers(ModelKind::Credit));
+        let active = self.inner.registry.active();
+        let champion: CreditModel = active.champion()?;
+        let all = std::iter::once(champion).chain(active.challengers());
         Ok(all.map(|model| model.version().clone()).take(MOST_VERSIONS).collect())
     }
 
@@ -114,8 +114,7 @@ impl Scoring {
     /// loaded.
     pub async fn compare(&self, subject: &Subject, versions: Vec<ModelVersion>) -> Result<Comparison, ScoringError> {
         let registry = Arc::clone(&self.inner.registry);
-        let found: Vec<_> =
-            versions.into_iter().map(|version| (registry.in_service(ModelKind::Credit, &version), version)).collect();
+        let found: Vec<_> = versions.into_iter().map(|version| (registry.in_service(&version), version)).collect();
         let nobody = found.iter().all(|(model, _)| matches!(model, Err(RoleError::Unknown { .. })));
         if let Some((Err(unknown), _)) = found.first().filter(|_| nobody) {
             return Err(unknown.clone().into());
@@ -140,7 +139,7 @@ impl Scoring {
 
 fn one(
     registry: &Registry,
-    model: Result<Arc<Model>, RoleError>,
+    model: Result<CreditModel, RoleError>,
     version: ModelVersion,
     features: &Features,
 ) -> Compared {
@@ -150,13 +149,15 @@ fn one(
             return Compared { version, model: None, said: Err(error.into()), took: None, cost: None, gap: None };
         }
     };
-    let (said, spent) = model.timed(features);
-    let twin = registry
-        .twin(&model)
+    let (said, spent) = model.score_with_cost(features);
+    let copy = registry
+        .shadow_copy(&model)
         .inspect_err(|why| tracing::warn!(%version, why, "no fuel can be counted for this version"));
-    // Counted once more, apart: only there are calls counted, and only here are they as fast as an answer is.
-    let counted =
-        twin.ok().map(|twin| twin.weigh(features)).filter(|(said, _)| !matches!(said, Err(ScoreError::Busy { .. })));
+    // A second call on the shadow engine measures the fuel; only the first one is as fast as an answer.
+    let counted = copy
+        .ok()
+        .map(|copy| copy.score_uncounted(features))
+        .filter(|(said, _)| !matches!(said, Err(ScoreError::Busy { .. })));
     Compared {
         version,
         model: Some(model.reference().clone()),

@@ -63,7 +63,7 @@ impl Scoring {
 
     /// Mock answers from the sandbox champion.
     pub fn sandbox(&self) -> Sandbox {
-        Sandbox::new(self.inner.registry.lineup())
+        Sandbox::new(self.inner.registry.active())
     }
 
     fn freshness(&self, snapshot: &Snapshot) -> Freshness {

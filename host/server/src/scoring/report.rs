@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::{Scoring, ScoringError};
 use crate::rollout::Scored;
-use assay_domain::{ChainId, Coverage, Freshness, ModelKind, Snapshot, Subject};
+use assay_domain::{ChainId, Coverage, Freshness, Snapshot, Subject};
+use assay_registry::CreditModel;
 
 /// A credit report before it is shaped for the wire.
 #[derive(Debug, Clone)]
@@ -32,7 +33,7 @@ impl Scoring {
     /// As [`Scoring::score`], except that an unknown address is not an error.
     pub async fn report(&self, subject: &Subject, by: &str) -> Result<Report, ScoringError> {
         let read = self.read(self.address(subject).await?).await?;
-        let (scored, _) = self.assess(&*self.inner.registry.champion(ModelKind::Credit)?, &read.snapshot, by).await?;
+        let (scored, _) = self.assess(&self.inner.registry.champion::<CreditModel>()?, &read.snapshot, by).await?;
         Ok(Report { scored, snapshot: read.snapshot, cached: read.cached })
     }
 

@@ -9,14 +9,14 @@ use std::{
 use super::{Aggregate, Appraisal, MeanScore, ScoringError, Summarized};
 use crate::rollout::Scored;
 use assay_domain::{
-    Address, Assessment, ChainId, ChainSummary, Coverage, Decile, Factor, Freshness, ModelKind, ModelRef, Score,
-    SeenOn, Summary, Time, time_from_unix,
+    Address, Assessment, ChainId, ChainSummary, Coverage, Decile, Factor, Freshness, ModelRef, Score, SeenOn, Summary,
+    Time, time_from_unix,
 };
-use assay_registry::{ChainValue, Lineup, MockReport, Model};
+use assay_registry::{ActiveModels, ChainValue, CreditModel, MockReport, SandboxModel};
 
 /// The champions of one moment, so that one sandbox answer is of one generator and one scale from beginning to end.
 pub struct Sandbox {
-    lineup: Arc<Lineup>,
+    active: Arc<ActiveModels>,
 }
 
 /// A mock score. The model is the credit champion, as the contract says of `model_version`.
@@ -28,14 +28,14 @@ pub struct SandboxScore {
 }
 
 impl Sandbox {
-    pub(super) fn new(lineup: Arc<Lineup>) -> Self {
-        Self { lineup }
+    pub(super) fn new(active: Arc<ActiveModels>) -> Self {
+        Self { active }
     }
 
     /// # Errors
     /// [`ScoringError::Model`] without a sandbox or credit champion, or where the generator fails.
     pub fn score(&self, address: Address) -> Result<SandboxScore, ScoringError> {
-        self.on_scale(self.generator()?.mock_score(&address)?)
+        self.on_scale(self.generator()?.score(&address)?)
     }
 
     /// The score with off-chain assets added.
@@ -43,7 +43,7 @@ impl Sandbox {
     /// # Errors
     /// As [`Sandbox::score`].
     pub fn boosted(&self, address: Address, total_asset_usd: f64) -> Result<SandboxScore, ScoringError> {
-        self.on_scale(self.generator()?.mock_boosted(&address, total_asset_usd)?)
+        self.on_scale(self.generator()?.boosted(&address, total_asset_usd)?)
     }
 
     /// The mean over `addresses`.
@@ -52,7 +52,7 @@ impl Sandbox {
     /// As [`Sandbox::score`]; [`ScoringError::NoneValid`] for no addresses.
     pub fn mean(&self, addresses: &[Address]) -> Result<SandboxScore, ScoringError> {
         let generator = self.generator()?;
-        let scores = addresses.iter().map(|address| generator.mock_score(address)).collect::<Result<Vec<_>, _>>()?;
+        let scores = addresses.iter().map(|address| generator.score(address)).collect::<Result<Vec<_>, _>>()?;
         self.on_scale(Score::mean(&scores).ok_or(ScoringError::NoneValid)?)
     }
 
@@ -89,7 +89,7 @@ impl Sandbox {
     /// As [`Sandbox::score`].
     pub fn appraisal(&self, address: Address) -> Result<Appraisal, ScoringError> {
         let generator = self.generator()?;
-        let credit = generator.mock_score(&address)?.get();
+        let credit = generator.score(&address)?.get();
         Ok(Appraisal {
             credit,
             credit_model: generator.reference().clone(),
@@ -108,13 +108,13 @@ impl Sandbox {
     /// # Errors
     /// As [`Sandbox::score`].
     pub fn factors(&self, address: Address) -> Result<Vec<Factor>, ScoringError> {
-        Ok(self.generator()?.mock_factors(&address)?)
+        Ok(self.generator()?.factors(&address)?)
     }
 
     /// # Errors
     /// As [`Sandbox::score`].
     pub fn report(&self, address: Address) -> Result<MockReport, ScoringError> {
-        Ok(self.generator()?.mock_report(&address)?)
+        Ok(self.generator()?.report(&address)?)
     }
 
     /// Dollars by chain. A chain that is not listed holds nothing.
@@ -122,7 +122,7 @@ impl Sandbox {
     /// # Errors
     /// As [`Sandbox::score`].
     pub fn portfolio(&self, address: Address) -> Result<Vec<ChainValue>, ScoringError> {
-        Ok(self.generator()?.mock_portfolio(&address)?)
+        Ok(self.generator()?.portfolio(&address)?)
     }
 
     /// The mock portfolio alone, as sums that hold dollars and nothing else.
@@ -165,13 +165,13 @@ impl Sandbox {
         Aggregate::of(&all).ok_or(ScoringError::NoneValid)
     }
 
-    fn generator(&self) -> Result<&Model, ScoringError> {
-        Ok(self.lineup.champion(ModelKind::Sandbox)?)
+    fn generator(&self) -> Result<SandboxModel, ScoringError> {
+        Ok(self.active.champion()?)
     }
 
     fn on_scale(&self, score: Score) -> Result<SandboxScore, ScoringError> {
-        let credit = self.lineup.champion(ModelKind::Credit)?;
-        Ok(SandboxScore { score, decile: credit.decile(score)?, model: credit.reference().clone() })
+        let credit: CreditModel = self.active.champion()?;
+        Ok(SandboxScore { score, decile: credit.decile(score), model: credit.reference().clone() })
     }
 }
 

@@ -15,7 +15,7 @@ use assay_domain::{
     Address, Coverage, Digest, Snapshot, Subject, Time,
     features::{Features, features},
 };
-use assay_registry::Model;
+use assay_registry::CreditModel;
 
 /// Scores by model, address and snapshot: a swap can never serve the old model's number, nor a new reading the old
 /// score. The features stand beside the score, for whoever boosts it.
@@ -40,7 +40,7 @@ impl Scoring {
 
     pub(super) async fn score_with(
         &self,
-        model: &Model,
+        model: &CreditModel,
         subject: &Subject,
         by: &str,
     ) -> Result<(Arc<Scored>, Arc<Features>), ScoringError> {
@@ -50,7 +50,7 @@ impl Scoring {
 
     pub(super) async fn score_address(
         &self,
-        model: &Model,
+        model: &CreditModel,
         address: Address,
         by: &str,
     ) -> Result<(Arc<Scored>, Arc<Features>), ScoringError> {
@@ -90,7 +90,7 @@ impl Scoring {
 
     pub(super) async fn assess(
         &self,
-        model: &Model,
+        model: &CreditModel,
         snapshot: &Snapshot,
         by: &str,
     ) -> Result<(Arc<Scored>, Arc<Features>), ScoringError> {

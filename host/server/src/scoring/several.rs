@@ -7,7 +7,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 use super::{Ask, Scoring, ScoringError};
 use crate::rollout::Scored;
 use assay_domain::{Address, Coverage, Decile, Freshness, ModelRef, Score, Subject, Time};
-use assay_registry::Model;
+use assay_registry::CreditModel;
 
 /// Subjects of one request read at the same time: one caller with a long list leaves room for others.
 const AT_ONCE: usize = 8;
@@ -52,7 +52,7 @@ impl Scoring {
         Ok(MeanScore {
             addresses: scored.iter().map(|scored| scored.address).collect(),
             score,
-            decile: model.decile(score)?,
+            decile: model.decile(score),
             model: model.reference().clone(),
             at: scored.iter().map(|scored| scored.at).min().unwrap_or(fresh.read_at),
             coverage: Coverage::least(scored.iter().map(|scored| scored.coverage)),
@@ -63,7 +63,7 @@ impl Scoring {
 
     async fn each_score(
         &self,
-        model: &Arc<Model>,
+        model: &CreditModel,
         subjects: Vec<Subject>,
         by: &str,
     ) -> Result<Vec<Arc<Scored>>, ScoringError> {

@@ -11,7 +11,7 @@ use std::{
 use assay_backtest::{Record, Run, Scorer, run};
 use assay_domain::{Assessment, Decile, Factor, Range, Score, features::Features};
 use assay_model::types::{self, Rating};
-use assay_registry::{Limits, Model, Refusal, ScoreError, lone};
+use assay_registry::{CreditModel, Limits, OfKind as _, Refusal, ScoreError, standalone};
 use assay_tests::{native, service::plugins};
 
 use super::{
@@ -54,7 +54,10 @@ fn factor(from: types::Factor) -> Factor {
 /// Records a second.
 pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
     let limits = Limits::default();
-    let load = |file: &str| -> Result<Model, Failure> { Ok(lone(&fs::read(plugins().join(file))?, &limits)?) };
+    let load = |file: &str| -> Result<CreditModel, Failure> {
+        let model = standalone(&fs::read(plugins().join(file))?, &limits)?;
+        CreditModel::of(&model).ok_or_else(|| format!("{file} is not a credit model").into())
+    };
     let components = [load("credit-1.0.wasm")?, load("credit-1.1.wasm")?];
     let natives = [Native(credit_1_0::score), Native(credit_1_1::score)];
     let folder = tempfile::tempdir()?;

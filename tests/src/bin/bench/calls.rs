@@ -13,7 +13,7 @@ use std::{
 };
 
 use assay_registry::{
-    Model,
+    CreditModel,
     measure::{self, Reused, Setup},
 };
 use assay_tests::{native, service::plugins};
@@ -36,9 +36,9 @@ fn champion() -> Result<Vec<u8>, Failure> {
 
 /// A model, set up in three ways, and what it is compared with.
 struct Setups {
-    served: Model,
-    no_deadline: Model,
-    no_pool: Model,
+    served: CreditModel,
+    no_deadline: CreditModel,
+    no_pool: CreditModel,
 }
 
 impl Setups {

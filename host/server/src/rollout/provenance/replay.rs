@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::rollout::records::{FactorRecord, ServedRecord};
 use assay_domain::{Assessment, Decile, Digest, Factor, Range};
-use assay_registry::{Model, ScoreError};
+use assay_registry::{BoostModel, CreditModel, ScoreError};
 
 /// A served score, computed again.
 #[derive(Debug, Clone)]
@@ -31,14 +31,18 @@ pub enum ReplayError {
 ///
 /// # Errors
 /// [`ReplayError`]. An answer that differs is not an error.
-pub fn replay(record: &ServedRecord, credit: &Model, boost: Option<&Model>) -> Result<Replayed, ReplayError> {
+pub fn replay(
+    record: &ServedRecord,
+    credit: &CreditModel,
+    boost: Option<&BoostModel>,
+) -> Result<Replayed, ReplayError> {
     same(record.model.digest, credit.digest())?;
     let mut assessment = credit.score(&record.features)?;
     if let Some(boosted) = &record.boost {
         let model = boost.ok_or(ReplayError::NoBoost(boosted.model.digest))?;
         same(boosted.model.digest, model.digest())?;
         assessment.score = model.boost(assessment.score, boosted.total_asset_usd)?;
-        assessment.decile = credit.decile(assessment.score)?;
+        assessment.decile = credit.decile(assessment.score);
     }
     Ok(Replayed { differences: differences(&served(record)?, &assessment), assessment })
 }

@@ -2,12 +2,12 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Mutex, PoisonError},
 };
 
 use crate::rollout::records::PairCounts;
 use assay_domain::{Digest, ModelPin};
-use assay_registry::Model;
+use assay_registry::CreditModel;
 
 /// Counts by champion and challenger that are not in an hourly record yet.
 #[derive(Default)]
@@ -23,7 +23,7 @@ pub(super) struct PairCount {
 
 impl Counters {
     /// Counts one score for each of `challengers`.
-    pub fn add(&self, champion: &Model, challengers: &[Arc<Model>], sampled: bool, dropped: bool) {
+    pub fn add(&self, champion: &CreditModel, challengers: &[CreditModel], sampled: bool, dropped: bool) {
         if challengers.is_empty() {
             return;
         }

@@ -25,8 +25,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::{Rollout, Scored};
 use crate::config;
-use assay_domain::{Address, ModelKind, ModelVersion, features::Features};
-use assay_registry::{Model, Registry};
+use assay_domain::{Address, ModelVersion, features::Features};
+use assay_registry::{CreditModel, Registry};
 
 use counters::Counters;
 pub(crate) use evidence::Evidence;
@@ -70,27 +70,24 @@ impl Shadow {
     }
 
     /// Queues the score for the challengers that have it in their sample, if there is room. Never waits.
-    pub fn offer(&self, registry: &Registry, champion: &Model, scored: &Arc<Scored>, features: &Arc<Features>) {
+    pub fn offer(&self, registry: &Registry, champion: &CreditModel, scored: &Arc<Scored>, features: &Arc<Features>) {
         let Some(queue) = &self.queue else { return };
-        let lineup = registry.glance();
-        let challengers = lineup.challengers(ModelKind::Credit);
+        let active = registry.active_guard();
+        let challengers: Vec<CreditModel> = active.challengers();
         // The caller may have asked for another version than the champion by name.
-        let Some(current) =
-            lineup.champion(ModelKind::Credit).ok().filter(|current| current.digest() == champion.digest())
-        else {
-            return;
-        };
+        let current: Option<CreditModel> = active.champion().ok();
+        let Some(current) = current.filter(|current| current.digest() == champion.digest()) else { return };
         if challengers.is_empty() {
             return;
         }
-        let sampled = |model: &Arc<Model>| sampled(scored.address, model.version(), self.share);
-        let (chosen, others): (Vec<_>, Vec<_>) = challengers.iter().cloned().partition(sampled);
-        self.counters.add(current, &others, false, false);
+        let sampled = |model: &CreditModel| sampled(scored.address, model.version(), self.share);
+        let (chosen, others): (Vec<_>, Vec<_>) = challengers.into_iter().partition(sampled);
+        self.counters.add(&current, &others, false, false);
         if chosen.is_empty() {
             return;
         }
         let job = Job {
-            champion: Arc::clone(current),
+            champion: current.clone(),
             challengers: chosen,
             scored: Arc::clone(scored),
             features: Arc::clone(features),
@@ -99,7 +96,7 @@ impl Shadow {
             Ok(()) => {}
             Err(mpsc::TrySendError::Full(job) | mpsc::TrySendError::Disconnected(job)) => {
                 metrics::counter!("assay_shadow_dropped_total").increment(job.challengers.len() as u64);
-                self.counters.add(current, &job.challengers, true, true);
+                self.counters.add(&current, &job.challengers, true, true);
             }
         }
     }
@@ -111,7 +108,7 @@ impl Shadow {
 
 impl Rollout {
     /// Queues a computed score for the challengers. Never waits.
-    pub fn offer(&self, champion: &Model, scored: &Arc<Scored>, features: &Arc<Features>) {
+    pub fn offer(&self, champion: &CreditModel, scored: &Arc<Scored>, features: &Arc<Features>) {
         self.inner.shadow.offer(&self.inner.registry, champion, scored, features);
     }
 }
@@ -138,6 +135,7 @@ fn sampled(address: Address, version: &ModelVersion, share: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use assay_domain::ModelKind;
     use assay_registry::Settings;
 
     #[test]
@@ -162,7 +160,7 @@ mod tests {
         let settings = config::load(None).unwrap().scoring;
         // A thousandth of a core: after one call it rests for longer than this test takes.
         let shadow = Shadow::start(&registry, &config::Scoring { shadow_budget: 0.001, ..settings }).unwrap();
-        let model = registry.champion(ModelKind::Credit).unwrap();
+        let model = registry.champion::<CreditModel>().unwrap();
         let features = Arc::new(Features { as_of: 1_750_000_000, ..assay_registry::measure::typical() });
         let now = chrono::Utc::now();
         let scored = Arc::new(Scored {

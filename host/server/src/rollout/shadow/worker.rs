@@ -15,8 +15,8 @@ use std::{
 
 use super::{counters::Counters, hours::Hours, observation::Observation};
 use crate::rollout::Scored;
-use assay_domain::{Digest, ModelKind, features::Features};
-use assay_registry::{Model, Registry, Spent};
+use assay_domain::{Digest, features::Features};
+use assay_registry::{CreditModel, Registry, Spent};
 
 /// One in this many scores is computed again by the champion, to measure its cost.
 const CHAMPION_EVERY: u64 = 8;
@@ -31,8 +31,8 @@ const REST: Duration = Duration::from_millis(100);
 
 /// A score of the champion, for the challengers.
 pub(super) struct Job {
-    pub champion: Arc<Model>,
-    pub challengers: Vec<Arc<Model>>,
+    pub champion: CreditModel,
+    pub challengers: Vec<CreditModel>,
     pub scored: Arc<Scored>,
     pub features: Arc<Features>,
 }
@@ -75,8 +75,8 @@ impl Worker {
     /// Returns the time of the calls. Compiling is left out, for it happens once per model.
     fn compute(&self, job: &Job, measure_champion: bool) -> Duration {
         let (mut took, mut champion_spent) = (Duration::ZERO, None);
-        if measure_champion && let Ok(twin) = self.registry.twin(&job.champion) {
-            let (answer, spent) = twin.weigh(&job.features);
+        if measure_champion && let Ok(copy) = self.registry.shadow_copy(&job.champion) {
+            let (answer, spent) = copy.score_uncounted(&job.features);
             took += spent.took;
             champion_spent = answer.is_ok().then_some(spent);
         }
@@ -86,26 +86,27 @@ impl Worker {
         took
     }
 
-    fn call(&self, job: &Job, challenger: &Arc<Model>, champion_spent: Option<Spent>) -> Spent {
+    fn call(&self, job: &Job, challenger: &CreditModel, champion_spent: Option<Spent>) -> Spent {
         let one = std::slice::from_ref(challenger);
         // It may have been taken out of service, or lost its role, since the score was queued.
         let in_role = |digest: Digest| {
-            self.registry.glance().challengers(ModelKind::Credit).iter().any(|model| model.digest() == digest)
+            let challengers: Vec<CreditModel> = self.registry.active_guard().challengers();
+            challengers.iter().any(|model| model.digest() == digest)
         };
-        let twin = if in_role(challenger.digest()) {
-            self.registry.twin(challenger)
+        let copy = if in_role(challenger.digest()) {
+            self.registry.shadow_copy(challenger)
         } else {
             Err("it is not a challenger any more".to_owned())
         };
-        let twin = match twin {
-            Ok(twin) => twin,
+        let copy = match copy {
+            Ok(copy) => copy,
             Err(why) => {
                 tracing::debug!(version = %challenger.version(), why, "not scored in the shadow");
                 self.counters.add(&job.champion, one, true, true);
                 return Spent::default();
             }
         };
-        let (shadow, spent) = challenger.shadowed(&twin, &job.features);
+        let (shadow, spent) = challenger.score_on(&copy, &job.features);
         let observation = Observation { served: &job.scored.assessment, shadow: &shadow, spent, champion_spent };
         let mut hours = self.hours.lock().unwrap_or_else(PoisonError::into_inner);
         observation.add_to(hours.pair(&job.champion.reference().into(), &challenger.reference().into()));

@@ -1,0 +1,54 @@
+//! The active models at one moment. A request takes them once and uses them until its end, even if roles change.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use crate::{Model, OfKind, ScoreError};
+use assay_domain::{ModelKind, ModelVersion};
+
+/// The active models by kind. Immutable: a change of roles publishes a new value.
+#[derive(Debug, Default)]
+pub struct ActiveModels {
+    pub(crate) kinds: BTreeMap<ModelKind, KindModels>,
+}
+
+/// The models of one kind.
+#[derive(Debug, Default)]
+pub(crate) struct KindModels {
+    pub champion: Option<Arc<Model>>,
+    pub challengers: Vec<Arc<Model>>,
+    /// Every loaded version, lowest first, also those out of service.
+    pub loaded: Vec<Arc<Model>>,
+}
+
+impl ActiveModels {
+    /// The champion of the kind `M`.
+    ///
+    /// # Errors
+    /// [`ScoreError::NoChampion`].
+    pub fn champion<M: OfKind>(&self) -> Result<M, ScoreError> {
+        M::of(self.champion_of(M::KIND)?).ok_or(ScoreError::NoChampion(M::KIND))
+    }
+
+    /// The champion of `kind`, for callers that need no answer from it.
+    ///
+    /// # Errors
+    /// [`ScoreError::NoChampion`].
+    pub fn champion_of(&self, kind: ModelKind) -> Result<&Arc<Model>, ScoreError> {
+        self.kinds.get(&kind).and_then(|models| models.champion.as_ref()).ok_or(ScoreError::NoChampion(kind))
+    }
+
+    /// The models that score in the shadow.
+    pub fn challengers<M: OfKind>(&self) -> Vec<M> {
+        self.kinds.get(&M::KIND).map_or_else(Vec::new, |models| models.challengers.iter().filter_map(M::of).collect())
+    }
+
+    /// A loaded version, with any role.
+    pub fn version(&self, kind: ModelKind, version: &ModelVersion) -> Option<&Arc<Model>> {
+        self.loaded(kind).iter().find(|model| model.version() == version)
+    }
+
+    /// Every loaded version of `kind`, lowest first.
+    pub fn loaded(&self, kind: ModelKind) -> &[Arc<Model>] {
+        self.kinds.get(&kind).map_or(&[], |models| models.loaded.as_slice())
+    }
+}

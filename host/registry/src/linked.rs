@@ -1,0 +1,52 @@
+//! A component that is linked in every shard, and the start of a call on it.
+
+use wasmtime::component::{Component, InstancePre};
+
+use crate::{
+    ScoreError,
+    abi::{self, Abi},
+    call::Call,
+    compiled,
+    engine::Runtime,
+    guest::Guest,
+    world::World,
+};
+
+/// A component, linked once for each shard of the runtime.
+pub(crate) struct Linked(Vec<InShard>);
+
+struct InShard {
+    pre: InstancePre<Guest>,
+    abi: Box<dyn Abi>,
+}
+
+impl Linked {
+    /// # Errors
+    /// Why `component` cannot be linked.
+    pub fn new(component: &Component, world: &World, runtime: &Runtime) -> Result<Self, String> {
+        let mut shards = Vec::new();
+        for (index, shard) in runtime.shards().enumerate() {
+            let copy = if index == 0 { Ok(component.clone()) } else { compiled::copy(component, &shard.engine) };
+            let component = copy.map_err(|error| text(&error))?;
+            let pre = shard.linker.instantiate_pre(&component).map_err(|error| text(&error))?;
+            shards.push(InShard { pre, abi: abi::bind(&component, world.kind, &world.interface)? });
+        }
+        Ok(Self(shards))
+    }
+
+    /// A fresh instance that no other call uses, and its functions.
+    ///
+    /// # Errors
+    /// [`ScoreError::Busy`], or what a start function did wrong.
+    pub fn start<'a>(&'a self, runtime: &'a Runtime) -> Result<(Call<'a>, &'a dyn Abi), ScoreError> {
+        let busy = || ScoreError::Busy { instances: runtime.limits.instances };
+        let slot = runtime.take_slot().ok_or_else(busy)?;
+        let InShard { pre, abi } = self.0.get(slot.index).ok_or_else(busy)?;
+        Ok((Call::start(runtime, pre, slot)?, abi.as_ref()))
+    }
+}
+
+/// The first 400 characters of an error and its causes.
+pub(crate) fn text(error: &wasmtime::Error) -> String {
+    format!("{error:#}").chars().take(400).collect()
+}

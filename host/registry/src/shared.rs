@@ -1,0 +1,128 @@
+//! The state that requests, changes of roles and the loader share: the catalogue, and the active models made from it.
+
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, mpsc},
+};
+
+use arc_swap::{ArcSwap, Guard};
+use tokio::sync::watch;
+
+use crate::{
+    ActiveModels, Model, OpenError, OutOfService, Roles, Settings,
+    catalogue::Catalogue,
+    compiled::Compiled,
+    engine::{Purpose, Runtime},
+    shadow_engine::ShadowEngine,
+    shelf::Shelf,
+};
+use assay_domain::ModelKind;
+
+pub(crate) struct Shared {
+    pub settings: Settings,
+    pub runtime: Arc<Runtime>,
+    pub shelf: Shelf,
+    pub compiled: Option<Compiled>,
+    pub this: Weak<Self>,
+    catalogue: Mutex<Catalogue>,
+    active: ArcSwap<ActiveModels>,
+    roles: watch::Sender<Roles>,
+    pub out_of_service: mpsc::Sender<OutOfService>,
+    shadow_engine: ShadowEngine,
+}
+
+impl Shared {
+    /// Models that go out of service are sent to `out_of_service`.
+    pub fn open(settings: Settings, out_of_service: mpsc::Sender<OutOfService>) -> Result<Arc<Self>, OpenError> {
+        let runtime =
+            Runtime::new(&settings.limits, Purpose::SERVE).map_err(|error| OpenError::Engine(format!("{error:#}")))?;
+        if let Some(reason) = &runtime.without_pool {
+            tracing::warn!(reason, "no room for a pool of model instances: calls will be slower");
+        }
+        let shelf_error = |reason| OpenError::Shelf { folder: settings.shelf.clone(), reason };
+        std::fs::create_dir_all(&settings.shelf).map_err(shelf_error)?;
+        let shelf = Shelf { folder: settings.shelf.clone() };
+        shelf.files().map_err(shelf_error)?;
+        let open = |folder: &PathBuf| {
+            Compiled::open(folder).map_err(|reason| OpenError::Compiled { folder: folder.clone(), reason })
+        };
+        let compiled = settings.compiled.as_ref().map(open).transpose()?;
+        Ok(Arc::new_cyclic(|this| Self {
+            runtime: Arc::new(runtime),
+            shelf,
+            compiled,
+            this: Weak::clone(this),
+            catalogue: Mutex::new(Catalogue { roles: settings.roles.clone(), ..Catalogue::default() }),
+            active: ArcSwap::default(),
+            roles: watch::Sender::new(settings.roles.clone()),
+            out_of_service,
+            shadow_engine: ShadowEngine::new(&settings.limits),
+            settings,
+        }))
+    }
+
+    pub fn catalogue(&self) -> MutexGuard<'_, Catalogue> {
+        // No change of the catalogue panics; after a panic it would still be consistent.
+        self.catalogue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn active(&self) -> Arc<ActiveModels> {
+        self.active.load_full()
+    }
+
+    pub fn active_guard(&self) -> Guard<Arc<ActiveModels>> {
+        self.active.load()
+    }
+
+    pub fn roles(&self) -> watch::Receiver<Roles> {
+        self.roles.subscribe()
+    }
+
+    /// Publishes the active models of the catalogue in one atomic store. Returns whether a withdrawn model freed its
+    /// version for another file.
+    pub fn publish(&self, catalogue: &mut Catalogue, cause: &'static str) -> bool {
+        catalogue.fill_vacancies();
+        let withdrawn = catalogue.sweep();
+        for (kind, version) in &withdrawn {
+            tracing::info!(%kind, %version, "model withdrawn: its file is gone");
+        }
+        let active = Arc::new(catalogue.active());
+        let before = self.active.swap(Arc::clone(&active));
+        self.shadow_engine.retain(|digest| {
+            ModelKind::ALL.into_iter().any(|kind| active.loaded(kind).iter().any(|model| model.digest() == digest))
+        });
+        for kind in ModelKind::ALL {
+            metrics::gauge!("assay_models_loaded", "kind" => kind.as_str()).set(active.loaded(kind).len() as f64);
+            log_champion(kind, &before, &active, cause);
+        }
+        // A model may go out of service without a change of roles; receivers need to know that too.
+        let always = cause == "failures";
+        self.roles.send_if_modified(|roles| {
+            let changed = *roles != catalogue.roles;
+            if changed {
+                roles.clone_from(&catalogue.roles);
+            }
+            changed || always
+        });
+        !withdrawn.is_empty()
+    }
+
+    pub fn shadow_copy(&self, model: &Model) -> Result<Arc<Model>, String> {
+        self.shadow_engine.copy_of(model, self.compiled.as_ref(), || {
+            let files = self.catalogue().files_of(&(model.kind(), model.version().clone()));
+            let read = |name: &String| self.shelf.read(name, self.settings.limits.file).ok();
+            files.iter().find_map(read).ok_or_else(|| "its file is gone from the shelf".to_owned())
+        })
+    }
+}
+
+fn log_champion(kind: ModelKind, before: &ActiveModels, after: &ActiveModels, cause: &'static str) {
+    let (old, new) = (before.champion_of(kind).ok(), after.champion_of(kind).ok());
+    if old.map(|model| model.reference()) == new.map(|model| model.reference()) {
+        return;
+    }
+    metrics::counter!("assay_model_swaps_total", "kind" => kind.as_str(), "cause" => cause).increment(1);
+    let version =
+        |model: Option<&Arc<Model>>| model.map_or_else(|| "none".to_owned(), |model| model.version().to_string());
+    tracing::info!(%kind, from = version(old), to = version(new), cause, "champion");
+}
