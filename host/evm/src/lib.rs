@@ -10,6 +10,7 @@ pub mod guarded;
 mod intake;
 pub mod logs;
 pub mod redact;
+pub mod single_flight;
 pub mod span;
 pub mod transport;
 mod wording;
