@@ -19,7 +19,7 @@ pub type Outcome<T> = Shared<BoxFuture<'static, T>>;
 /// - Results are not reused: the entry of a key is removed before its result is returned, and also where the work
 ///   panics or is dropped.
 /// - It starts no task. Callers drive the work, and work that no caller waits for is dropped; where it must go on
-///   without them, the one who started it spawns a clone of [`Work::outcome`].
+///   without them, the caller that started it spawns a clone of [`Work::outcome`].
 ///
 /// `S` is state that callers share while the work runs, such as a channel with its progress.
 #[derive(Clone)]
@@ -40,7 +40,7 @@ pub struct Work<T, S = ()> {
 struct Entry<T, S> {
     outcome: WeakShared<BoxFuture<'static, T>>,
     state: S,
-    /// Tells this entry from a later one of the same key.
+    /// Distinguishes this entry from a later one of the same key.
     identity: Arc<()>,
 }
 

@@ -10,7 +10,7 @@ use crate::{
 use assay_domain::{Address, B256};
 
 /// How many events and amounts the protocols find in `logs`, for each wallet that these name.
-pub fn told(logs: &[Log]) -> usize {
+pub fn count(logs: &[Log]) -> usize {
     let all: Vec<&Log> = logs.iter().collect();
     let mut wallets: Vec<B256> = logs.iter().flat_map(|log| log.topics().iter().skip(1).copied()).take(8).collect();
     wallets.dedup();

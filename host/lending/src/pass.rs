@@ -132,7 +132,7 @@ impl Pass<'_> {
     /// That is where most wallets cost most, so that one which answers less than the whole at once is not asked piece
     /// by piece.
     async fn hear_another(&mut self, through: u64) -> Result<(), Fault> {
-        let Some((from, other)) = self.silent_from.take().zip(self.reader.client.elsewhere()) else { return Ok(()) };
+        let Some((from, other)) = self.silent_from.take().zip(self.reader.client.other_endpoints()) else { return Ok(()) };
         if from > through {
             return Ok(());
         }
