@@ -118,13 +118,18 @@ impl Client {
         Ok(self.blocks(&[number]).await?.into_iter().next().flatten())
     }
 
+    /// The logs as the endpoint returned them, not yet checked.
+    pub async fn logs(&self, query: &LogQuery, span: Span) -> Result<Vec<Log>, Fault> {
+        let logs: Vec<RawLog> = self.rpc.request("eth_getLogs", (query.filter(span),)).await?;
+        logs.into_iter().map(Log::try_from).collect()
+    }
+
     /// The logs of `span` that answer `query`.
     ///
     /// # Errors
     /// [`Fault`], also where logs are of a block that is not in the chain.
     pub async fn believed_logs(&self, query: &LogQuery, span: Span) -> Result<Vec<Log>, Fault> {
-        let logs: Vec<RawLog> = self.rpc.request("eth_getLogs", (query.filter(span),)).await?;
-        let mut logs = logs.into_iter().map(Log::try_from).collect::<Result<Vec<_>, _>>()?;
+        let mut logs = self.logs(query, span).await?;
         // To drop these would settle a history without them; the next read may find them in a block that remains.
         if logs.iter().any(|log| log.removed || log.block_hash.is_none()) {
             return Err(Fault::Malformed("logs of a block that is not in the chain".into()));
