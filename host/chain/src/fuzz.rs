@@ -4,14 +4,14 @@
 use alloy::rpc::types::Log;
 
 use crate::{activity, agents};
-use assay_evm::logs::{Written, in_order};
+use assay_evm::logs::{RawLog, in_order};
 
 /// Reads an answer to `eth_getLogs` and everything that could be told from it: how much that is.
 pub fn logs(answer: &[u8]) -> usize {
-    let Ok(written) = serde_json::from_slice::<Vec<Written>>(answer) else { return 0 };
-    let mut logs: Vec<Log> = written.into_iter().filter_map(|log| Log::try_from(log).ok()).collect();
+    let Ok(raw) = serde_json::from_slice::<Vec<RawLog>>(answer) else { return 0 };
+    let mut logs: Vec<Log> = raw.into_iter().filter_map(|log| Log::try_from(log).ok()).collect();
     in_order(&mut logs);
     let agents = logs.iter().filter_map(agents::event).count();
     let moved: usize = logs.iter().map(|log| activity::rows(log).len()).sum();
-    agents + moved + assay_lending::fuzz::told(&logs)
+    agents + moved + assay_lending::fuzz::count(&logs)
 }

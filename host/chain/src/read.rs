@@ -28,10 +28,7 @@ use assay_evm::{
     endpoint::Http,
     fault::Fault,
 };
-use assay_lending::{
-    AllTerms, Jobs, Lender, Market, MarketTerms, Reader, Recent, Rest, State, TermsBook, cross_check, failed_pool,
-    hints,
-};
+use assay_lending::{AllTerms, Jobs, Market, Reader, Recent, Rest, State, TermsCache, cross_check, failed_pool, hints};
 use assay_store::Store;
 
 /// Reads of a chain's state at one time. Those that go on together share what the endpoints answer, and were there a
@@ -42,7 +39,7 @@ const AT_ONCE: usize = 32;
 pub(super) struct Chain {
     config: ChainConfig,
     client: Client,
-    terms: Arc<TermsBook>,
+    terms: Arc<TermsCache>,
     prices: PriceBook,
     activity: ActivityReader,
     /// Where the chain has an explorer, or its logs are read in its place.
@@ -70,8 +67,7 @@ impl Chain {
         (tasks, stop): (&TaskTracker, &CancellationToken),
     ) -> Self {
         let client = Client::new(http, &config.endpoints(), &reading.rpc);
-        let markets =
-            config.markets.iter().map(|market| Market { lender: Lender::of(market.protocol), config: market.clone() });
+        let markets = config.markets.iter().cloned().map(Market::new);
         let reader = Reader {
             chain: config.id,
             client: client.clone(),
@@ -129,8 +125,12 @@ impl Chain {
         // What earlier reads left is fetched while the chain is asked for its head.
         let start = async {
             let turn = self.turns.acquire().await;
-            let (head, kept, known, settled) =
-                tokio::join!(self.head(), self.lending.kept(wallet), self.activity.known(wallet), self.settled(wallet));
+            let (head, kept, known, settled) = tokio::join!(
+                self.head(),
+                self.lending.stored(wallet),
+                self.activity.known(wallet),
+                self.settled(wallet)
+            );
             (turn, head, kept, known, settled)
         };
         let (turn, head, kept, known, settled) = match timeout_at(deadline, start).await {
@@ -150,7 +150,7 @@ impl Chain {
             let terms = terms.await?;
             // Prices need the markets' oracles; both reads of state go out together.
             let (oracles, quotes) =
-                (oracles(&terms), terms.iter().flatten().filter_map(MarketTerms::quoted_in).collect::<Vec<_>>());
+                (oracles(&terms), terms.iter().flatten().filter_map(|terms| terms.quoted_in()).collect::<Vec<_>>());
             let (account, prices) = tokio::join!(
                 Account::read(&self.client, &self.config, &terms, &blank, wallet, head),
                 self.prices.current(&self.client, &oracles, &quotes, head)
@@ -236,7 +236,7 @@ impl Chain {
         let (positions, all) = account.positions(&self.config, self.markets(), &prices.prices);
         let state = State {
             positions: &positions,
-            standings: &account.standings(),
+            balances: &account.balances(),
             ever_held: account.ever_held(),
             at: head.time,
         };

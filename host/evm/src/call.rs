@@ -1,4 +1,4 @@
-//! Contract calls as values, so that calls of different readers travel in one request.
+//! Contract calls as values, so that calls of several readers share one request.
 
 use alloy::{
     primitives::Bytes,
@@ -8,7 +8,7 @@ use alloy::{
 };
 use serde_json::{Value, json};
 
-use crate::{client::Ask, fault::Fault};
+use crate::{fault::Fault, request::Ask};
 use assay_domain::{Address, U256};
 
 sol! {
@@ -27,7 +27,7 @@ pub enum Call {
         to: Address,
         data: Bytes,
     },
-    /// Native balance, answered like a contract's `uint256`.
+    /// Native balance, with an answer like a contract's `uint256`.
     Balance(Address),
 }
 
@@ -36,7 +36,7 @@ impl Call {
         Self::Contract { to, data: call.abi_encode().into() }
     }
 
-    /// As a JSON-RPC request in the state that `block` names.
+    /// The JSON-RPC request for this call at `block`.
     pub fn ask(&self, block: Value) -> Ask {
         match self {
             Self::Contract { to, data } => ("eth_call", json!([{ "to": to, "data": data }, block])),
@@ -44,7 +44,7 @@ impl Call {
         }
     }
 
-    /// The answer to [`ask`](Self::ask): `None` where the call was reverted.
+    /// The result in the answer to [`ask`](Self::ask); `None` where the call reverted.
     pub fn answered(&self, answer: Result<Value, Fault>) -> Result<Option<Bytes>, Fault> {
         let malformed = |error: serde_json::Error| Fault::unreadable(&error);
         match (self, answer) {
@@ -66,17 +66,17 @@ impl Call {
     }
 }
 
-/// What `call` returned; `None` where it was reverted, or nothing of this kind is at that address.
+/// The decoded result of a call; `None` where it reverted, or the address has no such function.
 pub fn returned<C: SolCall>(answer: Option<&Option<Bytes>>) -> Option<C::Return> {
     C::abi_decode_returns(answer?.as_deref()?).ok()
 }
 
-/// Call data of one Multicall3 call for all of `calls`.
+/// Call data of one Multicall3 call that makes all of `calls`.
 pub fn aggregate(multicall: Address, calls: &[Call]) -> Bytes {
     aggregate3Call { calls: calls.iter().map(|call| call.aggregated(multicall)).collect() }.abi_encode().into()
 }
 
-/// The single answers in the answer to [`aggregate`].
+/// The results of the single calls in the answer to [`aggregate`].
 pub fn aggregated(answer: &[u8], calls: usize) -> Result<Vec<Option<Bytes>>, Fault> {
     let returned = aggregate3Call::abi_decode_returns(answer).map_err(|error| Fault::Malformed(error.to_string()))?;
     if returned.len() != calls {
@@ -85,16 +85,16 @@ pub fn aggregated(answer: &[u8], calls: usize) -> Result<Vec<Option<Bytes>>, Fau
     Ok(returned.into_iter().map(|one| one.success.then_some(one.returnData)).collect())
 }
 
-/// What a call was reverted with. Nodes put it into the error's data, some behind a word, some in an object.
-pub fn reverted_with(error: &ErrorPayload) -> Option<Bytes> {
+/// The data with which a call reverted. Nodes put it into the error's data, some after a word, some in an object.
+pub fn revert_data(error: &ErrorPayload) -> Option<Bytes> {
     let data = error.data.as_ref()?.get();
     let hex = data.split_once("0x")?.1;
     let digits = hex.find(|c: char| !c.is_ascii_hexdigit()).map_or(hex, |end| hex.get(..end).unwrap_or_default());
-    // Objects hold transaction hashes too: a custom error has four bytes and whole words.
+    // Such objects contain transaction hashes too. A custom error is four bytes and whole words.
     (digits.len() % 64 == 8).then(|| hex::decode(digits).ok()).flatten().map(Bytes::from)
 }
 
-/// How nodes say that a call ran and failed.
+/// Phrases of nodes for a call that ran and failed.
 const FAILED: &[&str] = &[
     "revert",
     "invalid opcode",
@@ -106,7 +106,7 @@ const FAILED: &[&str] = &[
     "vm execution error",
 ];
 
-/// The call ran and failed, which is an answer about the contract and not about the endpoint.
+/// Whether the call ran and failed, which is an answer of the contract and no failure of the endpoint.
 pub fn reverted(fault: &Fault) -> bool {
     let Fault::Refused { code, message } = fault else { return false };
     let message = message.to_lowercase();

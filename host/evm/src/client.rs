@@ -1,37 +1,40 @@
-//! Reading one chain: single calls, batches within what the endpoint takes, and contract calls pinned to one block.
+//! The client of one chain: the newest block, batches within the limits of the endpoint, logs, and contract calls pinned
+//! to one block.
 
 use std::{
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
 
 use alloy::{
-    primitives::{Bytes, U64},
+    primitives::Bytes,
     rpc::{client::RpcClient, types::Log},
 };
 use futures::{
     FutureExt,
-    future::{BoxFuture, Shared, WeakShared, try_join_all},
+    future::{BoxFuture, Shared, try_join_all},
 };
-use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::config::Endpoints;
-use crate::config::RpcLimits;
 use crate::{
     call::{self, Call},
+    config::{Endpoints, RpcLimits},
     endpoint::Http,
     fault::Fault,
-    logs::{LogQuery, Written},
+    logs::{LogQuery, RawLog, answers},
+    request::Header,
+    single_flight::SingleFlight,
     span::Span,
     transport::Failover,
 };
-use assay_domain::{Address, B256, ChainId, Time, U256, time_from_unix};
+use assay_domain::{Address, B256, ChainId, U256};
 
-/// Contract calls in one `aggregate3`: some 60,000 gas each for the dearest, of the 50 million that nodes allow.
+pub use crate::request::{Ask, Block, ask_block, block_from, hex, pinned, quantity};
+
+/// Contract calls in one `aggregate3`. The most expensive take about 60,000 gas each; nodes allow 50 million per call.
 const CALLS_AT_ONCE: usize = 250;
 
 /// One chain's client. Cheap to clone.
@@ -42,43 +45,11 @@ pub struct Client {
     transport: Failover,
     multicall: Option<Address>,
     multicall_missing: Arc<AtomicBool>,
-    head: Arc<Mutex<Option<WeakShared<NewestBlock>>>>,
+    head: SingleFlight<(), Result<Block, Fault>>,
 }
 
-/// A block as far as readers need it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Block {
-    pub number: u64,
-    pub hash: B256,
-    pub time: u64,
-}
-
-impl Block {
-    pub fn moment(self) -> Time {
-        time_from_unix(self.time)
-    }
-}
-
-#[derive(Debug, Deserialize)]
-struct Header {
-    number: U64,
-    hash: B256,
-    timestamp: U64,
-}
-
-impl From<Header> for Block {
-    fn from(header: Header) -> Self {
-        Self { number: header.number.to(), hash: header.hash, time: header.timestamp.to() }
-    }
-}
-
-/// One request of a batch.
-pub type Ask = (&'static str, Value);
-
-/// Answers to a batch that several readers asked for together. Whoever needs them first sends it.
+/// Answers to a batch that several readers share. The first reader that awaits them sends it.
 pub type Answers = Shared<BoxFuture<'static, Result<Arc<[Result<Value, Fault>]>, Fault>>>;
-
-type NewestBlock = BoxFuture<'static, Result<Block, Fault>>;
 
 impl Client {
     pub fn new(http: &Http, chain: &Endpoints, limits: &RpcLimits) -> Self {
@@ -89,7 +60,7 @@ impl Client {
             transport,
             multicall: chain.multicall,
             multicall_missing: Arc::default(),
-            head: Arc::default(),
+            head: SingleFlight::default(),
         }
     }
 
@@ -98,9 +69,9 @@ impl Client {
         self.transport.current().map(|endpoint| endpoint.host().to_owned())
     }
 
-    /// Asks the endpoints that this one does not ask now, once; `None` where there is no other.
-    pub fn elsewhere(&self) -> Option<Self> {
-        let transport = self.transport.elsewhere()?;
+    /// A client of the endpoints other than the current one, without retries; `None` where there is no other.
+    pub fn other_endpoints(&self) -> Option<Self> {
+        let transport = self.transport.other_endpoints()?;
         Some(Self { rpc: RpcClient::new(transport.clone(), false), transport, ..self.clone() })
     }
 
@@ -108,7 +79,7 @@ impl Client {
         self.chain
     }
 
-    /// Widest span that logs are answered for, as far as known.
+    /// The widest span of blocks for which the current endpoint answers logs, as far as known.
     pub fn log_ceiling(&self) -> u64 {
         self.transport.current().map_or(u64::MAX, |endpoint| endpoint.log_ceiling())
     }
@@ -119,24 +90,16 @@ impl Client {
         }
     }
 
-    /// The newest block. Who asks while another waits for the same answer has it with him; one that was given before is
-    /// nobody's newest.
+    /// The newest block. Concurrent callers share a request; results are not reused.
     ///
     /// # Errors
     /// [`Fault`]; as all reads here.
     pub async fn head(&self) -> Result<Block, Fault> {
-        let asked = {
-            let mut asked = self.head.lock().unwrap_or_else(PoisonError::into_inner);
-            // What nobody waits for any more is gone.
-            let waited_for = asked.as_ref().and_then(WeakShared::upgrade).filter(|asked| asked.peek().is_none());
-            waited_for.unwrap_or_else(|| {
-                let client = self.clone();
-                let anew = async move { client.ask_head().await }.boxed().shared();
-                *asked = anew.downgrade();
-                anew
-            })
+        let ask = || {
+            let client = self.clone();
+            (async move { client.ask_head().await }, ())
         };
-        asked.await
+        self.head.join((), ask).outcome.await
     }
 
     async fn ask_head(&self) -> Result<Block, Fault> {
@@ -155,13 +118,34 @@ impl Client {
         Ok(self.blocks(&[number]).await?.into_iter().next().flatten())
     }
 
-    /// Logs as the endpoint gave them, not yet checked.
+    /// The logs as the endpoint returned them, not yet checked.
     pub async fn logs(&self, query: &LogQuery, span: Span) -> Result<Vec<Log>, Fault> {
-        let logs: Vec<Written> = self.rpc.request("eth_getLogs", (query.filter(span),)).await?;
+        let logs: Vec<RawLog> = self.rpc.request("eth_getLogs", (query.filter(span),)).await?;
         logs.into_iter().map(Log::try_from).collect()
     }
 
-    /// Calls of contracts in the state after block `at`, in the order of `calls`; `None` for one that was reverted.
+    /// The logs of `span` that answer `query`.
+    ///
+    /// # Errors
+    /// [`Fault`], also where logs are of a block that is not in the chain.
+    pub async fn believed_logs(&self, query: &LogQuery, span: Span) -> Result<Vec<Log>, Fault> {
+        let mut logs = self.logs(query, span).await?;
+        // To drop these would settle a history without them; the next read may find them in a block that remains.
+        if logs.iter().any(|log| log.removed || log.block_hash.is_none()) {
+            return Err(Fault::Malformed("logs of a block that is not in the chain".into()));
+        }
+        let received = logs.len();
+        logs.retain(|log| answers(log, query, span));
+        let refused = received - logs.len();
+        if refused > 0 {
+            let chain = self.chain;
+            metrics::counter!("assay_logs_refused_total", "chain" => chain.to_string()).increment(refused as u64);
+            tracing::warn!(chain, refused, "endpoint gave logs that were not asked for; they are not counted");
+        }
+        Ok(logs)
+    }
+
+    /// The results of `calls` in the state after block `at`, in their order; `None` for a call that reverted.
     pub async fn calls(&self, calls: &[Call], at: B256) -> Result<Vec<Option<Bytes>>, Fault> {
         if let Some(multicall) = self.multicall.filter(|_| !self.multicall_missing.load(Ordering::Relaxed)) {
             let parts = calls.chunks(CALLS_AT_ONCE).map(|part| self.aggregate(multicall, part, at));
@@ -177,30 +161,29 @@ impl Client {
         calls.iter().zip(answers).map(|(call, answer)| call.answered(answer)).collect()
     }
 
-    /// What contracts keep at places of their storage, in the state after block `at`; `None` where the endpoint does
-    /// not tell.
-    pub async fn storage(&self, places: &[(Address, U256)], at: B256) -> Vec<Option<U256>> {
-        let asks = places.iter().map(|(contract, place)| ("eth_getStorageAt", json!([contract, place, pinned(at)])));
-        let told = |answer: Result<Value, Fault>| serde_json::from_value::<B256>(answer.ok()?).ok().map(Into::into);
+    /// Storage slots of contracts in the state after block `at`; `None` where the endpoint does not return one.
+    pub async fn storage(&self, slots: &[(Address, U256)], at: B256) -> Vec<Option<U256>> {
+        let asks = slots.iter().map(|(contract, slot)| ("eth_getStorageAt", json!([contract, slot, pinned(at)])));
+        let value = |answer: Result<Value, Fault>| serde_json::from_value::<B256>(answer.ok()?).ok().map(Into::into);
         match self.batch(asks.collect()).await {
-            Ok(answers) => answers.into_iter().map(told).collect(),
+            Ok(answers) => answers.into_iter().map(value).collect(),
             Err(fault) => {
                 tracing::debug!(chain = self.chain, %fault, "storage cannot be read");
-                vec![None; places.len()]
+                vec![None; slots.len()]
             }
         }
     }
 
-    /// One call in the state after block `at`. What a contract reverts with is an answer too, and the only one where it
-    /// refers elsewhere.
+    /// One call in the state after block `at`: what it returned, or else the data with which it reverted. A contract that
+    /// refers to an off-chain gateway says so in that data.
     pub async fn attempt(&self, to: Address, data: &Bytes, at: B256) -> Result<Result<Bytes, Bytes>, Fault> {
         let (method, params) = Call::Contract { to, data: data.clone() }.ask(pinned(at));
         let error = match self.rpc.request::<_, Bytes>(method, params).await {
             Ok(answer) => return Ok(Ok(answer)),
             Err(error) => error,
         };
-        if let Some(why) = error.as_error_resp().and_then(call::reverted_with) {
-            return Ok(Err(why));
+        if let Some(data) = error.as_error_resp().and_then(call::revert_data) {
+            return Ok(Err(data));
         }
         let fault = Fault::from(error);
         if call::reverted(&fault) { Ok(Err(Bytes::new())) } else { Err(fault) }
@@ -218,7 +201,7 @@ impl Client {
         if answer.is_empty() { Ok(None) } else { call::aggregated(&answer, calls.len()).map(Some) }
     }
 
-    /// Asks everything in as few round trips as the endpoint allows. Answers stand in the order of `asks`.
+    /// Sends `asks` in as few round trips as the endpoint allows. The answers have the order of `asks`.
     pub async fn batch(&self, asks: Vec<Ask>) -> Result<Vec<Result<Value, Fault>>, Fault> {
         let mut answers = Vec::with_capacity(asks.len());
         let mut rest = asks.as_slice();
@@ -227,7 +210,7 @@ impl Client {
             let (part, after) = rest.split_at(ceiling.min(rest.len()));
             match self.batch_once(part).await {
                 Ok(part) => answers.extend(part),
-                // Some endpoints take fewer calls at once, some take one: not every refusal says so in words.
+                // Some endpoints take fewer calls in a batch, some only one, and not every refusal names the reason.
                 Err(Fault::Refused { .. } | Fault::TooDense { .. } | Fault::TooWide { .. }) if part.len() > 1 => {
                     if let Some(endpoint) = self.transport.current() {
                         endpoint.lower_batch_ceiling(part.len() / 2);
@@ -250,7 +233,7 @@ impl Client {
     async fn batch_once(&self, asks: &[Ask]) -> Result<Vec<Result<Value, Fault>>, Fault> {
         if let [(method, params)] = asks {
             return match self.rpc.request::<_, Value>(*method, params.clone()).await.map_err(Fault::from) {
-                Err(fault) if fault.moves_on() => Err(fault),
+                Err(fault) if fault.is_for_next_endpoint() => Err(fault),
                 answer => Ok(vec![answer]),
             };
         }
@@ -262,31 +245,4 @@ impl Client {
         batch.send().await?;
         Ok(futures::future::join_all(waiters).await.into_iter().map(|answer| answer.map_err(Fault::from)).collect())
     }
-}
-
-/// Asks for a block by number, without its transactions.
-pub fn ask_block(number: u64) -> Ask {
-    ("eth_getBlockByNumber", json!([hex(number), false]))
-}
-
-/// The answer to [`ask_block`].
-pub fn block_from(answer: Value) -> Result<Option<Block>, Fault> {
-    let header: Option<Header> = serde_json::from_value(answer).map_err(|error| Fault::unreadable(&error))?;
-    Ok(header.map(Block::from))
-}
-
-/// A JSON-RPC quantity as a number.
-pub fn quantity(answer: Value) -> Result<u64, Fault> {
-    let number: U256 = serde_json::from_value(answer).map_err(|error| Fault::unreadable(&error))?;
-    u64::try_from(number).map_err(|error| Fault::Malformed(error.to_string()))
-}
-
-/// Block parameter for the state after one block, also where a sibling has taken its place.
-pub fn pinned(block: B256) -> Value {
-    json!({ "blockHash": block })
-}
-
-/// A number as JSON-RPC writes it.
-pub fn hex(number: u64) -> String {
-    format!("{number:#x}")
 }

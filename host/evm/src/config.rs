@@ -1,54 +1,54 @@
-//! `[reading.rpc]` and `[outbound]`: how endpoints are asked, and what may be fetched from addresses that strangers write.
+//! `[reading.rpc]` and `[outbound]`: limits of requests to endpoints, and of fetches from URLs that third parties publish.
 
 use assay_domain::{Address, ChainId, Secret};
 use serde::Deserialize;
 
-/// Where a chain is read.
+/// The endpoints of a chain.
 #[derive(Debug, Clone)]
 pub struct Endpoints {
     pub chain: ChainId,
-    /// JSON-RPC endpoints, best first; the next is asked when one fails.
+    /// JSON-RPC endpoints in order of preference; the next is used when one fails.
     pub rpc: Vec<Secret>,
-    /// Multicall3 contract; calls are batched as JSON-RPC where absent.
+    /// Multicall3 contract; without it, calls are batched as JSON-RPC.
     pub multicall: Option<Address>,
 }
 
-/// How logs are asked for.
+/// Limits of log queries.
 #[derive(Debug, Clone, Copy)]
 pub struct LogLimits {
-    /// Widest span of one query, in blocks, after an endpoint has refused a range without naming its limit.
+    /// Widest span of one query, in blocks, after an endpoint refused a range without a limit in its message.
     pub range: u64,
-    /// Ranges read at once.
+    /// Ranges read concurrently.
     pub concurrency: usize,
 }
 
-/// Bounds on calls to one endpoint.
+/// Limits of requests to one endpoint.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RpcLimits {
     /// Longest time one call may take, in milliseconds.
     pub timeout_ms: u64,
-    /// Calls in flight at once.
+    /// Concurrent calls.
     pub concurrency: usize,
-    /// Calls started per second; 0 for no bound.
+    /// Calls started per second; 0 for no limit.
     pub per_second: u32,
     /// Retries of a transient fault, with backoff.
     pub retries: u32,
-    /// Endpoints are told the trace of a request, where it is traced.
+    /// Requests to endpoints carry the `traceparent` of a traced request.
     pub traceparent: bool,
 }
 
-/// Bounds of such a request.
+/// Limits of a fetch from a URL that a third party publishes.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Outbound {
-    /// `host:port` of those that may be fetched from wherever they are and without encryption: gateways inside a
-    /// network of one's own, and tests.
+    /// `host:port` of hosts that may be fetched from at private addresses and without encryption: gateways inside the
+    /// operator's network, and tests.
     pub allow: Vec<String>,
     /// Longest time a request may take with all its redirects, in milliseconds.
     pub timeout_ms: u64,
     /// Largest answer read, in bytes.
     pub max_bytes: usize,
-    /// Such requests at once.
+    /// Concurrent fetches.
     pub concurrency: usize,
 }

@@ -1,21 +1,16 @@
-//! What an endpoint's failure means for the reader: try again, ask another, ask for less, or give up.
+//! Why a read failed, and what the reader can do: retry, use another endpoint, ask for less, or stop.
 
 use std::time::Duration;
 
-use alloy::{
-    rpc::json_rpc::{ErrorPayload, RpcError},
-    transports::TransportError,
-};
+use crate::span::Span;
 
-use crate::{span::Span, wording::classify};
-
-/// Why a read did not succeed.
+/// Why a read failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// No answer: connection, HTTP status, or an answer that is not JSON-RPC.
     #[error("endpoint cannot be reached: {0}")]
     Unreachable(String),
-    /// No answer in time, from an endpoint that took the request.
+    /// No answer in time from an endpoint that accepted the request.
     #[error("endpoint did not answer within {} ms", .0.as_millis())]
     TimedOut(Duration),
     /// An HTTP status that a retry does not change, such as a wrong credential.
@@ -23,38 +18,38 @@ pub enum Fault {
     Denied(String),
     #[error("endpoint limits the rate of requests: {message}")]
     RateLimited { message: String, after: Option<Duration> },
-    /// The span of blocks is wider than the endpoint ever answers; `limit` is the width it named.
+    /// The span of blocks is wider than any that the endpoint answers; `limit` is the width in its message.
     #[error("endpoint refuses a range this wide")]
     TooWide { limit: Option<u64> },
-    /// This span holds more than the endpoint answers at once; `suggested` is a span it named.
+    /// The answer is larger than the endpoint sends at once; `suggested` is a span in its message.
     #[error("endpoint refuses an answer this large")]
     TooDense { suggested: Option<Span> },
-    /// Logs of all contracts are not for everybody.
+    /// The endpoint wants a contract address in each query of logs.
     #[error("endpoint answers no query of logs that names no contract")]
     Unscoped,
-    /// The state of an old block is gone; an archive node has it.
+    /// The endpoint no longer has the state of an old block; an archive node has it.
     #[error("endpoint does not keep the state of that block; an archive node does")]
     NoState,
-    /// An endpoint behind the one that named the block, or a block that is no longer there.
+    /// The endpoint is behind the one that returned the block, or the block was replaced.
     #[error("endpoint does not know the block")]
     UnknownBlock,
     #[error("endpoint serves chain {found}, not {expected}; correct chains.rpc in the configuration")]
     WrongChain { found: u64, expected: u64 },
     #[error("endpoint refused: {message} (code {code})")]
     Refused { code: i64, message: String },
-    /// The answer is not what was asked for.
+    /// The answer does not have the form that the request requires.
     #[error("endpoint answered wrongly: {0}")]
     Malformed(String),
 }
 
 impl Fault {
-    /// The same endpoint may answer in a moment. One that let a request time out would cost as much time again.
+    /// The same endpoint may answer a moment later. After a timeout, a retry would cost the same time again.
     pub fn is_worth_a_retry(&self) -> bool {
         matches!(self, Self::Unreachable(_) | Self::RateLimited { .. } | Self::UnknownBlock)
     }
 
-    /// Another endpoint is to be asked.
-    pub fn moves_on(&self) -> bool {
+    /// The next endpoint is to be used.
+    pub fn is_for_next_endpoint(&self) -> bool {
         matches!(
             self,
             Self::Unreachable(_)
@@ -84,33 +79,12 @@ impl Fault {
         }
     }
 
-    /// An answer that is not the JSON it should be. What it held instead is left out: it is written by others, and some
-    /// repeat the credential they were asked with.
+    /// An answer that is not the expected JSON. The message leaves out the text of the answer: some endpoints repeat the
+    /// credential of the request in it.
     pub fn unreadable(error: &serde_json::Error) -> Self {
         let text = error.to_string();
         let around = text.split_once('"').and_then(|(before, rest)| Some((before, rest.rsplit_once('"')?.1)));
         Self::Malformed(around.map(|(before, after)| format!("{before}\"…\"{after}")).unwrap_or(text))
-    }
-
-    /// What the endpoint said, in JSON-RPC.
-    pub fn from_payload(error: &ErrorPayload) -> Self {
-        let data = error.data.as_ref().map(|data| data.get()).unwrap_or_default();
-        classify(error.code, &error.message, data)
-    }
-}
-
-impl From<TransportError> for Fault {
-    fn from(error: TransportError) -> Self {
-        match error {
-            RpcError::ErrorResp(payload) => Self::from_payload(&payload),
-            RpcError::Transport(kind) => match kind.as_custom().and_then(|inner| inner.downcast_ref::<Self>()) {
-                Some(fault) => fault.clone(),
-                None => Self::Malformed(kind.to_string()),
-            },
-            RpcError::NullResp => Self::Malformed("null".into()),
-            RpcError::DeserError { err, .. } => Self::unreadable(&err),
-            other => Self::Malformed(other.to_string()),
-        }
     }
 }
 

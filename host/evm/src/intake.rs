@@ -1,57 +1,56 @@
-//! What answers may take of memory while they come in: one bound for the process, whatever its upstreams send and
-//! however many of them. A small answer is read as it comes. A larger one needs a place among the large, of which there
-//! are few, and one that outgrows that a place among the largest. Who waits for a place does so within the time of its
-//! call, and whoever holds one of the largest waits for nothing, so that nobody waits for ever.
+//! The memory of answers that are being received: one limit for the process. A small answer is read without a permit. A
+//! larger one needs a permit for large answers, of which there are few, and beyond that size one for the largest. A
+//! caller waits for a permit within the timeout of its request; a holder of one of the largest waits for no other, so
+//! that there is no deadlock.
 
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// What is read of an answer without asking: all but long histories.
+/// Size up to which an answer needs no permit: all but long histories.
 const SMALL: usize = 128 << 10;
 
-/// Places for answers of one size.
-struct Places {
+/// Permits for answers of one size.
+struct Class {
     size: usize,
     free: Semaphore,
 }
 
-/// In ascending order: 16 MiB of large answers and 48 MiB of the largest at the most, beside the small ones of every
-/// call in flight; and as much again while they are parsed, or until what was freed has gone back. What is larger has
-/// to be asked for in parts; 20,000 logs are not.
-static PLACES: [Places; 2] =
-    [Places { size: 4 << 20, free: Semaphore::const_new(4) }, Places { size: 24 << 20, free: Semaphore::const_new(2) }];
+/// In ascending order: at most 16 MiB of large answers and 48 MiB of the largest, beside the small ones of all running
+/// requests; and as much again while they are parsed, or until the allocator returns freed memory. A larger answer has
+/// to be requested in parts; one of 20,000 logs is within the limit.
+static CLASSES: [Class; 2] =
+    [Class { size: 4 << 20, free: Semaphore::const_new(4) }, Class { size: 24 << 20, free: Semaphore::const_new(2) }];
 
-/// An answer that is coming in.
+/// An answer that is being received.
 #[derive(Default)]
 pub struct Intake {
     bytes: Vec<u8>,
-    held: Vec<SemaphorePermit<'static>>,
+    permits: Vec<SemaphorePermit<'static>>,
 }
 
 impl Intake {
-    /// Takes the next part of the answer, as soon as there is room for it. `false` where the answer is larger than any
-    /// that is read.
+    /// Appends the next part of the answer, after it has the permit for its size. `false` where the answer is over the
+    /// largest size.
     pub async fn take(&mut self, part: &[u8]) -> bool {
         let size = self.bytes.len().saturating_add(part.len());
         while size > self.room() {
-            let Some(places) = PLACES.get(self.held.len()) else { return false };
-            let Ok(place) = places.free.acquire().await else { return false };
-            self.held.push(place);
-            // All of it at once: a buffer that grows by steps is there twice at each. What is not written to takes no
-            // memory.
-            self.bytes.reserve_exact(places.size.saturating_sub(self.bytes.len()));
+            let Some(class) = CLASSES.get(self.permits.len()) else { return false };
+            let Ok(permit) = class.free.acquire().await else { return false };
+            self.permits.push(permit);
+            // All of it at once: a buffer that grows in steps exists twice at each step. Unwritten pages take no memory.
+            self.bytes.reserve_exact(class.size.saturating_sub(self.bytes.len()));
         }
         self.bytes.extend_from_slice(part);
         true
     }
 
-    /// What came in. It takes its places until it is dropped.
+    /// The bytes received so far. The permits are released when this value is dropped.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
     fn room(&self) -> usize {
-        let last = self.held.len().checked_sub(1);
-        last.and_then(|last| PLACES.get(last)).map_or(SMALL, |places| places.size)
+        let last = self.permits.len().checked_sub(1);
+        last.and_then(|last| CLASSES.get(last)).map_or(SMALL, |class| class.size)
     }
 }
 

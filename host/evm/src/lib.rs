@@ -1,5 +1,5 @@
-//! Reading Ethereum-like chains: endpoints with bounds of time, size and rate, calls and logs at one block, and guarded
-//! fetches from addresses that strangers write. It knows nothing of credit.
+//! Reading of EVM chains: endpoints with limits of time, size and rate, calls and logs at one block, and guarded fetches
+//! from URLs that third parties publish. It knows nothing of credit.
 
 pub mod call;
 pub mod client;
@@ -10,6 +10,14 @@ pub mod guarded;
 mod intake;
 pub mod logs;
 pub mod redact;
+mod request;
+pub mod single_flight;
 pub mod span;
 pub mod transport;
 mod wording;
+
+pub use call::Call;
+pub use client::Client;
+pub use fault::Fault;
+pub use request::{Ask, Block};
+pub use span::Span;

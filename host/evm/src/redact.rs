@@ -1,5 +1,5 @@
-//! Keeps an endpoint's credentials out of what the endpoint says: some repeat the URL or the key they were asked with
-//! in their errors, and errors are logged.
+//! Removes an endpoint's credentials from its messages: some endpoints repeat the URL or the key of the request in their
+//! errors, and errors are logged.
 
 use url::{Url, form_urlencoded};
 
@@ -8,12 +8,12 @@ const SHORTEST_SEGMENT: usize = 8;
 /// Shorter texts occur in any message by chance.
 const SHORTEST: usize = 4;
 
-/// The parts of one URL that may be a credential: user, password, long path segments and values of the query; and the
-/// header that the first two are sent as.
+/// The parts of one URL that may be a credential: user, password, long path segments, query values and the fragment; and
+/// the header that carries the first two.
 pub struct Redact(Vec<String>);
 
 impl Redact {
-    /// `authorization` is the value of the header, where one is sent.
+    /// `authorization` is the value of that header, where there is one.
     pub fn of(url: &Url, authorization: Option<&str>) -> Self {
         let mut secrets: Vec<String> =
             [Some(url.username()), url.password()].into_iter().flatten().map(str::to_owned).collect();
@@ -33,13 +33,13 @@ impl Redact {
         let decoded: Vec<String> = secrets.iter().map(|secret| decoded(secret)).collect();
         secrets.extend(decoded);
         secrets.retain(|secret| secret.len() >= SHORTEST);
-        // One may be a part of another.
+        // One secret may be a part of another.
         secrets.sort_unstable_by_key(|secret| std::cmp::Reverse(secret.len()));
         secrets.dedup();
         Self(secrets)
     }
 
-    /// `text` without the credentials; `None` where it holds none.
+    /// `text` without the credentials; `None` where it contains none.
     pub fn text(&self, text: &str) -> Option<String> {
         let mut clean = None;
         for secret in &self.0 {
@@ -52,7 +52,7 @@ impl Redact {
     }
 }
 
-/// Without percent-encoding. A plus stays one: it stands for a space in queries alone.
+/// `text` without percent-encoding. A plus remains a plus: it means a space in queries only.
 fn decoded(text: &str) -> String {
     let as_value = text.replace('+', "%2B");
     form_urlencoded::parse(as_value.replace('=', "%3D").replace('&', "%26").as_bytes())

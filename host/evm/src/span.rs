@@ -1,4 +1,4 @@
-//! Spans of blocks, and how they are cut.
+//! Spans of blocks, and their division into pieces.
 
 /// Blocks `from` to `to`, both included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +17,7 @@ impl Span {
         (self.from..=self.to).contains(&block)
     }
 
-    /// The first `width` blocks, and the rest where there is any.
+    /// The first `width` blocks, and the rest, if any.
     pub fn cut(self, width: u64) -> (Self, Option<Self>) {
         let width = width.max(1);
         if self.width() <= width {

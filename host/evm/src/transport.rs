@@ -1,6 +1,6 @@
-//! The transport of one chain: its endpoints in the order of the configuration, each tried with retries before the next
-//! is. Alloy's own fallback asks several at once and ranks them by speed; here the first is preferred and the others
-//! are paid for only when it fails.
+//! The transport of one chain: its endpoints in the order of the configuration, each with its retries before the next.
+//! Alloy's own fallback asks several at once and ranks them by speed; here the first is preferred and the others get
+//! requests only when it fails.
 
 use std::{
     sync::{
@@ -19,9 +19,8 @@ use tower::Service;
 use tracing::{Instrument, field::Empty};
 use url::Url;
 
-use crate::config::Endpoints;
-use crate::config::RpcLimits;
 use crate::{
+    config::{Endpoints, RpcLimits},
     endpoint::{Endpoint, Http, Readiness},
     fault::Fault,
 };
@@ -30,15 +29,15 @@ use assay_trace::TRACE;
 /// First wait before a retry; doubled with each further one, less up to half of it at random.
 const BACKOFF: Duration = Duration::from_millis(100);
 const MAX_BACKOFF: Duration = Duration::from_secs(3);
-/// A block that a balanced endpoint does not know yet comes within a moment, or never.
+/// Behind a load balancer, a node that does not know a block yet learns it within a moment, or never.
 const UNKNOWN_BLOCK_RETRIES: u32 = 2;
 
 /// Cheap to clone.
 #[derive(Clone)]
 pub struct Failover {
     inner: Arc<Inner>,
-    /// Leaves out the endpoint that answered last, whatever the others say.
-    elsewhere: bool,
+    /// Leaves out the endpoint that answered last, and does not change which one that is.
+    without_current: bool,
 }
 
 struct Inner {
@@ -55,12 +54,12 @@ impl Failover {
         let endpoints = urls.map(|url| Endpoint::new(http.clone(), url, chain.chain, limits)).collect();
         let inner =
             Inner { endpoints, retries: limits.retries, chain: chain.chain.to_string(), current: AtomicUsize::new(0) };
-        Self { inner: Arc::new(inner), elsewhere: false }
+        Self { inner: Arc::new(inner), without_current: false }
     }
 
-    /// The same endpoints without the one that answered last, whenever that is; `None` where there is no other.
-    pub fn elsewhere(&self) -> Option<Self> {
-        (self.inner.endpoints.len() > 1).then(|| Self { elsewhere: true, ..self.clone() })
+    /// The same endpoints without the one that answered last at the time of a request; `None` where there is no other.
+    pub fn other_endpoints(&self) -> Option<Self> {
+        (self.inner.endpoints.len() > 1).then(|| Self { without_current: true, ..self.clone() })
     }
 
     /// The endpoint that answered last; `None` where none is configured.
@@ -106,17 +105,18 @@ impl Failover {
         answer
     }
 
+    /// Sends `packet` to the endpoints in their order until one gives a final answer.
     async fn ask_in_turn(&self, packet: &RequestPacket) -> Result<ResponsePacket, Fault> {
         let mut last = Fault::Unreachable("no endpoint is configured".into());
-        // An answer that another endpoint might better, kept in case none does.
+        // An answer that another endpoint might improve on, used where none does.
         let mut lesser = None;
-        let left_out = self.elsewhere.then(|| self.inner.current.load(Ordering::Relaxed));
+        let left_out = self.without_current.then(|| self.inner.current.load(Ordering::Relaxed));
         for (index, endpoint) in self.inner.endpoints.iter().enumerate().filter(|(index, _)| left_out != Some(*index)) {
             let retries = match endpoint.readiness() {
-                Readiness::Ready if self.elsewhere => 0,
+                Readiness::Ready if self.without_current => 0,
                 Readiness::Ready => self.inner.retries,
-                Readiness::Doubtful => 0,
-                Readiness::Out(fault) => {
+                Readiness::OneAttempt => 0,
+                Readiness::Unusable(fault) => {
                     last = fault;
                     continue;
                 }
@@ -124,35 +124,27 @@ impl Failover {
             let answered = endpoint.answered();
             match self.ask(endpoint, packet, retries).await {
                 Ok(answer) if is_lesser(&answer) => lesser = lesser.or(Some((index, answer))),
-                Ok(answer) => {
-                    self.stay(index);
-                    return Ok(answer);
-                }
-                Err(fault) if !fault.moves_on() => {
-                    self.stay(index);
-                    return Err(fault);
-                }
-                // A heavy query may time out where a lighter one would not: the reader asks for less.
-                Err(fault @ Fault::TimedOut(_)) if packet.as_single().is_some_and(|r| r.method() == "eth_getLogs") => {
-                    self.stay(index);
-                    return Err(fault);
-                }
-                // While others were answered, it was busy: neither it nor those who ask it next have to rest for that.
-                Err(fault @ Fault::TimedOut(_)) if endpoint.answered() > answered => last = fault,
-                Err(fault) => {
-                    endpoint.rest(&fault);
+                Err(fault) if fault.is_for_next_endpoint() && !is_heavy(packet, &fault) => {
+                    // An endpoint that answered other requests meanwhile was busy and not down.
+                    if !matches!(fault, Fault::TimedOut(_)) || endpoint.answered() == answered {
+                        endpoint.record_failure(&fault);
+                    }
                     last = fault;
+                }
+                answer => {
+                    self.set_current(index);
+                    return answer;
                 }
             }
         }
         let Some((index, answer)) = lesser else { return Err(last) };
-        self.stay(index);
+        self.set_current(index);
         Ok(answer)
     }
 
-    /// The next request goes there, and those who are asked for an opinion have no say in it.
-    fn stay(&self, index: usize) {
-        if !self.elsewhere {
+    /// The next request begins with the endpoint at `index`, unless this is a second opinion.
+    fn set_current(&self, index: usize) {
+        if !self.without_current {
             self.inner.current.store(index, Ordering::Relaxed);
         }
     }
@@ -179,10 +171,15 @@ impl Failover {
     }
 }
 
-/// Whether an endpoint that keeps more, or offers more methods, would answer otherwise.
+/// Whether an endpoint with more history, or with more methods, might answer better.
 fn is_lesser(answer: &ResponsePacket) -> bool {
     let lesser = |fault| matches!(fault, Fault::NoState | Fault::UnknownBlock);
     answer.as_error().is_some_and(|payload| payload.code == -32601 || lesser(Fault::from_payload(payload)))
+}
+
+/// Whether a lighter query may not time out: the reader then asks for less, at the same endpoint.
+fn is_heavy(packet: &RequestPacket, fault: &Fault) -> bool {
+    matches!(fault, Fault::TimedOut(_)) && packet.as_single().is_some_and(|r| r.method() == "eth_getLogs")
 }
 
 /// How long to wait before the retry after `attempt` earlier ones.

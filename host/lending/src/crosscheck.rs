@@ -13,7 +13,7 @@
 //!
 //! Of a history that lacks only some of its events, those are found whose amounts the position does not allow.
 
-use crate::{Market, standing::Standing, sums::Sums};
+use crate::{balance::Balance, market::Market, sums::Sums};
 use assay_domain::{Coverage, PoolHistory, Position};
 
 /// What the moves of a wallet add up to, one entry per market; `None` where that is not known.
@@ -24,7 +24,7 @@ pub struct State<'a> {
     /// In dollars, where there is anything.
     pub positions: &'a [Position],
     /// By asset, one entry per market; `None` where it could not be read.
-    pub standings: &'a [Option<Vec<Standing>>],
+    pub balances: &'a [Option<Vec<Balance>>],
     /// Whether the wallet is known to have had anything, one entry per market.
     pub ever_held: &'a [bool],
     /// Time of the block, in seconds since 1970.
@@ -44,10 +44,10 @@ pub fn cross_check(
         let own =
             |market: &Market| market.config.protocol == pool.protocol && market.config.address == pool.market_address;
         let index = markets.iter().position(own);
-        let summed = index.and_then(|index| sums.get(index)?.as_ref().zip(state.standings.get(index)?.as_ref()));
+        let summed = index.and_then(|index| sums.get(index)?.as_ref().zip(state.balances.get(index)?.as_ref()));
         let held = index.and_then(|index| state.ever_held.get(index)).is_some_and(|held| *held);
         let fits = match summed {
-            Some((sums, standings)) => adds_up(pool, sums, standings, state.at) && !(held && is_missing(pool, sums)),
+            Some((sums, balances)) => adds_up(pool, sums, balances, state.at) && !(held && is_missing(pool, sums)),
             None => is_explained(pool, state.positions) && !(held && is_missing(pool, &Sums::default())),
         };
         if !fits {
@@ -71,21 +71,21 @@ fn is_missing(pool: &PoolHistory, sums: &Sums) -> bool {
 }
 
 /// Whether the moves of every asset can have led to what there is of it.
-fn adds_up(pool: &PoolHistory, sums: &Sums, standings: &[Standing], now: u64) -> bool {
+fn adds_up(pool: &PoolHistory, sums: &Sums, balances: &[Balance], now: u64) -> bool {
     let since = pool.first_event_at.and_then(|time| u64::try_from(time.timestamp()).ok());
-    let mut differing = standings.iter().filter_map(|standing| {
-        let flow = sums.of(standing.side, standing.asset);
-        standing.differs(flow, since, now).map(|difference| (standing, flow, difference))
+    let mut differing = balances.iter().filter_map(|balance| {
+        let flow = sums.of(balance.side, balance.asset);
+        balance.differs(flow, since, now).map(|difference| (balance, flow, difference))
     });
-    let Some((standing, flow, difference)) = differing.next() else { return true };
+    let Some((balance, flow, difference)) = differing.next() else { return true };
     let (chain, protocol, difference) = (pool.chain_id, pool.protocol.as_str(), difference.as_str());
     metrics::counter!("assay_positions_unexplained_total",
         "chain" => chain.to_string(), "protocol" => protocol, "difference" => difference)
     .increment(1);
     // One line for a pool, however many of its assets differ: one log that was left out moves two of them at the most.
     tracing::warn!(
-        chain, protocol, market = %pool.market_address, asset = %standing.asset, side = ?standing.side, difference,
-        moved = %flow.net, held = %standing.amount, others = differing.count(),
+        chain, protocol, market = %pool.market_address, asset = %balance.asset, side = ?balance.side, difference,
+        moved = %flow.net, held = %balance.amount, others = differing.count(),
         "events do not add up to the position; the history counts as partial"
     );
     false
@@ -109,12 +109,10 @@ fn is_explained(pool: &PoolHistory, positions: &[Position]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::progress::Side;
     use alloy::primitives::U256;
 
     use super::*;
-    use crate::sums::Move;
-    use crate::{Lender, config::MarketConfig, failed_pool};
+    use crate::{config::MarketConfig, failed_pool, progress::Side, sums::Move};
     use assay_domain::{Address, EventCounts, Protocol};
 
     fn checked(sums: Option<Sums>, held: Option<u64>, borrowed_usd: f64, borrow: u64) -> Coverage {
@@ -135,14 +133,14 @@ mod tests {
             borrowed_usd,
             supplied_assets: 1,
         };
-        let standing = |held| Standing::still(Side::Supply, Address::ZERO, U256::from(held));
+        let balance = |held| Balance::still(Side::Supply, Address::ZERO, U256::from(held));
         let state = State {
             positions: &[position],
-            standings: &[held.map(|held| vec![standing(held)])],
+            balances: &[held.map(|held| vec![balance(held)])],
             ever_held: &[ever_held],
             at: 0,
         };
-        let doubted = cross_check(&mut pools, &[Market { lender: Lender::AaveV3, config }], &[sums], &state);
+        let doubted = cross_check(&mut pools, &[Market::new(config)], &[sums], &state);
         assert_eq!(doubted.is_empty(), pools[0].coverage == Coverage::Complete);
         pools[0].coverage
     }

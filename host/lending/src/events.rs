@@ -1,9 +1,13 @@
-//! From logs to events: what of an answer is believed, and in which order it counts.
+//! From logs to events: which logs concern which market, and their order.
 
 use alloy::rpc::types::Log;
 
-use crate::{EventKind, Market, Signature, hints::Hint, plan::Plan, sums::Move};
-use assay_domain::B256;
+use crate::{
+    market::Market,
+    plan::Plan,
+    protocol::{EventKind, Evidence},
+    sums::Move,
+};
 use assay_evm::logs::in_order;
 
 /// One event of a wallet.
@@ -13,36 +17,22 @@ pub(super) struct Event {
     pub market: usize,
     pub kind: EventKind,
     pub block: u64,
-    /// Unix seconds, where the node told it with the log.
+    /// Unix seconds, where the node returned it with the log.
     pub time: Option<u64>,
 }
 
-/// What was read of a span of blocks.
+/// The logs of a span of blocks.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     /// Logs that name the wallet, checked.
     pub logs: Vec<Log>,
-    /// What the markets logged in the transactions that hints point at.
+    /// Logs of the markets in the transactions that hints point at.
     pub receipts: Vec<Log>,
 }
 
-/// What was read of one market, each list in the order of the chain.
+/// The events and amounts of a wallet in all markets in a span, each list in the order of the chain.
 #[derive(Debug, Default)]
-pub(super) struct Evidence<'a> {
-    /// The market's own logs that name the wallet, by its protocol's signatures.
-    pub own: Vec<&'a Log>,
-    /// Logs that the market's hints are about.
-    pub hints: Vec<&'a Log>,
-    /// All that the market logged in transactions that any market's hints point at. They may name others, and contain
-    /// what is in `own`.
-    pub receipts: Vec<&'a Log>,
-    /// What the hints are.
-    pub listed: &'a [Hint],
-}
-
-/// What the logs of a span tell of a wallet in all markets, each list in the order of the chain.
-#[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct Extract {
     pub events: Vec<Event>,
     pub moves: Vec<Moved>,
 }
@@ -66,37 +56,30 @@ impl FromIterator<Self> for Found {
     }
 }
 
-/// What was found tells, each log once, in the order of the chain.
-pub(super) fn told(markets: &[Market], plan: &Plan, mut found: Found) -> Told {
+/// The events and amounts in `found`. Each log counts once.
+pub(super) fn extract(markets: &[Market], plan: &Plan, mut found: Found) -> Extract {
     in_order(&mut found.logs);
     in_order(&mut found.receipts);
-    let (mut told, wallet) = (Told::default(), plan.wallet.into_word());
+    let (mut extract, wallet) = (Extract::default(), plan.wallet.into_word());
     for (index, (market, hints)) in markets.iter().zip(plan.hints.iter()).enumerate() {
         let Some(hints) = hints else { continue };
         let evidence = Evidence {
-            own: found.logs.iter().filter(|log| is_own(market, log, wallet)).collect(),
+            own: found.logs.iter().filter(|log| market.is_own(log, wallet)).collect(),
             hints: found.logs.iter().filter(|log| hints.iter().any(|hint| hint.is(log, wallet))).collect(),
             receipts: found.receipts.iter().filter(|log| log.address() == market.config.address).collect(),
             listed: hints,
         };
-        told.events.extend(market.lender.events(&evidence, wallet).into_iter().filter_map(|(kind, log)| {
+        extract.events.extend(market.protocol.events(&evidence, wallet).into_iter().filter_map(|(kind, log)| {
             let time = log.block_timestamp.filter(|time| *time > 0);
             Some(Event { market: index, kind, block: log.block_number?, time })
         }));
-        let moves = market.lender.moves(&evidence, wallet).into_iter();
-        told.moves
+        let moves = market.protocol.moves(&evidence, wallet).into_iter();
+        extract
+            .moves
             .extend(moves.filter_map(|(amount, log)| Some(Moved { market: index, block: log.block_number?, amount })));
     }
-    told.events.sort_by_key(|event| event.block);
-    told
-}
-
-/// Whether `log` is one of the market's that names the wallet. A query over several protocols also returns logs that
-/// mean something in another one.
-pub(super) fn is_own(market: &Market, log: &Log, wallet: B256) -> bool {
-    let topics = log.topics();
-    let named = |s: &Signature| topics.first() == Some(&s.topic0) && topics.get(s.wallet_at) == Some(&wallet);
-    log.address() == market.config.address && market.lender.signatures().iter().any(named)
+    extract.events.sort_by_key(|event| event.block);
+    extract
 }
 
 #[cfg(test)]
@@ -105,25 +88,22 @@ mod tests {
 
     use super::*;
     use crate::{
-        Lender,
         aave::{SIGNATURES_V2, SIGNATURES_V3},
         config::MarketConfig,
-        hints::hints,
+        terms::hints,
     };
-    use assay_domain::{Address, Protocol};
-    use assay_evm::{logs::answers, span::Span};
+    use assay_domain::{Address, B256, Protocol};
+    use assay_evm::{Span, logs::answers};
 
     const WALLET: Address = Address::repeat_byte(0xaa);
     const SPAN: Span = Span { from: 10, to: 20 };
 
     fn market(byte: u8) -> Market {
-        let config = MarketConfig {
-            protocol: Protocol::LenderAV3,
-            market: None,
-            address: Address::repeat_byte(byte),
-            from_block: 0,
-        };
-        Market { lender: Lender::AaveV3, config }
+        market_of(Protocol::LenderAV3, byte)
+    }
+
+    fn market_of(protocol: Protocol, byte: u8) -> Market {
+        Market::new(MarketConfig { protocol, market: None, address: Address::repeat_byte(byte), from_block: 0 })
     }
 
     fn plan(markets: &[Market]) -> Plan {
@@ -169,17 +149,17 @@ mod tests {
         let plan = Plan::new(&markets, [None, Some(Vec::new())].into(), WALLET);
         assert_eq!(plan.queries[0].addresses, [markets[1].config.address]);
         let logs = vec![log(1, 0, 15, 1), log(2, 0, 15, 2)];
-        assert_eq!(told(&markets, &plan, Found { logs, receipts: Vec::new() }).events.len(), 1);
+        assert_eq!(extract(&markets, &plan, Found { logs, receipts: Vec::new() }).events.len(), 1);
     }
 
     #[test]
     fn a_log_given_twice_is_one_event() {
         let logs = vec![log(1, 3, 16, 2), log(1, 0, 15, 1), log(1, 3, 16, 2), log(2, 2, 12, 7)];
         let markets = [market(1), market(2)];
-        let events = told(&markets, &plan(&markets), Found { logs, receipts: Vec::new() }).events;
-        let told: Vec<_> = events.iter().map(|e| (e.market, e.kind, e.block, e.time)).collect();
+        let events = extract(&markets, &plan(&markets), Found { logs, receipts: Vec::new() }).events;
+        let events: Vec<_> = events.iter().map(|e| (e.market, e.kind, e.block, e.time)).collect();
         assert_eq!(
-            told,
+            events,
             [
                 (1, EventKind::Borrow, 12, Some(1_012)),
                 (0, EventKind::Supply, 15, Some(1_015)),
@@ -190,18 +170,16 @@ mod tests {
 
     #[test]
     fn events_that_two_versions_share_are_told_by_the_pool() {
-        let mut old = market(3);
-        (old.lender, old.config.protocol) = (Lender::AaveV2, Protocol::LenderAV2);
-        let markets = [market(1), old];
+        let markets = [market(1), market_of(Protocol::LenderAV2, 3)];
         let mut deposit = log(3, 0, 14, 0);
         deposit.inner.data =
             LogData::new_unchecked(vec![SIGNATURES_V2[0].topic0, B256::ZERO, WALLET.into_word()], Bytes::new());
-        // A pool does not speak the other version.
+        // A pool does not emit the other version's events.
         let mut foreign = deposit.clone();
         (foreign.inner.address, foreign.log_index) = (Address::repeat_byte(1), Some(1));
         let logs = vec![deposit, foreign, log(3, 1, 15, 2), log(1, 1, 16, 3), log(3, 0, 17, 4)];
-        let events = told(&markets, &plan(&markets), Found { logs, receipts: Vec::new() }).events;
-        let told: Vec<_> = events.iter().map(|event| (event.market, event.kind)).collect();
-        assert_eq!(told, [(1, EventKind::Supply), (1, EventKind::Withdraw), (0, EventKind::Withdraw)]);
+        let events = extract(&markets, &plan(&markets), Found { logs, receipts: Vec::new() }).events;
+        let events: Vec<_> = events.iter().map(|event| (event.market, event.kind)).collect();
+        assert_eq!(events, [(1, EventKind::Supply), (1, EventKind::Withdraw), (0, EventKind::Withdraw)]);
     }
 }

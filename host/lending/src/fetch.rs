@@ -1,16 +1,15 @@
-//! The logs of one span of blocks, with the receipts they point at. A span is not read before its receipts are.
+//! The logs of one span of blocks with the receipts that they point at. A span without its receipts counts as not read.
 
 use futures::future::try_join_all;
 
 use crate::{events::Found, plan::Plan, reader::Reader};
 use assay_evm::{
-    fault::Fault,
+    Fault, Span,
     logs::{Chunk, Stop, chunk},
-    span::Span,
 };
 
 impl Reader {
-    /// The logs of `span`, split in place where it is dense.
+    /// The logs of `span`, in parts where it is dense.
     pub(super) async fn chunk(&self, plan: &Plan, span: Span) -> Chunk<Found> {
         let chunk = chunk(span, self.logs.range, |span| self.fetch(plan, span)).await;
         if let Some(Stop::Ceiling(width)) = chunk.stop {

@@ -1,26 +1,25 @@
-//! Logs as each protocol reads them, for fuzz targets.
+//! All protocols' readers of logs on arbitrary logs, for fuzz targets.
 
 use alloy::rpc::types::Log;
 
 use crate::{
     aave, comet, ctoken,
-    events::Evidence,
     hints::{Hint, Naming, TRANSFER},
+    protocol::{Evidence, LendingProtocol},
 };
 use assay_domain::{Address, B256};
 
-/// How many events and amounts the protocols find in `logs`, for each wallet that these name.
-pub fn told(logs: &[Log]) -> usize {
+/// The number of events and amounts that the protocols find in `logs`, for each wallet in their topics.
+pub fn count(logs: &[Log]) -> usize {
     let all: Vec<&Log> = logs.iter().collect();
     let mut wallets: Vec<B256> = logs.iter().flat_map(|log| log.topics().iter().skip(1).copied()).take(8).collect();
     wallets.dedup();
     let asset = logs.first().map_or(Address::ZERO, |log| log.address());
     let listed = [Hint { contract: asset, topic0: TRANSFER, naming: Naming::Holder(asset), explained_by: &[] }];
-    let found = |wallet: B256| {
-        let evidence = Evidence { own: all.clone(), hints: all.clone(), receipts: all.clone(), listed: &listed };
-        let aave = aave::events(&evidence, wallet).len() + aave::moves(&evidence, wallet).len();
-        let comet = comet::events(&all, wallet).len() + comet::moves(&all, wallet).len();
-        aave + comet + ctoken::events(&all, wallet).len()
+    let evidence = Evidence { own: all.clone(), hints: all.clone(), receipts: all, listed: &listed };
+    let protocols: [&dyn LendingProtocol; 3] = [&aave::V3, &comet::Comet, &ctoken::CompoundV2];
+    let found = |protocol: &dyn LendingProtocol, wallet: B256| {
+        protocol.events(&evidence, wallet).len() + protocol.moves(&evidence, wallet).len()
     };
-    wallets.into_iter().map(found).sum()
+    wallets.into_iter().map(|wallet| protocols.iter().map(|protocol| found(*protocol, wallet)).sum::<usize>()).sum()
 }

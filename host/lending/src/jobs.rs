@@ -1,16 +1,12 @@
-//! Reads of lending history as jobs: one per address and chain at a time, shared by all who ask, and going on in the
-//! background when the one who asked cannot wait.
+//! Reads of lending history: one per address and chain at a time, which concurrent callers share, and which goes on in the
+//! background after the deadline of its callers.
 
 use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 
-use futures::{
-    FutureExt,
-    future::{BoxFuture, Shared},
-};
+use futures::{FutureExt, future::BoxFuture};
 use metrics::Gauge;
 use moka::future::Cache;
 use tokio::{
@@ -22,73 +18,73 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::Instrument;
 
 use crate::{
-    AllSums,
+    crosscheck::AllSums,
     hints::Hinted,
     ledger::{Ledger, Progress},
-    reader::{Blocks, Reader},
+    read::{Blocks, Start, read},
+    reader::Reader,
     records::Settled,
 };
 use assay_domain::{Address, ChainId, PoolHistory};
-use assay_evm::client::Block;
+use assay_evm::{
+    Block,
+    single_flight::{Outcome, SingleFlight},
+};
 use assay_trace::TRACE;
 
-/// Reads of one chain that may go on when nobody waits for them. What is read is kept, so that one refused here
+/// Reads of one chain that may run without a caller. Settled history is saved, so that a read which is refused here
 /// continues with the next request.
 const BACKGROUND: usize = 32;
-/// A read that took longer than this reads on to where the head is then.
+/// A read that took longer than this goes on to where the head is then.
 const CURRENT: Duration = Duration::from_secs(20);
 
-/// A history that its position contradicts is read once more, and this long not again: where what contradicts it is no
-/// lie but something that no log tells, it would be read in full with every request.
+/// A history that its position contradicts is read once more, and then not again for this time: where the cause is no
+/// endpoint but a change without a log, every request would read the whole history.
 const DOUBT: Duration = Duration::from_secs(600);
-/// Wallets whose doubts are remembered.
+/// Wallets whose doubts are cached.
 const DOUBTED: u64 = 10_000;
 
-/// Completes when a read that was left to the background has ended.
+/// Completes when a read in the background has ended.
 pub type Rest = BoxFuture<'static, ()>;
 
-/// Settled history as it was found in the store.
-pub struct Kept(Vec<Option<Settled>>);
-
-type Outcome = Shared<BoxFuture<'static, Progress>>;
+/// The records of one wallet in the store.
+pub struct Stored(Vec<Option<Settled>>);
 
 /// All reads of one chain.
 pub struct Jobs {
     reader: Arc<Reader>,
-    running: Running,
+    running: SingleFlight<Address, Progress, Arc<Job>>,
     background: Arc<Semaphore>,
     doubted: Cache<Address, ()>,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
 
-type Running = Arc<Mutex<HashMap<Address, Arc<Job>>>>;
-
+/// What the callers of a running read share.
 struct Job {
-    outcome: Outcome,
     view: watch::Receiver<Ledger>,
     abort: AbortHandle,
-    /// Held while the job runs without anybody waiting.
-    permit: OnceLock<Place>,
+    /// Held while the read runs without a caller.
+    permit: OnceLock<BackgroundPermit>,
 }
 
-/// A place among the reads that nobody waits for, counted while it is taken.
-struct Place {
+/// A permit to run without a caller, counted while it is held.
+struct BackgroundPermit {
     _permit: OwnedSemaphorePermit,
-    taken: Gauge,
+    held: Gauge,
 }
 
-impl Place {
-    fn taken(permit: OwnedSemaphorePermit, chain: ChainId) -> Self {
-        let taken = metrics::gauge!("assay_background_reads_running", "chain" => chain.to_string());
-        taken.increment(1.0);
-        Self { _permit: permit, taken }
+impl BackgroundPermit {
+    fn new(permit: OwnedSemaphorePermit, chain: ChainId) -> Self {
+        let held = metrics::gauge!("assay_background_reads_running", "chain" => chain.to_string());
+        held.increment(1.0);
+        Self { _permit: permit, held }
     }
 }
 
-impl Drop for Place {
+impl Drop for BackgroundPermit {
     fn drop(&mut self) {
-        self.taken.decrement(1.0);
+        self.held.decrement(1.0);
     }
 }
 
@@ -96,155 +92,125 @@ impl Jobs {
     pub fn new(reader: Reader, tasks: TaskTracker, stop: CancellationToken) -> Self {
         let background = Arc::new(Semaphore::new(BACKGROUND));
         let doubted = Cache::builder().max_capacity(DOUBTED).time_to_live(DOUBT).build();
-        Self { reader: Arc::new(reader), running: Running::default(), background, doubted, tasks, stop }
+        Self { reader: Arc::new(reader), running: SingleFlight::default(), background, doubted, tasks, stop }
     }
 
     pub fn reader(&self) -> &Reader {
         &self.reader
     }
 
-    /// What was kept of `wallet`'s history, for [`history`](Self::history): it can be fetched while the head is.
-    pub async fn kept(&self, wallet: Address) -> Kept {
-        Kept(self.reader.records(wallet).await)
+    /// The records of `wallet`, for [`history`](Self::history). They can be loaded while the head is requested.
+    pub async fn stored(&self, wallet: Address) -> Stored {
+        Stored(self.reader.records(wallet).await)
     }
 
-    /// Which markets `kept` shows nothing of, one entry per market.
-    pub fn blank(&self, kept: &Kept) -> Vec<bool> {
-        kept.0.iter().map(|record| record.as_ref().is_none_or(Settled::is_blank)).collect()
+    /// Whether `stored` has no event, one entry per market.
+    pub fn blank(&self, stored: &Stored) -> Vec<bool> {
+        stored.0.iter().map(|record| record.as_ref().is_none_or(Settled::is_blank)).collect()
     }
 
-    /// Has the next read begin anew with the markets of which the history of `wallet` was `doubted`: what one endpoint
-    /// left out another, or the same on another day, may tell. Those that were `blank` cost no more than a first read,
-    /// and are read at once where only a lie can have doubted them.
+    /// Makes the next read begin again in the markets where the history of `wallet` is `doubted`: another endpoint, or the
+    /// same one later, may return the logs that are missing. `blank` ones cost no more than a first read, and are read
+    /// again each time where only missing logs can be the cause.
     pub async fn doubt(&self, wallet: Address, doubted: &[usize], blank: &[bool]) {
         if doubted.is_empty() {
             return;
         }
-        let lied_to = |index: &usize| {
-            let logged = self.reader.markets.get(*index).is_some_and(|market| market.lender.logs_its_traces());
+        let lacks_logs = |index: &usize| {
+            let logged = self.reader.markets.get(*index).is_some_and(|market| market.protocol.logs_its_traces());
             logged && blank.get(*index).is_some_and(|blank| *blank)
         };
-        if !doubted.iter().all(lied_to) && !self.doubted.entry(wallet).or_insert(()).await.is_fresh() {
+        if !doubted.iter().all(lacks_logs) && !self.doubted.entry(wallet).or_insert(()).await.is_fresh() {
             return;
         }
         self.reader.doubt(wallet, doubted).await;
     }
 
-    /// The highest block that `kept` is settled through. Only its number and hash are known.
-    pub fn settled(&self, kept: &Kept) -> Option<Block> {
-        let highest = kept.0.iter().flatten().max_by_key(|record| record.through)?;
+    /// The highest block through which `stored` is settled. Only its number and hash are known.
+    pub fn settled(&self, stored: &Stored) -> Option<Block> {
+        let highest = stored.0.iter().flatten().max_by_key(|record| record.through)?;
         Some(Block { number: highest.through, hash: highest.hash, time: 0 })
     }
 
-    /// The blocks by which `kept` is checked at `head`, for [`history`](Self::history): they can be asked for with
-    /// other things.
-    pub fn anchors(&self, kept: &Kept, head: Block) -> Vec<u64> {
-        self.reader.anchors(&kept.0, head)
+    /// The blocks by which `stored` is checked at `head`, for [`history`](Self::history). They can be requested in a batch
+    /// with others.
+    pub fn anchors(&self, stored: &Stored, head: Block) -> Vec<u64> {
+        self.reader.anchors(&stored.0, head)
     }
 
-    /// The history of `wallet` in every market of the chain, as far as it is read by `deadline`, and what its amounts
-    /// add up to; and the rest of the reading where it goes on.
+    /// The history of `wallet` in every market of the chain, as far as it is read by `deadline`, and the sums of its
+    /// amounts; and the rest of the read where it goes on.
     pub async fn history(
         &self,
         wallet: Address,
-        kept: Kept,
+        stored: Stored,
         hints: Hinted,
         blocks: Blocks,
         head: Block,
         deadline: Instant,
     ) -> (Vec<PoolHistory>, AllSums, Option<Rest>) {
-        let job = self.join(wallet, kept, hints, blocks, head);
-        let (progress, rest) = match timeout_at(deadline, job.outcome.clone()).await {
+        let start = Start { wallet, records: stored.0, hints, blocks, head };
+        let work = self.running.join(wallet, || self.start(start));
+        if !work.joined {
+            // The read goes on without its callers.
+            self.tasks.spawn(work.outcome.clone());
+        }
+        let (progress, rest) = match timeout_at(deadline, work.outcome.clone()).await {
             Ok(progress) => (progress, None),
-            Err(_) => (Progress::Running, self.leave(&job)),
+            Err(_) => (Progress::Running, self.leave_running(work.outcome, &work.state)),
         };
-        let ledger = job.view.borrow();
+        let ledger = work.state.view.borrow();
         (ledger.pools(self.reader.chain, &self.reader.markets, progress), ledger.sums(), rest)
     }
 
-    /// The job for `wallet` that runs, or a new one.
-    fn join(&self, wallet: Address, kept: Kept, hints: Hinted, blocks: Blocks, head: Block) -> Arc<Job> {
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(job) = running.get(&wallet) {
-            return job.clone();
-        }
-        let (view, seen) = watch::channel(Ledger::new(&self.reader.markets, &kept.0));
+    /// A new read on a task.
+    fn start(&self, start: Start) -> (impl Future<Output = Progress> + Send + use<>, Arc<Job>) {
+        let (view, receiver) = watch::channel(Ledger::new(&self.reader.markets, &start.records));
         let (reader, stop) = (self.reader.clone(), self.stop.clone());
         let span = assay_trace::adopt(
             tracing::info_span!(target: TRACE, parent: None, "read lending history", assay.chain = reader.chain),
         );
-        let read = async move {
-            stop.run_until_cancelled(read_to_the_end(&reader, wallet, kept.0, hints, blocks, head, &view)).await
-        };
+        let read = async move { stop.run_until_cancelled(read_to_the_head(&reader, start, &view)).await };
         let task = self.tasks.spawn(read.instrument(span));
-        let abort = task.abort_handle();
-        let done = Finished { running: self.running.clone(), wallet };
-        let outcome = async move {
-            // Cancelled or failed in itself: what was read so far stands, and more was to come.
-            let progress = task.await.ok().flatten().unwrap_or(Progress::Running);
-            drop(done);
-            progress
-        };
-        let outcome = outcome.boxed().shared();
-        // Somebody has to drive it to its end, also when all who asked have left.
-        self.tasks.spawn(outcome.clone());
-        let job = Arc::new(Job { outcome, view: seen, abort, permit: OnceLock::new() });
-        running.insert(wallet, job.clone());
-        job
+        let job = Job { view: receiver, abort: task.abort_handle(), permit: OnceLock::new() };
+        // After a cancellation or a panic, what was read so far counts, and there is more to read.
+        let outcome = async move { task.await.ok().flatten().unwrap_or(Progress::Running) };
+        (outcome, Arc::new(job))
     }
 
-    /// Leaves a job to the background, or ends it where too many are there already.
-    fn leave(&self, job: &Job) -> Option<Rest> {
+    /// Leaves a read to run without a caller, or aborts it where too many do.
+    fn leave_running(&self, outcome: Outcome<Progress>, job: &Job) -> Option<Rest> {
+        let chain = self.reader.chain;
         if job.permit.get().is_none() {
             match self.background.clone().try_acquire_owned() {
-                Ok(permit) => _ = job.permit.set(Place::taken(permit, self.reader.chain)),
+                Ok(permit) => _ = job.permit.set(BackgroundPermit::new(permit, chain)),
                 Err(_) => {
-                    metrics::counter!("assay_background_reads_refused_total", "chain" => self.reader.chain.to_string())
+                    metrics::counter!("assay_background_reads_refused_total", "chain" => chain.to_string())
                         .increment(1);
                     job.abort.abort();
                     return None;
                 }
             }
-            metrics::counter!("assay_background_reads_total", "chain" => self.reader.chain.to_string()).increment(1);
+            metrics::counter!("assay_background_reads_total", "chain" => chain.to_string()).increment(1);
         }
-        Some(job.outcome.clone().map(drop).boxed())
+        Some(outcome.map(drop).boxed())
     }
 }
 
-async fn read_to_the_end(
-    reader: &Reader,
-    wallet: Address,
-    mut kept: Vec<Option<Settled>>,
-    hints: Hinted,
-    mut blocks: Blocks,
-    mut head: Block,
-    view: &watch::Sender<Ledger>,
-) -> Progress {
-    let hints = hints.shared();
+/// Reads to the head; after a long read once more, to where the head is then.
+async fn read_to_the_head(reader: &Reader, mut start: Start, view: &watch::Sender<Ledger>) -> Progress {
+    let (wallet, hints) = (start.wallet, start.hints.shared());
+    start.hints = hints.clone().boxed();
     loop {
         let started = Instant::now();
-        let progress = reader.read(wallet, kept, hints.clone().boxed(), blocks, head, view).await;
+        let progress = read(reader, start, view).await;
         if progress != Progress::Done || started.elapsed() < CURRENT {
             return progress;
         }
-        match reader.client.head().await {
-            Ok(now) => head = now,
-            Err(_) => return progress,
-        }
-        kept = reader.records(wallet).await;
-        let (client, anchors) = (reader.client.clone(), reader.anchors(&kept, head));
-        blocks = async move { client.blocks(&anchors).await }.boxed();
-    }
-}
-
-/// Takes a job off the list when it has ended.
-struct Finished {
-    running: Running,
-    wallet: Address,
-}
-
-impl Drop for Finished {
-    fn drop(&mut self) {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.wallet);
+        let Ok(head) = reader.client.head().await else { return progress };
+        let records = reader.records(wallet).await;
+        let (client, anchors) = (reader.client.clone(), reader.anchors(&records, head));
+        let blocks = async move { client.blocks(&anchors).await }.boxed();
+        start = Start { wallet, records, hints: hints.clone().boxed(), blocks, head };
     }
 }

@@ -1,7 +1,6 @@
 //! What is known of a wallet's lending history while and after it is read.
 
-use crate::config::MarketConfig;
-use crate::{Lender, Market, ctoken, hints::AllHints, records::Settled, sums::Sums, tally::Tally};
+use crate::{config::MarketConfig, hints::AllHints, market::Market, records::Settled, sums::Sums, tally::Tally};
 use assay_domain::{ChainId, Coverage, EventCounts, PoolHistory};
 
 /// One entry per market of the chain.
@@ -43,7 +42,7 @@ pub(super) enum Progress {
 impl Ledger {
     pub(super) fn new(markets: &[Market], settled: &[Option<Settled>]) -> Self {
         let entry = |(market, settled): (&Market, &Option<Settled>)| {
-            let none = Tally::of(market.lender.no_events());
+            let none = Tally::of(market.protocol.no_events());
             Entry {
                 settled: settled.as_ref().map_or(none, |s| s.tally),
                 settled_sums: settled.as_ref().map_or_else(|| Some(Sums::default()), |s| s.sums.clone()),
@@ -65,7 +64,7 @@ impl Ledger {
         for ((entry, market), hints) in self.entries.iter_mut().zip(markets).zip(hints.iter()) {
             match hints {
                 None => (entry.left_out, entry.next) = (true, u64::MAX),
-                Some(hints) if !market.lender.adds_up(hints) => entry.settled_sums = None,
+                Some(hints) if !market.protocol.adds_up(hints) => entry.settled_sums = None,
                 Some(_) => {}
             }
         }
@@ -93,7 +92,7 @@ impl Entry {
         let progress = if self.left_out { Progress::Stopped } else { progress };
         let all = self.settled.plus(self.tail);
         let coverage = match (progress, self.through) {
-            (Progress::Done, _) if market.lender == Lender::CToken && ctoken::lacks_a_borrowing(&all.counts) => {
+            (Progress::Done, _) if market.protocol.lacks_a_borrowing(&all.counts) => {
                 let market = market.config.address;
                 tracing::warn!(chain, %market, "a debt was repaid that no log tells of; the history counts as partial");
                 Coverage::Partial
@@ -135,13 +134,13 @@ pub fn failed_pool(chain: ChainId, market: &MarketConfig) -> PoolHistory {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{EventKind, Lender};
+    use crate::protocol::EventKind;
     use assay_domain::{Address, B256, Protocol};
 
     fn pool(settled: Option<u64>, through: Option<u64>, progress: Progress) -> PoolHistory {
         let config =
             MarketConfig { protocol: Protocol::LenderAV3, market: None, address: Address::ZERO, from_block: 10 };
-        let markets = [Market { lender: Lender::AaveV3, config }];
+        let markets = [Market::new(config)];
         let mut tally = Tally::of(EventCounts::ZERO);
         tally.add(EventKind::Repay, Some(5));
         let settled = settled.map(|block| Settled { tally, sums: None, through: block, hash: B256::ZERO });

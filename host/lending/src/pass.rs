@@ -1,5 +1,5 @@
-//! One read of a wallet's lending history that has begun: ranges are counted in the order of the chain, and what is
-//! settled is written down on the way.
+//! One pass over the blocks of a read: events are counted in the order of the chain, and settled history is saved at
+//! checkpoints.
 
 use std::time::{Duration, Instant};
 
@@ -7,27 +7,24 @@ use futures::{StreamExt, future::try_join_all, stream};
 use tokio::sync::watch;
 
 use crate::{
-    events::{Event, Found, Told, told},
+    events::{Event, Extract, Found, extract},
     ledger::Ledger,
     plan::Plan,
     reader::Reader,
     records::{self, Settled},
     tally::untimed,
 };
+use assay_domain::ChainId;
 use assay_evm::{
-    client::Block,
-    fault::Fault,
+    Block, Fault, Span,
     logs::{Chunk, Stop},
-    span::Span,
 };
 use assay_store::Batch;
 
-/// Settled history is written down after so many ranges or so much time while a long read goes on: what a crash can
-/// lose.
+/// A long read saves settled history after so many ranges or so much time, which is what a crash can lose.
 const CHECKPOINT_RANGES: u32 = 16;
 const CHECKPOINT: Duration = Duration::from_secs(1);
 
-/// A read that has begun.
 pub(super) struct Pass<'a> {
     reader: &'a Reader,
     plan: Plan,
@@ -35,20 +32,20 @@ pub(super) struct Pass<'a> {
     /// Last block that is settled; `None` while the chain is shorter than its finality.
     settled_to: Option<Block>,
     pub ledger: Ledger,
-    /// As kept, one entry per market.
+    /// The saved records, one entry per market.
     records: Vec<Option<Settled>>,
     /// First block not yet read.
     at: u64,
-    /// The first block of a read of the whole plan that was given no log so far.
-    silent_from: Option<u64>,
+    /// The first block of a read of a whole history that has found no log so far.
+    empty_from: Option<u64>,
     saved: Saved,
 }
 
-/// When settled history was written down last.
+/// The last checkpoint.
 struct Saved {
     when: Instant,
     ranges_since: u32,
-    /// All of it is.
+    /// All settled history is saved.
     all: bool,
 }
 
@@ -64,11 +61,15 @@ impl<'a> Pass<'a> {
         let ledger = Ledger::new(&reader.markets, &records).planned(&reader.markets, &plan.hints);
         let at = ledger.start();
         let saved = Saved { when: Instant::now(), ranges_since: 0, all: false };
-        Self { reader, plan, head, settled_to, ledger, records, at, silent_from: blank.then_some(at), saved }
+        Self { reader, plan, head, settled_to, ledger, records, at, empty_from: blank.then_some(at), saved }
     }
 }
 
 impl Pass<'_> {
+    pub(super) fn chain(&self) -> ChainId {
+        self.reader.chain
+    }
+
     pub(super) async fn run(&mut self, first: Option<Chunk<Found>>, view: &watch::Sender<Ledger>) -> Result<(), Fault> {
         let mut width = u64::MAX;
         if let Some(chunk) = first {
@@ -92,20 +93,20 @@ impl Pass<'_> {
                 }
             }
         }
-        self.hear_another(self.head.number).await?;
-        // Also where no block was left to read: a market may begin above the head.
+        self.ask_another_endpoint(self.head.number).await?;
+        // Also where there was no block to read: a market may begin above the head.
         for entry in self.ledger.entries.iter_mut().filter(|entry| !entry.left_out) {
             entry.through = Some(self.head.number);
         }
         Ok(())
     }
 
-    /// Counts a chunk that begins where this read stands. `Some` width where what follows is to be narrower.
+    /// Counts the next chunk. `Some` width where the following chunks are to be narrower.
     async fn take(&mut self, chunk: Chunk<Found>) -> Result<Option<u64>, Fault> {
         if let Some(through) = chunk.through {
             let found: Found = chunk.found.into_iter().collect();
-            self.silent_from = self.silent_from.filter(|_| found.logs.is_empty());
-            self.count(told(&self.reader.markets, &self.plan, found)).await?;
+            self.empty_from = self.empty_from.filter(|_| found.logs.is_empty());
+            self.count(extract(&self.reader.markets, &self.plan, found)).await?;
             self.at = through.saturating_add(1);
             for entry in &mut self.ledger.entries {
                 if through >= entry.next {
@@ -115,7 +116,7 @@ impl Pass<'_> {
             self.saved.ranges_since += 1;
             let all = self.settled_to.is_some_and(|settled_to| through >= settled_to.number);
             if all {
-                self.hear_another(through).await?;
+                self.ask_another_endpoint(through).await?;
             }
             if all || self.saved.ranges_since >= CHECKPOINT_RANGES || self.saved.when.elapsed() >= CHECKPOINT {
                 self.save().await;
@@ -128,11 +129,12 @@ impl Pass<'_> {
         }
     }
 
-    /// Before it is written down that a wallet has no history at all: asks another endpoint, once, where there is one.
-    /// That is where most wallets cost most, so that one which answers less than the whole at once is not asked piece
-    /// by piece.
-    async fn hear_another(&mut self, through: u64) -> Result<(), Fault> {
-        let Some((from, other)) = self.silent_from.take().zip(self.reader.client.elsewhere()) else { return Ok(()) };
+    /// Before it is saved that a wallet has no history at all, asks another endpoint once, where there is one. Most wallets
+    /// have none, so that an endpoint which does not answer for the whole span at once is not asked for its parts.
+    async fn ask_another_endpoint(&mut self, through: u64) -> Result<(), Fault> {
+        let Some((from, other)) = self.empty_from.take().zip(self.reader.client.other_endpoints()) else {
+            return Ok(());
+        };
         if from > through {
             return Ok(());
         }
@@ -153,13 +155,14 @@ impl Pass<'_> {
                 "an endpoint left out a wallet's whole history, which another tells"
             );
             let receipts = self.reader.receipts(&self.plan, &logs).await?;
-            self.count(told(&self.reader.markets, &self.plan, Found { logs, receipts })).await?;
+            self.count(extract(&self.reader.markets, &self.plan, Found { logs, receipts })).await?;
         }
         Ok(())
     }
 
-    async fn count(&mut self, told: Told) -> Result<(), Fault> {
-        let mut events = told.events;
+    /// Adds what is new, with the times of its blocks.
+    async fn count(&mut self, found: Extract) -> Result<(), Fault> {
+        let mut events = found.events;
         let settled_to = self.settled_to.map(|block| block.number);
         let is_settled = |event: &Event| settled_to.is_some_and(|to| event.block <= to);
         let entries = &self.ledger.entries;
@@ -182,7 +185,7 @@ impl Pass<'_> {
                 tally.add(event.kind, event.time);
             }
         }
-        for moved in &told.moves {
+        for moved in &found.moves {
             let Some(entry) = self.ledger.entries.get_mut(moved.market).filter(|entry| moved.block >= entry.next)
             else {
                 continue;
@@ -196,7 +199,7 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// Writes down what is settled and read.
+    /// Saves settled history.
     pub(super) async fn save(&mut self) {
         let (Some(settled_to), Some(through)) = (self.settled_to, self.at.checked_sub(1)) else { return };
         let through = through.min(settled_to.number);
@@ -208,7 +211,7 @@ impl Pass<'_> {
         let block =
             if through == settled_to.number { Ok(Some(settled_to)) } else { self.reader.client.block(through).await };
         let Ok(Some(block)) = block else {
-            // The next checkpoint, or the next read, makes up for it.
+            // The next checkpoint, or the next read, saves it.
             tracing::warn!(
                 chain = self.reader.chain,
                 block = through,
@@ -231,6 +234,6 @@ impl Pass<'_> {
             *record = Some(settled);
         }
         self.saved = Saved { when: Instant::now(), ranges_since: 0, all: through == settled_to.number };
-        self.reader.keep(self.plan.wallet, &self.records, batch).await;
+        self.reader.save(self.plan.wallet, &self.records, batch).await;
     }
 }

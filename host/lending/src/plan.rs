@@ -16,8 +16,8 @@
 use std::{collections::BTreeMap, ops::RangeInclusive};
 
 use crate::{
-    Market,
     hints::{AllHints, Naming, TRANSFER},
+    market::Market,
 };
 use assay_domain::{Address, B256};
 use assay_evm::logs::LogQuery;
@@ -69,7 +69,7 @@ impl Plan {
         };
         for (market, hints) in markets.iter().zip(hints.iter()) {
             let Some(hints) = hints else { continue };
-            for signature in market.lender.signatures() {
+            for signature in market.protocol.signatures() {
                 if signature.wallet_at != RARE || !tail || hints.is_empty() {
                     ask(market.config.address, signature.topic0, signature.wallet_at..=signature.wallet_at, None);
                 }
@@ -102,16 +102,13 @@ fn add<T: PartialEq>(list: &mut Vec<T>, item: T) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Lender, config::MarketConfig, hints::Hint};
+    use crate::{config::MarketConfig, hints::Hint};
     use assay_domain::Protocol;
 
     const WALLET: Address = Address::repeat_byte(0xaa);
 
-    fn market(lender: Lender, protocol: Protocol, byte: u8) -> Market {
-        Market {
-            lender,
-            config: MarketConfig { protocol, market: None, address: Address::repeat_byte(byte), from_block: 0 },
-        }
+    fn market(protocol: Protocol, byte: u8) -> Market {
+        Market::new(MarketConfig { protocol, market: None, address: Address::repeat_byte(byte), from_block: 0 })
     }
 
     /// How many values each topic may have, over how many addresses.
@@ -127,12 +124,8 @@ mod tests {
 
     #[test]
     fn a_query_for_each_topic_covers_all_pools_of_both_versions() {
-        let [v2, v3, other] = [
-            (Lender::AaveV2, Protocol::LenderAV2, 3),
-            (Lender::AaveV3, Protocol::LenderAV3, 1),
-            (Lender::AaveV3, Protocol::LenderAV3, 2),
-        ]
-        .map(|(lender, protocol, byte)| market(lender, protocol, byte));
+        let [v2, v3, other] = [(Protocol::LenderAV2, 3), (Protocol::LenderAV3, 1), (Protocol::LenderAV3, 2)]
+            .map(|(protocol, byte)| market(protocol, byte));
         assert_eq!(
             asked(&[v3.clone(), other], vec![], WALLET),
             [([1, 1, 0, 0], 2), ([5, 0, 1, 0], 2), ([1, 0, 0, 1], 2)]
@@ -142,8 +135,8 @@ mod tests {
 
     #[test]
     fn a_market_that_names_the_wallet_first_needs_a_query_of_its_own() {
-        let pool = market(Lender::AaveV3, Protocol::LenderAV3, 1);
-        let comet = market(Lender::Comet, Protocol::LenderBV3, 3);
+        let pool = market(Protocol::LenderAV3, 1);
+        let comet = market(Protocol::LenderBV3, 3);
         assert_eq!(asked(std::slice::from_ref(&comet), vec![], WALLET), [([4, 1, 0, 0], 1), ([6, 0, 1, 0], 1)]);
         assert_eq!(
             asked(&[pool, comet.clone()], vec![], WALLET),
@@ -154,14 +147,14 @@ mod tests {
 
     #[test]
     fn hints_ride_in_the_same_queries() {
-        let pool = market(Lender::AaveV3, Protocol::LenderAV3, 1);
+        let pool = market(Protocol::LenderAV3, 1);
         let hints = vec![hint(8, Naming::At(2)), hint(9, Naming::At(3))];
         assert_eq!(asked(&[pool], hints, WALLET), [([1, 1, 0, 0], 1), ([6, 0, 1, 0], 2), ([2, 0, 0, 1], 2)]);
     }
 
     #[test]
     fn transfers_between_a_wallet_and_some_contracts_are_one_query() {
-        let pool = market(Lender::AaveV3, Protocol::LenderAV3, 1);
+        let pool = market(Protocol::LenderAV3, 1);
         let peers = [4, 5].map(B256::with_last_byte);
         let hints = peers.map(|peer| hint(8, Naming::With(peer))).to_vec();
         assert_eq!(
@@ -173,8 +166,8 @@ mod tests {
 
     #[test]
     fn a_history_is_gone_on_with_by_two_queries() {
-        let pool = market(Lender::AaveV3, Protocol::LenderAV3, 1);
-        let comet = market(Lender::Comet, Protocol::LenderBV3, 3);
+        let pool = market(Protocol::LenderAV3, 1);
+        let comet = market(Protocol::LenderBV3, 3);
         let holder = hint(8, Naming::Holder(Address::repeat_byte(7)));
         let tail = |markets: &[Market], hints: Vec<Option<Vec<Hint>>>| -> Vec<_> {
             let plan = Plan::tail(markets, hints.into(), WALLET);

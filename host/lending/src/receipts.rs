@@ -8,7 +8,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{Market, events::is_own, plan::Plan, reader::Reader};
+use crate::{market::Market, plan::Plan, reader::Reader};
 use assay_domain::B256;
 use assay_evm::{client::Ask, fault::Fault};
 
@@ -81,13 +81,13 @@ fn wanted(markets: &[Market], plan: &Plan, logs: &[Log]) -> Result<Vec<Wanted>, 
         if hints.is_empty() {
             continue;
         }
-        let own = by_transaction(logs.iter().filter(|log| is_own(market, log, wallet)));
+        let own = by_transaction(logs.iter().filter(|log| market.is_own(log, wallet)));
         let hinting = by_transaction(logs.iter().filter(|log| hints.iter().any(|hint| hint.is(log, wallet))));
         let beside = |logs: &HashMap<_, Vec<_>>, log: &Log| logs.get(&place(log)).cloned().unwrap_or_default();
         for log in hinting.values().flatten().copied() {
             let (own, hinting) = (beside(&own, log), beside(&hinting, log));
             let mut pointing = hints.iter().filter(|hint| hint.is(log, wallet));
-            if !pointing.any(|hint| hint.is_explained(log, wallet, &own, &hinting)) {
+            if !pointing.any(|hint| market.protocol.is_explained(hint, log, wallet, &own, &hinting)) {
                 let transaction =
                     log.transaction_hash.ok_or_else(|| Fault::Malformed("a log without its transaction".into()))?;
                 found.entry(transaction).or_default().push(log.clone());

@@ -1,8 +1,12 @@
 //! What is kept of a wallet's lending history between reads: one record per market, settled through a block that no
 //! reorganisation reaches any more.
 
-use crate::progress::{self, LendingProgress};
-use crate::{Market, sums::Sums, tally::Tally};
+use crate::{
+    market::Market,
+    progress::{self, LendingProgress},
+    sums::Sums,
+    tally::Tally,
+};
 use assay_domain::{Address, B256, ChainId};
 use assay_store::{Batch, Store, StoreError};
 

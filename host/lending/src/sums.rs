@@ -1,7 +1,6 @@
 //! The amounts that a wallet's logs moved in a market, summed by asset, in the smallest unit. A sum is what the
 //! position would be without interest; [`cross_check`](crate::cross_check) holds it against the position.
 
-use crate::progress::{FlowRecord, Side};
 use std::collections::BTreeMap;
 
 use alloy::{
@@ -9,6 +8,7 @@ use alloy::{
     rpc::types::Log,
 };
 
+use crate::progress::{FlowRecord, Side};
 use assay_domain::{Address, B256};
 
 /// An amount that moved.
@@ -107,13 +107,13 @@ impl FromIterator<FlowRecord> for Sums {
 }
 
 /// A number in a log's data, by its place.
-pub(super) fn word(log: &Log, place: usize) -> Option<U256> {
+pub(super) fn amount_at(log: &Log, place: usize) -> Option<U256> {
     let start = place.checked_mul(32)?;
     log.data().data.get(start..start.checked_add(32)?).and_then(U256::try_from_be_slice)
 }
 
 /// An address in a log's topics, by its place.
-pub(super) fn named(log: &Log, topic: usize) -> Option<Address> {
+pub(super) fn address_at(log: &Log, topic: usize) -> Option<Address> {
     log.topics().get(topic).map(|word: &B256| Address::from_word(*word))
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{EventKind, events::Event};
+use crate::{events::Event, protocol::EventKind};
 use assay_domain::{EventCounts, Time, time_from_unix};
 
 /// Counts and times of some of a wallet's events in one market.

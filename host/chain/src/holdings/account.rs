@@ -11,7 +11,7 @@ use assay_evm::{
     client::{Block, Client},
     fault::Fault,
 };
-use assay_lending::{AllTerms, Market, MarketTerms, Standing};
+use assay_lending::{AllTerms, Balance, Market, MarketTerms};
 
 sol! {
     function balanceOf(address owner) external view returns (uint256 balance);
@@ -80,12 +80,12 @@ impl Account {
             let (own, after) = rest.split_at(asked.len().min(rest.len()));
             rest = after;
             account.ever_held.push(terms.as_ref().is_some_and(|terms| terms.ever_held(own)));
-            places.extend(terms.as_ref().and_then(|terms| Some((index, terms, terms.trace(own, wallet)?))));
+            places.extend(terms.as_ref().and_then(|terms| Some((index, terms, terms.trace_slot(own, wallet)?))));
         }
         let kept = client.storage(&places.iter().map(|(.., place)| *place).collect::<Vec<_>>(), head.hash).await;
         for ((index, terms, _), kept) in places.into_iter().zip(kept) {
             if let Some(held) = account.ever_held.get_mut(index) {
-                *held |= kept.is_some_and(|kept| terms.is_mark(kept));
+                *held |= kept.is_some_and(|kept| terms.is_trace(kept));
             }
         }
         Ok(account)
@@ -97,15 +97,15 @@ impl Account {
     }
 
     /// What there is of each asset, one entry per market; `None` for one that cannot be read.
-    pub(crate) fn standings(&self) -> Vec<Option<Vec<Standing>>> {
-        self.markets.iter().map(|read| read.as_ref().and_then(|(terms, answers)| terms.standings(answers))).collect()
+    pub(crate) fn balances(&self) -> Vec<Option<Vec<Balance>>> {
+        self.markets.iter().map(|read| read.as_ref().and_then(|(terms, answers)| terms.balances(answers))).collect()
     }
 
     /// The lending positions, and whether they are all there are: one that cannot be read or priced is left out.
     pub(crate) fn positions(&self, chain: &ChainConfig, markets: &[Market], prices: &Prices) -> (Vec<Position>, bool) {
         let (mut positions, mut whole) = (Vec::new(), true);
         for (market, read) in markets.iter().zip(&self.markets) {
-            let Some(held) = read.as_ref().and_then(|(terms, answers)| terms.held(answers, prices)) else {
+            let Some(held) = read.as_ref().and_then(|(terms, answers)| terms.held_at(answers, prices)) else {
                 tracing::warn!(chain = chain.id, market = %market.config.address, "a position cannot be read or priced");
                 whole = false;
                 continue;

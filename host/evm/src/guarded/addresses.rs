@@ -1,9 +1,8 @@
-//! Which network addresses are out in the open: those that the registries of special addresses leave to everybody.
+//! Which network addresses are public: all that the registries of special-purpose addresses do not list.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether `address` is reached over the internet and by nothing nearer. What embeds an address of version 4 is judged
-/// by that.
+/// Whether `address` is reachable over the internet only. An address that embeds one of version 4 counts as that.
 pub(super) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
@@ -25,7 +24,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
         (198, 18 | 19) => true,
         (198, 51) => c == 100,
         (203, 0) => c == 113,
-        // The one public address that is a cloud's own: its hosts are answered by their hypervisor.
+        // The public address that one cloud serves to its own hosts.
         (168, 63) => (c, d) == (129, 16),
         // Multicast, reserved, broadcast.
         (224.., _) => true,
@@ -45,7 +44,7 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
         // Protocol assignments, with Teredo and benchmarks; documentation.
         (0x2001, 0..=0x1ff | 0xdb8) => false,
         (0x3fff, 0..=0xfff) => false,
-        // All that is assigned as global unicast; loopback, private, link-local and multicast are elsewhere.
+        // The range of global unicast; loopback, private, link-local and multicast are outside of it.
         _ => a & 0xe000 == 0x2000,
     }
 }
@@ -141,12 +140,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_address_inside_another_is_judged_alike(bits: u32) {
+        fn an_embedded_address_counts_as_itself(bits: u32) {
             let inner = Ipv4Addr::from(bits);
             let [high, low] = [(bits >> 16) as u16, bits as u16];
-            let judged = is_public(inner.into());
-            prop_assert_eq!(is_public(Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, high, low).into()), judged);
-            prop_assert_eq!(is_public(Ipv6Addr::new(0x2002, high, low, 0, 0, 0, 0, 1).into()), judged);
+            let expected = is_public(inner.into());
+            prop_assert_eq!(is_public(Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, high, low).into()), expected);
+            prop_assert_eq!(is_public(Ipv6Addr::new(0x2002, high, low, 0, 0, 0, 0, 1).into()), expected);
             prop_assert!(!is_public(inner.to_ipv6_mapped().into()) && !is_public(inner.to_ipv6_compatible().into()));
         }
 

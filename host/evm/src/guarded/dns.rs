@@ -1,5 +1,5 @@
-//! Looks hosts up for the guarded client, and gives it those addresses alone that it may connect to: what is checked is
-//! what is connected to, so that a name that answers otherwise the next time gains nothing.
+//! Looks up hosts for the guarded client and returns only addresses that it may connect to. The client connects to the
+//! checked addresses, so that a name that resolves differently the next time bypasses nothing.
 
 use std::{io, net::SocketAddr, sync::Arc};
 
@@ -7,13 +7,13 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use super::{Allowed, addresses::is_public};
 
-/// A host that has no address in the open.
+/// A host without a public address.
 #[derive(Debug, thiserror::Error)]
 #[error("the host has no public address")]
-pub(super) struct Inward;
+pub(super) struct NoPublicAddress;
 
 pub(super) struct Checked {
-    /// For these hosts whatever is found is good. Which of their ports is asked was judged before.
+    /// Every address of these hosts is allowed. Their ports are checked before the lookup.
     pub allowed: Arc<Allowed>,
 }
 
@@ -26,7 +26,7 @@ impl Resolve for Checked {
                 return Err(io::Error::from(io::ErrorKind::NotFound).into());
             }
             let allowed: Vec<_> = found.into_iter().filter(|at| any || is_public(at.ip())).collect();
-            if allowed.is_empty() { Err(Inward.into()) } else { Ok(Box::new(allowed.into_iter()) as Addrs) }
+            if allowed.is_empty() { Err(NoPublicAddress.into()) } else { Ok(Box::new(allowed.into_iter()) as Addrs) }
         })
     }
 }

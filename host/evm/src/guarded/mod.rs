@@ -1,8 +1,8 @@
-//! Fetching from where strangers say: names have gateways, agents have documents, and whoever owns one writes the URL.
+//! Fetches from URLs that third parties publish: gateways of names, and documents of agents.
 //!
-//! Only over HTTPS, from public addresses and the ports of the web, without credentials, cookies or a proxy; each
-//! redirect is judged like the first URL. Time, size and the number of requests at once are bounded by `[outbound]`,
-//! which also lists the hosts that the operator vouches for.
+//! A fetch uses HTTPS, public addresses and web ports only, without credentials, cookies or a proxy; each redirect is
+//! checked like the first URL. `[outbound]` limits time, size and concurrency, and lists hosts that the operator allows
+//! in addition.
 
 mod addresses;
 mod dns;
@@ -25,9 +25,9 @@ use assay_trace::TRACE;
 
 /// Redirects followed.
 const HOPS: usize = 3;
-/// Longest URL, in bytes: servers take no longer one.
+/// Longest URL, in bytes: servers accept no longer one.
 const MAX_URL: usize = 8_192;
-/// Ports of the web. Mail, databases and consoles listen on others.
+/// Web ports. Mail servers, databases and consoles listen on other ports.
 const PORTS: [u16; 2] = [443, 8443];
 
 /// The client. Cheap to clone.
@@ -41,16 +41,16 @@ struct Inner {
     allowed: Arc<Allowed>,
     timeout: Duration,
     max_bytes: usize,
-    gate: Semaphore,
+    permits: Semaphore,
 }
 
-/// Hosts and ports that the operator vouches for.
+/// Hosts and ports that the operator allows.
 #[derive(Debug, Default)]
 struct Allowed(Vec<(String, u16)>);
 
 impl Allowed {
     fn new(list: &[String]) -> Self {
-        // As a URL writes them, so that every spelling of an address is the same.
+        // In the form of a URL, so that every spelling of an address is equal.
         let urls = list.iter().filter_map(|at| Url::parse(&format!("http://{at}/")).ok());
         Self(urls.filter_map(|url| Some((url.host_str()?.to_owned(), url.port_or_known_default()?))).collect())
     }
@@ -65,10 +65,10 @@ impl Allowed {
     }
 }
 
-/// Why nothing was fetched. Never repeats the URL, which may be anything.
+/// Why nothing was fetched. It never contains the URL, which may be any text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Barred {
-    /// It is never fetched from there: nothing was sent, or nothing after a redirect.
+    /// The URL is not allowed: no request was sent, or none after a redirect.
     #[error("not fetched: {0}")]
     Refused(&'static str),
     #[error("answered with status {0}")]
@@ -103,12 +103,12 @@ impl Guarded {
             allowed,
             timeout: Duration::from_millis(limits.timeout_ms),
             max_bytes: limits.max_bytes,
-            gate: Semaphore::new(limits.concurrency),
+            permits: Semaphore::new(limits.concurrency),
         };
         Self { inner: Arc::new(inner) }
     }
 
-    /// The body of what is at `url`.
+    /// The body at `url`.
     ///
     /// # Errors
     /// [`Barred`].
@@ -126,7 +126,7 @@ impl Guarded {
 
     async fn bounded(&self, url: &str, body: Option<&Value>) -> Result<Vec<u8>, Barred> {
         let whole = async {
-            let Ok(_permit) = self.inner.gate.acquire().await else { return Err(Barred::Unreachable) };
+            let Ok(_permit) = self.inner.permits.acquire().await else { return Err(Barred::Unreachable) };
             self.follow(url, body).await
         };
         let started = Instant::now();
@@ -146,7 +146,7 @@ impl Guarded {
             let response = self.send(url.clone(), body).await?;
             match response.status() {
                 StatusCode::OK => return self.read(response).await,
-                // The others would make a request without a body of one that has one.
+                // The other statuses turn a request with a body into one without.
                 StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT => {}
                 StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND | StatusCode::SEE_OTHER if body.is_none() => {}
                 status => return Err(Barred::Status(status.as_u16())),
@@ -157,25 +157,25 @@ impl Guarded {
         Err(Barred::Refused("too many redirects"))
     }
 
-    /// Everything that can be told without looking the host up, which [`dns`] does.
+    /// Every check that needs no lookup of the host; [`dns`] checks the addresses.
     fn check(&self, url: &Url) -> Result<(), Barred> {
         if url.as_str().len() > MAX_URL {
             return Err(Barred::Refused("the URL is too long"));
         }
-        let vouched = self.inner.allowed.has(url);
-        if !(url.scheme() == "https" || url.scheme() == "http" && vouched) {
+        let allowed = self.inner.allowed.has(url);
+        if !(url.scheme() == "https" || url.scheme() == "http" && allowed) {
             return Err(Barred::Refused("not HTTPS"));
         }
         if !url.username().is_empty() || url.password().is_some() {
             return Err(Barred::Refused("the URL has a credential"));
         }
-        if vouched {
+        if allowed {
             return Ok(());
         }
         if !url.port_or_known_default().is_some_and(|port| PORTS.contains(&port)) {
             return Err(Barred::Refused("not a port of the web"));
         }
-        // Of a host with one port in the list the others are as private as before.
+        // An allowed host may be private; only its listed ports are allowed.
         if url.host_str().is_some_and(|host| self.inner.allowed.has_host(host)) {
             return Err(Barred::Refused("another port of an allowed host"));
         }
@@ -185,7 +185,7 @@ impl Guarded {
             Some(Host::Domain(_)) => None,
             None => return Err(Barred::Refused("the URL has no host")),
         };
-        // The client connects to an address without looking it up.
+        // The client connects to a literal address without a lookup.
         if address.is_none_or(addresses::is_public) { Ok(()) } else { Err(Barred::Refused("not a public address")) }
     }
 
@@ -195,10 +195,9 @@ impl Guarded {
             None => http.request(Method::GET, url),
             Some(body) => http.request(Method::POST, url).json(body),
         };
-        request
-            .send()
-            .await
-            .map_err(|error| if is_inward(&error) { Barred::Refused("no public address") } else { Barred::Unreachable })
+        request.send().await.map_err(|error| {
+            if has_no_public_address(&error) { Barred::Refused("no public address") } else { Barred::Unreachable }
+        })
     }
 
     async fn read(&self, mut response: reqwest::Response) -> Result<Vec<u8>, Barred> {
@@ -214,8 +213,8 @@ impl Guarded {
     }
 }
 
-fn is_inward(error: &reqwest::Error) -> bool {
-    std::iter::successors(error.source(), |&error| error.source()).any(|error| error.is::<dns::Inward>())
+fn has_no_public_address(error: &reqwest::Error) -> bool {
+    std::iter::successors(error.source(), |&error| error.source()).any(|error| error.is::<dns::NoPublicAddress>())
 }
 
 #[cfg(test)]

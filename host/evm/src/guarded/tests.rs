@@ -1,4 +1,4 @@
-//! The guarded client against a local server that counts who connects.
+//! The guarded client against a local server that counts connections.
 
 use std::{
     io::{Read, Write},
@@ -62,7 +62,7 @@ async fn what_is_refused_is_never_connected_to() {
     let (port, connected) = server(|_| ok("secret"));
     let closed = client(&[]);
     for url in [
-        // By port, by address in every spelling, by a name that stands for one.
+        // By port, by address in every spelling, by a name of an address.
         format!("http://127.0.0.1:{port}/"),
         format!("https://127.0.0.1:{port}/"),
         "http://example.com/".into(),
@@ -112,12 +112,12 @@ async fn each_redirect_is_judged_like_the_first_url() {
         _ => "HTTP/1.1 302 Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".into(),
     });
     let url = |path: &str| format!("http://127.0.0.1:{outer}{path}");
-    // Outer and inner are local, but the operator vouches for the outer alone.
-    let outward = client(&[local(outer)]);
+    // Outer and inner are local, but the operator allows the outer alone.
+    let outer_only = client(&[local(outer)]);
     for path in ["/on", "/post"] {
-        assert!(matches!(outward.get(&url(path)).await, Err(Barred::Refused(_))), "{path}");
+        assert!(matches!(outer_only.get(&url(path)).await, Err(Barred::Refused(_))), "{path}");
     }
-    assert!(matches!(outward.post(&url("/post"), &json!({})).await, Err(Barred::Refused(_))));
+    assert!(matches!(outer_only.post(&url("/post"), &json!({})).await, Err(Barred::Refused(_))));
     assert_eq!(connected.load(Ordering::SeqCst), 0);
     let client = client(&[local(outer), local(port)]);
     assert_eq!(client.get(&url("/on")).await, Ok(b"secret".to_vec()));

@@ -1,33 +1,33 @@
-//! The logs of one span of blocks with what belongs to them, split in place where the span is dense.
+//! One span of blocks, fetched in parts where it is dense.
 
 use super::range::{Reaction, reaction};
 use crate::{fault::Fault, span::Span};
 
-/// A span, read as far as it went.
+/// What was fetched of a span, and why it ended early.
 pub struct Chunk<T> {
-    /// One for each piece that was asked for, in the order of the chain.
+    /// One item for each part that was fetched, in the order of the chain.
     pub found: Vec<T>,
-    /// Complete through this block; `None` where nothing was read.
+    /// Complete through this block; `None` where nothing was fetched.
     pub through: Option<u64>,
     pub stop: Option<Stop>,
 }
 
 pub enum Stop {
-    /// The endpoint never answers such queries over more than this width.
+    /// The endpoint answers no such query over a wider span.
     Ceiling(u64),
-    /// What follows is to be asked for in pieces of this width.
+    /// The remaining blocks are to be fetched in parts of this width.
     Narrow(u64),
     Gap(Fault),
 }
 
-/// What `fetch` finds in `span`, split in place where it is dense; `log_range` is the width to try where an endpoint
-/// refuses a range without naming its limit.
+/// What `fetch` finds in `span`, split where it is dense. `log_range` is the width to try after an endpoint refused a span
+/// without a limit in its message.
 pub async fn chunk<T, F>(span: Span, log_range: u64, fetch: impl Fn(Span) -> F) -> Chunk<T>
 where
     F: Future<Output = Result<T, Fault>>,
 {
     let mut chunk = Chunk { found: Vec::new(), through: None, stop: None };
-    // Spans still to be read, the next one last, each with the timeouts it has suffered.
+    // Spans still to fetch, the next one last, each with the number of its timeouts.
     let mut todo = vec![(span, 0)];
     while let Some((span, timeouts)) = todo.pop() {
         let fault = match fetch(span).await {
@@ -43,7 +43,7 @@ where
                 chunk.stop = Some(Stop::Ceiling(width));
                 return chunk;
             }
-            // What is dense over a long stretch is better read in several pieces at once.
+            // A long dense span is faster in several concurrent parts.
             Reaction::Split(width) if span.width() > log_range && matches!(fault, Fault::TooDense { .. }) => {
                 chunk.stop = Some(Stop::Narrow(width));
                 return chunk;

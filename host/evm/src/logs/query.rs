@@ -1,6 +1,5 @@
-//! Queries of logs, and logs as an endpoint gives them. They are most of what is read of a long history, so that an
-//! answer is read field by field in one go: the client library's own way keeps every log twice while it looks for
-//! unknown fields.
+//! Queries of logs, and the form in which an endpoint returns a log. Logs are most of the data of a long history, so each
+//! is parsed field by field in one pass: the client library keeps every log twice while it looks for unknown fields.
 
 use alloy::{
     primitives::{Bytes, LogData, U64},
@@ -9,14 +8,14 @@ use alloy::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{client::hex, fault::Fault, span::Span};
+use crate::{fault::Fault, request::hex, span::Span};
 use assay_domain::{Address, B256};
 
-/// Logs of some contracts, or of all where none is named, with some topics.
+/// Logs of some contracts (of all where the list is empty) with some topics.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LogQuery {
     pub addresses: Vec<Address>,
-    /// What each topic has to be one of; anything where the list is empty. The first is the signature.
+    /// The values that each topic may have; any value where the list is empty. The first topic is the signature.
     pub topics: [Vec<B256>; 4],
 }
 
@@ -30,7 +29,7 @@ impl LogQuery {
             .map(|topic| if topic.is_empty() { Value::Null } else { json!(topic) })
             .collect();
         let mut filter = json!({ "topics": topics, "fromBlock": hex(span.from), "toBlock": hex(span.to) });
-        // Not all take an empty list, or null, for all contracts.
+        // Not every endpoint accepts an empty list, or null, for all contracts.
         if let Some(fields) = filter.as_object_mut().filter(|_| !self.addresses.is_empty()) {
             fields.insert("address".into(), json!(self.addresses));
         }
@@ -38,10 +37,10 @@ impl LogQuery {
     }
 }
 
-/// A log as it is written.
+/// A log as JSON-RPC returns it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Written {
+pub struct RawLog {
     address: Address,
     topics: Vec<B256>,
     data: Bytes,
@@ -55,10 +54,10 @@ pub struct Written {
     removed: bool,
 }
 
-impl TryFrom<Written> for Log {
+impl TryFrom<RawLog> for Log {
     type Error = Fault;
 
-    fn try_from(log: Written) -> Result<Self, Fault> {
+    fn try_from(log: RawLog) -> Result<Self, Fault> {
         let data = LogData::new(log.topics, log.data)
             .ok_or_else(|| Fault::Malformed("a log with more than four topics".into()))?;
         let number = |number: U64| number.to::<u64>();
@@ -80,8 +79,8 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Log, String> {
-        let written: Written = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        Log::try_from(written).map_err(|fault| fault.to_string())
+        let raw: RawLog = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        Log::try_from(raw).map_err(|fault| fault.to_string())
     }
 
     #[test]

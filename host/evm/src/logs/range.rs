@@ -1,31 +1,31 @@
-//! What to do about a span of blocks whose logs were refused.
+//! What to do with a span of blocks that an endpoint refused.
 
 use crate::{fault::Fault, span::Span};
 
-/// Times one span may time out, cut in eight each time, before it is a gap: a silent endpoint must not cost a wait per
-/// halving.
+/// Timeouts of one span, which is cut in eight after each, before it is a gap: an endpoint that does not answer must not
+/// cost one timeout per halving.
 const TIMEOUTS: u32 = 3;
 
-/// How a refused span is gone on with.
+/// What to do with a refused span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reaction {
-    /// The endpoint never answers spans wider than this.
+    /// The endpoint answers no wider span than this.
     Ceiling(u64),
-    /// Ask for this span in pieces of this width.
+    /// Fetch the span in parts of this width.
     Split(u64),
     /// The span is a gap.
     GiveUp,
 }
 
-/// What to do about `span`. `fallback` is the width to try where an endpoint refuses a range without naming its limit;
-/// `timeouts` counts those of the span that this one was cut from.
+/// What to do with `span`. `fallback` is the width to try after an endpoint refused a span without a limit in its
+/// message; `timeouts` counts those of the span that this one was cut from.
 pub fn reaction(fault: &Fault, span: Span, fallback: u64, timeouts: u32) -> Reaction {
     let half = span.width() / 2;
     if half == 0 {
         return Reaction::GiveUp;
     }
     match fault {
-        // A limit that the span already keeps is not the reason.
+        // A limit that the span is already within is not the reason.
         Fault::TooWide { limit } => {
             Reaction::Ceiling(limit.filter(|limit| *limit < span.width()).unwrap_or(half.min(fallback)).max(1))
         }

@@ -1,14 +1,11 @@
-//! Finds what belongs to a pool: its data provider, its oracle, and what the oracle quotes in. Every pool is asked for
-//! them anew, for governance replaces them.
+//! Looks up the terms of pools: data provider, oracle, the unit of its prices, and reserves. Governance can replace each of
+//! them.
 
 use alloy::{primitives::Bytes, sol};
 
-use super::{
-    Version,
-    positions::{Quote, Reserve, Terms},
-};
-use crate::standing::Interest;
-use assay_domain::{Address, B256, U256};
+use super::positions::{Quote, Reserve, Terms};
+use crate::{balance::Interest, config::MarketConfig};
+use assay_domain::{Address, B256, Protocol, U256};
 use assay_evm::{
     call::{Call, returned},
     client::Client,
@@ -30,52 +27,72 @@ sol! {
     function decimals() external view returns (uint8 places);
     function getReserveTokensAddresses(address asset) external view returns (address aToken, address stableDebt, address variableDebt);
     function getReserveData(address asset) external view returns (uint256 first);
-    /// Of tokens of v2.
+    /// A function of aTokens of v2.
     function getIncentivesController() external view returns (address controller);
 }
 
-/// Under which v2 deployments keep their data provider: a first byte of 1.
+/// The id of the data provider in v2 deployments: a first byte of 1.
 const DATA_PROVIDER_V2: B256 = {
     let mut id = [0; 32];
     id[0] = 1;
     B256::new(id)
 };
 
-/// The unit of oracles older than `BASE_CURRENCY_UNIT`, which all quote in ether.
+/// The unit of oracles without `BASE_CURRENCY_UNIT`, which all quote in ether.
 const ETHER: u64 = 1_000_000_000_000_000_000;
 
-/// Looks all of `pools` up together, in four round trips, and those of v2 in one more. `None` for one that does not
-/// answer like a pool of its version.
+/// A pool's data provider and oracle.
+type Helpers = (Option<Address>, Option<Address>);
+/// A pool's list of assets, and the unit of its oracle.
+type Listing = (Option<Vec<TokenData>>, Option<Quote>);
+
+/// Looks up all of `pools` together, in four round trips, and those of v2 in one more. `None` for one that does not answer
+/// like a pool of its version.
 ///
 /// # Errors
 /// [`Fault`] where the chain did not answer.
-pub(crate) async fn look_up(
-    client: &Client,
-    pools: &[(Version, Address)],
-    at: B256,
-) -> Result<Vec<Option<Terms>>, Fault> {
-    let calls = pools.iter().map(|(version, pool)| match version {
-        Version::V2 => Call::new(*pool, &getAddressesProviderCall {}),
-        Version::V3 => Call::new(*pool, &ADDRESSES_PROVIDERCall {}),
+pub(super) async fn look_up(client: &Client, pools: &[&MarketConfig], at: B256) -> Result<Vec<Option<Terms>>, Fault> {
+    let helpers = helpers(client, pools, at).await?;
+    let listings = listings(client, &helpers, at).await?;
+    let reserves = reserves(client, &helpers, &listings, at).await?;
+    let whole = |((helpers, listing), reserves): ((Helpers, Listing), Option<Vec<Reserve>>)| {
+        let ((data_provider, oracle), (_, quote)) = (helpers, listing);
+        Some(Terms { data_provider: data_provider?, oracle: oracle?, quote: quote?, reserves: reserves? })
+    };
+    let mut found: Vec<_> = helpers.into_iter().zip(listings).zip(reserves).map(whole).collect();
+    add_rewards(client, pools, &mut found, at).await?;
+    Ok(found)
+}
+
+fn is_v2(pool: &MarketConfig) -> bool {
+    pool.protocol == Protocol::LenderAV2
+}
+
+async fn helpers(client: &Client, pools: &[&MarketConfig], at: B256) -> Result<Vec<Helpers>, Fault> {
+    let calls = pools.iter().map(|pool| match is_v2(pool) {
+        true => Call::new(pool.address, &getAddressesProviderCall {}),
+        false => Call::new(pool.address, &ADDRESSES_PROVIDERCall {}),
     });
     let providers = client.calls(&calls.collect::<Vec<_>>(), at).await?;
     // Both functions return an address and nothing else.
     let providers = providers.iter().map(|answer| returned::<ADDRESSES_PROVIDERCall>(Some(answer)).unwrap_or_default());
 
-    let two = |((version, _), provider): (&(Version, Address), Address)| {
-        let data_provider = match version {
-            Version::V2 => Call::new(provider, &getAddressCall { id: DATA_PROVIDER_V2 }),
-            Version::V3 => Call::new(provider, &getPoolDataProviderCall {}),
+    let two = |(pool, provider): (&&MarketConfig, Address)| {
+        let data_provider = match is_v2(pool) {
+            true => Call::new(provider, &getAddressCall { id: DATA_PROVIDER_V2 }),
+            false => Call::new(provider, &getPoolDataProviderCall {}),
         };
         [data_provider, Call::new(provider, &getPriceOracleCall {})]
     };
-    let helpers = client.calls(&pools.iter().zip(providers).flat_map(two).collect::<Vec<_>>(), at).await?;
-    let helpers: Vec<_> = helpers
-        .chunks(2)
-        .map(|pair| (returned::<getPoolDataProviderCall>(pair.first()), returned::<getPriceOracleCall>(pair.get(1))))
-        .collect();
+    let answers = client.calls(&pools.iter().zip(providers).flat_map(two).collect::<Vec<_>>(), at).await?;
+    let pair = |pair: &[Option<Bytes>]| {
+        (returned::<getPoolDataProviderCall>(pair.first()), returned::<getPriceOracleCall>(pair.get(1)))
+    };
+    Ok(answers.chunks(2).map(pair).collect())
+}
 
-    let four = |(data_provider, oracle): &(Option<Address>, Option<Address>)| {
+async fn listings(client: &Client, helpers: &[Helpers], at: B256) -> Result<Vec<Listing>, Fault> {
+    let four = |(data_provider, oracle): &Helpers| {
         let oracle = oracle.unwrap_or_default();
         [
             Call::new(data_provider.unwrap_or_default(), &getAllReservesTokensCall {}),
@@ -84,10 +101,17 @@ pub(crate) async fn look_up(
             Call::new(oracle, &WETHCall {}),
         ]
     };
-    let lists = client.calls(&helpers.iter().flat_map(four).collect::<Vec<_>>(), at).await?;
-    let lists: Vec<_> =
-        lists.chunks(4).map(|four| (returned::<getAllReservesTokensCall>(four.first()), quote(four))).collect();
+    let answers = client.calls(&helpers.iter().flat_map(four).collect::<Vec<_>>(), at).await?;
+    Ok(answers.chunks(4).map(|four| (returned::<getAllReservesTokensCall>(four.first()), quote(four))).collect())
+}
 
+/// The reserves of each pool; `None` where its list, or one of them, is missing.
+async fn reserves(
+    client: &Client,
+    helpers: &[Helpers],
+    listings: &[Listing],
+    at: B256,
+) -> Result<Vec<Option<Vec<Reserve>>>, Fault> {
     let three = |(data_provider, asset): (Address, Address)| {
         [
             Call::new(asset, &decimalsCall {}),
@@ -95,29 +119,29 @@ pub(crate) async fn look_up(
             Call::new(data_provider, &getReserveDataCall { asset }),
         ]
     };
-    let assets = lists.iter().zip(&helpers).flat_map(|((tokens, _), (data_provider, _))| {
+    let assets = listings.iter().zip(helpers).flat_map(|((tokens, _), (data_provider, _))| {
         tokens.iter().flatten().map(|token| (data_provider.unwrap_or_default(), token.tokenAddress))
     });
     let answers = client.calls(&assets.flat_map(three).collect::<Vec<_>>(), at).await?;
     let mut answers = answers.chunks(3);
+    let mut of_pool = |tokens: &Vec<TokenData>| {
+        // Every asset consumes its answers, also after one without.
+        let found: Vec<_> = tokens.iter().map(|token| reserve(token.tokenAddress, answers.next()?)).collect();
+        found.into_iter().collect()
+    };
+    Ok(listings.iter().map(|(tokens, _)| tokens.as_ref().and_then(&mut of_pool)).collect())
+}
 
-    let mut found = Vec::with_capacity(pools.len());
-    for ((data_provider, oracle), (tokens, quote)) in helpers.into_iter().zip(lists) {
-        let reserves: Option<Vec<_>> = tokens.and_then(|tokens| {
-            // Every asset takes its answers, also after one without.
-            let reserves: Vec<_> = tokens.iter().map(|token| reserve(token.tokenAddress, answers.next()?)).collect();
-            reserves.into_iter().collect()
-        });
-        found.push(match (data_provider, oracle, quote, reserves) {
-            (Some(data_provider), Some(oracle), Some(quote), Some(reserves)) => {
-                Some(Terms { data_provider, oracle, quote, reserves })
-            }
-            _ => None,
-        });
-    }
-    let old = |(version, _): &(Version, Address)| *version == Version::V2;
-    let pools_of_v2 = found.iter_mut().zip(pools).filter(|(_, pool)| old(pool)).filter_map(|(terms, _)| terms.as_mut());
-    let mut reserves: Vec<_> = pools_of_v2.flat_map(|terms| &mut terms.reserves).collect();
+/// Adds the controllers of rewards to the reserves of v2.
+async fn add_rewards(
+    client: &Client,
+    pools: &[&MarketConfig],
+    found: &mut [Option<Terms>],
+    at: B256,
+) -> Result<(), Fault> {
+    let terms_of_v2 =
+        found.iter_mut().zip(pools).filter(|(_, pool)| is_v2(pool)).filter_map(|(terms, _)| terms.as_mut());
+    let mut reserves: Vec<_> = terms_of_v2.flat_map(|terms| &mut terms.reserves).collect();
     let calls: Vec<_> =
         reserves.iter().map(|reserve| Call::new(reserve.token, &getIncentivesControllerCall {})).collect();
     let controllers = client.calls(&calls, at).await?;
@@ -125,7 +149,7 @@ pub(crate) async fn look_up(
         reserve.rewards =
             returned::<getIncentivesControllerCall>(Some(answer)).filter(|controller| !controller.is_zero());
     }
-    Ok(found)
+    Ok(())
 }
 
 fn reserve(asset: Address, answers: &[Option<Bytes>]) -> Option<Reserve> {
@@ -144,15 +168,14 @@ fn reserve(asset: Address, answers: &[Option<Bytes>]) -> Option<Reserve> {
     })
 }
 
-/// Both versions end a reserve's data with its two indexes and the time that they are of, after numbers of which v3 has
-/// more.
+/// The last three numbers of a reserve's data: in both versions its two indexes and their time.
 fn last_three(data: &[u8]) -> Option<[U256; 3]> {
     let words: Vec<U256> = data.rchunks_exact(32).take(3).filter_map(U256::try_from_be_slice).collect();
     let [touched, debt, supply] = words.try_into().ok()?;
     Some([supply, debt, touched])
 }
 
-/// What an oracle quotes in: dollars where it names no asset, and ether where it is too old to say.
+/// The unit of an oracle's prices: dollars where it names no asset, and ether where it is too old to name one.
 fn quote(answers: &[Option<Bytes>]) -> Option<Quote> {
     let (base, unit) =
         (returned::<BASE_CURRENCYCall>(answers.get(1)), returned::<BASE_CURRENCY_UNITCall>(answers.get(2)));

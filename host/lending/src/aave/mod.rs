@@ -1,47 +1,86 @@
-//! Aave v2 and v3: five pool events, in which the position's owner is always indexed, so that few queries tell a
-//! wallet's history in all pools of a chain. Most of them are the same in both versions; only the pool's address tells
-//! which it was.
+//! Aave v2 and v3: five pool events, in which the position's owner is always indexed, so that few queries find a wallet's
+//! history in all pools of a chain. Most events are the same in both versions; the pool's address shows the version.
 //!
-//! A supply is aTokens, and these move without the pool. Their transfers are read beside the pool's events
-//! ([`tokens`]):
-//! - Who has a gateway or an adapter withdraw gives it the aTokens first, and the pool then names the gateway. That
-//!   counts as a withdrawal of the wallet, found in the transaction's receipt.
-//! - A repayment out of aTokens is a repayment, and takes as much from the supply. No withdrawal is counted, for
+//! A supply is a balance of aTokens, which can be transferred without the pool. Their transfers are read beside the
+//! pool's events ([`tokens`]):
+//! - For a withdrawal through a gateway or an adapter, the wallet first transfers its aTokens there, and the pool then
+//!   names the gateway. It counts as a withdrawal of the wallet, found in the transaction's receipt.
+//! - A repayment out of aTokens is a repayment, and reduces the supply by the same amount. It counts as no withdrawal:
 //!   nothing left the pool.
-//! - A plain transfer, and what a liquidator who takes aTokens receives, moves the supply and is no event of either
-//!   side: the pool had no part in it, and anybody can send anybody dust.
-//! - A bridge that mints for a wallet what it will back later supplies for it.
+//! - A plain transfer, and one to a liquidator who takes aTokens, changes the supply and is no event of either side: the
+//!   pool had no part in it, and any sender can send dust.
+//! - An unbacked mint of a bridge is a supply.
 //!
-//! Not told: debt that is moved by other means than borrowing, repaying, liquidating and writing off (there is none
-//! today), what was borrowed or supplied by flash loans within one transaction and given back, and what rebasing tokens
-//! add by themselves.
+//! The logs do not show: debt that changes by other means than borrowing, repaying, liquidating and writing off (there is
+//! none today), flash loans that are repaid within their transaction, and the growth of rebasing tokens.
 
 mod deployment;
 mod positions;
 mod tokens;
 
-use crate::progress::Side;
 use alloy::{
     primitives::{U256, b256},
     rpc::types::Log,
 };
+use futures::FutureExt;
 
 use crate::{
-    EventKind, Signature,
-    events::Evidence,
-    sums::{Move, named, word},
+    config::MarketConfig,
+    hints::{Hint, Naming},
+    progress::Side,
+    protocol::{EventKind, Evidence, FoundTerms, LendingProtocol, Signature, boxed},
+    sums::{Move, address_at, amount_at},
 };
 use assay_domain::B256;
+use assay_evm::Client;
 
-pub(super) use deployment::look_up;
-pub(super) use positions::{Terms, ever_held};
-pub(super) use tokens::is_explained;
+/// One version of the protocol.
+#[derive(Debug)]
+pub(crate) struct Aave {
+    signatures: &'static [Signature],
+    logs_its_traces: bool,
+}
 
-/// Which contracts a pool belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Version {
-    V2,
-    V3,
+/// A wallet without any supply can ask for rewards of v2, which leaves a trace and no log.
+pub(crate) static V2: Aave = Aave { signatures: SIGNATURES_V2, logs_its_traces: false };
+pub(crate) static V3: Aave = Aave { signatures: SIGNATURES_V3, logs_its_traces: true };
+
+impl LendingProtocol for Aave {
+    fn family(&self) -> &'static str {
+        "aave"
+    }
+
+    fn look_up<'a>(&self, client: &'a Client, pools: Vec<&'a MarketConfig>, at: B256) -> FoundTerms<'a> {
+        async move { Ok(boxed(deployment::look_up(client, &pools, at).await?)) }.boxed()
+    }
+
+    fn signatures(&self) -> &'static [Signature] {
+        self.signatures
+    }
+
+    fn events<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(EventKind, &'a Log)> {
+        events(evidence, wallet)
+    }
+
+    fn moves<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(Move, &'a Log)> {
+        moves(evidence, wallet)
+    }
+
+    fn is_explained(&self, hint: &Hint, log: &Log, wallet: B256, own: &[&Log], hinting: &[&Log]) -> bool {
+        match hint.naming {
+            Naming::Holder(asset) => tokens::is_explained(log, asset, wallet, own, hinting),
+            Naming::At(_) | Naming::With(_) => hint.is_explained_by(own),
+        }
+    }
+
+    fn logs_its_traces(&self) -> bool {
+        self.logs_its_traces
+    }
+
+    /// Only where the pool's aTokens are known.
+    fn adds_up(&self, hints: &[Hint]) -> bool {
+        !hints.is_empty()
+    }
 }
 
 const DEPOSIT_V2: B256 = b256!("0xde6857219544bb5b7746f48ed30be6386fefc61b2f864cacf559893bf50fd951");
@@ -52,9 +91,9 @@ const BORROW_V3: B256 = b256!("0xb3d084820fb1a9decffb176436bd02558d15fac9b0ddfed
 const REPAY_V3: B256 = b256!("0xa534c8dbe71f871f9f3530e97a74601fea17b426cae02e1c5aee42c96c784051");
 const WITHDRAW: B256 = b256!("0x3115d1449a7b732c986cba18244e897a450f61e1bb8d589cd2e69e6c8924f9f7");
 const LIQUIDATION: B256 = b256!("0xe413a321e8681d831f4dbccbca790d2952b56f977908e45be37335533e005286");
-/// Supply that a bridge vouches for.
+/// Supply that a bridge backs later.
 const MINT_UNBACKED: B256 = b256!("0xf25af37b3d3ec226063dc9bdc103ece7eb110a50f340fe854bb7bc1b0676d7d0");
-/// Debt that nothing is left to pay, written off in a liquidation.
+/// Debt without any collateral left, written off in a liquidation.
 const DEFICIT: B256 = b256!("0x2bccfb3fad376d59d7accf970515eb77b2f27b082c90ed0fb15583dd5a942699");
 
 /// The rate mode of debt whose rate is fixed when it is made.
@@ -80,9 +119,9 @@ pub(super) const SIGNATURES_V3: &[Signature] = &[
     Signature { topic0: DEFICIT, wallet_at: 1 },
 ];
 
-/// The events of `wallet`, in the order of the chain: those in which the pool names it, and withdrawals by whom it gave
-/// its aTokens to.
-pub(super) fn events<'a>(evidence: &Evidence<'a>, wallet: B256) -> Vec<(EventKind, &'a Log)> {
+/// The events of `wallet`, in the order of the chain: those in which the pool names it, and withdrawals by a receiver of
+/// its aTokens.
+fn events<'a>(evidence: &Evidence<'a>, wallet: B256) -> Vec<(EventKind, &'a Log)> {
     let own = own(evidence, wallet);
     let mut events: Vec<_> = own.iter().filter_map(|log| Some((event(log)?, *log))).collect();
     events.extend(tokens::withdrawals(evidence, wallet, &own).into_iter().map(|log| (EventKind::Withdraw, log)));
@@ -91,7 +130,7 @@ pub(super) fn events<'a>(evidence: &Evidence<'a>, wallet: B256) -> Vec<(EventKin
 }
 
 /// The amounts that moved, in the order of the chain.
-pub(super) fn moves<'a>(evidence: &Evidence<'a>, wallet: B256) -> Vec<(Move, &'a Log)> {
+fn moves<'a>(evidence: &Evidence<'a>, wallet: B256) -> Vec<(Move, &'a Log)> {
     let own = own(evidence, wallet);
     let mut moves: Vec<_> =
         own.iter().flat_map(|log| moved(log).unwrap_or_default().into_iter().map(|amount| (amount, *log))).collect();
@@ -128,28 +167,30 @@ fn event(log: &Log) -> Option<EventKind> {
     }
 }
 
-/// The amounts that a log of the pool moved. Seized collateral whose receiver takes it as aTokens is a transfer of
-/// these, and the protocol's fee always is.
+/// The amounts that a log of the pool moved. Collateral that a liquidator takes as aTokens is in a transfer of these, and
+/// so is the protocol's fee.
 fn moved(log: &Log) -> Option<Vec<Move>> {
-    let flag = |place| Some(!word(log, place)?.is_zero());
+    let flag = |place| Some(!amount_at(log, place)?.is_zero());
     Some(match *log.topic0()? {
-        DEPOSIT_V2 | SUPPLY_V3 | MINT_UNBACKED => vec![Move::gain(Side::Supply, named(log, 1)?, word(log, 1)?)],
-        WITHDRAW => vec![Move::loss(Side::Supply, named(log, 1)?, word(log, 0)?)],
-        BORROW_V2 | BORROW_V3 => {
-            let fixed_rate = word(log, 2)? == STABLE;
-            vec![Move { fixed_rate, ..Move::gain(Side::Debt, named(log, 1)?, word(log, 1)?) }]
+        DEPOSIT_V2 | SUPPLY_V3 | MINT_UNBACKED => {
+            vec![Move::gain(Side::Supply, address_at(log, 1)?, amount_at(log, 1)?)]
         }
-        REPAY_V2 => vec![Move::loss(Side::Debt, named(log, 1)?, word(log, 0)?)],
+        WITHDRAW => vec![Move::loss(Side::Supply, address_at(log, 1)?, amount_at(log, 0)?)],
+        BORROW_V2 | BORROW_V3 => {
+            let fixed_rate = amount_at(log, 2)? == STABLE;
+            vec![Move { fixed_rate, ..Move::gain(Side::Debt, address_at(log, 1)?, amount_at(log, 1)?) }]
+        }
+        REPAY_V2 => vec![Move::loss(Side::Debt, address_at(log, 1)?, amount_at(log, 0)?)],
         REPAY_V3 => {
-            let (asset, amount) = (named(log, 1)?, word(log, 0)?);
+            let (asset, amount) = (address_at(log, 1)?, amount_at(log, 0)?);
             let out_of_supply = flag(1)?.then(|| Move::loss(Side::Supply, asset, amount));
             std::iter::once(Move::loss(Side::Debt, asset, amount)).chain(out_of_supply).collect()
         }
         LIQUIDATION => {
-            let seized = (!flag(3)?).then_some(Move::loss(Side::Supply, named(log, 1)?, word(log, 1)?));
-            std::iter::once(Move::loss(Side::Debt, named(log, 2)?, word(log, 0)?)).chain(seized).collect()
+            let seized = (!flag(3)?).then_some(Move::loss(Side::Supply, address_at(log, 1)?, amount_at(log, 1)?));
+            std::iter::once(Move::loss(Side::Debt, address_at(log, 2)?, amount_at(log, 0)?)).chain(seized).collect()
         }
-        DEFICIT => vec![Move::loss(Side::Debt, named(log, 2)?, word(log, 0)?)],
+        DEFICIT => vec![Move::loss(Side::Debt, address_at(log, 2)?, amount_at(log, 0)?)],
         _ => return None,
     })
 }

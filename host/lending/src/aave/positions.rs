@@ -1,13 +1,13 @@
-//! What a wallet has in an Aave pool: aToken and debt balances by the pool's data provider, times the pool's oracle, in
-//! integers until the last step.
+//! A wallet's position in an Aave pool: aToken and debt balances from the pool's data provider, times the prices of the
+//! pool's oracle, in integers until the last step.
 
-use crate::progress::Side;
 use alloy::{primitives::Bytes, sol};
 
 use crate::{
+    balance::{Balance, Interest},
     hints::{Hint, Naming, TRANSFER},
-    standing::{Interest, Standing},
-    terms::Held,
+    progress::Side,
+    protocol::{Held, LendingTerms},
 };
 use assay_domain::{Address, U256, address};
 use assay_evm::call::{Call, returned};
@@ -16,28 +16,28 @@ sol! {
     function getUserReserveData(address asset, address user) external view returns (
         uint256 aTokenBalance, uint256 stableDebt, uint256 variableDebt, uint256 principalStableDebt, uint256 scaledVariableDebt,
         uint256 stableBorrowRate, uint256 liquidityRate, uint40 stableRateLastUpdated, bool usageAsCollateral);
-    /// Of aTokens and debt tokens of v3: not zero for whom one was ever minted, or given.
+    /// Of aTokens and debt tokens of v3: not zero for a wallet that ever received one.
     function getPreviousIndex(address user) external view returns (uint256 index);
-    /// Of a controller of rewards of v2: the index that a token's balance was last told at, not zero for whom one was.
+    /// Of a controller of rewards of v2: the index at the last change of a balance, not zero for a wallet that had one.
     function getUserAssetData(address user, address asset) external view returns (uint256 index);
     function getAssetsPrices(address[] assets) external view returns (uint256[] prices);
 }
 
-/// What is fixed of a pool for a while: its helpers, and its reserves.
+/// The terms of a pool: its helper contracts, and its reserves.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Terms {
-    pub(super) data_provider: Address,
+pub(super) struct Terms {
+    pub data_provider: Address,
     pub oracle: Address,
     pub quote: Quote,
-    pub(super) reserves: Vec<Reserve>,
+    pub reserves: Vec<Reserve>,
 }
 
-/// What the oracle's prices are multiples of.
+/// The unit of an oracle's prices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Quote {
+pub(super) struct Quote {
     /// `None` for the dollar.
     pub asset: Option<Address>,
-    /// Stands for one of it, never zero.
+    /// The oracle's number for one of it, never zero.
     pub unit: U256,
 }
 
@@ -45,28 +45,27 @@ pub struct Quote {
 pub(super) struct Reserve {
     pub asset: Address,
     pub decimals: u8,
-    /// The aToken, which stands for a supply.
+    /// The aToken, which represents a supply.
     pub token: Address,
-    /// The token of debt at the market's rate.
+    /// The token of debt at the variable rate.
     pub debt_token: Address,
-    /// Who keeps the rewards of a token of v2, where anybody does.
+    /// The controller of rewards of a token of v2, if any.
     pub rewards: Option<Address>,
-    /// What supplies and debts at the market's rate have grown by.
+    /// The growth of supplies and of debts at the variable rate.
     pub supply: Interest,
     pub debt: Interest,
 }
 
-/// Scale of sums: dollars, or what the oracle quotes in, times this.
+/// Scale of sums: dollars, or the quoted asset, times this.
 const SCALE: u64 = 1_000_000_000_000_000_000;
 
-/// Tokens whose balances change by themselves, and with them those of their aTokens: stETH and AMPL, both in v2 on
-/// Ethereum. What was supplied of them says nothing of what is there.
+/// Rebasing tokens, whose balances change without transfers, and with them those of their aTokens: stETH and AMPL, both
+/// in v2 on Ethereum. The sum of supplies does not show their balance.
 const REBASING: [Address; 2] =
     [address!("0xae7ab96520DE3A18E5e111B5EaAb095312D7fE84"), address!("0xD46bA6D942050d489DBd938a2C909A5d5039A161")];
 
-impl Terms {
-    /// The calls that tell a wallet's position; [`held`](Self::held) reads their answers.
-    pub fn calls(&self, user: Address) -> Vec<Call> {
+impl LendingTerms for Terms {
+    fn calls(&self, user: Address) -> Vec<Call> {
         let assets: Vec<_> = self.reserves.iter().map(|reserve| reserve.asset).collect();
         let balances =
             assets.iter().map(|asset| Call::new(self.data_provider, &getUserReserveDataCall { asset: *asset, user }));
@@ -74,10 +73,9 @@ impl Terms {
         balances.chain([prices]).collect()
     }
 
-    /// The calls that tell whether a wallet ever had anything here, for [`ever_held`]. Tokens of v2 keep no trace, and
-    /// do not answer; the controller that each change of a balance is told to does, from when it began to give rewards
-    /// (April 2021 on Ethereum).
-    pub fn traces(&self, user: Address) -> Vec<Call> {
+    /// Tokens of v2 keep no trace, and do not answer. Their controller of rewards has one of each change of a balance
+    /// since it began to pay rewards (April 2021 on Ethereum).
+    fn traces(&self, user: Address) -> Vec<Call> {
         let tokens = self
             .reserves
             .iter()
@@ -89,9 +87,15 @@ impl Terms {
         tokens.filter(|(token, _)| !token.is_zero()).map(call).collect()
     }
 
-    /// `quote_usd` is the price of the asset that the oracle quotes in, where it is known. `None` where a balance or a
-    /// price that matters is missing: a part of a position is not a position.
-    pub fn held(&self, answers: &[Option<Bytes>], quote_usd: Option<f64>) -> Option<Held> {
+    /// Each change of a balance leaves a trace, and emits a transfer; in v2 a request for the rewards of a token leaves one
+    /// too, which only the wallet itself can send.
+    fn ever_held(&self, answers: &[Option<Bytes>]) -> bool {
+        answers
+            .iter()
+            .any(|answer| returned::<getPreviousIndexCall>(Some(answer)).is_some_and(|index| !index.is_zero()))
+    }
+
+    fn held(&self, answers: &[Option<Bytes>], quote_usd: Option<f64>) -> Option<Held> {
         let prices = returned::<getAssetsPricesCall>(answers.get(self.reserves.len()))?;
         let (mut supplied, mut borrowed, mut assets) = (U256::ZERO, U256::ZERO, 0);
         for (i, reserve) in self.reserves.iter().enumerate() {
@@ -111,8 +115,8 @@ impl Terms {
         Some(Held { supplied_usd: dollars(supplied), borrowed_usd: dollars(borrowed), supplied_assets: assets })
     }
 
-    /// Each aToken: who has it has the supply, wherever it came from.
-    pub fn hints(&self) -> Vec<Hint> {
+    /// Transfers of each aToken: its holder owns the supply.
+    fn hints(&self) -> Vec<Hint> {
         let hint = |reserve: &Reserve| Hint {
             contract: reserve.token,
             topic0: TRANSFER,
@@ -122,40 +126,43 @@ impl Terms {
         self.reserves.iter().map(hint).collect()
     }
 
-    /// What the wallet has of each reserve, to hold its events against. `None` where a balance is missing.
-    pub fn standings(&self, answers: &[Option<Bytes>]) -> Option<Vec<Standing>> {
-        let mut standings = Vec::new();
+    fn balances(&self, answers: &[Option<Bytes>]) -> Option<Vec<Balance>> {
+        let mut balances = Vec::new();
         for (i, reserve) in self.reserves.iter().enumerate() {
             let data = returned::<getUserReserveDataCall>(answers.get(i))?;
             let debt = data.stableDebt.checked_add(data.variableDebt)?;
             let (asset, rebasing) = (reserve.asset, REBASING.contains(&reserve.asset));
-            let standing = |side, amount, interest| Standing {
+            let balance = |side, amount, interest| Balance {
                 gains: Some(interest),
                 rebasing,
-                ..Standing::still(side, asset, amount)
+                ..Balance::still(side, asset, amount)
             };
-            standings.push(standing(Side::Supply, data.aTokenBalance, reserve.supply));
-            standings
-                .push(Standing { fixed_rate: !data.stableDebt.is_zero(), ..standing(Side::Debt, debt, reserve.debt) });
+            balances.push(balance(Side::Supply, data.aTokenBalance, reserve.supply));
+            balances
+                .push(Balance { fixed_rate: !data.stableDebt.is_zero(), ..balance(Side::Debt, debt, reserve.debt) });
         }
-        Some(standings)
+        Some(balances)
     }
 
+    fn oracle(&self) -> Option<(Address, U256)> {
+        self.quote.asset.is_none().then_some((self.oracle, self.quote.unit))
+    }
+
+    fn quoted_in(&self) -> Option<Address> {
+        self.quote.asset
+    }
+}
+
+impl Terms {
     fn scaled(&self, amount: U256, price: U256, decimals: u8) -> Option<U256> {
         if amount.is_zero() {
             return Some(U256::ZERO);
         }
-        // A price of 0 is the oracle saying that it has none.
+        // An oracle returns 0 where it has no price.
         let price = Some(price).filter(|price| !price.is_zero())?;
         let divisor = U256::from(10).checked_pow(U256::from(decimals))?.checked_mul(self.quote.unit)?;
         amount.checked_mul(price)?.checked_mul(U256::from(SCALE))?.checked_div(divisor)
     }
-}
-
-/// Whether the answers to [`Terms::traces`] have one. Each change of a balance leaves it, and emits a transfer; in v2
-/// so does asking for the rewards of a token that one never had, which only its own user can.
-pub fn ever_held(answers: &[Option<Bytes>]) -> bool {
-    answers.iter().any(|answer| returned::<getPreviousIndexCall>(Some(answer)).is_some_and(|index| !index.is_zero()))
 }
 
 #[cfg(test)]

@@ -1,28 +1,63 @@
-//! Comet (Compound v3): one borrowable asset per market, and no events for borrowing and repaying it. A market tells
-//! that somebody supplied or withdrew so much of the base asset, and in the log right after how much of it was supply;
-//! what is left was debt.
+//! Comet (Compound v3): one borrowable asset per market, and no events for borrowing and repaying it. A market logs the
+//! supply or withdrawal of an amount of the base asset, and in the next log how much of it changed the supply; the rest
+//! changed the debt.
 //!
-//! A transfer of a position is a withdrawal of the one and a supply of the other, as if it had been done by these two
-//! calls. Not told by any log: debt that a transfer of the base asset makes or repays. The amounts then do not add up
-//! to the position, which lowers the coverage.
+//! A transfer of a position counts as a withdrawal by the sender and a supply by the receiver. No log shows debt that a
+//! transfer of the base asset makes or repays. The amounts then do not add up to the position, which lowers the coverage.
 
 mod positions;
 mod split;
 
-use crate::progress::Side;
 use alloy::{
     primitives::{U256, b256},
     rpc::types::Log,
 };
+use futures::FutureExt;
 
 use crate::{
-    EventKind, Signature,
-    hints::TRANSFER,
-    sums::{Move, named, word},
+    config::MarketConfig,
+    hints::{Hint, TRANSFER},
+    progress::Side,
+    protocol::{EventKind, Evidence, FoundTerms, LendingProtocol, Signature, boxed},
+    sums::{Move, address_at, amount_at},
 };
 use assay_domain::{Address, B256};
+use assay_evm::Client;
+use positions::Terms;
 
-pub(super) use positions::{Terms, ever_held};
+#[derive(Debug)]
+pub(crate) struct Comet;
+
+impl LendingProtocol for Comet {
+    fn family(&self) -> &'static str {
+        "comet"
+    }
+
+    fn look_up<'a>(&self, client: &'a Client, markets: Vec<&'a MarketConfig>, at: B256) -> FoundTerms<'a> {
+        let markets: Vec<_> = markets.iter().map(|market| market.address).collect();
+        async move { Ok(boxed(Terms::look_up(client, &markets, at).await?)) }.boxed()
+    }
+
+    fn signatures(&self) -> &'static [Signature] {
+        SIGNATURES
+    }
+
+    fn events<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(EventKind, &'a Log)> {
+        events(&evidence.own, wallet)
+    }
+
+    fn moves<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(Move, &'a Log)> {
+        read(&evidence.own, wallet).into_iter().filter_map(|read| Some((read.moved?, read.log))).collect()
+    }
+
+    fn logs_its_traces(&self) -> bool {
+        true
+    }
+
+    fn adds_up(&self, _: &[Hint]) -> bool {
+        true
+    }
+}
 
 const SUPPLY: B256 = b256!("0xd1cf3d156d5f8f0d50f6c122ed609cec09d35c9b9fb3fff6ea0959134dae424e");
 const WITHDRAW: B256 = b256!("0x9b1bfa7fa9ee420a16e124f794c35ac9f90472acc99140eb2f6447c714cad8eb");
@@ -33,8 +68,8 @@ const ABSORB_DEBT: B256 = b256!("0x1547a878dc89ad3c367b6338b4be6a65a5dd74fb77ae0
 const ABSORB_COLLATERAL: B256 = b256!("0x9850ab1af75177e4a9201c65a2cf7976d5d28e40ef63494b44366f86b2f9412e");
 
 /// The owner is `dst` of a supply, `src` of a withdrawal, `borrower` of an absorption, and either side of a transfer.
-/// The collateral that an absorption seizes has logs of its own, which are no events but amounts.
-pub(super) const SIGNATURES: &[Signature] = &[
+/// The collateral that an absorption seizes has separate logs, which are amounts and no events.
+const SIGNATURES: &[Signature] = &[
     Signature { topic0: SUPPLY, wallet_at: 2 },
     Signature { topic0: SUPPLY_COLLATERAL, wallet_at: 2 },
     Signature { topic0: ABSORB_DEBT, wallet_at: 2 },
@@ -47,119 +82,114 @@ pub(super) const SIGNATURES: &[Signature] = &[
     Signature { topic0: TRANSFER_COLLATERAL, wallet_at: 1 },
 ];
 
-/// What a log says of the wallet.
+/// What a log shows of the wallet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum Action {
     Supply(U256),
     Withdraw(U256),
     SupplyCollateral(U256),
     WithdrawCollateral(U256),
-    /// Debt that the market paid, all of it.
+    /// Debt that the market paid completely.
     Absorbed(U256),
     /// Collateral that the market took for it.
     Seized(U256),
-    /// Base supply that appears, as the part of a supply that is no repayment.
+    /// New base supply: the part of a supply that is no repayment.
     Minted(U256),
-    /// Base supply that disappears, as the part of a withdrawal that is no borrowing.
+    /// Removed base supply: the part of a withdrawal that is no borrowing.
     Burnt(U256),
 }
 
 /// The events of `wallet` in checked logs of one market, in the order of the chain.
-pub(super) fn events<'a>(logs: &[&'a Log], wallet: B256) -> Vec<(EventKind, &'a Log)> {
+fn events<'a>(logs: &[&'a Log], wallet: B256) -> Vec<(EventKind, &'a Log)> {
     read(logs, wallet)
         .into_iter()
         .flat_map(|read| read.kinds.into_iter().flatten().map(move |kind| (kind, read.log)))
         .collect()
 }
 
-/// The amounts that they moved.
-pub(super) fn moves<'a>(logs: &[&'a Log], wallet: B256) -> Vec<(Move, &'a Log)> {
-    read(logs, wallet).into_iter().filter_map(|read| Some((read.moved?, read.log))).collect()
-}
-
-/// What a log, with the one right after it, tells.
+/// The events and the amount of a log and the next one.
 struct Reading<'a> {
     log: &'a Log,
     kinds: [Option<EventKind>; 2],
     moved: Option<Move>,
 }
 
-/// What `logs`, checked logs of one market in the order of the chain, tell of `wallet`: events and amounts. A supply
-/// that also repays is both, and so is a withdrawal that also borrows; the amount of either is one amount of base.
-/// Amounts of nothing are not events.
+/// The events and amounts of `wallet` in `logs`, checked logs of one market in the order of the chain. A supply that also
+/// repays is two events, and so is a withdrawal that also borrows; either is one amount of the base asset. An amount of
+/// zero is no event.
 fn read<'a>(logs: &[&'a Log], wallet: B256) -> Vec<Reading<'a>> {
     let mut found = Vec::new();
-    let mut logs = logs.iter().filter_map(|log| Some((told(log, wallet)?, *log))).peekable();
-    while let Some((told, log)) = logs.next() {
-        let mut neighbour = |wanted: fn(Told) -> Option<U256>| {
-            let amount = logs.peek().filter(|(_, next)| follows(log, next)).and_then(|(told, _)| wanted(*told));
+    let mut logs = logs.iter().filter_map(|log| Some((action(log, wallet)?, *log))).peekable();
+    while let Some((action, log)) = logs.next() {
+        let mut neighbour = |wanted: fn(Action) -> Option<U256>| {
+            let amount = logs.peek().filter(|(_, next)| follows(log, next)).and_then(|(action, _)| wanted(*action));
             if amount.is_some() {
                 logs.next();
             }
             amount.unwrap_or_default()
         };
-        let minted = |told| if let Told::Minted(amount) = told { Some(amount) } else { None };
-        let burnt = |told| if let Told::Burnt(amount) = told { Some(amount) } else { None };
-        let (position, debt) = match told {
-            Told::Supply(amount) => {
+        let minted = |action| if let Action::Minted(amount) = action { Some(amount) } else { None };
+        let burnt = |action| if let Action::Burnt(amount) = action { Some(amount) } else { None };
+        let (position, debt) = match action {
+            Action::Supply(amount) => {
                 let parts = split::split(amount, neighbour(minted));
                 (parts.supply.then_some(EventKind::Supply), parts.debt.then_some(EventKind::Repay))
             }
-            Told::Withdraw(amount) => {
+            Action::Withdraw(amount) => {
                 let parts = split::split(amount, neighbour(burnt));
                 (parts.supply.then_some(EventKind::Withdraw), parts.debt.then_some(EventKind::Borrow))
             }
-            Told::Absorbed(_) => {
-                // What is left of the collateral after the debt is given back as base supply, which nobody supplied.
+            Action::Absorbed(_) => {
+                // The market returns the rest of the collateral as base supply, which is no supply of the wallet.
                 neighbour(minted);
                 (None, Some(EventKind::Liquidation))
             }
-            Told::Seized(_) => (None, None),
-            Told::SupplyCollateral(amount) | Told::Minted(amount) => {
+            Action::Seized(_) => (None, None),
+            Action::SupplyCollateral(amount) | Action::Minted(amount) => {
                 ((!amount.is_zero()).then_some(EventKind::Supply), None)
             }
-            Told::WithdrawCollateral(amount) | Told::Burnt(amount) => {
+            Action::WithdrawCollateral(amount) | Action::Burnt(amount) => {
                 ((!amount.is_zero()).then_some(EventKind::Withdraw), None)
             }
         };
-        found.push(Reading { log, kinds: [debt, position], moved: told.moved(log) });
+        found.push(Reading { log, kinds: [debt, position], moved: action.moved(log) });
     }
     found
 }
 
-impl Told {
+impl Action {
     fn moved(self, log: &Log) -> Option<Move> {
-        // A market has one base asset, which need not be named.
+        // A market has one base asset, so that no address is needed.
         let base = Address::ZERO;
         Some(match self {
             Self::Supply(amount) | Self::Minted(amount) | Self::Absorbed(amount) => {
                 Move::gain(Side::Base, base, amount)
             }
             Self::Withdraw(amount) | Self::Burnt(amount) => Move::loss(Side::Base, base, amount),
-            Self::SupplyCollateral(amount) => Move::gain(Side::Collateral, named(log, 3)?, amount),
+            Self::SupplyCollateral(amount) => Move::gain(Side::Collateral, address_at(log, 3)?, amount),
             Self::WithdrawCollateral(amount) | Self::Seized(amount) => {
-                Move::loss(Side::Collateral, named(log, 3)?, amount)
+                Move::loss(Side::Collateral, address_at(log, 3)?, amount)
             }
         })
     }
 }
 
-fn told(log: &Log, wallet: B256) -> Option<Told> {
+fn action(log: &Log, wallet: B256) -> Option<Action> {
     let [signature, from, to, ..] = *log.topics() else { return None };
-    let amount = |place| word(log, place);
+    let amount = |place| amount_at(log, place);
     match signature {
-        SUPPLY => Some(Told::Supply(amount(0)?)),
-        WITHDRAW => Some(Told::Withdraw(amount(0)?)),
-        SUPPLY_COLLATERAL => Some(Told::SupplyCollateral(amount(0)?)),
-        WITHDRAW_COLLATERAL => Some(Told::WithdrawCollateral(amount(0)?)),
-        ABSORB_DEBT => Some(Told::Absorbed(amount(0)?)),
-        ABSORB_COLLATERAL => Some(Told::Seized(amount(0)?)),
-        // To oneself: the market refuses it, and it would move nothing.
+        SUPPLY => Some(Action::Supply(amount(0)?)),
+        WITHDRAW => Some(Action::Withdraw(amount(0)?)),
+        SUPPLY_COLLATERAL => Some(Action::SupplyCollateral(amount(0)?)),
+        WITHDRAW_COLLATERAL => Some(Action::WithdrawCollateral(amount(0)?)),
+        ABSORB_DEBT => Some(Action::Absorbed(amount(0)?)),
+        ABSORB_COLLATERAL => Some(Action::Seized(amount(0)?)),
+        // To the sender itself: the market refuses it, and it would move nothing.
         TRANSFER_COLLATERAL if from == to => None,
-        TRANSFER_COLLATERAL if from == wallet => Some(Told::WithdrawCollateral(amount(0)?)),
-        TRANSFER_COLLATERAL => Some(Told::SupplyCollateral(amount(0)?)),
-        TRANSFER if from.is_zero() && to == wallet => Some(Told::Minted(amount(0)?)),
-        TRANSFER if from == wallet && to.is_zero() => Some(Told::Burnt(amount(0)?)),
+        TRANSFER_COLLATERAL if from == wallet => Some(Action::WithdrawCollateral(amount(0)?)),
+        TRANSFER_COLLATERAL => Some(Action::SupplyCollateral(amount(0)?)),
+        TRANSFER if from.is_zero() && to == wallet => Some(Action::Minted(amount(0)?)),
+        TRANSFER if from == wallet && to.is_zero() => Some(Action::Burnt(amount(0)?)),
         _ => None,
     }
 }

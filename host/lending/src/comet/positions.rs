@@ -1,14 +1,14 @@
-//! What a wallet has in a Comet market: base supply or debt, and collateral. The market's own feeds price one against
-//! the other; what a unit of the base asset is worth in dollars comes from the chain's prices, for some markets quote
-//! everything in the base asset.
+//! A wallet's position in a Comet market: base supply or debt, and collateral. The market's own feeds price one in the
+//! other; the price of the base asset in dollars is one of the chain's prices, because some markets quote everything in
+//! the base asset.
 
-use crate::progress::Side;
 use alloy::{primitives::Bytes, sol};
 
 use crate::{
-    standing::{Interest, Standing},
+    balance::{Balance, Interest},
+    progress::Side,
+    protocol::{Held, LendingTerms},
     sums::signed,
-    terms::Held,
 };
 use assay_domain::{Address, B256, U256};
 use assay_evm::{
@@ -49,14 +49,14 @@ const ONE: u64 = 100_000_000;
 /// Indexes of a market are multiples of 10^-15, and those of [`Interest`] of 10^-27.
 const INDEX: U256 = U256::from_limbs([1_000_000_000_000, 0, 0, 0]);
 
-/// What is fixed of a market for a while.
+/// The terms of a market.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Terms {
+pub(super) struct Terms {
     market: Address,
-    pub base: Address,
+    base: Address,
     base_feed: Address,
     base_scale: U256,
-    /// What supplies and debts have grown by. `None` where the market does not tell.
+    /// The growth of supplies and of debts. `None` where the market does not return it.
     interest: Option<(Interest, Interest)>,
     assets: Vec<Asset>,
 }
@@ -71,8 +71,8 @@ struct Asset {
 }
 
 impl Terms {
-    /// Looks all of `markets` up together, in two round trips. `None` for one that does not answer like a Comet.
-    pub async fn look_up(client: &Client, markets: &[Address], at: B256) -> Result<Vec<Option<Self>>, Fault> {
+    /// Looks up all of `markets` together, in two round trips. `None` for one that does not answer like a Comet.
+    pub(super) async fn look_up(client: &Client, markets: &[Address], at: B256) -> Result<Vec<Option<Self>>, Fault> {
         let five = |market: &Address| {
             [
                 Call::new(*market, &baseTokenCall {}),
@@ -95,7 +95,7 @@ impl Terms {
         let mut infos = infos.iter();
         let whole = found.into_iter().map(|found| {
             let (terms, count) = found?;
-            // Every asset takes its answer, also after one without.
+            // Every asset consumes its answer, also after one without.
             let assets: Vec<_> = infos.by_ref().take(usize::from(count)).map(asset).collect();
             let assets: Vec<Asset> = assets.into_iter().collect::<Option<_>>()?;
             (assets.len() == usize::from(count)).then_some(Self { assets, ..terms })
@@ -115,9 +115,10 @@ impl Terms {
         });
         Some((Self { market, base, base_feed, base_scale, interest, assets: Vec::new() }, assets))
     }
+}
 
-    /// The calls that tell a wallet's position; [`held`](Self::held) reads their answers.
-    pub fn calls(&self, account: Address) -> Vec<Call> {
+impl LendingTerms for Terms {
+    fn calls(&self, account: Address) -> Vec<Call> {
         let mut calls = vec![
             Call::new(self.market, &balanceOfCall { account }),
             Call::new(self.market, &borrowBalanceOfCall { account }),
@@ -130,14 +131,17 @@ impl Terms {
         calls
     }
 
-    /// The call that tells whether a wallet ever had a base position, for [`ever_held`].
-    pub fn traces(&self, account: Address) -> Vec<Call> {
+    fn traces(&self, account: Address) -> Vec<Call> {
         vec![Call::new(self.market, &userBasicCall { account })]
     }
 
-    /// `base_usd` is the price of one base token, where it is known. `None` where a balance or a price that matters is
-    /// missing.
-    pub fn held(&self, answers: &[Option<Bytes>], base_usd: Option<f64>) -> Option<Held> {
+    /// A wallet keeps its accrued rewards here also after it claimed them, and they accrue on a base position only. The
+    /// index beside them proves nothing: any sender can have it set for any wallet.
+    fn ever_held(&self, answers: &[Option<Bytes>]) -> bool {
+        returned::<userBasicCall>(answers.first()).is_some_and(|basic| basic.baseTrackingAccrued > 0)
+    }
+
+    fn held(&self, answers: &[Option<Bytes>], base_usd: Option<f64>) -> Option<Held> {
         let supplied = returned::<balanceOfCall>(answers.first())?;
         let borrowed = returned::<borrowBalanceOfCall>(answers.get(1))?;
         let mut collateral = Vec::new();
@@ -165,40 +169,32 @@ impl Terms {
         Some(held)
     }
 
-    /// What the wallet has of the base asset and of each collateral, to hold its events against. `None` where a balance
-    /// is missing.
-    pub fn standings(&self, answers: &[Option<Bytes>]) -> Option<Vec<Standing>> {
+    fn balances(&self, answers: &[Option<Bytes>]) -> Option<Vec<Balance>> {
         let supplied = returned::<balanceOfCall>(answers.first())?;
         let borrowed = returned::<borrowBalanceOfCall>(answers.get(1))?;
         let amount = signed(supplied).checked_sub(signed(borrowed))?;
         let (gains, costs) = self.interest.unzip();
-        // Without its indexes nothing is known of a market's interest but the most that any takes.
+        // Without its indexes, only the upper bound of interest applies.
         let fixed_rate = self.interest.is_none();
-        let mut standings = vec![Standing {
-            amount,
-            gains,
-            costs,
-            fixed_rate,
-            ..Standing::still(Side::Base, Address::ZERO, U256::ZERO)
-        }];
+        let mut balances =
+            vec![Balance { amount, gains, costs, fixed_rate, ..Balance::still(Side::Base, Address::ZERO, U256::ZERO) }];
         for (asset, answers) in self.assets.iter().zip(answers.get(3..)?.chunks(2)) {
             let balance = returned::<userCollateralCall>(answers.first())?.balance;
-            standings.push(Standing::still(Side::Collateral, asset.token, U256::from(balance)));
+            balances.push(Balance::still(Side::Collateral, asset.token, U256::from(balance)));
         }
-        Some(standings)
+        Some(balances)
     }
 
-    /// A market that quotes in its base asset has a feed for it that says one, always. Any other number is a price in
-    /// dollars.
-    fn quoted_in_dollars(&self, base: U256) -> Option<f64> {
-        (base != U256::from(ONE)).then(|| f64::from(base) / ONE as f64)
+    fn quoted_in(&self) -> Option<Address> {
+        Some(self.base)
     }
 }
 
-/// Whether the answer to [`Terms::traces`] has a trace. Rewards that accrued are kept also when they were claimed, and
-/// accrue on nothing. The index beside them says nothing: anybody can have it set for anybody.
-pub fn ever_held(answers: &[Option<Bytes>]) -> bool {
-    returned::<userBasicCall>(answers.first()).is_some_and(|basic| basic.baseTrackingAccrued > 0)
+impl Terms {
+    /// A market that quotes in its base asset has a feed of constant one for it. Any other number is a price in dollars.
+    fn quoted_in_dollars(&self, base: U256) -> Option<f64> {
+        (base != U256::from(ONE)).then(|| f64::from(base) / ONE as f64)
+    }
 }
 
 fn price(answer: Option<&Option<Bytes>>) -> Option<U256> {

@@ -2,24 +2,23 @@
 
 use assay_domain::U256;
 
-/// The market computes the supplied part anew from its rounded-down principal, so that it may be off by a few of the
-/// smallest units. Less than this is not told from nothing, and what is below it is not taken for a borrowing or
-/// repayment.
+/// The market computes the supplied part from its rounded-down principal, which may differ by a few of the smallest units.
+/// An amount of debt below this is taken for rounding and not for a borrowing or repayment.
 const ROUNDING: U256 = U256::from_limbs([10, 0, 0, 0]);
 
-/// What an amount did.
+/// What an amount changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Parts {
-    /// It added to the supply, or took from it.
+    /// It increased or reduced the supply.
     pub supply: bool,
-    /// It repaid debt, or made some.
+    /// It repaid or created debt.
     pub debt: bool,
 }
 
-/// Splits `amount`, of which the market says that `supply` (zero where it says nothing) was supply.
+/// Splits `amount`, of which the market logs `supply` as supply (zero where it logs nothing).
 pub(super) fn split(amount: U256, supply: U256) -> Parts {
     let debt = amount.saturating_sub(supply) >= ROUNDING;
-    // Beside debt, a few units of supply are the rounding of a debt that was repaid to the end.
+    // Beside debt, a few units of supply are the rounding of a complete repayment.
     Parts { supply: if debt { supply >= ROUNDING } else { !supply.is_zero() }, debt }
 }
 
@@ -30,7 +29,7 @@ mod tests {
     #[test]
     fn an_amount_is_supply_debt_or_both() {
         for (amount, supply, expected) in [
-            // Nothing, and dust without a word of what it did.
+            // Nothing, and dust without a log of what it changed.
             (0, 0, (false, false)),
             (9, 0, (false, false)),
             // Only supply, exact, and off by rounding to either side.

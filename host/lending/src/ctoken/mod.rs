@@ -1,22 +1,20 @@
-//! Compound v2, one market per cToken. No event that matters names anybody in a topic, so that no query finds a
-//! wallet's borrowings. What can be found are logs beside them, which point at the transactions; their receipts tell
-//! the rest:
+//! Compound v2, one market per cToken. None of its events about debt names a wallet in a topic, so that no query finds a
+//! wallet's borrowings. Queries find other logs of the same transactions; the receipts of these then have the events:
 //!
 //! - the cToken's own transfers: a mint, a redemption, and the seizure that a liquidation of the wallet ends with;
-//! - transfers of the underlying token between the wallet and the cToken: what it borrowed, and what it repaid itself;
-//! - the Comptroller's distributions to borrowers, one with every borrowing and repayment, whoever pays: ETH, which has
-//!   no token to transfer, and debt that others repay. Its distributions to suppliers come with a transfer of the
-//!   cToken each, and say no more.
+//! - transfers of the underlying token between the wallet and the cToken: its borrowings, and its own repayments;
+//! - the Comptroller's distributions to borrowers, one with every borrowing and repayment by any payer: they find debt in
+//!   ETH, which has no token to transfer, and repayments by others. Each of its distributions to suppliers comes with a
+//!   transfer of the cToken and adds nothing.
 //!
-//! A wallet's deposits are told as well, but not collected: the contract of this protocol has no count for them.
+//! The logs show a wallet's deposits as well, but the API has no count for them in this protocol.
 //!
-//! Not found, and named in `reading.not_covered`: before the Comptroller distributed anything (block 10,228,864, June
-//! 2020), debt in ETH and repayments by others, unless something else in the same transaction points at it; and until
-//! the autumn of 2021, when it was replaced, the first borrowing of ETH by a wallet, which it passed over in silence.
-//! Where such a debt is still there, or a repayment or liquidation is found and no borrowing, the market's coverage is
-//! partial. What was borrowed and repaid leaves its mark in the cToken's storage, and a history without any event is
-//! partial beside one ([`positions`]). Only a wallet that also took itself off the market again before the
-//! distributions began is not looked up there.
+//! Not found, and named in `reading.not_covered`: before the first distribution (block 10,228,864, June 2020), debt in
+//! ETH and repayments by others, unless another log of the transaction is a hint; and until the autumn of 2021, when the
+//! Comptroller was replaced, the first borrowing of ETH by a wallet, for which it emitted no log. Where such a debt still
+//! exists, or a repayment or liquidation is found and no borrowing, the market's coverage is partial. A repaid debt
+//! leaves a trace in the cToken's storage, which makes a history without any event partial ([`positions`]). That slot is
+//! not read for a wallet that left the market again before the distributions began.
 
 mod positions;
 
@@ -25,21 +23,73 @@ use alloy::{
     rpc::types::Log,
 };
 
+use futures::FutureExt;
+
 use crate::{
-    EventKind,
+    config::MarketConfig,
     hints::{Hint, Naming, TRANSFER},
+    protocol::{EventKind, Evidence, FoundTerms, LendingProtocol, Signature, boxed},
+    sums::Move,
 };
 use assay_domain::{Address, B256, EventCounts};
+use assay_evm::Client;
+use positions::Terms;
 
-pub(super) use positions::{Terms, is_mark};
+#[derive(Debug)]
+pub(crate) struct CompoundV2;
+
+impl LendingProtocol for CompoundV2 {
+    fn family(&self) -> &'static str {
+        "ctoken"
+    }
+
+    fn look_up<'a>(&self, client: &'a Client, ctokens: Vec<&'a MarketConfig>, at: B256) -> FoundTerms<'a> {
+        let ctokens: Vec<_> = ctokens.iter().map(|market| market.address).collect();
+        async move { Ok(boxed(Terms::look_up(client, &ctokens, at).await?)) }.boxed()
+    }
+
+    /// Hints find all events.
+    fn signatures(&self) -> &'static [Signature] {
+        &[]
+    }
+
+    fn no_events(&self) -> EventCounts {
+        EventCounts { supply: None, withdraw: None, ..EventCounts::ZERO }
+    }
+
+    fn events<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(EventKind, &'a Log)> {
+        events(&evidence.receipts, wallet)
+    }
+
+    /// Supplies and withdrawals are not read.
+    fn moves<'a>(&self, _: &Evidence<'a>, _: B256) -> Vec<(Move, &'a Log)> {
+        Vec::new()
+    }
+
+    /// Debts without any hint leave a trace too.
+    fn logs_its_traces(&self) -> bool {
+        false
+    }
+
+    fn adds_up(&self, _: &[Hint]) -> bool {
+        false
+    }
+
+    fn reads_without_terms(&self) -> bool {
+        false
+    }
+
+    fn lacks_a_borrowing(&self, counts: &EventCounts) -> bool {
+        lacks_a_borrowing(counts)
+    }
+}
 
 const BORROW: B256 = b256!("0x13ed6866d4e1ee6da46f845c46d7e54120883d75c5ea9a2dacc1c4ca8984ab80");
 const REPAY_BORROW: B256 = b256!("0x1a2a22cb034d26d1854bdc6666a5b91fe25efbbb5dcad3b0355478d6f5c362a1");
 const LIQUIDATE_BORROW: B256 = b256!("0x298637f684da70674f26509b10f07ec2fbc77a335ab1e7d6215a4b2484d8bb52");
 const DISTRIBUTED_BORROWER_COMP: B256 = b256!("0x1fc3ecc087d8d2d15e23d0032af5a47059c3892d003d8e139fdcb6bb327c99a6");
 
-/// Where to look for what concerns a wallet in `ctoken`, which belongs to `comptroller`. The native currency is no
-/// contract.
+/// The hints of `ctoken`, which belongs to `comptroller`. The native currency has no contract.
 fn hints(ctoken: Address, underlying: Option<Address>, comptroller: Address) -> Vec<Hint> {
     let hint = |contract, topic0, naming| Hint { contract, topic0, naming, explained_by: &[] };
     let mut hints = vec![
@@ -51,13 +101,12 @@ fn hints(ctoken: Address, underlying: Option<Address>, comptroller: Address) -> 
     hints
 }
 
-/// Whether something was repaid or liquidated that was never borrowed: the borrowing is one of those that nothing
-/// points at.
-pub(super) fn lacks_a_borrowing(counts: &EventCounts) -> bool {
+/// Whether a debt was repaid or liquidated without any borrowing: no hint pointed at its borrowing.
+fn lacks_a_borrowing(counts: &EventCounts) -> bool {
     counts.borrow == Some(0) && counts.repay.max(counts.liquidation) > Some(0)
 }
 
-/// A repayment as a cToken logs it.
+/// A repayment in the log of a cToken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Repayment {
     payer: B256,
@@ -65,13 +114,12 @@ struct Repayment {
     transaction: Option<B256>,
 }
 
-/// The events of `wallet` in `logs`, all that one cToken logged in some transactions, in the order of the chain.
-/// Amounts of nothing are not events.
+/// The events of `wallet` in `logs`, all logs of one cToken in some transactions, in the order of the chain. An amount of
+/// zero is no event.
 ///
-/// A liquidation first repays what it liquidates, with a log of its own: the last repayment before it in its
-/// transaction by the same payer of the same amount is that one, and not counted as a repayment. Others in the
-/// transaction are.
-pub(super) fn events<'a>(logs: &[&'a Log], wallet: B256) -> Vec<(EventKind, &'a Log)> {
+/// A liquidation first emits a repayment: the last one before it in its transaction with the same payer and amount. That
+/// one does not count as a repayment; others in the transaction do.
+fn events<'a>(logs: &[&'a Log], wallet: B256) -> Vec<(EventKind, &'a Log)> {
     let mut found: Vec<(EventKind, &Log, Option<Repayment>)> = Vec::new();
     for log in logs {
         let word = |index: usize| word(log, index);
@@ -87,15 +135,15 @@ pub(super) fn events<'a>(logs: &[&'a Log], wallet: B256) -> Vec<(EventKind, &'a 
                 ));
             }
             [LIQUIDATE_BORROW] if word(1) == Some(wallet) => {
-                let its = word(0).zip(amount(2)).map(|(payer, amount)| Repayment {
+                let repaid = word(0).zip(amount(2)).map(|(payer, amount)| Repayment {
                     payer,
                     amount,
                     transaction: log.transaction_hash,
                 });
-                if let Some(repaid) =
-                    found.iter().rposition(|(_, _, repayment)| repayment.is_some() && *repayment == its)
+                if let Some(place) =
+                    found.iter().rposition(|(_, _, repayment)| repayment.is_some() && *repayment == repaid)
                 {
-                    found.remove(repaid);
+                    found.remove(place);
                 }
                 found.push((EventKind::Liquidation, log, None));
             }

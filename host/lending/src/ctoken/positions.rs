@@ -1,10 +1,10 @@
-//! What a wallet has in a cToken: its cTokens at the stored rate of exchange, and its stored debt, both as of the
-//! market's last use, priced by the Comptroller's oracle.
+//! A wallet's position in a cToken: its cTokens at the stored exchange rate, and its stored debt, both at the market's last
+//! use, priced by the Comptroller's oracle.
 //!
-//! And whether it ever had a debt there, for histories that show none. Each borrowing and repayment leaves the market's
-//! index of that moment beside the debt, also where none is left. No call tells it, so that it is read from the
-//! cToken's storage: of wallets that entered the market, which who borrows is made to, or for whom the Comptroller
-//! keeps an index of their debt. Neither proves a debt, for anybody can have these.
+//! And whether it ever had a debt there, for histories that show none. Each borrowing and repayment writes the market's
+//! index beside the debt, also where no debt is left. No call returns it, so that it is read from the cToken's storage:
+//! for wallets that entered the market, as borrowers must, and for those with an index of their debt in the Comptroller.
+//! Neither proves a debt, because any sender can cause both.
 
 use alloy::{
     primitives::{Bytes, keccak256},
@@ -12,7 +12,10 @@ use alloy::{
     sol_types::SolValue,
 };
 
-use crate::{hints::Hint, terms::Held};
+use crate::{
+    hints::Hint,
+    protocol::{Held, LendingTerms},
+};
 use assay_domain::{Address, B256, U256};
 use assay_evm::{
     call::{Call, returned},
@@ -33,35 +36,35 @@ sol! {
     function compBorrowerIndex(address cToken, address account) external view returns (uint256 index);
 }
 
-/// The cToken of the native currency, which alone has no underlying token.
+/// The cToken of the native currency, the only one without an underlying token.
 const NATIVE: &str = "cETH";
-/// Rates of exchange are multiples of 10^-18 of the smallest unit.
+/// Exchange rates are multiples of 10^-18 of the smallest unit.
 const RATE: u64 = 1_000_000_000_000_000_000;
-/// Where a cToken keeps its index of debts; those of May 2019, whose number of decimals takes a place of its own, one
-/// place later.
+/// The storage slot of a cToken's index of debts. In those of May 2019, whose decimals take a slot, it is the next
+/// one.
 const INDEX_AT: u64 = 10;
-/// How many places after that its debts are.
+/// The distance from that slot to the one of its debts.
 const DEBTS_AFTER: u64 = 6;
-/// An index begins with this.
+/// The first value of an index.
 const FIRST_INDEX: u64 = 1_000_000_000_000_000_000;
 /// A price is dollars per smallest unit, times this.
 const PRICE: f64 = 1e36;
 
-/// What is fixed of a market for a while.
+/// The terms of a market.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Terms {
+pub(super) struct Terms {
     ctoken: Address,
     comptroller: Address,
     /// `None` for the native currency.
     underlying: Option<Address>,
     oracle: Address,
-    /// The place of its debts in its storage; `None` where that is not known.
+    /// The storage slot of its debts; `None` where that is not known.
     debts_at: Option<u64>,
 }
 
 impl Terms {
-    /// Looks all of `ctokens` up together, in two round trips. `None` for one that does not answer like a cToken.
-    pub async fn look_up(client: &Client, ctokens: &[Address], at: B256) -> Result<Vec<Option<Self>>, Fault> {
+    /// Looks up all of `ctokens` together, in two round trips. `None` for one that does not answer like a cToken.
+    pub(super) async fn look_up(client: &Client, ctokens: &[Address], at: B256) -> Result<Vec<Option<Self>>, Fault> {
         let four = |ctoken: &Address| {
             [
                 Call::new(*ctoken, &comptrollerCall {}),
@@ -71,13 +74,13 @@ impl Terms {
             ]
         };
         let calls: Vec<_> = ctokens.iter().flat_map(four).collect();
-        let places =
+        let slots =
             ctokens.iter().flat_map(|ctoken| [(*ctoken, U256::from(INDEX_AT)), (*ctoken, U256::from(INDEX_AT + 1))]);
-        let places: Vec<_> = places.collect();
-        let (answers, kept) = tokio::join!(client.calls(&calls, at), client.storage(&places, at));
+        let slots: Vec<_> = slots.collect();
+        let (answers, stored) = tokio::join!(client.calls(&calls, at), client.storage(&slots, at));
         let answers = answers?;
-        let each = ctokens.iter().zip(answers.chunks(4)).zip(kept.chunks(2));
-        let found: Vec<_> = each.map(|((ctoken, answers), kept)| Self::bare(*ctoken, answers, kept)).collect();
+        let each = ctokens.iter().zip(answers.chunks(4)).zip(stored.chunks(2));
+        let found: Vec<_> = each.map(|((ctoken, answers), stored)| Self::bare(*ctoken, answers, stored)).collect();
         let oracle = |terms: &Option<Self>| {
             Call::new(terms.as_ref().map_or(Address::ZERO, |terms| terms.comptroller), &oracleCall {})
         };
@@ -89,62 +92,68 @@ impl Terms {
         Ok(found.into_iter().zip(&oracles).map(whole).collect())
     }
 
-    /// `kept` is what the storage has where the index may be.
-    fn bare(ctoken: Address, answers: &[Option<Bytes>], kept: &[Option<U256>]) -> Option<Self> {
+    /// `stored` are the values of the slots that may have the index.
+    fn bare(ctoken: Address, answers: &[Option<Bytes>], stored: &[Option<U256>]) -> Option<Self> {
         let comptroller = returned::<comptrollerCall>(answers.first()).filter(|comptroller| !comptroller.is_zero())?;
         let underlying = returned::<underlyingCall>(answers.get(1)).filter(|token| !token.is_zero());
-        // Without its token, transfers of it would be missed.
+        // Without the address of its token, transfers of it would be missed.
         let known =
             underlying.is_some() || returned::<symbolCall>(answers.get(2)).is_some_and(|symbol| symbol == NATIVE);
         let index = returned::<borrowIndexCall>(answers.get(3));
-        let debts_at = kept
+        let debts_at = stored
             .iter()
             .zip(INDEX_AT + DEBTS_AFTER..)
-            .find(|(kept, _)| index.is_some() && **kept == index)
+            .find(|(stored, _)| index.is_some() && **stored == index)
             .map(|(_, at)| at);
         known.then_some(Self { ctoken, comptroller, underlying, oracle: Address::ZERO, debts_at })
     }
+}
 
-    pub fn hints(&self) -> Vec<Hint> {
+impl LendingTerms for Terms {
+    fn hints(&self) -> Vec<Hint> {
         super::hints(self.ctoken, self.underlying, self.comptroller)
     }
 
-    /// The calls that tell a wallet's position; [`held`](Self::held) reads their answers.
-    pub fn calls(&self, account: Address) -> Vec<Call> {
+    fn calls(&self, account: Address) -> Vec<Call> {
         vec![
             Call::new(self.ctoken, &getAccountSnapshotCall { account }),
             Call::new(self.oracle, &getUnderlyingPriceCall { cToken: self.ctoken }),
         ]
     }
 
-    /// The calls that tell whether a wallet may ever have had a debt here, for [`trace`](Self::trace).
-    pub fn traces(&self, account: Address) -> Vec<Call> {
+    fn traces(&self, account: Address) -> Vec<Call> {
         vec![
             Call::new(self.comptroller, &checkMembershipCall { account, cToken: self.ctoken }),
             Call::new(self.comptroller, &compBorrowerIndexCall { cToken: self.ctoken, account }),
         ]
     }
 
-    /// The place in the storage where a debt leaves its mark, where the answers to [`traces`](Self::traces) allow for
-    /// one.
-    pub fn trace(&self, answers: &[Option<Bytes>], account: Address) -> Option<(Address, U256)> {
+    /// The answers to [`traces`](Self::traces) only allow for a debt: any sender can cause them.
+    fn ever_held(&self, _: &[Option<Bytes>]) -> bool {
+        false
+    }
+
+    fn trace_slot(&self, answers: &[Option<Bytes>], account: Address) -> Option<(Address, U256)> {
         let entered = returned::<checkMembershipCall>(answers.first()).is_some_and(|entered| entered);
         let indexed = returned::<compBorrowerIndexCall>(answers.get(1)).is_some_and(|index| !index.is_zero());
         let debts = U256::from(self.debts_at.filter(|_| entered || indexed)?);
         let debt = keccak256((account, debts).abi_encode());
-        // What is owed comes first, and then the index.
+        // The first slot has the debt, the next one its index.
         Some((self.ctoken, U256::from_be_bytes(debt.0).wrapping_add(U256::ONE)))
     }
 
-    /// `None` where a balance, or a price that matters, is missing.
-    pub fn held(&self, answers: &[Option<Bytes>]) -> Option<Held> {
+    fn is_trace(&self, value: U256) -> bool {
+        is_trace(value)
+    }
+
+    fn held(&self, answers: &[Option<Bytes>], _: Option<f64>) -> Option<Held> {
         let has = returned::<getAccountSnapshotCall>(answers.first()).filter(|snapshot| snapshot.error.is_zero())?;
         let supplied = has.cTokenBalance.checked_mul(has.exchangeRateMantissa)?.checked_div(U256::from(RATE))?;
         let borrowed = has.borrowBalance;
         if supplied.is_zero() && borrowed.is_zero() {
             return Some(Held { supplied_usd: 0.0, borrowed_usd: 0.0, supplied_assets: 0 });
         }
-        // A price of 0 is the oracle saying that it has none.
+        // An oracle returns 0 where it has no price.
         let price = returned::<getUnderlyingPriceCall>(answers.get(1)).filter(|price| !price.is_zero())?;
         let dollars = |amount: U256| amount.checked_mul(price).map(|scaled| f64::from(scaled) / PRICE);
         Some(Held {
@@ -155,9 +164,9 @@ impl Terms {
     }
 }
 
-/// Whether a place that [`Terms::trace`] names has the mark of a debt.
-pub fn is_mark(kept: U256) -> bool {
-    kept >= U256::from(FIRST_INDEX)
+/// Whether a debt left its index in a slot.
+fn is_trace(value: U256) -> bool {
+    value >= U256::from(FIRST_INDEX)
 }
 
 #[cfg(test)]
@@ -189,7 +198,7 @@ mod tests {
     }
 
     fn told(answers: [Option<Bytes>; 2]) -> Option<(f64, f64, u32)> {
-        terms().held(&answers).map(|held| (held.supplied_usd, held.borrowed_usd, held.supplied_assets))
+        terms().held(&answers, None).map(|held| (held.supplied_usd, held.borrowed_usd, held.supplied_assets))
     }
 
     #[test]
@@ -246,12 +255,12 @@ mod tests {
         let yes = |yes: bool| Some(Bytes::from(checkMembershipCall::abi_encode_returns(&yes)));
         let index = |index: u64| Some(Bytes::from(compBorrowerIndexCall::abi_encode_returns(&U256::from(index))));
         let wallet = Address::repeat_byte(0xaa);
-        assert_eq!(terms().trace(&[yes(false), index(0)], wallet), None);
-        assert_eq!(terms().trace(&[None, None], wallet), None);
-        assert_eq!(Terms { debts_at: None, ..terms() }.trace(&[yes(true), index(1)], wallet), None);
-        let place = terms().trace(&[yes(true), index(0)], wallet);
+        assert_eq!(terms().trace_slot(&[yes(false), index(0)], wallet), None);
+        assert_eq!(terms().trace_slot(&[None, None], wallet), None);
+        assert_eq!(Terms { debts_at: None, ..terms() }.trace_slot(&[yes(true), index(1)], wallet), None);
+        let place = terms().trace_slot(&[yes(true), index(0)], wallet);
         assert!(place.is_some());
-        assert_eq!(terms().trace(&[yes(false), index(1)], wallet), place);
-        assert!(is_mark(U256::from(FIRST_INDEX)) && !is_mark(U256::ZERO) && !is_mark(U256::from(5)));
+        assert_eq!(terms().trace_slot(&[yes(false), index(1)], wallet), place);
+        assert!(is_trace(U256::from(FIRST_INDEX)) && !is_trace(U256::ZERO) && !is_trace(U256::from(5)));
     }
 }

@@ -3,7 +3,7 @@
 use alloy::primitives::{LogData, keccak256};
 
 use super::*;
-use crate::{Lender, Market, config::MarketConfig, plan::Plan};
+use crate::{config::MarketConfig, market::Market, plan::Plan};
 use assay_domain::Protocol;
 
 const WALLET: u8 = 0xaa;
@@ -104,8 +104,7 @@ fn nothing_and_nonsense_are_no_events() {
 #[test]
 fn beside_both_other_lenders_it_costs_one_query_more() {
     let market = |protocol, byte| {
-        let config = MarketConfig { protocol, market: None, address: Address::repeat_byte(byte), from_block: 0 };
-        Market { lender: Lender::of(protocol), config }
+        Market::new(MarketConfig { protocol, market: None, address: Address::repeat_byte(byte), from_block: 0 })
     };
     let markets = [
         (Protocol::LenderAV2, 1),
@@ -116,8 +115,8 @@ fn beside_both_other_lenders_it_costs_one_query_more() {
     ]
     .map(|(protocol, byte)| market(protocol, byte));
     let asked = |markets: &[Market]| {
-        let own = |market: &Market| match market.lender {
-            Lender::CToken => hints(market.config.address, Some(Address::repeat_byte(8)), Address::repeat_byte(9)),
+        let own = |market: &Market| match market.config.protocol {
+            Protocol::LenderBV2 => hints(market.config.address, Some(Address::repeat_byte(8)), Address::repeat_byte(9)),
             _ => Vec::new(),
         };
         let plan =

@@ -4,7 +4,6 @@ use alloy::primitives::{Bytes, LogData};
 
 use super::*;
 use crate::{
-    Lender,
     aave::SIGNATURES_V3,
     config::MarketConfig,
     hints::{Hint, Naming, TRANSFER},
@@ -44,7 +43,7 @@ fn pool_log(transaction: u8, index: u64) -> Log {
 
 fn markets(number: usize) -> Vec<Market> {
     let config = MarketConfig { protocol: Protocol::LenderAV3, market: None, address: MARKET, from_block: 0 };
-    vec![Market { lender: Lender::AaveV3, config }; number]
+    vec![Market::new(config); number]
 }
 
 fn plan(markets: &[Market], naming: Naming, explained_by: &'static [B256]) -> Plan {

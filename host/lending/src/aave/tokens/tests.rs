@@ -3,7 +3,7 @@
 use alloy::primitives::{Bytes, I256, LogData, U256};
 
 use super::*;
-use crate::{EventKind, aave, hints::TRANSFER};
+use crate::{aave, hints::TRANSFER, protocol::EventKind};
 
 const POOL: Address = Address::repeat_byte(1);
 const TOKEN: Address = Address::repeat_byte(2);

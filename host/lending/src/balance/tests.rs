@@ -21,18 +21,18 @@ fn flow(amounts: &[i64]) -> Flow {
     sums.of(Side::Base, Address::ZERO)
 }
 
-fn standing(amount: i64, gains: u64, costs: u64) -> Standing {
+fn balance(amount: i64, gains: u64, costs: u64) -> Balance {
     let interest = |thousandths| Interest::of(ray(thousandths), U256::from(NOW));
-    Standing {
+    Balance {
         amount: number(amount),
         gains: interest(gains),
         costs: interest(costs),
-        ..Standing::still(Side::Base, Address::ZERO, U256::ZERO)
+        ..Balance::still(Side::Base, Address::ZERO, U256::ZERO)
     }
 }
 
 fn differs(amounts: &[i64], held: i64) -> Option<Difference> {
-    standing(held, 1_050, 1_100).differs(flow(amounts), None, NOW)
+    balance(held, 1_050, 1_100).differs(flow(amounts), None, NOW)
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn nothing_that_moved_explains_nothing() {
 #[test]
 fn collateral_is_exact() {
     let held = |amount: u64| {
-        Standing::still(Side::Collateral, Address::ZERO, U256::from(amount)).differs(flow(&[50, -20]), None, NOW)
+        Balance::still(Side::Collateral, Address::ZERO, U256::from(amount)).differs(flow(&[50, -20]), None, NOW)
     };
     assert_eq!((held(30), held(31), held(29)), (None, Some(Difference::Unexplained), Some(Difference::Missing)));
 }
@@ -79,11 +79,11 @@ fn collateral_is_exact() {
 #[test]
 fn a_rate_of_its_own_is_bounded_by_time() {
     let year = 31_557_600;
-    let own = Standing { fixed_rate: true, ..standing(270_000, 1_000, 1_000) };
+    let own = Balance { fixed_rate: true, ..balance(270_000, 1_000, 1_000) };
     assert_eq!(own.differs(flow(&[100_000]), Some(NOW - year), NOW), None);
     assert_eq!(own.differs(flow(&[100_000]), Some(NOW - year / 2), NOW), Some(Difference::Unexplained));
     assert_eq!(
-        standing(270_000, 1_000, 1_000).differs(flow(&[100_000]), Some(NOW - year), NOW),
+        balance(270_000, 1_000, 1_000).differs(flow(&[100_000]), Some(NOW - year), NOW),
         Some(Difference::Unexplained)
     );
 }
@@ -91,13 +91,13 @@ fn a_rate_of_its_own_is_bounded_by_time() {
 #[test]
 fn an_index_goes_on_after_it_was_told() {
     let later = NOW + 36 * 3_600;
-    assert_eq!(standing(101_000, 1_000, 1_000).differs(flow(&[100_000]), None, later), None);
-    assert_eq!(standing(102_000, 1_000, 1_000).differs(flow(&[100_000]), None, later), Some(Difference::Unexplained));
+    assert_eq!(balance(101_000, 1_000, 1_000).differs(flow(&[100_000]), None, later), None);
+    assert_eq!(balance(102_000, 1_000, 1_000).differs(flow(&[100_000]), None, later), Some(Difference::Unexplained));
 }
 
 #[test]
 fn what_changes_by_itself_needs_a_reason_at_all() {
-    let held = Standing { rebasing: true, ..standing(900, 1_000, 1_000) };
+    let held = Balance { rebasing: true, ..balance(900, 1_000, 1_000) };
     assert_eq!(held.differs(flow(&[5]), None, NOW), None);
     assert_eq!(held.differs(flow(&[]), None, NOW), Some(Difference::Unexplained));
 }
@@ -106,9 +106,9 @@ fn what_changes_by_itself_needs_a_reason_at_all() {
 fn amounts_beyond_all_tokens_fit_no_position() {
     let sum = flow(&[1]);
     let huge = Flow { net: I256::MAX, high: I256::MAX, ..sum };
-    assert_eq!(standing(5, 1_050, 1_050).differs(huge, None, NOW), Some(Difference::Missing));
+    assert_eq!(balance(5, 1_050, 1_050).differs(huge, None, NOW), Some(Difference::Missing));
     let huge = Flow { net: I256::MIN, low: I256::MIN, ..sum };
-    assert_eq!(standing(0, 1_050, 1_050).differs(huge, None, NOW), Some(Difference::Unexplained));
+    assert_eq!(balance(0, 1_050, 1_050).differs(huge, None, NOW), Some(Difference::Unexplained));
 }
 
 #[test]

@@ -6,10 +6,12 @@
 //! time, so that a truthful node is never accused, and a log that is left out shows as soon as its amount is beyond the
 //! interest that may have accrued.
 
-use crate::progress::Side;
 use alloy::primitives::I256;
 
-use crate::sums::{Flow, signed};
+use crate::{
+    progress::Side,
+    sums::{Flow, signed},
+};
 use assay_domain::{Address, U256};
 
 /// One, as Aave counts indexes.
@@ -55,7 +57,7 @@ impl Interest {
 
 /// What a wallet has of one asset, in its smallest unit.
 #[derive(Debug, Clone, Copy)]
-pub struct Standing {
+pub struct Balance {
     pub(super) side: Side,
     pub(super) asset: Address,
     /// Negative for a debt of what can be either.
@@ -87,7 +89,7 @@ impl Difference {
     }
 }
 
-impl Standing {
+impl Balance {
     /// An amount that bears no interest.
     pub(super) fn still(side: Side, asset: Address, amount: U256) -> Self {
         Self { side, asset, amount: signed(amount), gains: None, costs: None, fixed_rate: false, rebasing: false }

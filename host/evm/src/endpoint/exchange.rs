@@ -1,0 +1,112 @@
+//! One HTTP exchange with an endpoint: its timeout, the size of its answer, and what its status means.
+
+use std::{sync::atomic::Ordering, time::Duration};
+
+use alloy::rpc::json_rpc::{RequestPacket, Response, ResponsePacket, ResponsePayload};
+use http::HeaderMap;
+use tokio::time::{Instant, timeout};
+
+use super::Endpoint;
+use crate::{fault::Fault, intake::Intake};
+
+/// Longest wait that a `Retry-After` header can cause.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(10);
+
+impl Endpoint {
+    /// Waits `longest` for an answer, and as long again while the endpoint answers other requests, up to its timeout: such
+    /// an endpoint is busy and not down. Fails with the time that it waited.
+    pub(super) async fn within_timeout<T>(
+        &self,
+        longest: Duration,
+        answer: impl Future<Output = T>,
+    ) -> Result<T, Duration> {
+        let started = Instant::now();
+        let mut answer = std::pin::pin!(answer);
+        loop {
+            let answered = self.answered.load(Ordering::Relaxed);
+            let left = self.timeout.saturating_sub(started.elapsed());
+            match timeout(longest.min(left), &mut answer).await {
+                Ok(answer) => {
+                    self.answered.fetch_add(1, Ordering::Relaxed);
+                    return Ok(answer);
+                }
+                Err(_) if self.answered.load(Ordering::Relaxed) > answered && started.elapsed() < self.timeout => {}
+                Err(_) => return Err(started.elapsed()),
+            }
+        }
+    }
+
+    pub(super) async fn exchange(
+        &self,
+        client: &reqwest::Client,
+        body: Vec<u8>,
+        is_batch: bool,
+    ) -> Result<ResponsePacket, Fault> {
+        let lost = |error: reqwest::Error| Fault::Unreachable(root_cause(&error.without_url()));
+        let trace = if self.traceparent { assay_trace::outgoing() } else { HeaderMap::new() };
+        let request = client
+            .post(self.url.clone())
+            .headers(trace)
+            .header(http::header::CONTENT_TYPE, "application/json")
+            .body(body);
+        let mut response = request.send().await.map_err(lost)?;
+        let status = response.status();
+        let after = response
+            .headers()
+            .get(http::header::RETRY_AFTER)
+            .and_then(|value| value.to_str().ok()?.trim().parse().ok());
+        let after = after.map(Duration::from_secs).map(|wait| wait.min(MAX_RETRY_AFTER));
+        let mut answer = Intake::default();
+        while let Some(chunk) = response.chunk().await.map_err(lost)? {
+            if !answer.take(&chunk).await {
+                return Err(Fault::TooDense { suggested: None });
+            }
+        }
+        let packet = serde_json::from_slice::<ResponsePacket>(answer.bytes());
+        if status == http::StatusCode::TOO_MANY_REQUESTS || (after.is_some() && status.is_server_error()) {
+            return Err(Fault::RateLimited { message: format!("HTTP status {status}"), after });
+        }
+        match packet.map(|packet| self.redacted(packet)) {
+            Ok(packet) if status.is_success() || packet.is_error() => Ok(packet),
+            // Most likely too many calls for this endpoint; it may accept fewer.
+            _ if is_batch && matches!(status.as_u16(), 400 | 413) => {
+                Err(Fault::Refused { code: status.as_u16().into(), message: format!("HTTP status {status}") })
+            }
+            _ if status.is_server_error() => Err(Fault::Unreachable(format!("HTTP status {status}"))),
+            _ if !status.is_success() => Err(Fault::Denied(format!("HTTP status {status}"))),
+            Ok(_) => Err(Fault::Malformed("no result".into())),
+            Err(error) => Err(Fault::unreadable(&error)),
+        }
+    }
+
+    /// `packet` without the credentials of this endpoint in its errors, which are logged.
+    fn redacted(&self, mut packet: ResponsePacket) -> ResponsePacket {
+        let responses = match &mut packet {
+            ResponsePacket::Single(response) => std::slice::from_mut(response),
+            ResponsePacket::Batch(responses) => responses.as_mut_slice(),
+        };
+        for response in responses {
+            if let ResponsePayload::Failure(error) = &mut response.payload
+                && let Some(clean) = self.redact.text(&error.message)
+            {
+                error.message = clean.into();
+            }
+        }
+        packet
+    }
+}
+
+/// Whether `response` has the id of another request. An error about a request that was not understood has no id.
+pub(super) fn is_foreign(packet: &RequestPacket, response: &Response) -> bool {
+    let nameless = response.id.is_none() && response.is_error();
+    packet.as_single().is_some_and(|request| *request.id() != response.id) && !nameless
+}
+
+/// The innermost cause of an error: the outer layers of a connection error repeat it.
+pub fn root_cause(error: &dyn std::error::Error) -> String {
+    let mut cause = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    cause.to_string()
+}

@@ -1,0 +1,203 @@
+//! One JSON-RPC endpoint: requests within limits of time, size, concurrency and rate, its health, and the limits that it
+//! showed. Its URL may contain a credential and stays in here; logs and metrics name the host.
+
+mod exchange;
+mod health;
+
+use std::{
+    num::NonZeroU32,
+    sync::{
+        Mutex,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use alloy::rpc::json_rpc::{RequestPacket, ResponsePacket};
+use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
+use metrics::Gauge;
+use tokio::sync::Semaphore;
+use url::Url;
+
+use crate::{config::RpcLimits, fault::Fault, redact::Redact};
+use assay_domain::ChainId;
+use exchange::is_foreign;
+use health::Health;
+
+pub use exchange::root_cause;
+pub use health::Readiness;
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+/// Longest wait for an answer that costs a node nothing. Every read begins with such a request, so that the next endpoint
+/// is used within the time of one request where the first does not answer.
+const PROBE_TIMEOUT: Duration = Duration::from_millis(2_500);
+const PROBES: [&str; 2] = ["eth_chainId", "eth_getBlockByNumber"];
+/// The requests that every other request depends on. They have a permit of their own: at most one reader at a time asks
+/// for the chain id and for the newest block.
+const FIRST: [(&str, &str); 2] = [("eth_chainId", ""), ("eth_getBlockByNumber", "\"latest\"")];
+/// The requests of long histories.
+const HISTORY: [&str; 2] = ["eth_getLogs", "eth_getTransactionReceipt"];
+/// Calls in one JSON-RPC batch, until an endpoint refuses that many.
+const MAX_BATCH: usize = 100;
+
+/// The HTTP client that all endpoints share, or why there is none.
+pub type Http = Result<reqwest::Client, String>;
+
+/// A client for all endpoints.
+pub fn http() -> Http {
+    let builder =
+        reqwest::Client::builder().connect_timeout(CONNECT_TIMEOUT).redirect(reqwest::redirect::Policy::none());
+    builder.build().map_err(|error| format!("no HTTP client: {error}"))
+}
+
+pub struct Endpoint {
+    http: Http,
+    url: Url,
+    host: String,
+    redact: Redact,
+    chain: ChainId,
+    timeout: Duration,
+    /// Requests carry a `traceparent` header.
+    traceparent: bool,
+    /// Requests that wait for a permit or for the rate limit.
+    waiting: Gauge,
+    permits: Semaphore,
+    /// One permit of `rpc.concurrency`, where that is more than one, for the requests in [`FIRST`].
+    first_permit: Option<Semaphore>,
+    /// Log queries and receipts need one of these too: long histories in the background leave half of the permits to
+    /// other requests.
+    history_permits: Semaphore,
+    rate: Option<DefaultDirectRateLimiter>,
+    health: Mutex<Health>,
+    checking: tokio::sync::Mutex<()>,
+    /// Number of its answers to any request.
+    answered: AtomicU64,
+    log_ceiling: AtomicU64,
+    batch_ceiling: AtomicUsize,
+}
+
+/// Counts a waiting request until it goes on or is dropped.
+struct Waiting<'a>(&'a Gauge);
+
+impl<'a> Waiting<'a> {
+    fn count(gauge: &'a Gauge) -> Self {
+        gauge.increment(1.0);
+        Self(gauge)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.decrement(1.0);
+    }
+}
+
+impl Endpoint {
+    pub fn new(http: Http, url: Url, chain: ChainId, limits: &RpcLimits) -> Self {
+        let host = match (url.host_str(), url.port()) {
+            (Some(host), Some(port)) => format!("{host}:{port}"),
+            (host, _) => host.unwrap_or("?").to_owned(),
+        };
+        // The client sends user and password of a URL as a header.
+        let sample = http.as_ref().ok().and_then(|http| http.post(url.clone()).build().ok());
+        let authorization = sample
+            .and_then(|request| Some(request.headers().get(http::header::AUTHORIZATION)?.to_str().ok()?.to_owned()));
+        Self {
+            http,
+            redact: Redact::of(&url, authorization.as_deref()),
+            url,
+            host,
+            chain,
+            timeout: Duration::from_millis(limits.timeout_ms),
+            traceparent: limits.traceparent,
+            waiting: metrics::gauge!("assay_rpc_requests_waiting", "chain" => chain.to_string()),
+            permits: Semaphore::new(limits.concurrency.saturating_sub(1).max(1)),
+            first_permit: (limits.concurrency > 1).then(|| Semaphore::new(1)),
+            history_permits: Semaphore::new((limits.concurrency / 2).max(1)),
+            rate: NonZeroU32::new(limits.per_second).map(|rate| RateLimiter::direct(Quota::per_second(rate))),
+            health: Mutex::new(Health::Unchecked),
+            checking: tokio::sync::Mutex::new(()),
+            answered: AtomicU64::new(0),
+            log_ceiling: AtomicU64::new(u64::MAX),
+            batch_ceiling: AtomicUsize::new(MAX_BATCH),
+        }
+    }
+
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// Number of its answers.
+    pub fn answered(&self) -> u64 {
+        self.answered.load(Ordering::Relaxed)
+    }
+
+    /// The widest span of blocks for which it answers logs, as far as known.
+    pub fn log_ceiling(&self) -> u64 {
+        self.log_ceiling.load(Ordering::Relaxed)
+    }
+
+    /// Records for the lifetime of the process that it refuses spans wider than `width`.
+    pub fn lower_log_ceiling(&self, width: u64) {
+        let width = width.max(1);
+        if self.log_ceiling.fetch_min(width, Ordering::Relaxed) > width {
+            tracing::info!(chain = self.chain, endpoint = self.host, width, "endpoint limits the range of eth_getLogs");
+        }
+    }
+
+    /// The largest batch that it accepts, as far as known.
+    pub fn batch_ceiling(&self) -> usize {
+        self.batch_ceiling.load(Ordering::Relaxed)
+    }
+
+    pub fn lower_batch_ceiling(&self, calls: usize) {
+        self.batch_ceiling.fetch_min(calls.max(1), Ordering::Relaxed);
+    }
+
+    /// Sends `packet` once.
+    ///
+    /// # Errors
+    /// [`Fault`] where there is no JSON-RPC answer. An error in the answer is an answer.
+    pub async fn post(&self, packet: &RequestPacket) -> Result<ResponsePacket, Fault> {
+        let client = self.http.as_ref().map_err(|error| Fault::Unreachable(error.clone()))?;
+        let body = serde_json::to_vec(packet).map_err(|error| Fault::Malformed(error.to_string()))?;
+        let closed = |_| Fault::Unreachable("stopped".into());
+        let method = packet.as_single().map_or("", |request| request.method());
+        let is_history = packet.requests().iter().any(|request| HISTORY.contains(&request.method()));
+        let waiting = Waiting::count(&self.waiting);
+        let _history = if is_history { Some(self.history_permits.acquire().await.map_err(closed)?) } else { None };
+        let permits = self.first_permit.as_ref().filter(|_| is_first(packet)).unwrap_or(&self.permits);
+        let _permit = permits.acquire().await.map_err(closed)?;
+        // After the permit, so that requests queue for permits, where the first ones have their own.
+        if let Some(rate) = &self.rate {
+            for _ in 0..packet.len() {
+                rate.until_ready().await;
+            }
+        }
+        drop(waiting);
+        let longest = if PROBES.contains(&method) { self.timeout.min(PROBE_TIMEOUT) } else { self.timeout };
+        let is_batch = packet.as_batch().is_some();
+        match self.within_timeout(longest, self.exchange(client, body, is_batch)).await {
+            Ok(Ok(ResponsePacket::Single(response))) if is_batch => match response.payload.as_error() {
+                Some(payload) => Err(Fault::from_payload(payload)),
+                None => Err(Fault::Malformed("a single answer to a batch".into())),
+            },
+            // A proxy between this process and a node may mix answers up.
+            Ok(Ok(ResponsePacket::Single(response))) if is_foreign(packet, &response) => {
+                Err(Fault::Malformed("an answer to another request".into()))
+            }
+            Ok(answer) => answer,
+            Err(waited) => Err(Fault::TimedOut(waited)),
+        }
+    }
+}
+
+/// Whether every other request depends on `packet`.
+fn is_first(packet: &RequestPacket) -> bool {
+    let names = |(method, words): &(&str, &str)| {
+        packet
+            .as_single()
+            .is_some_and(|r| r.method() == *method && r.params().is_some_and(|params| params.get().contains(words)))
+    };
+    FIRST.iter().any(names)
+}

@@ -1,0 +1,38 @@
+//! A configured market with its protocol.
+
+use alloy::rpc::types::Log;
+
+use crate::{
+    aave, comet,
+    config::MarketConfig,
+    ctoken,
+    protocol::{LendingProtocol, Signature},
+};
+use assay_domain::{B256, Protocol};
+
+/// One market of a chain.
+#[derive(Debug, Clone)]
+pub struct Market {
+    pub config: MarketConfig,
+    pub(crate) protocol: &'static dyn LendingProtocol,
+}
+
+impl Market {
+    pub fn new(config: MarketConfig) -> Self {
+        let protocol: &'static dyn LendingProtocol = match config.protocol {
+            Protocol::LenderAV2 => &aave::V2,
+            Protocol::LenderAV3 => &aave::V3,
+            Protocol::LenderBV2 => &ctoken::CompoundV2,
+            Protocol::LenderBV3 => &comet::Comet,
+        };
+        Self { config, protocol }
+    }
+
+    /// Whether `log` is one of the market's own that names `wallet`. A query over several protocols also returns logs
+    /// with a meaning in another one.
+    pub(crate) fn is_own(&self, log: &Log, wallet: B256) -> bool {
+        let topics = log.topics();
+        let names = |s: &Signature| topics.first() == Some(&s.topic0) && topics.get(s.wallet_at) == Some(&wallet);
+        log.address() == self.config.address && self.protocol.signatures().iter().any(names)
+    }
+}

@@ -1,0 +1,159 @@
+//! What readers need of a lending protocol. Each protocol implements these two traits in its own folder.
+
+use std::{fmt::Debug, sync::Arc};
+
+use alloy::{primitives::Bytes, rpc::types::Log};
+use futures::future::BoxFuture;
+
+use crate::{balance::Balance, config::MarketConfig, hints::Hint, sums::Move};
+use assay_domain::{Address, B256, EventCounts, Prices, U256};
+use assay_evm::{Call, Client, Fault};
+
+/// A log that a market emits about a wallet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Signature {
+    pub topic0: B256,
+    /// The topic that names the wallet: 1 to 3.
+    pub wallet_at: usize,
+}
+
+/// What happened to a wallet's position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EventKind {
+    Supply,
+    Withdraw,
+    Borrow,
+    Repay,
+    Liquidation,
+}
+
+/// The logs of a span of blocks that concern a wallet in one market, each list in the order of the chain.
+#[derive(Debug, Default)]
+pub(crate) struct Evidence<'a> {
+    /// Logs of the market that name the wallet, by its protocol's signatures.
+    pub own: Vec<&'a Log>,
+    /// Logs that match the market's hints.
+    pub hints: Vec<&'a Log>,
+    /// All logs of the market in transactions that any market's hints point at. They may name other wallets, and include
+    /// those in `own`.
+    pub receipts: Vec<&'a Log>,
+    /// The market's hints.
+    pub listed: &'a [Hint],
+}
+
+/// The terms of several markets, in their order; `None` for one that does not answer as its protocol should.
+pub(crate) type FoundTerms<'a> = BoxFuture<'a, Result<Vec<Option<MarketTerms>>, Fault>>;
+
+/// How the history of a wallet is read in the markets of one protocol.
+pub(crate) trait LendingProtocol: Debug + Send + Sync {
+    /// Markets of one family are looked up together.
+    fn family(&self) -> &'static str;
+
+    /// The terms of `markets`, all of this protocol's family, in the state after block `at`.
+    fn look_up<'a>(&self, client: &'a Client, markets: Vec<&'a MarketConfig>, at: B256) -> FoundTerms<'a>;
+
+    /// The logs of a market that name a wallet.
+    fn signatures(&self) -> &'static [Signature];
+
+    /// The counts before anything is read: `None` for an event type that the logs do not show.
+    fn no_events(&self) -> EventCounts {
+        EventCounts::ZERO
+    }
+
+    /// The events of `wallet` in one market, in the order of the chain. Several logs of a transaction may be one event.
+    fn events<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(EventKind, &'a Log)>;
+
+    /// The amounts by which the same logs changed `wallet`'s position, in the order of the chain.
+    fn moves<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(Move, &'a Log)>;
+
+    /// Whether `log`, which matches `hint`, needs no receipt: `own`, logs of the market that name the wallet in the same
+    /// transaction, and `hinting`, its logs that match hints, say enough.
+    fn is_explained(&self, hint: &Hint, _log: &Log, _wallet: B256, own: &[&Log], _hinting: &[&Log]) -> bool {
+        hint.is_explained_by(own)
+    }
+
+    /// Whether each trace in the contracts' state came with a log.
+    fn logs_its_traces(&self) -> bool;
+
+    /// Whether the logs show all that changes a position, so that amounts can be compared with it.
+    fn adds_up(&self, hints: &[Hint]) -> bool;
+
+    /// Whether a market's own logs are worth reading while its terms are not known.
+    fn reads_without_terms(&self) -> bool {
+        true
+    }
+
+    /// Whether `counts`, which are complete, lack a borrowing that must have happened.
+    fn lacks_a_borrowing(&self, _counts: &EventCounts) -> bool {
+        false
+    }
+}
+
+/// The terms of one market: contracts and parameters that governance can change. They are looked up again every hour.
+pub type MarketTerms = Arc<dyn LendingTerms>;
+
+/// How the position of a wallet is read in one market, by the market's terms.
+pub trait LendingTerms: Debug + Send + Sync {
+    /// The calls that return a wallet's position.
+    fn calls(&self, wallet: Address) -> Vec<Call>;
+
+    /// The position in the answers to [`calls`](Self::calls), where `quote_usd` is the price of
+    /// [`quoted_in`](Self::quoted_in); `None` where a balance, or a price that matters, is missing: a part of a position
+    /// is not a position.
+    fn held(&self, answers: &[Option<Bytes>], quote_usd: Option<f64>) -> Option<Held>;
+
+    /// As [`held`](Self::held), with the price that it needs from `prices`.
+    fn held_at(&self, answers: &[Option<Bytes>], prices: &Prices) -> Option<Held> {
+        self.held(answers, self.quoted_in().and_then(|asset| prices.get(&Some(asset)).copied()))
+    }
+
+    /// The balance of each asset in the answers to [`calls`](Self::calls); `None` where one is missing, or where amounts
+    /// are not compared in this protocol.
+    fn balances(&self, _answers: &[Option<Bytes>]) -> Option<Vec<Balance>> {
+        None
+    }
+
+    /// The calls that show whether a wallet without any event ever had a position, as far as contracts keep a trace.
+    fn traces(&self, wallet: Address) -> Vec<Call>;
+
+    /// Whether the answers to [`traces`](Self::traces) prove that it had.
+    fn ever_held(&self, answers: &[Option<Bytes>]) -> bool;
+
+    /// The storage slot with a trace that no call returns, where the answers to [`traces`](Self::traces) allow for one.
+    fn trace_slot(&self, _answers: &[Option<Bytes>], _wallet: Address) -> Option<(Address, U256)> {
+        None
+    }
+
+    /// Whether `value` of that slot proves that the wallet had a position.
+    fn is_trace(&self, _value: U256) -> bool {
+        false
+    }
+
+    /// The logs beside those of the market that point at a transaction.
+    fn hints(&self) -> Vec<Hint> {
+        Vec::new()
+    }
+
+    /// An oracle that prices every listed asset in dollars, and its number for one dollar.
+    fn oracle(&self) -> Option<(Address, U256)> {
+        None
+    }
+
+    /// The asset whose price in dollars [`held`](Self::held) needs.
+    fn quoted_in(&self) -> Option<Address> {
+        None
+    }
+}
+
+/// A wallet's position in one market, in dollars.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Held {
+    pub supplied_usd: f64,
+    pub borrowed_usd: f64,
+    pub supplied_assets: u32,
+}
+
+/// Terms of a protocol as terms of any.
+pub(crate) fn boxed<T: LendingTerms + 'static>(found: Vec<Option<T>>) -> Vec<Option<MarketTerms>> {
+    found.into_iter().map(|terms| terms.map(|terms| Arc::new(terms) as MarketTerms)).collect()
+}

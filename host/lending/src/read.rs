@@ -1,0 +1,140 @@
+//! One read of a wallet's lending history: from the end of the last read to the head, over all markets together, after a
+//! check that the chain still has the blocks of the records.
+
+use futures::future::BoxFuture;
+use tokio::sync::watch;
+
+use crate::{
+    events::Found,
+    hints::{AllHints, Hint, Hinted},
+    ledger::{Ledger, Progress},
+    market::Market,
+    pass::Pass,
+    plan::Plan,
+    reader::Reader,
+    records::Settled,
+};
+use assay_domain::Address;
+use assay_evm::{Block, Fault, Span, logs::Chunk};
+
+/// Blocks in which a wallet has few logs, so that fewer queries with more results are cheaper: hours to days.
+const TAIL: u64 = 20_000;
+
+/// Blocks that are requested by number, possibly in a batch with other requests.
+pub type Blocks = BoxFuture<'static, Result<Vec<Option<Block>>, Fault>>;
+
+/// What a read begins with.
+pub(super) struct Start {
+    pub wallet: Address,
+    /// One entry per market.
+    pub records: Vec<Option<Settled>>,
+    pub hints: Hinted,
+    /// Those of [`anchors`](Reader::anchors).
+    pub blocks: Blocks,
+    pub head: Block,
+}
+
+/// Reads from the records to the head as far as possible, and publishes its progress in `view`.
+pub(super) async fn read(reader: &Reader, start: Start, view: &watch::Sender<Ledger>) -> Progress {
+    let Start { wallet, records, hints, blocks, head } = start;
+    let hints = hints.await;
+    let ledger = Ledger::new(&reader.markets, &records).planned(&reader.markets, &hints);
+    let from = ledger.start();
+    let unsummed = unsummed(reader, &records, &hints);
+    let is_tail = unsummed.is_empty() && records.iter().all(Option::is_some) && head.number.saturating_sub(from) < TAIL;
+    let whole = Plan::new(&reader.markets, hints.clone(), wallet);
+    let plan = if is_tail { Plan::tail(&reader.markets, hints, wallet) } else { whole.clone() };
+    view.send_replace(ledger);
+    if plan.queries.is_empty() {
+        return Progress::Done;
+    }
+    // The first span is fetched while the records are checked. It is seldom discarded.
+    let first = Some(from).filter(|from| unsummed.is_empty() && *from <= head.number);
+    let (checked, first) =
+        tokio::join!(check(reader, &records, unsummed, blocks, head), fetch_first(reader, &plan, first, head));
+    let (records, settled_to, plan, first) = match checked {
+        Ok((stale, settled_to)) if stale.is_empty() => (records, settled_to, plan, first),
+        // The read begins elsewhere now.
+        Ok((stale, settled_to)) => (reader.forget(wallet, records, &stale).await, settled_to, whole, None),
+        Err(fault) => {
+            tracing::warn!(chain = reader.chain, %fault, "lending history cannot be continued");
+            return Progress::Stopped;
+        }
+    };
+    run(Pass::new(reader, plan, records, head, settled_to), first, view).await
+}
+
+/// The first chunk from block `from`.
+async fn fetch_first(reader: &Reader, plan: &Plan, from: Option<u64>, head: Block) -> Option<Chunk<Found>> {
+    let span = Span { from: from?, to: head.number }.pieces(reader.client.log_ceiling()).next()?;
+    Some(reader.chunk(plan, span).await)
+}
+
+async fn run(mut pass: Pass<'_>, first: Option<Chunk<Found>>, view: &watch::Sender<Ledger>) -> Progress {
+    let outcome = pass.run(first, view).await;
+    if outcome.is_err() {
+        pass.save().await;
+    }
+    let chain = pass.chain();
+    view.send_replace(pass.ledger);
+    match outcome {
+        Ok(()) => Progress::Done,
+        Err(fault) => {
+            tracing::warn!(chain, %fault, "lending history has a gap");
+            Progress::Stopped
+        }
+    }
+}
+
+/// The records that cannot be continued, because they are `unsummed` or end at a block that was replaced, and the block
+/// through which this read settles history. `blocks` are those of [`anchors`](Reader::anchors).
+async fn check(
+    reader: &Reader,
+    records: &[Option<Settled>],
+    unsummed: Vec<usize>,
+    blocks: Blocks,
+    head: Block,
+) -> Result<(Vec<usize>, Option<Block>), Fault> {
+    let (numbers, blocks) = (reader.anchors(records, head), blocks.await?);
+    let block = |number: u64| {
+        let index = numbers.binary_search(&number).ok()?;
+        blocks.get(index).copied().flatten()
+    };
+    let mut stale = unsummed;
+    for (index, record) in records.iter().enumerate() {
+        let Some(record) = record.as_ref().filter(|_| !stale.contains(&index)) else { continue };
+        if record.through > head.number {
+            stale.push(index);
+            continue;
+        }
+        // An endpoint that lacks a block below the head proves nothing about the chain.
+        let current = block(record.through).ok_or_else(|| Fault::Malformed(format!("no block {}", record.through)))?;
+        if current.hash != record.hash {
+            stale.push(index);
+        }
+    }
+    // Stale records are read again from the start and settled on the way.
+    let settles = match head.number.checked_sub(reader.finality).filter(|_| !stale.is_empty()) {
+        Some(deepest) => return Ok((stale, reader.client.block(deepest).await?)),
+        None => reader.settles(records, head),
+    };
+    let settles = settles.map(|number| block(number).ok_or_else(|| Fault::Malformed(format!("no block {number}"))));
+    Ok((stale, settles.transpose()?))
+}
+
+/// The records without amounts although these are known now: of an older version, or read while a market did not return
+/// its tokens. Such a history is read once more, because without amounts it cannot be compared with the position.
+fn unsummed(reader: &Reader, records: &[Option<Settled>], hints: &AllHints) -> Vec<usize> {
+    let markets = reader.markets.iter().zip(hints.iter());
+    let known = |(market, hints): (&Market, &Option<Vec<Hint>>)| {
+        hints.as_ref().is_some_and(|hints| market.protocol.adds_up(hints))
+    };
+    let lacks_sums = |record: &Option<Settled>| record.as_ref().is_some_and(|record| record.sums.is_none());
+    records
+        .iter()
+        .zip(markets)
+        .enumerate()
+        .filter(|(_, (record, market))| lacks_sums(record) && known(*market))
+        .map(|(i, _)| i)
+        .collect()
+}
