@@ -1,54 +1,96 @@
-//! `[reading.rpc]` and `[outbound]`: how endpoints are asked, and what may be fetched from addresses that strangers write.
+//! `[reading.rpc]` and `[outbound]`: the limits of calls to endpoints, and of fetches from URLs that strangers choose.
 
-use assay_domain::{Address, ChainId, Secret};
+use std::time::Duration;
+
+use assay_domain::{
+    Address, ChainId, Secret,
+    settings::{self, Problems},
+};
 use serde::Deserialize;
+use url::Url;
 
-/// Where a chain is read.
+/// The endpoints of a chain.
 #[derive(Debug, Clone)]
 pub struct Endpoints {
     pub chain: ChainId,
-    /// JSON-RPC endpoints, best first; the next is asked when one fails.
+    /// JSON-RPC endpoints, best first; when one fails, the next is used.
     pub rpc: Vec<Secret>,
-    /// Multicall3 contract; calls are batched as JSON-RPC where absent.
+    /// Multicall3 contract; without it, calls are batched as JSON-RPC.
     pub multicall: Option<Address>,
 }
 
-/// How logs are asked for.
+/// Limits of log queries.
 #[derive(Debug, Clone, Copy)]
 pub struct LogLimits {
-    /// Widest span of one query, in blocks, after an endpoint has refused a range without naming its limit.
+    /// Largest number of blocks of one query, after an endpoint has refused a range without naming its limit.
     pub range: u64,
-    /// Ranges read at once.
+    /// Ranges that are read at the same time.
     pub concurrency: usize,
 }
 
-/// Bounds on calls to one endpoint.
+/// Limits of calls to one endpoint.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RpcLimits {
-    /// Longest time one call may take, in milliseconds.
-    pub timeout_ms: u64,
-    /// Calls in flight at once.
+    /// Timeout of one call.
+    #[serde(rename = "timeout_ms", deserialize_with = "settings::millis")]
+    pub timeout: Duration,
+    /// Calls in flight at the same time.
     pub concurrency: usize,
-    /// Calls started per second; 0 for no bound.
+    /// Calls started per second; 0 for no limit.
     pub per_second: u32,
-    /// Retries of a transient fault, with backoff.
+    /// Retries after a transient error, with backoff.
     pub retries: u32,
-    /// Endpoints are told the trace of a request, where it is traced.
+    /// Whether calls carry the `traceparent` of a traced request.
     pub traceparent: bool,
 }
 
-/// Bounds of such a request.
+impl RpcLimits {
+    pub fn problems(&self) -> Problems {
+        let mut found = Problems::default();
+        found.millis("timeout_ms", self.timeout, 1..);
+        found.number("concurrency", self.concurrency, 1..=10_000);
+        found
+    }
+}
+
+/// Limits of fetches from URLs that strangers choose.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Outbound {
-    /// `host:port` of those that may be fetched from wherever they are and without encryption: gateways inside a
-    /// network of one's own, and tests.
+    /// `host:port` of servers that may have a private address and may be used without TLS: gateways inside one's own
+    /// network, and tests.
     pub allow: Vec<String>,
-    /// Longest time a request may take with all its redirects, in milliseconds.
-    pub timeout_ms: u64,
-    /// Largest answer read, in bytes.
+    /// Timeout of one fetch with all its redirects.
+    #[serde(rename = "timeout_ms", deserialize_with = "settings::millis")]
+    pub timeout: Duration,
+    /// Largest response body, in bytes.
     pub max_bytes: usize,
-    /// Such requests at once.
+    /// Fetches at the same time.
     pub concurrency: usize,
+}
+
+impl Outbound {
+    pub fn problems(&self) -> Problems {
+        let mut found = Problems::default();
+        for (i, server) in self.allow.iter().enumerate() {
+            let wrong = !is_host_and_port(server);
+            found.add_if(wrong, format!("allow[{i}]"), "not host:port, such as gateway.internal:8080");
+        }
+        found.millis("timeout_ms", self.timeout, 1..=20_000);
+        found.number("max_bytes", self.max_bytes, 1..=16 << 20);
+        found.number("concurrency", self.concurrency, 1..=1_000);
+        found
+    }
+}
+
+fn is_host_and_port(server: &str) -> bool {
+    let has_port = server.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+    let url = Url::parse(&format!("http://{server}/"));
+    has_port && url.is_ok_and(|url| url.path() == "/" && url.username().is_empty())
+}
+
+/// Whether the text is an http or https URL.
+pub fn is_web(url: &Secret) -> bool {
+    Url::parse(url.expose()).is_ok_and(|url| matches!(url.scheme(), "http" | "https"))
 }

@@ -85,13 +85,9 @@ impl Scoring {
         let written = roles::Written::read(&store).await?;
         audit::complete(&store, &registry, &written.roles).await?;
         let (scores, keeper) = (score::cache(settings), roles::Keeper::new(written));
-        let lives = Lives {
-            complete: Duration::from_millis(settings.cache_ms),
-            incomplete: Duration::from_millis(settings.incomplete_cache_ms),
-        };
+        let lives = Lives { complete: settings.cache_ttl, incomplete: settings.incomplete_cache_ttl };
         let provenance = provenance::Provenance::open(&store, settings).await?;
-        let (promotion, shadow_life) =
-            (promotion.clone(), Duration::from_secs(settings.shadow_hours.saturating_mul(3_600)));
+        let (promotion, shadow_life) = (promotion.clone(), settings.shadow_ttl);
         let shadow = shadow::Shadow::start(&registry, settings)
             .map_err(|error| StoreError::Failed { reason: error.to_string() })?;
         let inner =

@@ -68,7 +68,8 @@ impl Figures {
                 let seen = self.evidence.as_ref().map_or(0, |evidence| evidence.calls);
                 against.push(format!(
                     "the shadow has seen {seen} calls of it in {} h, and needs {}",
-                    bounds.window_hours, bounds.min_scores
+                    bounds.window_hours(),
+                    bounds.min_scores
                 ));
             }
             return against;
@@ -82,7 +83,8 @@ impl Figures {
             if let Some(value) = value.filter(|value| *value > most) {
                 against.push(format!(
                     "{what} is {value:.3} and may be {most} (of {} calls in {} h)",
-                    evidence.calls, bounds.window_hours
+                    evidence.calls,
+                    bounds.window_hours()
                 ));
             }
         }
@@ -97,7 +99,7 @@ impl Scoring {
             _ => None,
         };
         let champion = self.inner.registry.champion(kind).ok();
-        let standings = self.standings(kind, self.inner.promotion.window_hours).await?;
+        let standings = self.standings(kind, self.inner.promotion.window_hours()).await?;
         let mine = |standing: &&Standing| {
             let (champion, record) = (champion.as_ref().map(|champion| champion.digest()), &standing.record);
             (Some(record.champion.digest), record.challenger.digest) == (champion, model.digest())
@@ -112,7 +114,7 @@ mod tests {
 
     fn bounds() -> config::Promotion {
         config::Promotion {
-            window_hours: 24,
+            window: std::time::Duration::from_secs(24 * 3_600),
             min_scores: 100,
             max_psi: 0.25,
             max_migration: 0.4,

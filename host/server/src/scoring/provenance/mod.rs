@@ -9,7 +9,7 @@ mod writer;
 
 use crate::rollout::records::{self, BoostRecord, FactorRecord, ServedRecord};
 use assay_domain::ModelPin;
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use tokio::sync::mpsc;
 use uuid::Uuid;
@@ -63,7 +63,7 @@ impl Slot<'_> {
 
 impl Provenance {
     pub async fn open(store: &Store, settings: &config::Scoring) -> Result<Self, StoreError> {
-        let life = Duration::from_secs(settings.provenance_days.saturating_mul(86_400));
+        let life = settings.provenance_ttl;
         let (queue, inbox) = mpsc::channel(QUEUE);
         let secret = secret(store).await?;
         Ok(Self {

@@ -97,7 +97,7 @@ impl Scoring {
 
     /// The window that is looked at where none is asked for, in hours.
     pub fn window(&self) -> u64 {
-        self.inner.promotion.window_hours
+        self.inner.promotion.window_hours()
     }
 
     /// Share of computed scores that challengers see.
