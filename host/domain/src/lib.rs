@@ -16,6 +16,7 @@ mod pin;
 mod scope;
 mod score;
 mod secret;
+pub mod settings;
 mod snapshot;
 pub mod stats;
 mod subject;

@@ -1,13 +1,19 @@
-//! `[reading.rpc]` and `[outbound]`: limits of requests to endpoints, and of fetches from URLs that third parties publish.
+//! `[reading.rpc]` and `[outbound]`: the limits of calls to endpoints, and of fetches from URLs that strangers choose.
 
-use assay_domain::{Address, ChainId, Secret};
+use std::time::Duration;
+
+use assay_domain::{
+    Address, ChainId, Secret,
+    settings::{self, Problems},
+};
 use serde::Deserialize;
+use url::Url;
 
 /// The endpoints of a chain.
 #[derive(Debug, Clone)]
 pub struct Endpoints {
     pub chain: ChainId,
-    /// JSON-RPC endpoints in order of preference; the next is used when one fails.
+    /// JSON-RPC endpoints, best first; when one fails, the next is used.
     pub rpc: Vec<Secret>,
     /// Multicall3 contract; without it, calls are batched as JSON-RPC.
     pub multicall: Option<Address>,
@@ -16,39 +22,75 @@ pub struct Endpoints {
 /// Limits of log queries.
 #[derive(Debug, Clone, Copy)]
 pub struct LogLimits {
-    /// Widest span of one query, in blocks, after an endpoint refused a range without a limit in its message.
+    /// Largest number of blocks of one query, after an endpoint has refused a range without naming its limit.
     pub range: u64,
-    /// Ranges read concurrently.
+    /// Ranges that are read at the same time.
     pub concurrency: usize,
 }
 
-/// Limits of requests to one endpoint.
+/// Limits of calls to one endpoint.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RpcLimits {
-    /// Longest time one call may take, in milliseconds.
-    pub timeout_ms: u64,
-    /// Concurrent calls.
+    /// Timeout of one call.
+    #[serde(rename = "timeout_ms", deserialize_with = "settings::millis")]
+    pub timeout: Duration,
+    /// Calls in flight at the same time.
     pub concurrency: usize,
     /// Calls started per second; 0 for no limit.
     pub per_second: u32,
-    /// Retries of a transient fault, with backoff.
+    /// Retries after a transient error, with backoff.
     pub retries: u32,
-    /// Requests to endpoints carry the `traceparent` of a traced request.
+    /// Whether calls carry the `traceparent` of a traced request.
     pub traceparent: bool,
 }
 
-/// Limits of a fetch from a URL that a third party publishes.
+impl RpcLimits {
+    pub fn problems(&self) -> Problems {
+        let mut found = Problems::default();
+        found.millis("timeout_ms", self.timeout, 1..);
+        found.number("concurrency", self.concurrency, 1..=10_000);
+        found
+    }
+}
+
+/// Limits of fetches from URLs that strangers choose.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Outbound {
-    /// `host:port` of hosts that may be fetched from at private addresses and without encryption: gateways inside the
-    /// operator's network, and tests.
+    /// `host:port` of servers that may have a private address and may be used without TLS: gateways inside one's own
+    /// network, and tests.
     pub allow: Vec<String>,
-    /// Longest time a request may take with all its redirects, in milliseconds.
-    pub timeout_ms: u64,
-    /// Largest answer read, in bytes.
+    /// Timeout of one fetch with all its redirects.
+    #[serde(rename = "timeout_ms", deserialize_with = "settings::millis")]
+    pub timeout: Duration,
+    /// Largest response body, in bytes.
     pub max_bytes: usize,
-    /// Concurrent fetches.
+    /// Fetches at the same time.
     pub concurrency: usize,
+}
+
+impl Outbound {
+    pub fn problems(&self) -> Problems {
+        let mut found = Problems::default();
+        for (i, server) in self.allow.iter().enumerate() {
+            let wrong = !is_host_and_port(server);
+            found.add_if(wrong, format!("allow[{i}]"), "not host:port, such as gateway.internal:8080");
+        }
+        found.millis("timeout_ms", self.timeout, 1..=20_000);
+        found.number("max_bytes", self.max_bytes, 1..=16 << 20);
+        found.number("concurrency", self.concurrency, 1..=1_000);
+        found
+    }
+}
+
+fn is_host_and_port(server: &str) -> bool {
+    let has_port = server.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+    let url = Url::parse(&format!("http://{server}/"));
+    has_port && url.is_ok_and(|url| url.path() == "/" && url.username().is_empty())
+}
+
+/// Whether the text is an http or https URL.
+pub fn is_web(url: &Secret) -> bool {
+    Url::parse(url.expose()).is_ok_and(|url| matches!(url.scheme(), "http" | "https"))
 }

@@ -11,6 +11,6 @@ pub struct MarketConfig {
     /// `None` where the protocol has one market on the chain.
     pub market: Option<String>,
     pub address: Address,
-    /// First block that can hold an event of this market.
+    /// First block that can contain an event of this market.
     pub from_block: u64,
 }

@@ -138,8 +138,7 @@ fn reputation(
     let client = chains.client(agents.chain)?;
     let sender = Sender::new(client, reputation.account()?, registries, reputation.confirmations, reputation.max_fee());
     let local = x402.filter(|_| config.access.x402.is_local());
-    let local =
-        local.map(|x402| Local::new(x402.clone(), sender.clone(), Duration::from_millis(reputation.replace_after_ms)));
+    let local = local.map(|x402| Local::new(x402.clone(), sender.clone(), reputation.replace_after));
     Some(Reputation::new(reputation, store.clone(), sender, Ipfs::new(ipfs)?, judge, errands::Payments(local)))
 }
 
@@ -156,7 +155,7 @@ pub async fn serve(config: Config, listener: TcpListener, cancel: CancellationTo
     }
     tracing::info!(%address, sandbox = config.sandbox, chains = config.chains.len(), "listening");
     let (leaving, closing) = (assembled.http.leaving.clone(), CancellationToken::new());
-    let notice = Duration::from_millis(config.http.drain_notice_ms);
+    let notice = config.http.drain_notice;
     let leave = async {
         cancel.cancelled().await;
         leaving.cancel();
@@ -194,7 +193,7 @@ pub fn limits(config: &config::Models) -> assay_registry::Limits {
     assay_registry::Limits {
         file: usize::try_from(config.max_component_bytes).unwrap_or(usize::MAX),
         memory: config.max_memory_bytes,
-        deadline: Duration::from_millis(config.call_deadline_ms),
+        deadline: config.call_deadline,
         instances: config.max_calls,
         ..assay_registry::Limits::default()
     }

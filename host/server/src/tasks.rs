@@ -1,4 +1,4 @@
-//! Background tasks, each with a name and an owner: none outlives [`Tasks`], and none dies unseen.
+//! Background tasks, each with a name and an owner: no task outlives [`Tasks`], and every panic is logged and counted.
 
 use std::{any::Any, future::Future, panic::AssertUnwindSafe, time::Duration};
 
@@ -8,13 +8,13 @@ use tokio_util::{
     task::TaskTracker,
 };
 
-/// The owner. Dropping it aborts every task at its next point of waiting; [`Tasks::shutdown`] lets them finish.
+/// The owner of tasks. Dropping it aborts every task at its next `await`; [`Tasks::shutdown`] lets them finish.
 pub struct Tasks {
     spawner: Spawner,
     _abort: DropGuard,
 }
 
-/// Starts tasks for their [`Tasks`]. Cheap to clone, and may be held by the tasks themselves.
+/// Starts tasks for their [`Tasks`]. Cheap to clone; tasks may hold it.
 #[derive(Clone)]
 pub struct Spawner {
     running: TaskTracker,
@@ -39,12 +39,12 @@ impl Tasks {
         self.spawner.clone()
     }
 
-    /// Tells every task to stop and waits for them, for at most `patience`; what still runs then is aborted and logged.
-    /// `true` where all had finished.
-    pub async fn shutdown(self, patience: Duration) -> bool {
+    /// Cancels [`Spawner::stopping`] and waits for all tasks. After `timeout` the rest is aborted and logged. Returns
+    /// whether all tasks finished.
+    pub async fn shutdown(self, timeout: Duration) -> bool {
         self.spawner.stop.cancel();
         self.spawner.running.close();
-        if tokio::time::timeout(patience, self.spawner.running.wait()).await.is_ok() {
+        if tokio::time::timeout(timeout, self.spawner.running.wait()).await.is_ok() {
             return true;
         }
         self.spawner.abort.cancel();
@@ -53,9 +53,9 @@ impl Tasks {
 }
 
 impl Spawner {
-    /// Starts `task` in the current runtime. Once stopping has begun, nothing is started and `task` is dropped.
+    /// Starts `task` in the current runtime. While stopping, `task` is dropped instead.
     ///
-    /// A panic ends this task alone: it is logged with its name and counted.
+    /// A panic ends only this task. It is logged with the task's name, and counted.
     pub fn spawn(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
         if self.stop.is_cancelled() {
             tracing::debug!(task = name, "not started: stopping");
@@ -76,7 +76,7 @@ impl Spawner {
         });
     }
 
-    /// Cancelled when tasks are to finish what they do and return.
+    /// Cancelled when tasks must finish their work and return.
     pub fn stopping(&self) -> CancellationToken {
         self.stop.clone()
     }
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_does_not_stop_is_aborted() {
+    async fn a_task_that_does_not_stop_is_aborted() {
         let tasks = Tasks::new();
         let (held, ended) = oneshot::channel::<()>();
         tasks.spawner().spawn("deaf", async move {

@@ -1,12 +1,14 @@
-//! `[store]`: where records are kept.
+//! `[store]`: the backend that stores records.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
+use assay_domain::{
+    Secret,
+    settings::{self, Problems},
+};
 use serde::Deserialize;
 
-use assay_domain::Secret;
-
-/// The backend, chosen once.
+/// The backend, and the timeouts of Redis.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Store {
@@ -15,31 +17,48 @@ pub struct Store {
     pub path: PathBuf,
     /// URL of the Redis backend.
     pub url: Option<Secret>,
-    /// What every key in Redis begins with: deployments with different ones share a server.
+    /// Prefix of every key in Redis: deployments with different prefixes share a server.
     pub prefix: String,
-    /// Longest wait for a connection to Redis.
-    pub connect_timeout_ms: u64,
-    /// Longest wait for an answer of Redis.
-    pub answer_timeout_ms: u64,
-    /// Longest that a call waits, with all its tries, where the connection to Redis breaks.
-    pub patience_ms: u64,
-    /// Longest that a request waits to be counted against a rate that hosts share; then its host counts by itself.
-    pub count_timeout_ms: u64,
+    /// Timeout of a connection to Redis.
+    #[serde(rename = "connect_timeout_ms", deserialize_with = "settings::millis")]
+    pub connect_timeout: Duration,
+    /// Timeout of one response of Redis.
+    #[serde(rename = "answer_timeout_ms", deserialize_with = "settings::millis")]
+    pub answer_timeout: Duration,
+    /// Timeout of one call with all its retries, where the connection to Redis breaks.
+    #[serde(rename = "patience_ms", deserialize_with = "settings::millis")]
+    pub call_timeout: Duration,
+    /// Timeout of counting a request against a rate that hosts share; after it, the host counts the request by itself.
+    #[serde(rename = "count_timeout_ms", deserialize_with = "settings::millis")]
+    pub count_timeout: Duration,
 }
 
 impl Store {
-    /// The embedded backend at `path`, with the bounds that the server ships with.
+    /// The embedded backend at `path`.
     pub fn embedded(path: PathBuf) -> Self {
         Self {
             backend: Backend::Embedded,
             path,
             url: None,
             prefix: "assay:".to_owned(),
-            connect_timeout_ms: 2_000,
-            answer_timeout_ms: 2_000,
-            patience_ms: 3_000,
-            count_timeout_ms: 250,
+            connect_timeout: Duration::from_secs(2),
+            answer_timeout: Duration::from_secs(2),
+            call_timeout: Duration::from_secs(3),
+            count_timeout: Duration::from_millis(250),
         }
+    }
+
+    pub fn problems(&self) -> Problems {
+        let mut found = Problems::default();
+        let no_url = self.backend == Backend::Redis && self.url.is_none();
+        found.add_if(no_url, "url", "missing; the redis backend needs a URL");
+        let bad_prefix = self.prefix.is_empty() || self.prefix.contains(['{', '}']);
+        found.add_if(bad_prefix, "prefix", "empty or with a brace; braces tell a cluster what to keep together");
+        found.millis("connect_timeout_ms", self.connect_timeout, 1..=60_000);
+        found.millis("answer_timeout_ms", self.answer_timeout, 1..=60_000);
+        found.millis("patience_ms", self.call_timeout, 1..=60_000);
+        found.millis("count_timeout_ms", self.count_timeout, 1..=60_000);
+        found
     }
 }
 

@@ -1,6 +1,6 @@
 //! What owners of agents write: the URI of a token, and the document behind it.
 
-use std::sync::LazyLock;
+use std::{sync::LazyLock, time::Duration};
 
 use assay::agents::read_document;
 use assay_chain::{Documents, Located};
@@ -8,7 +8,10 @@ use assay_evm::config::Outbound;
 
 /// Nothing is fetched: a URI tells where its document is, or has it inside.
 static DOCUMENTS: LazyLock<Documents> = LazyLock::new(|| {
-    Documents::new(&Outbound { allow: Vec::new(), timeout_ms: 1, max_bytes: MOST, concurrency: 1 }, None)
+    Documents::new(
+        &Outbound { allow: Vec::new(), timeout: Duration::from_millis(1), max_bytes: MOST, concurrency: 1 },
+        None,
+    )
 });
 const MOST: usize = 1 << 16;
 

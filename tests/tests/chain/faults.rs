@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use assay_domain::Secret;
 use assay_domain::{Address, Coverage, EventCounts, Snapshot};
@@ -143,7 +144,7 @@ fn a_silent_node_does_not_hold_up_the_answer() {
     with(async |devnet| {
         let proxy = Proxy::start(devnet.ethereum.url()).await;
         proxy.rule(|_| Reply::Hold);
-        let hurried = |config: &mut assay::config::Config| config.scoring.read_budget_ms = 300;
+        let hurried = |config: &mut assay::config::Config| config.scoring.read_budget = Duration::from_millis(300);
         let reader = Reader::of(devnet).ethereum().through(&[&proxy]).with(hurried).started().await;
         assert!(reader.read(devnet.wallet("whale").address).await.all_failed());
     });
@@ -209,7 +210,7 @@ fn a_chain_that_comes_back_is_read_again() {
         proxy.rule(|_| Reply::Status(502, None));
         let hurried = |config: &mut assay::config::Config| {
             config.reading.rpc.retries = 1;
-            config.scoring.incomplete_cache_ms = 0;
+            config.scoring.incomplete_cache_ttl = Duration::ZERO;
         };
         let reader = Reader::of(devnet).ethereum().through(&[&proxy]).with(hurried).started().await;
         let wallet = devnet.wallet("borrower").address;
@@ -331,8 +332,8 @@ async fn indebted(devnet: &Devnet) -> (Address, Arc<Snapshot>) {
 
 fn impatient(config: &mut assay::config::Config) {
     config.reading.rpc.retries = 1;
-    config.scoring.cache_ms = 0;
-    config.scoring.incomplete_cache_ms = 0;
+    config.scoring.cache_ttl = Duration::ZERO;
+    config.scoring.incomplete_cache_ttl = Duration::ZERO;
 }
 
 /// What a fault leads to where it lasts.

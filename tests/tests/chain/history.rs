@@ -1,5 +1,7 @@
 //! Progress that is kept: continued, read again near the head, and dropped when the chain is another.
 
+use std::time::Duration;
+
 use alloy::sol;
 use alloy::sol_types::SolCall;
 use assay::config::Config;
@@ -129,7 +131,7 @@ async fn is_current(reader: &Reader, devnet: &Devnet, what: &str) -> LendingEven
 }
 
 fn uncached(config: &mut Config) {
-    config.scoring.cache_ms = 0;
+    config.scoring.cache_ttl = Duration::ZERO;
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Nodes that leave logs out and say nothing: what the wallet has gives them away.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use alloy::primitives::{B256, U256};
 use alloy::sol_types::SolEvent;
@@ -116,7 +117,7 @@ fn a_position_without_any_log_does_not_pass() {
 }
 
 fn uncached(config: &mut assay::config::Config) {
-    (config.scoring.cache_ms, config.scoring.incomplete_cache_ms) = (0, 0);
+    (config.scoring.cache_ttl, config.scoring.incomplete_cache_ttl) = (Duration::ZERO, Duration::ZERO);
 }
 
 /// Which logs are left out.

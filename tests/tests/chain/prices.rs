@@ -1,6 +1,8 @@
 //! Where a price comes from, and what is said where there is none: real calls of stub aggregators on a real node, and a
 //! mock of the external APIs.
 
+use std::time::Duration;
+
 use alloy::primitives::{Bytes, U256};
 use assay::config::Config;
 use assay_domain::Secret;
@@ -71,15 +73,15 @@ impl Held {
     fn configure(&self, config: &mut Config) {
         let chain = &mut config.chains[0];
         chain.native.feed = Some(self.native_feed);
-        chain.native.heartbeat = HOUR;
+        chain.native.heartbeat = Duration::from_secs(HOUR);
         chain.native.wrapped = Some(self.wrapped);
         chain.tokens.truncate(1);
         let token = &mut chain.tokens[0];
         (token.address, token.symbol, token.decimals) = (self.token, "TEST".into(), 18);
-        (token.feed, token.heartbeat) = (Some(self.feed), HOUR);
+        (token.feed, token.heartbeat) = (Some(self.feed), Duration::from_secs(HOUR));
         chain.markets.clear();
-        config.scoring.cache_ms = 0;
-        config.scoring.incomplete_cache_ms = 0;
+        config.scoring.cache_ttl = Duration::ZERO;
+        config.scoring.incomplete_cache_ttl = Duration::ZERO;
     }
 
     fn reader(&self, devnet: &Devnet, api: Option<&str>) -> Reader {
@@ -303,7 +305,7 @@ fn a_token_that_lost_its_only_price_is_told() {
         api.says(held.token, 4.0);
         // Prices live for a second, the shortest time there is.
         let reader = held.reader(devnet, Some(&api.url)).with(|config| {
-            config.prices.refresh_ms = 0;
+            config.prices.refresh = Duration::ZERO;
             config.chains[0].tokens[0].feed = None;
         });
         let reader = reader.started().await;

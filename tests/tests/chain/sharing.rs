@@ -1,6 +1,7 @@
 //! Few requests to the chain for many to the host.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use assay_domain::{Address, Coverage};
 use assay_tests::proxy::{Call, Proxy, Reply};
@@ -33,7 +34,7 @@ fn two_hundred_requests_for_one_address_are_one_read() {
 fn a_repeated_read_asks_for_no_more_than_it_needs() {
     with(async |devnet| {
         let proxy = Proxy::start(devnet.ethereum.url()).await;
-        let uncached = |config: &mut assay::config::Config| config.scoring.cache_ms = 0;
+        let uncached = |config: &mut assay::config::Config| config.scoring.cache_ttl = Duration::ZERO;
         let reader = Reader::of(devnet).ethereum().through(&[&proxy]).with(uncached).started().await;
         let wallet = devnet.wallet("busy").address;
         let first = reader.read(wallet).await;
@@ -53,7 +54,7 @@ fn a_repeated_read_asks_for_no_more_than_it_needs() {
 fn a_first_read_that_outlasts_its_budget_is_pending_and_then_done() {
     with(async |devnet| {
         let proxy = Proxy::start(devnet.ethereum.url()).await;
-        let hurried = |config: &mut assay::config::Config| config.scoring.read_budget_ms = 1_500;
+        let hurried = |config: &mut assay::config::Config| config.scoring.read_budget = Duration::from_millis(1_500);
         let reader = Reader::of(devnet).ethereum().through(&[&proxy]).with(hurried).started().await;
         let wallet = devnet.wallet("borrower").address;
         reader.read(devnet.wallet("saver").address).await;
@@ -88,7 +89,7 @@ fn a_first_read_that_outlasts_its_budget_is_pending_and_then_done() {
 fn reads_in_the_background_are_bounded_and_leave_room() {
     with(async |devnet| {
         let proxy = Proxy::start(devnet.ethereum.url()).await;
-        let hurried = |config: &mut assay::config::Config| config.scoring.read_budget_ms = 3_000;
+        let hurried = |config: &mut assay::config::Config| config.scoring.read_budget = Duration::from_millis(3_000);
         let reader = Reader::of(devnet).ethereum().through(&[&proxy]).with(hurried).started().await;
         reader.read(devnet.wallet("saver").address).await;
         proxy.rule(|call| if call.method == "eth_getLogs" { Reply::Hold } else { Reply::Pass });

@@ -158,7 +158,12 @@ mod tests {
     use assay_domain::Secret;
 
     fn documents(gateway: Option<&str>) -> Documents {
-        let outbound = Outbound { allow: Vec::new(), timeout_ms: 100, max_bytes: 64, concurrency: 1 };
+        let outbound = Outbound {
+            allow: Vec::new(),
+            timeout: std::time::Duration::from_millis(100),
+            max_bytes: 64,
+            concurrency: 1,
+        };
         Documents::new(
             &outbound,
             gateway.map(|url| Ipfs { gateway: Some(Secret::new(url)), ..Ipfs::default() }).as_ref(),

@@ -1,39 +1,63 @@
-//! `[[chains]]`: what is read, and from where.
+//! `[[chains]]`: one chain each, with its endpoints, tokens and markets.
 
+use std::{collections::BTreeSet, time::Duration};
+
+use assay_domain::{
+    Address, AssetClass, ChainId, Secret,
+    settings::{self, Problems},
+};
+use assay_evm::config::{Endpoints, is_web};
+use assay_lending::config::MarketConfig;
 use serde::Deserialize;
 
-use assay_domain::{Address, AssetClass, ChainId, Secret};
-use assay_evm::config::{Endpoints, LogLimits, RpcLimits};
-use assay_lending::config::MarketConfig;
-
-/// One chain, completed from what is known of it.
+/// One chain. Keys that the operator leaves out come from the shipped data of the chain.
 #[derive(Debug, Clone)]
 pub struct ChainConfig {
     pub id: ChainId,
     pub name: String,
-    /// JSON-RPC endpoints, best first; the next is asked when one fails.
+    /// JSON-RPC endpoints, best first; when one fails, the next is used.
     pub rpc: Vec<Secret>,
-    /// Etherscan-v2 or Blockscout compatible API, with its key in the query. `chainid` or `chain_id` is added where it
-    /// belongs.
+    /// URL of an Etherscan-v2 or Blockscout compatible API, with its key in the query. The reader adds `chainid` or
+    /// `chain_id`.
     pub explorer: Option<Secret>,
-    /// Blocks below the head that no reorganisation reaches any more.
+    /// Depth below the head, in blocks, at which a block is final.
     pub finality: u64,
-    /// Multicall3 contract; calls are batched as JSON-RPC where absent.
+    /// Multicall3 contract; without it, calls are batched as JSON-RPC.
     pub multicall: Option<Address>,
-    /// Uptime feed of a rollup's sequencer; without one, the chain's feeds are believed at any time.
+    /// Uptime feed of a rollup's sequencer; without it, price feeds are used at any time.
     pub sequencer: Option<Address>,
     pub native: NativeConfig,
     pub tokens: Vec<TokenConfig>,
     pub markets: Vec<MarketConfig>,
     pub slugs: Slugs,
-    /// Keys that the operator left to the shipped data.
+    /// Keys whose values come from the shipped data.
     pub shipped: Vec<&'static str>,
 }
 
 impl ChainConfig {
-    /// Where the chain is read.
     pub fn endpoints(&self) -> Endpoints {
         Endpoints { chain: self.id, rpc: self.rpc.clone(), multicall: self.multicall }
+    }
+
+    pub fn problems(&self) -> Problems {
+        let mut found = Problems::default();
+        found.add_if(self.id == 0, "id", "0 is no chain id");
+        found.add_if(self.rpc.is_empty(), "rpc", "empty; at least one JSON-RPC URL is needed");
+        for (i, rpc) in self.rpc.iter().enumerate() {
+            found.add_if(!is_web(rpc), format!("rpc[{i}]"), "not an http or https URL");
+        }
+        let bad_explorer = self.explorer.as_ref().is_some_and(|explorer| !is_web(explorer));
+        found.add_if(bad_explorer, "explorer", "not an http or https URL");
+        found.section("native", heartbeat_problems(self.native.heartbeat));
+        for (i, token) in self.tokens.iter().enumerate() {
+            found.section(&format!("tokens[{i}]"), heartbeat_problems(token.heartbeat));
+        }
+        let mut markets = BTreeSet::new();
+        for (i, market) in self.markets.iter().enumerate() {
+            let twice = !markets.insert((market.protocol, market.address));
+            found.add_if(twice, format!("markets[{i}].address"), "this market is listed twice");
+        }
+        found
     }
 }
 
@@ -44,30 +68,30 @@ pub struct NativeConfig {
     pub symbol: String,
     /// Chainlink feed against the dollar.
     pub feed: Option<Address>,
-    /// Longest time between two rounds of the feed, in seconds; its price is taken until a fifth more has passed.
-    #[serde(default = "day")]
-    pub heartbeat: u64,
-    /// Wrapped form, by which lending oracles and external APIs price it where the feed does not.
+    /// Longest time between two rounds of the feed. A price is used until 1.2 heartbeats have passed.
+    #[serde(default = "day", deserialize_with = "settings::seconds")]
+    pub heartbeat: Duration,
+    /// Wrapped form: lending oracles and external APIs price the currency by it where the feed has no price.
     pub wrapped: Option<Address>,
 }
 
-/// An ERC-20 whose balance is always looked up.
+/// An ERC-20 token whose balance is read for every address.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TokenConfig {
     pub address: Address,
     pub symbol: String,
     pub decimals: u8,
-    /// Chainlink feed against the dollar; the lending oracle is asked where absent.
+    /// Chainlink feed against the dollar; without it, the price comes from a lending oracle.
     pub feed: Option<Address>,
-    /// Longest time between two rounds of the feed, in seconds; its price is taken until a fifth more has passed.
-    #[serde(default = "day")]
-    pub heartbeat: u64,
+    /// Longest time between two rounds of the feed. A price is used until 1.2 heartbeats have passed.
+    #[serde(default = "day", deserialize_with = "settings::seconds")]
+    pub heartbeat: Duration,
     #[serde(default = "token")]
     pub class: AssetClass,
 }
 
-/// What external price APIs call the chain; one without a name is not asked about it.
+/// The chain's name at external price APIs; an API without a name is not asked for prices of this chain.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Slugs {
@@ -75,54 +99,16 @@ pub struct Slugs {
     pub coingecko: Option<String>,
 }
 
-/// `[reading]`: how endpoints are asked, the same for every chain.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Reading {
-    pub rpc: RpcLimits,
-    pub explorer: ExplorerLimits,
-    /// Who tells which tokens an address ever had.
-    pub discovery: Discovery,
-    /// Widest span of one `eth_getLogs` after an endpoint has refused a range without naming its limit. A whole history
-    /// is asked for at once first, and spans are adapted to what each endpoint can answer.
-    pub log_range: u64,
-    /// Log ranges of one address read at once on one chain.
-    pub log_concurrency: usize,
-    /// Lending protocols whose history is not read, so that a missing record is not taken for a clean one. Those that
-    /// could be and have no market in the configuration are added to each report.
-    pub not_covered: Vec<String>,
+/// Heartbeat of a feed that names none: the longest that feeds of currencies commonly have.
+pub fn day() -> Duration {
+    Duration::from_secs(24 * 3_600)
 }
 
-impl Reading {
-    /// How logs are asked for.
-    pub fn logs(&self) -> LogLimits {
-        LogLimits { range: self.log_range, concurrency: self.log_concurrency }
-    }
-}
-
-/// Who tells which tokens moved from and to an address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Discovery {
-    /// Explorers alone.
-    Explorer,
-    /// Explorers, and where a chain has none the logs of its node.
-    Logs,
-}
-
-/// Bounds on calls to one explorer.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ExplorerLimits {
-    /// Calls started per second at one host, over all chains that are asked there; 0 for no bound.
-    pub per_second: u32,
-    /// Longest time one call may take, in milliseconds.
-    pub timeout_ms: u64,
-}
-
-/// The longest heartbeat that feeds of currencies commonly have.
-pub fn day() -> u64 {
-    24 * 3600
+fn heartbeat_problems(heartbeat: Duration) -> Problems {
+    let mut found = Problems::default();
+    let bounds = 1..=7 * 24 * 3_600;
+    found.add_if(!bounds.contains(&heartbeat.as_secs()), "heartbeat", "must be 1 to 604800 seconds, a week");
+    found
 }
 
 fn token() -> AssetClass {

@@ -1,17 +1,30 @@
-//! `[ipfs]`: where documents are pinned and fetched.
+//! `[ipfs]`: the services that pin and fetch documents.
 
-use assay_domain::Secret;
+use assay_domain::{Secret, settings::Problems};
+use assay_evm::config::is_web;
 use serde::Deserialize;
 
-/// Where feedback documents are pinned and fetched.
+/// The services that pin and fetch feedback documents.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ipfs {
     /// Root of a Kubo-compatible node's RPC API.
     pub api: Option<Secret>,
+    /// Root of the gateway that fetches documents at `ipfs://`.
     pub gateway: Option<Secret>,
-    /// A service that keeps what the node has.
+    /// A service that pins the node's documents too.
     pub pinning: Option<Pinning>,
+}
+
+impl Ipfs {
+    pub fn problems(&self) -> Problems {
+        let mut found = Problems::default();
+        let pinning = self.pinning.as_ref().map(|pinning| &pinning.api);
+        for (key, url) in [("api", self.api.as_ref()), ("gateway", self.gateway.as_ref()), ("pinning.api", pinning)] {
+            found.add_if(url.is_some_and(|url| !is_web(url)), key, "not an http or https URL");
+        }
+        found
+    }
 }
 
 /// A service with the IPFS pinning-service API.

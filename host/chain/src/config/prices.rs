@@ -1,20 +1,39 @@
-//! `[prices]`: the external price APIs behind feeds and oracles.
+//! `[prices]`: the external price APIs, which are used where feeds and oracles have no price.
 
+use std::time::Duration;
+
+use assay_domain::{
+    Secret,
+    settings::{self, Problems},
+};
 use serde::Deserialize;
 use url::Url;
 
 use super::Slugs;
-use assay_domain::Secret;
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Prices {
-    /// Root URL of a price API; none where absent. [`PriceApi`] says which kinds there are.
+    /// Root URL of a price API; [`PriceApi`] lists the kinds.
     pub api: Option<Secret>,
-    /// A second one, for what the first has no price for.
+    /// Root URL of a second price API, for tokens that the first has no price for.
     pub fallback: Option<Secret>,
-    /// How long one read of a price is shared by all requests, in milliseconds.
-    pub refresh_ms: u64,
+    /// Lifetime of a price; requests share it.
+    #[serde(rename = "refresh_ms", deserialize_with = "settings::millis")]
+    pub refresh: Duration,
+}
+
+impl Prices {
+    pub fn problems(&self) -> Problems {
+        let mut found = Problems::default();
+        for (key, root) in [("api", &self.api), ("fallback", &self.fallback)] {
+            let wrong = root.as_ref().is_some_and(|root| PriceApi::of(root).is_none());
+            found.add_if(wrong, key, "not an http or https URL");
+        }
+        let alone = self.fallback.is_some() && self.api.is_none();
+        found.add_if(alone, "fallback", "set without prices.api, which it stands behind");
+        found
+    }
 }
 
 /// The wire formats of external price APIs.
@@ -25,14 +44,14 @@ pub enum PriceApi {
 }
 
 impl PriceApi {
-    /// The kind of the API at `root`; `None` where that is no http or https URL. All roots of CoinGecko end in
-    /// `/api/v3`, and so do those of its mirrors; everything else is DefiLlama's.
+    /// The kind of the API at `root`; `None` where that is not an http or https URL. Roots of CoinGecko and of its
+    /// mirrors end in `/api/v3`; every other root is DefiLlama's.
     pub fn of(root: &Secret) -> Option<Self> {
         let url = Url::parse(root.expose()).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
         Some(if url.path().trim_end_matches('/').ends_with("/api/v3") { Self::Coingecko } else { Self::Defillama })
     }
 
-    /// What an API of this kind calls the chain.
+    /// The chain's name at an API of this kind.
     pub fn slug(self, slugs: &Slugs) -> Option<&str> {
         match self {
             Self::Defillama => slugs.defillama.as_deref(),
@@ -53,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_path_of_the_root_tells_the_kind() {
+    fn the_path_of_the_root_shows_the_kind() {
         for (root, kind) in [
             ("https://coins.llama.fi", Some(PriceApi::Defillama)),
             ("https://pro-api.llama.fi/key/coins", Some(PriceApi::Defillama)),

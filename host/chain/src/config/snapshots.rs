@@ -1,16 +1,16 @@
-//! How long snapshots are kept, and how long reading one may take.
+//! The lifetimes of snapshots, and the time that reading one may take.
 
 use std::time::Duration;
 
-/// The part of `[scoring]` that is about reading.
+/// The settings of `[scoring]` that are about reading.
 #[derive(Debug, Clone, Copy)]
 pub struct Snapshots {
-    /// Life of a snapshot that was read completely.
+    /// Lifetime of a complete snapshot.
     pub complete: Duration,
-    /// Life of a snapshot that was read incompletely.
+    /// Lifetime of an incomplete snapshot.
     pub incomplete: Duration,
-    /// Most snapshots kept in memory.
+    /// Largest number of snapshots in memory.
     pub entries: u64,
-    /// Longest wait for a first read before its answer is `pending`.
+    /// Longest wait for a first read; after it, the answer is `pending`.
     pub budget: Duration,
 }

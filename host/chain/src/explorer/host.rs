@@ -54,7 +54,7 @@ impl Host {
             http,
             name,
             redact: Redact::of(url, None),
-            timeout: Duration::from_millis(limits.timeout_ms),
+            timeout: limits.timeout,
             pace: rate.map(RateLimiter::direct),
             resting: Mutex::default(),
         }

@@ -84,7 +84,7 @@ fn holds(
 ) -> Option<assay_domain::Attestation> {
     let ends = match (found.expirationTime, source.max_age) {
         (0, None) => None,
-        (0, Some(age)) => Some(found.time.saturating_add(age)),
+        (0, Some(age)) => Some(found.time.saturating_add(age.as_secs())),
         (end, _) => Some(end),
     };
     let right = found.uid == uid
@@ -195,7 +195,7 @@ mod tests {
             None,
             "a service that does not answer has not said no"
         );
-        let aged = SourceConfig { max_age: Some(10), ..source };
+        let aged = SourceConfig { max_age: Some(std::time::Duration::from_secs(10)), ..source };
         assert_eq!(verdict(&aged, &good), None);
         assert!(verdict(&aged, &Attestation { time: NOW - 9, ..good }).is_some());
     }

@@ -74,8 +74,7 @@ impl Names {
             |config: &config::RegistryConfig| Some(Registry::new(config, client(config.chain)?, guarded.clone()));
         let mut registries: Vec<Registry> = settings.registries.iter().filter_map(on_chain).collect();
         registries.sort_by_key(|registry| std::cmp::Reverse(registry.config.under.as_ref().map_or(0, String::len)));
-        let (positive, negative) =
-            (Duration::from_millis(settings.cache_ms), Duration::from_millis(settings.negative_cache_ms));
+        let (positive, negative) = (settings.cache_ttl, settings.negative_cache_ttl);
         let kept =
             Cache::builder().max_capacity(settings.cache_entries).expire_after(Lives { positive, negative }).build();
         Self { registries: registries.into(), kept }

@@ -78,7 +78,9 @@ pub(super) struct PriceBook {
 
 impl PriceBook {
     pub(super) fn new(chain: &ChainConfig, external: &Arc<External>) -> Self {
-        let feed = |address: Option<Address>, heartbeat| address.map(|address| Feed { address, heartbeat });
+        let feed = |address: Option<Address>, heartbeat: Duration| {
+            address.map(|address| Feed { address, heartbeat: heartbeat.as_secs() })
+        };
         let native = (None, feed(chain.native.feed, chain.native.heartbeat));
         let tokens = chain.tokens.iter().map(|token| (Some(token.address), feed(token.feed, token.heartbeat)));
         Self {

@@ -108,7 +108,7 @@ impl Endpoint {
             url,
             host,
             chain,
-            timeout: Duration::from_millis(limits.timeout_ms),
+            timeout: limits.timeout,
             traceparent: limits.traceparent,
             waiting: metrics::gauge!("assay_rpc_requests_waiting", "chain" => chain.to_string()),
             permits: Semaphore::new(limits.concurrency.saturating_sub(1).max(1)),

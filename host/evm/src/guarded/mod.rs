@@ -101,7 +101,7 @@ impl Guarded {
         let inner = Inner {
             http: builder.build().map_err(|error| error.to_string()),
             allowed,
-            timeout: Duration::from_millis(limits.timeout_ms),
+            timeout: limits.timeout,
             max_bytes: limits.max_bytes,
             permits: Semaphore::new(limits.concurrency),
         };

@@ -16,7 +16,7 @@ use super::*;
 
 /// A client that may fetch from these hosts and ports besides.
 fn client(allow: &[String]) -> Guarded {
-    Guarded::new(&Outbound { allow: allow.to_vec(), timeout_ms: 5_000, max_bytes: 1_000, concurrency: 4 })
+    Guarded::new(&Outbound { allow: allow.to_vec(), timeout: Duration::from_secs(5), max_bytes: 1_000, concurrency: 4 })
 }
 
 fn local(port: u16) -> String {
@@ -145,7 +145,12 @@ async fn size_and_time_are_bounded() {
     assert_eq!(client.get(&url("/large")).await, Err(Barred::TooLarge(1_000)));
     assert_eq!(client.get(&url("/endless")).await, Err(Barred::TooLarge(1_000)));
     assert_eq!(client.get(&url("/tea")).await, Err(Barred::Status(418)));
-    let hasty = Guarded::new(&Outbound { allow: vec![local(port)], timeout_ms: 50, max_bytes: 1_000, concurrency: 4 });
+    let hasty = Guarded::new(&Outbound {
+        allow: vec![local(port)],
+        timeout: Duration::from_millis(50),
+        max_bytes: 1_000,
+        concurrency: 4,
+    });
     assert_eq!(hasty.get(&url("/silent")).await, Err(Barred::TimedOut));
     assert_eq!(client.get("http://127.0.0.1:1/").await, Err(Barred::Unreachable));
 }

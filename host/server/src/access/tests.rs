@@ -41,9 +41,9 @@ async fn fixture() -> Fixture {
             domain_name: None,
             domain_version: "2".into(),
             base_url: None,
-            valid_seconds: 300,
-            settle_ms: 20_000,
-            facilitator_timeout_ms: 10_000,
+            valid: Duration::from_secs(300),
+            settle: Duration::from_secs(20),
+            facilitator_timeout: Duration::from_secs(10),
         },
     };
     Fixture { access: Access::new(&config, store.clone()), store, config, _folder: folder }

@@ -99,7 +99,7 @@ impl Agents {
             at_once: config.outbound.concurrency.min(AT_ONCE),
             store: store.clone(),
             published: published.clone(),
-            every: Duration::from_millis(agents.refresh_ms),
+            every: agents.refresh,
         };
         let stop = spawner.stopping();
         spawner.spawn("agents", async move {

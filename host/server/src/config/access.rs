@@ -1,35 +1,56 @@
-//! `[access]`: who may call what, and what it costs.
+//! `[access]`: API keys, the cost of routes, request rates and payment by call.
 
+use std::collections::BTreeSet;
+
+use assay_domain::{Scope, Secret, settings::Problems};
 use serde::Deserialize;
 
 use super::X402;
-use assay_domain::{Scope, Secret};
 
-/// Keys from the file, and payment by call.
+/// Keys of the configuration file, default cost and rates, and payment by call.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Access {
     #[serde(default)]
     pub keys: Vec<KeyConfig>,
-    /// Units of a route that names no cost of its own.
+    /// Cost in units of a score or a report.
     pub default_cost: u64,
-    /// Requests a minute of a key that names no rate of its own; 0: without bound.
+    /// Requests a minute of a key without a `rate` of its own; 0 for no limit.
     pub default_rate: u32,
-    /// Requests a minute from one address without a valid key; 0: without bound. IPv6 addresses count by their /64.
+    /// Requests a minute from one address without a valid key; 0 for no limit. IPv6 addresses count by their /64.
     pub address_rate: u32,
     pub x402: X402,
+}
+
+impl Access {
+    pub(super) fn problems(&self) -> Problems {
+        let mut found = Problems::default();
+        let (mut names, mut keys) = (BTreeSet::new(), BTreeSet::new());
+        for (i, key) in self.keys.iter().enumerate() {
+            let at = |field: &str| format!("keys[{i}].{field}");
+            let text = key.key.expose();
+            found.add_if(!names.insert(&key.name), at("name"), "another key has this name; usage is kept by name");
+            found.add_if(!keys.insert(text), at("key"), "another entry has the same key");
+            let short = "shorter than 8 characters; `assay key mint` makes a good one";
+            found.add_if(text.len() < 8, at("key"), short);
+            let no_scope = "empty; name at least one of read, submit, admin";
+            found.add_if(key.scopes.is_empty(), at("scopes"), no_scope);
+        }
+        found.section("x402", self.x402.problems());
+        found
+    }
 }
 
 /// One API key.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KeyConfig {
-    /// Names the key in logs and usage; the key itself is never shown.
+    /// Name of the key in logs and usage. Nothing shows the key itself.
     pub name: String,
     pub key: Secret,
     pub scopes: Vec<Scope>,
-    /// Units this key may spend; unmetered where absent.
+    /// Units that this key may spend; no limit where absent.
     pub units: Option<u64>,
-    /// Requests this key may make a minute; `access.default_rate` where absent, 0: without bound.
+    /// Requests a minute of this key; `access.default_rate` where absent, 0 for no limit.
     pub rate: Option<u32>,
 }

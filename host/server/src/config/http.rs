@@ -1,43 +1,70 @@
-//! `[http]`: the bounds of the HTTP server, and whose word about a client's address counts.
+//! `[http]`: the limits of the HTTP server, and the proxies that it trusts.
 
-use std::{net::IpAddr, str::FromStr};
+use std::{net::IpAddr, str::FromStr, time::Duration};
 
+use assay_domain::settings::{self, Problems};
 use serde::Deserialize;
 
-/// Bounds of the HTTP server.
+/// Limits of the HTTP server.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Http {
     /// Largest request body, in bytes. Component uploads have `models.max_component_bytes` instead.
     pub max_body_bytes: usize,
-    /// Largest request line with its headers, in bytes, before it is answered with 431.
+    /// Largest request line with its headers, in bytes; larger ones are answered with 431.
     pub max_head_bytes: usize,
-    /// Longest time a request may take, in milliseconds, before it is answered with 504.
-    pub request_timeout_ms: u64,
-    /// Longest time for a client to send its headers, and for an idle connection to stay open, in milliseconds.
-    pub header_timeout_ms: u64,
-    /// Longest time for a request's body to arrive, in milliseconds, before it is answered with 408.
-    pub body_timeout_ms: u64,
-    /// Longest time in which a client takes nothing of its answer, in milliseconds, before its connection is closed.
-    pub write_timeout_ms: u64,
-    /// Connections open at once; more wait until one ends.
+    /// Timeout of a request; then it is answered with 504.
+    #[serde(rename = "request_timeout_ms", deserialize_with = "settings::millis")]
+    pub request_timeout: Duration,
+    /// Longest time for a client to send its headers, and for a connection to be idle.
+    #[serde(rename = "header_timeout_ms", deserialize_with = "settings::millis")]
+    pub header_timeout: Duration,
+    /// Longest time for a request's body to arrive; then the request is answered with 408.
+    #[serde(rename = "body_timeout_ms", deserialize_with = "settings::millis")]
+    pub body_timeout: Duration,
+    /// Longest time in which a client reads nothing of its response; then its connection is closed.
+    #[serde(rename = "write_timeout_ms", deserialize_with = "settings::millis")]
+    pub write_timeout: Duration,
+    /// Open connections; more wait until one ends.
     pub max_connections: usize,
-    /// Of these, from one address, or of IPv6 from one /64; more are closed at once. 0: without bound, which
-    /// `trusted_proxies` are always.
+    /// Open connections from one address, or from one /64 of IPv6; more are closed at once. 0 for no limit.
+    /// `trusted_proxies` have no limit.
     pub max_connections_per_address: usize,
-    /// Requests at work at once; more are answered with 503 at once.
+    /// Requests in flight; more are answered with 503 at once.
     pub max_requests: usize,
-    /// Most addresses in one multi-address request.
+    /// Largest number of addresses in one multi-address request.
     pub max_addresses: usize,
-    /// How long a server that was told to stop says so at `/readyz` and still takes requests, in milliseconds.
-    pub drain_notice_ms: u64,
-    /// Longest wait for requests in flight when the server is told to stop, in milliseconds.
-    pub drain_timeout_ms: u64,
-    /// Proxies whose `X-Forwarded-For` is believed, and who have as many connections as they like.
+    /// Time in which a stopping server still takes requests while `/readyz` answers 503.
+    #[serde(rename = "drain_notice_ms", deserialize_with = "settings::millis")]
+    pub drain_notice: Duration,
+    /// Longest time that a stopping server waits for requests in flight.
+    #[serde(rename = "drain_timeout_ms", deserialize_with = "settings::millis")]
+    pub drain_timeout: Duration,
+    /// Proxies whose `X-Forwarded-For` header is used, and whose connections are not limited.
     pub trusted_proxies: Vec<Network>,
 }
 
-/// Addresses with a common beginning: `10.0.0.0/8`, or one address alone.
+impl Http {
+    pub(super) fn problems(&self) -> Problems {
+        let mut found = Problems::default();
+        found.number("max_body_bytes", self.max_body_bytes, 1..);
+        // The least that the HTTP implementation takes.
+        let small = self.max_head_bytes < 8_192;
+        found.add_if(small, "max_head_bytes", "below 8192; requests of ordinary clients would be refused");
+        found.number("max_head_bytes", self.max_head_bytes, ..=16 << 20);
+        found.millis("header_timeout_ms", self.header_timeout, 1..=600_000);
+        found.millis("body_timeout_ms", self.body_timeout, 1..);
+        let what = "not below http.request_timeout_ms; a slow body would be answered as a slow server";
+        found.add_if(self.body_timeout >= self.request_timeout, "body_timeout_ms", what);
+        found.millis("write_timeout_ms", self.write_timeout, 1..=600_000);
+        found.number("max_connections", self.max_connections, 1..=1_000_000);
+        found.number("max_requests", self.max_requests, 1..=1_000_000);
+        found.number("max_addresses", self.max_addresses, 1..);
+        found
+    }
+}
+
+/// The addresses that share a prefix, such as `10.0.0.0/8`, or one address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Network {
@@ -45,7 +72,7 @@ pub struct Network {
     bits: u32,
 }
 
-/// Not a network.
+/// The text is not a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not an address or a network, such as 10.0.0.0/8")]
 pub struct NotANetwork;
@@ -64,8 +91,8 @@ impl Network {
 
 /// Whether two addresses differ in nothing but their last `free` bits.
 fn same(one: u128, other: u128, free: u32) -> bool {
-    let kept = |bits: u128| bits.checked_shr(free).unwrap_or(0);
-    kept(one) == kept(other)
+    let prefix = |bits: u128| bits.checked_shr(free).unwrap_or(0);
+    prefix(one) == prefix(other)
 }
 
 impl FromStr for Network {
@@ -93,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_network_has_those_that_begin_like_it() {
+    fn a_network_contains_the_addresses_with_its_prefix() {
         for (network, inside, outside) in [
             ("10.0.0.0/8", "10.255.0.1", "11.0.0.1"),
             ("10.0.0.7", "::ffff:10.0.0.7", "10.0.0.8"),

@@ -1,4 +1,4 @@
-//! Defaults, file and environment into one checked configuration.
+//! Loads the configuration from defaults, file and environment, and checks it.
 
 use std::path::{Path, PathBuf};
 
@@ -6,10 +6,10 @@ use config::{Environment, File, FileFormat};
 
 use super::{Config, Problem, known, validate};
 
-/// The default file, with every key and its reason.
+/// The default file, with a comment for every key.
 pub const DEFAULTS: &str = include_str!("defaults.toml");
 
-/// A configuration that cannot be used.
+/// The configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     #[error("configuration file {} cannot be read: {error}", path.display())]
@@ -23,7 +23,7 @@ pub enum ConfigError {
 /// Loads `file`, or `assay.toml` in the working directory where it exists and no file is named.
 ///
 /// # Errors
-/// [`ConfigError`] names every problem found, not the first alone.
+/// [`ConfigError`] names every problem, not only the first.
 pub fn load(file: Option<&Path>) -> Result<Config, ConfigError> {
     let embedded = [DEFAULTS, known::IDENTITY].map(|text| File::from_str(text, FileFormat::Toml));
     let mut builder = config::Config::builder().add_source(embedded.to_vec());
@@ -38,7 +38,7 @@ pub fn load(file: Option<&Path>) -> Result<Config, ConfigError> {
         .add_source(environment)
         .build()
         .and_then(config::Config::try_deserialize)
-        // What is said of the chains as a whole names its keys itself.
+        // An error about all chains names its keys itself.
         .map_err(|error| {
             ConfigError::Invalid(without_values(error.to_string().trim_end_matches(" for key `chains`")))
         })?;
@@ -46,23 +46,21 @@ pub fn load(file: Option<&Path>) -> Result<Config, ConfigError> {
     if problems.is_empty() { Ok(config) } else { Err(ConfigError::Problems(problems)) }
 }
 
-/// The loader's words without what stands in the file: a line quoted from it, or a text of the wrong type, may be a
-/// secret.
-fn without_values(words: &str) -> String {
+/// The loader's message without values from the file: a quoted line, or a text of the wrong type, may be a secret.
+fn without_values(message: &str) -> String {
     let quoted = |line: &&str| line.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ').starts_with('|');
-    let kept: Vec<&str> =
-        words.lines().filter(|line| !quoted(line)).map(str::trim_end).filter(|line| !line.is_empty()).collect();
-    let words = dotted(&kept.join("\n"));
-    match words.split_once("string \"").map(|(before, rest)| (before, rest.rsplit_once('"'))) {
+    let lines = message.lines().filter(|line| !quoted(line)).map(str::trim_end).filter(|line| !line.is_empty());
+    let message = dotted(&lines.collect::<Vec<_>>().join("\n"));
+    match message.split_once("string \"").map(|(before, rest)| (before, rest.rsplit_once('"'))) {
         Some((before, Some((_, after)))) => format!("{before}text{after}"),
-        _ => words,
+        _ => message,
     }
 }
 
-/// `chains[0]id`, as the loader writes a path, as `chains[0].id`.
-fn dotted(words: &str) -> String {
-    let mut dotted = String::with_capacity(words.len());
-    for c in words.chars() {
+/// Turns the loader's form of a path, `chains[0]id`, into `chains[0].id`.
+fn dotted(message: &str) -> String {
+    let mut dotted = String::with_capacity(message.len());
+    for c in message.chars() {
         if dotted.ends_with(']') && (c.is_alphanumeric() || c == '_') {
             dotted.push('.');
         }
@@ -73,10 +71,11 @@ fn dotted(words: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
+    use std::{io::Write, time::Duration};
+
+    use assay_chain::config::Discovery;
 
     use super::*;
-    use assay_chain::config::Discovery;
 
     fn load_text(text: &str) -> Result<Config, ConfigError> {
         let mut file = tempfile::NamedTempFile::new().unwrap();
@@ -87,7 +86,7 @@ mod tests {
     #[test]
     fn defaults_are_a_whole_configuration() {
         let config = load_text("").unwrap();
-        assert_eq!(config.scoring.cache_ms, 300_000);
+        assert_eq!(config.scoring.cache_ttl, Duration::from_millis(300_000));
         assert!(config.chains.is_empty());
     }
 
@@ -135,7 +134,8 @@ mod tests {
     #[test]
     fn lists_of_names_and_attesters_are_replaced_and_checked() {
         let none = load_text("[names]\nregistries = []\n[identity]\nsources = []\n").unwrap();
-        assert_eq!((none.names.registries.len(), none.identity.sources.len(), none.names.cache_ms), (0, 0, 300_000));
+        assert_eq!((none.names.registries.len(), none.identity.sources.len()), (0, 0));
+        assert_eq!(none.names.cache_ttl, Duration::from_millis(300_000));
         let registry = "{ provider = \"a\", chain = 1, registry = \"0x00000000000C2E074eC69A0dFb2997BA6C7d2e1e\", reverse = \"Reverse\" }";
         let text = format!(
             "[names]\ncache_ms = 300001\nregistries = [{registry}, {registry}]\n[outbound]\nmax_bytes = 0\n\
@@ -176,7 +176,7 @@ mod tests {
                 format!("[[chains]]\nid = 8453\nrpc = [\"http://node.example\"]\nsequencer = \"none\"\n{written}");
             let chain = load_text(&text).unwrap().chains.remove(0);
             assert_eq!(chain.sequencer, None);
-            chain.native.heartbeat
+            chain.native.heartbeat.as_secs()
         };
         let feed = "feed = \"0x0000000000000000000000000000000000000001\"";
         assert_eq!(native(""), 1_200);

@@ -1,8 +1,9 @@
-//! What an operator can set: embedded commented defaults, then a TOML file, then `ASSAY__SECTION__KEY`, validated
-//! across fields before the port is bound. Known chains are completed from embedded data. A component receives only its
-//! own section.
+//! The configuration: embedded commented defaults, then a TOML file, then environment variables `ASSAY__SECTION__KEY`.
+//! It is checked before the port is bound. Embedded data completes known chains. A component receives only its own
+//! section.
 
 mod access;
+mod entry;
 mod http;
 mod known;
 mod load;
@@ -12,7 +13,6 @@ mod reputation;
 mod scoring;
 mod telemetry;
 mod validate;
-mod written;
 mod x402;
 
 use std::net::SocketAddr;
@@ -23,6 +23,7 @@ pub use assay_chain::config::{
     Agents, ChainConfig, Data, Discovery, ExplorerLimits, Identity, Ipfs, Lookup, Names, NativeConfig, Pinning,
     PriceApi, Prices, Reading, RegistryConfig, Slugs, SourceConfig, TokenConfig,
 };
+pub use assay_domain::settings::Problem;
 pub use assay_evm::config::{Outbound, RpcLimits};
 pub use assay_lending::config::MarketConfig;
 pub use assay_store::config::{Backend, Store};
@@ -36,16 +37,15 @@ pub use promotion::Promotion;
 pub use reputation::Reputation;
 pub use scoring::Scoring;
 pub use telemetry::{LogFormat, Telemetry, TracesConfig};
-pub use validate::Problem;
 pub use x402::X402;
 
 /// The whole configuration, one field per section.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Where HTTP is served. Port 0 takes a free one, which the `listening` line names.
+    /// Address of the HTTP server. Port 0 takes a free one; the log line `listening` names it.
     pub listen: SocketAddr,
-    /// Answer the production score and report paths from the sandbox generator.
+    /// Whether the sandbox generator answers the production paths.
     pub sandbox: bool,
     pub http: Http,
     pub models: Models,
@@ -54,7 +54,7 @@ pub struct Config {
     pub reading: Reading,
     pub scoring: Scoring,
     pub promotion: Promotion,
-    #[serde(default, deserialize_with = "written::chains")]
+    #[serde(default, deserialize_with = "entry::chains")]
     pub chains: Vec<ChainConfig>,
     pub prices: Prices,
     pub names: Names,

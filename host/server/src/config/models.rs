@@ -1,21 +1,34 @@
-//! `[models]`: the shelf and the confinement of what stands on it.
+//! `[models]`: the shelf, and the limits of components and their calls.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
+use assay_domain::settings::{self, Problems};
 use serde::Deserialize;
 
-/// Where components are found, and the bounds of each call.
+/// The folder of components, and the limits of each call.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Models {
-    /// Folder of `.wasm` files, watched.
+    /// Folder of `.wasm` files. The server watches it.
     pub shelf: PathBuf,
     /// Largest component, in bytes.
     pub max_component_bytes: u64,
     /// Linear memory one call may use, in bytes.
     pub max_memory_bytes: usize,
-    /// Longest time one call may run, in milliseconds.
-    pub call_deadline_ms: u64,
-    /// Calls running at once; the instance pool has this size.
+    /// Longest time that one call may run.
+    #[serde(rename = "call_deadline_ms", deserialize_with = "settings::millis")]
+    pub call_deadline: Duration,
+    /// Calls that run at the same time, and the size of the instance pool.
     pub max_calls: u32,
+}
+
+impl Models {
+    pub(super) fn problems(&self) -> Problems {
+        let mut found = Problems::default();
+        found.number("max_component_bytes", self.max_component_bytes, 1..);
+        found.number("max_memory_bytes", self.max_memory_bytes, 1..);
+        found.millis("call_deadline_ms", self.call_deadline, 1..);
+        found.number("max_calls", self.max_calls, 1..);
+        found
+    }
 }

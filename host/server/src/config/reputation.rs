@@ -1,12 +1,15 @@
-//! `[reputation]`: how feedback reaches the chain.
+//! `[reputation]`: the account that sends feedback to the chain, and its limits.
+
+use std::time::Duration;
 
 use alloy::signers::local::PrivateKeySigner;
+use assay_domain::{
+    ModelVersion, Secret,
+    settings::{self, Problems},
+};
 use serde::Deserialize;
 
-use assay_domain::ModelVersion;
-use assay_domain::Secret;
-
-/// How reputation reaches the chain.
+/// The sending account, the models behind the feedback, and the times of a submission.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reputation {
@@ -18,36 +21,36 @@ pub struct Reputation {
     /// Version of the sybil model behind the `sybilRisk` tag.
     #[serde(default = "first_version")]
     pub sybil_model: String,
-    /// Blocks on top of a transaction before it counts as confirmed.
+    /// Blocks on top of a transaction after which it is confirmed.
     #[serde(default = "confirmations")]
     pub confirmations: u64,
-    /// The most that is offered for a unit of gas, in billionths of the native currency.
+    /// Highest fee for a unit of gas, in billionths of the native currency.
     #[serde(default = "max_fee")]
     pub max_fee_gwei: f64,
-    /// Time between two looks at the chain while transactions are under way, in milliseconds.
-    #[serde(default = "poll")]
-    pub poll_ms: u64,
-    /// How long a transaction may wait before it is replaced by one that offers more, in milliseconds.
-    #[serde(default = "replace_after")]
-    pub replace_after_ms: u64,
-    /// How long a lending history that is still being read is waited for, in milliseconds.
-    #[serde(default = "coverage_wait")]
-    pub coverage_wait_ms: u64,
-    /// How long a submission is tried before it fails, in milliseconds.
-    #[serde(default = "give_up_after")]
-    pub give_up_after_ms: u64,
-    /// What the feedback names as the endpoint that it came from; nothing where absent.
+    /// Time between two reads of the chain while transactions are pending.
+    #[serde(rename = "poll_ms", default = "poll", deserialize_with = "settings::millis")]
+    pub poll: Duration,
+    /// Time after which a pending transaction is replaced by one with a higher fee.
+    #[serde(rename = "replace_after_ms", default = "replace_after", deserialize_with = "settings::millis")]
+    pub replace_after: Duration,
+    /// Longest wait for a lending history that is still being read.
+    #[serde(rename = "coverage_wait_ms", default = "coverage_wait", deserialize_with = "settings::millis")]
+    pub coverage_wait: Duration,
+    /// Time after which a submission fails.
+    #[serde(rename = "give_up_after_ms", default = "give_up_after", deserialize_with = "settings::millis")]
+    pub give_up_after: Duration,
+    /// The endpoint that the feedback names as its source.
     #[serde(default)]
     pub endpoint: String,
 }
 
 impl Reputation {
-    /// The account that sends feedback; `None` where the key is none.
+    /// The account that sends feedback; `None` where `signer` is not a private key.
     pub fn account(&self) -> Option<PrivateKeySigner> {
         PrivateKeySigner::from_slice(&self.signer_key()?).ok()
     }
 
-    /// The key of the account, as 32 bytes; `None` where it is none.
+    /// The private key of the account, as 32 bytes.
     fn signer_key(&self) -> Option<[u8; 32]> {
         let text = self.signer.expose().trim();
         let mut key = [0; 32];
@@ -55,35 +58,24 @@ impl Reputation {
         Some(key).filter(|key| key.iter().any(|byte| *byte != 0))
     }
 
-    /// What is wrong with it, by key.
-    pub(super) fn problems(&self) -> Vec<(&'static str, &'static str)> {
-        let mut found = Vec::new();
-        if self.signer_key().is_none() {
-            found.push(("signer", "not a private key: 32 bytes in hex"));
-        }
+    pub(super) fn problems(&self) -> Problems {
+        let mut found = Problems::default();
+        found.add_if(self.signer_key().is_none(), "signer", "not a private key: 32 bytes in hex");
         for (key, version) in [("credit_model", &self.credit_model), ("sybil_model", &self.sybil_model)] {
-            if version.parse::<ModelVersion>().is_err() {
-                found.push((key, "not a version, such as \"1.0\""));
-            }
+            found.add_if(version.parse::<ModelVersion>().is_err(), key, "not a version, such as \"1.0\"");
         }
-        if self.confirmations > 10_000 {
-            found.push(("confirmations", "more than 10000 blocks"));
+        found.add_if(self.confirmations > 10_000, "confirmations", "more than 10000 blocks");
+        // 64 bits hold the fee in wei.
+        let fits = self.max_fee_gwei > 0.0 && self.max_fee_gwei <= 1e9;
+        found.add_if(!fits, "max_fee_gwei", "must be above 0 and at most 1000000000");
+        for (key, value) in [("poll_ms", self.poll), ("replace_after_ms", self.replace_after)] {
+            let wrong = !(10..=3_600_000).contains(&value.as_millis());
+            found.add_if(wrong, key, "must be 10 to 3600000 milliseconds");
         }
-        // Wei are counted in 64 bits.
-        if !(self.max_fee_gwei > 0.0 && self.max_fee_gwei <= 1e9) {
-            found.push(("max_fee_gwei", "must be above 0 and at most 1000000000"));
-        }
-        for (key, value) in [("poll_ms", self.poll_ms), ("replace_after_ms", self.replace_after_ms)] {
-            if !(10..=3_600_000).contains(&value) {
-                found.push((key, "must be 10 to 3600000 milliseconds"));
-            }
-        }
-        if !(1_000..=604_800_000).contains(&self.give_up_after_ms) {
-            found.push(("give_up_after_ms", "must be 1000 to 604800000 milliseconds, a week"));
-        }
-        if self.endpoint.len() > 200 || !self.endpoint.bytes().all(|byte| byte.is_ascii_graphic()) {
-            found.push(("endpoint", "must be at most 200 printable letters without spaces"));
-        }
+        let wrong = !(1_000..=604_800_000).contains(&self.give_up_after.as_millis());
+        found.add_if(wrong, "give_up_after_ms", "must be 1000 to 604800000 milliseconds, a week");
+        let wrong = self.endpoint.len() > 200 || !self.endpoint.bytes().all(|byte| byte.is_ascii_graphic());
+        found.add_if(wrong, "endpoint", "must be at most 200 printable letters without spaces");
         found
     }
 
@@ -105,18 +97,18 @@ fn max_fee() -> f64 {
     50.0
 }
 
-fn poll() -> u64 {
-    1_000
+fn poll() -> Duration {
+    Duration::from_secs(1)
 }
 
-fn replace_after() -> u64 {
-    30_000
+fn replace_after() -> Duration {
+    Duration::from_secs(30)
 }
 
-fn coverage_wait() -> u64 {
-    45_000
+fn coverage_wait() -> Duration {
+    Duration::from_secs(45)
 }
 
-fn give_up_after() -> u64 {
-    3_600_000
+fn give_up_after() -> Duration {
+    Duration::from_secs(3_600)
 }

@@ -1,13 +1,16 @@
 //! `[access.x402]`: payment by call, for clients without a key.
 
+use std::time::Duration;
+
+use assay_domain::{
+    Address, ChainId, Secret, SigningDomain, address,
+    settings::{self, Problems},
+};
+use assay_evm::config::is_web;
 use serde::Deserialize;
 use url::Url;
 
-use super::Config;
-use assay_domain::Secret;
-use assay_domain::{Address, ChainId, SigningDomain, address};
-
-/// What the first version of the protocol calls a network, and its chain id.
+/// Networks: the name in the first version of the protocol, and the chain id.
 const NETWORKS: [(&str, ChainId); 14] = [
     ("abstract", 2_741),
     ("abstract-testnet", 11_124),
@@ -36,39 +39,42 @@ const ASSETS: [(ChainId, Address, &str); 2] = [
 #[serde(deny_unknown_fields)]
 pub struct X402 {
     pub enabled: bool,
-    /// Whom to pay.
+    /// The account that is paid.
     pub pay_to: Option<Address>,
-    /// The contract paid with; USDC where it is known on the network.
+    /// The token that pays; USDC where it is known on the network.
     pub asset: Option<Address>,
-    /// As the protocol calls it: `base`, or `eip155:8453`.
+    /// The protocol's name of the network, such as `base` or `eip155:8453`.
     pub network: String,
-    /// URL of a facilitator, or `local` to settle from here.
+    /// URL of a facilitator, or `local`: this server settles payments itself.
     pub facilitator: Secret,
-    /// Of a submission, in the asset's smallest unit.
+    /// Price of a submission, in the asset's smallest unit.
     pub price: u64,
-    /// Of the asset.
+    /// Decimals of the asset.
     pub decimals: u8,
-    /// The asset's EIP-712 domain; that of USDC on the network where absent.
+    /// Name in the asset's EIP-712 domain; that of USDC on the network where absent.
     pub domain_name: Option<String>,
     pub domain_version: String,
-    /// What the API is reached by from outside; the request's `Host` where absent.
+    /// Public URL of the API; the request's `Host` where absent.
     pub base_url: Option<Url>,
-    /// How long a payer's signature is to hold, in seconds.
-    pub valid_seconds: u64,
-    /// Longest wait for a payment to arrive before the payer is asked to come again, in milliseconds.
-    pub settle_ms: u64,
-    /// Longest wait for one answer of the facilitator, in milliseconds.
-    pub facilitator_timeout_ms: u64,
+    /// Lifetime of a payer's signature.
+    #[serde(rename = "valid_seconds", deserialize_with = "settings::seconds")]
+    pub valid: Duration,
+    /// Longest wait for a payment to arrive; after it, the payer is asked to repeat the request.
+    #[serde(rename = "settle_ms", deserialize_with = "settings::millis")]
+    pub settle: Duration,
+    /// Timeout of one request to the facilitator.
+    #[serde(rename = "facilitator_timeout_ms", deserialize_with = "settings::millis")]
+    pub facilitator_timeout: Duration,
 }
 
 impl X402 {
-    /// The network by both of its names.
+    /// The network: its name and its chain id.
     pub fn network(&self) -> Option<(&'static str, ChainId)> {
         let id = self.network.strip_prefix("eip155:").and_then(|id| id.parse::<ChainId>().ok());
         NETWORKS.into_iter().find(|(name, chain)| *name == self.network || Some(*chain) == id)
     }
 
-    /// The asset with its EIP-712 domain; `None` where neither is known.
+    /// The asset with its EIP-712 domain; `None` where one of them is unknown.
     pub fn domain(&self) -> Option<SigningDomain> {
         let (_, chain) = self.network()?;
         let known = ASSETS.into_iter().find(|(id, ..)| *id == chain);
@@ -77,73 +83,45 @@ impl X402 {
         Some(SigningDomain { name, version: self.domain_version.clone(), chain, asset })
     }
 
-    /// Payments are settled by this server's own account.
+    /// Whether this server's own account settles payments.
     pub fn is_local(&self) -> bool {
         self.facilitator.expose() == "local"
     }
 
-    /// What is wrong with it, by key.
-    pub(super) fn problems(&self, config: &Config) -> Vec<(&'static str, String)> {
-        let mut found: Vec<(&'static str, String)> = Vec::new();
+    /// Without payment by call, nothing is checked.
+    pub(super) fn problems(&self) -> Problems {
+        let mut found = Problems::default();
         if !self.enabled {
             return found;
         }
-        let mut problem = |key, what: &str| found.push((key, what.to_owned()));
-        if self.pay_to.is_none_or(|pay_to| pay_to.is_zero()) {
-            problem("pay_to", "missing; name the account that is to be paid");
-        }
-        match (self.network(), self.domain()) {
-            (None, _) => {
-                let known: Vec<_> = NETWORKS.iter().map(|(name, _)| *name).collect();
-                problem(
-                    "network",
-                    &format!("not a network of x402: {}, or the same as eip155:<chain id>", known.join(", ")),
-                );
-            }
-            (Some((name, _)), None) => {
-                let what = format!("missing; no asset is known on {name}, so that asset and domain_name are needed");
-                problem(if self.asset.is_none() { "asset" } else { "domain_name" }, &what);
-            }
-            (Some(_), Some(domain)) => {
-                if domain.asset.is_zero() || Some(domain.asset) == self.pay_to {
-                    problem("asset", "the zero address, or the same as pay_to");
-                }
-                let agents = config.agents.as_ref().map(|agents| agents.chain);
-                if self.is_local() && agents.is_some_and(|chain| chain != domain.chain) {
-                    problem(
-                        "facilitator",
-                        "local, on another chain than agents.chain: the account of [reputation] settles on its own chain alone; name the URL of a facilitator",
-                    );
-                }
-            }
-        }
-        if !self.is_local()
-            && !Url::parse(self.facilitator.expose()).is_ok_and(|url| matches!(url.scheme(), "http" | "https"))
-        {
-            problem("facilitator", "neither \"local\" nor an http or https URL");
-        }
-        if config.reputation.is_none() {
-            problem("enabled", "set without [reputation]; submissions are what is paid for");
-        }
-        if self.base_url.as_ref().is_some_and(|url| !matches!(url.scheme(), "http" | "https") || url.query().is_some())
-        {
-            problem("base_url", "not an http or https URL without a query");
-        }
-        if self.price == 0 {
-            problem("price", "0; must be at least 1 of the asset's smallest unit");
-        }
-        if self.decimals > 36 {
-            problem("decimals", "above 36");
-        }
-        if !(30..=86_400).contains(&self.valid_seconds) {
-            problem("valid_seconds", "must be 30 to 86400");
-        }
-        if self.settle_ms == 0 || self.settle_ms >= config.http.request_timeout_ms {
-            problem("settle_ms", "must be at least 1 and below http.request_timeout_ms");
-        }
-        if !(100..=60_000).contains(&self.facilitator_timeout_ms) {
-            problem("facilitator_timeout_ms", "must be 100 to 60000");
-        }
+        let no_payee = self.pay_to.is_none_or(|pay_to| pay_to.is_zero());
+        found.add_if(no_payee, "pay_to", "missing; name the account that is to be paid");
+        self.asset_problems(&mut found);
+        let facilitated = self.is_local() || is_web(&self.facilitator);
+        found.add_if(!facilitated, "facilitator", "neither \"local\" nor an http or https URL");
+        let bad_url = |url: &Url| !matches!(url.scheme(), "http" | "https") || url.query().is_some();
+        let wrong = self.base_url.as_ref().is_some_and(bad_url);
+        found.add_if(wrong, "base_url", "not an http or https URL without a query");
+        found.add_if(self.price == 0, "price", "0; must be at least 1 of the asset's smallest unit");
+        found.add_if(self.decimals > 36, "decimals", "above 36");
+        let wrong = !(30..=86_400).contains(&self.valid.as_secs());
+        found.add_if(wrong, "valid_seconds", "must be 30 to 86400");
+        let wrong = !(100..=60_000).contains(&self.facilitator_timeout.as_millis());
+        found.add_if(wrong, "facilitator_timeout_ms", "must be 100 to 60000");
         found
+    }
+
+    fn asset_problems(&self, found: &mut Problems) {
+        let Some((name, _)) = self.network() else {
+            let known = NETWORKS.map(|(name, _)| name).join(", ");
+            return found.add("network", format!("not a network of x402: {known}, or the same as eip155:<chain id>"));
+        };
+        let Some(domain) = self.domain() else {
+            let key = if self.asset.is_none() { "asset" } else { "domain_name" };
+            let what = format!("missing; no asset is known on {name}, so that asset and domain_name are needed");
+            return found.add(key, what);
+        };
+        let wrong = domain.asset.is_zero() || Some(domain.asset) == self.pay_to;
+        found.add_if(wrong, "asset", "the zero address, or the same as pay_to");
     }
 }

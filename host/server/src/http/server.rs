@@ -51,10 +51,10 @@ impl From<&config::Http> for Bounds {
             connections: config.max_connections,
             address: config.max_connections_per_address,
             proxies: config.trusted_proxies.clone(),
-            headers: Duration::from_millis(config.header_timeout_ms),
-            write: Duration::from_millis(config.write_timeout_ms),
+            headers: config.header_timeout,
+            write: config.write_timeout,
             head: config.max_head_bytes,
-            drain: Duration::from_millis(config.drain_timeout_ms),
+            drain: config.drain_timeout,
         }
     }
 }

@@ -77,10 +77,10 @@ impl Reputation {
         errands: impl Errands,
     ) -> Self {
         let settings = Settings {
-            poll: Duration::from_millis(config.poll_ms),
-            replace_after: Duration::from_millis(config.replace_after_ms),
-            coverage_wait: Duration::from_millis(config.coverage_wait_ms),
-            give_up_after: Duration::from_millis(config.give_up_after_ms),
+            poll: config.poll,
+            replace_after: config.replace_after,
+            coverage_wait: config.coverage_wait,
+            give_up_after: config.give_up_after,
             endpoint: config.endpoint.clone(),
         };
         let (judge, errands) = (Box::new(judge), Box::new(errands));

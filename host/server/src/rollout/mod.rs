@@ -64,8 +64,7 @@ impl Rollout {
         let recorded = RecordedRoles::read(&store).await?;
         audit::complete(&store, &registry, &recorded.roles).await?;
         let provenance = provenance::Provenance::open(&store, settings).await?;
-        let (promotion, shadow_lifetime) =
-            (promotion.clone(), Duration::from_secs(settings.shadow_hours.saturating_mul(3_600)));
+        let (promotion, shadow_lifetime) = (promotion.clone(), settings.shadow_ttl);
         let shadow = shadow::Shadow::start(&registry, settings)
             .map_err(|error| StoreError::Failed { reason: error.to_string() })?;
         let inner =

@@ -50,7 +50,8 @@ impl Review {
                 let seen = self.evidence.as_ref().map_or(0, |evidence| evidence.calls);
                 against.push(format!(
                     "the shadow has seen {seen} calls of it in {} h, and needs {}",
-                    bounds.window_hours, bounds.min_scores
+                    bounds.window_hours(),
+                    bounds.min_scores
                 ));
             }
             return against;
@@ -64,7 +65,8 @@ impl Review {
             if let Some(value) = value.filter(|value| *value > most) {
                 against.push(format!(
                     "{what} is {value:.3} and may be {most} (of {} calls in {} h)",
-                    evidence.calls, bounds.window_hours
+                    evidence.calls,
+                    bounds.window_hours()
                 ));
             }
         }
@@ -80,7 +82,7 @@ impl Rollout {
             _ => None,
         };
         let champion = self.inner.registry.champion_of(kind).ok().map(|champion| champion.digest());
-        let pairs = self.shadow_pairs(kind, self.inner.promotion.window_hours).await?;
+        let pairs = self.shadow_pairs(kind, self.inner.promotion.window_hours()).await?;
         let pair = pairs.iter().find(|pair| {
             Some(pair.record.champion.digest) == champion && pair.record.challenger.digest == model.digest()
         });
@@ -95,7 +97,7 @@ mod tests {
 
     fn bounds() -> config::Promotion {
         config::Promotion {
-            window_hours: 24,
+            window: std::time::Duration::from_secs(24 * 3_600),
             min_scores: 100,
             max_psi: 0.25,
             max_migration: 0.4,

@@ -54,10 +54,7 @@ struct Lives {
 
 impl Scoring {
     pub fn new(registry: Arc<Registry>, chains: Chains, rollout: Rollout, settings: &config::Scoring) -> Self {
-        let lives = Lives {
-            complete: Duration::from_millis(settings.cache_ms),
-            incomplete: Duration::from_millis(settings.incomplete_cache_ms),
-        };
+        let lives = Lives { complete: settings.cache_ttl, incomplete: settings.incomplete_cache_ttl };
         Self { inner: Arc::new(Inner { registry, chains, rollout, scores: score::cache(settings), lives }) }
     }
 

@@ -1,6 +1,6 @@
 //! One subject's score from the credit champion.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use chrono::Utc;
 use moka::future::Cache as Moka;
@@ -23,7 +23,7 @@ pub(super) type Cache = Moka<(Digest, Address, Time), (Arc<Scored>, Arc<Features
 
 /// An entry lives as long as the longest-lived snapshot; a shorter-lived one is superseded by its key.
 pub(super) fn cache(settings: &config::Scoring) -> Cache {
-    Moka::builder().max_capacity(settings.cache_entries).time_to_live(Duration::from_millis(settings.cache_ms)).build()
+    Moka::builder().max_capacity(settings.cache_entries).time_to_live(settings.cache_ttl).build()
 }
 
 impl Scoring {

@@ -1,22 +1,22 @@
-//! The log: on standard error, so that what a command prints on standard output stays clean. And the traces beside it,
-//! for both are what the one subscriber of this process does.
+//! Sets up the subscriber of this process: the log on standard error, so that standard output has only the output of a
+//! command, and the traces.
 
 use std::{
     env,
     io::{IsTerminal, stderr},
 };
 
+use assay_trace::TRACE;
 use opentelemetry_sdk::trace::SdkTracer;
 use tracing::{Dispatch, Subscriber};
 use tracing_subscriber::{EnvFilter, Layer, filter::Targets, fmt, prelude::*, registry::LookupSpan};
 
 use super::trace::{Collector, TraceError, Traces};
-use assay_trace::TRACE;
 
-/// What is logged, before what is configured.
+/// Environment variable with a log filter that replaces the configured one.
 const FILTER: &str = "RUST_LOG";
 
-/// Telemetry cannot be set up as asked for.
+/// Telemetry cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     #[error("{given:?} is no log filter: {reason}; use a level such as info, or warn,assay=debug")]
@@ -27,19 +27,18 @@ pub enum LogError {
     Twice,
 }
 
-/// How lines of the log are written.
+/// Format of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     Text,
     Json,
 }
 
-/// Sends the log of this process to standard error: what `filter` lets through, in the syntax of `RUST_LOG`, which goes
-/// before it; as text on a terminal and JSON otherwise, unless a `format` is given. And traces to a collector where
-/// there is one. Called once, by the binary, on a runtime.
+/// Sends the log of this process to standard error, and traces to the collector. `RUST_LOG` replaces the filter `given`.
+/// Without a `format`, the log is text on a terminal and JSON otherwise. The binary calls this once, on a runtime.
 ///
 /// # Errors
-/// [`LogError`]; nothing is logged then.
+/// [`LogError`]; then nothing is logged.
 pub fn start(given: &str, format: Option<Format>, collector: Option<&Collector>) -> Result<Option<Traces>, LogError> {
     let terminal = stderr().is_terminal();
     let named = env::var(FILTER).ok().filter(|text| !text.is_empty());
@@ -52,7 +51,7 @@ pub fn start(given: &str, format: Option<Format>, collector: Option<&Collector>)
 
 fn subscriber(filter: EnvFilter, format: Format, colours: bool, tracer: Option<SdkTracer>) -> Dispatch {
     let Some(tracer) = tracer else {
-        // A layer that is not there counts as one that wants everything, and every span would be made for nobody.
+        // An absent layer would enable every span, although nothing reads them.
         return tracing_subscriber::registry().with(filter).with(lines(format, colours)).into();
     };
     let spans =
@@ -68,7 +67,7 @@ fn lines<S: Subscriber + for<'a> LookupSpan<'a>>(format: Format, colours: bool) 
     }
 }
 
-/// Without the spans that traces are made of.
+/// The filter of the log. It leaves the spans of traces out.
 fn filter(given: &str) -> Result<EnvFilter, LogError> {
     let wrong = |reason: String| LogError::Filter { given: given.to_owned(), reason };
     let none = format!("{TRACE}=off").parse().map_err(|error| wrong(format!("{error}")))?;
@@ -80,10 +79,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_spans_of_traces_are_none_without_a_collector() {
+    fn without_a_collector_the_spans_of_traces_are_disabled() {
         for given in ["info", "trace", "warn,assay=debug"] {
-            let watched = subscriber(filter(given).unwrap(), Format::Json, false, None);
-            tracing::dispatcher::with_default(&watched, || {
+            let subscriber = subscriber(filter(given).unwrap(), Format::Json, false, None);
+            tracing::dispatcher::with_default(&subscriber, || {
                 assert!(tracing::info_span!(target: TRACE, "rpc").is_disabled(), "{given}");
                 assert!(!tracing::info_span!(target: "assay::http", "request").is_disabled(), "{given}");
             });
@@ -91,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_used_is_named() {
+    fn a_wrong_filter_is_named() {
         assert!(filter("warn,assay=debug").is_ok());
         assert!(filter("assay=loud").unwrap_err().to_string().contains("assay=loud"));
     }

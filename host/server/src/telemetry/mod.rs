@@ -1,5 +1,6 @@
-//! What an operator sees of a running server: its log, its metrics and its traces.
+//! The log, the metrics and the traces of a running server.
 
+mod catalogue;
 mod log;
 mod metrics;
 mod process;

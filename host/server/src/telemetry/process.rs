@@ -1,4 +1,4 @@
-//! What the process itself uses, read from `/proc` at the moment it is asked for.
+//! The memory and the file descriptors of this process, read from `/proc` at each call.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ pub(super) fn resident_memory() -> Option<u64> {
     parse_resident(&fs::read_to_string("/proc/self/status").ok()?)
 }
 
-/// Open file descriptors, without the one that counts them.
+/// Open file descriptors, without the one that this call opens.
 pub(super) fn open_files() -> Option<u64> {
     let open = fs::read_dir("/proc/self/fd").ok()?.count();
     u64::try_from(open.saturating_sub(1)).ok()

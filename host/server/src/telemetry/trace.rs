@@ -1,6 +1,6 @@
-//! Traces: what a request was spent on, as spans for an OpenTelemetry collector. They are spans of their own beside
-//! those of the log, under one target, so that neither shows the other's, and cost nothing where no collector is
-//! configured.
+//! Traces: the time that each part of a request takes, as spans for an OpenTelemetry collector. These spans have a target
+//! of their own, so that the log does not show them and traces do not show the spans of the log. Without a collector
+//! they are disabled.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -24,33 +24,33 @@ use tokio::runtime::Handle;
 use tracing::{Span, field::Empty};
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 
-/// Longest time for a collector to take a batch, and for the last one when the server stops.
+/// Timeout of sending one batch, and of sending the last one when the server stops.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Where traces go.
+/// The collector of traces.
 #[derive(Debug, Clone)]
 pub struct Collector {
     /// The whole URL, such as `http://127.0.0.1:4318/v1/traces`.
     pub endpoint: String,
-    /// Sent with every batch.
+    /// Headers of every batch.
     pub headers: BTreeMap<String, String>,
-    /// Share of the requests that are traced, 0 to 1, where the caller did not decide.
+    /// Share of requests that are traced, 0 to 1, where the caller's `traceparent` does not decide.
     pub sample: f64,
 }
 
-/// Traces cannot be sent as asked for.
+/// Traces cannot be sent.
 #[derive(Debug, thiserror::Error)]
 #[error("traces cannot be sent: {0}; correct [telemetry.traces]")]
 pub struct TraceError(String);
 
-/// Ends with the last spans sent.
+/// The running exporter. Dropping it sends the last spans.
 pub struct Traces(SdkTracerProvider);
 
 impl Traces {
-    /// Sends spans to `collector` from now on, on the runtime that this is called on.
+    /// Starts to send spans to `collector`, on the current runtime.
     ///
     /// # Errors
-    /// [`TraceError`] where the collector is not one that can be sent to.
+    /// [`TraceError`] where nothing can be sent to the collector.
     pub(super) fn start(collector: &Collector) -> Result<(Self, SdkTracer), TraceError> {
         let runtime = Handle::try_current().map_err(|error| TraceError(error.to_string()))?;
         let http = reqwest::Client::builder().timeout(TIMEOUT).redirect(reqwest::redirect::Policy::none()).build();
@@ -76,12 +76,12 @@ impl Traces {
 
 impl Drop for Traces {
     fn drop(&mut self) {
-        // A collector that does not answer has been warned of.
+        // The log already has a warning about a collector that does not answer.
         let _ = self.0.shutdown_with_timeout(TIMEOUT);
     }
 }
 
-/// A request to this server. Its trace is the caller's where the caller names one.
+/// The span of a request to this server. It joins the trace of the caller's `traceparent`.
 pub fn request(method: &'static str, route: &'static str, id: &str, headers: &HeaderMap) -> Span {
     let span = tracing::info_span!(
         target: TRACE,
@@ -95,13 +95,13 @@ pub fn request(method: &'static str, route: &'static str, id: &str, headers: &He
         assay.request_id = id,
     );
     if !span.is_disabled() {
-        // Without a parent it begins a trace; there is nothing that could be wrong with that.
+        // Without a parent the span starts a new trace, which is no error.
         let _ = span.set_parent(TraceContextPropagator::new().extract(&HeaderExtractor(headers)));
     }
     span
 }
 
-/// Notes how [`request`] was answered.
+/// Adds the status of the response to the span of [`request`].
 pub fn answered(span: &Span, status: StatusCode) {
     span.record("http.response.status_code", status.as_u16());
     if status.is_server_error() {
@@ -109,7 +109,7 @@ pub fn answered(span: &Span, status: StatusCode) {
     }
 }
 
-/// The HTTP client that sends batches. They come from a thread that no runtime knows.
+/// The HTTP client that sends batches. It is called on a thread outside the runtime, so it spawns on the runtime's handle.
 #[derive(Debug)]
 struct Sender {
     http: reqwest::Client,
@@ -118,7 +118,7 @@ struct Sender {
 }
 
 impl Sender {
-    /// Counts, and says once that a collector does not take what it is sent, and once that it does again.
+    /// Counts a batch. Logs once that the collector refuses batches, and once that it accepts them again.
     fn note(&self, outcome: &Result<Response<Bytes>, reqwest::Error>) {
         let (label, why) = match outcome {
             Ok(response) if response.status().is_success() => ("ok", None),
@@ -127,8 +127,8 @@ impl Sender {
         };
         metrics::counter!("assay_trace_batches_total", "outcome" => label).increment(1);
         match (why, self.failing.load(Ordering::Relaxed)) {
-            (Some(why), false) => tracing::warn!(%why, "the collector does not take traces"),
-            (None, true) => tracing::info!("the collector takes traces again"),
+            (Some(why), false) => tracing::warn!(%why, "the collector does not accept traces"),
+            (None, true) => tracing::info!("the collector accepts traces again"),
             _ => return,
         }
         self.failing.store(label != "ok", Ordering::Relaxed);

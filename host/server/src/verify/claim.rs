@@ -46,7 +46,7 @@ pub(super) fn claims(chain: &ChainConfig) -> Vec<Claim<'_>> {
     let own = [
         chain.multicall.map(Claim::Multicall),
         chain.sequencer.map(Claim::Sequencer),
-        chain.native.feed.map(|feed| Claim::NativeFeed(feed, chain.native.heartbeat)),
+        chain.native.feed.map(|feed| Claim::NativeFeed(feed, chain.native.heartbeat.as_secs())),
         chain.native.wrapped.map(Claim::Wrapped),
     ];
     let tokens = chain
@@ -132,7 +132,7 @@ impl Claim<'_> {
             Self::Multicall(address) => multicall(client, *address, head).await,
             Self::Sequencer(address) => uptime_feed(client, *address, head).await,
             Self::NativeFeed(feed, heartbeat) => price_feed(client, *feed, *heartbeat, head).await,
-            Self::TokenFeed(token, feed) => price_feed(client, *feed, token.heartbeat, head).await,
+            Self::TokenFeed(token, feed) => price_feed(client, *feed, token.heartbeat.as_secs(), head).await,
             Self::Wrapped(address) => token(client, *address, NATIVE_DECIMALS, head).await,
             Self::Token(config) => token(client, config.address, config.decimals, head).await,
             Self::Market(config) => market::check(client, config, head).await,

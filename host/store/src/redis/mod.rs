@@ -67,10 +67,10 @@ impl Redis {
         let url = config.url.as_ref().ok_or_else(|| unusable("store.url is missing".into()))?;
         let address = Address::parse(url.expose()).map_err(|what| unusable(format!("store.url is {what}")))?;
         let waits = Waits {
-            connect: Duration::from_millis(config.connect_timeout_ms),
-            answer: Duration::from_millis(config.answer_timeout_ms),
-            patience: Duration::from_millis(config.patience_ms),
-            count: Duration::from_millis(config.count_timeout_ms),
+            connect: config.connect_timeout,
+            answer: config.answer_timeout,
+            patience: config.call_timeout,
+            count: config.count_timeout,
         };
         let link = Link::open(address, waits).await.map_err(unusable)?;
         inspect::inspect(&link).await.map_err(unusable)?;

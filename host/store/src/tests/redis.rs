@@ -133,7 +133,7 @@ async fn a_write_whose_answer_is_lost_happens_once() {
 async fn a_server_that_goes_away_is_an_error_until_it_is_back() {
     let settings = ["--appendonly", "yes", "--appendfsync", "always"];
     let server = Server::start_in(tempfile::tempdir().unwrap(), free_port(), &settings);
-    let config = config::Store { patience_ms: 100, ..server.config() };
+    let config = config::Store { call_timeout: Duration::from_millis(100), ..server.config() };
     let store = Store::open(&config).await.unwrap();
     assert_eq!(store.take(&number("a"), 1, 9).await.unwrap(), Take::Taken { used: 1 });
     let (folder, port) = server.kill();
@@ -164,7 +164,7 @@ async fn what_is_used_of_a_rate_comes_back_and_is_forgotten() {
 #[tokio::test]
 async fn a_rate_does_not_wait_for_a_server_that_is_slow_or_away() {
     let server = Server::start();
-    let config = config::Store { count_timeout_ms: 50, ..server.config() };
+    let config = config::Store { count_timeout: Duration::from_millis(50), ..server.config() };
     let store = Store::open(&config).await.unwrap();
     let draw = || async { store.draw(&counted("key", "a"), NonZeroU32::MAX, Duration::from_secs(60)).await };
     let client = ::redis::Client::open(format!("redis://127.0.0.1:{}", server.port)).unwrap();

@@ -76,10 +76,10 @@ pub(super) fn on(url: &str) -> config::Store {
         url: Some(Secret::new(url)),
         prefix: format!("{}:", Uuid::new_v4().simple()),
         // So that no test fails because the machine was busy.
-        connect_timeout_ms: 20_000,
-        answer_timeout_ms: 20_000,
-        patience_ms: 20_000,
-        count_timeout_ms: 20_000,
+        connect_timeout: Duration::from_secs(20),
+        answer_timeout: Duration::from_secs(20),
+        call_timeout: Duration::from_secs(20),
+        count_timeout: Duration::from_secs(20),
         ..config::Store::embedded("unused".into())
     }
 }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
+use std::time::Duration;
 
 use alloy::primitives::{B256, U256};
 use alloy::sol;
@@ -64,8 +65,8 @@ async fn moved(rpc: &Rpc, wallet: Address) -> Moved {
 
 fn by_logs(config: &mut Config) {
     config.reading.discovery = Discovery::Logs;
-    config.scoring.cache_ms = 0;
-    config.scoring.incomplete_cache_ms = 0;
+    config.scoring.cache_ttl = Duration::ZERO;
+    config.scoring.incomplete_cache_ttl = Duration::ZERO;
 }
 
 /// Chain 1 of the devnet, asked through `proxy`.
@@ -275,7 +276,7 @@ fn a_long_read_goes_on_in_the_background_and_after_a_restart() {
         let expected = moved(&devnet.ethereum.rpc, wallet).await.times;
         let short = |config: &mut Config| {
             config.reading.log_concurrency = 1;
-            config.scoring.read_budget_ms = 3_000;
+            config.scoring.read_budget = Duration::from_millis(3_000);
         };
         let mut reader = reader(devnet, &proxy).with(short).started().await;
         // Nineteen ranges of three queries each, then the node is silent.

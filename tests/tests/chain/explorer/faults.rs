@@ -1,5 +1,7 @@
 //! An explorer that misbehaves: each time the right answer, or a coverage that says it is none.
 
+use std::time::Duration;
+
 use assay_domain::{ChainSnapshot, Coverage};
 use assay_tests::devnet::{Devnet, ETHEREUM};
 use assay_tests::explorer::{Asked, Explorer, Flavour, Reply};
@@ -17,7 +19,7 @@ async fn read(reader: &Reader, devnet: &Devnet) -> ChainSnapshot {
 async fn started(devnet: &Devnet, explorer: &Explorer, rule: impl FnMut(&Asked) -> Reply + Send + 'static) -> Reader {
     explorer.rule(rule);
     explorer.take();
-    let hurried = |config: &mut assay::config::Config| config.reading.explorer.timeout_ms = 1_500;
+    let hurried = |config: &mut assay::config::Config| config.reading.explorer.timeout = Duration::from_millis(1_500);
     reader(devnet, explorer).with(hurried).started().await
 }
 
@@ -102,7 +104,7 @@ fn a_silent_explorer_does_not_keep_an_answer_waiting() {
     with(async |devnet| {
         let explorer = of_chain(Flavour::Etherscan, &devnet.ethereum).await;
         explorer.rule(|_| Reply::Silence);
-        let hurried = |config: &mut assay::config::Config| config.scoring.read_budget_ms = 2_000;
+        let hurried = |config: &mut assay::config::Config| config.scoring.read_budget = Duration::from_millis(2_000);
         let reader = reader(devnet, &explorer).with(hurried).started().await;
         let started = std::time::Instant::now();
         let read = read(&reader, devnet).await;

@@ -7,6 +7,8 @@ mod faults;
 mod holdings;
 mod long;
 
+use std::time::Duration;
+
 use assay::config::Config;
 use assay_domain::Secret;
 use assay_tests::devnet::{Chain, Devnet};
@@ -28,8 +30,8 @@ fn reader(devnet: &Devnet, explorer: &Explorer) -> Reader {
 fn with_explorer(reader: Reader, explorer: &Explorer) -> Reader {
     reader.with(|config: &mut Config| {
         config.chains[0].explorer = Some(Secret::new(&explorer.url));
-        config.scoring.cache_ms = 0;
-        config.scoring.incomplete_cache_ms = 0;
+        config.scoring.cache_ttl = Duration::ZERO;
+        config.scoring.incomplete_cache_ttl = Duration::ZERO;
         config.reading.explorer.per_second = 0;
     })
 }

@@ -1,5 +1,7 @@
 //! A very long history, in a stub of a pool: every event is counted, and a read that goes on with it asks for little.
 
+use std::time::Duration;
+
 use alloy::primitives::Address;
 use assay_domain::Coverage;
 use assay_tests::lenders::config::{CHAIN, Setup, price_feed};
@@ -24,8 +26,9 @@ fn twenty_thousand_events_are_counted_and_not_read_again() {
         }
         let setup = Setup { native_feed, markets: vec![("lenderA_v3", "Busy", market)], ..Setup::default() };
         let proxy = Proxy::start(chain.url()).await;
-        let patient =
-            |config: &mut assay::config::Config| (config.scoring.cache_ms, config.scoring.read_budget_ms) = (0, 60_000);
+        let patient = |config: &mut assay::config::Config| {
+            (config.scoring.cache_ttl, config.scoring.read_budget) = (Duration::ZERO, Duration::from_secs(60))
+        };
         let reader = super::reader(&setup, &chain).through(&[&proxy]).with(patient).started().await;
         let asked = |calls: &[Call]| calls.iter().filter(|call| call.method == "eth_getLogs").count();
 

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use alloy::primitives::{Address, U256};
 use alloy::sol_types::SolCall;
@@ -224,8 +225,8 @@ fn counted(pool: &PoolHistory) -> LendingEvents {
 }
 
 fn uncached(config: &mut Config) {
-    config.scoring.cache_ms = 0;
-    config.scoring.incomplete_cache_ms = 0;
+    config.scoring.cache_ttl = Duration::ZERO;
+    config.scoring.incomplete_cache_ttl = Duration::ZERO;
 }
 
 /// Log queries and receipts among `calls`, each receipt once.

@@ -1,5 +1,7 @@
 //! Aave v2, Aave v3 and Comet on one chain: a history that is gone on with costs two log queries.
 
+use std::time::Duration;
+
 use alloy::primitives::U256;
 use assay_domain::Coverage;
 use assay_tests::devnet::actors::address as wallet;
@@ -42,7 +44,7 @@ fn a_repeated_read_takes_two_log_queries_and_misses_no_liquidation() {
             ..Setup::default()
         };
         let proxy = Proxy::start(chain.url()).await;
-        let uncached = |config: &mut assay::config::Config| config.scoring.cache_ms = 0;
+        let uncached = |config: &mut assay::config::Config| config.scoring.cache_ttl = Duration::ZERO;
         let reader = super::reader(&setup, &chain).through(&[&proxy]).with(uncached).started().await;
         let asked = |calls: &[Call], method: &str| calls.iter().filter(|call| call.method == method).count();
 

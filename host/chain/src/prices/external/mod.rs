@@ -54,7 +54,7 @@ pub(crate) struct External {
 
 impl External {
     pub(crate) fn new(http: &Http, settings: &Settings, chains: &[&ChainConfig]) -> Self {
-        let life = Duration::from_millis(settings.refresh_ms);
+        let life = settings.refresh;
         Self {
             apis: [&settings.api, &settings.fallback]
                 .into_iter()

@@ -116,7 +116,7 @@ impl X402 {
         let asset = client.map(|client| Asset::new(client, terms.domain.asset, confirmations));
         let facilitator = match config.is_local() {
             true => None,
-            false => Some(Facilitator::new(&config.facilitator, Duration::from_millis(config.facilitator_timeout_ms))?),
+            false => Some(Facilitator::new(&config.facilitator, config.facilitator_timeout)?),
         };
         if facilitator.is_none() && asset.is_none() {
             return None;
@@ -127,7 +127,7 @@ impl X402 {
             asset,
             facilitator,
             base_url: config.base_url.clone(),
-            patience: Duration::from_millis(config.settle_ms),
+            patience: config.settle,
             news: Notify::new(),
             changed: watch::Sender::new(()),
         };

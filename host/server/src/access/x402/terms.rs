@@ -53,7 +53,7 @@ impl Terms {
             amount: U256::from(config.price),
             network,
             decimals: config.decimals,
-            valid_seconds: config.valid_seconds,
+            valid_seconds: config.valid.as_secs(),
         })
     }
 

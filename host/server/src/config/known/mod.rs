@@ -1,4 +1,4 @@
-//! The chains that need not be described: one embedded data file each, which names its source.
+//! The shipped data of known chains: one embedded file each, which names its sources.
 
 use config::{Config, ConfigError, File, FileFormat};
 use serde::Deserialize;
@@ -26,7 +26,7 @@ const FILES: [&str; 12] = [
 /// The naming services and attesters on known chains: defaults of `names.registries` and `identity.sources`.
 pub(super) const IDENTITY: &str = include_str!("identity.toml");
 
-/// What a data file says of its chain: everything but how to reach it.
+/// The contents of one data file: everything about the chain except its endpoints.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Known {
@@ -44,14 +44,14 @@ pub(super) struct Known {
 /// All known chains, by ascending id.
 ///
 /// # Errors
-/// Where a data file is damaged, which a test rules out.
+/// Where a data file is damaged. A test excludes that.
 pub(super) fn all() -> Result<Vec<Known>, ConfigError> {
-    let read =
+    let parsed =
         |text: &&str| Config::builder().add_source(File::from_str(text, FileFormat::Toml)).build()?.try_deserialize();
-    FILES.iter().map(read).collect()
+    FILES.iter().map(parsed).collect()
 }
 
-/// What the known chains are called, by ascending id.
+/// The ids and names of the known chains, by ascending id.
 pub fn chain_names() -> impl Iterator<Item = (ChainId, String)> {
     all().unwrap_or_default().into_iter().map(|known| (known.id, known.name))
 }
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_stands_twice_and_every_figure_is_possible() {
+    fn nothing_is_listed_twice_and_every_figure_is_possible() {
         for (known, text) in files() {
             let name = &known.name;
             assert!(
@@ -152,7 +152,11 @@ mod tests {
         assert_eq!(watched, [10, 324, 8453, 42_161, 42_220, 534_352]);
         for (known, _) in files() {
             assert!(known.slugs.defillama.is_some() && known.slugs.coingecko.is_some(), "{}", known.name);
-            assert!(known.native.wrapped.is_some() && (1..=86_400).contains(&known.native.heartbeat), "{}", known.name);
+            assert!(
+                known.native.wrapped.is_some() && (1..=86_400).contains(&known.native.heartbeat.as_secs()),
+                "{}",
+                known.name
+            );
         }
     }
 

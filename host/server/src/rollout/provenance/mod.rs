@@ -8,7 +8,7 @@ mod id;
 mod replay;
 mod writer;
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use tokio::sync::mpsc;
 use uuid::Uuid;
@@ -65,7 +65,7 @@ impl Slot<'_> {
 
 impl Provenance {
     pub async fn open(store: &Store, settings: &config::Scoring) -> Result<Self, StoreError> {
-        let lifetime = Duration::from_secs(settings.provenance_days.saturating_mul(86_400));
+        let lifetime = settings.provenance_ttl;
         let (queue, inbox) = mpsc::channel(QUEUE);
         let secret = secret(store).await?;
         Ok(Self {

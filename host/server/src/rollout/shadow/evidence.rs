@@ -116,7 +116,7 @@ impl Rollout {
 
     /// The default window of a report, in hours.
     pub fn window(&self) -> u64 {
-        self.inner.promotion.window_hours
+        self.inner.promotion.window_hours()
     }
 
     /// Share of computed scores that challengers also compute.

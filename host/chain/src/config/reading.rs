@@ -1,0 +1,69 @@
+//! `[reading]`: how chains and explorers are read, the same for every chain.
+
+use std::time::Duration;
+
+use assay_domain::settings::{self, Problems};
+use assay_evm::config::{LogLimits, RpcLimits};
+use serde::Deserialize;
+
+/// Limits of reading, and where token discovery looks.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reading {
+    pub rpc: RpcLimits,
+    pub explorer: ExplorerLimits,
+    /// Where the tokens of an address are discovered.
+    pub discovery: Discovery,
+    /// Largest range of one `eth_getLogs`, in blocks, after an endpoint has refused a range without naming its limit. The
+    /// first query asks for the whole history; later ranges adapt to the limits of each endpoint.
+    pub log_range: u64,
+    /// Log ranges that are read at the same time, for one address on one chain.
+    pub log_concurrency: usize,
+    /// Lending history that is not read. Every report names it, so that a missing record does not count as a clean one.
+    /// Each report adds the supported protocols that have no market in the configuration.
+    pub not_covered: Vec<String>,
+}
+
+impl Reading {
+    pub fn logs(&self) -> LogLimits {
+        LogLimits { range: self.log_range, concurrency: self.log_concurrency }
+    }
+
+    pub fn problems(&self) -> Problems {
+        let mut found = Problems::default();
+        found.section("rpc", self.rpc.problems());
+        found.section("explorer", self.explorer.problems());
+        found.number("log_range", self.log_range, 1..);
+        found.number("log_concurrency", self.log_concurrency, 1..=1_000);
+        found
+    }
+}
+
+/// Where the tokens that an address sent or received are discovered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Discovery {
+    /// In explorers only.
+    Explorer,
+    /// In explorers, and for a chain without an explorer in the logs of its node.
+    Logs,
+}
+
+/// Limits of calls to one explorer.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExplorerLimits {
+    /// Calls started per second at one host, for all its chains together; 0 for no limit.
+    pub per_second: u32,
+    /// Timeout of one call.
+    #[serde(rename = "timeout_ms", deserialize_with = "settings::millis")]
+    pub timeout: Duration,
+}
+
+impl ExplorerLimits {
+    fn problems(&self) -> Problems {
+        let mut found = Problems::default();
+        found.millis("timeout_ms", self.timeout, 1..);
+        found
+    }
+}

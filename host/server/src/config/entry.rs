@@ -1,0 +1,164 @@
+//! An entry of `[[chains]]` in the operator's file, completed key by key from the shipped data of the chain. A value or
+//! list in the file replaces the shipped one.
+
+use std::time::Duration;
+
+use assay_chain::config::{ChainConfig, NativeConfig, Slugs, TokenConfig, day};
+use assay_domain::{Address, ChainId, Secret, settings};
+use assay_lending::config::MarketConfig;
+use serde::{Deserialize, Deserializer, de::Error};
+
+use super::known::{self, Known};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ChainEntry {
+    id: ChainId,
+    name: Option<String>,
+    rpc: Option<Vec<Secret>>,
+    explorer: Option<Secret>,
+    finality: Option<u64>,
+    multicall: Option<Contract>,
+    sequencer: Option<Contract>,
+    native: Option<NativeEntry>,
+    tokens: Option<Vec<TokenConfig>>,
+    markets: Option<Vec<MarketConfig>>,
+    slugs: Option<Slugs>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NativeEntry {
+    symbol: Option<String>,
+    feed: Option<Address>,
+    #[serde(default, deserialize_with = "settings::seconds")]
+    heartbeat: Option<Duration>,
+    wrapped: Option<Address>,
+}
+
+/// An address, or `"none"` where the shipped one must not be used.
+struct Contract(Option<Address>);
+
+impl<'de> Deserialize<'de> for Contract {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        if text == "none" {
+            return Ok(Self(None));
+        }
+        let address =
+            text.parse().map_err(|_| D::Error::custom(format!("{text:?} is neither an address nor \"none\"")))?;
+        Ok(Self(Some(address)))
+    }
+}
+
+/// The keys whose values come from the shipped data, and the needed keys without a value.
+#[derive(Default)]
+struct Keys {
+    shipped: Vec<&'static str>,
+    missing: Vec<&'static str>,
+}
+
+impl Keys {
+    fn optional<T>(&mut self, key: &'static str, own: Option<T>, shipped: Option<T>) -> Option<T> {
+        if own.is_none() && shipped.is_some() {
+            self.shipped.push(key);
+        }
+        own.or(shipped)
+    }
+
+    fn needed<T>(&mut self, key: &'static str, own: Option<T>, shipped: Option<T>) -> Option<T> {
+        let value = self.optional(key, own, shipped);
+        if value.is_none() {
+            self.missing.push(key);
+        }
+        value
+    }
+
+    fn contract(&mut self, key: &'static str, own: Option<Contract>, shipped: Option<Address>) -> Option<Address> {
+        self.optional(key, own.map(|own| own.0), shipped.map(Some)).flatten()
+    }
+}
+
+/// All chains, completed.
+///
+/// # Errors
+/// Names every chain with a needed key that has no value.
+pub(super) fn chains<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<ChainConfig>, D::Error> {
+    let entries = Vec::<ChainEntry>::deserialize(deserializer)?;
+    let known = known::all().map_err(D::Error::custom)?;
+    let (mut chains, mut problems) = (Vec::with_capacity(entries.len()), Vec::new());
+    for (i, entry) in entries.into_iter().enumerate() {
+        match entry.completed(&known) {
+            Ok(chain) => chains.push(chain),
+            Err(problem) => problems.push(format!("chains[{i}] {problem}")),
+        }
+    }
+    if problems.is_empty() { Ok(chains) } else { Err(D::Error::custom(problems.join("\n  "))) }
+}
+
+impl ChainEntry {
+    fn completed(self, all: &[Known]) -> Result<ChainConfig, String> {
+        let known = all.iter().find(|known| known.id == self.id);
+        let mut keys = Keys::default();
+        let name = keys.needed("name", self.name, known.map(|known| known.name.clone()));
+        let rpc = keys.needed("rpc", self.rpc, None);
+        let finality = keys.needed("finality", self.finality, known.map(|known| known.finality));
+        let multicall = keys.contract("multicall", self.multicall, known.and_then(|known| known.multicall));
+        let sequencer = keys.contract("sequencer", self.sequencer, known.and_then(|known| known.sequencer));
+        let native = match (self.native, known.map(|known| known.native.clone())) {
+            (None, shipped) => keys.needed("native", None, shipped),
+            (Some(entry), shipped) => entry.completed(shipped, &mut keys),
+        };
+        let tokens = keys.optional("tokens", self.tokens, known.map(|known| known.tokens.clone()));
+        let markets = keys.optional("markets", self.markets, known.map(|known| known.markets.clone()));
+        let slugs = keys.optional("slugs", self.slugs, known.map(|known| known.slugs.clone()));
+        let (Some(name), Some(rpc), Some(finality), Some(native)) = (name, rpc, finality, native) else {
+            return Err(missing(self.id, all, &keys.missing));
+        };
+        Ok(ChainConfig {
+            id: self.id,
+            name,
+            rpc,
+            explorer: self.explorer,
+            finality,
+            multicall,
+            sequencer,
+            native,
+            tokens: tokens.unwrap_or_default(),
+            markets: markets.unwrap_or_default(),
+            slugs: slugs.unwrap_or_default(),
+            shipped: keys.shipped,
+        })
+    }
+}
+
+impl NativeEntry {
+    /// An entry with a symbol takes nothing from the shipped data: the feed of another currency must not price it.
+    fn completed(self, shipped: Option<NativeConfig>, keys: &mut Keys) -> Option<NativeConfig> {
+        let heartbeat = self.heartbeat.unwrap_or_else(day);
+        if let Some(symbol) = self.symbol {
+            return Some(NativeConfig { symbol, feed: self.feed, heartbeat, wrapped: self.wrapped });
+        }
+        let Some(shipped) = shipped else {
+            keys.missing.push("native.symbol");
+            return None;
+        };
+        // The shipped heartbeat is that of the shipped feed.
+        let heartbeat = if self.feed.is_some() || self.heartbeat.is_some() { heartbeat } else { shipped.heartbeat };
+        let symbol = keys.needed("native.symbol", None, Some(shipped.symbol))?;
+        let feed = keys.optional("native.feed", self.feed, shipped.feed);
+        let wrapped = keys.optional("native.wrapped", self.wrapped, shipped.wrapped);
+        Some(NativeConfig { symbol, feed, heartbeat, wrapped })
+    }
+}
+
+fn missing(id: ChainId, all: &[Known], keys: &[&str]) -> String {
+    let keys = keys.join(", ");
+    if all.iter().any(|known| known.id == id) {
+        return format!("(id {id}) lacks {keys}");
+    }
+    let ids = all.iter().map(|known| known.id.to_string()).collect::<Vec<_>>().join(", ");
+    format!(
+        "(id {id}) lacks {keys}: of the chains {ids} everything but rpc is known; any other needs name, rpc, finality and native.symbol"
+    )
+}

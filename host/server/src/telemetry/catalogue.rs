@@ -1,0 +1,159 @@
+//! Every metric of the process, with its unit and its help text.
+
+use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
+
+/// Names and help texts of counters.
+const COUNTERS: &[(&str, &str)] = &[
+    ("assay_http_requests_total", "Requests answered, by method, route and status"),
+    (
+        "assay_http_refused_total",
+        "Requests refused before routing, by reason: key or address (over the rate limit), busy (too many requests in \
+         flight); and connections closed at once, as connections (too many from one address)",
+    ),
+    ("assay_rates_alone_total", "Requests that this host counted by itself, because Redis did not answer in time"),
+    ("assay_model_calls_total", "Calls of a model, by kind and version"),
+    ("assay_model_failures_total", "Failed calls of a model, by kind, version and code"),
+    ("assay_model_load_failures_total", "Files and uploads that are not a valid model, by code"),
+    ("assay_model_swaps_total", "Changes of champion, by kind and cause"),
+    (
+        "assay_rpc_requests_total",
+        "JSON-RPC calls of a chain, by chain, method and outcome; each call of a batch counts",
+    ),
+    ("assay_log_ranges_total", "Block ranges whose logs were requested, by chain"),
+    ("assay_logs_refused_total", "Logs in responses that did not match the query and were ignored, by chain"),
+    ("assay_receipts_total", "Transaction receipts read because of a log, by chain"),
+    (
+        "assay_second_opinions_total",
+        "Empty histories that were read again from another endpoint, by chain and outcome: confirmed, contradicted or \
+         unanswered",
+    ),
+    (
+        "assay_positions_unexplained_total",
+        "Lending histories that do not add up to the position, by chain, protocol and difference",
+    ),
+    ("assay_explorer_requests_total", "Requests to explorers, by chain and outcome"),
+    (
+        "assay_explorer_reads_refused_total",
+        "Lists that were not read because too many reads of the chain were waiting, by chain",
+    ),
+    ("assay_snapshots_total", "Snapshots returned, by source: cache, shared with another request, or read"),
+    ("assay_background_reads_total", "Lending histories whose reading continued in the background, by chain"),
+    (
+        "assay_background_reads_refused_total",
+        "Lending histories whose reading did not continue because too many others did, by chain",
+    ),
+    (
+        "assay_prices_read_total",
+        "Prices read, by chain and source: feed, oracle, kind of API, or none; also stale_feed and sequencer_down, for \
+         which another source is used",
+    ),
+    ("assay_price_requests_total", "Requests to external price APIs, by kind of API and outcome"),
+    (
+        "assay_outbound_requests_total",
+        "Fetches from URLs that strangers choose, by outcome: ok, refused, status, too_large, timed_out or unreachable",
+    ),
+    ("assay_ipfs_requests_total", "Requests to the IPFS node and the pinning service, by service and outcome"),
+    ("assay_lending_checkpoints_total", "Saved checkpoints of lending histories, by chain"),
+    ("assay_store_reconnects_total", "Connections to Redis that were opened again after one broke"),
+    ("assay_store_retries_total", "Calls of Redis that waited, or were sent again because no response came"),
+    (
+        "assay_store_failures_total",
+        "Calls of Redis that failed, by outcome: a failed read is skipped, a failed write is refused",
+    ),
+    ("assay_score_records_dropped_total", "Scores answered without an id, because the store was too slow"),
+    ("assay_score_records_lost_total", "Scores with an id whose record could not be written"),
+    ("assay_shadow_dropped_total", "Scores that challengers did not compute, because the shadow engine was too slow"),
+    ("assay_submissions_total", "Submissions of reputation that reached a status, by status"),
+    ("assay_submission_retries_total", "Steps of submissions that failed and are retried, by status"),
+    ("assay_payments_total", "Payments by call that ended, by outcome: settled or refused"),
+    ("assay_transactions_replaced_total", "Pending transactions replaced by another with the same nonce"),
+    ("assay_nonces_lost_total", "Nonces of the account that other senders' transactions used"),
+    ("assay_trace_batches_total", "Batches of spans sent to the collector, by outcome: ok, refused or unreachable"),
+    ("assay_task_panics_total", "Background tasks that panicked, by task"),
+];
+
+/// Names, units and help texts of gauges.
+const GAUGES: &[(&str, Unit, &str)] = &[
+    ("process_resident_memory_bytes", Unit::Bytes, "Resident memory"),
+    ("process_open_fds", Unit::Count, "Open file descriptors"),
+    ("assay_uptime_seconds", Unit::Seconds, "Time since the server started"),
+    ("assay_http_connections", Unit::Count, "Open connections"),
+    ("assay_http_requests_in_flight", Unit::Count, "Requests in flight, by method and route"),
+    ("assay_models_loaded", Unit::Count, "Loaded models, by kind"),
+    (
+        "assay_rpc_requests_waiting",
+        Unit::Count,
+        "JSON-RPC requests that wait for the concurrency or rate limit of an endpoint, by chain",
+    ),
+    ("assay_background_reads_running", Unit::Count, "Lending histories that are read in the background, by chain"),
+    ("assay_agents_indexed", Unit::Count, "Agents in the search index"),
+    (
+        "assay_agents_without_metadata",
+        Unit::Count,
+        "Agents whose document could not be read at the last refresh, by reason",
+    ),
+    ("assay_chain_head_block", Unit::Count, "Newest block seen, by chain"),
+    ("assay_store_reached", Unit::Count, "1 while connected to Redis, otherwise 0"),
+    ("assay_score_records_waiting", Unit::Count, "Records of answered scores that wait to be written"),
+    ("assay_submissions_open", Unit::Count, "Submissions that have not ended, by status"),
+    ("assay_submissions_oldest_seconds", Unit::Seconds, "Age of the oldest submission that has not ended"),
+    ("assay_payments_open", Unit::Count, "Payments by call that are not on the chain yet"),
+];
+
+/// Names, units and help texts of histograms.
+const HISTOGRAMS: &[(&str, Unit, &str)] = &[
+    (
+        "assay_http_request_seconds",
+        Unit::Seconds,
+        "Time from the head of a request to the head of its response, by method and route",
+    ),
+    ("assay_model_call_seconds", Unit::Seconds, "Time of one call of a model, by kind and version"),
+    (
+        "assay_rpc_request_duration_seconds",
+        Unit::Seconds,
+        "Time of one JSON-RPC request with its retries, by chain and method; a batch is a method of its own",
+    ),
+    ("assay_explorer_request_duration_seconds", Unit::Seconds, "Time of one request to an explorer, by chain"),
+    (
+        "assay_snapshot_duration_seconds",
+        Unit::Seconds,
+        "Time of reading an address on all chains, by the coverage reached",
+    ),
+    (
+        "assay_price_request_duration_seconds",
+        Unit::Seconds,
+        "Time of one request to an external price API, by kind of API",
+    ),
+    (
+        "assay_outbound_request_duration_seconds",
+        Unit::Seconds,
+        "Time of one fetch from a URL that a stranger chooses, with its redirects",
+    ),
+    (
+        "assay_ipfs_request_duration_seconds",
+        Unit::Seconds,
+        "Time of one request to the IPFS node or the pinning service, by service",
+    ),
+    ("assay_agents_refresh_seconds", Unit::Seconds, "Time of one refresh of the search index, by outcome"),
+    ("assay_store_batch_writes", Unit::Count, "Writes in one commit of the embedded store"),
+    ("assay_store_commit_seconds", Unit::Seconds, "Time of one commit of the embedded store, or of one write to Redis"),
+];
+
+/// Registers every help text with the recorder.
+pub(super) fn describe() {
+    for (name, help) in COUNTERS {
+        describe_counter!(*name, Unit::Count, *help);
+    }
+    for (name, unit, help) in GAUGES {
+        describe_gauge!(*name, *unit, *help);
+    }
+    for (name, unit, help) in HISTOGRAMS {
+        describe_histogram!(*name, *unit, *help);
+    }
+}
+
+#[cfg(test)]
+pub(super) fn names() -> std::collections::BTreeSet<&'static str> {
+    let counters = COUNTERS.iter().map(|(name, _)| *name);
+    counters.chain(GAUGES.iter().chain(HISTOGRAMS).map(|(name, ..)| *name)).collect()
+}
