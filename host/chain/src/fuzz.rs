@@ -1,12 +1,11 @@
-//! What a node's answer is made into, for fuzz targets: every reader of logs on the same bytes. It decides nothing and
-//! nothing serves it.
+//! For fuzz targets: every reader of logs on the same bytes.
 
 use alloy::rpc::types::Log;
 
 use crate::{activity, agents};
 use assay_evm::logs::{RawLog, in_order};
 
-/// Reads an answer to `eth_getLogs` and everything that could be told from it: how much that is.
+/// Reads an answer to `eth_getLogs` with every reader; the number of values that were read.
 pub fn logs(answer: &[u8]) -> usize {
     let Ok(raw) = serde_json::from_slice::<Vec<RawLog>>(answer) else { return 0 };
     let mut logs: Vec<Log> = raw.into_iter().filter_map(|log| Log::try_from(log).ok()).collect();

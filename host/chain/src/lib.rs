@@ -1,6 +1,6 @@
-//! Everything read from chains: one client per chain, and for an address its activity, holdings, lending positions and
-//! lending history on all of them as one snapshot. A chain that cannot be read is a failed part of a snapshot, never a
-//! failed request. And the little that is written: transactions of one account, and documents for IPFS.
+//! Reading of chains: for an address its activity, holdings, lending positions, lending history and attestations on all
+//! configured chains, as one snapshot. A chain that cannot be read is a failed part of a snapshot, never a failed
+//! request. Also the readers of names, prices and the ERC-8004 registries, and the publishing of documents to IPFS.
 
 mod activity;
 mod agents;
@@ -11,6 +11,7 @@ pub mod fuzz;
 mod holdings;
 pub mod identity;
 mod ipfs;
+mod lifetime;
 mod names;
 pub mod prices;
 mod read;
@@ -21,4 +22,5 @@ pub use agents::{
 };
 pub use ipfs::{Ipfs, IpfsError, cid};
 pub use names::NameError;
-pub use snapshots::{ChainStatus, Chains, Read};
+pub use read::ChainStatus;
+pub use snapshots::{Chains, Read};

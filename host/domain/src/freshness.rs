@@ -1,10 +1,24 @@
-//! How old an answer is and how long it may be kept.
+//! How old an answer is, and how long it stays valid.
 
 use std::time::Duration;
 
 use crate::Time;
 
-/// When the figures of an answer were read, and how long they stand from then on.
+/// How long an answer stays valid: a complete one for one time, an incomplete one, which may soon be complete, for
+/// another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lifetimes {
+    pub complete: Duration,
+    pub incomplete: Duration,
+}
+
+impl Lifetimes {
+    pub fn of(self, is_complete: bool) -> Duration {
+        if is_complete { self.complete } else { self.incomplete }
+    }
+}
+
+/// When the figures of an answer were read, and how long they stay valid from then on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Freshness {
     pub read_at: Time,

@@ -26,7 +26,7 @@ mod tag;
 pub use agent::{Agent, AgentMetadata, AgentReputation, TagSummary};
 pub use assessment::{Assessment, Factor, RiskAssessment};
 pub use coverage::Coverage;
-pub use freshness::Freshness;
+pub use freshness::{Freshness, Lifetimes};
 pub use holding::{AssetClass, Nft, Prices, TokenBalance};
 pub use identity::{Attestation, IdentitySource};
 pub use lending::{EventCounts, PoolHistory, Position, Protocol};

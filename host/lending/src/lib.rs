@@ -28,7 +28,7 @@ mod terms;
 
 pub use balance::Balance;
 pub use crosscheck::{AllSums, State, cross_check};
-pub use jobs::{Jobs, Rest};
+pub use jobs::{Jobs, Rest, Stored};
 pub use ledger::failed_pool;
 pub use market::Market;
 pub use protocol::{LendingTerms, MarketTerms};

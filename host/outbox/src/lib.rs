@@ -1,5 +1,5 @@
-//! What is written to a chain: transactions of one account, signed and persisted before they are sent, and payments by
-//! signature. It reads what it needs of the chain and keeps nothing itself.
+//! Writes to a chain: transactions of one account, and payments by signature (ERC-3009). This crate stores nothing: the
+//! caller persists a signed transaction before it sends it.
 
 pub mod payment;
 pub mod sender;

@@ -88,7 +88,7 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
         &readers,
         &stop,
     )
-    .with_people(&config.names, &config.identity, &config.outbound);
+    .with_owners(&config.names, &config.identity, &config.outbound);
     let registries = config.agents.as_ref().and_then(|agents| chains.agents(agents, config.reading.log_range));
     let agents = Agents::new(config, registries, &store, &tasks.spawner());
     let rollout = Rollout::open(registry.clone(), store.clone(), &config.scoring, &config.promotion).await?;

@@ -103,7 +103,7 @@ impl Reader {
             &tasks,
             &stop,
         )
-        .with_people(&config.names, &config.identity, &config.outbound);
+        .with_owners(&config.names, &config.identity, &config.outbound);
         self.running = Some(Running { chains, stop });
     }
 

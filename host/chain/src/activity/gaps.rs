@@ -1,10 +1,10 @@
-//! The times between transactions, counted by class of length, so that their median can be told of any number of them
-//! and goes on from what was counted before. Up to 31 seconds each length is its own class; above, every doubling is
-//! cut in 16, so that the median is right to 1 part in 32.
+//! A histogram of the times between transactions, which gives their median in bounded room and can be continued by later
+//! reads. Up to 31 seconds each time has a class; above, each power of two is divided into 16 classes, so that the
+//! median is exact to 1 part in 32.
 
 use std::collections::BTreeMap;
 
-/// Classes of a doubling.
+/// Classes of one power of two.
 const PARTS: u64 = 16;
 const EXACT: u64 = 2 * PARTS;
 
@@ -13,8 +13,8 @@ pub(super) fn count(gaps: &mut BTreeMap<u32, u64>, seconds: u64) {
     *gaps.entry(class(seconds)).or_default() += 1;
 }
 
-/// The middle of the class that the median is in; `None` of no times. Of an even number, the longer of the two in the
-/// middle.
+/// The middle of the median's class; `None` without times. For an even number of times, the longer of the two middle
+/// ones.
 pub(super) fn median(gaps: &BTreeMap<u32, u64>) -> Option<u64> {
     let all: u64 = gaps.values().sum();
     let mut passed = 0;
@@ -58,8 +58,8 @@ mod tests {
             let mut gaps = BTreeMap::new();
             times.iter().for_each(|time| count(&mut gaps, *time));
             times.sort_unstable();
-            let (told, exact) = (median(&gaps).unwrap(), times[times.len() / 2]);
-            prop_assert!(told.abs_diff(exact) <= exact / 32 + 1, "{} for {}", told, exact);
+            let (median, exact) = (median(&gaps).unwrap(), times[times.len() / 2]);
+            prop_assert!(median.abs_diff(exact) <= exact / 32 + 1, "{} for {}", median, exact);
         }
     }
 

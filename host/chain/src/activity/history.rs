@@ -1,18 +1,11 @@
-//! Reads of what an address did as jobs, from an explorer's lists or the logs of a node: one per address and chain at a
-//! time, shared by all who ask, going on in the background when the one who asked cannot wait. What is settled is kept
-//! after every page, so that the next read goes on from there; an address with very many rows is read over several
-//! requests.
+//! Listing what an address did, from an explorer or the logs of a node. There is one job per address and chain at a time;
+//! callers share it, and it goes on in the background after their deadline. Settled rows are stored page by page, so that
+//! the next read continues there and an address with very many rows is read over several requests.
 
-use crate::activity::records::{self, ActivityProgress};
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::Arc;
 
-use futures::{
-    FutureExt,
-    future::{BoxFuture, Shared},
-};
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use tokio::{
     sync::{Semaphore, watch},
     time::{Instant, timeout_at},
@@ -20,72 +13,53 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::Instrument;
 
-use super::{logs::NodeLogs, reading::Reading};
+use super::{
+    lists,
+    logs::NodeLogs,
+    progress::{Listed, Output, Scope},
+    reading::Reading,
+    records::{self, ActivityProgress},
+};
 use crate::explorer::Explorer;
 use assay_domain::{Address, ChainId};
-use assay_evm::client::Block;
+use assay_evm::{
+    client::Block,
+    single_flight::{SingleFlight, Work},
+};
 use assay_lending::Rest;
 use assay_store::Store;
 use assay_trace::TRACE;
 
-/// Reads of one chain at once. Explorers allow so few calls that more would only wait for each other.
-const AT_ONCE: usize = 16;
+/// Jobs of one chain that run at once. Explorers allow so few calls that more would only wait for each other.
+const MAX_RUNNING: usize = 16;
 
-/// Reads of one chain that run or wait at once; further ones say what was known before.
-const MOST: usize = 128;
+/// Jobs of one chain that run or wait. Beyond that a caller gets what is stored.
+const MAX_JOBS: usize = 128;
 
-/// Who tells what addresses did on a chain.
+/// Where the activity of addresses on a chain is listed.
 pub(crate) enum Source {
     Explorer(Explorer),
     Logs(NodeLogs),
 }
 
-/// How much of what an address did is told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Told {
-    /// All that [`ActivityProgress`] has.
-    Lists,
-    /// Which tokens moved; of transactions nothing.
-    Transfers,
-    Nothing,
-}
-
-/// What is listed of an address.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Listed {
-    /// Through the head where whole, else as far as it was read.
-    pub progress: ActivityProgress,
-    /// Nothing is missing of what can be told here.
-    pub whole: bool,
-    pub told: Told,
-}
-
-/// What one chain's source tells.
+/// The jobs of one chain.
 pub(crate) struct Histories {
     reader: Arc<Reader>,
-    running: Running,
+    jobs: SingleFlight<Address, (), watch::Receiver<Listed>>,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
 
-pub(super) struct Reader {
-    pub(super) chain: ChainId,
+struct Reader {
+    chain: ChainId,
     source: Source,
     store: Store,
-    pub(super) finality: u64,
-    slots: Semaphore,
+    finality: u64,
+    permits: Semaphore,
 }
 
-type Running = Arc<Mutex<HashMap<Address, Job>>>;
-
-#[derive(Clone)]
-struct Job {
-    ended: Shared<BoxFuture<'static, ()>>,
-    view: watch::Receiver<Listed>,
-}
-
-/// Whether the chain still has the block that what is kept was settled by; `None` where it cannot be asked.
-pub(crate) type Stands = BoxFuture<'static, Option<bool>>;
+/// Whether the chain still has the block through which the stored progress is settled; `None` where that is unknown.
+pub(crate) type AnchorCheck = BoxFuture<'static, Option<bool>>;
 
 impl Histories {
     pub(crate) fn new(
@@ -96,108 +70,92 @@ impl Histories {
         tasks: TaskTracker,
         stop: CancellationToken,
     ) -> Self {
-        let reader = Reader { chain, source, store, finality, slots: Semaphore::new(AT_ONCE) };
-        Self { reader: Arc::new(reader), running: Running::default(), tasks, stop }
+        let reader = Reader { chain, source, store, finality, permits: Semaphore::new(MAX_RUNNING) };
+        Self { reader: Arc::new(reader), jobs: SingleFlight::default(), tasks, stop }
     }
 
     /// What earlier reads settled.
-    pub(crate) async fn kept(&self, wallet: Address) -> ActivityProgress {
+    pub(crate) async fn stored(&self, wallet: Address) -> ActivityProgress {
         match self.reader.store.get(&records::activity(self.reader.chain, wallet)).await {
-            Ok(kept) => kept.unwrap_or_default(),
+            Ok(stored) => stored.unwrap_or_default(),
             Err(error) => {
-                tracing::error!(chain = self.reader.chain, %error, "what was read of an address before cannot be used");
+                tracing::error!(chain = self.reader.chain, %error, "the stored activity of an address cannot be read");
                 ActivityProgress::default()
             }
         }
     }
 
-    /// What is told of `wallet` by `deadline`; and the rest of the reading where it goes on.
+    /// What is listed of `wallet` by `deadline`; and the rest of the job where it goes on.
     pub(crate) async fn read(
         &self,
         wallet: Address,
-        kept: ActivityProgress,
-        stands: Stands,
+        stored: ActivityProgress,
+        anchor: AnchorCheck,
         head: Block,
         deadline: Instant,
     ) -> (Listed, Option<Rest>) {
-        let Some(job) = self.join(wallet, &kept, stands, head) else {
+        let Some(job) = self.join(wallet, &stored, anchor, head) else {
             metrics::counter!("assay_explorer_reads_refused_total", "chain" => self.reader.chain.to_string())
                 .increment(1);
-            return (self.reader.before(kept), None);
+            return (self.reader.before(stored), None);
         };
-        let ended = timeout_at(deadline, job.ended.clone()).await.is_ok();
-        let listed = job.view.borrow().clone();
-        let rest = if ended { None } else { Some(job.ended.boxed()) };
+        let ended = timeout_at(deadline, job.outcome.clone()).await.is_ok();
+        let listed = job.state.borrow().clone();
+        let rest = if ended { None } else { Some(job.outcome.boxed()) };
         (listed, rest)
     }
 
-    /// The job for `wallet` that runs, or a new one; `None` where too many run.
-    fn join(&self, wallet: Address, kept: &ActivityProgress, stands: Stands, head: Block) -> Option<Job> {
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(job) = running.get(&wallet) {
-            return Some(job.clone());
+    /// The running job for `wallet`, or a new one; `None` where too many run.
+    fn join(
+        &self,
+        wallet: Address,
+        stored: &ActivityProgress,
+        anchor: AnchorCheck,
+        head: Block,
+    ) -> Option<Work<(), watch::Receiver<Listed>>> {
+        let job = self.jobs.join_within(MAX_JOBS, wallet, || {
+            let (view, receiver) = watch::channel(self.reader.before(stored.clone()));
+            let (reader, stop) = (self.reader.clone(), self.stop.clone());
+            let span = assay_trace::adopt(
+                tracing::info_span!(target: TRACE, parent: None, "list transactions", assay.chain = reader.chain),
+            );
+            let read = async move {
+                stop.run_until_cancelled(reader.read(wallet, anchor, head, &view)).await;
+            };
+            (self.tasks.spawn(read.instrument(span)).map(drop), receiver)
+        })?;
+        if !job.joined {
+            // Keeps the job listed while it runs, also after all callers have left.
+            self.tasks.spawn(job.outcome.clone());
         }
-        if running.len() >= MOST {
-            return None;
-        }
-        let (view, seen) = watch::channel(self.reader.before(kept.clone()));
-        let (reader, stop) = (self.reader.clone(), self.stop.clone());
-        let done = Finished { running: self.running.clone(), wallet };
-        let span = assay_trace::adopt(
-            tracing::info_span!(target: TRACE, parent: None, "list transactions", assay.chain = reader.chain),
-        );
-        let read = async move {
-            let _done = done;
-            stop.run_until_cancelled(reader.read(wallet, stands, head, &view)).await;
-        };
-        let task = self.tasks.spawn(read.instrument(span));
-        let job = Job { ended: task.map(drop).boxed().shared(), view: seen };
-        running.insert(wallet, job.clone());
         Some(job)
     }
 }
 
 impl Reader {
-    /// What is told before anything is read.
-    fn before(&self, kept: ActivityProgress) -> Listed {
-        let told = match &self.source {
-            Source::Explorer(_) => Told::Lists,
-            Source::Logs(_) if kept.transfers_from > 0 => Told::Transfers,
-            Source::Logs(_) => Told::Nothing,
+    /// What callers see before anything is read.
+    fn before(&self, stored: ActivityProgress) -> Listed {
+        let scope = match &self.source {
+            Source::Explorer(_) => Scope::All,
+            Source::Logs(_) if stored.transfers_from > 0 => Scope::Transfers,
+            Source::Logs(_) => Scope::Nothing,
         };
-        Listed { progress: kept, whole: false, told }
+        Listed { progress: stored, complete: false, scope }
     }
 
-    async fn read(&self, wallet: Address, stands: Stands, head: Block, view: &watch::Sender<Listed>) {
-        let Ok(_slot) = self.slots.acquire().await else { return };
-        let settled = match stands.await {
+    async fn read(&self, wallet: Address, anchor: AnchorCheck, head: Block, view: &watch::Sender<Listed>) {
+        let Ok(_permit) = self.permits.acquire().await else { return };
+        let settled = match anchor.await {
             Some(true) => view.borrow().progress.clone(),
             Some(false) => ActivityProgress::default(),
             None => return,
         };
         let mut reading = Reading::new(wallet, settled, head.number.saturating_sub(self.finality));
-        let (told, whole) = match &self.source {
-            Source::Explorer(explorer) => (Told::Lists, self.lists(explorer, &mut reading, head, view).await),
-            Source::Logs(node) => self.logs(node, &mut reading, head, view).await,
+        let output = Output { chain: self.chain, store: &self.store, view };
+        let (scope, complete) = match &self.source {
+            Source::Explorer(explorer) => (Scope::All, lists::read(explorer, &mut reading, head, &output).await),
+            Source::Logs(node) => node.read(&mut reading, head, self.finality, &output).await,
         };
-        view.send_replace(Listed { progress: reading.with_tail(), whole, told });
-    }
-
-    pub(super) async fn keep(&self, wallet: Address, settled: &ActivityProgress) {
-        if let Err(error) = self.store.put(&records::activity(self.chain, wallet), settled).await {
-            tracing::error!(chain = self.chain, %error, "what is listed of an address cannot be kept");
-        }
-    }
-}
-
-/// Takes a job off the list when it has ended.
-struct Finished {
-    running: Running,
-    wallet: Address,
-}
-
-impl Drop for Finished {
-    fn drop(&mut self) {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.wallet);
+        output.publish(&reading, scope, complete);
     }
 }

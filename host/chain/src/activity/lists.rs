@@ -1,9 +1,7 @@
-//! Reading an explorer's lists of an address, page after page.
-
-use tokio::sync::watch;
+//! Reading an explorer's lists of an address, page by page.
 
 use super::{
-    history::{Listed, Reader, Told},
+    progress::{Output, Scope},
     reading::Reading,
     tally,
 };
@@ -11,52 +9,43 @@ use crate::explorer::{Explorer, List, Pages, Refusal};
 use assay_evm::client::Block;
 
 /// Pages of one list in one read: some 25,000 rows.
-const PAGES: u32 = 25;
+const MAX_PAGES: u32 = 25;
 
-impl Reader {
-    /// Reads all lists on; whether that was all of them.
-    pub(super) async fn lists(
-        &self,
-        explorer: &Explorer,
-        reading: &mut Reading,
-        head: Block,
-        view: &watch::Sender<Listed>,
-    ) -> bool {
-        let mut whole = true;
-        for list in List::ALL {
-            match self.list(explorer, reading, list, head, view).await {
-                Ok(all) => whole &= all,
-                Err(refusal) => {
-                    tracing::debug!(chain = self.chain, ?list, %refusal, "a list of the explorer cannot be read");
-                    whole = false;
-                    if !matches!(refusal, Refusal::Other(_) | Refusal::TooLarge) {
-                        break;
-                    }
+/// Continues all lists; whether they are complete.
+pub(super) async fn read(explorer: &Explorer, reading: &mut Reading, head: Block, output: &Output<'_>) -> bool {
+    let mut complete = true;
+    for list in List::ALL {
+        match read_list(explorer, reading, list, head, output).await {
+            Ok(all) => complete &= all,
+            Err(refusal) => {
+                tracing::debug!(chain = output.chain, ?list, %refusal, "a list of the explorer cannot be read");
+                complete = false;
+                if !matches!(refusal, Refusal::Other(_) | Refusal::TooLarge) {
+                    break;
                 }
             }
         }
-        whole
     }
+    complete
+}
 
-    /// Reads one list on; whether that was all of it.
-    async fn list(
-        &self,
-        explorer: &Explorer,
-        reading: &mut Reading,
-        list: List,
-        head: Block,
-        view: &watch::Sender<Listed>,
-    ) -> Result<bool, Refusal> {
-        let from = *tally::from(&mut reading.settled, list);
-        let mut pages = Pages::new(explorer, list, reading.wallet, from, head.number);
-        for _ in 0..PAGES {
-            let Some(rows) = pages.next().await? else { return Ok(!pages.damaged) };
-            // A row that cannot be read may be any: what came with it is not settled.
-            if reading.take(list, rows, !pages.damaged) {
-                self.keep(reading.wallet, &reading.settled).await;
-                view.send_replace(Listed { progress: reading.with_tail(), whole: false, told: Told::Lists });
-            }
+/// Continues one list; whether it is complete.
+async fn read_list(
+    explorer: &Explorer,
+    reading: &mut Reading,
+    list: List,
+    head: Block,
+    output: &Output<'_>,
+) -> Result<bool, Refusal> {
+    let from = *tally::from(&mut reading.settled, list);
+    let mut pages = Pages::new(explorer, list, reading.wallet, from, head.number);
+    for _ in 0..MAX_PAGES {
+        let Some(rows) = pages.next().await? else { return Ok(!pages.damaged) };
+        // An unreadable row may be any row: nothing that came with it is settled.
+        if reading.take(list, rows, !pages.damaged) {
+            output.save(reading.wallet, &reading.settled).await;
+            output.publish(reading, Scope::All, false);
         }
-        Ok(pages.is_done() && !pages.damaged)
     }
+    Ok(pages.is_done() && !pages.damaged)
 }

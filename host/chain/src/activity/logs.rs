@@ -1,11 +1,9 @@
-//! Reading the logs of a node that name an address in a transfer, whatever contract wrote them, on a chain without an
-//! explorer.
+//! Searching a node's logs for token transfers of an address, on a chain without an explorer.
 //!
-//! A first read begins with block 0: what an address was sent may be older than all it did itself, and a count that
-//! leaves out the beginning is wrong. It is one query of each kind where the endpoint answers as much, and pieces where
-//! it does not; they are read in the order of the chain and what is settled is written down on the way, so that a read
-//! that breaks off is gone on with. Where the pieces would be more than [`MOST_RANGES`] the endpoint counts as one that
-//! refuses.
+//! A first read starts at block 0: an address may have received tokens before its first transaction, and a count
+//! without them is wrong. It is one query of each kind, or several ranges where the endpoint limits them. Ranges are
+//! read in the order of the chain, and what is settled is saved on the way, so that the next read continues an
+//! interrupted one. An endpoint that would need more than [`MAX_RANGES`] counts as one that refuses.
 
 use std::{
     sync::{
@@ -17,10 +15,9 @@ use std::{
 
 use alloy::rpc::types::Log;
 use futures::{StreamExt, future::try_join_all, stream};
-use tokio::sync::watch;
 
 use super::{
-    history::{Listed, Reader, Told},
+    progress::{Output, Scope},
     reading::Reading,
     transfers,
 };
@@ -34,11 +31,10 @@ use assay_evm::{
 };
 
 /// An endpoint that refuses such queries is asked again after this long.
-const REST: Duration = Duration::from_secs(3_600);
-/// More ranges than this for one address are not asked for: hours, and the allowance of a day with many providers.
-const MOST_RANGES: u64 = 10_000;
-/// What is settled is written down after so many ranges or so much time while a long read goes on: what a crash can
-/// lose.
+const RETRY_AFTER: Duration = Duration::from_secs(3_600);
+/// More ranges than this for one address would take hours, and the daily quota of many providers.
+const MAX_RANGES: u64 = 10_000;
+/// A long read saves what is settled after so many ranges or so much time: the most that a crash can lose.
 const CHECKPOINT_RANGES: u32 = 16;
 const CHECKPOINT: Duration = Duration::from_secs(1);
 
@@ -47,14 +43,13 @@ pub(crate) struct NodeLogs {
     client: Client,
     log_range: u64,
     concurrency: usize,
-    /// Widest span that is answered where no contract is named. Some allow less than where one is, which is nothing to
-    /// others.
+    /// Widest span that the endpoint answers for queries without a contract: some allow less than for queries with one.
     ceiling: AtomicU64,
-    /// Until when the endpoint is not asked.
+    /// Until when the endpoint is not asked, after it refused.
     refused: Mutex<Option<Instant>>,
 }
 
-/// When what is settled was written down last.
+/// When settled progress was saved last.
 struct Saved {
     when: Instant,
     ranges_since: u32,
@@ -76,8 +71,8 @@ impl NodeLogs {
     }
 
     fn refuse(&self) {
-        *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + REST);
-        // By then it may be another endpoint.
+        *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + RETRY_AFTER);
+        // It may be another endpoint by then.
         self.ceiling.store(u64::MAX, Ordering::Relaxed);
     }
 
@@ -91,121 +86,126 @@ impl NodeLogs {
     }
 }
 
-impl Reader {
-    /// Reads on to `head`; what that tells, and whether it is all there is. An endpoint that does not offer this tells
-    /// nothing, and nothing is missing; what was read before it refused stays, and what came since is missing.
-    pub(super) async fn logs(
+impl NodeLogs {
+    /// Continues to `head`; the scope of what is read, and whether it is complete. Where the endpoint never offered
+    /// such queries, the scope is nothing and nothing is missing; where it refuses them later, what was read remains
+    /// and newer transfers are missing.
+    pub(super) async fn read(
         &self,
-        node: &NodeLogs,
         reading: &mut Reading,
         head: Block,
-        view: &watch::Sender<Listed>,
-    ) -> (Told, bool) {
-        // The zero address stands for nobody in every token that comes or goes.
+        finality: u64,
+        output: &Output<'_>,
+    ) -> (Scope, bool) {
+        // The zero address is a party of every token that is created or destroyed.
         if reading.wallet == Address::ZERO {
-            return (Told::Nothing, true);
+            return (Scope::Nothing, true);
         }
-        let read = if node.is_refused() { None } else { Some(self.read_logs(node, reading, head, view).await) };
-        let told = if reading.settled.transfers_from > 0 { Told::Transfers } else { Told::Nothing };
+        let read =
+            if self.is_refused() { None } else { Some(self.read_and_save(reading, head, finality, output).await) };
+        let scope = if reading.settled.transfers_from > 0 { Scope::Transfers } else { Scope::Nothing };
         match read {
-            Some(Ok(())) => return (told, true),
+            Some(Ok(())) => return (scope, true),
             Some(Err(fault @ (Fault::Unscoped | Fault::TooWide { .. }))) => {
-                tracing::warn!(chain = self.chain, %fault, "tokens that moved cannot be found in the node's logs; they are asked for again in an hour");
-                node.refuse();
+                tracing::warn!(chain = output.chain, %fault, "the endpoint refuses to search its logs for token transfers; it is asked again in an hour");
+                self.refuse();
             }
             Some(Err(fault)) => {
-                tracing::warn!(chain = self.chain, %fault, "transfers have a gap");
-                return (told, false);
+                tracing::warn!(chain = output.chain, %fault, "transfers have a gap");
+                return (scope, false);
             }
             None => {}
         }
-        (told, told == Told::Nothing)
+        (scope, scope == Scope::Nothing)
     }
 
-    async fn read_logs(
+    async fn read_and_save(
         &self,
-        node: &NodeLogs,
         reading: &mut Reading,
         head: Block,
-        view: &watch::Sender<Listed>,
+        finality: u64,
+        output: &Output<'_>,
     ) -> Result<(), Fault> {
         let mut saved = Saved { when: Instant::now(), ranges_since: 0 };
-        let read = self.read_ranges(node, reading, head, view, &mut saved).await;
-        // Reading a tail of twice the length costs nothing, moving its beginning costs a block and a write.
-        let due = reading
-            .settled
-            .anchor
-            .is_none_or(|anchor| anchor.block.saturating_add(self.finality) <= reading.final_block);
+        let read = self.read_ranges(reading, head, output, &mut saved).await;
+        // Reading a tail of twice the length costs nothing; moving its start costs a block request and a write.
+        let due =
+            reading.settled.anchor.is_none_or(|anchor| anchor.block.saturating_add(finality) <= reading.final_block);
         if read.is_err() || due {
-            self.save(node, reading).await;
+            self.save(reading, output).await;
         }
         read
     }
 
     async fn read_ranges(
         &self,
-        node: &NodeLogs,
         reading: &mut Reading,
         head: Block,
-        view: &watch::Sender<Listed>,
+        output: &Output<'_>,
         saved: &mut Saved,
     ) -> Result<(), Fault> {
         let queries = transfers::queries(reading.wallet);
-        let (mut at, mut width) = (reading.from(), u64::MAX);
-        while at <= head.number {
-            let (rest, ceiling) = (Span { from: at, to: head.number }, node.ceiling());
-            if rest.width() / ceiling > MOST_RANGES {
+        let (mut next, mut width) = (reading.from(), u64::MAX);
+        while next <= head.number {
+            let (rest, ceiling) = (Span { from: next, to: head.number }, self.ceiling());
+            if rest.width() / ceiling > MAX_RANGES {
                 return Err(Fault::TooWide { limit: Some(ceiling) });
             }
-            let spans = rest.pieces(width.min(ceiling));
-            let queries = &queries;
-            let mut chunks = stream::iter(spans)
-                .map(|span| chunk(span, node.log_range, move |span| node.fetch(queries, span)))
-                .buffered(node.concurrency);
+            let fetch = |span| self.fetch(&queries, span);
+            let chunks = stream::iter(rest.pieces(width.min(ceiling))).map(|span| chunk(span, self.log_range, fetch));
+            let mut chunks = chunks.buffered(self.concurrency);
             while let Some(chunk) = chunks.next().await {
                 if let Some(through) = chunk.through {
-                    let mut logs: Vec<_> = chunk.found.into_iter().flatten().collect();
-                    in_order(&mut logs);
-                    reading.take_all(logs.iter().flat_map(transfers::rows), through);
-                    at = through.saturating_add(1);
-                    saved.ranges_since += 1;
-                    if at <= head.number
-                        && (saved.ranges_since >= CHECKPOINT_RANGES || saved.when.elapsed() >= CHECKPOINT)
-                    {
-                        self.save(node, reading).await;
-                        *saved = Saved { when: Instant::now(), ranges_since: 0 };
-                    }
-                    view.send_replace(Listed { progress: reading.with_tail(), whole: false, told: Told::Transfers });
+                    next = through.saturating_add(1);
+                    let logs = chunk.found.into_iter().flatten().collect();
+                    self.take(reading, logs, through, next <= head.number, output, saved).await;
                 }
                 match chunk.stop {
-                    None => {}
-                    Some(Stop::Ceiling(ceiling)) => {
-                        node.ceiling.fetch_min(ceiling, Ordering::Relaxed);
-                        break;
-                    }
-                    Some(Stop::Narrow(narrow)) => {
-                        width = narrow;
-                        break;
-                    }
+                    None => continue,
+                    Some(Stop::Ceiling(ceiling)) => _ = self.ceiling.fetch_min(ceiling, Ordering::Relaxed),
+                    Some(Stop::Narrow(narrow)) => width = narrow,
                     Some(Stop::Gap(fault)) => return Err(fault),
                 }
+                break;
             }
         }
         Ok(())
     }
 
-    /// Writes down what is settled and read, with the block that vouches for it.
-    async fn save(&self, node: &NodeLogs, reading: &mut Reading) {
+    /// Takes in all logs through block `through`. Where `more` are to be read, what is settled is saved now and then.
+    async fn take(
+        &self,
+        reading: &mut Reading,
+        mut logs: Vec<Log>,
+        through: u64,
+        more: bool,
+        output: &Output<'_>,
+        saved: &mut Saved,
+    ) {
+        in_order(&mut logs);
+        reading.take_all(logs.iter().flat_map(transfers::rows), through);
+        saved.ranges_since += 1;
+        if more && (saved.ranges_since >= CHECKPOINT_RANGES || saved.when.elapsed() >= CHECKPOINT) {
+            self.save(reading, output).await;
+            *saved = Saved { when: Instant::now(), ranges_since: 0 };
+        }
+        output.publish(reading, Scope::Transfers, false);
+    }
+
+    /// Stores what is settled, with the block by which the next read checks it.
+    async fn save(&self, reading: &mut Reading, output: &Output<'_>) {
         let Some(through) = reading.from().checked_sub(1) else { return };
-        match node.client.block(through).await {
+        match self.client.block(through).await {
             Ok(Some(block)) => {
                 reading.anchor(block);
-                self.keep(reading.wallet, &reading.settled).await;
+                output.save(reading.wallet, &reading.settled).await;
             }
-            // The next checkpoint, or the next read, makes up for it.
-            _ => {
-                tracing::warn!(chain = self.chain, block = through, "block cannot be read; what moved is not kept now")
-            }
+            // The next checkpoint, or the next read, saves it.
+            _ => tracing::warn!(
+                chain = output.chain,
+                block = through,
+                "block cannot be read; transfers are not saved now"
+            ),
         }
     }
 }

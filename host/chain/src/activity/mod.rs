@@ -1,6 +1,6 @@
-//! What an address has done on one chain. The node alone tells how many transactions it sent, and when the first and
-//! the last; with whom, on how many days and what tokens moved is told by an explorer, where there is one, and what
-//! tokens moved by the logs of the node, where that is wanted.
+//! What an address has done on one chain. The node counts its transactions and dates the first and the last; an
+//! explorer, where there is one, lists counterparties, active days and transferred tokens; on other chains the logs of
+//! the node can list the tokens.
 
 mod gaps;
 mod history;
@@ -8,6 +8,7 @@ mod lists;
 mod logs;
 mod node;
 mod others;
+mod progress;
 mod reading;
 pub mod records;
 mod tally;
@@ -15,42 +16,46 @@ mod transfers;
 
 use serde_json::json;
 
-pub(super) use history::{Histories, Listed, Source, Stands, Told};
+pub(super) use history::{AnchorCheck, Histories, Source};
 pub(super) use logs::NodeLogs;
-pub(super) use node::{ActivityReader, anchors, ask_nonce};
+pub(super) use node::{ActivityReader, Latest, anchors, ask_nonce};
+pub(super) use progress::Listed;
 pub(super) use transfers::rows;
 
 use assay_domain::{Activity, Address};
 use assay_evm::client::{Block, Client, pinned};
+use progress::Scope;
 
-/// `activity` of the node and what is listed besides as one, and whether that is whole and they agree: an explorer that
-/// lists other than the transactions that the node counts is behind, or leaves some out.
-pub(super) async fn together(
+/// `activity` of the node and what is listed as one, and whether it is complete. An explorer that lists another number
+/// of transactions than the node counts is behind, or leaves some out.
+pub(super) async fn combined(
     client: &Client,
     wallet: Address,
     head: Block,
     activity: Activity,
     listed: &Listed,
 ) -> (Activity, bool) {
-    match listed.told {
-        Told::Nothing => return (activity, listed.whole),
-        Told::Transfers => return (Activity { transfers: Some(listed.progress.transfers), ..activity }, listed.whole),
-        Told::Lists => {}
+    match listed.scope {
+        Scope::Nothing => return (activity, listed.complete),
+        Scope::Transfers => {
+            return (Activity { transfers: Some(listed.progress.transfers), ..activity }, listed.complete);
+        }
+        Scope::All => {}
     }
     let sent = listed.progress.sent;
-    let agree = !listed.whole || sent == activity.transactions || counts_otherwise(client, wallet, head).await;
+    let agree = !listed.complete || sent == activity.transactions || has_code(client, wallet, head).await;
     if !agree {
         tracing::warn!(
             listed = sent,
             counted = activity.transactions,
-            "explorer lists other transactions than the node counts; activity counts as partial"
+            "the explorer lists another number of transactions than the node counts; activity counts as partial"
         );
     }
-    (tally::complete(activity, &listed.progress), listed.whole && agree)
+    (tally::complete(activity, &listed.progress), listed.complete && agree)
 }
 
-/// The nonce of an account with code also counts what it created, or authorised without sending it.
-async fn counts_otherwise(client: &Client, wallet: Address, head: Block) -> bool {
+/// The nonce of an account with code also counts contracts that it created and authorizations (EIP-7702).
+async fn has_code(client: &Client, wallet: Address, head: Block) -> bool {
     let answer = client.batch(vec![("eth_getCode", json!([wallet, pinned(head.hash)]))]).await;
     let code = answer.ok().and_then(|answers| answers.into_iter().next()?.ok());
     code.is_some_and(|code| code.as_str().is_some_and(|code| code.len() > 2))

@@ -1,6 +1,5 @@
-//! How many others an address dealt with, counted in bounded room: the smallest hashes of them are kept. While nothing
-//! had to be left out the count is exact; above, how far the kept hashes reach tells how many there are, to about 4 in
-//! 100.
+//! The number of counterparties of an address, in bounded room, by a sketch of the smallest hashes (KMV). It is exact
+//! while no hash is left out; beyond that, it is estimated from the largest hash in the sketch, to about 4 in 100.
 
 use std::collections::BTreeSet;
 
@@ -8,25 +7,25 @@ use alloy::primitives::keccak256;
 
 use assay_domain::Address;
 
-/// Hashes kept.
-const KEPT: usize = 512;
+/// Hashes in the sketch.
+const MAX_HASHES: usize = 512;
 
-/// Counts `other`, and tells whether a hash had to be left out for it.
+/// Counts `other`; whether a hash was left out for it.
 pub(super) fn count(others: &mut BTreeSet<u64>, other: Address) -> bool {
     let hash = keccak256(other);
     let hash = hash.iter().take(8).fold(0, |hash, byte| hash << 8 | u64::from(*byte));
     others.insert(hash);
-    others.len() > KEPT && others.pop_last().is_some()
+    others.len() > MAX_HASHES && others.pop_last().is_some()
 }
 
-/// How many there are.
+/// The number of counterparties.
 pub(super) fn number(others: &BTreeSet<u64>, left_out: bool) -> u32 {
-    let kept = u32::try_from(others.len()).unwrap_or(u32::MAX);
+    let hashes = u32::try_from(others.len()).unwrap_or(u32::MAX);
     match others.last() {
         Some(largest) if left_out => {
-            (f64::from(kept.saturating_sub(1)) / (*largest as f64 / u64::MAX as f64)).round() as u32
+            (f64::from(hashes.saturating_sub(1)) / (*largest as f64 / u64::MAX as f64)).round() as u32
         }
-        _ => kept,
+        _ => hashes,
     }
 }
 
@@ -41,7 +40,7 @@ mod tests {
                 left_out |= count(&mut others, Address::from_word(alloy::primitives::U256::from(i).into()));
             }
         }
-        assert!(others.len() <= KEPT);
+        assert!(others.len() <= MAX_HASHES);
         number(&others, left_out)
     }
 

@@ -1,8 +1,7 @@
-//! What is being read of one address: rows that no reorganisation reaches any more are counted once and for all, later
-//! ones anew with every read.
+//! The state of one read of an address. Rows in final blocks are settled: counted once and stored. Later rows are read
+//! again with every read.
 
-use super::tally;
-use crate::activity::records::ActivityProgress;
+use super::{records::ActivityProgress, tally};
 use crate::explorer::{List, Row};
 use assay_domain::{Address, Seen, time_from_unix};
 use assay_evm::client::Block;
@@ -11,7 +10,7 @@ use assay_evm::client::Block;
 pub(super) struct Reading {
     pub wallet: Address,
     pub settled: ActivityProgress,
-    /// Later rows, which every read takes anew.
+    /// Rows after the final block.
     tail: Vec<Row>,
     pub final_block: u64,
 }
@@ -21,7 +20,7 @@ impl Reading {
         Self { wallet, settled, tail: Vec::new(), final_block }
     }
 
-    /// Takes the rows of whole blocks of an explorer's list in; whether more is settled now.
+    /// Adds rows of an explorer's list, each block with all its rows; whether more is settled now.
     pub(super) fn take(&mut self, list: List, rows: Vec<Row>, may_settle: bool) -> bool {
         let mut grown = false;
         for row in rows {
@@ -41,13 +40,13 @@ impl Reading {
         grown
     }
 
-    /// First block of which some list of tokens is not settled.
+    /// First block that is not settled in some list of tokens.
     pub(super) fn from(&mut self) -> u64 {
         List::TOKENS.into_iter().map(|list| *tally::from(&mut self.settled, list)).min().unwrap_or(0)
     }
 
-    /// Takes in the rows of all lists of tokens through block `through`. The chain says that there are no others, so
-    /// that empty spans are settled too. What another source settled before is not counted again.
+    /// Adds the rows of all lists of tokens through block `through`. They come from the chain itself, so that spans
+    /// without rows are settled too. What another source settled before is not counted again.
     pub(super) fn take_all(&mut self, rows: impl IntoIterator<Item = Row>, through: u64) {
         for row in rows {
             if row.block < *tally::from(&mut self.settled, row.list) {
@@ -66,7 +65,7 @@ impl Reading {
         }
     }
 
-    /// `block` vouches for what is settled.
+    /// Makes `block` the one by which the next read checks what is settled.
     pub(super) fn anchor(&mut self, block: Block) {
         if self.settled.anchor.is_none_or(|anchor| anchor.block < block.number) {
             self.settled.anchor = Some(Seen { block: block.number, time: block.moment() });
@@ -74,6 +73,7 @@ impl Reading {
         }
     }
 
+    /// The progress with the rows that are not settled.
     pub(super) fn with_tail(&self) -> ActivityProgress {
         let mut progress = self.settled.clone();
         self.tail.iter().for_each(|row| tally::add(&mut progress, self.wallet, row));

@@ -1,18 +1,18 @@
-//! What the rows of an explorer's lists say of an address, one row after the other. Bounded: an address with a million
-//! rows takes no more room than one with thousands.
+//! Counts listed rows, in bounded room: an address with a million rows takes no more than one with thousands.
 
-use crate::activity::records::{ActivityProgress, NftRecord};
+use super::{
+    gaps, others,
+    records::{ActivityProgress, NftRecord},
+};
 use crate::explorer::{List, Row};
 use assay_domain::{Activity, Address, Seen, time_from_unix};
 
-use super::{gaps, others};
-
 const DAY: u64 = 86_400;
 const HOUR: u64 = 3_600;
-/// Token contracts kept, those seen last: as many balances are asked for with every read.
-const TOKENS: usize = 200;
-/// Non-fungible tokens kept, those that came last.
-const NFTS: usize = 100;
+/// Token contracts that are remembered, those seen last: each read asks for as many balances.
+const MAX_TOKENS: usize = 200;
+/// Non-fungible tokens that are remembered, those received last.
+const MAX_NFTS: usize = 100;
 
 /// First block of `list` that is not settled.
 pub(super) fn from(progress: &mut ActivityProgress, list: List) -> &mut u64 {
@@ -24,11 +24,11 @@ pub(super) fn from(progress: &mut ActivityProgress, list: List) -> &mut u64 {
     }
 }
 
-/// Takes `row` in, which is later than those of its list before.
+/// Adds `row`, which is later than the rows of its list before it.
 pub(super) fn add(progress: &mut ActivityProgress, wallet: Address, row: &Row) {
     match row.list {
         List::Transactions => transaction(progress, wallet, row),
-        // Some explorers repeat the non-fungible ones here.
+        // Some explorers repeat non-fungible transfers here.
         List::Transfers if row.token.is_some() => {}
         List::Transfers => {
             progress.transfers = progress.transfers.saturating_add(1);
@@ -65,7 +65,7 @@ fn transaction(progress: &mut ActivityProgress, wallet: Address, row: &Row) {
 fn token(progress: &mut ActivityProgress, row: &Row) {
     let Some(contract) = row.contract else { return };
     progress.tokens.insert(contract, row.block);
-    if progress.tokens.len() > TOKENS
+    if progress.tokens.len() > MAX_TOKENS
         && let Some(oldest) = progress.tokens.iter().min_by_key(|(_, block)| **block).map(|(contract, _)| *contract)
     {
         progress.tokens.remove(&oldest);
@@ -76,20 +76,20 @@ fn token(progress: &mut ActivityProgress, row: &Row) {
 fn nft(progress: &mut ActivityProgress, wallet: Address, row: &Row) {
     let (Some(contract), Some(id)) = (row.contract, row.token) else { return };
     let multi = row.list == List::Multi;
-    let came = row.to == Some(wallet);
-    // What goes of many may leave some: whether any is left the contract knows.
-    if came || !multi {
+    let received = row.to == Some(wallet);
+    // After some units of an ERC-1155 token are sent, others may be left: the contract is asked later.
+    if received || !multi {
         progress.nfts.retain(|nft| (nft.contract, nft.id) != (contract, id));
     }
-    if came {
+    if received {
         progress.nfts.push(NftRecord { contract, id, multi });
-        if progress.nfts.len() > NFTS {
+        if progress.nfts.len() > MAX_NFTS {
             progress.nfts.remove(0);
         }
     }
 }
 
-/// `activity` of the node with what the lists tell besides. Where the lists are not whole, they tell of a part.
+/// `activity` of the node with what the lists add. Incomplete lists cover a part.
 pub(super) fn complete(activity: Activity, listed: &ActivityProgress) -> Activity {
     Activity {
         first_transaction: activity.first_transaction.or(listed.first_sent),
@@ -135,22 +135,22 @@ mod tests {
         ] {
             add(&mut progress, WALLET, &row);
         }
-        let told = complete(Activity::default(), &progress);
+        let activity = complete(Activity::default(), &progress);
         assert_eq!(
-            (progress.sent, told.active_days, told.active_hours, told.counterparties),
+            (progress.sent, activity.active_days, activity.active_hours, activity.counterparties),
             (2, Some(2), Some(1), Some(2))
         );
-        assert_eq!(told.first_transaction.map(|seen| seen.block), Some(2));
-        assert!(told.median_gap_seconds.unwrap().abs_diff(2 * DAY) <= 2 * DAY / 32);
+        assert_eq!(activity.first_transaction.map(|seen| seen.block), Some(2));
+        assert!(activity.median_gap_seconds.unwrap().abs_diff(2 * DAY) <= 2 * DAY / 32);
     }
 
     #[test]
     fn the_tokens_seen_last_are_kept() {
         let mut progress = ActivityProgress::default();
-        for block in 1..=TOKENS as u64 + 5 {
+        for block in 1..=MAX_TOKENS as u64 + 5 {
             add(&mut progress, WALLET, &row(List::Transfers, block, 1, 0xaa));
         }
-        assert!(progress.tokens_left_out && progress.tokens.len() == TOKENS);
+        assert!(progress.tokens_left_out && progress.tokens.len() == MAX_TOKENS);
         assert_eq!(progress.tokens.values().min(), Some(&6));
     }
 

@@ -1,10 +1,9 @@
-//! Which logs tell what tokens moved from and to an address, and the rows that they make, as an explorer would list
-//! them.
+//! The logs of token transfers from and to an address, as rows like those of an explorer.
 //!
-//! Three queries find all of them, for the three topics that can name the address: the sender and the receiver of
-//! ERC-20 and ERC-721 stand in the first two, those of ERC-1155 in the last two. What the standards say is all that is
-//! known of a log: with the number of a token as its fourth topic a transfer is of that token, without it is of an
-//! amount. Contracts older than the standards that index no addresses are not found.
+//! Three queries find them, one for each topic that can name the address: ERC-20 and ERC-721 have the sender and the
+//! receiver in the first two topics after the signature, ERC-1155 in the last two. A transfer with a fourth topic is of
+//! the token with that id (ERC-721), one without is of an amount (ERC-20). Contracts older than the standards, which
+//! index no addresses, are not found.
 
 use alloy::{
     rpc::types::Log,
@@ -22,7 +21,7 @@ sol! {
     event TransferBatch(address indexed operator, address indexed from, address indexed to, uint256[] ids, uint256[] values);
 }
 
-/// What is asked for `wallet`.
+/// The queries for `wallet`.
 pub(super) fn queries(wallet: Address) -> [LogQuery; 3] {
     let (one, single, batch) =
         (Transfer::SIGNATURE_HASH, TransferSingle::SIGNATURE_HASH, TransferBatch::SIGNATURE_HASH);
@@ -35,7 +34,7 @@ pub(super) fn queries(wallet: Address) -> [LogQuery; 3] {
     ]
 }
 
-/// The rows that `log` makes: one of each token; none of what only looks like a transfer.
+/// The rows of `log`, one for each token; none for a log that only looks like a transfer.
 pub(crate) fn rows(log: &Log) -> Vec<Row> {
     let Some(block) = log.block_number else { return Vec::new() };
     let data = log.inner.data.data.as_ref();
@@ -78,7 +77,7 @@ mod tests {
     const FROM: Address = Address::repeat_byte(1);
     const TO: Address = Address::repeat_byte(2);
 
-    fn told(data: LogData) -> Vec<(List, Option<U256>, U256)> {
+    fn read(data: LogData) -> Vec<(List, Option<U256>, U256)> {
         let log =
             Log { inner: Inner { address: Address::repeat_byte(9), data }, block_number: Some(7), ..Log::default() };
         let rows = rows(&log);
@@ -92,20 +91,20 @@ mod tests {
     fn a_fourth_topic_makes_an_amount_a_token() {
         let (three, one) = (U256::from(3), U256::ONE);
         let amount = Transfer { from: FROM, to: TO, value: three }.encode_log_data();
-        assert_eq!(told(amount.clone()), [(List::Transfers, None, three)]);
+        assert_eq!(read(amount.clone()), [(List::Transfers, None, three)]);
         let topics = [amount.topics(), &[B256::from(three)]].concat();
-        assert_eq!(told(LogData::new_unchecked(topics, [].into())), [(List::Collectibles, Some(three), one)]);
+        assert_eq!(read(LogData::new_unchecked(topics, [].into())), [(List::Collectibles, Some(three), one)]);
     }
 
     #[test]
     fn a_log_of_many_tokens_makes_a_row_of_each_and_nonsense_none() {
         let [a, b] = [5, 6].map(U256::from);
         let single = TransferSingle { operator: TO, from: FROM, to: TO, id: a, value: b }.encode_log_data();
-        assert_eq!(told(single), [(List::Multi, Some(a), b)]);
+        assert_eq!(read(single), [(List::Multi, Some(a), b)]);
         let batch =
             TransferBatch { operator: TO, from: FROM, to: TO, ids: vec![a, b], values: vec![b, a] }.encode_log_data();
-        assert_eq!(told(batch.clone()), [(List::Multi, Some(a), b), (List::Multi, Some(b), a)]);
-        assert_eq!(told(LogData::new_unchecked(batch.topics().to_vec(), vec![1, 2, 3].into())), []);
-        assert_eq!(told(LogData::new_unchecked(vec![Transfer::SIGNATURE_HASH], [].into())), []);
+        assert_eq!(read(batch.clone()), [(List::Multi, Some(a), b), (List::Multi, Some(b), a)]);
+        assert_eq!(read(LogData::new_unchecked(batch.topics().to_vec(), vec![1, 2, 3].into())), []);
+        assert_eq!(read(LogData::new_unchecked(vec![Transfer::SIGNATURE_HASH], [].into())), []);
     }
 }

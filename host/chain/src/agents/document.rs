@@ -1,5 +1,5 @@
-//! The documents that token URIs point at. Strangers write those: what is fetched goes through the guarded client, and
-//! what stands in the URI itself is bounded alike.
+//! The documents of token URIs. They are not trusted: a remote document is fetched by the guarded client, and one inside
+//! the URI has the same size limit.
 
 use url::Url;
 
@@ -10,56 +10,56 @@ use assay_evm::{
     guarded::{Barred, Guarded},
 };
 
-/// Longest URI of something elsewhere, in bytes.
+/// Longest URI of a remote document, in bytes.
 const MAX_URI: usize = 2_048;
 
 /// Where a document is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Located {
-    /// In the URI itself.
+    /// Inside the URI.
     Here(Vec<u8>),
     /// On a server.
     Outside(Outside),
-    /// Nowhere that is read here, and why, in a word.
+    /// It is not read; the reason as a code.
     Nowhere(&'static str),
 }
 
-/// On a server.
+/// A document on a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outside {
     url: Url,
-    /// At the operator's gateway, where content never changes.
+    /// At the operator's IPFS gateway, where content never changes.
     pub by_content: bool,
 }
 
 impl Outside {
-    /// Host and port that are asked.
+    /// Host and port of the server.
     pub fn host(&self) -> String {
         format!("{}:{}", self.url.host_str().unwrap_or_default(), self.url.port_or_known_default().unwrap_or_default())
     }
 }
 
-/// Reads documents. Cheap to clone; each has a bound of its own on requests at once.
+/// Reads documents. Cheap to clone. The gateway and other servers have separate limits on concurrent requests.
 #[derive(Clone)]
 pub struct Documents {
-    strangers: Guarded,
+    guarded: Guarded,
     gateway: Option<(Guarded, Url)>,
-    most: usize,
+    max_bytes: usize,
 }
 
 impl Documents {
     pub fn new(outbound: &Outbound, ipfs: Option<&Ipfs>) -> Self {
         let gateway = ipfs.and_then(|ipfs| Url::parse(ipfs.gateway.as_ref()?.expose()).ok()).map(|url| {
-            // The operator vouches for the gateway, but not for URIs of strangers that point at it.
+            // The gateway may be in a private network, but token URIs that name it directly stay guarded.
             let at =
                 format!("{}:{}", url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or_default());
             let allow = outbound.allow.iter().cloned().chain([at]).collect();
             (Guarded::new(&Outbound { allow, ..outbound.clone() }), url)
         });
-        Self { strangers: Guarded::new(outbound), gateway, most: outbound.max_bytes }
+        Self { guarded: Guarded::new(outbound), gateway, max_bytes: outbound.max_bytes }
     }
 
-    /// Tells where the document of a token URI is, and asks nobody.
+    /// Where the document of a token URI is. Sends no request.
     pub fn locate(&self, uri: &str) -> Located {
         let uri = uri.trim();
         if uri.is_empty() {
@@ -69,7 +69,7 @@ impl Documents {
             return self.inline(rest);
         }
         if uri.starts_with('{') {
-            return if uri.len() > self.most {
+            return if uri.len() > self.max_bytes {
                 Located::Nowhere("too_large")
             } else {
                 Located::Here(uri.as_bytes().to_vec())
@@ -88,12 +88,14 @@ impl Documents {
         }
     }
 
+    /// Fetches a remote document.
+    ///
     /// # Errors
-    /// Why it cannot be had, in a word.
+    /// The reason as a code.
     pub async fn fetch(&self, at: &Outside) -> Result<Vec<u8>, &'static str> {
         let client = match &self.gateway {
             Some((gateway, _)) if at.by_content => gateway,
-            _ => &self.strangers,
+            _ => &self.guarded,
         };
         client.get(at.url.as_str()).await.map_err(|barred| match barred {
             Barred::Refused(_) => "refused",
@@ -104,23 +106,23 @@ impl Documents {
         })
     }
 
-    /// `[type][;parameters][;base64],data`.
+    /// The document in a `data:` URI, `[type][;parameters][;base64],data`.
     fn inline(&self, rest: &str) -> Located {
         let Some((head, data)) = rest.split_once(',') else { return Located::Nowhere("no_uri") };
-        // Each byte takes three at most.
-        if data.len() / 3 > self.most {
+        // The encoding takes at most three bytes for each.
+        if data.len() / 3 > self.max_bytes {
             return Located::Nowhere("too_large");
         }
         let encoded = head.rsplit(';').next().is_some_and(|last| last.trim().eq_ignore_ascii_case("base64"));
         let data = percent(data.as_bytes());
         match if encoded { base64(&data) } else { Some(data) } {
-            Some(bytes) if bytes.len() > self.most => Located::Nowhere("too_large"),
+            Some(bytes) if bytes.len() > self.max_bytes => Located::Nowhere("too_large"),
             Some(bytes) => Located::Here(bytes),
             None => Located::Nowhere("encoding"),
         }
     }
 
-    /// At the gateway. Segments are encoded one by one, so that a path stays below the content it names.
+    /// The URL at the gateway. Segments are encoded one by one, so that a path cannot leave the content that it names.
     fn by_content(&self, path: &str) -> Option<Outside> {
         let (_, root) = self.gateway.as_ref()?;
         let path = path.strip_prefix("ipfs/").unwrap_or(path);
@@ -138,7 +140,7 @@ impl Documents {
             target.push("ipfs");
         }
         for segment in segments {
-            // As a link may have them encoded already.
+            // The segments of a URI may be encoded already.
             target.push(&String::from_utf8_lossy(&percent(segment.as_bytes())));
         }
         drop(target);
@@ -146,7 +148,7 @@ impl Documents {
     }
 }
 
-/// What follows `prefix`, whatever its case.
+/// The text after `prefix`, whatever its case.
 fn strip<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
     let (head, rest) = text.split_at_checked(prefix.len())?;
     head.eq_ignore_ascii_case(prefix).then_some(rest)

@@ -1,7 +1,7 @@
-//! Bytes as `data:` URIs and headers write them. Both readers are lenient: what a browser would take is taken.
+//! Decoding of bytes in `data:` URIs and headers. Both decoders are as lenient as a browser.
 
-/// `None` where a character is not of the alphabet. White space and padding are skipped; both alphabets of RFC 4648 are
-/// read.
+/// Decodes base64; `None` where a character is not of the alphabet. White space and padding are skipped; both alphabets
+/// of RFC 4648 are accepted.
 pub fn base64(text: &[u8]) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3 + 3);
     let (mut bits, mut filled) = (0u32, 0u32);
@@ -25,7 +25,7 @@ pub fn base64(text: &[u8]) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// With every `%xx` read; a sign that begins none stands for itself.
+/// Decodes every `%xx`; any other `%` stays.
 pub(super) fn percent(text: &[u8]) -> Vec<u8> {
     let digit = |at: usize| text.get(at).and_then(|&letter| char::from(letter).to_digit(16));
     let mut bytes = Vec::with_capacity(text.len());

@@ -1,8 +1,8 @@
-//! What happened in the identity registry, in the order of the chain.
+//! The events of the identity registry, in the order of the chain.
 
 use alloy::{rpc::types::Log, sol, sol_types::SolEvent};
 
-use super::{AgentRegistries, AgentsError, MOST};
+use super::{AgentRegistries, AgentsError, MAX_AGENTS};
 use assay_domain::{Address, U256};
 use assay_evm::{
     fault::Fault,
@@ -16,7 +16,7 @@ sol! {
     event Transfer(address indexed from, address indexed to, uint256 indexed tokenId);
 }
 
-/// Widest span asked for at once, whatever an endpoint takes: its answer has to fit into memory.
+/// Widest span of one query, whatever an endpoint allows: the answer has to fit into memory.
 const WIDEST: u64 = 100_000;
 
 /// One event of an agent.
@@ -28,16 +28,15 @@ pub struct AgentEvent {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AgentChange {
-    /// It has this owner from now on.
+    /// Its new owner.
     Owner(Address),
-    /// It has this URI from now on.
+    /// Its new URI.
     Uri(String),
-    /// It exists no more.
     Burned,
 }
 
 impl AgentRegistries {
-    /// Events from block `from` on, and the last block that they were read through, at most `to`.
+    /// The events from block `from` on, and the last block that is covered, at most `to`.
     ///
     /// # Errors
     /// [`AgentsError`].
@@ -72,7 +71,7 @@ impl AgentRegistries {
     }
 }
 
-/// What a log tells; `None` for one with an id beyond all counting.
+/// The event in a log; `None` for an impossible id.
 pub(crate) fn event(log: &Log) -> Option<AgentEvent> {
     let log = &log.inner;
     let (id, change) = match log.topics().first() {
@@ -90,7 +89,7 @@ pub(crate) fn event(log: &Log) -> Option<AgentEvent> {
             (event.tokenId, change)
         }
     };
-    (id <= U256::from(MOST)).then(|| AgentEvent { id: id.saturating_to(), change })
+    (id <= U256::from(MAX_AGENTS)).then(|| AgentEvent { id: id.saturating_to(), change })
 }
 
 #[cfg(test)]

@@ -1,12 +1,11 @@
-//! The identity registry's state: how many agents there are, who owns which, and where their documents are.
+//! The identity registry's state: the number of agents, their owners, and the URIs of their documents.
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use alloy::sol;
-use alloy::sol_types::SolCall;
+use alloy::{primitives::Bytes, sol, sol_types::SolCall};
 use serde_json::json;
 
-use super::{AgentRegistries, AgentsError, MOST, bounded};
+use super::{AgentRegistries, AgentsError, MAX_AGENTS, bounded};
 use assay_domain::{Address, U256};
 use assay_evm::{
     call::Call,
@@ -19,10 +18,10 @@ sol! {
     function tokenURI(uint256 tokenId) external view returns (string uri);
 }
 
-/// Where the published registry keeps its next id: the first field of its ERC-7201 namespace.
+/// The storage slot of the next id in the published registry: the first field of its ERC-7201 namespace.
 const COUNT: &str = "0xa040f782729de4970518741823ec1276cbcd41a0c7493f62d173341566a04e00";
 
-/// Ids in a row without an owner before they are taken for the end: some may be burned.
+/// Consecutive ids without an owner that mark the end: fewer may be burned.
 const GAP: u64 = 16;
 
 /// A token that exists.
@@ -30,13 +29,13 @@ const GAP: u64 = 16;
 pub struct Token {
     pub id: u64,
     pub owner: Address,
-    /// As its owner wrote it; `None` where it cannot be read, such as one too long for the node.
+    /// Unchecked; `None` where it cannot be read, such as one too long for the node.
     pub uri: Option<String>,
 }
 
 impl AgentRegistries {
-    /// Number of agents ever registered, with token 0 and those burned since, and those of `ids` that exist, in their
-    /// order; all as of one block. `ids` is told the number.
+    /// The number of agents ever registered, including token 0 and burned ones, and the tokens of `ids` that exist, in
+    /// their order; all after one block. `ids` gets the number.
     ///
     /// # Errors
     /// [`AgentsError`].
@@ -61,16 +60,16 @@ impl AgentRegistries {
         .await
     }
 
-    /// By one read of storage where the registry is known to keep its count there, else by looking owners up.
+    /// The next id: from storage where the registry is known to have it there, else by a search over owners.
     async fn total(&self, head: Block) -> Result<u64, AgentsError> {
         let ask = ("eth_getStorageAt", json!([self.inner.identity, COUNT, pinned(head.hash)]));
         let stored = match self.inner.client.batch(vec![ask]).await?.into_iter().next() {
             Some(Ok(word)) => serde_json::from_value::<U256>(word)
                 .ok()
                 .and_then(|word| u64::try_from(word).ok())
-                .filter(|next| *next <= MOST),
+                .filter(|next| *next <= MAX_AGENTS),
             Some(Err(fault @ Fault::UnknownBlock)) => return Err(fault.into()),
-            // An endpoint without this method.
+            // The endpoint does not have this method.
             Some(Err(_)) | None => None,
         };
         if let Some(next) = stored
@@ -84,8 +83,8 @@ impl AgentRegistries {
         Ok(total)
     }
 
-    /// Whether `next` is the first id without an owner, but for a few burned ones before it. A registry without any is
-    /// no proof that its count is kept there.
+    /// Whether `next` is the first id without an owner, except for a few burned ones before it. An empty registry does
+    /// not prove that the storage slot is the count.
     async fn ends_at(&self, next: u64, head: Block) -> Result<bool, AgentsError> {
         let ids: Vec<u64> = (next.saturating_sub(GAP)..=next).collect();
         let owners = self.owners(&ids, head).await?;
@@ -93,8 +92,7 @@ impl AgentRegistries {
         Ok(next > 0 && last.is_none() && owners.iter().any(Option::is_some))
     }
 
-    /// The first id that neither it nor the few after it have an owner: doubling from what was found last, then
-    /// halving.
+    /// The first id without an owner for it and the few after it: doubling steps from the last result, then bisection.
     async fn search(&self, head: Block) -> Result<u64, AgentsError> {
         let mut low = self.inner.found.load(Relaxed).saturating_sub(1);
         if !self.any_from(low, head).await? {
@@ -109,7 +107,7 @@ impl AgentRegistries {
             low = high;
             step *= 2;
             high = low + step;
-            if high > MOST {
+            if high > MAX_AGENTS {
                 return Err(AgentsError(format!("every id has an owner up to {low}: no registry that counts")));
             }
         }
@@ -142,7 +140,7 @@ impl AgentRegistries {
         let calls: Vec<Call> =
             ids.iter().map(|id| Call::new(identity, &ownerOfCall { tokenId: U256::from(*id) })).collect();
         let answers = self.inner.client.calls(&calls, head.hash).await?;
-        let read = |answer: Option<alloy::primitives::Bytes>| {
+        let read = |answer: Option<Bytes>| {
             let Some(bytes) = answer else { return Ok(None) };
             let owner = ownerOfCall::abi_decode_returns(&bytes)
                 .map_err(|_| AgentsError(format!("no identity registry at {identity}")))?;
@@ -151,7 +149,7 @@ impl AgentRegistries {
         answers.into_iter().map(read).collect()
     }
 
-    /// `None` for one that cannot be read. Their length is up to strangers: where all of them are too much at once,
+    /// `None` for one that cannot be read. URIs can have any length: where all of them are too long for one response,
     /// each is asked for alone.
     async fn uris(&self, ids: &[u64], head: Block) -> Result<Vec<Option<String>>, AgentsError> {
         let calls: Vec<Call> =

@@ -1,8 +1,7 @@
-//! The ERC-8004 registries of one chain, and the documents that their tokens point at.
+//! The ERC-8004 registries of one chain, and the documents of their tokens.
 //!
-//! An agent's id is its token's id, as the contract of the API says, so that feedback sent under an id is about the
-//! agent that was asked for. The registry counts from 0 and the API from 1: token 0 counts among all agents and has no
-//! path of its own.
+//! An agent's id in the API is its token's id, so that feedback for an id is about the same agent. The registry counts
+//! from 0 and the API from 1: token 0 counts among all agents and has no path in the API.
 
 mod document;
 mod encoding;
@@ -30,11 +29,11 @@ pub(super) use events::event;
 pub use events::{AgentChange, AgentEvent};
 pub use identity::Token;
 
-/// Longest time for a read of a registry: a request has more, and its documents to fetch after it.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Longest time for a read of a registry: a request has more, and fetches documents after it.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Largest id and count believed. A registry counts one by one: what says more is none.
-pub(super) const MOST: u64 = 10_000_000;
+/// Largest id and count that are believed: a registry counts one by one.
+const MAX_AGENTS: u64 = 10_000_000;
 
 /// A registry could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -47,7 +46,7 @@ impl From<Fault> for AgentsError {
     }
 }
 
-/// A block by which a reader remembers how far it was.
+/// A block by number and hash, up to which a reader has read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark {
     pub number: u64,
@@ -68,9 +67,9 @@ struct Inner {
     start: u64,
     finality: u64,
     log_range: u64,
-    /// The registry keeps its count where the published one does.
+    /// The registry has its count in the same storage slot as the published one.
     counted: AtomicBool,
-    /// The count that was found by looking owners up.
+    /// The count that the last search found.
     found: AtomicU64,
 }
 
@@ -99,7 +98,7 @@ impl AgentRegistries {
         self.inner.identity
     }
 
-    /// The first block that may have an event.
+    /// The first block with a possible event.
     pub fn start(&self) -> u64 {
         self.inner.start
     }
@@ -124,8 +123,8 @@ impl AgentRegistries {
 }
 
 async fn bounded<T, E: Into<AgentsError>>(read: impl Future<Output = Result<T, E>>) -> Result<T, AgentsError> {
-    match timeout(PATIENCE, read).await {
+    match timeout(TIMEOUT, read).await {
         Ok(answer) => answer.map_err(Into::into),
-        Err(_) => Err(AgentsError(format!("the registry was not read within {} s", PATIENCE.as_secs()))),
+        Err(_) => Err(AgentsError(format!("the registry was not read within {} s", TIMEOUT.as_secs()))),
     }
 }

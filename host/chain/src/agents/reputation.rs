@@ -1,15 +1,15 @@
-//! The reputation registry's state: feedback on one agent, by tag. What was revoked does not count.
+//! The reputation registry's state: feedback on one agent, by tag. Revoked feedback does not count.
 //!
-//! Single feedback is read instead of the registry's own summary, which truncates its mean, mixes decimals and runs out
-//! of gas on many clients. The work is bounded, whatever strangers have written there: the latest clients are read, and
-//! it is said so.
+//! Each feedback is read instead of the registry's own summary, which truncates its mean, mixes decimals and runs out
+//! of gas with many clients. Anyone can write feedback, so the work is bounded: the latest clients are read, and the
+//! answer says when that is not all.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use alloy::{primitives::I256, sol};
 
 use super::{AgentRegistries, AgentsError, bounded};
-use assay_domain::{Address, AgentReputation, TagSummary, U256};
+use assay_domain::{Address, AgentReputation, B256, TagSummary, U256};
 use assay_evm::call::{Call, returned};
 
 sol! {
@@ -20,15 +20,15 @@ sol! {
 }
 
 /// Clients whose feedback is read.
-const CLIENTS: usize = 500;
-/// Feedback read of all of them together, and of one: a client may repeat without end.
-const FEEDBACK: usize = 1_000;
-const EACH: u64 = 20;
+const MAX_CLIENTS: usize = 500;
+/// Feedback that is read of all clients, and of one: a client may give any number.
+const MAX_FEEDBACK: usize = 1_000;
+const MAX_OF_CLIENT: u64 = 20;
 /// Longest tag, in characters; a longer one is cut.
-const TAG: usize = 64;
+const MAX_TAG: usize = 64;
 /// Tags in one answer.
-const TAGS: usize = 100;
-/// Decimals that the registry allows, and that sums are kept in.
+const MAX_TAGS: usize = 100;
+/// Decimals that the registry allows, and of the sums.
 const DECIMALS: u8 = 18;
 
 #[derive(Default)]
@@ -40,7 +40,7 @@ struct Sum {
 }
 
 impl AgentRegistries {
-    /// What is held of an agent, as of the newest block. Of one that does not exist nothing is.
+    /// The feedback on an agent after the newest block; empty for an unknown agent.
     ///
     /// # Errors
     /// [`AgentsError`].
@@ -51,33 +51,20 @@ impl AgentRegistries {
     async fn summarized(&self, id: U256) -> Result<AgentReputation, AgentsError> {
         let (client, registry) = (&self.inner.client, self.inner.reputation);
         let at = client.head().await?.hash;
-        let missing = || AgentsError(format!("no reputation registry at {registry}"));
         let answer = client.calls(&[Call::new(registry, &getClientsCall { agentId: id })], at).await?;
-        let mut clients = returned::<getClientsCall>(answer.first()).ok_or_else(missing)?;
+        let mut clients = returned::<getClientsCall>(answer.first()).ok_or_else(|| self.no_registry())?;
         let all = clients.len();
         clients.reverse();
-        clients.truncate(CLIENTS);
-
-        let calls: Vec<Call> = clients
-            .iter()
-            .map(|client| Call::new(registry, &getLastIndexCall { agentId: id, client: *client }))
-            .collect();
-        let answers = client.calls(&calls, at).await?;
-        let (mut wanted, mut complete) = (Vec::new(), all == clients.len());
-        for (client, answer) in clients.iter().zip(&answers) {
-            let last = returned::<getLastIndexCall>(Some(answer)).ok_or_else(missing)?;
-            // Numbered from 1; the latest first.
-            let read = last.min(EACH).min((FEEDBACK - wanted.len().min(FEEDBACK)) as u64);
-            complete &= read == last;
-            wanted.extend((last - read + 1..=last).rev().map(|index| (*client, index)));
-        }
+        clients.truncate(MAX_CLIENTS);
+        let (wanted, mut complete) = self.latest(id, &clients, at).await?;
+        complete &= all == clients.len();
         let ask = |(client, index): &(Address, u64)| {
             Call::new(registry, &readFeedbackCall { agentId: id, client: *client, index: *index })
         };
         let answers = client.calls(&wanted.iter().map(ask).collect::<Vec<_>>(), at).await?;
         let mut sums = BTreeMap::<String, Sum>::new();
         for ((client, _), answer) in wanted.iter().zip(&answers) {
-            // One with a tag too long for the node: the others still count.
+            // Such as one whose tag is too long for the node: the others still count.
             let Some(feedback) = returned::<readFeedbackCall>(Some(answer)) else {
                 complete = false;
                 continue;
@@ -89,15 +76,40 @@ impl AgentRegistries {
         let summaries = sums.into_iter().map(|(tag, sum)| sum.summary(tag)).collect();
         Ok(AgentReputation { summaries, clients: all, clients_read: clients.len(), complete })
     }
+
+    /// The latest feedback of each of `clients`, by index, and whether that is all of it.
+    async fn latest(
+        &self,
+        id: U256,
+        clients: &[Address],
+        at: B256,
+    ) -> Result<(Vec<(Address, u64)>, bool), AgentsError> {
+        let ask =
+            |client: &Address| Call::new(self.inner.reputation, &getLastIndexCall { agentId: id, client: *client });
+        let answers = self.inner.client.calls(&clients.iter().map(ask).collect::<Vec<_>>(), at).await?;
+        let (mut wanted, mut complete) = (Vec::new(), true);
+        for (client, answer) in clients.iter().zip(&answers) {
+            let last = returned::<getLastIndexCall>(Some(answer)).ok_or_else(|| self.no_registry())?;
+            // Indices start at 1; the latest comes first.
+            let read = last.min(MAX_OF_CLIENT).min((MAX_FEEDBACK - wanted.len().min(MAX_FEEDBACK)) as u64);
+            complete &= read == last;
+            wanted.extend((last - read + 1..=last).rev().map(|index| (*client, index)));
+        }
+        Ok((wanted, complete))
+    }
+
+    fn no_registry(&self) -> AgentsError {
+        AgentsError(format!("no reputation registry at {}", self.inner.reputation))
+    }
 }
 
-/// `false` for what does not fit.
+/// Adds a feedback to the sums; `false` where it does not fit.
 fn add(sums: &mut BTreeMap<String, Sum>, client: Address, feedback: &readFeedbackReturn) -> bool {
-    let tag: String = feedback.tag1.chars().filter(|c| !c.is_control()).take(TAG).collect();
-    if sums.len() >= TAGS && !sums.contains_key(&tag) {
+    let tag: String = feedback.tag1.chars().filter(|c| !c.is_control()).take(MAX_TAG).collect();
+    if sums.len() >= MAX_TAGS && !sums.contains_key(&tag) {
         return false;
     }
-    // At most 1e38 by the registry, so that a thousand of them with 18 decimals more stay far below 2^255.
+    // The registry allows at most 1e38: a thousand of them with 18 more decimals stay far below 2^255.
     let scale = I256::unchecked_from(10_u64.pow(u32::from(DECIMALS.saturating_sub(feedback.decimals))));
     let value = I256::try_from(feedback.value).unwrap_or_default();
     let (value, overflown) = value.overflowing_mul(scale);

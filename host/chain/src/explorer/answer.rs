@@ -1,23 +1,23 @@
-//! What an explorer's answer says: rows, nothing, or no. It answers with status 200 and text in any of these cases, and
-//! "0" is the status of an empty list as well as of an error, so that the type of `result` decides.
+//! An explorer's response: rows, an empty list, or a refusal. The HTTP status is 200 in all cases, and the status "0" in
+//! the body means an empty list as well as an error, so that the type of `result` decides.
 
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Longest part of a refusal that is told on.
-const TOLD: usize = 200;
+/// Longest part of an explorer's message that is logged, in characters.
+const MAX_MESSAGE: usize = 200;
 
-/// Why there is no list.
+/// Why an explorer gave no list.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Refusal {
     #[error("explorer limits the rate of requests")]
     Rate,
-    /// The key is wrong, or used up for longer than anybody waits.
+    /// The key is wrong, or its daily quota is used up.
     #[error("explorer denies access: {0}; check the key in chains.explorer")]
     Denied(String),
     #[error("explorer does not serve this chain: {0}; check the plan behind the key in chains.explorer")]
     NotThisChain(String),
-    /// So many rows are more than it gives at once, or than it lets be counted through.
+    /// The page has more rows than the explorer gives in one response, or lies beyond its last page.
     #[error("explorer refuses a page this large")]
     TooLarge,
     #[error("explorer cannot be reached: {0}")]
@@ -29,11 +29,11 @@ pub(crate) enum Refusal {
 }
 
 impl Refusal {
-    pub(super) fn is_worth_a_retry(&self) -> bool {
+    pub(super) fn is_retryable(&self) -> bool {
         matches!(self, Self::Rate | Self::Unreachable(_) | Self::Malformed(_))
     }
 
-    /// The short name in metrics.
+    /// The label in metrics.
     pub(super) fn outcome(&self) -> &'static str {
         match self {
             Self::Rate => "rate_limited",
@@ -70,12 +70,12 @@ const RATE: &[&str] = &["rate limit", "too many requests", "calls per sec", "max
 const NOTHING: &[&str] =
     &["no transactions found", "no token transfers found", "no records found", "no internal transactions found"];
 
-/// The rows in the body of an answer, as they stand there.
+/// The rows in the body of a response, unparsed.
 ///
 /// # Errors
-/// [`Refusal`] where it holds none.
+/// [`Refusal`] where the body has no list.
 pub(super) fn rows(body: &[u8]) -> Result<Vec<Value>, Refusal> {
-    // What the body held instead is left out: it is written by others.
+    // The error leaves the body out: it is not trusted.
     let answer: Answer = serde_json::from_slice(body)
         .map_err(|error| Refusal::Malformed(format!("no JSON of this API ({:?})", error.classify())))?;
     let text = |value: &Value| value.as_str().map(str::to_owned);
@@ -86,24 +86,24 @@ pub(super) fn rows(body: &[u8]) -> Result<Vec<Value>, Refusal> {
             let result = text(&answer.result).unwrap_or_default();
             let said = format!("{message} {result}").to_lowercase();
             let says = |phrases: &[&str]| phrases.iter().any(|phrase| said.contains(phrase));
-            let told = told(if result.is_empty() { &message } else { &result });
-            // "Too many invalid api key attempts" and "max daily rate limit" are no matter of a moment.
+            let message = loggable(if result.is_empty() { &message } else { &result });
+            // "Too many invalid api key attempts" and "max daily rate limit" do not pass within seconds.
             Err(match () {
                 () if says(NOTHING) => return Ok(Vec::new()),
                 () if says(LARGE) => Refusal::TooLarge,
-                () if says(CHAIN) => Refusal::NotThisChain(told),
-                () if says(DENIED) && (says(&["daily", "invalid"]) || !says(RATE)) => Refusal::Denied(told),
+                () if says(CHAIN) => Refusal::NotThisChain(message),
+                () if says(DENIED) && (says(&["daily", "invalid"]) || !says(RATE)) => Refusal::Denied(message),
                 () if says(RATE) => Refusal::Rate,
-                () => Refusal::Other(told),
+                () => Refusal::Other(message),
             })
         }
         _ => Err(Refusal::Malformed("the result is no list".into())),
     }
 }
 
-/// `text` fit for a log: one line, of bounded length.
-fn told(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(TOLD).collect()
+/// `text` as one line of bounded length.
+fn loggable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MAX_MESSAGE).collect()
 }
 
 #[cfg(test)]

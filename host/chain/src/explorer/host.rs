@@ -1,5 +1,5 @@
-//! One explorer host: GETs within bounds of rate, time and size, with retries, and a rest where it denies or fails. Its
-//! URL holds a key and never leaves here: the host's name stands for it.
+//! One explorer host: GET requests with limits on rate, time and size, with retries, and a pause after a refusal or a
+//! failure. Its URL holds a key, so that logs and errors name the host alone.
 
 use std::{
     num::NonZeroU32,
@@ -19,26 +19,26 @@ use assay_domain::ChainId;
 use assay_evm::{endpoint::Http, redact::Redact};
 use assay_trace::TRACE;
 
-/// Largest answer read: some ten times what a page of rows takes.
-const MAX_ANSWER_BYTES: usize = 16 << 20;
+/// Largest response that is read: some ten times the size of a page of rows.
+const MAX_RESPONSE_BYTES: usize = 16 << 20;
 const RETRIES: u32 = 4;
 /// First wait before a retry; doubled with each further one.
 const BACKOFF: Duration = Duration::from_millis(250);
-/// Longest wait that a `Retry-After` can ask of us.
+/// Longest wait that a `Retry-After` can ask for.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(10);
-/// A wrong key is not tried again for this long: hosts shut out who tries one too often.
-const DENIED_REST: Duration = Duration::from_secs(600);
-/// After failed retries.
-const FAILED_REST: Duration = Duration::from_secs(20);
+/// Pause after a denied key: hosts block a client that repeats a wrong key.
+const DENIED_PAUSE: Duration = Duration::from_secs(600);
+/// Pause after failed retries.
+const FAILED_PAUSE: Duration = Duration::from_secs(20);
 
 pub(super) struct Host {
     http: Http,
     name: String,
     redact: Redact,
     timeout: Duration,
-    pace: Option<DefaultDirectRateLimiter>,
-    /// Until when it is not asked, and why.
-    resting: Mutex<Option<(Instant, Refusal)>>,
+    rate_limiter: Option<DefaultDirectRateLimiter>,
+    /// Until when the host is not asked, and why.
+    paused: Mutex<Option<(Instant, Refusal)>>,
 }
 
 impl Host {
@@ -47,7 +47,7 @@ impl Host {
             (Some(host), Some(port)) => format!("{host}:{port}"),
             (host, _) => host.unwrap_or("?").to_owned(),
         };
-        // One by one: a host counts calls within a second, and a burst at its edge is too many.
+        // Requests are spaced evenly: a burst across the end of a second would exceed the host's limit.
         let rate =
             NonZeroU32::new(limits.per_second).and_then(|rate| Quota::with_period(Duration::from_secs(1) / rate.get()));
         Self {
@@ -55,8 +55,8 @@ impl Host {
             name,
             redact: Redact::of(url, None),
             timeout: limits.timeout,
-            pace: rate.map(RateLimiter::direct),
-            resting: Mutex::default(),
+            rate_limiter: rate.map(RateLimiter::direct),
+            paused: Mutex::default(),
         }
     }
 
@@ -64,20 +64,20 @@ impl Host {
         &self.name
     }
 
-    /// The rows that `url` lists.
+    /// The rows at `url`.
     ///
     /// # Errors
-    /// [`Refusal`] after retries, or at once while the host rests.
+    /// [`Refusal`] after retries, or at once during a pause.
     pub(super) async fn list(&self, url: Url, chain: ChainId) -> Result<Vec<Value>, Refusal> {
-        if let Some((until, refusal)) = &*self.resting.lock().unwrap_or_else(PoisonError::into_inner)
+        if let Some((until, refusal)) = &*self.paused.lock().unwrap_or_else(PoisonError::into_inner)
             && *until > Instant::now()
         {
             return Err(refusal.clone());
         }
         let mut attempt = 0;
         loop {
-            if let Some(pace) = &self.pace {
-                pace.until_ready().await;
+            if let Some(limiter) = &self.rate_limiter {
+                limiter.until_ready().await;
             }
             let started = Instant::now();
             let span = tracing::info_span!(target: TRACE, "ask explorer", otel.kind = "client", assay.chain = chain, assay.outcome = Empty);
@@ -95,38 +95,35 @@ impl Host {
                 .record(started.elapsed());
             match answer {
                 Ok(rows) => return Ok(rows),
-                Err(refusal) if refusal.is_worth_a_retry() && attempt < RETRIES => {
+                Err(refusal) if refusal.is_retryable() && attempt < RETRIES => {
                     tokio::time::sleep(after.unwrap_or_else(|| BACKOFF.saturating_mul(1 << attempt.min(10)))).await;
                     attempt += 1;
                 }
                 Err(refusal) => {
-                    self.refused(&refusal);
+                    self.pause_after(&refusal);
                     return Err(refusal);
                 }
             }
         }
     }
 
-    fn refused(&self, refusal: &Refusal) {
-        let rest = match refusal {
+    fn pause_after(&self, refusal: &Refusal) {
+        let pause = match refusal {
             Refusal::TooLarge | Refusal::NotThisChain(_) | Refusal::Other(_) => return,
-            Refusal::Denied(_) => DENIED_REST,
-            Refusal::Rate | Refusal::Unreachable(_) | Refusal::Malformed(_) => FAILED_REST,
+            Refusal::Denied(_) => DENIED_PAUSE,
+            Refusal::Rate | Refusal::Unreachable(_) | Refusal::Malformed(_) => FAILED_PAUSE,
         };
-        tracing::warn!(explorer = self.name, %refusal, seconds = rest.as_secs(), "explorer is left alone for a while; the node alone is read");
-        *self.resting.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now() + rest, refusal.clone()));
+        tracing::warn!(explorer = self.name, %refusal, seconds = pause.as_secs(), "explorer is not asked for a while; the node alone is read");
+        *self.paused.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now() + pause, refusal.clone()));
     }
 
-    /// Asks once; with the wait that the host asked for.
+    /// Sends one request. The second value is the wait that the host asked for.
     async fn get(&self, url: Url) -> (Result<Vec<Value>, Refusal>, Option<Duration>) {
         let client = match &self.http {
             Ok(client) => client,
             Err(error) => return (Err(Refusal::Unreachable(error.clone())), None),
         };
-        let lost = |error: reqwest::Error| {
-            Refusal::Unreachable(if error.is_connect() { "no connection" } else { "the connection broke" }.into())
-        };
-        let mut response = match client.get(url).send().await {
+        let response = match client.get(url).send().await {
             Ok(response) => response,
             Err(error) => return (Err(lost(error)), None),
         };
@@ -136,20 +133,13 @@ impl Host {
             .get(http::header::RETRY_AFTER)
             .and_then(|value| value.to_str().ok()?.trim().parse().ok());
         let after = after.map(Duration::from_secs).map(|wait| wait.min(MAX_RETRY_AFTER));
-        let mut body = Vec::new();
-        loop {
-            match response.chunk().await {
-                Ok(Some(chunk)) if body.len() + chunk.len() > MAX_ANSWER_BYTES => {
-                    return (Err(Refusal::TooLarge), after);
-                }
-                Ok(Some(chunk)) => body.extend_from_slice(&chunk),
-                Ok(None) => break,
-                Err(error) => return (Err(lost(error)), after),
-            }
-        }
+        let body = match body(response).await {
+            Ok(body) => body,
+            Err(refusal) => return (Err(refusal), after),
+        };
         let answer = match status.as_u16() {
             429 => Err(Refusal::Rate),
-            // Some say what is wrong beside the status.
+            // Some hosts give the reason in the body.
             401 | 403 => Err(answer::rows(&body)
                 .err()
                 .filter(|refusal| matches!(refusal, Refusal::NotThisChain(_)))
@@ -160,7 +150,7 @@ impl Host {
         (answer.map_err(|refusal| self.redacted(refusal)), after)
     }
 
-    /// `refusal` without the key, which some repeat.
+    /// `refusal` without the key, which some hosts repeat.
     fn redacted(&self, refusal: Refusal) -> Refusal {
         let clean = |text: String| self.redact.text(&text).unwrap_or(text);
         match refusal {
@@ -170,4 +160,21 @@ impl Host {
             other => other,
         }
     }
+}
+
+/// The body of a response, up to the size limit.
+async fn body(mut response: reqwest::Response) -> Result<Vec<u8>, Refusal> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(lost)? {
+        if body.len() + chunk.len() > MAX_RESPONSE_BYTES {
+            return Err(Refusal::TooLarge);
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
+}
+
+/// The refusal of a request without a response. The error's own text may hold the URL.
+fn lost(error: reqwest::Error) -> Refusal {
+    Refusal::Unreachable(if error.is_connect() { "no connection" } else { "the connection broke" }.into())
 }

@@ -1,8 +1,8 @@
-//! Block explorers that speak the module/action API of Etherscan v2, as Blockscout does: which lists they have of an
-//! address, read in pages. What a list means for an address is for others to say.
+//! Block explorers with the module/action API of Etherscan v2, which Blockscout also has: the lists of an address, read
+//! in pages. Other modules interpret the rows.
 
 mod answer;
-mod flavour;
+mod chain_url;
 mod host;
 mod pages;
 mod row;
@@ -26,13 +26,13 @@ use assay_evm::endpoint::Http;
 use host::Host;
 
 /// An explorer that does not serve a chain on this plan is asked again after this long.
-const DENIED_REST: Duration = Duration::from_secs(600);
+const DENIED_PAUSE: Duration = Duration::from_secs(600);
 
-/// What an explorer lists of an address, by the name of its action.
+/// The lists that an explorer has of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum List {
-    /// Transactions from and to it. Those that contracts make on the way are in a list of their own, which says nothing
-    /// of when and with whom the address acted, and is not read.
+    /// Transactions from and to it. Internal transactions have another list, which is not read: they say nothing of when
+    /// and with whom the address acted.
     Transactions,
     /// ERC-20 transfers.
     Transfers,
@@ -44,7 +44,7 @@ pub(super) enum List {
 
 impl List {
     pub(super) const ALL: [Self; 4] = [Self::Transactions, Self::Transfers, Self::Collectibles, Self::Multi];
-    /// Those of tokens.
+    /// The lists of token transfers.
     pub(super) const TOKENS: [Self; 3] = [Self::Transfers, Self::Collectibles, Self::Multi];
 
     fn action(self) -> &'static str {
@@ -57,7 +57,7 @@ impl List {
     }
 }
 
-/// The hosts that explorers of all chains are asked at, one for each key: limits count all calls with it.
+/// The hosts of all chains' explorers, one for each key: an explorer's limits count all calls with a key.
 pub(super) struct Explorers {
     http: Http,
     limits: ExplorerLimits,
@@ -69,7 +69,7 @@ pub(super) struct Explorer {
     chain: ChainId,
     url: Url,
     host: Arc<Host>,
-    /// Until when this chain is not asked for here.
+    /// Until when the explorer is not asked for this chain.
     denied: Mutex<Option<(Instant, Refusal)>>,
 }
 
@@ -80,8 +80,8 @@ impl Explorers {
 
     /// The explorer of a chain that has one.
     pub(super) fn of(&self, chain: &ChainConfig) -> Option<Explorer> {
-        let url = flavour::of_chain(Url::parse(chain.explorer.as_ref()?.expose()).ok()?, chain.id);
-        let query = url.query_pairs().filter(|(name, _)| !flavour::names_chain(name));
+        let url = chain_url::of_chain(Url::parse(chain.explorer.as_ref()?.expose()).ok()?, chain.id);
+        let query = url.query_pairs().filter(|(name, _)| !chain_url::names_chain(name));
         let account =
             query.fold(url.authority().to_owned(), |account, (name, value)| format!("{account} {name}={value}"));
         let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
@@ -92,11 +92,10 @@ impl Explorers {
 }
 
 impl Explorer {
-    /// Page `page`, from 1, of `size` rows of a list, oldest rows first, of blocks `from` to `to`. The rows are as they
-    /// were answered.
+    /// Page `page` (from 1) of `size` rows of a list, in blocks `from` to `to`, oldest first, unparsed.
     ///
     /// # Errors
-    /// [`Refusal`] where there is no list after retries.
+    /// [`Refusal`] after retries.
     async fn page(
         &self,
         list: List,
@@ -125,7 +124,7 @@ impl Explorer {
                 if let Refusal::NotThisChain(_) = &refusal {
                     let mut denied = self.denied.lock().unwrap_or_else(PoisonError::into_inner);
                     tracing::warn!(chain = self.chain, explorer = self.host.name(), %refusal, "explorer does not serve this chain; the node alone is read");
-                    *denied = Some((Instant::now() + DENIED_REST, refusal.clone()));
+                    *denied = Some((Instant::now() + DENIED_PAUSE, refusal.clone()));
                 }
                 Err(refusal)
             }

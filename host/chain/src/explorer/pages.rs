@@ -1,23 +1,23 @@
-//! A list read page after page. No page but the first is asked for where that can be avoided: the next one begins with
-//! the last block of the one before, whose rows are dropped until all of them are there. So no row can fall between two
-//! pages, and the bound of 10,000 rows that explorers set to counting pages holds for one block alone.
+//! Reading a list page by page. The next request asks for the first page from the last block of the page before, whose
+//! rows are dropped and read again with the rest of that block. So no row is lost between pages, and the limit of
+//! 10,000 rows that explorers set to page numbers applies to one block alone.
 
 use std::collections::BTreeSet;
 
 use super::{Explorer, List, Refusal, Row};
 use assay_domain::Address;
 
-/// Rows in one page: what free plans give at most. Where that is too much at once, fewer are asked for in that one
-/// read: large rows of one address say nothing of the others.
+/// Rows in one page: the most of free plans. Where a page is too large, the rest of that read uses smaller ones: the
+/// rows of another address may be smaller.
 const PAGE: u64 = 1_000;
 const SMALLEST_PAGE: u64 = 10;
-/// Explorers refuse pages further than this many rows in.
+/// Explorers refuse pages beyond this many rows.
 const WINDOW: u64 = 10_000;
-/// An answer of so many rows or more that is a round number may have been cut there, whatever was asked for.
+/// A response with at least so many rows, and a round number of them, may be cut, whatever size was asked for.
 const SMALLEST_CUT: usize = 100;
 const ROUND: usize = 50;
 
-/// A list of `wallet` that is being read.
+/// One read of a list of `wallet`.
 pub(crate) struct Pages<'a> {
     explorer: &'a Explorer,
     list: List,
@@ -26,8 +26,8 @@ pub(crate) struct Pages<'a> {
     to: u64,
     page: u64,
     size: u64,
-    /// Rows of the block `from`, while one block fills whole pages.
-    held: Vec<Row>,
+    /// Rows of the block `from`, while it fills several pages.
+    pending: Vec<Row>,
     done: bool,
     /// Some rows could not be read.
     pub damaged: bool,
@@ -43,21 +43,21 @@ impl<'a> Pages<'a> {
             to,
             page: 1,
             size: PAGE,
-            held: Vec::new(),
+            pending: Vec::new(),
             done: from > to,
             damaged: false,
         }
     }
 
-    /// Nothing is left to ask for.
+    /// The list is read to its end.
     pub(crate) fn is_done(&self) -> bool {
         self.done
     }
 
-    /// The rows of the next blocks, each block whole, in the order of the chain; `None` at the end.
+    /// The rows of the next blocks, all rows of each, in the order of the chain; `None` at the end.
     ///
     /// # Errors
-    /// [`Refusal`] where the list cannot be read on.
+    /// [`Refusal`].
     pub(crate) async fn next(&mut self) -> Result<Option<Vec<Row>>, Refusal> {
         loop {
             if self.done {
@@ -66,9 +66,9 @@ impl<'a> Pages<'a> {
             let page =
                 match self.explorer.page(self.list, self.wallet, (self.from, self.to), (self.page, self.size)).await {
                     Ok(page) => page,
-                    // Pages of another size do not go on from those before.
+                    // Pages of another size do not continue those before.
                     Err(Refusal::TooLarge) if self.size > SMALLEST_PAGE => {
-                        (self.page, self.size, self.held) = (1, (self.size / 2).max(SMALLEST_PAGE), Vec::new());
+                        (self.page, self.size, self.pending) = (1, (self.size / 2).max(SMALLEST_PAGE), Vec::new());
                         continue;
                     }
                     Err(refusal) => return Err(refusal),
@@ -79,14 +79,14 @@ impl<'a> Pages<'a> {
         }
     }
 
-    /// Takes a page in: the rows of all blocks that are whole now, or `None` where that needs another page.
-    fn take(&mut self, written: Vec<serde_json::Value>) -> Result<Option<Vec<Row>>, Refusal> {
-        let count = written.len();
+    /// Takes a page: the rows of all blocks that are complete now, or `None` where another page is needed.
+    fn take(&mut self, page: Vec<serde_json::Value>) -> Result<Option<Vec<Row>>, Refusal> {
+        let count = page.len();
         let full = count as u64 >= self.size || (count >= SMALLEST_CUT && count.is_multiple_of(ROUND));
-        let read: Vec<Row> = written.into_iter().filter_map(|row| Row::read(self.list, row)).collect();
+        let read: Vec<Row> = page.into_iter().filter_map(|row| Row::read(self.list, row)).collect();
         self.damaged |= read.len() < count;
         let in_order = read.is_sorted_by_key(|row| row.block);
-        let mut rows = std::mem::take(&mut self.held);
+        let mut rows = std::mem::take(&mut self.pending);
         rows.extend(read.into_iter().filter(|row| (self.from..=self.to).contains(&row.block)));
         let last = rows.iter().map(|row| row.block).max();
         if !full {
@@ -94,7 +94,7 @@ impl<'a> Pages<'a> {
             return Ok(Some(self.own(rows)));
         }
         let (true, Some(last)) = (in_order, last) else {
-            // Which rows such a page leaves out nobody can say.
+            // It is unknown which rows such a page leaves out.
             return Err(Refusal::Malformed("a full page out of order or of other blocks".into()));
         };
         if rows.iter().any(|row| row.block < last) {
@@ -105,11 +105,11 @@ impl<'a> Pages<'a> {
         if (self.page + 1).saturating_mul(self.size) > WINDOW {
             return Err(Refusal::TooLarge);
         }
-        (self.from, self.page, self.held) = (last, self.page + 1, rows);
+        (self.from, self.page, self.pending) = (last, self.page + 1, rows);
         Ok(None)
     }
 
-    /// Those of `rows` that are the wallet's, each once, in the order of the chain.
+    /// The rows of the wallet, each once, in the order of the chain.
     fn own(&self, mut rows: Vec<Row>) -> Vec<Row> {
         let mut seen = BTreeSet::new();
         rows.retain(|row| (row.from == self.wallet || row.to == Some(self.wallet)) && seen.insert(row.identity()));

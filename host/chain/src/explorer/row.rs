@@ -1,5 +1,5 @@
-//! One row of a list. Numbers are decimal texts by the documentation, and numbers with some; names and symbols are left
-//! where they are, for anybody can write them.
+//! One row of a list. Numbers are decimal strings by the documentation, and JSON numbers with some explorers. Names and
+//! symbols are not read: they are not trusted.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -18,18 +18,18 @@ pub(crate) struct Row {
     pub from: Address,
     /// `None` where a transaction creates a contract.
     pub to: Option<Address>,
-    /// Of a transfer.
+    /// The token contract of a transfer.
     pub contract: Option<Address>,
     pub value: U256,
-    /// Of a non-fungible token.
+    /// The id of a non-fungible token.
     pub token: Option<U256>,
-    /// Of a transfer's log, which some tell.
+    /// The index of a transfer's log, which some explorers give.
     pub index: Option<u64>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Written {
+struct RawRow {
     block_number: Value,
     time_stamp: Value,
     hash: B256,
@@ -49,39 +49,38 @@ struct Written {
 }
 
 impl Row {
-    /// `None` where it is no row of such a list.
-    pub(super) fn read(list: List, written: Value) -> Option<Self> {
-        let written: Written = serde_json::from_value(written).ok()?;
-        // An empty text stands for no address.
+    /// `None` where `row` is no row of this list.
+    pub(super) fn read(list: List, row: Value) -> Option<Self> {
+        let row: RawRow = serde_json::from_value(row).ok()?;
+        // An empty string means no address.
         let address = |text: &Option<String>| match text.as_deref() {
             None | Some("") => Some(None),
             Some(text) => text.parse::<Address>().ok().map(Some),
         };
-        let (to, contract) = (address(&written.to)?, address(&written.contract_address)?);
+        let (to, contract) = (address(&row.to)?, address(&row.contract_address)?);
         if list != List::Transactions && (contract.is_none() || to.is_none()) {
             return None;
         }
-        let value = [&written.value, &written.token_value].into_iter().find_map(number::<U256>);
+        let value = [&row.value, &row.token_value].into_iter().find_map(number::<U256>);
         Some(Self {
             list,
-            block: number(&written.block_number)?,
-            time: number(&written.time_stamp)?,
-            hash: written.hash,
-            from: written.from,
+            block: number(&row.block_number)?,
+            time: number(&row.time_stamp)?,
+            hash: row.hash,
+            from: row.from,
             to,
             contract: contract.filter(|_| list != List::Transactions),
             value: value.unwrap_or_default(),
-            token: number(&written.token_id),
-            index: number(&written.log_index),
+            token: number(&row.token_id),
+            index: number(&row.log_index),
         })
     }
 
-    /// What makes it one row and no other. Two like transfers in one transaction are told apart only where the log is
-    /// named.
+    /// What identifies a row. Two equal transfers in one transaction differ only where the log index is known.
     pub(super) fn identity(&self) -> impl Ord + use<> {
         match (self.list, self.index) {
             (List::Transactions, _) => (self.hash, None, None),
-            // A log of many ERC-1155 tokens makes a row of each.
+            // A log of several ERC-1155 tokens has one row for each.
             (_, Some(index)) => (
                 self.hash,
                 Some(index),
@@ -95,7 +94,7 @@ impl Row {
     }
 }
 
-/// A number written as one, or as decimal text.
+/// A JSON number, or a decimal string.
 fn number<T: std::str::FromStr>(value: &Value) -> Option<T> {
     match value {
         Value::String(text) if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) => text.parse().ok(),

@@ -1,11 +1,10 @@
-//! What an address holds and owes on one chain at one block: native balance, configured tokens and lending positions,
-//! all in one request where the chain has a Multicall3.
+//! What an address holds and owes on one chain after one block: native balance, configured tokens and lending
+//! positions, in one request where the chain has a Multicall3.
 
 use alloy::{primitives::Bytes, sol};
 
 use crate::config::ChainConfig;
-use assay_domain::Prices;
-use assay_domain::{Address, AssetClass, Position, TokenBalance, U256};
+use assay_domain::{Address, AssetClass, Position, Prices, TokenBalance, U256};
 use assay_evm::{
     call::{Call, getEthBalanceCall, returned},
     client::{Block, Client},
@@ -17,28 +16,29 @@ sol! {
     function balanceOf(address owner) external view returns (uint256 balance);
 }
 
-/// Every supported chain counts its own currency in 10^-18.
+/// The native currency of every supported chain has 18 decimals.
 const NATIVE_DECIMALS: u8 = 18;
 
-/// Balances and positions, not yet priced.
+/// Balances and positions, without prices.
 #[derive(Debug, Default)]
 pub(crate) struct Account {
     native: U256,
     /// One entry per configured token.
     tokens: Vec<U256>,
-    /// One entry per market.
+    /// The answers of each market with its terms; `None` where the terms are unknown.
     markets: Vec<Option<(MarketTerms, Vec<Option<Bytes>>)>>,
-    /// Which markets the wallet has ever had anything in, as far as that was asked for: one entry per market.
+    /// Whether the wallet ever had a position in each market, as far as that was asked.
     ever_held: Vec<bool>,
     /// Every token contract answered.
-    pub whole: bool,
+    pub complete: bool,
 }
 
 impl Account {
-    /// `blank` markets are those whose history shows nothing so far: they are asked whether there ever was anything.
+    /// Reads `wallet` in the state after `head`. The `blank` markets, whose stored history is empty, are also asked
+    /// whether the wallet ever had a position.
     ///
     /// # Errors
-    /// [`Fault`] where the chain did not answer. A single contract that does not makes the account less than whole.
+    /// [`Fault`] where the chain did not answer. A single contract that does not answer makes the account incomplete.
     pub(crate) async fn read(
         client: &Client,
         chain: &ChainConfig,
@@ -58,56 +58,59 @@ impl Account {
         calls.extend(plans.iter().chain(&traces).flatten().cloned());
         let answers = client.calls(&calls, head.hash).await?;
         let (balances, mut rest) = answers.split_at(balances.min(answers.len()));
-
-        let mut account = Self { whole: true, ..Self::default() };
-        let native = returned::<getEthBalanceCall>(balances.first());
-        account.native = native.ok_or_else(|| Fault::Malformed("no native balance".into()))?;
-        for (index, token) in chain.tokens.iter().enumerate() {
-            let balance = returned::<balanceOfCall>(balances.get(index + 1));
-            if balance.is_none() {
-                tracing::warn!(chain = chain.id, token = %token.address, symbol = token.symbol, "no ERC-20 answers at this address of chains.tokens");
-                account.whole = false;
-            }
-            account.tokens.push(balance.unwrap_or_default());
-        }
+        let mut account = Self::balances(chain, balances)?;
         for (terms, plan) in terms.iter().zip(&plans) {
-            let (own, after) = rest.split_at(plan.len().min(rest.len()));
-            rest = after;
+            let own = take(&mut rest, plan.len());
             account.markets.push(terms.clone().map(|terms| (terms, own.to_vec())));
         }
-        let mut places = Vec::new();
+        let mut slots = Vec::new();
         for (index, (terms, asked)) in terms.iter().zip(&traces).enumerate() {
-            let (own, after) = rest.split_at(asked.len().min(rest.len()));
-            rest = after;
+            let own = take(&mut rest, asked.len());
             account.ever_held.push(terms.as_ref().is_some_and(|terms| terms.ever_held(own)));
-            places.extend(terms.as_ref().and_then(|terms| Some((index, terms, terms.trace_slot(own, wallet)?))));
+            slots.extend(terms.as_ref().and_then(|terms| Some((index, terms, terms.trace_slot(own, wallet)?))));
         }
-        let kept = client.storage(&places.iter().map(|(.., place)| *place).collect::<Vec<_>>(), head.hash).await;
-        for ((index, terms, _), kept) in places.into_iter().zip(kept) {
+        let words = client.storage(&slots.iter().map(|(.., slot)| *slot).collect::<Vec<_>>(), head.hash).await;
+        for ((index, terms, _), word) in slots.into_iter().zip(words) {
             if let Some(held) = account.ever_held.get_mut(index) {
-                *held |= kept.is_some_and(|kept| terms.is_trace(kept));
+                *held |= word.is_some_and(|word| terms.is_trace(word));
             }
         }
         Ok(account)
     }
 
-    /// Whether the wallet is known to have had anything in each market.
+    /// The account with the native balance and those of the configured tokens.
+    fn balances(chain: &ChainConfig, answers: &[Option<Bytes>]) -> Result<Self, Fault> {
+        let native = returned::<getEthBalanceCall>(answers.first());
+        let native = native.ok_or_else(|| Fault::Malformed("no native balance".into()))?;
+        let mut account = Self { native, complete: true, ..Self::default() };
+        for (index, token) in chain.tokens.iter().enumerate() {
+            let balance = returned::<balanceOfCall>(answers.get(index + 1));
+            if balance.is_none() {
+                tracing::warn!(chain = chain.id, token = %token.address, symbol = token.symbol, "no ERC-20 answers at this address of chains.tokens");
+                account.complete = false;
+            }
+            account.tokens.push(balance.unwrap_or_default());
+        }
+        Ok(account)
+    }
+
+    /// Whether the wallet is known to have had a position in each market.
     pub(crate) fn ever_held(&self) -> &[bool] {
         &self.ever_held
     }
 
-    /// What there is of each asset, one entry per market; `None` for one that cannot be read.
-    pub(crate) fn balances(&self) -> Vec<Option<Vec<Balance>>> {
+    /// The amounts of each asset, one entry per market; `None` for a market that cannot be read.
+    pub(crate) fn amounts(&self) -> Vec<Option<Vec<Balance>>> {
         self.markets.iter().map(|read| read.as_ref().and_then(|(terms, answers)| terms.balances(answers))).collect()
     }
 
-    /// The lending positions, and whether they are all there are: one that cannot be read or priced is left out.
+    /// The lending positions, and whether that is all of them: one that cannot be read or priced is left out.
     pub(crate) fn positions(&self, chain: &ChainConfig, markets: &[Market], prices: &Prices) -> (Vec<Position>, bool) {
-        let (mut positions, mut whole) = (Vec::new(), true);
+        let (mut positions, mut complete) = (Vec::new(), true);
         for (market, read) in markets.iter().zip(&self.markets) {
             let Some(held) = read.as_ref().and_then(|(terms, answers)| terms.held_at(answers, prices)) else {
                 tracing::warn!(chain = chain.id, market = %market.config.address, "a position cannot be read or priced");
-                whole = false;
+                complete = false;
                 continue;
             };
             if held.supplied_usd > 0.0 || held.borrowed_usd > 0.0 {
@@ -122,10 +125,10 @@ impl Account {
                 });
             }
         }
-        (positions, whole)
+        (positions, complete)
     }
 
-    /// What is held, with prices where there are any.
+    /// The balances above zero, with prices where there are any.
     pub(crate) fn holdings(&self, chain: &ChainConfig, prices: &Prices) -> Vec<TokenBalance> {
         let native = TokenBalance {
             chain_id: chain.id,
@@ -149,4 +152,11 @@ impl Account {
         });
         std::iter::once(native).chain(tokens).filter(|held| !held.amount.is_zero()).collect()
     }
+}
+
+/// Takes the next `count` answers.
+fn take<'a>(rest: &mut &'a [Option<Bytes>], count: usize) -> &'a [Option<Bytes>] {
+    let (own, after) = rest.split_at(count.min(rest.len()));
+    *rest = after;
+    own
 }

@@ -1,5 +1,5 @@
-//! Calls of contracts that anybody may have written. One of them may use up the gas of all that travel with it, or
-//! answer with megabytes; it must not take the others along.
+//! Calls of untrusted contracts. A contract may use up the gas of its whole batch, or answer with megabytes; the other
+//! calls of the batch must still get their answers.
 
 use alloy::primitives::Bytes;
 
@@ -10,21 +10,21 @@ use assay_evm::{
     fault::Fault,
 };
 
-/// Calls that travel together.
-const AT_ONCE: usize = 100;
+/// Calls in one batch.
+const BATCH: usize = 100;
 
-/// The answer to each of `calls` in the state after block `at`; `None` for one that was reverted. All together first;
-/// those without an answer once more, each with gas of its own.
+/// The answer to each of `calls` in the state after block `at`; `None` for a reverted one. Calls are batched first; those
+/// without an answer are repeated, each with its own gas.
 ///
 /// # Errors
 /// [`Fault`] where the endpoint did not answer.
 pub(super) async fn together(client: &Client, calls: &[Call], at: B256) -> Result<Vec<Option<Bytes>>, Fault> {
     let mut answers = Vec::with_capacity(calls.len());
-    for part in calls.chunks(AT_ONCE) {
+    for part in calls.chunks(BATCH) {
         match client.calls(part, at).await {
             Ok(part) => answers.extend(part),
             Err(Fault::Refused { .. } | Fault::TooDense { .. } | Fault::Malformed(_)) => {
-                answers.extend(part.iter().map(|_| None))
+                answers.extend(part.iter().map(|_| None));
             }
             Err(fault) => return Err(fault),
         }
@@ -38,8 +38,8 @@ pub(super) async fn together(client: &Client, calls: &[Call], at: B256) -> Resul
     Ok(answers)
 }
 
-/// As [`together`], each call with gas of its own from the start: for functions that most contracts do not have, some
-/// of which use up all gas to say so.
+/// As [`together`], each call with its own gas from the start: for functions that most contracts lack, as some contracts
+/// use up all gas on an unknown function.
 pub(super) async fn alone(
     client: &Client,
     calls: &[Call],

@@ -1,21 +1,21 @@
-//! Tokens that nobody configured: an explorer says which contracts ever moved something from or to an address, and the
-//! chain what is held of them now. What is priced is priced by its contract and never by its name, for anybody can take
-//! a name.
+//! Tokens that are not configured: a source lists the contracts that ever transferred something from or to an address,
+//! and the chain says what it holds of them now. Prices go by contract and never by name: any contract can take a name.
 
-use crate::activity::records::{ActivityProgress, NftRecord};
-use crate::holdings::records::TokenRecord;
 use std::collections::{BTreeMap, BTreeSet};
 
-use alloy::sol;
+use alloy::{primitives::Bytes, sol};
 
 use super::{
     call_by_call, label,
     pair::{self, Pair},
+    records::TokenRecord,
     tokens,
 };
-use crate::config::ChainConfig;
-use assay_domain::Prices;
-use assay_domain::{Address, AssetClass, Nft, TokenBalance, U256};
+use crate::{
+    activity::records::{ActivityProgress, NftRecord},
+    config::ChainConfig,
+};
+use assay_domain::{Address, AssetClass, Nft, Prices, TokenBalance, U256};
 use assay_evm::{
     call::{Call, returned},
     client::{Block, Client},
@@ -29,84 +29,72 @@ sol! {
     interface Multi { function balanceOf(address owner, uint256 id) external view returns (uint256 balance); }
 }
 
-/// Looks up what an address holds besides the configured tokens of one chain.
+/// Finds what an address holds besides the configured tokens of one chain.
 pub(crate) struct Finder {
     client: Client,
     store: Store,
     chain: ChainConfig,
-    /// Tokens that are counted elsewhere: configured ones, and markets that are tokens themselves.
-    elsewhere: BTreeSet<Address>,
+    /// Tokens that are counted as something else: configured tokens, and markets that are tokens themselves.
+    excluded: BTreeSet<Address>,
     markets: BTreeSet<Address>,
 }
 
-/// What was found, not yet priced.
+/// The tokens that were found, without prices.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     held: Vec<(Address, U256)>,
     pairs: BTreeMap<Address, Pair>,
     records: BTreeMap<Address, TokenRecord>,
     pub nfts: Vec<Nft>,
-    /// Everything listed was looked at.
-    pub whole: bool,
+    /// Everything listed was looked up.
+    pub complete: bool,
 }
 
 impl Finder {
     pub(crate) fn new(client: Client, store: Store, chain: &ChainConfig) -> Self {
         let markets: BTreeSet<_> = chain.markets.iter().map(|market| market.address).collect();
-        let elsewhere = chain.tokens.iter().map(|token| token.address).chain(markets.iter().copied()).collect();
-        Self { client, store, chain: chain.clone(), elsewhere, markets }
+        let excluded = chain.tokens.iter().map(|token| token.address).chain(markets.iter().copied()).collect();
+        Self { client, store, chain: chain.clone(), excluded, markets }
     }
 
-    /// What `wallet` holds of what is `listed` at `head`.
+    /// What `wallet` holds of the `listed` tokens after `head`.
     ///
     /// # Errors
     /// [`Fault`] where the chain did not answer.
     pub(crate) async fn find(&self, wallet: Address, listed: &ActivityProgress, head: Block) -> Result<Found, Fault> {
-        let tokens: Vec<_> = listed.tokens.keys().filter(|token| !self.elsewhere.contains(*token)).copied().collect();
+        let tokens: Vec<_> = listed.tokens.keys().filter(|token| !self.excluded.contains(*token)).copied().collect();
         if tokens.is_empty() && listed.nfts.is_empty() {
-            return Ok(Found { whole: !listed.tokens_left_out, ..Found::default() });
+            return Ok(Found { complete: !listed.tokens_left_out, ..Found::default() });
         }
         let balances = tokens.iter().map(|token| Call::new(*token, &balanceOfCall { owner: wallet }));
         let calls: Vec<_> = balances.chain(listed.nfts.iter().map(|nft| ownership(nft, wallet))).collect();
         let answers = call_by_call::together(&self.client, &calls, head.hash).await?;
         let (balances, owners) = answers.split_at(tokens.len().min(answers.len()));
-        let held = tokens.iter().zip(balances).filter_map(|(token, answer)| {
-            // What does not answer like a token is none.
-            let balance = returned::<balanceOfCall>(Some(answer))?;
-            (!balance.is_zero()).then_some((*token, balance))
-        });
-        let held: Vec<_> = held.collect();
-        let nfts: Vec<_> = listed
-            .nfts
-            .iter()
-            .zip(owners)
-            .filter(|(nft, answer)| is_owner(nft, wallet, answer))
-            .map(|(nft, _)| nft)
-            .collect();
-
+        let mut held = held(&tokens, balances);
+        let nfts: Vec<_> =
+            listed.nfts.iter().zip(owners).filter(|(nft, answer)| is_owner(nft, wallet, answer)).collect();
         let contracts: BTreeSet<_> =
-            held.iter().map(|(token, _)| *token).chain(nfts.iter().map(|nft| nft.contract)).collect();
+            held.iter().map(|(token, _)| *token).chain(nfts.iter().map(|(nft, _)| nft.contract)).collect();
         let contracts: Vec<_> = contracts.into_iter().collect();
-        let (mut records, mut whole) =
+        let (mut records, mut complete) =
             tokens::records(&self.client, &self.store, self.chain.id, &contracts, head.hash).await?;
-        let counted = |token: &Address| {
-            records.get(token).and_then(|record| record.pool).is_some_and(|pool| self.markets.contains(&pool))
-        };
-        // What stands for a deposit or a debt is part of a lending position already. On Celo the native currency is a
-        // token as well, of its own name; elsewhere a wrapped form has another.
-        let native = |token: &Address| {
-            let symbol = || records.get(token).and_then(|record| record.symbol.as_deref());
-            self.chain.native.wrapped == Some(*token) && symbol() == Some(self.chain.native.symbol.as_str())
-        };
-        let held: Vec<_> = held.into_iter().filter(|(token, _)| !counted(token) && !native(token)).collect();
-        whole &= held.iter().all(|(token, _)| records.contains_key(token));
+        held.retain(|(token, _)| !records.get(token).is_some_and(|record| self.is_counted(*token, record)));
+        complete &= held.iter().all(|(token, _)| records.contains_key(token));
         let (pairs, sides, all) = self.pairs(&held, &records, head).await?;
         records.extend(sides);
-        let nfts = nfts.into_iter().map(|nft| self.nft(nft, &records)).collect();
-        Ok(Found { held, pairs, records, nfts, whole: whole && all && !listed.tokens_left_out })
+        let nfts = nfts.into_iter().map(|(nft, _)| self.nft(nft, &records)).collect();
+        Ok(Found { held, pairs, records, nfts, complete: complete && all && !listed.tokens_left_out })
     }
 
-    /// The pools among `held`, the records of what is in them, and whether that is all.
+    /// Whether the token of `record` is counted as something else: a deposit or a debt is part of a lending position,
+    /// and on Celo the native currency is also a token with its own symbol, while a wrapped form has another symbol.
+    fn is_counted(&self, token: Address, record: &TokenRecord) -> bool {
+        let is_position = record.pool.is_some_and(|pool| self.markets.contains(&pool));
+        let native = &self.chain.native;
+        is_position || (native.wrapped == Some(token) && record.symbol.as_ref() == Some(&native.symbol))
+    }
+
+    /// The pools among `held`, the records of their tokens, and whether all could be read.
     async fn pairs(
         &self,
         held: &[(Address, U256)],
@@ -125,8 +113,8 @@ impl Finder {
         let sides: BTreeSet<_> =
             shares.iter().filter(|(token, _)| pools.contains_key(token)).flat_map(|(_, (a, b))| [*a, *b]).collect();
         let sides: Vec<_> = sides.into_iter().collect();
-        let (sides, whole) = tokens::records(&self.client, &self.store, self.chain.id, &sides, head.hash).await?;
-        Ok((pools, sides, whole))
+        let (sides, complete) = tokens::records(&self.client, &self.store, self.chain.id, &sides, head.hash).await?;
+        Ok((pools, sides, complete))
     }
 
     fn nft(&self, nft: &NftRecord, records: &BTreeMap<Address, TokenRecord>) -> Nft {
@@ -137,8 +125,17 @@ impl Finder {
     }
 }
 
+/// The balances of the contracts that answer like a token.
+fn held(tokens: &[Address], balances: &[Option<Bytes>]) -> Vec<(Address, U256)> {
+    let held = tokens.iter().zip(balances).filter_map(|(token, answer)| {
+        let balance = returned::<balanceOfCall>(Some(answer))?;
+        (!balance.is_zero()).then_some((*token, balance))
+    });
+    held.collect()
+}
+
 impl Found {
-    /// The contracts whose prices matter.
+    /// The contracts whose prices are needed.
     pub(crate) fn to_price(&self) -> Vec<Address> {
         let sides = self.pairs.keys().filter_map(|pair| self.records.get(pair)?.pair).flat_map(|(a, b)| [a, b]);
         let tokens: BTreeSet<_> = self.held.iter().map(|(token, _)| *token).chain(sides).collect();
@@ -157,7 +154,7 @@ impl Found {
                 None if chain.native.wrapped == Some(*token) => AssetClass::Wrapped,
                 None => AssetClass::Token,
             };
-            // A price is for a whole token, and how many that is nobody says who does not say its places.
+            // A price is for one whole token; without decimals the number of whole tokens is unknown.
             let listed = || prices.get(&Some(*token)).copied().filter(|_| record.decimals.is_some());
             let symbol = record.symbol.clone().unwrap_or_else(|| label::of_contract(*token));
             TokenBalance {
@@ -183,7 +180,7 @@ fn ownership(nft: &NftRecord, wallet: Address) -> Call {
     }
 }
 
-fn is_owner(nft: &NftRecord, wallet: Address, answer: &Option<alloy::primitives::Bytes>) -> bool {
+fn is_owner(nft: &NftRecord, wallet: Address, answer: &Option<Bytes>) -> bool {
     if nft.multi {
         returned::<Multi::balanceOfCall>(Some(answer)).is_some_and(|balance| !balance.is_zero())
     } else {

@@ -1,4 +1,4 @@
-//! Names and symbols of contracts as text that can be shown. Whoever wrote the contract wrote them.
+//! Names and symbols of contracts as text that is safe to show: they are not trusted.
 
 use alloy::{primitives::Bytes, sol_types::SolValue};
 
@@ -6,17 +6,17 @@ use assay_domain::{Address, U256};
 
 /// In characters.
 const LONGEST: usize = 48;
-/// Digits of a token's number that are shown whole.
+/// Token ids with more digits are shortened.
 const DIGITS: usize = 16;
 
-/// What a `string`, or the `bytes32` of old contracts, says; `None` where that is nothing that can be shown.
+/// The text in an answer of type `string`, or `bytes32` with old contracts; `None` where nothing of it can be shown.
 pub(super) fn text(answer: &Bytes) -> Option<String> {
     let bytes = match Bytes::abi_decode(answer) {
         Ok(bytes) => bytes,
         Err(_) if answer.len() == 32 => answer.clone(),
         Err(_) => return None,
     };
-    // More than can be shown is not looked at.
+    // The rest could not be shown.
     let bytes = bytes.get(..bytes.len().min(4 * LONGEST)).unwrap_or_default();
     let text = String::from_utf8_lossy(bytes);
     let text = text.trim_end_matches('\u{fffd}').split('\0').next().unwrap_or_default();
@@ -26,7 +26,7 @@ pub(super) fn text(answer: &Bytes) -> Option<String> {
     (!label.is_empty()).then_some(label)
 }
 
-/// Characters that are not seen themselves and change what is: controls, directions, joiners, variants and tags.
+/// Invisible characters, which change how others are shown: controls, directions, joiners, variants and tags.
 fn is_unseen(c: char) -> bool {
     (c.is_control() && !c.is_whitespace())
         || matches!(c,
@@ -35,13 +35,13 @@ fn is_unseen(c: char) -> bool {
             | '\u{fff0}'..='\u{fffd}' | '\u{e000}'..='\u{f8ff}' | '\u{e0000}'..='\u{e0fff}' | '\u{f0000}'..='\u{10ffff}')
 }
 
-/// A contract that does not say what it is called.
+/// The label of a contract without a name.
 pub(super) fn of_contract(contract: Address) -> String {
     let hex = contract.to_checksum(None);
     format!("{}…{}", hex.get(..6).unwrap_or_default(), hex.get(38..).unwrap_or_default())
 }
 
-/// One token of a collection.
+/// The label of one token of a collection.
 pub(super) fn of_token(collection: &str, id: U256) -> String {
     let digits = id.to_string();
     match digits.get(digits.len().saturating_sub(4)..) {

@@ -1,5 +1,5 @@
 //! What an address holds on one chain: the native currency, configured tokens and lending positions in one request, and
-//! what an explorer says was ever moved, with the chain as the judge of what is still there.
+//! the listed tokens that the chain says it still holds.
 
 mod account;
 mod call_by_call;

@@ -1,14 +1,12 @@
-//! Shares of a pool of two tokens whose product is constant, as Uniswap v2 made it and many copied it, valued by the
-//! pool's own reserves. A pool can be pushed off balance with borrowed money for the length of a transaction, or left
-//! so by its only owner; what it is worth *in* balance cannot: twice the root of the product of both sides at outside
-//! prices. That is never more than the sum of the sides. Where one side has no price it is worth nothing here as
-//! anywhere, and the share is of the other side alone: doubling that would let anybody mint worth by pairing a dollar
-//! with a token of their own.
+//! Shares of a constant-product pool of two tokens (Uniswap v2 and its copies), valued by the pool's reserves. Anyone
+//! with borrowed money can push the reserves off balance for one transaction, but not the pool's value *in* balance:
+//! twice the square root of the product of both sides at outside prices. That is never more than the sum of the sides.
+//! Where one side has no price, the share is valued by the other side alone: doubling it would let anyone create value
+//! by pairing a dollar with a token of their own.
 
 use alloy::{primitives::Bytes, sol};
 
-use assay_domain::Prices;
-use assay_domain::{Address, U256};
+use assay_domain::{Address, Prices, U256};
 use assay_evm::call::{Call, returned};
 
 sol! {
@@ -32,15 +30,15 @@ struct Side {
     reserve: U256,
 }
 
-/// The calls that tell what is in the pool at `pair`.
+/// The calls that read the reserves of the pool at `pair`.
 pub(super) fn questions(pair: Address, (token0, token1): (Address, Address)) -> [Call; QUESTIONS] {
     let backing = |token: Address| Call::new(token, &balanceOfCall { owner: pair });
     [Call::new(pair, &getReservesCall {}), Call::new(pair, &totalSupplyCall {}), backing(token0), backing(token1)]
 }
 
 impl Pair {
-    /// What the answers to [`questions`] say; `None` where it is no such pool. A reserve counts as far as the pool has
-    /// it.
+    /// Reads the answers to [`questions`]; `None` where the contract is no such pool. A reserve counts up to the pool's
+    /// balance.
     pub(super) fn read((token0, token1): (Address, Address), answers: &[Option<Bytes>]) -> Option<Self> {
         let reserves = returned::<getReservesCall>(answers.first())?;
         let supply = returned::<totalSupplyCall>(answers.get(1)).filter(|supply| !supply.is_zero())?;
@@ -52,8 +50,8 @@ impl Pair {
         })
     }
 
-    /// Dollars for one whole share of `amount` that somebody holds; `None` where neither side has a price, or nobody
-    /// can hold so many. `decimals_of` tells the places of a token.
+    /// Dollars for one whole share in a holding of `amount`; `None` where neither side has a price, or `amount` is more
+    /// than the supply. `decimals_of` gives a token's decimals.
     pub(super) fn price(
         &self,
         amount: U256,

@@ -1,11 +1,13 @@
-//! What token contracts say of themselves, asked once for each contract and kept.
+//! What token contracts state about themselves. Each contract is asked once; the answer is stored.
 
-use crate::holdings::records::{self, TokenRecord};
 use std::collections::BTreeMap;
 
 use alloy::{primitives::Bytes, sol};
 
-use super::{call_by_call, label};
+use super::{
+    call_by_call, label,
+    records::{self, TokenRecord},
+};
 use assay_domain::{Address, B256, ChainId, U256};
 use assay_evm::{
     call::{Call, returned},
@@ -23,11 +25,11 @@ sol! {
     function POOL() external view returns (address pool);
 }
 
-/// More places than this no amount has.
-const MOST_PLACES: u8 = 36;
+/// Tokens with more decimals are not believed.
+const MAX_DECIMALS: u8 = 36;
 const QUESTIONS: usize = 6;
 
-/// The records of `contracts`, and whether that is all of them.
+/// The records of `contracts`, and whether all could be read.
 pub(super) async fn records(
     client: &Client,
     store: &Store,
@@ -36,35 +38,35 @@ pub(super) async fn records(
     at: B256,
 ) -> Result<(BTreeMap<Address, TokenRecord>, bool), Fault> {
     let keys: Vec<_> = contracts.iter().map(|contract| records::token(chain, *contract)).collect();
-    // What cannot be read there is asked for again.
-    let kept = store.get_many(&keys).await.unwrap_or_default();
+    // Where the store cannot be read, the contracts are asked again.
+    let stored = store.get_many(&keys).await.unwrap_or_default();
     let mut records: BTreeMap<_, _> =
-        contracts.iter().zip(kept).filter_map(|(contract, record)| Some((*contract, record?))).collect();
+        contracts.iter().zip(stored).filter_map(|(contract, record)| Some((*contract, record?))).collect();
     let unknown: Vec<_> = contracts.iter().filter(|contract| !records.contains_key(*contract)).copied().collect();
     if unknown.is_empty() {
         return Ok((records, true));
     }
     let calls: Vec<_> = unknown.iter().flat_map(|contract| questions(*contract)).collect();
     let answers = call_by_call::alone(client, &calls, at).await?;
-    let (mut batch, mut whole) = (Ok(Batch::new()), true);
+    let (mut batch, mut complete) = (Ok(Batch::new()), true);
     for (contract, answers) in unknown.iter().zip(answers.chunks(QUESTIONS)) {
         let answered: Option<Vec<_>> = answers.iter().map(|answer| answer.as_ref().ok().cloned()).collect();
         let Some(answered) = answered else {
-            whole = false;
+            complete = false;
             continue;
         };
         let record = record(&answered);
         batch = batch.and_then(|batch| batch.put(&records::token(chain, *contract), &record));
         records.insert(*contract, record);
     }
-    let kept = match batch {
+    let saved = match batch {
         Ok(batch) => store.commit(batch).await.map(drop),
         Err(error) => Err(error),
     };
-    if let Err(error) = kept {
-        tracing::error!(chain, %error, "what token contracts say of themselves cannot be kept");
+    if let Err(error) = saved {
+        tracing::error!(chain, %error, "records of token contracts cannot be stored");
     }
-    Ok((records, whole))
+    Ok((records, complete))
 }
 
 fn questions(contract: Address) -> [Call; QUESTIONS] {
@@ -78,11 +80,11 @@ fn questions(contract: Address) -> [Call; QUESTIONS] {
     ]
 }
 
-/// What the answers to [`questions`] say.
+/// Reads the answers to [`questions`].
 fn record(answers: &[Option<Bytes>]) -> TokenRecord {
     let text = |at: usize| label::text(answers.get(at)?.as_ref()?);
     let pair = returned::<token0Call>(answers.get(3)).zip(returned::<token1Call>(answers.get(4)));
-    let places = returned::<decimalsCall>(answers.get(2)).filter(|places| *places <= U256::from(MOST_PLACES));
+    let places = returned::<decimalsCall>(answers.get(2)).filter(|places| *places <= U256::from(MAX_DECIMALS));
     TokenRecord {
         symbol: text(0),
         name: text(1),

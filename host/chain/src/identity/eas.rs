@@ -1,5 +1,5 @@
-//! Attestations of the Ethereum Attestation Service. An index says which attestation a wallet has; the service says
-//! what it is; and whether it still holds is judged here, at every reading.
+//! Attestations of the Ethereum Attestation Service. An index gives the attestations of a wallet, the service their
+//! content, and every read checks here whether they are still valid.
 
 use alloy::{primitives::Bytes, sol, sol_types::SolValue};
 
@@ -33,10 +33,10 @@ sol! {
     struct PassportScore { bool passing; uint8 decimals; uint128 scorer; uint32 score; uint32 threshold; Stamp[] stamps; }
 }
 
-/// The newest attestations of a wallet that are looked at. Anybody may attest in a schema that anybody may use.
+/// The number of newest attestations of a wallet that are read: in some schemas anyone can attest.
 const NEWEST: u64 = 20;
 
-/// Which attestations `wallet` has.
+/// Asks the index which attestations `wallet` has.
 pub fn look_up(source: &SourceConfig, wallet: Address) -> Call {
     let (recipient, schema) = (wallet, source.schema);
     match source.lookup {
@@ -49,7 +49,7 @@ pub fn look_up(source: &SourceConfig, wallet: Address) -> Call {
     }
 }
 
-/// The answer to [`look_up`]; `None` where the index did not give one.
+/// Reads the answer to [`look_up`]; `None` where the index did not give one.
 pub fn looked_up(source: &SourceConfig, answer: Option<&Option<Bytes>>) -> Option<Vec<B256>> {
     let uids = match source.lookup {
         Lookup::AttestationUid => vec![returned::<getAttestationUidCall>(answer)?],
@@ -63,19 +63,19 @@ pub(super) fn read(source: &SourceConfig, uid: B256) -> Call {
     Call::new(source.eas, &getAttestationCall { uid })
 }
 
-/// The attestation in the answer to [`read`], where it holds at `now`; the outer `None` where the service did not give
-/// an answer.
-pub(super) fn judged(
+/// The attestation in the answer to [`read`], where it is valid at `now`; the outer `None` where the service did not
+/// give an answer.
+pub(super) fn valid(
     source: &SourceConfig,
     (wallet, uid): (Address, B256),
     now: u64,
     answer: Option<&Option<Bytes>>,
 ) -> Option<Option<assay_domain::Attestation>> {
     let found = returned::<getAttestationCall>(answer)?;
-    Some(holds(source, wallet, uid, now, &found))
+    Some(checked(source, wallet, uid, now, &found))
 }
 
-fn holds(
+fn checked(
     source: &SourceConfig,
     wallet: Address,
     uid: B256,
@@ -105,12 +105,12 @@ fn holds(
         attester: Some(found.attester),
         issued: Some(time_from_unix(found.time)),
         expires: ends.map(time_from_unix),
-        score: said(source.data, &found.data)?,
+        score: score(source.data, &found.data)?,
     })
 }
 
-/// The score, where there is one; the outer `None` where the data is not what the schema promises.
-fn said(data: Data, bytes: &[u8]) -> Option<Option<f64>> {
+/// The score, where the schema has one; the outer `None` where the data does not fit the schema.
+fn score(data: Data, bytes: &[u8]) -> Option<Option<f64>> {
     match data {
         Data::Any => Some(None),
         Data::Flag => bool::abi_decode(bytes).ok().filter(|flag| *flag).map(|_| None),
@@ -167,7 +167,7 @@ mod tests {
 
     fn verdict(source: &SourceConfig, found: &Attestation) -> Option<assay_domain::Attestation> {
         let answer = Some(Bytes::from(getAttestationCall::abi_encode_returns(found)));
-        judged(source, (WALLET, B256::with_last_byte(6)), NOW, Some(&answer)).unwrap()
+        valid(source, (WALLET, B256::with_last_byte(6)), NOW, Some(&answer)).unwrap()
     }
 
     #[test]
@@ -191,7 +191,7 @@ mod tests {
         }
         assert!(verdict(&source, &Attestation { expirationTime: NOW + 1, ..good.clone() }).is_some());
         assert_eq!(
-            judged(&source, (WALLET, B256::ZERO), NOW, Some(&None)),
+            valid(&source, (WALLET, B256::ZERO), NOW, Some(&None)),
             None,
             "a service that does not answer has not said no"
         );
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn data_is_what_the_schema_promises() {
-        let score = PassportScore {
+        let passport = PassportScore {
             passing: true,
             decimals: 4,
             scorer: 335,
@@ -210,12 +210,12 @@ mod tests {
             threshold: 200_000,
             stamps: vec![],
         };
-        assert_eq!(said(Data::PassportScore, &score.abi_encode_params()), Some(Some(25.4321)));
-        assert_eq!(said(Data::PassportScore, &PassportScore { decimals: 19, ..score }.abi_encode_params()), None);
-        assert_eq!(said(Data::Country, &"DE".to_owned().abi_encode()), Some(None));
+        assert_eq!(score(Data::PassportScore, &passport.abi_encode_params()), Some(Some(25.4321)));
+        assert_eq!(score(Data::PassportScore, &PassportScore { decimals: 19, ..passport }.abi_encode_params()), None);
+        assert_eq!(score(Data::Country, &"DE".to_owned().abi_encode()), Some(None));
         for bad in ["", "D", "de", "DEU", "Ü"] {
-            assert_eq!(said(Data::Country, &bad.to_owned().abi_encode()), None, "{bad}");
+            assert_eq!(score(Data::Country, &bad.to_owned().abi_encode()), None, "{bad}");
         }
-        assert_eq!(said(Data::Any, &[]), Some(None));
+        assert_eq!(score(Data::Any, &[]), Some(None));
     }
 }

@@ -1,27 +1,28 @@
-//! Who an address is said to belong to: names that stand for it, and attestations that hold. Read beside the rest of a
-//! snapshot and kept with it; what could not be read is said and never taken for absent.
+//! The identity of an address: names that resolve to it, and valid attestations. It is read with a snapshot and stored
+//! in it; a source that could not be read is marked and never taken for one without an attestation.
 
+mod chain;
 mod eas;
-mod site;
 
 use futures::future::join_all;
 use tokio::{sync::oneshot, time::Instant};
 
-use crate::config;
-use crate::config::SourceConfig;
-use crate::names::Names;
+use crate::{
+    config::{self, SourceConfig},
+    names::Names,
+};
 use assay_domain::{Address, Attestation, ChainId, IdentitySource};
 use assay_evm::client::{Block, Client};
 
+use chain::{ChainIdentity, Part};
 pub use eas::{SchemaRecord, getAttestationCall, getSchemaCall, look_up, looked_up};
-use site::{Part, Site};
 
-/// All chains with something to ask.
+/// All chains with an attester or a registry of names.
 pub(super) struct Identity {
-    sites: Vec<Site>,
+    chains: Vec<ChainIdentity>,
 }
 
-/// The blocks that chains are read at, once they are known.
+/// The blocks at which chains are read, once they are known.
 pub(super) type Heads = Vec<(ChainId, oneshot::Receiver<Block>)>;
 
 impl Identity {
@@ -31,20 +32,20 @@ impl Identity {
         clients: impl Iterator<Item = (ChainId, Client)>,
     ) -> Self {
         let sources: &[SourceConfig] = &settings.sources;
-        let sites = clients.map(|(chain, client)| Site::new(chain, client, sources, names));
-        Self { sites: sites.filter(|site| !site.is_empty()).collect() }
+        let chains = clients.map(|(chain, client)| ChainIdentity::new(chain, client, sources, names));
+        Self { chains: chains.filter(|chain| !chain.is_empty()).collect() }
     }
 
-    /// Everything said of `wallet` by `deadline`, and who was asked.
+    /// The attestations of `wallet`, read by `deadline`, and the sources that were asked.
     pub(super) async fn read(
         &self,
         wallet: Address,
         heads: Heads,
         deadline: Instant,
     ) -> (Vec<Attestation>, Vec<IdentitySource>) {
-        let reads = heads.into_iter().filter_map(|(chain, head)| {
-            let site = self.sites.iter().find(|site| site.chain() == chain)?;
-            Some(site.read(wallet, head, deadline))
+        let reads = heads.into_iter().filter_map(|(id, head)| {
+            let chain = self.chains.iter().find(|chain| chain.id() == id)?;
+            Some(chain.read(wallet, head, deadline))
         });
         let parts: Vec<Part> = join_all(reads).await;
         let (mut attestations, mut sources) = (Vec::new(), Vec::new());

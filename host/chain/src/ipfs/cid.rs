@@ -1,8 +1,8 @@
-//! Content identifiers of small documents, computed here so that no node has to be believed.
+//! Content identifiers (CIDs) of small documents, computed here so that an IPFS node's answer can be checked.
 
 use sha2::{Digest, Sha256};
 
-/// The largest document that is one block: beyond it a node cuts it into several, and its CID is that of their list.
+/// The largest document in one block: a node splits a larger one, and its CID is that of the list of blocks.
 pub(super) const ONE_BLOCK: usize = 256 << 10;
 
 /// CID version 1, raw bytes, SHA-256.

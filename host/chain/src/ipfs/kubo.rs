@@ -1,4 +1,4 @@
-//! The RPC API of Kubo, as far as it is needed: `add` and `pin/ls`. Both are POST by its rules.
+//! Client of Kubo's RPC API: `add` and `pin/ls`, which are both POST requests.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use url::Url;
 use super::{IpfsError, ask};
 
 const NODE: &str = "IPFS node";
-/// Random, so that no document has it.
+/// A random text, which no document contains.
 const BOUNDARY: &str = "assay-7c0e1f5a9d3b46e28fa1c4d05b7e6932";
 
 #[derive(Clone)]
@@ -31,7 +31,7 @@ struct Pins {
 }
 
 impl Kubo {
-    /// Adds and pins `bytes` as one raw block; gives back the CID that the node computed.
+    /// Adds and pins `bytes` as one raw block; the CID that the node computed.
     pub async fn add(&self, bytes: &[u8]) -> Result<String, IpfsError> {
         let head = format!(
             "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"file\"; filename=\"feedback.json\"\r\n\
@@ -47,12 +47,12 @@ impl Kubo {
         if status != StatusCode::OK {
             return Err(IpfsError::Status(NODE, status.as_u16()));
         }
-        // One object a line; the last is of the whole.
+        // One object a line; the last one describes the document.
         let last = answer.split(|byte| *byte == b'\n').rfind(|line| !line.is_empty()).unwrap_or_default();
         serde_json::from_slice::<Added>(last).map(|added| added.hash).map_err(|_| IpfsError::Unreadable(NODE))
     }
 
-    /// Whether the node keeps `cid` until told otherwise.
+    /// Whether the node has pinned `cid`.
     pub async fn is_pinned(&self, cid: &str) -> Result<bool, IpfsError> {
         let request = self.http.post(self.command("pin/ls", &[("arg", cid), ("type", "recursive")])?);
         match ask(NODE, request).await? {
@@ -60,7 +60,7 @@ impl Kubo {
                 let pins: Pins = serde_json::from_slice(&answer).map_err(|_| IpfsError::Unreadable(NODE))?;
                 Ok(pins.keys.contains_key(cid))
             }
-            // How it says that something is not pinned.
+            // Kubo's answer for a CID that is not pinned.
             (StatusCode::INTERNAL_SERVER_ERROR, answer)
                 if String::from_utf8_lossy(&answer).contains("is not pinned") =>
             {

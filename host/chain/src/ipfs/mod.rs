@@ -1,5 +1,5 @@
-//! Putting documents where everybody can fetch them by their content: a Kubo-compatible node, and where configured a
-//! service that keeps what the node has. What they say of a document is compared with what was computed here.
+//! Publishing of documents to IPFS: to a Kubo-compatible node, and where configured to a pinning service. The node's CID
+//! is compared with the one that is computed here.
 
 mod cid;
 mod kubo;
@@ -18,19 +18,19 @@ pub use cid::cid;
 use kubo::Kubo;
 use pinning::Service;
 
-/// Longest wait for an answer.
+/// Longest wait for a response.
 const TIMEOUT: Duration = Duration::from_secs(20);
-/// Longest answer that is read, in bytes.
-const LONGEST: usize = 64 << 10;
+/// Longest response that is read, in bytes.
+const MAX_RESPONSE_BYTES: usize = 64 << 10;
 
-/// A node, and perhaps a service. Cheap to clone.
+/// A node, and optionally a pinning service. Cheap to clone.
 #[derive(Clone)]
 pub struct Ipfs {
     node: Kubo,
     service: Option<Service>,
 }
 
-/// Why a document is not in place. None of it repeats a URL or what the other side wrote.
+/// Why a document is not published. No message repeats a URL or text of the server.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IpfsError {
     #[error("the {0} cannot be reached")]
@@ -48,7 +48,7 @@ pub enum IpfsError {
 }
 
 impl Ipfs {
-    /// `None` where no node is configured, or its URL is none.
+    /// `None` where no node is configured, or its URL is invalid.
     pub fn new(config: &config::Ipfs) -> Option<Self> {
         let http =
             reqwest::Client::builder().timeout(TIMEOUT).redirect(reqwest::redirect::Policy::none()).build().ok()?;
@@ -60,11 +60,10 @@ impl Ipfs {
         Some(Self { node, service })
     }
 
-    /// Puts `bytes`, whose CID is `expected`, in place and makes sure that they are pinned. To do it again changes
-    /// nothing.
+    /// Publishes `bytes`, whose CID is `expected`, and checks that they are pinned. A repetition changes nothing.
     ///
     /// # Errors
-    /// [`IpfsError`]; all of them may pass but [`IpfsError::TooLarge`].
+    /// [`IpfsError`]; a retry may succeed except after [`IpfsError::TooLarge`].
     pub async fn place(&self, bytes: &[u8], expected: &str) -> Result<(), IpfsError> {
         if bytes.len() > cid::ONE_BLOCK {
             return Err(IpfsError::TooLarge(bytes.len()));
@@ -77,12 +76,12 @@ impl Ipfs {
         }
         match &self.service {
             None => Ok(()),
-            Some(service) => service.keep(expected).await,
+            Some(service) => service.pin(expected).await,
         }
     }
 }
 
-/// A root to which paths are added.
+/// A URL to which paths can be joined.
 fn root(text: &str) -> Option<Url> {
     let mut url = Url::parse(text).ok()?;
     if !url.path().ends_with('/') {
@@ -91,27 +90,27 @@ fn root(text: &str) -> Option<Url> {
     Some(url)
 }
 
-/// Status and body of an answer from `whom`.
-async fn ask(whom: &'static str, request: RequestBuilder) -> Result<(StatusCode, Vec<u8>), IpfsError> {
+/// Status and body of the response of `server`.
+async fn ask(server: &'static str, request: RequestBuilder) -> Result<(StatusCode, Vec<u8>), IpfsError> {
     let started = Instant::now();
-    let span = tracing::info_span!(target: TRACE, "ask IPFS", otel.kind = "client", assay.whom = whom);
-    let answer = answered(whom, request).instrument(span).await;
+    let span = tracing::info_span!(target: TRACE, "ask IPFS", otel.kind = "client", assay.whom = server);
+    let answer = send(server, request).instrument(span).await;
     let outcome = match &answer {
         Ok((status, _)) if status.is_success() => "ok",
         Ok(_) => "status",
         Err(_) => "unreachable",
     };
-    metrics::counter!("assay_ipfs_requests_total", "whom" => whom, "outcome" => outcome).increment(1);
-    metrics::histogram!("assay_ipfs_request_duration_seconds", "whom" => whom).record(started.elapsed());
+    metrics::counter!("assay_ipfs_requests_total", "whom" => server, "outcome" => outcome).increment(1);
+    metrics::histogram!("assay_ipfs_request_duration_seconds", "whom" => server).record(started.elapsed());
     answer
 }
 
-async fn answered(whom: &'static str, request: RequestBuilder) -> Result<(StatusCode, Vec<u8>), IpfsError> {
-    let mut response = request.send().await.map_err(|_| IpfsError::Unreachable(whom))?;
+async fn send(server: &'static str, request: RequestBuilder) -> Result<(StatusCode, Vec<u8>), IpfsError> {
+    let mut response = request.send().await.map_err(|_| IpfsError::Unreachable(server))?;
     let mut body = Vec::new();
-    while let Some(part) = response.chunk().await.map_err(|_| IpfsError::Unreachable(whom))? {
-        if body.len() + part.len() > LONGEST {
-            return Err(IpfsError::Unreadable(whom));
+    while let Some(part) = response.chunk().await.map_err(|_| IpfsError::Unreachable(server))? {
+        if body.len() + part.len() > MAX_RESPONSE_BYTES {
+            return Err(IpfsError::Unreadable(server));
         }
         body.extend_from_slice(&part);
     }

@@ -1,4 +1,4 @@
-//! The IPFS pinning-service API: asking a service to keep what the node has, once.
+//! Client of the IPFS pinning-service API.
 
 use reqwest::{Client, StatusCode};
 use serde::Deserialize;
@@ -28,8 +28,8 @@ struct Pin {
 }
 
 impl Service {
-    /// Asks for `cid` to be kept where nobody has, and succeeds once it is.
-    pub async fn keep(&self, cid: &str) -> Result<(), IpfsError> {
+    /// Requests a pin of `cid` where there is none; succeeds once it is pinned.
+    pub async fn pin(&self, cid: &str) -> Result<(), IpfsError> {
         let mut url = self.url()?;
         url.query_pairs_mut().extend_pairs([("cid", cid), ("status", "queued,pinning,pinned")]);
         let known: List = self.answer(self.http.get(url), StatusCode::OK).await?;

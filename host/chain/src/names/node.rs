@@ -1,4 +1,4 @@
-//! Names as contracts know them: hashed, as DNS writes them, and the names that addresses have.
+//! The forms of a name that contracts use: its hash, its DNS encoding, and the reverse name of an address.
 
 use alloy::primitives::keccak256;
 
@@ -11,7 +11,7 @@ pub(super) fn namehash(name: &str) -> B256 {
         .fold(B256::ZERO, |node, label| keccak256([node.as_slice(), keccak256(label).as_slice()].concat()))
 }
 
-/// The name as on the wire of DNS; `None` where a label is longer than a length byte says.
+/// The name in DNS wire format; `None` where a label is longer than 255 bytes.
 pub(super) fn dns_encoded(name: &str) -> Option<Vec<u8>> {
     let mut wire = Vec::with_capacity(name.len() + 2);
     for label in name.split('.') {
@@ -22,12 +22,12 @@ pub(super) fn dns_encoded(name: &str) -> Option<Vec<u8>> {
     Some(wire)
 }
 
-/// The name below which `address` says what it is called.
+/// The reverse name of `address`, which its owner controls.
 pub(super) fn reverse(address: Address, below: &str) -> String {
     format!("{}.{below}", hex::encode(address))
 }
 
-/// The name and everything above it, nearest first.
+/// The name and its parents, nearest first.
 pub(super) fn upwards(name: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(name), |name| name.split_once('.').map(|(_, above)| above))
 }

@@ -1,5 +1,5 @@
-//! One ENS registry on one chain: which resolver knows a name, and what it says of it. A resolver is anybody's contract
-//! and is believed in what it says of its own names alone.
+//! One ENS registry on one chain: the resolver of a name, and its answers. Anyone can deploy a resolver; it is believed
+//! only about its own names.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,7 +10,7 @@ use alloy::{
 };
 use moka::future::Cache;
 
-use super::{Unanswered, elsewhere, node};
+use super::{Unanswered, node, offchain};
 use crate::config::RegistryConfig;
 use assay_domain::{Address, Name};
 use assay_evm::{
@@ -27,11 +27,11 @@ sol! {
     function resolve(bytes name, bytes data) external view returns (bytes answer);
 }
 
-/// Labels of a name looked for a resolver above it: each is a call, and nobody has a name of more.
-const LABELS: usize = 16;
-/// Resolvers do not change what they can do, but for those behind a proxy.
-const REMEMBERED: Duration = Duration::from_secs(3600);
-const RESOLVERS: u64 = 10_000;
+/// Most labels of a name that are searched for a resolver: each is a call, and no real name has more.
+const MAX_LABELS: usize = 16;
+/// How long the features of a resolver are cached: they change only behind a proxy.
+const CACHE_LIFETIME: Duration = Duration::from_secs(3600);
+const CACHE_ENTRIES: u64 = 10_000;
 
 /// Cheap to clone.
 #[derive(Clone)]
@@ -39,41 +39,41 @@ pub(crate) struct Registry {
     pub config: Arc<RegistryConfig>,
     pub client: Client,
     guarded: Guarded,
-    /// Whether a resolver answers for names below its own (ENSIP-10).
+    /// Whether a resolver answers for subdomains of its name (ENSIP-10).
     wildcards: Cache<Address, bool>,
 }
 
-/// Which resolver is to be asked.
+/// The resolver of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Resolver {
     address: Address,
-    /// It is that of the name itself and not of one above.
+    /// It is set for the name itself and not for a parent.
     own: bool,
 }
 
 impl Registry {
     pub(super) fn new(config: &RegistryConfig, client: Client, guarded: Guarded) -> Self {
-        let wildcards = Cache::builder().max_capacity(RESOLVERS).time_to_live(REMEMBERED).build();
+        let wildcards = Cache::builder().max_capacity(CACHE_ENTRIES).time_to_live(CACHE_LIFETIME).build();
         Self { config: Arc::new(config.clone()), client, guarded, wildcards }
     }
 
-    /// Whether names like `name` are looked up here.
+    /// Whether `name` is in this registry's domain.
     pub(super) fn covers(&self, name: &Name) -> bool {
         self.config.under.as_deref().is_none_or(|under| name.is_under(under))
     }
 
-    /// The name that is `wallet`'s to set here.
+    /// The reverse name of `wallet`.
     pub(crate) fn reverse(&self, wallet: Address) -> String {
         node::reverse(wallet, &self.config.reverse)
     }
 
-    /// The calls that tell which resolver knows `name`: its own, or the nearest above it.
+    /// The calls that find the resolver of `name`: its own, or that of the nearest parent.
     pub(crate) fn calls(&self, name: &str) -> Vec<Call> {
-        let names = node::upwards(name).take(LABELS);
+        let names = node::upwards(name).take(MAX_LABELS);
         names.map(|name| Call::new(self.config.registry, &resolverCall { node: node::namehash(name) })).collect()
     }
 
-    /// What the answers to [`calls`](Self::calls) say; `None` where there is no registry.
+    /// Reads the answers to [`calls`](Self::calls); `None` where there is no registry.
     pub(crate) fn found(answers: &[Option<Bytes>]) -> Option<Option<Resolver>> {
         let resolvers: Option<Vec<Address>> =
             (0..answers.len()).map(|at| returned::<resolverCall>(answers.get(at))).collect();
@@ -81,10 +81,10 @@ impl Registry {
         Some(nearest.map(|(above, address)| Resolver { address, own: above == 0 }))
     }
 
-    /// The address of `name`; the outer `None` where there is no registry, the inner where it has none.
+    /// The address of `name`; the outer `None` where there is no registry, the inner where the name has no address.
     ///
     /// # Errors
-    /// [`Unanswered`] where that cannot be told.
+    /// [`Unanswered`].
     pub(super) async fn address(&self, name: &Name) -> Result<Option<Option<Address>>, Unanswered> {
         let head = self.client.head().await?;
         let answers = self.client.calls(&self.calls(name.as_str()), head.hash).await?;
@@ -95,11 +95,11 @@ impl Registry {
         Ok(Some(answer.filter(|address| *address != Address::ZERO)))
     }
 
-    /// What the owner of `wallet` calls it, as it was written.
+    /// The name that the owner of `wallet` gives it, unchecked.
     ///
     /// # Errors
-    /// [`Unanswered`] where that cannot be told.
-    pub(crate) async fn named(
+    /// [`Unanswered`].
+    pub(crate) async fn reverse_name(
         &self,
         resolver: Resolver,
         wallet: Address,
@@ -110,7 +110,7 @@ impl Registry {
         Ok(self.ask(resolver, &name, &call, head).await?.filter(|name| !name.is_empty()))
     }
 
-    /// `None` where the resolver has no answer, or one that is no answer to this.
+    /// Asks a resolver; `None` where it has no answer, or one of another type.
     async fn ask<C: SolCall>(
         &self,
         resolver: Resolver,
@@ -124,12 +124,12 @@ impl Registry {
             return Ok(None);
         }
         if !wildcard {
-            let answer = elsewhere::call(&self.client, &self.guarded, address, call.abi_encode().into(), head).await?;
+            let answer = offchain::call(&self.client, &self.guarded, address, call.abi_encode().into(), head).await?;
             return Ok(answer.and_then(|answer| C::abi_decode_returns(&answer).ok()));
         }
         let Some(wire) = node::dns_encoded(name) else { return Ok(None) };
         let wrapped = resolveCall { name: wire.into(), data: call.abi_encode().into() };
-        let answer = elsewhere::call(&self.client, &self.guarded, address, wrapped.abi_encode().into(), head).await?;
+        let answer = offchain::call(&self.client, &self.guarded, address, wrapped.abi_encode().into(), head).await?;
         let inner = answer.and_then(|answer| Bytes::abi_decode(&answer).ok());
         Ok(inner.and_then(|inner| C::abi_decode_returns(&inner).ok()))
     }

@@ -1,4 +1,4 @@
-//! Chainlink feeds: what of a round is a price, and until when. Which feed stands for which asset is configured.
+//! Chainlink feeds: which rounds are a price, and for how long. The configuration assigns feeds to assets.
 
 use alloy::{primitives::Bytes, sol};
 
@@ -11,11 +11,11 @@ sol! {
     function decimals() external view returns (uint8 places);
 }
 
-/// Furthest that a round may be ahead of the chain's head, in seconds: a balanced endpoint may answer from a newer
-/// block.
+/// Furthest that a round may be ahead of the chain's head, in seconds: an endpoint behind a load balancer may answer from
+/// a newer block.
 const SKEW: u64 = 300;
-/// Feeds against the dollar have 8 decimals, those against another currency 18; more is no feed.
-const MOST_PLACES: u8 = 18;
+/// Feeds against the dollar have 8 decimals, others 18; a contract with more is no feed.
+const MAX_DECIMALS: u8 = 18;
 
 /// A feed against the dollar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl Feed {
         [Call::new(self.address, &latestRoundDataCall {}), Call::new(self.address, &decimalsCall {})]
     }
 
-    /// The price in the answers to [`ask`](Self::ask), which it takes.
+    /// The price in the next `answers`, those to [`ask`](Self::ask).
     pub(super) fn price<'a>(&self, answers: &mut impl Iterator<Item = &'a Option<Bytes>>, now: u64) -> Option<f64> {
         let (round, places) =
             (returned::<latestRoundDataCall>(answers.next()), returned::<decimalsCall>(answers.next()));
@@ -38,19 +38,19 @@ impl Feed {
     }
 }
 
-/// Age in seconds, by the chain's own clock, from which a feed with this heartbeat has stopped. The fifth on top is for
-/// rounds that are slow to be mined.
+/// Age in seconds, by the chain's own clock, above which a feed with this heartbeat is stale. The added fifth is for
+/// rounds that are mined late.
 pub fn stale_after(heartbeat: u64) -> u64 {
     heartbeat.saturating_add(heartbeat / 5)
 }
 
-/// Dollars for one whole token, if the round has them and is fresh at `now`, the time of the chain's head.
+/// Dollars for one whole token, if the round has a price and is fresh at `now`, the time of the chain's head.
 fn price(round: &latestRoundDataReturn, places: u8, heartbeat: u64, now: u64) -> Option<f64> {
     let answer = Some(round.answer).filter(|answer| answer.is_positive())?;
     let updated =
         u64::try_from(round.updatedAt).ok().filter(|updated| *updated > 0 && *updated <= now.saturating_add(SKEW))?;
     let fresh = now.saturating_sub(updated) <= stale_after(heartbeat);
-    (fresh && places <= MOST_PLACES).then(|| f64::from(answer.into_raw()) / 10f64.powi(i32::from(places)))
+    (fresh && places <= MAX_DECIMALS).then(|| f64::from(answer.into_raw()) / 10f64.powi(i32::from(places)))
 }
 
 #[cfg(test)]

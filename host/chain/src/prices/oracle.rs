@@ -1,5 +1,5 @@
-//! Oracles of lending markets as a source of prices: what an asset is worth there, and whether it is listed at all.
-//! They tell no time, so that only the market's own care keeps their prices fresh.
+//! Oracles of lending markets as a source of prices. They give no time: the freshness of their prices depends on the
+//! market's own maintenance.
 
 use alloy::{primitives::Bytes, sol};
 
@@ -11,19 +11,19 @@ sol! {
     function getSourceOfAsset(address asset) external view returns (address source);
 }
 
-/// An oracle, and the number that stands for a dollar there.
+/// An oracle, and its unit: the number for one dollar.
 pub(super) type Oracle = (Address, U256);
 
-/// What the oracles say of an asset.
+/// The oracles' answers about an asset.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Quote {
-    /// Dollars for one whole token, of the first oracle that has a price.
+    /// Dollars for one whole token, from the first oracle that has a price.
     pub price: Option<f64>,
-    /// An oracle has a source for the asset, and so should have a price.
+    /// An oracle has a source for the asset, so that it should have a price.
     pub listed: bool,
 }
 
-/// What to ask `oracles` of `asset`.
+/// Asks `oracles` about `asset`.
 pub(super) fn ask(oracles: &[Oracle], asset: Address) -> impl Iterator<Item = Call> {
     let both = move |oracle| {
         [Call::new(oracle, &getAssetPriceCall { asset }), Call::new(oracle, &getSourceOfAssetCall { asset })]
@@ -31,7 +31,7 @@ pub(super) fn ask(oracles: &[Oracle], asset: Address) -> impl Iterator<Item = Ca
     oracles.iter().flat_map(move |(oracle, _)| both(*oracle))
 }
 
-/// Takes the answers to [`ask`].
+/// Reads the next `answers`, those to [`ask`].
 pub(super) fn quote<'a>(oracles: &[Oracle], answers: &mut impl Iterator<Item = &'a Option<Bytes>>) -> Quote {
     let mut quote = Quote::default();
     for (_, unit) in oracles {

@@ -1,26 +1,26 @@
-//! Sequencer uptime feeds of rollups: whether prices on the chain can be believed. While the sequencer is down nobody
-//! can update a feed, and right after it came back feeds lag behind the market.
+//! Sequencer uptime feeds of rollups: whether prices on the chain are believed. While the sequencer is down no feed can
+//! be updated, and right after it comes back feeds lag behind the market.
 
 use super::feed::latestRoundDataReturn;
 use assay_domain::U256;
 
-/// What Chainlink's documentation lets a reader wait after the sequencer came back, in seconds.
-pub(crate) const GRACE: u64 = 3_600;
+/// The wait after the sequencer comes back that Chainlink's documentation recommends, in seconds.
+const GRACE: u64 = 3_600;
 
-/// How the sequencer stands.
+/// The state of a sequencer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sequencer {
     Up,
     /// Up, but for no longer than [`GRACE`].
     JustUp,
     Down,
-    /// The feed has never been written, or answers something else.
+    /// The feed was never written, or answers something else.
     Unknown,
 }
 
-/// What a round of an uptime feed says at `now`, the time of the chain's head: the answer is 0 for up and 1 for down,
-/// and the round started when that began.
-pub fn stands(round: &latestRoundDataReturn, now: u64) -> Sequencer {
+/// The state by a round of an uptime feed at `now`, the time of the chain's head: the answer is 0 for up and 1 for down,
+/// and the round started when that state began.
+pub fn sequencer_state(round: &latestRoundDataReturn, now: u64) -> Sequencer {
     let Some(since) = u64::try_from(round.startedAt).ok().filter(|since| *since > 0) else { return Sequencer::Unknown };
     match round.answer.into_raw() {
         U256::ZERO if now.saturating_sub(since) > GRACE => Sequencer::Up,
@@ -55,7 +55,7 @@ mod tests {
             (2, 1, Sequencer::Unknown),
             (-1, 1, Sequencer::Unknown),
         ] {
-            assert_eq!(stands(&round(answer, since), now), expected, "{answer} since {since}");
+            assert_eq!(sequencer_state(&round(answer, since), now), expected, "{answer} since {since}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The part of an asset that payments by signature need: ERC-20, ERC-3009 and EIP-712's separator.
+//! The contract functions that payments by signature need: ERC-20, ERC-3009 and the EIP-712 separator.
 
 use alloy::sol;
 

@@ -1,5 +1,5 @@
-//! Whoever settles payments for us, by the x402 API: `/verify` and `/settle`. It is asked here and believed nowhere:
-//! what it says is for others to hold against the chain.
+//! Client of a facilitator, which settles payments by the x402 API: `/verify` and `/settle`. Its answers are not trusted:
+//! the caller checks them against the chain.
 
 use std::time::Duration;
 
@@ -10,8 +10,8 @@ use url::Url;
 
 use assay_domain::Secret;
 
-/// Longest answer that is read, in bytes.
-const LONGEST: usize = 64 << 10;
+/// Longest response that is read, in bytes.
+const MAX_RESPONSE_BYTES: usize = 64 << 10;
 
 /// Cheap to clone.
 #[derive(Clone)]
@@ -20,7 +20,7 @@ pub struct Facilitator {
     root: Url,
 }
 
-/// Why nothing is known of a payment. None of it repeats a URL or what the other side wrote.
+/// Why the facilitator gave no usable response. No message repeats a URL or text of the facilitator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FacilitatorError {
     #[error("the facilitator cannot be reached, or did not answer in time")]
@@ -31,7 +31,7 @@ pub enum FacilitatorError {
     Unreadable,
 }
 
-/// What it says of a payment that it was to settle.
+/// The response to `/settle`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Settlement {
@@ -55,7 +55,7 @@ struct Verdict {
 }
 
 impl Facilitator {
-    /// `None` where `url` is none.
+    /// `None` for an invalid `url`.
     pub fn new(url: &Secret, timeout: Duration) -> Option<Self> {
         let mut root = Url::parse(url.expose()).ok().filter(|root| matches!(root.scheme(), "http" | "https"))?;
         if !root.path().ends_with('/') {
@@ -65,7 +65,7 @@ impl Facilitator {
         Some(Self { http, root })
     }
 
-    /// Whether it would settle a payment; its reason where it would not. Asked twice where it does not answer.
+    /// Whether the facilitator would settle a payment; the inner error is its reason. A failed request is repeated once.
     ///
     /// # Errors
     /// [`FacilitatorError`].
@@ -81,10 +81,10 @@ impl Facilitator {
             }
             answer => answer,
         }?;
-        Ok(if verdict.is_valid { Ok(()) } else { Err(word(verdict.invalid_reason)) })
+        Ok(if verdict.is_valid { Ok(()) } else { Err(reason_code(verdict.invalid_reason)) })
     }
 
-    /// Has a payment settled. An error says nothing of whether it was.
+    /// Settles a payment. After an error the payment may or may not be settled.
     ///
     /// # Errors
     /// [`FacilitatorError`].
@@ -95,7 +95,7 @@ impl Facilitator {
         requirements: &Value,
     ) -> Result<Settlement, FacilitatorError> {
         let settlement: Settlement = self.ask("settle", version, payload, requirements).await?;
-        let error_reason = (!settlement.success).then(|| word(settlement.error_reason));
+        let error_reason = (!settlement.success).then(|| reason_code(settlement.error_reason));
         Ok(Settlement { error_reason, ..settlement })
     }
 
@@ -112,12 +112,12 @@ impl Facilitator {
         let status = response.status();
         let mut body = Vec::new();
         while let Some(part) = response.chunk().await.map_err(|_| FacilitatorError::Unreachable)? {
-            if body.len() + part.len() > LONGEST {
+            if body.len() + part.len() > MAX_RESPONSE_BYTES {
                 return Err(FacilitatorError::Unreadable);
             }
             body.extend_from_slice(&part);
         }
-        // Some say no with a status of its own, and say why all the same.
+        // Some facilitators refuse with these statuses and give the reason in the body.
         let answered = status.is_success() || matches!(status, StatusCode::BAD_REQUEST | StatusCode::PAYMENT_REQUIRED);
         match serde_json::from_slice(&body) {
             Ok(answer) if answered => Ok(answer),
@@ -127,10 +127,10 @@ impl Facilitator {
     }
 }
 
-/// A reason as it is repeated to a payer: one word of a machine, whatever the other side wrote.
-fn word(reason: Option<String>) -> String {
-    let is_word = |text: &String| {
+/// The reason that a payer is shown: a short machine-readable code, or a fixed one in place of any other text.
+fn reason_code(reason: Option<String>) -> String {
+    let is_code = |text: &String| {
         (1..=80).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b))
     };
-    reason.filter(is_word).unwrap_or_else(|| "unexpected_settle_error".into())
+    reason.filter(is_code).unwrap_or_else(|| "unexpected_settle_error".into())
 }

@@ -1,9 +1,9 @@
-//! Being paid by signature in an asset with ERC-3009: what the asset says of an authorization, the call that uses it,
-//! what became of it, and whoever settles it for us. It keeps nothing.
+//! Payments by signature in an ERC-3009 asset: the state of an authorization, the call that uses it, its outcome, and
+//! the client of a facilitator. It stores nothing.
 
 mod abi;
+mod authorization;
 mod facilitator;
-mod used;
 
 use alloy::{
     primitives::Bytes,
@@ -11,7 +11,7 @@ use alloy::{
 };
 use serde_json::json;
 
-use crate::sender::At;
+use crate::sender::BlockRef;
 use abi::Asset::{
     DOMAIN_SEPARATORCall, authorizationStateCall, balanceOfCall, decimalsCall, transferWithAuthorization_0Call,
     transferWithAuthorization_1Call,
@@ -23,10 +23,10 @@ use assay_evm::{
     fault::Fault,
 };
 
+pub use authorization::AuthorizationUse;
 pub use facilitator::{Facilitator, FacilitatorError, Settlement};
-pub use used::Use;
 
-/// An asset that can be paid by signature. Cheap to clone.
+/// An ERC-3009 asset. Cheap to clone.
 #[derive(Clone)]
 pub struct Asset {
     client: Client,
@@ -34,18 +34,18 @@ pub struct Asset {
     confirmations: u64,
 }
 
-/// What an asset says of an authorization after the newest block.
+/// The state of an authorization after the newest block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
-    /// That block.
+pub struct AuthorizationState {
+    /// Number of that block.
     pub block: u64,
-    /// What the payer has.
+    /// The payer's balance.
     pub balance: U256,
-    /// The nonce was used or cancelled.
+    /// The nonce is used or cancelled.
     pub used: bool,
 }
 
-/// Something could not be told.
+/// Why the asset could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PaymentError {
     #[error("the chain of the payment: {0}")]
@@ -61,7 +61,7 @@ impl From<Fault> for PaymentError {
 }
 
 impl Asset {
-    /// The asset at `contract`, in which money has arrived once `confirmations` blocks are on top.
+    /// The asset at `contract`. A payment counts as settled with `confirmations` blocks on top.
     pub fn new(client: Client, contract: Address, confirmations: u64) -> Self {
         Self { client, contract, confirmations }
     }
@@ -70,7 +70,8 @@ impl Asset {
         self.contract
     }
 
-    /// The call that uses `authorization`, in the form for accounts with a key or in that for contracts.
+    /// The call that uses `authorization`: the form with a split signature for accounts with a key (`by_key`), the form
+    /// with signature bytes for contracts.
     pub fn call(&self, authorization: &Authorization, signature: &Bytes, by_key: bool) -> Bytes {
         let Authorization { from, to, value, valid_after, valid_before, nonce } = *authorization;
         let (after, before) = (valid_after, valid_before);
@@ -112,9 +113,11 @@ impl Asset {
         .into()
     }
 
+    /// The state of `authorization` after the newest block.
+    ///
     /// # Errors
-    /// [`PaymentError`] where it cannot be told.
-    pub async fn standing(&self, authorization: &Authorization) -> Result<Standing, PaymentError> {
+    /// [`PaymentError`].
+    pub async fn authorization_state(&self, authorization: &Authorization) -> Result<AuthorizationState, PaymentError> {
         let head = self.client.head().await?;
         let Authorization { from, nonce, .. } = *authorization;
         let calls = [
@@ -124,23 +127,23 @@ impl Asset {
         let answers = self.client.calls(&calls, head.hash).await?;
         let balance = returned::<balanceOfCall>(answers.first()).ok_or(PaymentError::NoAsset)?;
         let used = returned::<authorizationStateCall>(answers.get(1)).ok_or(PaymentError::NoAsset)?;
-        Ok(Standing { block: head.number, balance, used })
+        Ok(AuthorizationState { block: head.number, balance, used })
     }
 
-    /// Tries `call` after the newest block: the words it is reverted with, where it is.
+    /// Simulates `call` after the newest block; the inner error is the reason of a revert.
     ///
     /// # Errors
-    /// [`PaymentError`] where it cannot be told.
-    pub async fn try_out(&self, call: &Bytes) -> Result<Result<(), String>, PaymentError> {
+    /// [`PaymentError`].
+    pub async fn simulate(&self, call: &Bytes) -> Result<Result<(), String>, PaymentError> {
         let head = self.client.head().await?;
         let answer = self.client.attempt(self.contract, call, head.hash).await?;
         Ok(answer.map(drop).map_err(|data| Revert::abi_decode(&data).map(|revert| revert.reason).unwrap_or_default()))
     }
 
-    /// Whether a contract, or code that it lent, is at `account`.
+    /// Whether `account` has code, its own or delegated (EIP-7702).
     ///
     /// # Errors
-    /// [`PaymentError`] where it cannot be told.
+    /// [`PaymentError`].
     pub async fn has_code(&self, account: Address) -> Result<bool, PaymentError> {
         let answer = self.client.batch(vec![("eth_getCode", json!([account, "latest"]))]).await?.into_iter().next();
         let code = answer.unwrap_or_else(|| Err(Fault::Malformed("no answer".into())))?;
@@ -151,8 +154,8 @@ impl Asset {
     /// The newest block with enough confirmations, and its time in Unix seconds.
     ///
     /// # Errors
-    /// [`PaymentError`] where it cannot be told.
-    pub async fn settled(&self) -> Result<(At, u64), PaymentError> {
+    /// [`PaymentError`].
+    pub async fn settled(&self) -> Result<(BlockRef, u64), PaymentError> {
         let head = self.client.head().await?;
         let deep = head.number.saturating_sub(self.confirmations);
         let block =
@@ -160,16 +163,19 @@ impl Asset {
         Ok((block.into(), block.time))
     }
 
-    /// What of `domain` and `decimals` the contract contradicts, after the newest block; nothing where it is what they
-    /// say.
+    /// How the contract differs from `domain` and `decimals`, after the newest block; empty where it agrees.
     ///
     /// # Errors
-    /// [`PaymentError`] where it cannot be told.
+    /// [`PaymentError`].
     pub async fn contradictions(&self, domain: &SigningDomain, decimals: u8) -> Result<Vec<String>, PaymentError> {
         Ok(contradictions(&self.client, domain, decimals, self.client.head().await?).await?)
     }
 }
 
+/// How the contract of `domain` differs from `domain` and `decimals`, in the state after `head`; empty where it agrees.
+///
+/// # Errors
+/// [`Fault`] where the chain does not answer.
 pub async fn contradictions(
     client: &Client,
     domain: &SigningDomain,

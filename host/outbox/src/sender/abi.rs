@@ -1,4 +1,4 @@
-//! The parts of the ERC-8004 registries that feedback needs.
+//! The functions and events of the ERC-8004 registries that feedback needs.
 
 #![expect(clippy::too_many_arguments, reason = "what is generated of an event with eleven fields")]
 

@@ -1,13 +1,13 @@
-//! The one account that writes to a chain: what it signs, offers, sends, and what became of that. It keeps nothing:
-//! nonces and signed transactions are kept by whoever asks for them, before they are sent.
+//! The one account that writes to a chain: it signs, prices and sends transactions, and reads their status. It stores
+//! nothing: the caller saves nonces and signed transactions before it sends them.
 
 mod abi;
+mod account;
+mod feedback;
 mod fees;
-mod given;
 mod records;
-mod sight;
 mod sign;
-mod view;
+mod status;
 
 use std::sync::Arc;
 
@@ -25,18 +25,18 @@ use assay_evm::{
     fault::Fault,
 };
 
-pub use fees::{Market, Offer};
-pub use given::{Given, Told};
+pub use account::{AccountView, BlockRef};
+pub use feedback::{FeedbackEvent, GivenFeedback};
+pub use fees::{FeeMarket, Offer};
 pub use records::{LandedRecord, SignedRecord, SlotRecord};
-pub use sight::Sight;
 pub use sign::Signed;
-pub use view::{At, View};
+pub use status::TransactionStatus;
 
-/// Gas beyond the estimate, in percent: another feedback may be first in the meantime, and the first of a client costs
+/// Gas added to the estimate, in percent: another feedback may be mined first, and the first feedback of a client costs
 /// more.
 const GAS_MARGIN: u64 = 30;
 
-/// The ERC-8004 registries, and the chain that they are on.
+/// The ERC-8004 registries and their chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Registries {
     pub chain: ChainId,
@@ -66,25 +66,25 @@ pub struct Feedback<'a> {
     pub hash: B256,
 }
 
-/// What came of sending a transaction. None of it says whether it will be mined.
+/// How the node answers to a sent transaction. No answer says whether the transaction will be mined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sent {
-    /// The node has it, now or before.
-    Taken,
-    /// The nonce is used up, by this transaction or another.
-    Spent,
-    /// It offers less than the node or another transaction with its nonce asks for.
-    TooLittle,
+pub enum SendOutcome {
+    /// The node has the transaction.
+    Accepted,
+    /// This or another transaction with the nonce is mined.
+    NonceUsed,
+    /// The fee is below what the node, or the replacement of another transaction, requires.
+    Underpriced,
     /// The account cannot pay for it.
-    NoFunds,
+    InsufficientFunds,
 }
 
-/// Why something could not be done or told.
+/// Why a request to the chain failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SenderError {
     #[error("the chain of the registries: {0}")]
     Chain(String),
-    /// The registry will not take it, today or later.
+    /// The registry reverts the feedback; a retry does not help.
     #[error("the Reputation Registry refuses the feedback: {0}")]
     Refused(String),
     #[error("a transaction could not be signed: {0}")]
@@ -97,14 +97,14 @@ impl From<Fault> for SenderError {
     }
 }
 
-/// Asks a reputation registry whose agents it is for.
+/// Asks a reputation registry for its identity registry.
 pub fn identity_of(registry: Address) -> Call {
     Call::new(registry, &getIdentityRegistryCall {})
 }
 
 impl Sender {
-    /// The account of `key`, which offers at most `ceiling` wei for a unit of gas, and whose transactions count after
-    /// `confirmations` blocks.
+    /// The account of `key`. It offers at most `ceiling` wei for a unit of gas; a block with `confirmations` blocks on
+    /// top counts as settled.
     pub fn new(
         client: Client,
         key: PrivateKeySigner,
@@ -123,7 +123,7 @@ impl Sender {
         self.registries.chain
     }
 
-    /// The contract that takes feedback.
+    /// The reputation registry.
     pub fn registry(&self) -> Address {
         self.registries.reputation
     }
@@ -132,15 +132,15 @@ impl Sender {
         self.registries
     }
 
-    /// The most that is offered for a unit of gas, in wei.
+    /// The highest fee that is offered for a unit of gas, in wei.
     pub fn ceiling(&self) -> u64 {
         self.ceiling
     }
 
-    /// Who owns an agent; `None` where there is no such agent.
+    /// The owner of an agent; `None` for an unknown agent.
     ///
     /// # Errors
-    /// [`SenderError::Chain`] where that cannot be told.
+    /// [`SenderError::Chain`] where the chain cannot be read.
     pub async fn owner_of(&self, agent_id: u64) -> Result<Option<Address>, SenderError> {
         let head = self.client.head().await?;
         let data = Bytes::from(alloy::sol_types::SolCall::abi_encode(&ownerOfCall { agentId: U256::from(agent_id) }));
@@ -153,21 +153,23 @@ impl Sender {
         }
     }
 
-    /// Gas for a feedback, with room. It is tried out after the newest block: what waits may never come, and the first
-    /// feedback of a client costs more than the next.
+    /// Gas for a feedback, with a margin. The estimate uses the newest block: pending transactions may never be mined,
+    /// and the first feedback of a client costs more than the next.
     ///
     /// # Errors
-    /// [`SenderError::Refused`] where the registry reverts, [`SenderError::Chain`] where that cannot be told.
+    /// [`SenderError::Refused`] where the registry reverts, [`SenderError::Chain`] where the chain cannot be read.
     pub async fn gas(&self, feedback: &Feedback<'_>) -> Result<u64, SenderError> {
-        self.gas_of(self.registry(), &self.call(feedback)).await?.map_err(|fault| SenderError::Refused(reason(&fault)))
+        self.gas_of(self.registry(), &self.call(feedback))
+            .await?
+            .map_err(|fault| SenderError::Refused(registry_reason(&fault)))
     }
 
-    /// Gas for a call of `to`, with room; the words of the revert where it is reverted.
+    /// Gas for a call of `to`, with a margin; the inner error is the reason of a revert.
     ///
     /// # Errors
-    /// [`SenderError::Chain`] where that cannot be told.
-    pub async fn gas_for(&self, to: Address, data: &Bytes) -> Result<Result<u64, String>, SenderError> {
-        Ok(self.gas_of(to, data).await?.map_err(|fault| reverted(&fault)))
+    /// [`SenderError::Chain`] where the chain cannot be read.
+    pub async fn estimate_gas(&self, to: Address, data: &Bytes) -> Result<Result<u64, String>, SenderError> {
+        Ok(self.gas_of(to, data).await?.map_err(|fault| revert_reason(&fault)))
     }
 
     async fn gas_of(&self, to: Address, data: &Bytes) -> Result<Result<u64, Fault>, SenderError> {
@@ -184,19 +186,19 @@ impl Sender {
         }
     }
 
-    /// Hands a signed transaction to the node. To do it again is harmless.
+    /// Sends a signed transaction. Sending it again is harmless.
     ///
     /// # Errors
-    /// [`SenderError::Chain`]; whether the node has the transaction is then unknown.
-    pub async fn send(&self, raw: &Bytes) -> Result<Sent, SenderError> {
+    /// [`SenderError::Chain`] where it is unknown whether the node has the transaction.
+    pub async fn send(&self, raw: &Bytes) -> Result<SendOutcome, SenderError> {
         let answer = self.client.batch(vec![("eth_sendRawTransaction", json!([raw]))]).await?.into_iter().next();
         match answer.unwrap_or_else(|| Err(Fault::Malformed("no answer".into()))) {
-            Ok(_) => Ok(Sent::Taken),
+            Ok(_) => Ok(SendOutcome::Accepted),
             Err(fault) => refusal(&fault).ok_or_else(|| fault.into()),
         }
     }
 
-    async fn last_index(&self, agent_id: u64, at: At) -> Result<u64, SenderError> {
+    async fn last_index(&self, agent_id: u64, at: BlockRef) -> Result<u64, SenderError> {
         let call = getLastIndexCall { agentId: U256::from(agent_id), clientAddress: self.address() };
         let answers = self.client.calls(&[Call::new(self.registry(), &call)], at.hash).await?;
         returned::<getLastIndexCall>(answers.first())
@@ -204,38 +206,38 @@ impl Sender {
     }
 }
 
-/// The registry's own words in a revert.
-fn reason(fault: &Fault) -> String {
-    let words = reverted(fault);
-    if words.contains("Self-feedback") {
+/// Why the registry reverts.
+fn registry_reason(fault: &Fault) -> String {
+    let reason = revert_reason(fault);
+    if reason.contains("Self-feedback") {
         "this service's account is the agent's owner or acts for it".into()
     } else {
-        words
+        reason
     }
 }
 
-/// A contract's own words in a revert.
-fn reverted(fault: &Fault) -> String {
+/// The reason in a revert.
+fn revert_reason(fault: &Fault) -> String {
     let Fault::Refused { message, .. } = fault else { return "without a reason".into() };
-    let words = message
+    let reason = message
         .split_once("revert")
         .map_or(message.as_str(), |(_, rest)| rest.trim_start_matches("ed").trim_start_matches([':', ' ']));
-    if words.is_empty() { "without a reason".into() } else { words.to_owned() }
+    if reason.is_empty() { "without a reason".into() } else { reason.to_owned() }
 }
 
-/// What nodes say of a transaction that they do not take. Each client has its own words.
-fn refusal(fault: &Fault) -> Option<Sent> {
+/// The meaning of a node's error, `None` for an unknown one. Each node software has its own wording.
+fn refusal(fault: &Fault) -> Option<SendOutcome> {
     let Fault::Refused { message, .. } = fault else { return None };
     let message = message.to_lowercase();
     let says = |phrases: &[&str]| phrases.iter().any(|phrase| message.contains(phrase));
     if says(&["already known", "already imported", "known transaction", "already in mempool", "alreadyknown"]) {
-        Some(Sent::Taken)
+        Some(SendOutcome::Accepted)
     } else if says(&["nonce too low", "nonce is too low", "oldnonce", "invalid nonce"]) {
-        Some(Sent::Spent)
+        Some(SendOutcome::NonceUsed)
     } else if says(&["underpriced", "less than block base fee", "fee too low", "feetoolow", "gas price too low"]) {
-        Some(Sent::TooLittle)
+        Some(SendOutcome::Underpriced)
     } else if says(&["insufficient funds", "insufficient balance", "insufficientfunds"]) {
-        Some(Sent::NoFunds)
+        Some(SendOutcome::InsufficientFunds)
     } else {
         None
     }
@@ -249,12 +251,12 @@ mod tests {
     fn refusals_of_transactions_are_told_apart() {
         let said = |message: &str| refusal(&Fault::Refused { code: -32000, message: message.into() });
         for (message, meaning) in [
-            ("already known", Some(Sent::Taken)),
-            ("nonce too low: next nonce 5, tx nonce 4", Some(Sent::Spent)),
-            ("replacement transaction underpriced", Some(Sent::TooLittle)),
-            ("max fee per gas less than block base fee: address 0x1", Some(Sent::TooLittle)),
-            ("insufficient funds for gas * price + value", Some(Sent::NoFunds)),
-            ("Insufficient funds for gas * price + value", Some(Sent::NoFunds)),
+            ("already known", Some(SendOutcome::Accepted)),
+            ("nonce too low: next nonce 5, tx nonce 4", Some(SendOutcome::NonceUsed)),
+            ("replacement transaction underpriced", Some(SendOutcome::Underpriced)),
+            ("max fee per gas less than block base fee: address 0x1", Some(SendOutcome::Underpriced)),
+            ("insufficient funds for gas * price + value", Some(SendOutcome::InsufficientFunds)),
+            ("Insufficient funds for gas * price + value", Some(SendOutcome::InsufficientFunds)),
             ("invalid sender", None),
         ] {
             assert_eq!(said(message), meaning, "{message}");
@@ -264,9 +266,9 @@ mod tests {
 
     #[test]
     fn the_registry_is_quoted_and_a_stake_in_the_agent_explained() {
-        let said = |message: &str| reason(&Fault::Refused { code: 3, message: message.into() });
-        assert_eq!(said("execution reverted: too many decimals"), "too many decimals");
-        assert_eq!(said("execution reverted"), "without a reason");
-        assert!(said("execution reverted: Self-feedback not allowed").contains("owner"));
+        let reason = |message: &str| registry_reason(&Fault::Refused { code: 3, message: message.into() });
+        assert_eq!(reason("execution reverted: too many decimals"), "too many decimals");
+        assert_eq!(reason("execution reverted"), "without a reason");
+        assert!(reason("execution reverted: Self-feedback not allowed").contains("owner"));
     }
 }

@@ -1,14 +1,14 @@
-//! What is kept of transactions of one account: each is persisted before it is sent.
+//! Stored records of one account's transactions. A transaction is stored before it is sent.
 
 use alloy::primitives::Bytes;
 use assay_domain::{B256, Time};
 use serde::{Deserialize, Serialize};
 
-/// Everything ever signed with one nonce for one tag. Whichever is mined, the others cannot be.
+/// All transactions signed with one nonce for one tag. At most one of them can be mined.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlotRecord {
     pub nonce: u64,
-    /// Latest last.
+    /// Newest last.
     pub signed: Vec<SignedRecord>,
 }
 
@@ -17,16 +17,16 @@ pub struct SlotRecord {
 pub struct SignedRecord {
     pub hash: B256,
     pub raw: Bytes,
-    /// In wei for each unit of gas.
+    /// Wei for a unit of gas.
     pub max_fee: u64,
     pub priority_fee: u64,
     pub at: Time,
-    /// Gives no feedback: it takes the nonce away from those that would.
+    /// It is empty and only uses the nonce, so that no other transaction with it can be mined.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cancels: bool,
 }
 
-/// A feedback that the chain holds, with its confirmations.
+/// A mined feedback with enough confirmations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LandedRecord {
     pub hash: B256,

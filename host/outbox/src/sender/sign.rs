@@ -1,4 +1,4 @@
-//! Signed transactions: made here, kept by whoever asked for them, and only then sent.
+//! Signing of transactions. The caller stores a signed transaction before it sends it.
 
 use alloy::{
     consensus::{SignableTransaction, TxEip1559},
@@ -11,10 +11,10 @@ use alloy::{
 use super::{Feedback, Offer, Sender, SenderError, abi::ReputationRegistry::giveFeedbackCall};
 use assay_domain::{Address, B256};
 
-/// What a plain transfer costs.
+/// Gas of a plain transfer.
 const TRANSFER_GAS: u64 = 21_000;
 
-/// A transaction that has not been sent.
+/// A signed transaction, not yet sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signed {
     pub hash: B256,
@@ -22,7 +22,7 @@ pub struct Signed {
 }
 
 impl Sender {
-    /// Feedback with this nonce.
+    /// Signs feedback with this nonce.
     ///
     /// # Errors
     /// [`SenderError::Unsigned`].
@@ -30,11 +30,11 @@ impl Sender {
         self.sign_call(nonce, gas, offer, self.registry(), self.call(feedback))
     }
 
-    /// A transfer of nothing to ourselves, which takes the nonce away from any other transaction with it.
+    /// Signs an empty transfer to our own account, so that no other transaction with this nonce can be mined.
     ///
     /// # Errors
     /// [`SenderError::Unsigned`].
-    pub fn sign_nothing(&self, nonce: u64, offer: Offer) -> Result<Signed, SenderError> {
+    pub fn sign_cancellation(&self, nonce: u64, offer: Offer) -> Result<Signed, SenderError> {
         self.sign_call(nonce, TRANSFER_GAS, offer, self.address(), Bytes::new())
     }
 
@@ -52,7 +52,7 @@ impl Sender {
         call.abi_encode().into()
     }
 
-    /// A call of `to` with this nonce.
+    /// Signs a call of `to` with this nonce.
     ///
     /// # Errors
     /// [`SenderError::Unsigned`].

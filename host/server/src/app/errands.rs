@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use futures::{FutureExt, future::BoxFuture};
 
 use crate::{access::x402::Local, reputation::Errands};
-use assay_outbox::sender::View;
+use assay_outbox::sender::AccountView;
 use assay_store::{Lease, StoreError};
 
 /// None where no payment is settled from here.
@@ -30,7 +30,7 @@ impl Errands for Payments {
     fn run<'a>(
         &'a self,
         lease: &'a Lease,
-        view: &'a View,
+        view: &'a AccountView,
         held: &'a mut BTreeSet<u64>,
         open: Vec<PaymentRecord>,
     ) -> BoxFuture<'a, Result<bool, StoreError>> {

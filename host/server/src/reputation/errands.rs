@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use futures::future::BoxFuture;
 
-use assay_outbox::sender::View;
+use assay_outbox::sender::AccountView;
 use assay_store::{Lease, StoreError};
 
 /// Payments that the account settles.
@@ -28,7 +28,7 @@ pub trait Errands: Send + Sync + 'static {
     fn run<'a>(
         &'a self,
         lease: &'a Lease,
-        view: &'a View,
+        view: &'a AccountView,
         held: &'a mut BTreeSet<u64>,
         open: Vec<PaymentRecord>,
     ) -> BoxFuture<'a, Result<bool, StoreError>>;

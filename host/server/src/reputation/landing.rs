@@ -17,7 +17,9 @@ use chrono::Utc;
 
 use super::{Event, Reputation, step::Undone};
 use assay_domain::{B256, Tag};
-use assay_outbox::sender::{Feedback, Given, Offer, Sender, SenderError, Sent, Sight, Signed, View};
+use assay_outbox::sender::{
+    AccountView, Feedback, GivenFeedback, Offer, SendOutcome, Sender, SenderError, Signed, TransactionStatus,
+};
 use assay_store::{Lease, Lost};
 
 /// Nonces under way at once: nodes keep as many waiting transactions of one account.
@@ -36,8 +38,8 @@ struct Look<'a> {
     reputation: &'a Reputation,
     lease: &'a Lease,
     memory: &'a mut Memory,
-    view: View,
-    sights: HashMap<B256, Sight>,
+    view: AccountView,
+    sights: HashMap<B256, TransactionStatus>,
     /// Nonces that our transactions have.
     held: BTreeSet<u64>,
 }
@@ -53,9 +55,9 @@ impl Reputation {
     ) -> Result<(), Lost> {
         let read = async {
             let view = self.inner.sender.view().await?;
-            let spent = slots(&records).filter(|slot| slot.nonce < view.used);
+            let spent = slots(&records).filter(|slot| slot.nonce < view.used_nonce);
             let hashes: Vec<B256> = spent.flat_map(|slot| slot.signed.iter().map(|signed| signed.hash)).collect();
-            let sights = self.inner.sender.sights(&view, &hashes).await?;
+            let sights = self.inner.sender.statuses(&view, &hashes).await?;
             Ok::<_, SenderError>((view, hashes.into_iter().zip(sights).collect()))
         };
         let (view, sights) = match read.await {
@@ -136,7 +138,7 @@ impl Look<'_> {
             return Ok(Err(SenderError::Chain("gas costs more than reputation.max_fee_gwei at the moment".into())));
         };
         let call = self.call(record, feedback, &document);
-        let nonce = (self.view.next..).find(|nonce| !self.held.contains(nonce)).unwrap_or(self.view.next);
+        let nonce = (self.view.next_nonce..).find(|nonce| !self.held.contains(nonce)).unwrap_or(self.view.next_nonce);
         let signed = async { sender.sign(nonce, sender.gas(&call).await?, offer, &call) };
         let signed = match signed.await {
             Ok(signed) => kept(signed, offer, false),
@@ -156,7 +158,7 @@ impl Look<'_> {
     ) -> Result<Result<(), SenderError>, Lost> {
         let (tag, nonce) = (feedback.tag, slot.nonce);
         let mined = slot.signed.iter().find_map(|signed| match self.sights.get(&signed.hash) {
-            Some(Sight::Mined { block, gas_used, succeeded, settled }) => {
+            Some(TransactionStatus::Mined { block, gas_used, succeeded, settled }) => {
                 Some((signed, *block, *gas_used, *succeeded, *settled))
             }
             _ => None,
@@ -173,10 +175,14 @@ impl Look<'_> {
                 self.advance(record, event).await.map(Ok)
             }
             Some(_) => Ok(Ok(())),
-            None if slot.signed.iter().any(|signed| self.sights.get(&signed.hash) == Some(&Sight::Unclear)) => {
+            None if slot
+                .signed
+                .iter()
+                .any(|signed| self.sights.get(&signed.hash) == Some(&TransactionStatus::Unknown)) =>
+            {
                 Ok(Ok(()))
             }
-            None if nonce < self.view.settled_used => match self.without_receipt(record, tag).await {
+            None if nonce < self.view.settled_nonce => match self.without_receipt(record, tag).await {
                 Ok(Some(Ok(landed))) => self.advance(record, Event::Landed { tag, landed }).await.map(Ok),
                 Ok(Some(Err(how))) => {
                     metrics::counter!("assay_nonces_lost_total").increment(1);
@@ -187,7 +193,7 @@ impl Look<'_> {
                 Err(error) => Ok(Err(error)),
             },
             // Used up a moment ago; by what will be seen once it is settled.
-            None if nonce < self.view.used => Ok(Ok(())),
+            None if nonce < self.view.used_nonce => Ok(Ok(())),
             None => self.press(record, feedback, slot).await,
         }
     }
@@ -201,8 +207,8 @@ impl Look<'_> {
     ) -> Result<Option<Result<LandedRecord, Undone>>, SenderError> {
         let (Some(start), Some(document)) = (record.start, &record.document) else { return Ok(None) };
         let sender = &self.reputation.inner.sender;
-        let Given::Whole(told) =
-            sender.given_since(record.agent_id, start.block, start.given, self.view.settled).await?
+        let GivenFeedback::Complete(told) =
+            sender.feedback_since(record.agent_id, start.block, start.given, self.view.settled).await?
         else {
             return Ok(None);
         };
@@ -212,9 +218,9 @@ impl Look<'_> {
         else {
             return Ok(Some(Err(Undone::Taken)));
         };
-        let sights = sender.sights(&self.view, &[ours.transaction]).await?;
+        let sights = sender.statuses(&self.view, &[ours.transaction]).await?;
         Ok(sights.first().and_then(|sight| match sight {
-            Sight::Mined { block, gas_used, settled: true, .. } => {
+            TransactionStatus::Mined { block, gas_used, settled: true, .. } => {
                 Some(Ok(LandedRecord { hash: ours.transaction, block: *block, gas_used: *gas_used }))
             }
             _ => None,
@@ -232,11 +238,11 @@ impl Look<'_> {
         let settings = &self.reputation.inner.settings;
         let old = (Utc::now() - last.at).to_std().is_ok_and(|age| age >= settings.replace_after);
         // Later nonces wait for the first, not for more gas.
-        let stuck = old && slot.nonce == self.view.used;
+        let stuck = old && slot.nonce == self.view.used_nonce;
         let cancel = record.giving_up.is_some() && !last.cancels;
         let offered = Offer { max_fee: last.max_fee, priority_fee: last.priority_fee };
         let sender = self.reputation.inner.sender.clone();
-        let offer = if stuck || cancel { self.view.market.instead(offered, sender.ceiling()) } else { None };
+        let offer = if stuck || cancel { self.view.market.replacement(offered, sender.ceiling()) } else { None };
         let (Some(offer), Some(document)) = (offer, record.document.clone()) else {
             if self.memory.sent.get(&last.hash).is_some_and(|at| at.elapsed() < settings.poll * RESEND) {
                 return Ok(Ok(()));
@@ -263,7 +269,7 @@ impl Look<'_> {
         document: &DocumentRecord,
     ) -> Result<Signed, SenderError> {
         if record.giving_up.is_some() {
-            return sender.sign_nothing(nonce, offer);
+            return sender.sign_cancellation(nonce, offer);
         }
         let call = self.call(record, feedback, document);
         sender.sign(nonce, sender.gas(&call).await?, offer, &call)
@@ -285,12 +291,14 @@ impl Look<'_> {
         let sent = self.reputation.inner.sender.send(&signed.raw).await?;
         self.memory.sent.insert(signed.hash, Instant::now());
         match sent {
-            Sent::Taken | Sent::Spent => Ok(()),
-            Sent::TooLittle => {
+            SendOutcome::Accepted | SendOutcome::NonceUsed => Ok(()),
+            SendOutcome::Underpriced => {
                 tracing::info!(submission = %record.id, max_fee = signed.max_fee, "a transaction offers too little at the moment");
                 Ok(())
             }
-            Sent::NoFunds => Err(SenderError::Chain("the account of this service cannot pay for gas".into())),
+            SendOutcome::InsufficientFunds => {
+                Err(SenderError::Chain("the account of this service cannot pay for gas".into()))
+            }
         }
     }
 

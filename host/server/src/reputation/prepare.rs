@@ -71,7 +71,7 @@ impl Reputation {
         }
         let sender = &self.inner.sender;
         let settled = sender.settled().await.map_err(|error| error.to_string())?;
-        let given = sender.given_by(record.agent_id, settled).await.map_err(|error| error.to_string())?;
+        let given = sender.feedback_count(record.agent_id, settled).await.map_err(|error| error.to_string())?;
         Ok(Event::Placed(Start { block: settled.block, given }))
     }
 }

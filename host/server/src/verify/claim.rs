@@ -7,7 +7,7 @@ use alloy::{sol, sol_types::SolCall};
 use super::{agents, identity, market};
 use assay_chain::{
     config::{Agents, ChainConfig, Identity, Names, RegistryConfig, SourceConfig, TokenConfig},
-    prices::{Sequencer, decimalsCall, latestRoundDataCall, stale_after, stands},
+    prices::{Sequencer, decimalsCall, latestRoundDataCall, sequencer_state, stale_after},
 };
 use assay_domain::{Address, U256};
 use assay_evm::{
@@ -177,7 +177,7 @@ async fn uptime_feed(client: &Client, feed: Address, head: Block) -> Result<Vec<
     let Some(round) = ask(client, feed, &latestRoundDataCall {}, head).await? else {
         return Ok(vec!["does not answer latestRoundData like an uptime feed; correct chains.sequencer".into()]);
     };
-    Ok(match stands(&round, head.time) {
+    Ok(match sequencer_state(&round, head.time) {
         Sequencer::Up => vec![],
         Sequencer::JustUp => {
             vec![format!("says the sequencer came back within the last hour, {unbelieved} until one has passed")]

@@ -1,5 +1,5 @@
-//! One external price API: GET requests within bounds of time, size and number of tokens, and a rest after a failure.
-//! Its URL may hold a key and never leaves here: the host stands for it.
+//! One external price API: GET requests with limits on time, size and number of tokens, and a pause after a failure.
+//! Its URL may hold a key, so that logs and errors name the host alone.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -14,7 +14,7 @@ use tokio::time::{Instant, timeout};
 use tracing::{Instrument, field::Empty};
 use url::Url;
 
-use super::{Asset, coingecko, defillama};
+use super::{Asset, coingecko, defillama, stated::StatedPrice};
 use crate::config::{PriceApi, Slugs};
 use assay_domain::{Address, ChainId, Secret};
 use assay_evm::{
@@ -23,58 +23,43 @@ use assay_evm::{
 };
 use assay_trace::TRACE;
 
-/// Longest wait for one answer.
+/// Longest wait for one response.
 const TIMEOUT: Duration = Duration::from_millis(1_500);
-/// Tokens in one request. 100 addresses make some 5,000 characters of URL, of the 8,000 that servers commonly take.
-const MOST_TOKENS: usize = 100;
-const REQUESTS_AT_ONCE: usize = 4;
-/// Largest answer read; 100 tokens take 20,000 bytes.
-const MOST_BYTES: usize = 1 << 20;
-/// Rest after a failure, unless the API names one.
-const REST: Duration = Duration::from_secs(5);
-/// Longest rest that a `Retry-After` can ask of us.
-const MOST_REST: Duration = Duration::from_secs(300);
-/// What a price may be old, in seconds: the APIs' own bound of six hours would give a wallet the prices of another part
-/// of the day.
-const MOST_AGE: u64 = 3_600;
-/// Furthest that a price may be dated ahead of our clock, in seconds.
-const SKEW: u64 = 300;
-/// No token is worth as much; what claims to be would drown every sum.
-const MOST_DOLLARS: f64 = 1e9;
-
-/// An API and how it does.
+/// Tokens in one request. 100 addresses take some 5,000 characters of URL; servers commonly accept 8,000.
+const MAX_TOKENS: usize = 100;
+/// Requests at one time.
+const MAX_REQUESTS: usize = 4;
+/// Largest response that is read; 100 tokens take 20,000 bytes.
+const MAX_BYTES: usize = 1 << 20;
+/// Pause after a failure, unless the API names one.
+const PAUSE: Duration = Duration::from_secs(5);
+/// Longest pause that a `Retry-After` can ask for.
+const MAX_PAUSE: Duration = Duration::from_secs(300);
+/// An API and its health.
 pub(super) struct Api {
     http: Http,
     kind: PriceApi,
     root: Url,
     key: Option<(HeaderName, HeaderValue)>,
     host: String,
-    rest: Mutex<Option<Instant>>,
+    /// Until when it is not asked.
+    paused_until: Mutex<Option<Instant>>,
 }
 
-/// What one read brought.
+/// The result of one read.
 #[derive(Debug, Default)]
 pub(super) struct Read {
     pub prices: Vec<(Asset, f64)>,
-    /// Asked for and not answered.
+    /// Asked for without an answer.
     pub failed: Vec<Asset>,
 }
 
-/// A price as an API states it, not yet believed.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Stated {
-    pub token: Address,
-    pub dollars: f64,
-    /// Seconds since 1970.
-    pub time: u64,
-}
-
 impl Api {
-    /// `None` for what is no URL, which the configuration does not let pass.
+    /// `None` for an invalid URL, which the configuration refuses.
     pub(super) fn new(http: &Http, root: &Secret) -> Option<Self> {
         let kind = PriceApi::of(root)?;
         let mut root = Url::parse(root.expose()).ok()?;
-        // A key in the query goes into the header of that name, which no log on the way holds.
+        // A key in the query is sent as the header of that name instead: proxies log URLs.
         let pairs: Vec<(String, String)> = root.query_pairs().into_owned().collect();
         let (keys, others): (Vec<_>, Vec<_>) = pairs.into_iter().partition(|(name, _)| name.starts_with("x_cg_"));
         root.set_query(None);
@@ -87,20 +72,20 @@ impl Api {
             Some((HeaderName::from_bytes(name.replace('_', "-").as_bytes()).ok()?, value))
         });
         let host = root.host_str().unwrap_or("?").to_owned();
-        Some(Self { http: http.clone(), kind, root, key, host, rest: Mutex::default() })
+        Some(Self { http: http.clone(), kind, root, key, host, paused_until: Mutex::default() })
     }
 
     pub(super) fn kind(&self) -> PriceApi {
         self.kind
     }
 
-    /// The rest that is left after a failure; `None` where the API may be asked.
-    pub(super) fn resting(&self) -> Option<Duration> {
-        let until = (*self.rest.lock().unwrap_or_else(PoisonError::into_inner))?;
+    /// The time for which the API is not asked after a failure; `None` where it may be asked.
+    pub(super) fn pause(&self) -> Option<Duration> {
+        let until = (*self.paused_until.lock().unwrap_or_else(PoisonError::into_inner))?;
         until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
     }
 
-    /// Asks for all of `assets` on chains that the API knows; of the others nothing is said.
+    /// Asks for `assets` on chains that the API knows; the result leaves out the others.
     pub(super) async fn read(&self, slugs: &HashMap<ChainId, Slugs>, assets: Vec<Asset>) -> Read {
         let mut of_chain: BTreeMap<ChainId, Vec<Address>> = BTreeMap::new();
         for asset in assets {
@@ -109,10 +94,10 @@ impl Api {
         let mut parts = Vec::new();
         for (chain, tokens) in of_chain {
             if let Some(slug) = slugs.get(&chain).and_then(|slugs| self.kind.slug(slugs)) {
-                parts.extend(tokens.chunks(MOST_TOKENS).map(|part| self.part(chain, slug.to_owned(), part.to_vec())));
+                parts.extend(tokens.chunks(MAX_TOKENS).map(|part| self.part(chain, slug.to_owned(), part.to_vec())));
             }
         }
-        let mut answers = stream::iter(parts).buffer_unordered(REQUESTS_AT_ONCE);
+        let mut answers = stream::iter(parts).buffer_unordered(MAX_REQUESTS);
         let mut read = Read::default();
         while let Some(part) = answers.next().await {
             read.prices.extend(part.prices);
@@ -127,15 +112,15 @@ impl Api {
             return Read { failed: tokens.into_iter().map(asset).collect(), ..Read::default() };
         };
         let now = u64::try_from(chrono::Utc::now().timestamp()).unwrap_or_default();
-        let good = stated.into_iter().filter(|one| tokens.contains(&one.token) && is_good(one, now));
+        let good = stated.into_iter().filter(|one| tokens.contains(&one.token) && one.is_credible(now));
         Read { prices: good.map(|one| (asset(one.token), one.dollars)).collect(), ..Read::default() }
     }
 
     /// # Errors
-    /// [`Fault`] where there is no answer. The API then rests, and requests meanwhile fail at once.
-    async fn ask(&self, slug: &str, tokens: &[Address]) -> Result<Vec<Stated>, Fault> {
-        if let Some(after) = self.resting() {
-            return Err(Fault::RateLimited { message: "resting".into(), after: Some(after) });
+    /// [`Fault`] where there is no answer. Requests during the pause that follows fail at once.
+    async fn ask(&self, slug: &str, tokens: &[Address]) -> Result<Vec<StatedPrice>, Fault> {
+        if let Some(after) = self.pause() {
+            return Err(Fault::RateLimited { message: "paused after a failure".into(), after: Some(after) });
         }
         let url = match self.kind {
             PriceApi::Defillama => defillama::url(&self.root, slug, tokens),
@@ -158,13 +143,13 @@ impl Api {
         metrics::histogram!("assay_price_request_duration_seconds", "api" => self.kind.as_str())
             .record(started.elapsed());
         if let Err(fault) = &stated {
-            let rest = if let Fault::RateLimited { after: Some(after), .. } = fault {
-                (*after).clamp(REST, MOST_REST)
+            let pause = if let Fault::RateLimited { after: Some(after), .. } = fault {
+                (*after).clamp(PAUSE, MAX_PAUSE)
             } else {
-                REST
+                PAUSE
             };
-            tracing::warn!(api = self.host, %fault, rest_s = rest.as_secs(), "price API failed");
-            *self.rest.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + rest);
+            tracing::warn!(api = self.host, %fault, rest_s = pause.as_secs(), "price API failed");
+            *self.paused_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + pause);
         }
         stated
     }
@@ -194,7 +179,7 @@ impl Api {
         }
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(lost)? {
-            if body.len() + chunk.len() > MOST_BYTES {
+            if body.len() + chunk.len() > MAX_BYTES {
                 return Err(Fault::TooDense { suggested: None });
             }
             body.extend_from_slice(&chunk);
@@ -203,26 +188,9 @@ impl Api {
     }
 }
 
-/// Whether a price is one, and of now.
-fn is_good(stated: &Stated, now: u64) -> bool {
-    let possible = stated.dollars.is_finite() && stated.dollars > 0.0 && stated.dollars <= MOST_DOLLARS;
-    possible && now.saturating_sub(stated.time) <= MOST_AGE && stated.time <= now.saturating_add(SKEW)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_price_is_possible_and_of_the_last_hour() {
-        let now = 1_800_000_000;
-        let good = |dollars: f64, time: u64| is_good(&Stated { token: Address::ZERO, dollars, time }, now);
-        assert!(good(1.0, now) && good(1e-12, now - MOST_AGE) && good(MOST_DOLLARS, now + SKEW));
-        for dollars in [0.0, -1.0, f64::NAN, f64::INFINITY, MOST_DOLLARS * 1.1] {
-            assert!(!good(dollars, now), "{dollars}");
-        }
-        assert!(!good(1.0, now - MOST_AGE - 1) && !good(1.0, now + SKEW + 1) && !good(1.0, 0));
-    }
 
     #[test]
     fn a_key_travels_in_its_header_and_not_in_the_url() {

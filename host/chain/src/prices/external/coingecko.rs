@@ -3,7 +3,7 @@
 use serde_json::Value;
 use url::Url;
 
-use super::api::Stated;
+use super::stated::StatedPrice;
 use assay_domain::Address;
 
 pub(super) fn url(root: &Url, platform: &str, tokens: &[Address]) -> Url {
@@ -18,15 +18,15 @@ pub(super) fn url(root: &Url, platform: &str, tokens: &[Address]) -> Url {
     url
 }
 
-/// The prices in an answer: `None` where it is none, as an error is, which has a `status`. A token that cannot be read
-/// is left out, as one without a price is.
-pub(super) fn prices(body: &Value) -> Option<Vec<Stated>> {
+/// The prices in a response; `None` for an error, which has a `status`. A token that cannot be read is left out, like one
+/// without a price.
+pub(super) fn prices(body: &Value) -> Option<Vec<StatedPrice>> {
     let tokens = body
         .as_object()
         .filter(|tokens| !["status", "error", "error_code"].iter().any(|key| tokens.contains_key(*key)))?;
-    let read = |(token, said): (&String, &Value)| {
+    let read = |(token, entry): (&String, &Value)| {
         let token = token.to_ascii_lowercase().parse().ok()?;
-        Some(Stated { token, dollars: said.get("usd")?.as_f64()?, time: said.get("last_updated_at")?.as_u64()? })
+        Some(StatedPrice { token, dollars: entry.get("usd")?.as_f64()?, time: entry.get("last_updated_at")?.as_u64()? })
     };
     Some(tokens.iter().filter_map(read).collect())
 }
@@ -61,7 +61,7 @@ mod tests {
             "0x0000000000000000000000000000000000000003": {},
             "usdc": { "usd": 1.0, "last_updated_at": 1 },
         });
-        assert_eq!(prices(&body).unwrap(), [Stated { token: USDC, dollars: 1.0, time: 1_700_000_000 }]);
+        assert_eq!(prices(&body).unwrap(), [StatedPrice { token: USDC, dollars: 1.0, time: 1_700_000_000 }]);
         assert_eq!(prices(&json!({})), Some(vec![]));
         for body in [json!([]), json!({ "status": { "error_code": 10_002 } }), json!({ "error": "coin not found" })] {
             assert_eq!(prices(&body), None, "{body}");

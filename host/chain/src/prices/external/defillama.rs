@@ -3,11 +3,11 @@
 use serde_json::Value;
 use url::Url;
 
-use super::api::Stated;
+use super::stated::StatedPrice;
 use assay_domain::Address;
 
-/// Lowest confidence that a price is taken with. DefiLlama gives 0.99 to what exchanges list and less to what it
-/// derives from pools, by their depth: a thin pool's price is whatever its owner wants a wallet to be worth.
+/// Lowest confidence of a price that is believed. DefiLlama gives 0.99 to what exchanges list, and less to prices from
+/// pools, by their depth: the owner of a shallow pool can set any price.
 const LEAST_CONFIDENCE: f64 = 0.9;
 
 pub(super) fn url(root: &Url, slug: &str, tokens: &[Address]) -> Url {
@@ -16,21 +16,21 @@ pub(super) fn url(root: &Url, slug: &str, tokens: &[Address]) -> Url {
     if let Ok(mut path) = url.path_segments_mut() {
         path.pop_if_empty().extend(["prices", "current", &coins]);
     }
-    // How far from now a price may be; their default is six hours.
+    // Greatest age of a price; the default is six hours.
     url.query_pairs_mut().append_pair("searchWidth", "1h");
     url
 }
 
-/// The prices in an answer: `None` where it is none. A coin that cannot be read is left out, as one without a price is.
-pub(super) fn prices(body: &Value, slug: &str) -> Option<Vec<Stated>> {
+/// The prices in a response; `None` for an error. A coin that cannot be read is left out, like one without a price.
+pub(super) fn prices(body: &Value, slug: &str) -> Option<Vec<StatedPrice>> {
     let coins = body.get("coins")?.as_object()?.iter();
-    let read = |(coin, said): (&String, &Value)| {
-        // The key is written as it was asked for, or is not.
+    let read = |(coin, entry): (&String, &Value)| {
+        // The key may differ in case from the one that was asked for.
         let (chain, token) = coin.split_once(':')?;
-        let confident = said.get("confidence")?.as_f64()? >= LEAST_CONFIDENCE;
+        let confident = entry.get("confidence")?.as_f64()? >= LEAST_CONFIDENCE;
         let token =
             token.to_ascii_lowercase().parse().ok().filter(|_| confident && chain.eq_ignore_ascii_case(slug))?;
-        Some(Stated { token, dollars: said.get("price")?.as_f64()?, time: said.get("timestamp")?.as_u64()? })
+        Some(StatedPrice { token, dollars: entry.get("price")?.as_f64()?, time: entry.get("timestamp")?.as_u64()? })
     };
     Some(coins.filter_map(read).collect())
 }
@@ -63,7 +63,7 @@ mod tests {
             "Ethereum:0XA0B86991C6218B36C1D19D4A2E9EB0CE3606EB48",
         ] {
             let found = prices(&json!({ "coins": { key: one } }), "ethereum").unwrap();
-            assert_eq!(found, [Stated { token: USDC, dollars: 1.001, time: 1_700_000_000 }], "{key}");
+            assert_eq!(found, [StatedPrice { token: USDC, dollars: 1.001, time: 1_700_000_000 }], "{key}");
         }
         assert_eq!(prices(&json!({ "coins": {} }), "ethereum"), Some(vec![]));
     }
@@ -71,12 +71,12 @@ mod tests {
     #[test]
     fn what_cannot_be_read_or_trusted_is_left_out() {
         let good = json!({ "price": 1.0, "timestamp": 1, "confidence": 0.9 });
-        let found = |key: &str, said: Value| prices(&json!({ "coins": { key: said } }), "ethereum").unwrap().len();
+        let found = |key: &str, entry: Value| prices(&json!({ "coins": { key: entry } }), "ethereum").unwrap().len();
         let key = "ethereum:0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48";
         assert_eq!(found(key, good.clone()), 1);
         assert_eq!(found("base:0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48", good.clone()), 0);
         assert_eq!(found("ethereum:usdc", good), 0);
-        for said in [
+        for entry in [
             json!({ "price": 1.0, "timestamp": 1, "confidence": 0.89 }),
             json!({ "price": 1.0, "timestamp": 1 }),
             json!({ "price": "NaN", "timestamp": 1, "confidence": 1 }),
@@ -85,7 +85,7 @@ mod tests {
             json!({ "price": 1.0, "confidence": 1 }),
             json!(1),
         ] {
-            assert_eq!(found(key, said.clone()), 0, "{said}");
+            assert_eq!(found(key, entry.clone()), 0, "{entry}");
         }
         for body in [json!([]), json!({}), json!({ "coins": [] }), json!({ "message": "no" })] {
             assert_eq!(prices(&body, "ethereum"), None, "{body}");

@@ -1,10 +1,11 @@
-//! Prices from outside the chains, for what no contract prices: external APIs in the order of the configuration, asked
-//! once for all who ask at a time. An answer lives as long as a price may; also that there is none. What is older is
-//! never given.
+//! Prices from external APIs, for tokens without a feed or an oracle. The APIs are asked in the order of the
+//! configuration, and concurrent callers share requests. An answer, also that a token has no price, is cached for the
+//! lifetime of a price; an older one is never used.
 
 mod api;
 mod coingecko;
 mod defillama;
+mod stated;
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -16,20 +17,21 @@ use moka::future::Cache;
 use tokio::time::timeout;
 
 use self::api::Api;
+use super::count;
 use crate::config::{ChainConfig, Prices as Settings, Slugs};
 use assay_domain::{Address, ChainId};
 use assay_evm::endpoint::Http;
 
-/// Longest time a caller waits for prices, in turn and answer: well inside the time a read has.
-const PATIENCE: Duration = Duration::from_secs(4);
-/// Answers kept, 100 bytes each.
-const MOST_ANSWERS: u64 = 200_000;
-/// Tokens that others may leave to one turn; what is more is asked for by its own.
-const MOST_WAITING: usize = 2_000;
-/// How long it is remembered that a token had a price.
-const MEMORY: Duration = Duration::from_secs(24 * 3600);
-/// Those who wait for one turn read its answers here, so that they live for a moment at least.
-const SHORTEST_LIFE: Duration = Duration::from_secs(1);
+/// Longest time that a caller waits for a round of requests, its own or an earlier one: well inside a read's time.
+const TIMEOUT: Duration = Duration::from_secs(4);
+/// Cached answers, 100 bytes each.
+const MAX_ANSWERS: u64 = 200_000;
+/// Tokens that wait for the next round; a caller with more asks for them itself.
+const MAX_WAITING: usize = 2_000;
+/// How long a token counts as one that had a price lately.
+const PRICED_LATELY: Duration = Duration::from_secs(24 * 3600);
+/// Shortest lifetime of an answer: callers that wait for a round read its answers from the cache.
+const MIN_LIFETIME: Duration = Duration::from_secs(1);
 
 /// A token of some chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -42,19 +44,20 @@ pub(super) struct Asset {
 pub(crate) struct External {
     apis: Vec<Api>,
     slugs: HashMap<ChainId, Slugs>,
-    life: Duration,
+    lifetime: Duration,
     /// Dollars for one whole token; `None` where every API answered and none has a price.
     answers: Cache<Asset, Option<f64>>,
-    /// What had a price lately.
-    known: Cache<Asset, ()>,
-    /// What the next turn asks for.
+    /// Tokens that had a price lately.
+    priced: Cache<Asset, ()>,
+    /// What the next round asks for.
     waiting: Mutex<BTreeSet<Asset>>,
-    turn: tokio::sync::Mutex<()>,
+    /// Held during a round of requests.
+    round: tokio::sync::Mutex<()>,
 }
 
 impl External {
     pub(crate) fn new(http: &Http, settings: &Settings, chains: &[&ChainConfig]) -> Self {
-        let life = settings.refresh;
+        let lifetime = settings.refresh;
         Self {
             apis: [&settings.api, &settings.fallback]
                 .into_iter()
@@ -62,20 +65,20 @@ impl External {
                 .filter_map(|root| Api::new(http, root))
                 .collect(),
             slugs: chains.iter().map(|chain| (chain.id, chain.slugs.clone())).collect(),
-            life,
-            answers: Cache::builder().max_capacity(MOST_ANSWERS).time_to_live(life.max(SHORTEST_LIFE)).build(),
-            known: Cache::builder().max_capacity(MOST_ANSWERS).time_to_live(MEMORY).build(),
+            lifetime,
+            answers: Cache::builder().max_capacity(MAX_ANSWERS).time_to_live(lifetime.max(MIN_LIFETIME)).build(),
+            priced: Cache::builder().max_capacity(MAX_ANSWERS).time_to_live(PRICED_LATELY).build(),
             waiting: Mutex::default(),
-            turn: tokio::sync::Mutex::default(),
+            round: tokio::sync::Mutex::default(),
         }
     }
 
-    /// How long a price is shared by all requests.
-    pub(super) fn life(&self) -> Duration {
-        self.life
+    /// How long a price is used.
+    pub(super) fn lifetime(&self) -> Duration {
+        self.lifetime
     }
 
-    /// The dollar prices of these tokens. One without an entry has none, or none can be had now.
+    /// The dollar prices of these tokens. One without an entry has no price, or its price cannot be read now.
     pub(super) async fn prices(&self, chain: ChainId, tokens: &[Address]) -> HashMap<Address, f64> {
         if !self.covers(chain) {
             return HashMap::new();
@@ -85,11 +88,11 @@ impl External {
         if !missing.is_empty() {
             {
                 let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-                let room = MOST_WAITING.saturating_sub(waiting.len());
+                let room = MAX_WAITING.saturating_sub(waiting.len());
                 waiting.extend(missing.iter().copied().take(room));
             }
-            // Who gives up waiting has what is there by then.
-            let _ = timeout(PATIENCE, self.take_turn(missing)).await;
+            // After the timeout the caller gets the answers that are there.
+            let _ = timeout(TIMEOUT, self.ask_in_turn(missing)).await;
         }
         let mut prices = HashMap::new();
         for asset in wanted {
@@ -101,13 +104,13 @@ impl External {
     }
 
     /// Whether this token had a price lately.
-    pub(super) fn knew(&self, chain: ChainId, token: Address) -> bool {
-        self.known.contains_key(&Asset { chain, token })
+    pub(super) fn was_priced(&self, chain: ChainId, token: Address) -> bool {
+        self.priced.contains_key(&Asset { chain, token })
     }
 
-    /// Whether an API that may know tokens of `chain` fails now, so that a missing price says nothing.
+    /// Whether an API for `chain` fails now, so that a missing price has no meaning.
     pub(super) fn is_failing(&self, chain: ChainId) -> bool {
-        self.of(chain).any(|api| api.resting().is_some())
+        self.of(chain).any(|api| api.pause().is_some())
     }
 
     fn covers(&self, chain: ChainId) -> bool {
@@ -123,9 +126,10 @@ impl External {
         assets.filter(|asset| !self.answers.contains_key(asset)).collect()
     }
 
-    /// Asks for `own`, and for what gathered during the turn before; or for nothing, where that turn has brought it.
-    async fn take_turn(&self, own: BTreeSet<Asset>) {
-        let _turn = self.turn.lock().await;
+    /// Asks for `own` and for what other callers wait for, after the round before; asks nothing where that round had the
+    /// answers.
+    async fn ask_in_turn(&self, own: BTreeSet<Asset>) {
+        let _round = self.round.lock().await;
         let own = self.unanswered(own.into_iter());
         if own.is_empty() {
             return;
@@ -136,14 +140,14 @@ impl External {
     }
 
     async fn ask(&self, assets: Vec<Asset>) {
-        // Tokens that no API so far had a price for, and whether all of those answered.
+        // The tokens without a price so far, and whether every API answered for them.
         let mut open: BTreeMap<Asset, bool> = assets.into_iter().map(|asset| (asset, true)).collect();
         for api in &self.apis {
             let read = api.read(&self.slugs, open.keys().copied().collect()).await;
             for (asset, price) in read.prices {
                 open.remove(&asset);
-                count(asset, api.kind().as_str());
-                self.known.insert(asset, ()).await;
+                count(asset.chain, api.kind().as_str());
+                self.priced.insert(asset, ()).await;
                 self.answers.insert(asset, Some(price)).await;
             }
             for asset in read.failed {
@@ -151,12 +155,8 @@ impl External {
             }
         }
         for (asset, _) in open.into_iter().filter(|(_, answered)| *answered) {
-            count(asset, "none");
+            count(asset.chain, "none");
             self.answers.insert(asset, None).await;
         }
     }
-}
-
-fn count(asset: Asset, source: &'static str) {
-    metrics::counter!("assay_prices_read_total", "chain" => asset.chain.to_string(), "source" => source).increment(1);
 }

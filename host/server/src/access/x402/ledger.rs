@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout};
 
 use super::{Payment, Refused, X402, verify::used};
 use assay_domain::{B256, PaymentId};
-use assay_outbox::payment::{PaymentError, Use};
+use assay_outbox::payment::{AuthorizationUse, PaymentError};
 use assay_store::{Batch, Lease, StoreError, Versioned};
 
 /// Time between two looks at a payment that another process may settle.
@@ -166,12 +166,16 @@ impl X402 {
     async fn arrived_late(&self, record: &PaymentRecord) -> Result<Option<B256>, PayError> {
         let (Some(asset), Some(start)) = (&self.inner.asset, record.start) else { return Ok(None) };
         let (settled, _) = asset.settled().await?;
-        match asset.used(&record.authorization, start, settled).await? {
-            Use::Paid(transaction) => Ok(Some(transaction)),
-            Use::Elsewhere => Ok(None),
+        match asset.authorization_use(&record.authorization, start, settled).await? {
+            AuthorizationUse::Paid(transaction) => Ok(Some(transaction)),
+            AuthorizationUse::Elsewhere => Ok(None),
             // A moment ago, without its confirmations: this is no time to sign another payment.
-            Use::None | Use::Unclear if asset.standing(&record.authorization).await?.used => Err(PayError::Pending),
-            Use::None | Use::Unclear => Ok(None),
+            AuthorizationUse::Unused | AuthorizationUse::Unknown
+                if asset.authorization_state(&record.authorization).await?.used =>
+            {
+                Err(PayError::Pending)
+            }
+            AuthorizationUse::Unused | AuthorizationUse::Unknown => Ok(None),
         }
     }
 

@@ -15,8 +15,8 @@ use chrono::Utc;
 use super::{Refused, X402, reason, verify::used};
 use assay_domain::{Address, B256, U256, signer};
 use assay_outbox::{
-    payment::{Asset, Use},
-    sender::{Offer, Sender, SenderError, Sent, Signed, View},
+    payment::{Asset, AuthorizationUse},
+    sender::{AccountView, Offer, SendOutcome, Sender, SenderError, Signed},
 };
 use assay_store::{Lease, StoreError};
 
@@ -71,13 +71,14 @@ impl Local {
     pub async fn run(
         &self,
         lease: &Lease,
-        view: &View,
+        view: &AccountView,
         held: &mut BTreeSet<u64>,
         open: Vec<PaymentRecord>,
     ) -> Result<bool, StoreError> {
         let Some(asset) = &self.x402.inner.asset else { return Ok(true) };
-        let uses =
-            open.iter().map(|record| asset.used(&record.authorization, record.start.unwrap_or_default(), view.settled));
+        let uses = open.iter().map(|record| {
+            asset.authorization_use(&record.authorization, record.start.unwrap_or_default(), view.settled)
+        });
         let uses = futures::future::join_all(uses).await;
         let mut promised = HashMap::<Address, U256>::new();
         for record in open.iter().filter(|record| record.slot.is_some()) {
@@ -108,18 +109,20 @@ impl Local {
     async fn next(
         &self,
         asset: &Asset,
-        view: &View,
+        view: &AccountView,
         taken: Taken<'_>,
         record: &mut PaymentRecord,
-        outcome: Use,
+        outcome: AuthorizationUse,
     ) -> Result<Option<SignedRecord>, SenderError> {
         match outcome {
-            Use::Paid(transaction) => record.settled(transaction),
-            Use::Elsewhere => record.refused(used()),
-            Use::Unclear => return Err(SenderError::Chain("the node does not show how the payment was used".into())),
-            Use::None => match record.slot.clone() {
+            AuthorizationUse::Paid(transaction) => record.settled(transaction),
+            AuthorizationUse::Elsewhere => record.refused(used()),
+            AuthorizationUse::Unknown => {
+                return Err(SenderError::Chain("the node does not show how the payment was used".into()));
+            }
+            AuthorizationUse::Unused => match record.slot.clone() {
                 None => return self.begin(asset, view, taken, record).await,
-                Some(slot) if slot.nonce < view.settled_used => {
+                Some(slot) if slot.nonce < view.settled_nonce => {
                     // Reverted, cancelled, or taken by a transaction from elsewhere: the payment has not moved.
                     (record.slot, record.attempts) = (None, record.attempts + 1);
                     if record.attempts >= MOST_LOST {
@@ -130,7 +133,7 @@ impl Local {
                     }
                 }
                 // By what it was used up a moment ago will be seen once that is settled.
-                Some(slot) if slot.nonce < view.used => {}
+                Some(slot) if slot.nonce < view.used_nonce => {}
                 Some(slot) => return self.press(asset, view, record, slot).await,
             },
         }
@@ -141,7 +144,7 @@ impl Local {
     async fn begin(
         &self,
         asset: &Asset,
-        view: &View,
+        view: &AccountView,
         (held, promised): Taken<'_>,
         record: &mut PaymentRecord,
     ) -> Result<Option<SignedRecord>, SenderError> {
@@ -154,7 +157,7 @@ impl Local {
             return Ok(None);
         }
         let call = asset.call(&record.authorization, &record.signature, self.by_key(record));
-        let gas = match self.sender.gas_for(asset.contract(), &call).await? {
+        let gas = match self.sender.estimate_gas(asset.contract(), &call).await? {
             Ok(gas) if gas <= MOST_GAS => gas,
             Ok(gas) => {
                 record.refused(Refused::new(
@@ -174,7 +177,7 @@ impl Local {
         };
         let dear = || SenderError::Chain("gas costs more than reputation.max_fee_gwei at the moment".into());
         let offer = view.market.offer(self.sender.ceiling()).ok_or_else(dear)?;
-        let nonce = (view.next..).find(|nonce| !held.contains(nonce)).unwrap_or(view.next);
+        let nonce = (view.next_nonce..).find(|nonce| !held.contains(nonce)).unwrap_or(view.next_nonce);
         let signed = kept(self.sender.sign_call(nonce, gas, offer, asset.contract(), call)?, offer, false);
         held.insert(nonce);
         *promised.entry(payer).or_default() += value;
@@ -187,7 +190,7 @@ impl Local {
     async fn press(
         &self,
         asset: &Asset,
-        view: &View,
+        view: &AccountView,
         record: &mut PaymentRecord,
         mut slot: SlotRecord,
     ) -> Result<Option<SignedRecord>, SenderError> {
@@ -196,19 +199,19 @@ impl Local {
         let expired = record.authorization.valid_before < U256::from(now.saturating_sub(BEHIND));
         let old = (Utc::now() - last.at).to_std().is_ok_and(|age| age >= self.replace_after);
         // Later nonces wait for the first, not for more gas.
-        let stuck = old && slot.nonce == view.used;
+        let stuck = old && slot.nonce == view.used_nonce;
         let cancel = expired && !last.cancels;
         let offered = Offer { max_fee: last.max_fee, priority_fee: last.priority_fee };
-        let offer = if stuck || cancel { view.market.instead(offered, self.sender.ceiling()) } else { None };
+        let offer = if stuck || cancel { view.market.replacement(offered, self.sender.ceiling()) } else { None };
         let Some(offer) = offer else { return Ok(Some(last)) };
         let call = asset.call(&record.authorization, &record.signature, self.by_key(record));
-        let gas = self.sender.gas_for(asset.contract(), &call).await?;
+        let gas = self.sender.estimate_gas(asset.contract(), &call).await?;
         let (signed, cancels) = match gas {
             Ok(gas) if !expired && gas <= MOST_GAS => {
                 (self.sender.sign_call(slot.nonce, gas, offer, asset.contract(), call)?, false)
             }
             // It would be reverted: the nonce is worth no more than that.
-            _ => (self.sender.sign_nothing(slot.nonce, offer)?, true),
+            _ => (self.sender.sign_cancellation(slot.nonce, offer)?, true),
         };
         metrics::counter!("assay_transactions_replaced_total").increment(1);
         let signed = kept(signed, offer, cancels);
@@ -219,8 +222,10 @@ impl Local {
 
     /// Whether the payer has as much.
     async fn has(&self, asset: &Asset, record: &PaymentRecord, amount: U256) -> Result<bool, SenderError> {
-        let standing =
-            asset.standing(&record.authorization).await.map_err(|error| SenderError::Chain(error.to_string()))?;
+        let standing = asset
+            .authorization_state(&record.authorization)
+            .await
+            .map_err(|error| SenderError::Chain(error.to_string()))?;
         Ok(standing.balance >= amount)
     }
 
@@ -243,11 +248,11 @@ impl Local {
         }
         let payer = record.id.from;
         match self.sender.send(&signed.raw).await {
-            Ok(Sent::Taken | Sent::Spent) => {}
-            Ok(Sent::TooLittle) => {
+            Ok(SendOutcome::Accepted | SendOutcome::NonceUsed) => {}
+            Ok(SendOutcome::Underpriced) => {
                 tracing::info!(%payer, max_fee = signed.max_fee, "the transfer of a payment offers too little at the moment");
             }
-            Ok(Sent::NoFunds) => {
+            Ok(SendOutcome::InsufficientFunds) => {
                 tracing::error!(%payer, account = %self.sender.address(), "the account cannot pay for the transfer of a payment");
             }
             // Whether the node has it is seen with the next look.

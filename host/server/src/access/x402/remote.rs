@@ -10,7 +10,7 @@ use futures::{StreamExt, stream::FuturesUnordered};
 
 use super::{Refused, X402, reason, verify::used};
 use assay_domain::{B256, U256};
-use assay_outbox::payment::{Facilitator, Settlement, Use};
+use assay_outbox::payment::{AuthorizationUse, Facilitator, Settlement};
 use assay_store::{Lease, Lost};
 
 /// How long a worker that is gone holds up its successor on another host.
@@ -108,15 +108,15 @@ impl X402 {
         let told = async {
             let (settled, time) = asset.settled().await?;
             Ok::<_, assay_outbox::payment::PaymentError>((
-                asset.used(&record.authorization, start, settled).await?,
+                asset.authorization_use(&record.authorization, start, settled).await?,
                 time,
-                asset.standing(&record.authorization).await?,
+                asset.authorization_state(&record.authorization).await?,
             ))
         };
         match told.await {
-            Ok((Use::Paid(transaction), ..)) => record.settled(transaction),
-            Ok((Use::Elsewhere, ..)) => record.refused(used()),
-            Ok((Use::None, time, standing)) => {
+            Ok((AuthorizationUse::Paid(transaction), ..)) => record.settled(transaction),
+            Ok((AuthorizationUse::Elsewhere, ..)) => record.refused(used()),
+            Ok((AuthorizationUse::Unused, time, standing)) => {
                 if U256::from(time) > record.authorization.valid_before
                     && expired_for(ours).is_some_and(|seconds| seconds > BEHIND)
                 {
@@ -129,7 +129,9 @@ impl X402 {
                 // Used a moment ago; how is seen once that has its confirmations.
                 return standing.used;
             }
-            Ok((Use::Unclear, ..)) => record.trouble = Some("the node does not show how the payment was used".into()),
+            Ok((AuthorizationUse::Unknown, ..)) => {
+                record.trouble = Some("the node does not show how the payment was used".into())
+            }
             Err(error) => {
                 record.trouble = Some(error.to_string());
                 return false;
@@ -166,7 +168,7 @@ impl X402 {
     /// The facilitator says that it did not settle the payment.
     async fn denied(&self, reason: String, record: &mut PaymentRecord) {
         let used = match &self.inner.asset {
-            Some(asset) => asset.standing(&record.authorization).await.map(|standing| standing.used),
+            Some(asset) => asset.authorization_state(&record.authorization).await.map(|standing| standing.used),
             None => Ok(false),
         };
         match used {

@@ -121,7 +121,7 @@ impl X402 {
     }
 
     async fn ask_asset(&self, asset: &Asset, payment: &Payment, by_key: bool) -> Result<u64, PayError> {
-        let standing = asset.standing(&payment.authorization).await?;
+        let standing = asset.authorization_state(&payment.authorization).await?;
         if standing.balance < payment.authorization.value {
             let detail = format!(
                 "{} has less of the asset than the payment of {}",
@@ -134,7 +134,7 @@ impl X402 {
             return Err(used().into());
         }
         let call = asset.call(&payment.authorization, &payment.signature, by_key);
-        asset.try_out(&call).await?.map_err(|words| Refused::reverted(&words))?;
+        asset.simulate(&call).await?.map_err(|words| Refused::reverted(&words))?;
         Ok(standing.block)
     }
 }

@@ -1,14 +1,14 @@
-//! How the chain is named in a URL: two of the APIs serve many chains from one address, each with a parameter of its
-//! own, and an instance serves one.
+//! The chain's parameter in an explorer's URL: two APIs serve many chains at one address, each with its own parameter
+//! name; other explorers serve one chain.
 
 use url::Url;
 
 use assay_domain::ChainId;
 
-/// Where one address serves many chains.
+/// The path of the APIs that serve many chains.
 const MANY_CHAINS: &str = "/v2/api";
 
-/// `url` for `chain`. A parameter that the operator wrote stands.
+/// `url` for `chain`. A parameter that is configured is not changed.
 pub(super) fn of_chain(mut url: Url, chain: ChainId) -> Url {
     let named = url.query_pairs().any(|(name, _)| names_chain(&name));
     if !named && url.path().trim_end_matches('/') == MANY_CHAINS {
@@ -18,7 +18,7 @@ pub(super) fn of_chain(mut url: Url, chain: ChainId) -> Url {
     url
 }
 
-/// Whether a parameter of this name tells the chain.
+/// Whether a parameter of this name names the chain.
 pub(super) fn names_chain(parameter: &str) -> bool {
     parameter == "chainid" || parameter == "chain_id"
 }

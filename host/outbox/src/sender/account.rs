@@ -1,40 +1,40 @@
-//! The account and its chain at one moment.
+//! The state of the account and its chain at one block.
 
 use serde_json::{Value, json};
 
-use super::{Market, Sender, SenderError};
+use super::{FeeMarket, Sender, SenderError};
 use assay_domain::{B256, U256};
 use assay_evm::{
     client::{Block, hex, pinned, quantity},
     fault::Fault,
 };
 
-/// A block.
+/// A block by number and hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct At {
+pub struct BlockRef {
     pub block: u64,
     pub hash: B256,
 }
 
-impl From<Block> for At {
+impl From<Block> for BlockRef {
     fn from(block: Block) -> Self {
         Self { block: block.number, hash: block.hash }
     }
 }
 
-/// What is true after one block, read together.
+/// The account and the fees, read in one batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct View {
-    pub head: At,
+pub struct AccountView {
+    pub head: BlockRef,
     /// The newest block with enough confirmations.
-    pub settled: At,
-    /// Nonces used up by `head`.
-    pub used: u64,
-    /// Nonces used up by `settled`.
-    pub settled_used: u64,
-    /// The first nonce that no transaction known to the node has, mined or waiting.
-    pub next: u64,
-    pub market: Market,
+    pub settled: BlockRef,
+    /// The account's nonce after `head`: lower ones are used.
+    pub used_nonce: u64,
+    /// The account's nonce after `settled`.
+    pub settled_nonce: u64,
+    /// The first nonce that no transaction of the node has, mined or pending.
+    pub next_nonce: u64,
+    pub market: FeeMarket,
 }
 
 impl Sender {
@@ -42,12 +42,12 @@ impl Sender {
     ///
     /// # Errors
     /// [`SenderError::Chain`].
-    pub async fn settled(&self) -> Result<At, SenderError> {
-        Ok(self.ends().await?.1.into())
+    pub async fn settled(&self) -> Result<BlockRef, SenderError> {
+        Ok(self.head_and_settled().await?.1.into())
     }
 
     /// The newest block, and the newest with enough confirmations.
-    async fn ends(&self) -> Result<(Block, Block), Fault> {
+    async fn head_and_settled(&self) -> Result<(Block, Block), Fault> {
         let head = self.client.head().await?;
         let deep = head.number.saturating_sub(self.confirmations);
         if deep == head.number {
@@ -56,10 +56,12 @@ impl Sender {
         Ok((head, self.client.block(deep).await?.ok_or(Fault::UnknownBlock)?))
     }
 
+    /// Reads the account at the newest block.
+    ///
     /// # Errors
     /// [`SenderError::Chain`].
-    pub async fn view(&self) -> Result<View, SenderError> {
-        let (head, settled) = self.ends().await?;
+    pub async fn view(&self) -> Result<AccountView, SenderError> {
+        let (head, settled) = self.head_and_settled().await?;
         let account = self.address();
         let count = |block: Value| ("eth_getTransactionCount", json!([account, block]));
         let asks = vec![
@@ -70,14 +72,16 @@ impl Sender {
         ];
         let mut answers = self.client.batch(asks).await?.into_iter();
         let mut next = || answers.next().unwrap_or_else(|| Err(Fault::Malformed("an answer is missing".into())));
-        let (used, settled_used, waiting, fees) = (quantity(next()?)?, quantity(next()?)?, quantity(next()?)?, next()?);
+        let (used_nonce, settled_nonce) = (quantity(next()?)?, quantity(next()?)?);
+        let (pending, fees) = (quantity(next()?)?, next()?);
         let market = market(&fees).ok_or_else(|| Fault::Malformed("eth_feeHistory".into()))?;
-        Ok(View { head: head.into(), settled: settled.into(), used, settled_used, next: waiting.max(used), market })
+        let (head, settled, next_nonce) = (head.into(), settled.into(), pending.max(used_nonce));
+        Ok(AccountView { head, settled, used_nonce, settled_nonce, next_nonce, market })
     }
 }
 
-/// The base fee of the next block, which stands last, and the median of the tips.
-fn market(fees: &Value) -> Option<Market> {
+/// The base fee of the next block, which is the last one in the answer, and the median of the tips.
+fn market(fees: &Value) -> Option<FeeMarket> {
     let wei = |value: &Value| {
         serde_json::from_value::<U256>(value.clone()).ok().map(|fee| u64::try_from(fee).unwrap_or(u64::MAX))
     };
@@ -85,7 +89,7 @@ fn market(fees: &Value) -> Option<Market> {
     let mut tips: Vec<u64> =
         fees["reward"].as_array().into_iter().flatten().filter_map(|block| wei(block.as_array()?.first()?)).collect();
     tips.sort_unstable();
-    Some(Market { base, tip: tips.get(tips.len() / 2).copied().unwrap_or_default() })
+    Some(FeeMarket { base, tip: tips.get(tips.len() / 2).copied().unwrap_or_default() })
 }
 
 #[cfg(test)]
@@ -95,8 +99,8 @@ mod tests {
     #[test]
     fn the_market_is_the_next_base_fee_and_the_median_tip() {
         let fees = json!({ "baseFeePerGas": ["0x1", "0x2", "0x3"], "reward": [["0x9"], ["0x1"], ["0x5"]] });
-        assert_eq!(market(&fees), Some(Market { base: 3, tip: 5 }));
-        assert_eq!(market(&json!({ "baseFeePerGas": ["0x3"], "reward": null })), Some(Market { base: 3, tip: 0 }));
+        assert_eq!(market(&fees), Some(FeeMarket { base: 3, tip: 5 }));
+        assert_eq!(market(&json!({ "baseFeePerGas": ["0x3"], "reward": null })), Some(FeeMarket { base: 3, tip: 0 }));
         assert_eq!(market(&json!({ "baseFeePerGas": [] })), None);
         assert_eq!(market(&json!(null)), None);
     }

@@ -1,5 +1,4 @@
-//! What became of an authorization, by the asset's own events: whoever sent the transaction, and whatever they say of
-//! it.
+//! How an authorization was used, from the asset's own events, whoever sent the transaction.
 
 use alloy::{rpc::types::Log, sol_types::SolEvent};
 use serde::Deserialize;
@@ -9,7 +8,7 @@ use super::{
     Asset, PaymentError,
     abi::Asset::{AuthorizationCanceled, AuthorizationUsed, Transfer, authorizationStateCall},
 };
-use crate::sender::At;
+use crate::sender::BlockRef;
 use assay_domain::{Authorization, B256};
 use assay_evm::{
     call::{Call, returned},
@@ -18,20 +17,19 @@ use assay_evm::{
     span::Span,
 };
 
-/// Widest span of blocks asked for at once.
+/// Widest span of blocks in one query.
 const SPAN: u64 = 2_000;
 
-/// What became of an authorization by some block.
+/// How an authorization was used, up to some block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Use {
-    /// It was not used.
-    None,
-    /// It brought what it says to whom it says, by this transaction.
+pub enum AuthorizationUse {
+    Unused,
+    /// This transaction made the authorized transfer.
     Paid(B256),
-    /// Its nonce is gone for something else: cancelled, or used by another authorization of the payer.
+    /// The nonce was cancelled, or used by another authorization of the payer.
     Elsewhere,
-    /// It was used, and the node does not show how.
-    Unclear,
+    /// It was used, and the node's logs do not show how.
+    Unknown,
 }
 
 #[derive(Deserialize)]
@@ -42,19 +40,39 @@ struct Receipt {
 }
 
 impl Asset {
-    /// What became of `authorization` by block `to`; it was not used up to block `from`.
+    /// How `authorization` was used after block `from`, where it was unused, through block `to`.
     ///
     /// # Errors
-    /// [`PaymentError`] where it cannot be told.
-    pub async fn used(&self, authorization: &Authorization, from: u64, to: At) -> Result<Use, PaymentError> {
+    /// [`PaymentError`].
+    pub async fn authorization_use(
+        &self,
+        authorization: &Authorization,
+        from: u64,
+        to: BlockRef,
+    ) -> Result<AuthorizationUse, PaymentError> {
         let Authorization { from: authorizer, nonce, .. } = *authorization;
-        let answers = self
-            .client
-            .calls(&[Call::new(self.contract, &authorizationStateCall { authorizer, nonce })], to.hash)
-            .await?;
+        let state = Call::new(self.contract, &authorizationStateCall { authorizer, nonce });
+        let answers = self.client.calls(&[state], to.hash).await?;
         if !returned::<authorizationStateCall>(answers.first()).ok_or(PaymentError::NoAsset)? {
-            return Ok(Use::None);
+            return Ok(AuthorizationUse::Unused);
         }
+        match self.first_use(authorization, from, to).await? {
+            None => Ok(AuthorizationUse::Unknown),
+            Some(log) if log.topic0() == Some(&AuthorizationCanceled::SIGNATURE_HASH) => {
+                Ok(AuthorizationUse::Elsewhere)
+            }
+            Some(log) => self.use_in_receipt(authorization, &log).await,
+        }
+    }
+
+    /// The first log of a use or a cancellation after block `from`, through block `to`.
+    async fn first_use(
+        &self,
+        authorization: &Authorization,
+        from: u64,
+        to: BlockRef,
+    ) -> Result<Option<Log>, PaymentError> {
+        let Authorization { from: authorizer, nonce, .. } = *authorization;
         let query = LogQuery {
             addresses: vec![self.contract],
             topics: [
@@ -75,36 +93,41 @@ impl Asset {
                 }
                 logs => logs?,
             };
-            if let Some(log) = logs.first() {
-                let cancelled = log.topic0() == Some(&AuthorizationCanceled::SIGNATURE_HASH);
-                return if cancelled { Ok(Use::Elsewhere) } else { self.followed(authorization, log).await };
+            if let Some(log) = logs.into_iter().next() {
+                return Ok(Some(log));
             }
             next = span.to.saturating_add(1);
         }
-        Ok(Use::Unclear)
+        Ok(None)
     }
 
-    /// Whether the transfer that was authorised stands right behind its use: contracts write both in one call, so that
-    /// a transfer stands for one use alone, whatever else a transaction does.
-    async fn followed(&self, authorization: &Authorization, used: &Log) -> Result<Use, PaymentError> {
-        let Some((transaction, index)) = used.transaction_hash.zip(used.log_index) else { return Ok(Use::Unclear) };
+    /// Whether the authorized transfer is the log right after the log of the use: contracts emit both in one call, so
+    /// that a transfer belongs to one use alone, whatever else the transaction does.
+    async fn use_in_receipt(
+        &self,
+        authorization: &Authorization,
+        used: &Log,
+    ) -> Result<AuthorizationUse, PaymentError> {
+        let Some((transaction, index)) = used.transaction_hash.zip(used.log_index) else {
+            return Ok(AuthorizationUse::Unknown);
+        };
         let answer =
             self.client.batch(vec![("eth_getTransactionReceipt", json!([transaction]))]).await?.into_iter().next();
         let answer = answer.unwrap_or_else(|| Err(Fault::Malformed("no answer".into())))?;
         let receipt: Option<Receipt> = serde_json::from_value(answer).map_err(|error| Fault::unreadable(&error))?;
         let Some(receipt) = receipt.filter(|receipt| receipt.block_hash == used.block_hash) else {
-            return Ok(Use::Unclear);
+            return Ok(AuthorizationUse::Unknown);
         };
         let Some(next) = receipt.logs.iter().find(|log| log.log_index == Some(index + 1)) else {
-            return Ok(Use::Elsewhere);
+            return Ok(AuthorizationUse::Elsewhere);
         };
         let transfer = Transfer::decode_log(&next.inner).ok().filter(|transfer| transfer.address == self.contract);
         let Authorization { from, to, value, .. } = *authorization;
         Ok(match transfer {
             Some(transfer) if (transfer.from, transfer.to, transfer.value) == (from, to, value) => {
-                Use::Paid(transaction)
+                AuthorizationUse::Paid(transaction)
             }
-            _ => Use::Elsewhere,
+            _ => AuthorizationUse::Elsewhere,
         })
     }
 }

@@ -1,5 +1,5 @@
-//! One chain's attesters and its registry of names: first everything that they know of a wallet in one request, then
-//! what that refers to. A chain where none of their contracts is costs nothing.
+//! The attesters and the registries of names of one chain. One request asks all of them about a wallet, the next ones
+//! follow their answers. A chain without their contracts costs no request.
 
 use std::time::Duration;
 
@@ -23,35 +23,35 @@ use assay_evm::{
     fault::Fault,
 };
 
-/// Time after which a contract that was not there is looked for again.
+/// Time after which a missing contract is looked for again.
 const LOOK_AGAIN: Duration = Duration::from_secs(600);
 
-/// What one chain says of who an address belongs to.
+/// The identity of an address on one chain.
 #[derive(Debug, Default)]
 pub(super) struct Part {
     pub attestations: Vec<Attestation>,
     pub sources: Vec<IdentitySource>,
 }
 
-pub(super) struct Site {
+pub(super) struct ChainIdentity {
     chain: ChainId,
     client: Client,
     items: Vec<Item>,
     names: Names,
-    /// Which of the items have their contracts on the chain, and when that was seen.
+    /// Which of the items have their contracts on the chain, and when that was checked.
     present: Mutex<Option<(Instant, Vec<bool>)>>,
 }
 
-/// Something that can be asked of a wallet.
+/// A source of identity.
 enum Item {
     Named(Registry),
     Attested(SourceConfig),
 }
 
-/// The source did not say.
+/// The source could not be read.
 struct Unread;
 
-impl Site {
+impl ChainIdentity {
     pub(super) fn new(chain: ChainId, client: Client, sources: &[SourceConfig], names: &Names) -> Self {
         let registries = names.on(chain).cloned().map(Item::Named);
         let sources = sources.iter().filter(|source| source.chain == chain).cloned().map(Item::Attested);
@@ -68,16 +68,16 @@ impl Site {
         self.items.is_empty()
     }
 
-    pub(super) fn chain(&self) -> ChainId {
+    pub(super) fn id(&self) -> ChainId {
         self.chain
     }
 
-    /// What there is of `wallet` in the state that `head` will name. What cannot be read by `deadline` is failed.
+    /// The identity of `wallet` in the state after `head`. A source that cannot be read by `deadline` counts as failed.
     pub(super) async fn read(&self, wallet: Address, head: oneshot::Receiver<Block>, deadline: Instant) -> Part {
-        let asked = match timeout_at(deadline, self.asked()).await {
+        let asked = match timeout_at(deadline, self.present_items()).await {
             Ok(Ok(asked)) => asked,
             Ok(Err(fault)) => {
-                tracing::warn!(chain = self.chain, %fault, "it cannot be told which identity contracts are there");
+                tracing::warn!(chain = self.chain, %fault, "identity contracts cannot be looked up");
                 return self.failed(&self.items.iter().collect::<Vec<_>>());
             }
             Err(_) => return self.failed(&self.items.iter().collect::<Vec<_>>()),
@@ -85,7 +85,7 @@ impl Site {
         if asked.is_empty() {
             return Part::default();
         }
-        // The chain itself has said why where there is no head.
+        // The reader of the chain has logged why there is no head.
         let Ok(Ok(head)) = timeout_at(deadline, head).await else { return self.failed(&asked) };
         let plans: Vec<Vec<Call>> = asked.iter().map(|item| item.calls(wallet)).collect();
         let calls: Vec<Call> = plans.iter().flatten().cloned().collect();
@@ -130,7 +130,7 @@ impl Site {
         })
     }
 
-    /// A name counts where it stands for the very address that claims it: anybody may call themselves anything.
+    /// A name counts where it resolves to the wallet: anyone can set any reverse name.
     async fn named(
         &self,
         registry: &Registry,
@@ -140,9 +140,9 @@ impl Site {
     ) -> Result<Option<Attestation>, String> {
         let resolver = Registry::found(answers).ok_or("the registry of names does not answer")?;
         let Some(resolver) = resolver else { return Ok(None) };
-        let written = registry.named(resolver, wallet, head).await.map_err(|why| why.to_string())?;
-        // A name that is not in its normal form is somebody's attempt to look like another.
-        let name = written.and_then(|written| Name::parse(&written).ok().filter(|name| name.as_str() == written));
+        let claimed = registry.reverse_name(resolver, wallet, head).await.map_err(|why| why.to_string())?;
+        // A name that is not in its normal form may imitate another name.
+        let name = claimed.and_then(|claimed| Name::parse(&claimed).ok().filter(|name| name.as_str() == claimed));
         let Some(name) = name.filter(|name| registry.config.under.as_deref().is_none_or(|under| name.is_under(under)))
         else {
             return Ok(None);
@@ -180,15 +180,15 @@ impl Site {
         let answers = self.client.calls(&calls, head.hash).await.map_err(|fault| fault.to_string())?;
         let mut found = None;
         for (at, uid) in uids.into_iter().enumerate() {
-            let judged = eas::judged(source, (wallet, uid), head.time, answers.get(at))
+            let valid = eas::valid(source, (wallet, uid), head.time, answers.get(at))
                 .ok_or("the attestation service does not answer")?;
-            found = found.or(judged);
+            found = found.or(valid);
         }
         Ok(found)
     }
 
-    /// The items whose contracts are there. Looked up once, and what was missing again after a while.
-    async fn asked(&self) -> Result<Vec<&Item>, Fault> {
+    /// The items with contracts on the chain. They are looked up once, missing ones again after a while.
+    async fn present_items(&self) -> Result<Vec<&Item>, Fault> {
         let mut present = self.present.lock().await;
         let known =
             present.as_ref().filter(|(at, there)| there.iter().all(|there| *there) || at.elapsed() < LOOK_AGAIN);

@@ -1,4 +1,4 @@
-//! What became of transactions, by their receipts in the chain as it is now.
+//! The status of sent transactions, from their receipts in the current chain.
 
 use std::collections::BTreeMap;
 
@@ -6,20 +6,20 @@ use alloy::primitives::{U64, U256};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Sender, SenderError, View};
+use super::{AccountView, Sender, SenderError};
 use assay_domain::B256;
 use assay_evm::{
     client::{Ask, ask_block, block_from},
     fault::Fault,
 };
 
-/// What became of one transaction.
+/// The status of one transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sight {
-    /// Not in the chain, as far as the node says.
-    Nowhere,
-    /// The node did not say this time.
-    Unclear,
+pub enum TransactionStatus {
+    /// The node has no receipt in the current chain.
+    Missing,
+    /// The node gave no usable answer.
+    Unknown,
     Mined {
         block: u64,
         gas_used: u64,
@@ -41,11 +41,11 @@ struct Receipt {
 }
 
 impl Sender {
-    /// What became of each of `hashes`, in their order. A receipt from a block that is not in the chain is none.
+    /// The status of each of `hashes`, in their order. A receipt of a block outside the current chain does not count.
     ///
     /// # Errors
     /// [`SenderError::Chain`].
-    pub async fn sights(&self, view: &View, hashes: &[B256]) -> Result<Vec<Sight>, SenderError> {
+    pub async fn statuses(&self, view: &AccountView, hashes: &[B256]) -> Result<Vec<TransactionStatus>, SenderError> {
         if hashes.is_empty() {
             return Ok(Vec::new());
         }
@@ -59,27 +59,27 @@ impl Sender {
         for (known, answer) in blocks.values_mut().zip(self.client.batch(asks).await?) {
             *known = answer.and_then(block_from).map(|block| block.map(|block| block.hash));
         }
-        let sight = |found: &Result<Option<(u64, B256, Receipt)>, Fault>| match found {
-            Err(_) => Sight::Unclear,
-            Ok(None) => Sight::Nowhere,
-            // A block that the view does not know yet is for the next look.
-            Ok(Some((block, ..))) if *block > view.head.block => Sight::Unclear,
+        let status = |found: &Result<Option<(u64, B256, Receipt)>, Fault>| match found {
+            Err(_) => TransactionStatus::Unknown,
+            Ok(None) => TransactionStatus::Missing,
+            // A block newer than the view is judged with the next view.
+            Ok(Some((block, ..))) if *block > view.head.block => TransactionStatus::Unknown,
             Ok(Some((block, hash, receipt))) => match blocks.get(block) {
-                Some(Ok(known)) if *known == Some(*hash) => Sight::Mined {
+                Some(Ok(known)) if *known == Some(*hash) => TransactionStatus::Mined {
                     block: *block,
                     gas_used: u64::try_from(receipt.gas_used).unwrap_or(u64::MAX),
                     succeeded: receipt.status.is_none_or(|status| status == U64::from(1)),
                     settled: *block <= view.settled.block,
                 },
-                Some(Ok(_)) => Sight::Nowhere,
-                _ => Sight::Unclear,
+                Some(Ok(_)) => TransactionStatus::Missing,
+                _ => TransactionStatus::Unknown,
             },
         };
-        Ok(receipts.iter().map(sight).collect())
+        Ok(receipts.iter().map(status).collect())
     }
 }
 
-/// A receipt with its block, where there is one.
+/// A receipt with the number and hash of its block; `None` where there is no receipt.
 fn receipt(hash: B256, answer: Value) -> Result<Option<(u64, B256, Receipt)>, Fault> {
     let receipt: Option<Receipt> = serde_json::from_value(answer).map_err(|error| Fault::unreadable(&error))?;
     let Some(receipt) = receipt else { return Ok(None) };

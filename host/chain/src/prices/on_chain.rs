@@ -1,0 +1,160 @@
+//! Prices from the chain itself: Chainlink feeds first, then the oracles of the lending markets, in one request.
+
+use std::{collections::HashSet, time::Duration};
+
+use alloy::primitives::Bytes;
+
+use super::{
+    Priced, count,
+    feed::{Feed, latestRoundDataCall},
+    oracle::{self, Oracle},
+    sequencer::{Sequencer, sequencer_state},
+};
+use crate::config::ChainConfig;
+use assay_domain::{Address, ChainId, Prices};
+use assay_evm::{
+    call::{Call, returned},
+    client::{Block, Client},
+    fault::Fault,
+};
+
+/// The sources of one chain.
+pub(super) struct Sources {
+    chain: ChainId,
+    wrapped: Option<Address>,
+    /// The native currency and the configured tokens, with their feeds.
+    assets: Vec<(Priced, Option<Feed>)>,
+    sequencer: Option<Address>,
+}
+
+/// The prices of one read.
+#[derive(Debug, Default)]
+pub(super) struct OnChain {
+    pub prices: Prices,
+    /// What a feed or an oracle should have a price for.
+    pub sourced: HashSet<Priced>,
+    /// The sequencer is up: feeds and oracles are believed.
+    pub trusted: bool,
+}
+
+impl Sources {
+    pub(super) fn new(chain: &ChainConfig) -> Self {
+        let feed = |address: Option<Address>, heartbeat: Duration| {
+            address.map(|address| Feed { address, heartbeat: heartbeat.as_secs() })
+        };
+        let native = (None, feed(chain.native.feed, chain.native.heartbeat));
+        let tokens = chain.tokens.iter().map(|token| (Some(token.address), feed(token.feed, token.heartbeat)));
+        Self {
+            chain: chain.id,
+            wrapped: chain.native.wrapped,
+            assets: std::iter::once(native).chain(tokens).collect(),
+            sequencer: chain.sequencer,
+        }
+    }
+
+    /// Reads the prices of the configured assets and of `quotes` in the state after `head`.
+    ///
+    /// # Errors
+    /// [`Fault`] where the chain does not answer.
+    pub(super) async fn read(
+        &self,
+        client: &Client,
+        oracles: &[Oracle],
+        quotes: &[Address],
+        head: Block,
+    ) -> Result<OnChain, Fault> {
+        let assets = self.assets(quotes);
+        let mut calls: Vec<Call> =
+            self.sequencer.iter().map(|sequencer| Call::new(*sequencer, &latestRoundDataCall {})).collect();
+        for (asset, feed) in &assets {
+            calls.extend(feed.iter().flat_map(Feed::ask));
+            calls.extend(self.token(*asset).into_iter().flat_map(|token| oracle::ask(oracles, token)));
+        }
+        let answers = if calls.is_empty() { Vec::new() } else { client.calls(&calls, head.hash).await? };
+        let mut answers = answers.iter();
+        let trusted = self.sequencer.is_none_or(|_| self.is_up(answers.next(), head.time));
+        let mut on_chain = OnChain { trusted, ..OnChain::default() };
+        for (asset, feed) in assets {
+            self.take(&mut on_chain, asset, feed, oracles, &mut answers, head.time);
+        }
+        self.price_wrapped(&mut on_chain);
+        Ok(on_chain)
+    }
+
+    /// The result where the chain cannot be read: each asset may have a price there.
+    pub(super) fn unread(&self) -> OnChain {
+        OnChain { sourced: self.assets.iter().map(|(asset, _)| *asset).collect(), ..OnChain::default() }
+    }
+
+    /// Takes the answers for one asset.
+    fn take<'a>(
+        &self,
+        on_chain: &mut OnChain,
+        asset: Priced,
+        feed: Option<Feed>,
+        oracles: &[Oracle],
+        answers: &mut impl Iterator<Item = &'a Option<Bytes>>,
+        now: u64,
+    ) {
+        let by_feed = feed.and_then(|feed| feed.price(answers, now));
+        let quote = self.token(asset).map(|_| oracle::quote(oracles, answers)).unwrap_or_default();
+        if feed.is_some() || quote.listed {
+            on_chain.sourced.insert(asset);
+        }
+        let price = by_feed.map(|price| (price, "feed")).or(quote.price.map(|price| (price, "oracle")));
+        if let Some((price, source)) = price
+            && on_chain.trusted
+            && price.is_finite()
+            && price > 0.0
+        {
+            on_chain.prices.insert(asset, price);
+            count(self.chain, source);
+        }
+        if feed.is_some() && by_feed.is_none() {
+            tracing::warn!(chain = self.chain, token = ?asset, "a price feed has no fresh price");
+            count(self.chain, "stale_feed");
+        }
+    }
+
+    /// Gives the wrapped native currency the price of the native currency where it has no other.
+    fn price_wrapped(&self, on_chain: &mut OnChain) {
+        let Some(wrapped) = self.wrapped else { return };
+        if on_chain.sourced.contains(&None) {
+            on_chain.sourced.insert(Some(wrapped));
+        }
+        if let Some(native) = on_chain.prices.get(&None).copied() {
+            on_chain.prices.entry(Some(wrapped)).or_insert(native);
+        }
+    }
+
+    /// Whether the uptime feed says that the sequencer is up.
+    fn is_up(&self, answer: Option<&Option<Bytes>>, now: u64) -> bool {
+        let state =
+            returned::<latestRoundDataCall>(answer).map_or(Sequencer::Unknown, |round| sequencer_state(&round, now));
+        if state != Sequencer::Up {
+            tracing::warn!(
+                chain = self.chain,
+                ?state,
+                "the sequencer is not known to be up; its chain's feeds and oracles are not believed"
+            );
+            count(self.chain, "sequencer_down");
+        }
+        state == Sequencer::Up
+    }
+
+    /// The native currency, the configured tokens, and the other tokens of `quotes`.
+    pub(super) fn assets(&self, quotes: &[Address]) -> Vec<(Priced, Option<Feed>)> {
+        let mut assets = self.assets.clone();
+        for quote in quotes {
+            if !assets.iter().any(|(asset, _)| *asset == Some(*quote)) {
+                assets.push((Some(*quote), None));
+            }
+        }
+        assets
+    }
+
+    /// The token by which sources of tokens price `asset`: the native currency has the price of its wrapped form.
+    pub(super) fn token(&self, asset: Priced) -> Option<Address> {
+        asset.or(self.wrapped)
+    }
+}

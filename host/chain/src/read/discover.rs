@@ -1,0 +1,60 @@
+//! What an explorer or the logs of a node list of a wallet, the tokens that it still holds of those, and their prices.
+
+use tokio::time::{Instant, timeout_at};
+
+use super::{Chain, plan::Plan};
+use crate::{
+    activity::{Histories, Listed, records::ActivityProgress},
+    holdings::{Finder, Found},
+};
+use assay_domain::{Address, Prices};
+use assay_evm::client::Block;
+use assay_lending::Rest;
+
+/// The source of a chain that has one.
+pub(super) struct Discovery {
+    pub histories: Histories,
+    pub finder: Finder,
+}
+
+/// What the source lists of a wallet, and what the wallet holds of that.
+pub(super) struct Discovered {
+    pub listed: Listed,
+    pub found: Found,
+    pub prices: Prices,
+    /// Nothing is missing.
+    pub complete: bool,
+}
+
+impl Chain {
+    /// `None` for a chain without a source. The rest is the listing where it goes on after `deadline`.
+    pub(super) async fn discover(
+        &self,
+        wallet: Address,
+        stored: ActivityProgress,
+        plan: &Plan,
+        head: Block,
+        deadline: Instant,
+    ) -> (Option<Discovered>, Option<Rest>) {
+        let Some(Discovery { histories, finder }) = &self.discovery else { return (None, None) };
+        // The last quarter of the time is for looking up what is listed.
+        let listing_deadline = deadline - deadline.saturating_duration_since(Instant::now()) / 4;
+        let (listed, rest) = histories.read(wallet, stored, plan.listed_anchor(), head, listing_deadline).await;
+        let found = match timeout_at(deadline, finder.find(wallet, &listed.progress, head)).await {
+            Ok(Ok(found)) => found,
+            Ok(Err(fault)) => {
+                tracing::warn!(chain = self.config.id, %fault, "listed tokens cannot be looked up");
+                Found::default()
+            }
+            Err(_) => Found::default(),
+        };
+        let tokens = found.to_price();
+        let prices = match tokens.is_empty() {
+            true => Ok(Prices::new()),
+            false => timeout_at(deadline, self.prices.found(&tokens)).await,
+        };
+        let priced = prices.as_ref().is_ok_and(|prices| !self.prices.lost(&tokens, prices));
+        let complete = listed.complete && found.complete && priced;
+        (Some(Discovered { listed, found, prices: prices.unwrap_or_default(), complete }), rest)
+    }
+}
