@@ -8,7 +8,6 @@ pub mod config;
 mod crosscheck;
 mod ctoken;
 mod events;
-mod fetch;
 pub mod fuzz;
 mod hints;
 mod jobs;

@@ -152,7 +152,7 @@ impl Pass<'_> {
             tracing::warn!(
                 chain = self.reader.chain,
                 logs = logs.len(),
-                "an endpoint left out a wallet's whole history, which another tells"
+                "an endpoint left out a wallet's whole history, which another returned"
             );
             let receipts = self.reader.receipts(&self.plan, &logs).await?;
             self.count(extract(&self.reader.markets, &self.plan, Found { logs, receipts })).await?;
@@ -215,7 +215,7 @@ impl Pass<'_> {
             tracing::warn!(
                 chain = self.reader.chain,
                 block = through,
-                "block cannot be read; lending progress is not kept now"
+                "block cannot be read; lending progress is not saved now"
             );
             return;
         };

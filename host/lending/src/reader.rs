@@ -59,9 +59,11 @@ impl Reader {
         self.tasks.spawn(async move {
             let commit = async { store.commit(batch?).await };
             match commit.await {
-                Ok(_) => metrics::counter!("assay_lending_checkpoints_total", "chain" => chain.to_string()).increment(1),
+                Ok(_) => {
+                    metrics::counter!("assay_lending_checkpoints_total", "chain" => chain.to_string()).increment(1);
+                }
                 Err(error) => {
-                    tracing::error!(chain, %error, "lending progress cannot be kept; after a restart it is read from further back");
+                    tracing::error!(chain, %error, "lending progress cannot be saved; a restart reads it again");
                 }
             }
         });

@@ -1,5 +1,5 @@
-//! What is kept of a wallet's lending history between reads: one record per market, settled through a block that no
-//! reorganisation reaches any more.
+//! The records of a wallet's lending history between reads: one per market, settled through a block that no
+//! reorganisation can reach.
 
 use crate::{
     market::Market,
@@ -14,14 +14,14 @@ use assay_store::{Batch, Store, StoreError};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Settled {
     pub tally: Tally,
-    /// `None` where the amounts are not known: the history can be continued, and not be held against the position.
+    /// `None` where the amounts are not known: the history can be continued, but not compared with the position.
     pub sums: Option<Sums>,
     pub through: u64,
     pub hash: B256,
 }
 
 impl Settled {
-    /// Nothing ever happened, as far as it tells.
+    /// It has no event and no amount.
     pub(super) fn is_blank(&self) -> bool {
         self.tally.first.is_none() && self.sums.as_ref().is_none_or(Sums::is_empty)
     }
@@ -54,7 +54,7 @@ pub(super) async fn load(
         .collect())
 }
 
-/// `batch` and the write that keeps `settled`.
+/// `batch` with the write of `settled`.
 pub(super) fn put(
     batch: Batch,
     chain: ChainId,
@@ -74,7 +74,7 @@ pub(super) fn put(
     batch.put(&progress::lending(chain, market.config.address, wallet), &record)
 }
 
-/// Forgets the record of a market.
+/// Removes the record of a market.
 pub(super) async fn forget(store: &Store, chain: ChainId, wallet: Address, market: &Market) -> Result<(), StoreError> {
     store.remove(&progress::lending(chain, market.config.address, wallet)).await
 }

@@ -58,12 +58,23 @@ impl LendingProtocol for Aave {
         self.signatures
     }
 
+    /// Those in which the pool names the wallet, and withdrawals by a receiver of its aTokens.
     fn events<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(EventKind, &'a Log)> {
-        events(evidence, wallet)
+        let own = own(evidence, wallet);
+        let mut events: Vec<_> = own.iter().filter_map(|log| Some((event(log)?, *log))).collect();
+        events.extend(tokens::withdrawals(evidence, wallet, &own).into_iter().map(|log| (EventKind::Withdraw, log)));
+        events.sort_by_key(|(_, log)| order(log));
+        events
     }
 
     fn moves<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(Move, &'a Log)> {
-        moves(evidence, wallet)
+        let own = own(evidence, wallet);
+        let moved = |log: &'a Log| moved(log).unwrap_or_default().into_iter().map(move |amount| (amount, log));
+        let mut moves: Vec<_> = own.iter().flat_map(|log| moved(log)).collect();
+        moves
+            .extend(evidence.hints.iter().filter_map(|log| Some((tokens::moved(log, evidence.listed, wallet)?, *log))));
+        moves.sort_by_key(|(_, log)| order(log));
+        moves
     }
 
     fn is_explained(&self, hint: &Hint, log: &Log, wallet: B256, own: &[&Log], hinting: &[&Log]) -> bool {
@@ -118,26 +129,6 @@ pub(super) const SIGNATURES_V3: &[Signature] = &[
     Signature { topic0: MINT_UNBACKED, wallet_at: 2 },
     Signature { topic0: DEFICIT, wallet_at: 1 },
 ];
-
-/// The events of `wallet`, in the order of the chain: those in which the pool names it, and withdrawals by a receiver of
-/// its aTokens.
-fn events<'a>(evidence: &Evidence<'a>, wallet: B256) -> Vec<(EventKind, &'a Log)> {
-    let own = own(evidence, wallet);
-    let mut events: Vec<_> = own.iter().filter_map(|log| Some((event(log)?, *log))).collect();
-    events.extend(tokens::withdrawals(evidence, wallet, &own).into_iter().map(|log| (EventKind::Withdraw, log)));
-    events.sort_by_key(|(_, log)| order(log));
-    events
-}
-
-/// The amounts that moved, in the order of the chain.
-fn moves<'a>(evidence: &Evidence<'a>, wallet: B256) -> Vec<(Move, &'a Log)> {
-    let own = own(evidence, wallet);
-    let mut moves: Vec<_> =
-        own.iter().flat_map(|log| moved(log).unwrap_or_default().into_iter().map(|amount| (amount, *log))).collect();
-    moves.extend(evidence.hints.iter().filter_map(|log| Some((tokens::moved(log, evidence.listed, wallet)?, *log))));
-    moves.sort_by_key(|(_, log)| order(log));
-    moves
-}
 
 /// The pool's logs that name the wallet, wherever they were found.
 fn own<'a>(evidence: &Evidence<'a>, wallet: B256) -> Vec<&'a Log> {

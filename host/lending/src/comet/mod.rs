@@ -43,7 +43,8 @@ impl LendingProtocol for Comet {
     }
 
     fn events<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(EventKind, &'a Log)> {
-        events(&evidence.own, wallet)
+        let read = read(&evidence.own, wallet).into_iter();
+        read.flat_map(|read| read.kinds.into_iter().flatten().map(move |kind| (kind, read.log))).collect()
     }
 
     fn moves<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(Move, &'a Log)> {
@@ -97,14 +98,6 @@ enum Action {
     Minted(U256),
     /// Removed base supply: the part of a withdrawal that is no borrowing.
     Burnt(U256),
-}
-
-/// The events of `wallet` in checked logs of one market, in the order of the chain.
-fn events<'a>(logs: &[&'a Log], wallet: B256) -> Vec<(EventKind, &'a Log)> {
-    read(logs, wallet)
-        .into_iter()
-        .flat_map(|read| read.kinds.into_iter().flatten().map(move |kind| (kind, read.log)))
-        .collect()
 }
 
 /// The events and the amount of a log and the next one.

@@ -1,4 +1,4 @@
-//! What a cToken's logs tell of a borrower, and what is asked to find them.
+//! The events of a borrower in a cToken's logs, and the queries that find them.
 
 use alloy::primitives::{LogData, keccak256};
 
