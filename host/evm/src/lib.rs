@@ -16,7 +16,7 @@ pub mod span;
 pub mod transport;
 mod wording;
 
-pub use call::Call;
+pub use call::{Call, returned};
 pub use client::Client;
 pub use fault::Fault;
 pub use request::{Ask, Block};

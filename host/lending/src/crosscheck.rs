@@ -14,7 +14,7 @@
 //! In a history that lacks only some of its events, the check finds those with amounts that the position does not allow.
 
 use crate::{balance::Balance, market::Market, sums::Sums};
-use assay_domain::{Coverage, PoolHistory, Position};
+use assay_domain::{ChainId, Coverage, PoolHistory, Position};
 
 /// The sums of a wallet's moves, one entry per market; `None` where they are not known.
 pub type AllSums = Vec<Option<Sums>>;
@@ -58,14 +58,20 @@ pub fn cross_check(
     doubted
 }
 
+/// Counts a difference, and returns the chain and the protocol for its log line.
+fn count_difference(pool: &PoolHistory, difference: &'static str) -> (ChainId, &'static str) {
+    let (chain, protocol) = (pool.chain_id, pool.protocol.as_str());
+    let labels = [("chain", chain.to_string()), ("protocol", protocol.into()), ("difference", difference.into())];
+    metrics::counter!("assay_positions_unexplained_total", &labels).increment(1);
+    (chain, protocol)
+}
+
 /// Whether a history has no event although a trace proves a position. Called only where there is such a trace.
 fn is_missing(pool: &PoolHistory, sums: &Sums) -> bool {
     if !sums.is_empty() || pool.first_event_at.is_some() {
         return false;
     }
-    let (chain, protocol) = (pool.chain_id, pool.protocol.as_str());
-    metrics::counter!("assay_positions_unexplained_total", "chain" => chain.to_string(), "protocol" => protocol, "difference" => "blank")
-        .increment(1);
+    let (chain, protocol) = count_difference(pool, "blank");
     tracing::warn!(chain, protocol, market = %pool.market_address, "a wallet had a position here without any log; the history counts as partial");
     true
 }
@@ -78,10 +84,8 @@ fn adds_up(pool: &PoolHistory, sums: &Sums, balances: &[Balance], now: u64) -> b
         balance.differs(flow, since, now).map(|difference| (balance, flow, difference))
     });
     let Some((balance, flow, difference)) = differing.next() else { return true };
-    let (chain, protocol, difference) = (pool.chain_id, pool.protocol.as_str(), difference.as_str());
-    metrics::counter!("assay_positions_unexplained_total",
-        "chain" => chain.to_string(), "protocol" => protocol, "difference" => difference)
-    .increment(1);
+    let difference = difference.as_str();
+    let (chain, protocol) = count_difference(pool, difference);
     // One line per pool, also where several assets differ: a missing log changes at most two.
     tracing::warn!(
         chain, protocol, market = %pool.market_address, asset = %balance.asset, side = ?balance.side, difference,
@@ -98,10 +102,7 @@ fn is_explained(pool: &PoolHistory, positions: &[Position]) -> bool {
     let Some(position) = positions.iter().find(same) else { return true };
     let debt = position.borrowed_usd > 0.0 && pool.counts.borrow == Some(0);
     if debt {
-        let (chain, protocol) = (pool.chain_id, pool.protocol.as_str());
-        metrics::counter!("assay_positions_unexplained_total",
-            "chain" => chain.to_string(), "protocol" => protocol, "difference" => "unexplained")
-        .increment(1);
+        let (chain, protocol) = count_difference(pool, "unexplained");
         tracing::warn!(chain, protocol, market = %pool.market_address, "a debt has no borrowing in the history; the history counts as partial");
     }
     !debt

@@ -14,7 +14,6 @@ use crate::{
     records::{self, Settled},
     tally::untimed,
 };
-use assay_domain::ChainId;
 use assay_evm::{
     Block, Fault, Span,
     logs::{Chunk, Stop},
@@ -66,10 +65,6 @@ impl<'a> Pass<'a> {
 }
 
 impl Pass<'_> {
-    pub(super) fn chain(&self) -> ChainId {
-        self.reader.chain
-    }
-
     pub(super) async fn run(&mut self, first: Option<Chunk<Found>>, view: &watch::Sender<Ledger>) -> Result<(), Fault> {
         let mut width = u64::MAX;
         if let Some(chunk) = first {

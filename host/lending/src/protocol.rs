@@ -64,7 +64,9 @@ pub(crate) trait LendingProtocol: Debug + Send + Sync {
     fn events<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(EventKind, &'a Log)>;
 
     /// The amounts by which the same logs changed `wallet`'s position, in the order of the chain.
-    fn moves<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(Move, &'a Log)>;
+    fn moves<'a>(&self, _evidence: &Evidence<'a>, _wallet: B256) -> Vec<(Move, &'a Log)> {
+        Vec::new()
+    }
 
     /// Whether `log`, which matches `hint`, needs no receipt: `own`, logs of the market that name the wallet in the same
     /// transaction, and `hinting`, its logs that match hints, say enough.
@@ -73,10 +75,14 @@ pub(crate) trait LendingProtocol: Debug + Send + Sync {
     }
 
     /// Whether each trace in the contracts' state came with a log.
-    fn logs_its_traces(&self) -> bool;
+    fn logs_its_traces(&self) -> bool {
+        false
+    }
 
     /// Whether the logs show all that changes a position, so that amounts can be compared with it.
-    fn adds_up(&self, hints: &[Hint]) -> bool;
+    fn adds_up(&self, _hints: &[Hint]) -> bool {
+        false
+    }
 
     /// Whether a market's own logs are worth reading while its terms are not known.
     fn reads_without_terms(&self) -> bool {

@@ -6,11 +6,7 @@ use alloy::{primitives::Bytes, sol};
 use super::positions::{Quote, Reserve, Terms};
 use crate::{balance::Interest, config::MarketConfig};
 use assay_domain::{Address, B256, Protocol, U256};
-use assay_evm::{
-    call::{Call, returned},
-    client::Client,
-    fault::Fault,
-};
+use assay_evm::{Call, Client, Fault, returned};
 
 sol! {
     #[derive(Debug)]

@@ -10,7 +10,7 @@ use crate::{
     protocol::{Held, LendingTerms},
 };
 use assay_domain::{Address, U256, address};
-use assay_evm::call::{Call, returned};
+use assay_evm::{Call, returned};
 
 sol! {
     function getUserReserveData(address asset, address user) external view returns (

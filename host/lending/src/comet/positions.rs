@@ -11,11 +11,7 @@ use crate::{
     sums::signed,
 };
 use assay_domain::{Address, B256, U256};
-use assay_evm::{
-    call::{Call, returned},
-    client::Client,
-    fault::Fault,
-};
+use assay_evm::{Call, Client, Fault, returned};
 
 sol! {
     #[derive(Debug)]

@@ -29,12 +29,12 @@ use crate::{
     config::MarketConfig,
     hints::{Hint, Naming, TRANSFER},
     protocol::{EventKind, Evidence, FoundTerms, LendingProtocol, Signature, boxed},
-    sums::Move,
 };
 use assay_domain::{Address, B256, EventCounts};
 use assay_evm::Client;
 use positions::Terms;
 
+/// The logs do not show all moves, and debts without any hint leave a trace without a log.
 #[derive(Debug)]
 pub(crate) struct CompoundV2;
 
@@ -59,20 +59,6 @@ impl LendingProtocol for CompoundV2 {
 
     fn events<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(EventKind, &'a Log)> {
         events(&evidence.receipts, wallet)
-    }
-
-    /// Supplies and withdrawals are not read.
-    fn moves<'a>(&self, _: &Evidence<'a>, _: B256) -> Vec<(Move, &'a Log)> {
-        Vec::new()
-    }
-
-    /// Debts without any hint leave a trace too.
-    fn logs_its_traces(&self) -> bool {
-        false
-    }
-
-    fn adds_up(&self, _: &[Hint]) -> bool {
-        false
     }
 
     fn reads_without_terms(&self) -> bool {

@@ -17,11 +17,7 @@ use crate::{
     protocol::{Held, LendingTerms},
 };
 use assay_domain::{Address, B256, U256};
-use assay_evm::{
-    call::{Call, returned},
-    client::Client,
-    fault::Fault,
-};
+use assay_evm::{Call, Client, Fault, returned};
 
 sol! {
     function comptroller() external view returns (address comptroller);
