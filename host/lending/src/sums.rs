@@ -135,7 +135,7 @@ mod tests {
         sums
     }
 
-    fn told(sums: &Sums) -> (i64, i64, i64, u64) {
+    fn summary(sums: &Sums) -> (i64, i64, i64, u64) {
         let flow = sums.of(Side::Supply, Address::ZERO);
         let number = |number: I256| i64::try_from(number).unwrap();
         (number(flow.net), number(flow.high), number(flow.low), flow.moves)
@@ -144,8 +144,8 @@ mod tests {
     #[test]
     fn a_sum_knows_its_height_and_depth_on_the_way() {
         let all = [10, -4, 20, -30, -6, 7];
-        assert_eq!(told(&sums(&all)), (-3, 26, -10, 6));
-        assert_eq!(told(&sums(&[])), (0, 0, 0, 0));
+        assert_eq!(summary(&sums(&all)), (-3, 26, -10, 6));
+        assert_eq!(summary(&sums(&[])), (0, 0, 0, 0));
         for parts in 0..all.len() {
             let (first, second) = all.split_at(parts);
             assert_eq!(sums(first).then(&sums(second)), sums(&all).then(&sums(&[])), "{parts}");

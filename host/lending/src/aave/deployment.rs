@@ -193,7 +193,7 @@ mod tests {
 
     use super::*;
 
-    fn told(base: Option<Address>, unit: Option<u64>, weth: Option<Address>) -> Option<Quote> {
+    fn read(base: Option<Address>, unit: Option<u64>, weth: Option<Address>) -> Option<Quote> {
         let address =
             |address: Option<Address>| address.map(|address| Bytes::from(WETHCall::abi_encode_returns(&address)));
         let unit = unit.map(|unit| Bytes::from(BASE_CURRENCY_UNITCall::abi_encode_returns(&U256::from(unit))));
@@ -214,10 +214,10 @@ mod tests {
     fn an_oracle_quotes_in_dollars_in_an_asset_or_in_ether() {
         let asset = Address::repeat_byte(5);
         let quote = |asset, unit| Some(Quote { asset, unit: U256::from(unit) });
-        assert_eq!(told(Some(Address::ZERO), Some(100), None), quote(None, 100));
-        assert_eq!(told(Some(asset), Some(100), None), quote(Some(asset), 100));
-        assert_eq!(told(None, None, Some(asset)), quote(Some(asset), ETHER));
-        for nothing in [told(None, None, None), told(None, Some(100), None), told(Some(asset), Some(0), None)] {
+        assert_eq!(read(Some(Address::ZERO), Some(100), None), quote(None, 100));
+        assert_eq!(read(Some(asset), Some(100), None), quote(Some(asset), 100));
+        assert_eq!(read(None, None, Some(asset)), quote(Some(asset), ETHER));
+        for nothing in [read(None, None, None), read(None, Some(100), None), read(Some(asset), Some(0), None)] {
             assert_eq!(nothing, None);
         }
     }

@@ -110,25 +110,18 @@ fn events<'a>(logs: &[&'a Log], wallet: B256) -> Vec<(EventKind, &'a Log)> {
     for log in logs {
         let word = |index: usize| word(log, index);
         let amount = |index| word(index).map(|word| U256::from_be_bytes(word.0)).filter(|amount| !amount.is_zero());
+        let repayment = || {
+            let (payer, amount) = word(0).zip(amount(2))?;
+            Some(Repayment { payer, amount, transaction: log.transaction_hash })
+        };
         match log.topics() {
             [BORROW] if word(0) == Some(wallet) && amount(1).is_some() => found.push((EventKind::Borrow, log, None)),
             [REPAY_BORROW] if word(1) == Some(wallet) => {
-                let Some((payer, amount)) = word(0).zip(amount(2)) else { continue };
-                found.push((
-                    EventKind::Repay,
-                    log,
-                    Some(Repayment { payer, amount, transaction: log.transaction_hash }),
-                ));
+                found.extend(repayment().map(|repayment| (EventKind::Repay, *log, Some(repayment))));
             }
             [LIQUIDATE_BORROW] if word(1) == Some(wallet) => {
-                let repaid = word(0).zip(amount(2)).map(|(payer, amount)| Repayment {
-                    payer,
-                    amount,
-                    transaction: log.transaction_hash,
-                });
-                if let Some(place) =
-                    found.iter().rposition(|(_, _, repayment)| repayment.is_some() && *repayment == repaid)
-                {
+                let repaid = repayment();
+                if let Some(place) = found.iter().rposition(|(.., earlier)| earlier.is_some() && *earlier == repaid) {
                     found.remove(place);
                 }
                 found.push((EventKind::Liquidation, log, None));

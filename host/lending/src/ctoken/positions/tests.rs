@@ -26,7 +26,7 @@ fn price(dollars: u64, decimals: u64) -> Option<Bytes> {
     Some(getUnderlyingPriceCall::abi_encode_returns(&price).into())
 }
 
-fn told(answers: [Option<Bytes>; 2]) -> Option<(f64, f64, u32)> {
+fn summary(answers: [Option<Bytes>; 2]) -> Option<(f64, f64, u32)> {
     terms().held(&answers, None).map(|held| (held.supplied_usd, held.borrowed_usd, held.supplied_assets))
 }
 
@@ -34,18 +34,18 @@ fn told(answers: [Option<Bytes>; 2]) -> Option<(f64, f64, u32)> {
 fn a_position_is_ctokens_at_their_rate_and_debt_in_dollars() {
     // 5,000 cUSDC (8 decimals) at 0.02 USDC (6 decimals), and 30 USDC of debt.
     let usdc = snapshot(0, 500_000_000_000, 30_000_000, 200_000_000_000_000);
-    assert_eq!(told([usdc, price(1, 6)]), Some((100.0, 30.0, 1)));
+    assert_eq!(summary([usdc, price(1, 6)]), Some((100.0, 30.0, 1)));
     // A debt of 2 ether and nothing else.
-    assert_eq!(told([snapshot(0, 0, 2_000_000_000_000_000_000, 1), price(2_500, 18)]), Some((0.0, 5_000.0, 0)));
-    assert_eq!(told([snapshot(0, 0, 0, 1), None]), Some((0.0, 0.0, 0)));
+    assert_eq!(summary([snapshot(0, 0, 2_000_000_000_000_000_000, 1), price(2_500, 18)]), Some((0.0, 5_000.0, 0)));
+    assert_eq!(summary([snapshot(0, 0, 0, 1), None]), Some((0.0, 0.0, 0)));
 }
 
 #[test]
 fn a_missing_part_is_no_position() {
-    assert_eq!(told([snapshot(0, 1, 5, u128::from(RATE)), None]), None);
-    assert_eq!(told([snapshot(0, 1, 5, u128::from(RATE)), price(0, 18)]), None);
-    assert_eq!(told([snapshot(9, 1, 5, u128::from(RATE)), price(1, 18)]), None);
-    assert_eq!(told([None, price(1, 18)]), None);
+    assert_eq!(summary([snapshot(0, 1, 5, u128::from(RATE)), None]), None);
+    assert_eq!(summary([snapshot(0, 1, 5, u128::from(RATE)), price(0, 18)]), None);
+    assert_eq!(summary([snapshot(9, 1, 5, u128::from(RATE)), price(1, 18)]), None);
+    assert_eq!(summary([None, price(1, 18)]), None);
 }
 
 #[test]
@@ -66,15 +66,15 @@ fn only_the_native_market_has_no_token() {
 fn debts_are_where_the_index_says() {
     let address = Some(Bytes::from(comptrollerCall::abi_encode_returns(&Address::repeat_byte(1))));
     let index = U256::from(FIRST_INDEX + 5);
-    let told = Some(Bytes::from(borrowIndexCall::abi_encode_returns(&index)));
-    let at = |told: &Option<Bytes>, kept: [Option<U256>; 2]| {
-        Terms::bare(Address::ZERO, &[address.clone(), address.clone(), None, told.clone()], &kept).unwrap().debts_at
+    let answer = Some(Bytes::from(borrowIndexCall::abi_encode_returns(&index)));
+    let at = |answer: &Option<Bytes>, stored: [Option<U256>; 2]| {
+        Terms::bare(Address::ZERO, &[address.clone(), address.clone(), None, answer.clone()], &stored).unwrap().debts_at
     };
     let other = Some(U256::from(7));
-    assert_eq!(at(&told, [Some(index), other]), Some(16));
-    assert_eq!(at(&told, [other, Some(index)]), Some(17));
-    assert_eq!(at(&told, [other, other]), None);
-    assert_eq!(at(&told, [None, None]), None);
+    assert_eq!(at(&answer, [Some(index), other]), Some(16));
+    assert_eq!(at(&answer, [other, Some(index)]), Some(17));
+    assert_eq!(at(&answer, [other, other]), None);
+    assert_eq!(at(&answer, [None, None]), None);
     assert_eq!(at(&None, [None, None]), None);
 }
 
