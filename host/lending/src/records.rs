@@ -27,6 +27,18 @@ impl Settled {
     }
 }
 
+impl From<LendingProgress> for Settled {
+    fn from(record: LendingProgress) -> Self {
+        let LendingProgress { counts, first_event_at: first, last_event_at: last, .. } = record;
+        Self {
+            tally: Tally { counts, first, last, last_liquidation: record.last_liquidation_at },
+            sums: record.flows.map(Sums::from_iter),
+            through: record.synced_to_block,
+            hash: record.synced_block_hash,
+        }
+    }
+}
+
 /// The records of `markets`, in their order.
 pub(super) async fn load(
     store: &Store,
@@ -36,22 +48,7 @@ pub(super) async fn load(
 ) -> Result<Vec<Option<Settled>>, StoreError> {
     let keys: Vec<_> = markets.iter().map(|market| progress::lending(chain, market.config.address, wallet)).collect();
     let found = store.get_many(&keys).await?;
-    Ok(found
-        .into_iter()
-        .map(|record| {
-            record.map(|record| Settled {
-                tally: Tally {
-                    counts: record.counts,
-                    first: record.first_event_at,
-                    last: record.last_event_at,
-                    last_liquidation: record.last_liquidation_at,
-                },
-                sums: record.flows.map(|flows| flows.into_iter().collect()),
-                through: record.synced_to_block,
-                hash: record.synced_block_hash,
-            })
-        })
-        .collect())
+    Ok(found.into_iter().map(|record| record.map(Settled::from)).collect())
 }
 
 /// `batch` with the write of `settled`.

@@ -88,8 +88,7 @@ impl Sums {
     }
 
     pub(super) fn records(&self) -> Vec<FlowRecord> {
-        let record = |(&(side, asset), flow): (&(Side, Address), &Flow)| {
-            let Flow { net, high, low, moves, fixed_rate } = *flow;
+        let record = |(&(side, asset), &Flow { net, high, low, moves, fixed_rate }): (&(Side, Address), &Flow)| {
             FlowRecord { side, asset, net, high, low, moves, fixed_rate }
         };
         self.0.iter().map(record).collect()
@@ -98,8 +97,7 @@ impl Sums {
 
 impl FromIterator<FlowRecord> for Sums {
     fn from_iter<I: IntoIterator<Item = FlowRecord>>(records: I) -> Self {
-        let flow = |record: FlowRecord| {
-            let FlowRecord { side, asset, net, high, low, moves, fixed_rate } = record;
+        let flow = |FlowRecord { side, asset, net, high, low, moves, fixed_rate }| {
             ((side, asset), Flow { net, high, low, moves, fixed_rate })
         };
         Self(records.into_iter().map(flow).collect())
