@@ -1,4 +1,5 @@
-//! `[reading.rpc]` and `[outbound]`: limits of requests to endpoints, and of fetches from URLs that third parties publish.
+//! `[reading.rpc]` and `[outbound]`: limits of requests to endpoints, and of fetches from URLs that third parties
+//! publish.
 
 use assay_domain::{Address, ChainId, Secret};
 use serde::Deserialize;

@@ -1,9 +1,9 @@
 //! The balance of one asset in a market, and whether the wallet's moves can have led to it.
 //!
-//! Interest only adds to a position, so that the sum of moves is never more than the position, but for the rounding of each
-//! move. And it adds at most what the market paid: the highest sum that the wallet ever had, times the growth of the
-//! market's index since its beginning. Both bounds hold for any order of moves and at any time, so that the logs of a
-//! correct endpoint always fit, and a missing log shows as soon as its amount is more than the possible interest.
+//! Interest only adds to a position, so that the sum of moves is never more than the position, but for the rounding of
+//! each move. And it adds at most what the market paid: the highest sum that the wallet ever had, times the growth of
+//! the market's index since its beginning. Both bounds hold for any order of moves and at any time, so that the logs of
+//! a correct endpoint always fit, and a missing log shows as soon as its amount is more than the possible interest.
 
 use alloy::primitives::I256;
 
@@ -23,8 +23,8 @@ const YEAR: f64 = 365.25 * 86_400.0;
 /// Upper bound of an index's growth per year after its last update: the steepest rate models charge 300% a year at full
 /// utilisation.
 const STEEPEST: f64 = 3.0;
-/// Upper bound of the growth per year of debt at a fixed rate, continuously compounded: its rate is the market's when the
-/// debt began, and no market stays at full utilisation for years.
+/// Upper bound of the growth per year of debt at a fixed rate, continuously compounded: its rate is the market's when
+/// the debt began, and no market stays at full utilisation for years.
 const FIXED: f64 = 1.0;
 
 /// The growth of every balance in a market since its beginning.
@@ -92,8 +92,8 @@ impl Balance {
         Self { side, asset, amount: signed(amount), gains: None, costs: None, fixed_rate: false, rebasing: false }
     }
 
-    /// How the balance differs from `flow`. `since` is the time of the first event and `now` that of the balance, in seconds
-    /// since 1970.
+    /// How the balance differs from `flow`. `since` is the time of the first event and `now` that of the balance, in
+    /// seconds since 1970.
     pub(super) fn differs(&self, flow: Flow, since: Option<u64>, now: u64) -> Option<Difference> {
         if self.rebasing {
             return (flow.moves == 0 && !self.amount.is_zero()).then_some(Difference::Unexplained);

@@ -1,17 +1,18 @@
-//! The cross-check: compares each history with the position. It finds endpoints that leave logs out, and changes without
-//! logs.
+//! The cross-check: compares each history with the position. It finds endpoints that leave logs out, and changes
+//! without logs.
 //!
-//! A wallet that left a market has no position there, so that a history without any event is compared with the traces in
-//! the contracts' state: the index of each token of Aave v3 at the wallet's last change, the same in the controller of
-//! rewards of Aave v2, accrued rewards in a Comet market, the index of a debt in the storage of a cToken. Where a chain
-//! has several endpoints, a second one is asked once. A wallet wrongly has a complete history without events only if all
-//! of these endpoints leave out its logs, and it
+//! A wallet that left a market has no position there, so that a history without any event is compared with the traces
+//! in the contracts' state: the index of each token of Aave v3 at the wallet's last change, the same in the controller
+//! of rewards of Aave v2, accrued rewards in a Comet market, the index of a debt in the storage of a cToken. Where a
+//! chain has several endpoints, a second one is asked once. A wallet wrongly has a complete history without events only
+//! if all of these endpoints leave out its logs, and it
 //! - left Aave v2 before the pool paid rewards, or used a pool that never did (on Ethereum none did before April 2021,
 //!   AMM never);
 //! - used a Comet market without rewards, or only its collateral;
 //! - left a cToken, where only debts leave a trace, and its list of borrowers before June 2020.
 //!
-//! In a history that lacks only some of its events, the check finds those with amounts that the position does not allow.
+//! In a history that lacks only some of its events, the check finds those with amounts that the position does not
+//! allow.
 
 use crate::{balance::Balance, market::Market, sums::Sums};
 use assay_domain::{ChainId, Coverage, PoolHistory, Position};
@@ -31,8 +32,8 @@ pub struct State<'a> {
     pub at: u64,
 }
 
-/// Lowers the coverage of every complete history that cannot have led to the wallet's position, and returns the indexes of
-/// their markets. `sums` and `state` have an entry for each of `markets`.
+/// Lowers the coverage of every complete history that cannot have led to the wallet's position, and returns the indexes
+/// of their markets. `sums` and `state` have an entry for each of `markets`.
 pub fn cross_check(
     pools: &mut [PoolHistory],
     markets: &[Market],

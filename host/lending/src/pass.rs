@@ -124,8 +124,9 @@ impl Pass<'_> {
         }
     }
 
-    /// Before it is saved that a wallet has no history at all, asks another endpoint once, where there is one. Most wallets
-    /// have none, so that an endpoint which does not answer for the whole span at once is not asked for its parts.
+    /// Before it is saved that a wallet has no history at all, asks another endpoint once, where there is one. Most
+    /// wallets have none, so that an endpoint which does not answer for the whole span at once is not asked for its
+    /// parts.
     async fn ask_another_endpoint(&mut self, through: u64) -> Result<(), Fault> {
         let Some((from, other)) = self.empty_from.take().zip(self.reader.client.other_endpoints()) else {
             return Ok(());

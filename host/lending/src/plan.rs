@@ -1,16 +1,17 @@
 //! The log queries of one read: as few as find every event of a wallet, over all markets together.
 //!
 //! One query serves all logs that name the wallet in the same topic, over the addresses and signatures of all protocols
-//! and their hints. It may also return logs that no market wants, which are dropped; every log that it returns names the
-//! wallet. Transfers between the wallet and a list of contracts are one more query for both directions: each side is the
-//! wallet or one of the list. A first read costs two queries for Comet, three for Aave, three for both together, and one
-//! more with Compound v2.
+//! and their hints. It may also return logs that no market wants, which are dropped; every log that it returns names
+//! the wallet. Transfers between the wallet and a list of contracts are one more query for both directions: each side
+//! is the wallet or one of the list. A first read costs two queries for Comet, three for Aave, three for both together,
+//! and one more with Compound v2.
 //!
-//! Two queries continue a history. Only Aave's liquidations name the wallet in the third topic, and each comes with a log
-//! of an aToken that names it in one of the first two: the seized aTokens were burnt or transferred. No other log explains
-//! that one, so that its receipt is read, which has the liquidation. A first read also asks for the third topic, so as not
-//! to depend on the list of aTokens that a pool has today. Over a short span a wallet has few transfers with any address:
-//! they are part of the queries of their topics, and those with contracts outside the list are dropped.
+//! Two queries continue a history. Only Aave's liquidations name the wallet in the third topic, and each comes with a
+//! log of an aToken that names it in one of the first two: the seized aTokens were burnt or transferred. No other log
+//! explains that one, so that its receipt is read, which has the liquidation. A first read also asks for the third
+//! topic, so as not to depend on the list of aTokens that a pool has today. Over a short span a wallet has few
+//! transfers with any address: they are part of the queries of their topics, and those with contracts outside the list
+//! are dropped.
 
 use std::{collections::BTreeMap, ops::RangeInclusive};
 

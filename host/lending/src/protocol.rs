@@ -34,8 +34,8 @@ pub(crate) struct Evidence<'a> {
     pub own: Vec<&'a Log>,
     /// Logs that match the market's hints.
     pub hints: Vec<&'a Log>,
-    /// All logs of the market in transactions that any market's hints point at. They may name other wallets, and include
-    /// those in `own`.
+    /// All logs of the market in transactions that any market's hints point at. They may name other wallets, and
+    /// include those in `own`.
     pub receipts: Vec<&'a Log>,
     /// The market's hints.
     pub listed: &'a [Hint],
@@ -68,8 +68,8 @@ pub(crate) trait LendingProtocol: Debug + Send + Sync {
         Vec::new()
     }
 
-    /// Whether `log`, which matches `hint`, needs no receipt: `own`, logs of the market that name the wallet in the same
-    /// transaction, and `hinting`, its logs that match hints, say enough.
+    /// Whether `log`, which matches `hint`, needs no receipt: `own`, logs of the market that name the wallet in the
+    /// same transaction, and `hinting`, its logs that match hints, say enough.
     fn is_explained(&self, hint: &Hint, _log: &Log, _wallet: B256, own: &[&Log], _hinting: &[&Log]) -> bool {
         hint.is_explained_by(own)
     }
@@ -104,8 +104,8 @@ pub trait LendingTerms: Debug + Send + Sync {
     fn calls(&self, wallet: Address) -> Vec<Call>;
 
     /// The position in the answers to [`calls`](Self::calls), where `quote_usd` is the price of
-    /// [`quoted_in`](Self::quoted_in); `None` where a balance, or a price that matters, is missing: a part of a position
-    /// is not a position.
+    /// [`quoted_in`](Self::quoted_in); `None` where a balance, or a price that matters, is missing: a part of a
+    /// position is not a position.
     fn held(&self, answers: &[Option<Bytes>], quote_usd: Option<f64>) -> Option<Held>;
 
     /// As [`held`](Self::held), with the price that it needs from `prices`.
@@ -113,8 +113,8 @@ pub trait LendingTerms: Debug + Send + Sync {
         self.held(answers, self.quoted_in().and_then(|asset| prices.get(&Some(asset)).copied()))
     }
 
-    /// The balance of each asset in the answers to [`calls`](Self::calls); `None` where one is missing, or where amounts
-    /// are not compared in this protocol.
+    /// The balance of each asset in the answers to [`calls`](Self::calls); `None` where one is missing, or where
+    /// amounts are not compared in this protocol.
     fn balances(&self, _answers: &[Option<Bytes>]) -> Option<Vec<Balance>> {
         None
     }

@@ -1,5 +1,5 @@
-//! One read of a wallet's lending history: from the end of the last read to the head, over all markets together, after a
-//! check that the chain still has the blocks of the records.
+//! One read of a wallet's lending history: from the end of the last read to the head, over all markets together, after
+//! a check that the chain still has the blocks of the records.
 
 use futures::future::BoxFuture;
 use tokio::sync::watch;

@@ -1,6 +1,6 @@
-//! The logs of a span of blocks with the receipts that hints point at. Each receipt is read once for all markets, and is
-//! valid only if it is of that transaction and block and contains the logs that pointed at it. A span without its receipts
-//! counts as not read.
+//! The logs of a span of blocks with the receipts that hints point at. Each receipt is read once for all markets, and
+//! is valid only if it is of that transaction and block and contains the logs that pointed at it. A span without its
+//! receipts counts as not read.
 
 use std::collections::{BTreeMap, HashMap};
 

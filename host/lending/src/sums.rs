@@ -1,5 +1,5 @@
-//! The amounts that a wallet's logs moved in a market, summed by asset, in the smallest unit. A sum is the position without
-//! interest; [`cross_check`](crate::cross_check) compares it with the position.
+//! The amounts that a wallet's logs moved in a market, summed by asset, in the smallest unit. A sum is the position
+//! without interest; [`cross_check`](crate::cross_check) compares it with the position.
 
 use std::collections::BTreeMap;
 

@@ -13,8 +13,8 @@ use crate::{fault::Fault, intake::Intake};
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(10);
 
 impl Endpoint {
-    /// Waits `longest` for an answer, and as long again while the endpoint answers other requests, up to its timeout: such
-    /// an endpoint is busy and not down. Fails with the time that it waited.
+    /// Waits `longest` for an answer, and as long again while the endpoint answers other requests, up to its timeout:
+    /// such an endpoint is busy and not down. Fails with the time that it waited.
     pub(super) async fn within_timeout<T>(
         &self,
         longest: Duration,

@@ -1,5 +1,5 @@
-//! Looks up the terms of pools: data provider, oracle, the unit of its prices, and reserves. Governance can replace each of
-//! them.
+//! Looks up the terms of pools: data provider, oracle, the unit of its prices, and reserves. Governance can replace
+//! each of them.
 
 use alloy::{primitives::Bytes, sol};
 
@@ -42,8 +42,8 @@ type Helpers = (Option<Address>, Option<Address>);
 /// A pool's list of assets, and the unit of its oracle.
 type Listing = (Option<Vec<TokenData>>, Option<Quote>);
 
-/// Looks up all of `pools` together, in four round trips, and those of v2 in one more. `None` for one that does not answer
-/// like a pool of its version.
+/// Looks up all of `pools` together, in four round trips, and those of v2 in one more. `None` for one that does not
+/// answer like a pool of its version.
 ///
 /// # Errors
 /// [`Fault`] where the chain did not answer.

@@ -1,5 +1,6 @@
-//! Aave v2 and v3: five pool events, in which the position's owner is always indexed, so that few queries find a wallet's
-//! history in all pools of a chain. Most events are the same in both versions; the pool's address shows the version.
+//! Aave v2 and v3: five pool events, in which the position's owner is always indexed, so that few queries find a
+//! wallet's history in all pools of a chain. Most events are the same in both versions; the pool's address shows the
+//! version.
 //!
 //! A supply is a balance of aTokens, which can be transferred without the pool. Their transfers are read beside the
 //! pool's events ([`tokens`]):
@@ -7,12 +8,12 @@
 //!   names the gateway. It counts as a withdrawal of the wallet, found in the transaction's receipt.
 //! - A repayment out of aTokens is a repayment, and reduces the supply by the same amount. It counts as no withdrawal:
 //!   nothing left the pool.
-//! - A plain transfer, and one to a liquidator who takes aTokens, changes the supply and is no event of either side: the
-//!   pool had no part in it, and any sender can send dust.
+//! - A plain transfer, and one to a liquidator who takes aTokens, changes the supply and is no event of either side:
+//!   the pool had no part in it, and any sender can send dust.
 //! - An unbacked mint of a bridge is a supply.
 //!
-//! The logs do not show: debt that changes by other means than borrowing, repaying, liquidating and writing off (there is
-//! none today), flash loans that are repaid within their transaction, and the growth of rebasing tokens.
+//! The logs do not show: debt that changes by other means than borrowing, repaying, liquidating and writing off (there
+//! is none today), flash loans that are repaid within their transaction, and the growth of rebasing tokens.
 
 mod deployment;
 mod positions;
@@ -158,8 +159,8 @@ fn event(log: &Log) -> Option<EventKind> {
     }
 }
 
-/// The amounts that a log of the pool moved. Collateral that a liquidator takes as aTokens is in a transfer of these, and
-/// so is the protocol's fee.
+/// The amounts that a log of the pool moved. Collateral that a liquidator takes as aTokens is in a transfer of these,
+/// and so is the protocol's fee.
 fn moved(log: &Log) -> Option<Vec<Move>> {
     let flag = |place| Some(!amount_at(log, place)?.is_zero());
     Some(match *log.topic0()? {

@@ -3,7 +3,8 @@
 //! changed the debt.
 //!
 //! A transfer of a position counts as a withdrawal by the sender and a supply by the receiver. No log shows debt that a
-//! transfer of the base asset makes or repays. The amounts then do not add up to the position, which lowers the coverage.
+//! transfer of the base asset makes or repays. The amounts then do not add up to the position, which lowers the
+//! coverage.
 
 mod positions;
 mod split;
@@ -107,9 +108,9 @@ struct Reading<'a> {
     moved: Option<Move>,
 }
 
-/// The events and amounts of `wallet` in `logs`, checked logs of one market in the order of the chain. A supply that also
-/// repays is two events, and so is a withdrawal that also borrows; either is one amount of the base asset. An amount of
-/// zero is no event.
+/// The events and amounts of `wallet` in `logs`, checked logs of one market in the order of the chain. A supply that
+/// also repays is two events, and so is a withdrawal that also borrows; either is one amount of the base asset. An
+/// amount of zero is no event.
 fn read<'a>(logs: &[&'a Log], wallet: B256) -> Vec<Reading<'a>> {
     let mut found = Vec::new();
     let mut logs = logs.iter().filter_map(|log| Some((action(log, wallet)?, *log))).peekable();

@@ -187,7 +187,8 @@ impl LendingTerms for Terms {
 }
 
 impl Terms {
-    /// A market that quotes in its base asset has a feed of constant one for it. Any other number is a price in dollars.
+    /// A market that quotes in its base asset has a feed of constant one for it. Any other number is a price in
+    /// dollars.
     fn quoted_in_dollars(&self, base: U256) -> Option<f64> {
         (base != U256::from(ONE)).then(|| f64::from(base) / ONE as f64)
     }

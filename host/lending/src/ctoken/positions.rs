@@ -1,10 +1,10 @@
-//! A wallet's position in a cToken: its cTokens at the stored exchange rate, and its stored debt, both at the market's last
-//! use, priced by the Comptroller's oracle.
+//! A wallet's position in a cToken: its cTokens at the stored exchange rate, and its stored debt, both at the market's
+//! last use, priced by the Comptroller's oracle.
 //!
 //! And whether it ever had a debt there, for histories that show none. Each borrowing and repayment writes the market's
 //! index beside the debt, also where no debt is left. No call returns it, so that it is read from the cToken's storage:
-//! for wallets that entered the market, as borrowers must, and for those with an index of their debt in the Comptroller.
-//! Neither proves a debt, because any sender can cause both.
+//! for wallets that entered the market, as borrowers must, and for those with an index of their debt in the
+//! Comptroller. Neither proves a debt, because any sender can cause both.
 
 use alloy::{
     primitives::{Bytes, keccak256},
