@@ -1,5 +1,5 @@
-//! The client of one chain: the newest block, batches within the limits of the endpoint, logs, and contract calls pinned
-//! to one block.
+//! The client of one chain: the newest block, batches within the limits of the endpoint, logs, and contract calls
+//! pinned to one block.
 
 use std::{
     sync::{
@@ -174,8 +174,8 @@ impl Client {
         }
     }
 
-    /// One call in the state after block `at`: what it returned, or else the data with which it reverted. A contract that
-    /// refers to an off-chain gateway says so in that data.
+    /// One call in the state after block `at`: what it returned, or else the data with which it reverted. A contract
+    /// that refers to an off-chain gateway says so in that data.
     pub async fn attempt(&self, to: Address, data: &Bytes, at: B256) -> Result<Result<Bytes, Bytes>, Fault> {
         let (method, params) = Call::Contract { to, data: data.clone() }.ask(pinned(at));
         let error = match self.rpc.request::<_, Bytes>(method, params).await {

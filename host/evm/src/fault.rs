@@ -79,8 +79,8 @@ impl Fault {
         }
     }
 
-    /// An answer that is not the expected JSON. The message leaves out the text of the answer: some endpoints repeat the
-    /// credential of the request in it.
+    /// An answer that is not the expected JSON. The message leaves out the text of the answer: some endpoints repeat
+    /// the credential of the request in it.
     pub fn unreadable(error: &serde_json::Error) -> Self {
         let text = error.to_string();
         let around = text.split_once('"').and_then(|(before, rest)| Some((before, rest.rsplit_once('"')?.1)));

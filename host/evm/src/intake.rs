@@ -36,7 +36,8 @@ impl Intake {
             let Some(class) = CLASSES.get(self.permits.len()) else { return false };
             let Ok(permit) = class.free.acquire().await else { return false };
             self.permits.push(permit);
-            // All of it at once: a buffer that grows in steps exists twice at each step. Unwritten pages take no memory.
+            // All of it at once: a buffer that grows in steps exists twice at each step. Unwritten pages take no
+            // memory.
             self.bytes.reserve_exact(class.size.saturating_sub(self.bytes.len()));
         }
         self.bytes.extend_from_slice(part);

@@ -1,5 +1,5 @@
-//! Reading of EVM chains: endpoints with limits of time, size and rate, calls and logs at one block, and guarded fetches
-//! from URLs that third parties publish. It knows nothing of credit.
+//! Reading of EVM chains: endpoints with limits of time, size and rate, calls and logs at one block, and guarded
+//! fetches from URLs that third parties publish. It knows nothing of credit.
 
 pub mod call;
 pub mod client;
@@ -16,7 +16,7 @@ pub mod span;
 pub mod transport;
 mod wording;
 
-pub use call::Call;
+pub use call::{Call, returned};
 pub use client::Client;
 pub use fault::Fault;
 pub use request::{Ask, Block};

@@ -1,5 +1,5 @@
-//! Removes an endpoint's credentials from its messages: some endpoints repeat the URL or the key of the request in their
-//! errors, and errors are logged.
+//! Removes an endpoint's credentials from its messages: some endpoints repeat the URL or the key of the request in
+//! their errors, and errors are logged.
 
 use url::{Url, form_urlencoded};
 
@@ -8,8 +8,8 @@ const SHORTEST_SEGMENT: usize = 8;
 /// Shorter texts occur in any message by chance.
 const SHORTEST: usize = 4;
 
-/// The parts of one URL that may be a credential: user, password, long path segments, query values and the fragment; and
-/// the header that carries the first two.
+/// The parts of one URL that may be a credential: user, password, long path segments, query values and the fragment;
+/// and the header that carries the first two.
 pub struct Redact(Vec<String>);
 
 impl Redact {

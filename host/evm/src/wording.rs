@@ -104,8 +104,8 @@ impl From<TransportError> for Fault {
     }
 }
 
-/// The fault that `message` and `data` of a JSON-RPC error stand for. Density is checked before rate: code -32005 is in use
-/// for both.
+/// The fault that `message` and `data` of a JSON-RPC error stand for. Density is checked before rate: code -32005 is in
+/// use for both.
 fn classify(code: i64, message: &str, data: &str) -> Fault {
     let text = format!("{message} {data}").to_lowercase();
     let says = |phrases: &[&str]| phrases.iter().any(|phrase| text.contains(phrase));

@@ -1,10 +1,9 @@
-//! What a wallet has of one asset in a market, and whether what it moved there can have led to that.
+//! The balance of one asset in a market, and whether the wallet's moves can have led to it.
 //!
-//! Interest only adds to a position, so that a sum of moves is never more than the position is, but for the rounding of
-//! each move. And it never adds more than the market paid: had the wallet held the most that its sum ever was since the
-//! market began, it would have that times the market's index now. Both bounds hold for any order of moves and at any
-//! time, so that a truthful node is never accused, and a log that is left out shows as soon as its amount is beyond the
-//! interest that may have accrued.
+//! Interest only adds to a position, so that the sum of moves is never more than the position, but for the rounding of
+//! each move. And it adds at most what the market paid: the highest sum that the wallet ever had, times the growth of
+//! the market's index since its beginning. Both bounds hold for any order of moves and at any time, so that the logs of
+//! a correct endpoint always fit, and a missing log shows as soon as its amount is more than the possible interest.
 
 use alloy::primitives::I256;
 
@@ -14,69 +13,67 @@ use crate::{
 };
 use assay_domain::{Address, U256};
 
-/// One, as Aave counts indexes.
+/// One, in the unit of Aave's indexes.
 const RAY: U256 = U256::from_limbs([0x9fd0803ce8000000, 0x33b2e3c, 0, 0]);
-/// Each move is rounded on its way into a scaled balance and out of it again, to less than this many of the smallest
-/// units.
+/// Each move is rounded to a scaled balance and back, which differs by less than this many of the smallest units.
 const ROUNDING: u64 = 2;
-/// And the position is once more. Gateways and vaults leave dust of the same size.
+/// Rounding of the position itself, and dust of the same size from gateways and vaults.
 const SLACK: u64 = 10;
 const YEAR: f64 = 365.25 * 86_400.0;
-/// What an index grows by in a year at the most, added since it was last told: the steepest strategies charge 300% a
-/// year where everything is lent out.
+/// Upper bound of an index's growth per year after its last update: the steepest rate models charge 300% a year at full
+/// utilisation.
 const STEEPEST: f64 = 3.0;
-/// What debt at a rate of its own grows by in a year at the most, continuously compounded: such rates are the market's
-/// when the debt was made, and a market is not emptied for years.
+/// Upper bound of the growth per year of debt at a fixed rate, continuously compounded: its rate is the market's when
+/// the debt began, and no market stays at full utilisation for years.
 const FIXED: f64 = 1.0;
 
-/// By how much everything in a market has grown since it began.
+/// The growth of every balance in a market since its beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interest {
-    /// In ray, at least one of it.
+    /// In ray, at least one ray.
     index: U256,
-    /// Seconds since 1970 that it is of.
+    /// Time of its last update, in seconds since 1970.
     at: u64,
 }
 
 impl Interest {
-    /// `None` for what cannot be an index. A market that was never touched has none yet and counts as one that has not
-    /// grown.
+    /// `None` for a number that cannot be an index. An unused market has none yet and counts as one without growth.
     pub(super) fn of(index: U256, at: U256) -> Option<Self> {
         let at = u64::try_from(at).ok()?;
         let index = if index.is_zero() { RAY } else { index };
-        // A millionfold since its beginning is no interest.
+        // A growth of a million times is no interest.
         (index >= RAY && index < RAY.saturating_mul(U256::from(1_000_000))).then_some(Self { index, at })
     }
 
-    /// What one has grown by until `now`.
+    /// The growth of one unit until `now`.
     fn growth(self, now: u64) -> f64 {
         let years = now.saturating_sub(self.at) as f64 / YEAR;
         f64::from(self.index) / f64::from(RAY) * (1.0 + STEEPEST * years) - 1.0
     }
 }
 
-/// What a wallet has of one asset, in its smallest unit.
+/// The balance of one asset, in its smallest unit.
 #[derive(Debug, Clone, Copy)]
 pub struct Balance {
     pub(super) side: Side,
     pub(super) asset: Address,
-    /// Negative for a debt of what can be either.
+    /// Negative for a debt, where an asset can be supply or debt.
     pub(super) amount: I256,
-    /// What it may have grown by where it is positive, and where it is negative; nothing where there is none.
+    /// The interest where it is positive, and where it is negative; `None` for no interest.
     pub(super) gains: Option<Interest>,
     pub(super) costs: Option<Interest>,
-    /// It grows at a rate that is not the market's.
+    /// It grows at a fixed rate and not at the market's.
     pub(super) fixed_rate: bool,
-    /// It changes by itself.
+    /// It changes without moves.
     pub(super) rebasing: bool,
 }
 
-/// How a position differs from what the moves allow.
+/// How a balance differs from what the moves allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Difference {
-    /// More is there than came in.
+    /// It is more than the moves allow.
     Unexplained,
-    /// Less is there than came in.
+    /// It is less than the moves allow.
     Missing,
 }
 
@@ -90,12 +87,12 @@ impl Difference {
 }
 
 impl Balance {
-    /// An amount that bears no interest.
+    /// An amount without interest.
     pub(super) fn still(side: Side, asset: Address, amount: U256) -> Self {
         Self { side, asset, amount: signed(amount), gains: None, costs: None, fixed_rate: false, rebasing: false }
     }
 
-    /// How the position differs from `flow`. `since` is when the first event was, `now` when the position was read, in
+    /// How the balance differs from `flow`. `since` is the time of the first event and `now` that of the balance, in
     /// seconds since 1970.
     pub(super) fn differs(&self, flow: Flow, since: Option<u64>, now: u64) -> Option<Difference> {
         if self.rebasing {
@@ -122,7 +119,7 @@ impl Balance {
 /// `growth` times `amount`, rounded away from zero to a billionth.
 fn share(amount: I256, growth: f64) -> I256 {
     const BILLION: f64 = 1e9;
-    // Saturates, also where nothing sensible is left.
+    // The cast saturates, also for values that make no sense.
     let billionths = (growth * BILLION).ceil() as u64;
     let billion = I256::try_from(BILLION as u64).unwrap_or(I256::ONE);
     let factor = I256::try_from(billionths).unwrap_or(I256::MAX);

@@ -1,38 +1,39 @@
-//! Events held against positions: what a wallet has must have come from somewhere, and what came must be there. An
-//! endpoint that leaves logs out, and moves that no log tells of, are found by this.
+//! The cross-check: compares each history with the position. It finds endpoints that leave logs out, and changes
+//! without logs.
 //!
-//! A wallet that left has nothing any more that speaks for it, so that a history without any event is held against the
-//! traces that contracts keep: the index that each token of Aave v3 was last told at, the same at the controller of
-//! rewards of Aave v2, what accrued in a Comet market, the index of a debt in the storage of a cToken. Where a chain
-//! has several endpoints, another one is asked besides, once. What passes for an honest blank is then a wallet whose
-//! whole history all of them leave out, and that
-//! - left Aave v2 before a pool gave rewards, or used a pool that never did (on Ethereum none did before April 2021,
+//! A wallet that left a market has no position there, so that a history without any event is compared with the traces
+//! in the contracts' state: the index of each token of Aave v3 at the wallet's last change, the same in the controller
+//! of rewards of Aave v2, accrued rewards in a Comet market, the index of a debt in the storage of a cToken. Where a
+//! chain has several endpoints, a second one is asked once. A wallet wrongly has a complete history without events only
+//! if all of these endpoints leave out its logs, and it
+//! - left Aave v2 before the pool paid rewards, or used a pool that never did (on Ethereum none did before April 2021,
 //!   AMM never);
-//! - used a Comet market that does not count rewards, or collateral alone;
-//! - left a cToken, of which only debts are told, and the list of its borrowers too, all before June 2020.
+//! - used a Comet market without rewards, or only its collateral;
+//! - left a cToken, where only debts leave a trace, and its list of borrowers before June 2020.
 //!
-//! Of a history that lacks only some of its events, those are found whose amounts the position does not allow.
+//! In a history that lacks only some of its events, the check finds those with amounts that the position does not
+//! allow.
 
 use crate::{balance::Balance, market::Market, sums::Sums};
-use assay_domain::{Coverage, PoolHistory, Position};
+use assay_domain::{ChainId, Coverage, PoolHistory, Position};
 
-/// What the moves of a wallet add up to, one entry per market; `None` where that is not known.
+/// The sums of a wallet's moves, one entry per market; `None` where they are not known.
 pub type AllSums = Vec<Option<Sums>>;
 
-/// What a wallet has, at one block.
+/// The state of a wallet at one block.
 pub struct State<'a> {
-    /// In dollars, where there is anything.
+    /// In dollars, where the wallet has a position.
     pub positions: &'a [Position],
     /// By asset, one entry per market; `None` where it could not be read.
     pub balances: &'a [Option<Vec<Balance>>],
-    /// Whether the wallet is known to have had anything, one entry per market.
+    /// Whether a trace proves that the wallet had a position, one entry per market.
     pub ever_held: &'a [bool],
     /// Time of the block, in seconds since 1970.
     pub at: u64,
 }
 
-/// Lowers the coverage of every complete history that cannot have led to the position beside it. `sums` and `state`
-/// have an entry for each of `markets`; the answer names those whose history was doubted, by their index.
+/// Lowers the coverage of every complete history that cannot have led to the wallet's position, and returns the indexes
+/// of their markets. `sums` and `state` have an entry for each of `markets`.
 pub fn cross_check(
     pools: &mut [PoolHistory],
     markets: &[Market],
@@ -58,19 +59,25 @@ pub fn cross_check(
     doubted
 }
 
-/// Whether a history is blank that cannot be: a wallet that left has nothing any more that speaks for it but the trace.
+/// Counts a difference, and returns the chain and the protocol for its log line.
+fn count_difference(pool: &PoolHistory, difference: &'static str) -> (ChainId, &'static str) {
+    let (chain, protocol) = (pool.chain_id, pool.protocol.as_str());
+    let labels = [("chain", chain.to_string()), ("protocol", protocol.into()), ("difference", difference.into())];
+    metrics::counter!("assay_positions_unexplained_total", &labels).increment(1);
+    (chain, protocol)
+}
+
+/// Whether a history has no event although a trace proves a position. Called only where there is such a trace.
 fn is_missing(pool: &PoolHistory, sums: &Sums) -> bool {
     if !sums.is_empty() || pool.first_event_at.is_some() {
         return false;
     }
-    let (chain, protocol) = (pool.chain_id, pool.protocol.as_str());
-    metrics::counter!("assay_positions_unexplained_total", "chain" => chain.to_string(), "protocol" => protocol, "difference" => "blank")
-        .increment(1);
-    tracing::warn!(chain, protocol, market = %pool.market_address, "a wallet had something here that no log tells of; the history counts as partial");
+    let (chain, protocol) = count_difference(pool, "blank");
+    tracing::warn!(chain, protocol, market = %pool.market_address, "a wallet had a position here without any log; the history counts as partial");
     true
 }
 
-/// Whether the moves of every asset can have led to what there is of it.
+/// Whether the moves of every asset can have led to its balance.
 fn adds_up(pool: &PoolHistory, sums: &Sums, balances: &[Balance], now: u64) -> bool {
     let since = pool.first_event_at.and_then(|time| u64::try_from(time.timestamp()).ok());
     let mut differing = balances.iter().filter_map(|balance| {
@@ -78,11 +85,9 @@ fn adds_up(pool: &PoolHistory, sums: &Sums, balances: &[Balance], now: u64) -> b
         balance.differs(flow, since, now).map(|difference| (balance, flow, difference))
     });
     let Some((balance, flow, difference)) = differing.next() else { return true };
-    let (chain, protocol, difference) = (pool.chain_id, pool.protocol.as_str(), difference.as_str());
-    metrics::counter!("assay_positions_unexplained_total",
-        "chain" => chain.to_string(), "protocol" => protocol, "difference" => difference)
-    .increment(1);
-    // One line for a pool, however many of its assets differ: one log that was left out moves two of them at the most.
+    let difference = difference.as_str();
+    let (chain, protocol) = count_difference(pool, difference);
+    // One line per pool, also where several assets differ: a missing log changes at most two.
     tracing::warn!(
         chain, protocol, market = %pool.market_address, asset = %balance.asset, side = ?balance.side, difference,
         moved = %flow.net, held = %balance.amount, others = differing.count(),
@@ -91,18 +96,15 @@ fn adds_up(pool: &PoolHistory, sums: &Sums, balances: &[Balance], now: u64) -> b
     false
 }
 
-/// Whether a position whose amounts are not known has any event that explains it.
+/// Whether a position without known amounts has a borrowing for its debt.
 fn is_explained(pool: &PoolHistory, positions: &[Position]) -> bool {
     let same =
         |position: &&Position| position.protocol == pool.protocol && position.market_address == pool.market_address;
     let Some(position) = positions.iter().find(same) else { return true };
     let debt = position.borrowed_usd > 0.0 && pool.counts.borrow == Some(0);
     if debt {
-        let (chain, protocol) = (pool.chain_id, pool.protocol.as_str());
-        metrics::counter!("assay_positions_unexplained_total",
-            "chain" => chain.to_string(), "protocol" => protocol, "difference" => "unexplained")
-        .increment(1);
-        tracing::warn!(chain, protocol, market = %pool.market_address, "a debt has no event that explains it; the history counts as partial");
+        let (chain, protocol) = count_difference(pool, "unexplained");
+        tracing::warn!(chain, protocol, market = %pool.market_address, "a debt has no borrowing in the history; the history counts as partial");
     }
     !debt
 }

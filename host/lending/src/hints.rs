@@ -1,5 +1,5 @@
-//! Hints: logs of other contracts that name a wallet and point at a transaction. A market lists them where its own logs do
-//! not name the wallet in every event; the receipt of the transaction then shows what happened.
+//! Hints: logs of other contracts that name a wallet and point at a transaction. A market lists them where its own logs
+//! do not name the wallet in every event; the receipt of the transaction then shows what happened.
 
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ pub struct Hint {
     pub contract: Address,
     pub topic0: B256,
     pub naming: Naming,
-    /// Signatures of the market's own logs. Where one of them names the wallet in the same transaction, the receipt is not
-    /// read: that log says the same.
+    /// Signatures of the market's own logs. Where one of them names the wallet in the same transaction, the receipt is
+    /// not read: that log says the same.
     pub explained_by: &'static [B256],
 }
 
@@ -53,8 +53,8 @@ impl Hint {
         named && log.address() == self.contract && topics.first() == Some(&self.topic0)
     }
 
-    /// Whether a log in `own`, logs of the market that name the wallet in the same transaction, says all that the receipt
-    /// could.
+    /// Whether a log in `own`, logs of the market that name the wallet in the same transaction, says all that the
+    /// receipt could.
     pub(super) fn is_explained_by(&self, own: &[&Log]) -> bool {
         own.iter().any(|own| own.topic0().is_some_and(|topic| self.explained_by.contains(topic)))
     }

@@ -1,5 +1,5 @@
-//! Reads of lending history: one per address and chain at a time, which concurrent callers share, and which goes on in the
-//! background after the deadline of its callers.
+//! Reads of lending history: one per address and chain at a time, which concurrent callers share, and which goes on in
+//! the background after the deadline of its callers.
 
 use std::{
     sync::{Arc, OnceLock},
@@ -109,9 +109,9 @@ impl Jobs {
         stored.0.iter().map(|record| record.as_ref().is_none_or(Settled::is_blank)).collect()
     }
 
-    /// Makes the next read begin again in the markets where the history of `wallet` is `doubted`: another endpoint, or the
-    /// same one later, may return the logs that are missing. `blank` ones cost no more than a first read, and are read
-    /// again each time where only missing logs can be the cause.
+    /// Makes the next read begin again in the markets where the history of `wallet` is `doubted`: another endpoint, or
+    /// the same one later, may return the logs that are missing. `blank` ones cost no more than a first read, and are
+    /// read again each time where only missing logs can be the cause.
     pub async fn doubt(&self, wallet: Address, doubted: &[usize], blank: &[bool]) {
         if doubted.is_empty() {
             return;
@@ -132,8 +132,8 @@ impl Jobs {
         Some(Block { number: highest.through, hash: highest.hash, time: 0 })
     }
 
-    /// The blocks by which `stored` is checked at `head`, for [`history`](Self::history). They can be requested in a batch
-    /// with others.
+    /// The blocks by which `stored` is checked at `head`, for [`history`](Self::history). They can be requested in a
+    /// batch with others.
     pub fn anchors(&self, stored: &Stored, head: Block) -> Vec<u64> {
         self.reader.anchors(&stored.0, head)
     }

@@ -1,4 +1,4 @@
-//! What is known of a wallet's lending history while and after it is read.
+//! The counts and sums of a wallet's lending history, during a read and after it.
 
 use crate::{config::MarketConfig, hints::AllHints, market::Market, records::Settled, sums::Sums, tally::Tally};
 use assay_domain::{ChainId, Coverage, EventCounts, PoolHistory};
@@ -11,31 +11,31 @@ pub(super) struct Ledger {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// Of blocks that are settled.
+    /// Counts of settled blocks.
     pub settled: Tally,
     /// `None` where the amounts in settled blocks are not known.
     pub settled_sums: Option<Sums>,
-    /// Of later blocks, which every read takes anew.
+    /// Counts of later blocks, which every read reads again.
     pub tail: Tally,
     pub tail_sums: Sums,
     /// Complete through this block; `None` before any was read.
     pub through: Option<u64>,
-    /// An earlier read was completed: this is not the first.
+    /// There is a record of an earlier read.
     pub read_before: bool,
-    /// Block that the next read of settled history begins with.
+    /// The block at which the next read of settled history begins.
     pub next: u64,
-    /// How to read this market is not known now: it stays as it is.
+    /// The hints of this market are not known now, so that it is not read.
     pub left_out: bool,
 }
 
-/// How a read of the history stands.
+/// How far a read of the history is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Progress {
     /// Through the head.
     Done,
-    /// Going on.
+    /// Not yet at the head.
     Running,
-    /// Given up at a span that could not be read.
+    /// Ended at a span that could not be read.
     Stopped,
 }
 
@@ -57,8 +57,7 @@ impl Ledger {
         Self { entries: markets.iter().zip(settled).map(entry).collect() }
     }
 
-    /// Leaves out the markets without an entry in `hints`, and the sums of those whose moves are not all told by what
-    /// is asked.
+    /// Leaves out the markets without an entry in `hints`, and the sums of those whose logs do not show all moves.
     #[must_use]
     pub(super) fn planned(mut self, markets: &[Market], hints: &AllHints) -> Self {
         for ((entry, market), hints) in self.entries.iter_mut().zip(markets).zip(hints.iter()) {
@@ -71,17 +70,17 @@ impl Ledger {
         self
     }
 
-    /// Block that a read of all markets together begins with.
+    /// The block at which a read of all markets together begins.
     pub(super) fn start(&self) -> u64 {
         self.entries.iter().map(|entry| entry.next).min().unwrap_or(0)
     }
 
-    /// The contract's view.
+    /// The histories in the form of the domain.
     pub(super) fn pools(&self, chain: ChainId, markets: &[Market], progress: Progress) -> Vec<PoolHistory> {
         markets.iter().zip(&self.entries).map(|(market, entry)| entry.pool(chain, market, progress)).collect()
     }
 
-    /// What the amounts of all that was read add up to, one entry per market; `None` where it is not known.
+    /// The sums of all amounts, one entry per market; `None` where they are not known.
     pub(super) fn sums(&self) -> Vec<Option<Sums>> {
         self.entries.iter().map(|entry| entry.settled_sums.clone().map(|sums| sums.then(&entry.tail_sums))).collect()
     }
@@ -94,7 +93,7 @@ impl Entry {
         let coverage = match (progress, self.through) {
             (Progress::Done, _) if market.protocol.lacks_a_borrowing(&all.counts) => {
                 let market = market.config.address;
-                tracing::warn!(chain, %market, "a debt was repaid that no log tells of; the history counts as partial");
+                tracing::warn!(chain, %market, "a debt was repaid without a borrowing in the history; the history counts as partial");
                 Coverage::Partial
             }
             (Progress::Done, _) => Coverage::Complete,
@@ -153,13 +152,13 @@ mod tests {
 
     #[test]
     fn coverage_tells_how_far_reading_came() {
-        let told = |pool: PoolHistory| (pool.coverage, pool.synced_to_block, pool.counts.repay);
-        assert_eq!(told(pool(Some(50), Some(99), Progress::Done)), (Coverage::Complete, Some(99), Some(1)));
-        assert_eq!(told(pool(None, None, Progress::Running)), (Coverage::Pending, None, Some(0)));
-        assert_eq!(told(pool(None, Some(40), Progress::Running)), (Coverage::Pending, Some(40), Some(0)));
-        assert_eq!(told(pool(Some(50), None, Progress::Running)), (Coverage::Partial, Some(50), Some(1)));
-        assert_eq!(told(pool(None, Some(40), Progress::Stopped)), (Coverage::Partial, Some(40), Some(0)));
-        assert_eq!(told(pool(None, None, Progress::Stopped)), (Coverage::Failed, None, None));
+        let summary = |pool: PoolHistory| (pool.coverage, pool.synced_to_block, pool.counts.repay);
+        assert_eq!(summary(pool(Some(50), Some(99), Progress::Done)), (Coverage::Complete, Some(99), Some(1)));
+        assert_eq!(summary(pool(None, None, Progress::Running)), (Coverage::Pending, None, Some(0)));
+        assert_eq!(summary(pool(None, Some(40), Progress::Running)), (Coverage::Pending, Some(40), Some(0)));
+        assert_eq!(summary(pool(Some(50), None, Progress::Running)), (Coverage::Partial, Some(50), Some(1)));
+        assert_eq!(summary(pool(None, Some(40), Progress::Stopped)), (Coverage::Partial, Some(40), Some(0)));
+        assert_eq!(summary(pool(None, None, Progress::Stopped)), (Coverage::Failed, None, None));
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Lending: the events of a wallet in the markets of a chain, and its positions there. Each protocol has a folder, which
-//! implements the traits in [`protocol`]; the other modules serve all protocols.
+//! Lending: the events of a wallet in the markets of a chain, and its positions there. Each protocol has a folder,
+//! which implements the traits in `protocol`; the other modules serve all protocols.
 
 mod aave;
 mod balance;
@@ -8,7 +8,6 @@ pub mod config;
 mod crosscheck;
 mod ctoken;
 mod events;
-mod fetch;
 pub mod fuzz;
 mod hints;
 mod jobs;

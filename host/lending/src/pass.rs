@@ -14,7 +14,6 @@ use crate::{
     records::{self, Settled},
     tally::untimed,
 };
-use assay_domain::ChainId;
 use assay_evm::{
     Block, Fault, Span,
     logs::{Chunk, Stop},
@@ -66,10 +65,6 @@ impl<'a> Pass<'a> {
 }
 
 impl Pass<'_> {
-    pub(super) fn chain(&self) -> ChainId {
-        self.reader.chain
-    }
-
     pub(super) async fn run(&mut self, first: Option<Chunk<Found>>, view: &watch::Sender<Ledger>) -> Result<(), Fault> {
         let mut width = u64::MAX;
         if let Some(chunk) = first {
@@ -129,8 +124,9 @@ impl Pass<'_> {
         }
     }
 
-    /// Before it is saved that a wallet has no history at all, asks another endpoint once, where there is one. Most wallets
-    /// have none, so that an endpoint which does not answer for the whole span at once is not asked for its parts.
+    /// Before it is saved that a wallet has no history at all, asks another endpoint once, where there is one. Most
+    /// wallets have none, so that an endpoint which does not answer for the whole span at once is not asked for its
+    /// parts.
     async fn ask_another_endpoint(&mut self, through: u64) -> Result<(), Fault> {
         let Some((from, other)) = self.empty_from.take().zip(self.reader.client.other_endpoints()) else {
             return Ok(());
@@ -152,7 +148,7 @@ impl Pass<'_> {
             tracing::warn!(
                 chain = self.reader.chain,
                 logs = logs.len(),
-                "an endpoint left out a wallet's whole history, which another tells"
+                "an endpoint left out a wallet's whole history, which another returned"
             );
             let receipts = self.reader.receipts(&self.plan, &logs).await?;
             self.count(extract(&self.reader.markets, &self.plan, Found { logs, receipts })).await?;
@@ -215,7 +211,7 @@ impl Pass<'_> {
             tracing::warn!(
                 chain = self.reader.chain,
                 block = through,
-                "block cannot be read; lending progress is not kept now"
+                "block cannot be read; lending progress is not saved now"
             );
             return;
         };

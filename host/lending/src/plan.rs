@@ -1,17 +1,17 @@
-//! What a chain is asked about a wallet's lending: as few log queries as tell everything, over all markets at once.
+//! The log queries of one read: as few as find every event of a wallet, over all markets together.
 //!
-//! Logs that name the wallet in the same topic are one query, whoever logs them: one for each topic that can, over the
-//! addresses and signatures of all protocols and their hints. Such a query may also return what nobody asked for, which
-//! is left out afterwards; it never returns a log that does not name the wallet. Transfers between the wallet and a
-//! list of contracts are one more query for both directions: either side is the wallet or one of the list. So a history
-//! that begins costs Comet two queries, Aave three, both together three, and Compound v2 beside them one more.
+//! One query serves all logs that name the wallet in the same topic, over the addresses and signatures of all protocols
+//! and their hints. It may also return logs that no market wants, which are dropped; every log that it returns names
+//! the wallet. Transfers between the wallet and a list of contracts are one more query for both directions: each side
+//! is the wallet or one of the list. A first read costs two queries for Comet, three for Aave, three for both together,
+//! and one more with Compound v2.
 //!
-//! To go on with a history, two queries are enough. The third topic names the wallet in Aave's liquidations alone, and
-//! none passes without a log of an aToken that names it in one of the first two: what is seized was burnt or given
-//! away. Nothing else explains such a log, so that it leads to the receipt, and there is the liquidation. A first read
-//! asks for the third topic besides, so as not to stand on the list of aTokens that a pool has today. And over a short
-//! span a wallet's transfers to and from anybody are few: they ride in the queries of their topics, and those with
-//! others than the list are left out afterwards.
+//! Two queries continue a history. Only Aave's liquidations name the wallet in the third topic, and each comes with a
+//! log of an aToken that names it in one of the first two: the seized aTokens were burnt or transferred. No other log
+//! explains that one, so that its receipt is read, which has the liquidation. A first read also asks for the third
+//! topic, so as not to depend on the list of aTokens that a pool has today. Over a short span a wallet has few
+//! transfers with any address: they are part of the queries of their topics, and those with contracts outside the list
+//! are dropped.
 
 use std::{collections::BTreeMap, ops::RangeInclusive};
 
@@ -24,35 +24,35 @@ use assay_evm::logs::LogQuery;
 
 /// The topic in which only liquidations name the wallet.
 const RARE: usize = 3;
-/// Where the query for transfers between the wallet and others stands: after those for one topic each.
+/// The key of the query for transfers between the wallet and a list of contracts. It sorts last.
 const BOTH: usize = usize::MAX;
 
-/// Fixed for the length of a read.
+/// The queries and hints of one read.
 #[derive(Clone)]
 pub(super) struct Plan {
     pub wallet: Address,
-    /// It stands on what was read before.
+    /// It continues an earlier read.
     pub is_tail: bool,
     pub queries: Vec<LogQuery>,
     pub hints: AllHints,
 }
 
 impl Plan {
-    /// Tells everything, whatever the hints leave out.
+    /// Finds every event, also where the hints are incomplete.
     pub(super) fn new(markets: &[Market], hints: AllHints, wallet: Address) -> Self {
         Self::of(markets, hints, wallet, false)
     }
 
-    /// Goes on with a history over a short span, with two queries for all protocols together.
+    /// Continues a history over a short span, with two queries for all protocols together.
     pub(super) fn tail(markets: &[Market], hints: AllHints, wallet: Address) -> Self {
         Self::of(markets, hints, wallet, true)
     }
 
     fn of(markets: &[Market], hints: AllHints, wallet: Address, tail: bool) -> Self {
         let mut by_topic = BTreeMap::<usize, LogQuery>::new();
-        // The wallet in one of `topics`, or in either of them beside one of its `peers`.
+        // The wallet in one of `topics`, or in either of them with `peer` in the other.
         let mut ask = |contract: Address, topic0: B256, topics: RangeInclusive<usize>, peer: Option<B256>| {
-            // Every supply that appears or disappears names the zero address, which owns none of it.
+            // Every mint and burn names the zero address, which has no position.
             if wallet.is_zero() && topic0 == TRANSFER {
                 return;
             }
@@ -61,10 +61,8 @@ impl Plan {
                 let query = by_topic.entry(if alone { topic } else { BOTH }).or_default();
                 add(&mut query.addresses, contract);
                 query.topics.first_mut().into_iter().for_each(|signatures| add(signatures, topic0));
-                let words = query.topics.get_mut(topic).into_iter();
-                words.for_each(|words| {
-                    std::iter::once(wallet.into_word()).chain(peer).for_each(|word| add(words, word))
-                });
+                let named = query.topics.get_mut(topic).into_iter();
+                named.for_each(|list| std::iter::once(wallet.into_word()).chain(peer).for_each(|word| add(list, word)));
             }
         };
         for (market, hints) in markets.iter().zip(hints.iter()) {
@@ -86,8 +84,8 @@ impl Plan {
         Self { wallet, is_tail: tail, queries: by_topic.into_values().collect(), hints }
     }
 
-    /// Whether what `contract` logged in a transaction that a hint points at tells of a market.
-    pub(super) fn looks_into(&self, markets: &[Market], contract: Address) -> bool {
+    /// Whether `contract` is a market with hints, so that its logs in receipts count.
+    pub(super) fn reads_receipts_of(&self, markets: &[Market], contract: Address) -> bool {
         let hinted = |hints: &Option<Vec<_>>| hints.as_ref().is_some_and(|hints| !hints.is_empty());
         markets.iter().zip(self.hints.iter()).any(|(market, hints)| market.config.address == contract && hinted(hints))
     }
@@ -180,7 +178,7 @@ mod tests {
         );
         let peers = vec![holder, hint(9, Naming::With(B256::with_last_byte(4)))];
         assert_eq!(tail(std::slice::from_ref(&pool), vec![Some(peers)]), [([2, 1, 0, 0], 3), ([6, 0, 1, 0], 3)]);
-        // Nothing leads to the liquidations of a pool whose aTokens are not known.
+        // Without the list of aTokens, no hint leads to the liquidations of a pool.
         assert_eq!(tail(&[pool], vec![Some(vec![])]), [([1, 1, 0, 0], 1), ([5, 0, 1, 0], 1), ([1, 0, 0, 1], 1)]);
     }
 }

@@ -1,16 +1,16 @@
-//! What is kept of one address in one lending market.
+//! The stored record of one address in one lending market.
 
 use alloy::primitives::I256;
 use assay_domain::{Address, B256, ChainId, EventCounts, Time};
 use assay_store::{Family, Key};
 use serde::{Deserialize, Serialize};
 
-/// How far one address has been read in one lending market.
+/// The key of the record of one address in one lending market.
 pub fn lending(chain: ChainId, market: Address, address: Address) -> Key<LendingProgress> {
     Family::spread("lending/").key(format_args!("{chain}/{market:#x}/{address:#x}"))
 }
 
-/// What is settled of one address in one lending market, through `synced_to_block`.
+/// The settled history of one address in one lending market, through `synced_to_block`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LendingProgress {
     pub counts: EventCounts,
@@ -18,10 +18,9 @@ pub struct LendingProgress {
     pub last_event_at: Option<Time>,
     pub last_liquidation_at: Option<Time>,
     pub synced_to_block: u64,
-    /// Hash of that block: another one there means the chain was reorganised or replaced.
+    /// Hash of that block. Another hash there means that the chain was reorganised or replaced.
     pub synced_block_hash: B256,
-    /// What the amounts of the events add up to. Absent where they were not summed, and in records older than this
-    /// field.
+    /// The sums of the amounts. Absent where they were not summed, and in records older than this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flows: Option<Vec<FlowRecord>>,
 }
@@ -30,27 +29,27 @@ pub struct LendingProgress {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
-    /// Supplied, bearing interest.
+    /// Supplied, with interest.
     Supply,
     /// Borrowed.
     Debt,
     /// Supplied where positive, borrowed where negative.
     Base,
-    /// Supplied, bearing none.
+    /// Supplied, without interest.
     Collateral,
 }
 
-/// What moved of one asset, in its smallest unit. Sums are signed decimal numbers.
+/// The sum of the moves of one asset, in its smallest unit. Numbers are signed decimals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowRecord {
     pub side: Side,
     pub asset: Address,
     pub net: I256,
-    /// The most and the least that the sum was on the way: never below zero, and never above.
+    /// The highest and the lowest intermediate sum; `high` is never below zero, `low` never above.
     pub high: I256,
     pub low: I256,
     pub moves: u64,
-    /// Some of it was debt at a rate of its own.
+    /// Some of it was debt at a fixed rate.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fixed_rate: bool,
 }

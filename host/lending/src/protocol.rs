@@ -34,8 +34,8 @@ pub(crate) struct Evidence<'a> {
     pub own: Vec<&'a Log>,
     /// Logs that match the market's hints.
     pub hints: Vec<&'a Log>,
-    /// All logs of the market in transactions that any market's hints point at. They may name other wallets, and include
-    /// those in `own`.
+    /// All logs of the market in transactions that any market's hints point at. They may name other wallets, and
+    /// include those in `own`.
     pub receipts: Vec<&'a Log>,
     /// The market's hints.
     pub listed: &'a [Hint],
@@ -64,19 +64,25 @@ pub(crate) trait LendingProtocol: Debug + Send + Sync {
     fn events<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(EventKind, &'a Log)>;
 
     /// The amounts by which the same logs changed `wallet`'s position, in the order of the chain.
-    fn moves<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(Move, &'a Log)>;
+    fn moves<'a>(&self, _evidence: &Evidence<'a>, _wallet: B256) -> Vec<(Move, &'a Log)> {
+        Vec::new()
+    }
 
-    /// Whether `log`, which matches `hint`, needs no receipt: `own`, logs of the market that name the wallet in the same
-    /// transaction, and `hinting`, its logs that match hints, say enough.
+    /// Whether `log`, which matches `hint`, needs no receipt: `own`, logs of the market that name the wallet in the
+    /// same transaction, and `hinting`, its logs that match hints, say enough.
     fn is_explained(&self, hint: &Hint, _log: &Log, _wallet: B256, own: &[&Log], _hinting: &[&Log]) -> bool {
         hint.is_explained_by(own)
     }
 
     /// Whether each trace in the contracts' state came with a log.
-    fn logs_its_traces(&self) -> bool;
+    fn logs_its_traces(&self) -> bool {
+        false
+    }
 
     /// Whether the logs show all that changes a position, so that amounts can be compared with it.
-    fn adds_up(&self, hints: &[Hint]) -> bool;
+    fn adds_up(&self, _hints: &[Hint]) -> bool {
+        false
+    }
 
     /// Whether a market's own logs are worth reading while its terms are not known.
     fn reads_without_terms(&self) -> bool {
@@ -98,8 +104,8 @@ pub trait LendingTerms: Debug + Send + Sync {
     fn calls(&self, wallet: Address) -> Vec<Call>;
 
     /// The position in the answers to [`calls`](Self::calls), where `quote_usd` is the price of
-    /// [`quoted_in`](Self::quoted_in); `None` where a balance, or a price that matters, is missing: a part of a position
-    /// is not a position.
+    /// [`quoted_in`](Self::quoted_in); `None` where a balance, or a price that matters, is missing: a part of a
+    /// position is not a position.
     fn held(&self, answers: &[Option<Bytes>], quote_usd: Option<f64>) -> Option<Held>;
 
     /// As [`held`](Self::held), with the price that it needs from `prices`.
@@ -107,8 +113,8 @@ pub trait LendingTerms: Debug + Send + Sync {
         self.held(answers, self.quoted_in().and_then(|asset| prices.get(&Some(asset)).copied()))
     }
 
-    /// The balance of each asset in the answers to [`calls`](Self::calls); `None` where one is missing, or where amounts
-    /// are not compared in this protocol.
+    /// The balance of each asset in the answers to [`calls`](Self::calls); `None` where one is missing, or where
+    /// amounts are not compared in this protocol.
     fn balances(&self, _answers: &[Option<Bytes>]) -> Option<Vec<Balance>> {
         None
     }

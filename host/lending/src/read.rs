@@ -1,5 +1,5 @@
-//! One read of a wallet's lending history: from the end of the last read to the head, over all markets together, after a
-//! check that the chain still has the blocks of the records.
+//! One read of a wallet's lending history: from the end of the last read to the head, over all markets together, after
+//! a check that the chain still has the blocks of the records.
 
 use futures::future::BoxFuture;
 use tokio::sync::watch;
@@ -14,7 +14,7 @@ use crate::{
     reader::Reader,
     records::Settled,
 };
-use assay_domain::Address;
+use assay_domain::{Address, ChainId};
 use assay_evm::{Block, Fault, Span, logs::Chunk};
 
 /// Blocks in which a wallet has few logs, so that fewer queries with more results are cheaper: hours to days.
@@ -61,7 +61,7 @@ pub(super) async fn read(reader: &Reader, start: Start, view: &watch::Sender<Led
             return Progress::Stopped;
         }
     };
-    run(Pass::new(reader, plan, records, head, settled_to), first, view).await
+    run(reader.chain, Pass::new(reader, plan, records, head, settled_to), first, view).await
 }
 
 /// The first chunk from block `from`.
@@ -70,12 +70,16 @@ async fn fetch_first(reader: &Reader, plan: &Plan, from: Option<u64>, head: Bloc
     Some(reader.chunk(plan, span).await)
 }
 
-async fn run(mut pass: Pass<'_>, first: Option<Chunk<Found>>, view: &watch::Sender<Ledger>) -> Progress {
+async fn run(
+    chain: ChainId,
+    mut pass: Pass<'_>,
+    first: Option<Chunk<Found>>,
+    view: &watch::Sender<Ledger>,
+) -> Progress {
     let outcome = pass.run(first, view).await;
     if outcome.is_err() {
         pass.save().await;
     }
-    let chain = pass.chain();
     view.send_replace(pass.ledger);
     match outcome {
         Ok(()) => Progress::Done,

@@ -51,17 +51,19 @@ impl Reader {
         })
     }
 
-    /// Caches `records`, and writes `batch`, their changes, in the background. A response does not wait for the disk: what
-    /// a crash loses is read again.
+    /// Caches `records`, and writes `batch`, their changes, in the background. A response does not wait for the disk:
+    /// what a crash loses is read again.
     pub(super) async fn save(&self, wallet: Address, records: &[Option<Settled>], batch: Result<Batch, StoreError>) {
         self.recent.0.insert(wallet, records.into()).await;
         let (store, chain) = (self.store.clone(), self.chain);
         self.tasks.spawn(async move {
             let commit = async { store.commit(batch?).await };
             match commit.await {
-                Ok(_) => metrics::counter!("assay_lending_checkpoints_total", "chain" => chain.to_string()).increment(1),
+                Ok(_) => {
+                    metrics::counter!("assay_lending_checkpoints_total", "chain" => chain.to_string()).increment(1);
+                }
                 Err(error) => {
-                    tracing::error!(chain, %error, "lending progress cannot be kept; after a restart it is read from further back");
+                    tracing::error!(chain, %error, "lending progress cannot be saved; a restart reads it again");
                 }
             }
         });
@@ -77,9 +79,9 @@ impl Reader {
         numbers
     }
 
-    /// The block through which a read settles history. `None` while the chain is shorter than its finality, and where all
-    /// records end less than another finality before that block: a tail of twice the length costs nothing more, and a new
-    /// record costs a block and a write.
+    /// The block through which a read settles history. `None` while the chain is shorter than its finality, and where
+    /// all records end less than another finality before that block: a tail of twice the length costs nothing more, and
+    /// a new record costs a block and a write.
     pub(super) fn settles(&self, records: &[Option<Settled>], head: Block) -> Option<u64> {
         let deepest = head.number.checked_sub(self.finality)?;
         let due = |record: &Option<Settled>| {

@@ -1,25 +1,29 @@
-//! Receipts of the transactions that hints point at: each asked for once, over all markets together, and believed only
-//! where it is the receipt of that transaction in that block and holds the very logs that led to it.
+//! The logs of a span of blocks with the receipts that hints point at. Each receipt is read once for all markets, and
+//! is valid only if it is of that transaction and block and contains the logs that pointed at it. A span without its
+//! receipts counts as not read.
 
 use std::collections::{BTreeMap, HashMap};
 
 use alloy::{primitives::U64, rpc::types::Log};
-use futures::{StreamExt, TryStreamExt, stream};
+use futures::{StreamExt, TryStreamExt, future::try_join_all, stream};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{market::Market, plan::Plan, reader::Reader};
+use crate::{events::Found, market::Market, plan::Plan, reader::Reader};
 use assay_domain::B256;
-use assay_evm::{client::Ask, fault::Fault};
+use assay_evm::{
+    Ask, Fault, Span,
+    logs::{Chunk, Stop, chunk},
+};
 
-/// Receipts in one request. A transaction that fills a block with logs has one of some eight megabytes.
+/// Receipts in one request. The receipt of a transaction that fills a block with logs has about eight megabytes.
 const AT_ONCE: usize = 20;
-/// Transactions looked into in one span. One with more is read in pieces, so that what was read is kept on the way.
+/// Receipts of one span. A span with more is read in parts, so that checkpoints fall between them.
 const MOST: usize = 500;
-/// Requests of one span in flight.
+/// Concurrent requests of one span.
 const CONCURRENCY: usize = 2;
 
-/// A transaction to look into, and the logs that say so.
+/// A transaction whose receipt is needed, and the logs that point at it.
 struct Wanted {
     transaction: B256,
     hints: Vec<Log>,
@@ -35,10 +39,27 @@ struct Receipt {
 }
 
 impl Reader {
-    /// What the markets that have hints logged in the transactions that `logs`, all of a span, point at.
+    /// The logs of `span`, in parts where it is dense.
+    pub(super) async fn chunk(&self, plan: &Plan, span: Span) -> Chunk<Found> {
+        let chunk = chunk(span, self.logs.range, |span| self.fetch(plan, span)).await;
+        if let Some(Stop::Ceiling(width)) = chunk.stop {
+            self.client.lower_log_ceiling(width);
+        }
+        chunk
+    }
+
+    async fn fetch(&self, plan: &Plan, span: Span) -> Result<Found, Fault> {
+        metrics::counter!("assay_log_ranges_total", "chain" => self.chain.to_string()).increment(1);
+        let asked = plan.queries.iter().map(|query| self.client.believed_logs(query, span));
+        let logs: Vec<_> = try_join_all(asked).await?.into_iter().flatten().collect();
+        let receipts = self.receipts(plan, &logs).await?;
+        Ok(Found { logs, receipts })
+    }
+
+    /// The logs of markets with hints in the transactions that `logs`, all of a span, point at.
     ///
     /// # Errors
-    /// [`Fault`], also where a receipt is missing or not what it should be: without it the span is not read.
+    /// [`Fault`], also where a receipt is missing or not valid.
     pub(super) async fn receipts(&self, plan: &Plan, logs: &[Log]) -> Result<Vec<Log>, Fault> {
         let wanted = wanted(&self.markets, plan, logs)?;
         if wanted.is_empty() {
@@ -61,7 +82,7 @@ impl Reader {
         let mut found = Vec::new();
         for (wanted, answer) in part.into_iter().zip(answers) {
             let mut logs = checked(&wanted, answer?)?;
-            logs.retain(|log| plan.looks_into(&self.markets, log.address()));
+            logs.retain(|log| plan.reads_receipts_of(&self.markets, log.address()));
             found.append(&mut logs);
         }
         Ok(found)
@@ -72,7 +93,7 @@ fn ask(transaction: B256) -> Ask {
     ("eth_getTransactionReceipt", json!([transaction]))
 }
 
-/// Each transaction once, in the order of the chain's hashes.
+/// Each transaction once, in the order of their hashes.
 fn wanted(markets: &[Market], plan: &Plan, logs: &[Log]) -> Result<Vec<Wanted>, Fault> {
     let wallet = plan.wallet.into_word();
     let mut found = BTreeMap::<B256, Vec<Log>>::new();
@@ -97,7 +118,7 @@ fn wanted(markets: &[Market], plan: &Plan, logs: &[Log]) -> Result<Vec<Wanted>, 
     Ok(found.into_iter().map(|(transaction, hints)| Wanted { transaction, hints }).collect())
 }
 
-/// Of one block there may be any number: it cannot be read in pieces.
+/// One block may have any number: it cannot be read in parts.
 fn too_many(wanted: &[Wanted]) -> bool {
     let block = |wanted: &Wanted| wanted.hints.first().and_then(|hint| hint.block_number);
     wanted.len() > MOST && wanted.windows(2).any(|pair| matches!(pair, [one, next] if block(one) != block(next)))
@@ -118,7 +139,7 @@ fn by_transaction<'a>(logs: impl Iterator<Item = &'a Log>) -> HashMap<Place, Vec
     found
 }
 
-/// The logs in `answer`, where it is the receipt of `wanted`.
+/// The logs in `answer`, which must be the receipt of `wanted`.
 fn checked(wanted: &Wanted, answer: Value) -> Result<Vec<Log>, Fault> {
     let refused = |why: &str| Fault::Malformed(format!("receipt of {}: {why}", wanted.transaction));
     let receipt: Option<Receipt> = serde_json::from_value(answer).map_err(|error| Fault::unreadable(&error))?;
@@ -140,7 +161,7 @@ fn checked(wanted: &Wanted, answer: Value) -> Result<Vec<Log>, Fault> {
             return Err(refused("lacks a log of it"));
         }
     }
-    // Many nodes tell the time with a log, fewer with a receipt's.
+    // Many nodes return the time with a log, fewer with a log of a receipt.
     let time = wanted.hints.iter().find_map(|hint| hint.block_timestamp);
     logs.iter_mut().for_each(|log| log.block_timestamp = log.block_timestamp.or(time));
     Ok(logs)

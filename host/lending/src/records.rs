@@ -1,5 +1,5 @@
-//! What is kept of a wallet's lending history between reads: one record per market, settled through a block that no
-//! reorganisation reaches any more.
+//! The records of a wallet's lending history between reads: one per market, settled through a block that no
+//! reorganisation can reach.
 
 use crate::{
     market::Market,
@@ -14,16 +14,28 @@ use assay_store::{Batch, Store, StoreError};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Settled {
     pub tally: Tally,
-    /// `None` where the amounts are not known: the history can be continued, and not be held against the position.
+    /// `None` where the amounts are not known: the history can be continued, but not compared with the position.
     pub sums: Option<Sums>,
     pub through: u64,
     pub hash: B256,
 }
 
 impl Settled {
-    /// Nothing ever happened, as far as it tells.
+    /// It has no event and no amount.
     pub(super) fn is_blank(&self) -> bool {
         self.tally.first.is_none() && self.sums.as_ref().is_none_or(Sums::is_empty)
+    }
+}
+
+impl From<LendingProgress> for Settled {
+    fn from(record: LendingProgress) -> Self {
+        let LendingProgress { counts, first_event_at: first, last_event_at: last, .. } = record;
+        Self {
+            tally: Tally { counts, first, last, last_liquidation: record.last_liquidation_at },
+            sums: record.flows.map(Sums::from_iter),
+            through: record.synced_to_block,
+            hash: record.synced_block_hash,
+        }
     }
 }
 
@@ -36,25 +48,10 @@ pub(super) async fn load(
 ) -> Result<Vec<Option<Settled>>, StoreError> {
     let keys: Vec<_> = markets.iter().map(|market| progress::lending(chain, market.config.address, wallet)).collect();
     let found = store.get_many(&keys).await?;
-    Ok(found
-        .into_iter()
-        .map(|record| {
-            record.map(|record| Settled {
-                tally: Tally {
-                    counts: record.counts,
-                    first: record.first_event_at,
-                    last: record.last_event_at,
-                    last_liquidation: record.last_liquidation_at,
-                },
-                sums: record.flows.map(|flows| flows.into_iter().collect()),
-                through: record.synced_to_block,
-                hash: record.synced_block_hash,
-            })
-        })
-        .collect())
+    Ok(found.into_iter().map(|record| record.map(Settled::from)).collect())
 }
 
-/// `batch` and the write that keeps `settled`.
+/// `batch` with the write of `settled`.
 pub(super) fn put(
     batch: Batch,
     chain: ChainId,
@@ -74,7 +71,7 @@ pub(super) fn put(
     batch.put(&progress::lending(chain, market.config.address, wallet), &record)
 }
 
-/// Forgets the record of a market.
+/// Removes the record of a market.
 pub(super) async fn forget(store: &Store, chain: ChainId, wallet: Address, market: &Market) -> Result<(), StoreError> {
     store.remove(&progress::lending(chain, market.config.address, wallet)).await
 }

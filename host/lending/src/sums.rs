@@ -1,5 +1,5 @@
-//! The amounts that a wallet's logs moved in a market, summed by asset, in the smallest unit. A sum is what the
-//! position would be without interest; [`cross_check`](crate::cross_check) holds it against the position.
+//! The amounts that a wallet's logs moved in a market, summed by asset, in the smallest unit. A sum is the position
+//! without interest; [`cross_check`](crate::cross_check) compares it with the position.
 
 use std::collections::BTreeMap;
 
@@ -16,9 +16,9 @@ use assay_domain::{Address, B256};
 pub(super) struct Move {
     pub side: Side,
     pub asset: Address,
-    /// Negative where it made the position less.
+    /// Negative where it reduced the position.
     pub amount: I256,
-    /// It made debt whose rate is not the market's.
+    /// It created debt at a fixed rate.
     pub fixed_rate: bool,
 }
 
@@ -32,20 +32,20 @@ impl Move {
     }
 }
 
-/// What the moves of one asset add up to.
+/// The sum of the moves of one asset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Flow {
     pub net: I256,
-    /// The most that the sum ever was, at least zero: interest was paid on no more than this and the interest on it.
+    /// The highest intermediate sum, at least zero: interest accrued on at most this and its interest.
     pub high: I256,
-    /// The least that it ever was, at most zero.
+    /// The lowest intermediate sum, at most zero.
     pub low: I256,
     pub moves: u64,
     pub fixed_rate: bool,
 }
 
 impl Flow {
-    /// Both one after the other. No token has amounts at which this saturates; such a sum fits no position.
+    /// Both, one after the other. No token has amounts at which this saturates, and a saturated sum fits no position.
     fn then(self, later: Self) -> Self {
         Self {
             net: self.net.saturating_add(later.net),
@@ -88,8 +88,7 @@ impl Sums {
     }
 
     pub(super) fn records(&self) -> Vec<FlowRecord> {
-        let record = |(&(side, asset), flow): (&(Side, Address), &Flow)| {
-            let Flow { net, high, low, moves, fixed_rate } = *flow;
+        let record = |(&(side, asset), &Flow { net, high, low, moves, fixed_rate }): (&(Side, Address), &Flow)| {
             FlowRecord { side, asset, net, high, low, moves, fixed_rate }
         };
         self.0.iter().map(record).collect()
@@ -98,26 +97,25 @@ impl Sums {
 
 impl FromIterator<FlowRecord> for Sums {
     fn from_iter<I: IntoIterator<Item = FlowRecord>>(records: I) -> Self {
-        let flow = |record: FlowRecord| {
-            let FlowRecord { side, asset, net, high, low, moves, fixed_rate } = record;
+        let flow = |FlowRecord { side, asset, net, high, low, moves, fixed_rate }| {
             ((side, asset), Flow { net, high, low, moves, fixed_rate })
         };
         Self(records.into_iter().map(flow).collect())
     }
 }
 
-/// A number in a log's data, by its place.
+/// The number at this place in a log's data.
 pub(super) fn amount_at(log: &Log, place: usize) -> Option<U256> {
     let start = place.checked_mul(32)?;
     log.data().data.get(start..start.checked_add(32)?).and_then(U256::try_from_be_slice)
 }
 
-/// An address in a log's topics, by its place.
+/// The address in this topic of a log.
 pub(super) fn address_at(log: &Log, topic: usize) -> Option<Address> {
     log.topics().get(topic).map(|word: &B256| Address::from_word(*word))
 }
 
-/// Amounts beyond what can be signed exist in no token.
+/// No token has an amount that is too large for a signed number.
 pub(super) fn signed(amount: U256) -> I256 {
     I256::try_from(amount).unwrap_or(I256::MAX)
 }
@@ -135,7 +133,7 @@ mod tests {
         sums
     }
 
-    fn told(sums: &Sums) -> (i64, i64, i64, u64) {
+    fn summary(sums: &Sums) -> (i64, i64, i64, u64) {
         let flow = sums.of(Side::Supply, Address::ZERO);
         let number = |number: I256| i64::try_from(number).unwrap();
         (number(flow.net), number(flow.high), number(flow.low), flow.moves)
@@ -144,8 +142,8 @@ mod tests {
     #[test]
     fn a_sum_knows_its_height_and_depth_on_the_way() {
         let all = [10, -4, 20, -30, -6, 7];
-        assert_eq!(told(&sums(&all)), (-3, 26, -10, 6));
-        assert_eq!(told(&sums(&[])), (0, 0, 0, 0));
+        assert_eq!(summary(&sums(&all)), (-3, 26, -10, 6));
+        assert_eq!(summary(&sums(&[])), (0, 0, 0, 0));
         for parts in 0..all.len() {
             let (first, second) = all.split_at(parts);
             assert_eq!(sums(first).then(&sums(second)), sums(&all).then(&sums(&[])), "{parts}");
@@ -153,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_are_kept_as_they_are() {
+    fn sums_are_stored_as_they_are() {
         let mut sums = sums(&[5, -7]);
         sums.add(&Move { fixed_rate: true, ..Move::gain(Side::Debt, Address::repeat_byte(1), U256::MAX) });
         let text = serde_json::to_string(&sums.records()).unwrap();

@@ -1,4 +1,4 @@
-//! Counting events.
+//! Counts and times of events.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ impl Tally {
         Self { counts, first: None, last: None, last_liquidation: None }
     }
 
-    /// Counts an event. Its time matters where [`untimed`] asked for it.
+    /// Counts an event. Its time matters where [`untimed`] lists its block.
     pub(super) fn add(&mut self, kind: EventKind, time: Option<u64>) {
         let count = match kind {
             EventKind::Supply => &mut self.counts.supply,
@@ -43,7 +43,7 @@ impl Tally {
     fn seen(self, first: Option<Time>, last: Option<Time>, liquidation: Option<Time>) -> Self {
         Self {
             first: self.first.into_iter().chain(first).min(),
-            // `None` is less than any time.
+            // `None` is less than every time.
             last: self.last.max(last),
             last_liquidation: self.last_liquidation.max(liquidation),
             ..self
@@ -52,7 +52,7 @@ impl Tally {
 }
 
 /// Blocks whose time has to be looked up: those of the first event, the last event and the last liquidation of each
-/// market, as far as the node told no time with the log. `events` are in the order of the chain.
+/// market, where the node returned no time with the log. `events` are in the order of the chain.
 pub(super) fn untimed<'a>(events: impl Iterator<Item = &'a Event>) -> BTreeSet<u64> {
     let mut ends = BTreeMap::<(usize, bool), (&Event, &Event)>::new();
     for event in events {

@@ -3,7 +3,7 @@
 use std::{sync::atomic::Ordering, time::Duration};
 
 use alloy::rpc::json_rpc::{RequestPacket, Response, ResponsePacket, ResponsePayload};
-use http::HeaderMap;
+use http::{HeaderMap, StatusCode};
 use tokio::time::{Instant, timeout};
 
 use super::Endpoint;
@@ -13,8 +13,8 @@ use crate::{fault::Fault, intake::Intake};
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(10);
 
 impl Endpoint {
-    /// Waits `longest` for an answer, and as long again while the endpoint answers other requests, up to its timeout: such
-    /// an endpoint is busy and not down. Fails with the time that it waited.
+    /// Waits `longest` for an answer, and as long again while the endpoint answers other requests, up to its timeout:
+    /// such an endpoint is busy and not down. Fails with the time that it waited.
     pub(super) async fn within_timeout<T>(
         &self,
         longest: Duration,
@@ -62,11 +62,21 @@ impl Endpoint {
                 return Err(Fault::TooDense { suggested: None });
             }
         }
-        let packet = serde_json::from_slice::<ResponsePacket>(answer.bytes());
-        if status == http::StatusCode::TOO_MANY_REQUESTS || (after.is_some() && status.is_server_error()) {
+        self.meaning(status, after, answer.bytes(), is_batch)
+    }
+
+    /// The answer, or the fault that its status and body stand for. `after` is its `Retry-After`.
+    fn meaning(
+        &self,
+        status: StatusCode,
+        after: Option<Duration>,
+        body: &[u8],
+        is_batch: bool,
+    ) -> Result<ResponsePacket, Fault> {
+        if status == StatusCode::TOO_MANY_REQUESTS || (after.is_some() && status.is_server_error()) {
             return Err(Fault::RateLimited { message: format!("HTTP status {status}"), after });
         }
-        match packet.map(|packet| self.redacted(packet)) {
+        match serde_json::from_slice(body).map(|packet| self.redacted(packet)) {
             Ok(packet) if status.is_success() || packet.is_error() => Ok(packet),
             // Most likely too many calls for this endpoint; it may accept fewer.
             _ if is_batch && matches!(status.as_u16(), 400 | 413) => {

@@ -1,5 +1,5 @@
-//! One JSON-RPC endpoint: requests within limits of time, size, concurrency and rate, its health, and the limits that it
-//! showed. Its URL may contain a credential and stays in here; logs and metrics name the host.
+//! One JSON-RPC endpoint: requests within limits of time, size, concurrency and rate, its health, and the limits that
+//! it showed. Its URL may contain a credential and stays in here; logs and metrics name the host.
 
 mod exchange;
 mod health;
@@ -28,8 +28,8 @@ pub use exchange::root_cause;
 pub use health::Readiness;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
-/// Longest wait for an answer that costs a node nothing. Every read begins with such a request, so that the next endpoint
-/// is used within the time of one request where the first does not answer.
+/// Longest wait for an answer that costs a node nothing. Every read begins with such a request, so that the next
+/// endpoint is used within the time of one request where the first does not answer.
 const PROBE_TIMEOUT: Duration = Duration::from_millis(2_500);
 const PROBES: [&str; 2] = ["eth_chainId", "eth_getBlockByNumber"];
 /// The requests that every other request depends on. They have a permit of their own: at most one reader at a time asks

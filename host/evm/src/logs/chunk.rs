@@ -20,8 +20,8 @@ pub enum Stop {
     Gap(Fault),
 }
 
-/// What `fetch` finds in `span`, split where it is dense. `log_range` is the width to try after an endpoint refused a span
-/// without a limit in its message.
+/// What `fetch` finds in `span`, split where it is dense. `log_range` is the width to try after an endpoint refused a
+/// span without a limit in its message.
 pub async fn chunk<T, F>(span: Span, log_range: u64, fetch: impl Fn(Span) -> F) -> Chunk<T>
 where
     F: Future<Output = Result<T, Fault>>,

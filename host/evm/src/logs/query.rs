@@ -1,5 +1,6 @@
-//! Queries of logs, and the form in which an endpoint returns a log. Logs are most of the data of a long history, so each
-//! is parsed field by field in one pass: the client library keeps every log twice while it looks for unknown fields.
+//! Queries of logs, and the form in which an endpoint returns a log. Logs are most of the data of a long history, so
+//! each is parsed field by field in one pass: the client library keeps every log twice while it looks for unknown
+//! fields.
 
 use alloy::{
     primitives::{Bytes, LogData, U64},

@@ -2,8 +2,8 @@
 
 use crate::{fault::Fault, span::Span};
 
-/// Timeouts of one span, which is cut in eight after each, before it is a gap: an endpoint that does not answer must not
-/// cost one timeout per halving.
+/// Timeouts of one span, which is cut in eight after each, before it is a gap: an endpoint that does not answer must
+/// not cost one timeout per halving.
 const TIMEOUTS: u32 = 3;
 
 /// What to do with a refused span.

@@ -1,16 +1,12 @@
-//! Looks up the terms of pools: data provider, oracle, the unit of its prices, and reserves. Governance can replace each of
-//! them.
+//! Looks up the terms of pools: data provider, oracle, the unit of its prices, and reserves. Governance can replace
+//! each of them.
 
 use alloy::{primitives::Bytes, sol};
 
 use super::positions::{Quote, Reserve, Terms};
 use crate::{balance::Interest, config::MarketConfig};
 use assay_domain::{Address, B256, Protocol, U256};
-use assay_evm::{
-    call::{Call, returned},
-    client::Client,
-    fault::Fault,
-};
+use assay_evm::{Call, Client, Fault, returned};
 
 sol! {
     #[derive(Debug)]
@@ -46,8 +42,8 @@ type Helpers = (Option<Address>, Option<Address>);
 /// A pool's list of assets, and the unit of its oracle.
 type Listing = (Option<Vec<TokenData>>, Option<Quote>);
 
-/// Looks up all of `pools` together, in four round trips, and those of v2 in one more. `None` for one that does not answer
-/// like a pool of its version.
+/// Looks up all of `pools` together, in four round trips, and those of v2 in one more. `None` for one that does not
+/// answer like a pool of its version.
 ///
 /// # Errors
 /// [`Fault`] where the chain did not answer.
@@ -197,7 +193,7 @@ mod tests {
 
     use super::*;
 
-    fn told(base: Option<Address>, unit: Option<u64>, weth: Option<Address>) -> Option<Quote> {
+    fn read(base: Option<Address>, unit: Option<u64>, weth: Option<Address>) -> Option<Quote> {
         let address =
             |address: Option<Address>| address.map(|address| Bytes::from(WETHCall::abi_encode_returns(&address)));
         let unit = unit.map(|unit| Bytes::from(BASE_CURRENCY_UNITCall::abi_encode_returns(&U256::from(unit))));
@@ -218,10 +214,10 @@ mod tests {
     fn an_oracle_quotes_in_dollars_in_an_asset_or_in_ether() {
         let asset = Address::repeat_byte(5);
         let quote = |asset, unit| Some(Quote { asset, unit: U256::from(unit) });
-        assert_eq!(told(Some(Address::ZERO), Some(100), None), quote(None, 100));
-        assert_eq!(told(Some(asset), Some(100), None), quote(Some(asset), 100));
-        assert_eq!(told(None, None, Some(asset)), quote(Some(asset), ETHER));
-        for nothing in [told(None, None, None), told(None, Some(100), None), told(Some(asset), Some(0), None)] {
+        assert_eq!(read(Some(Address::ZERO), Some(100), None), quote(None, 100));
+        assert_eq!(read(Some(asset), Some(100), None), quote(Some(asset), 100));
+        assert_eq!(read(None, None, Some(asset)), quote(Some(asset), ETHER));
+        for nothing in [read(None, None, None), read(None, Some(100), None), read(Some(asset), Some(0), None)] {
             assert_eq!(nothing, None);
         }
     }

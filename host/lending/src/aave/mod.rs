@@ -1,5 +1,6 @@
-//! Aave v2 and v3: five pool events, in which the position's owner is always indexed, so that few queries find a wallet's
-//! history in all pools of a chain. Most events are the same in both versions; the pool's address shows the version.
+//! Aave v2 and v3: five pool events, in which the position's owner is always indexed, so that few queries find a
+//! wallet's history in all pools of a chain. Most events are the same in both versions; the pool's address shows the
+//! version.
 //!
 //! A supply is a balance of aTokens, which can be transferred without the pool. Their transfers are read beside the
 //! pool's events ([`tokens`]):
@@ -7,12 +8,12 @@
 //!   names the gateway. It counts as a withdrawal of the wallet, found in the transaction's receipt.
 //! - A repayment out of aTokens is a repayment, and reduces the supply by the same amount. It counts as no withdrawal:
 //!   nothing left the pool.
-//! - A plain transfer, and one to a liquidator who takes aTokens, changes the supply and is no event of either side: the
-//!   pool had no part in it, and any sender can send dust.
+//! - A plain transfer, and one to a liquidator who takes aTokens, changes the supply and is no event of either side:
+//!   the pool had no part in it, and any sender can send dust.
 //! - An unbacked mint of a bridge is a supply.
 //!
-//! The logs do not show: debt that changes by other means than borrowing, repaying, liquidating and writing off (there is
-//! none today), flash loans that are repaid within their transaction, and the growth of rebasing tokens.
+//! The logs do not show: debt that changes by other means than borrowing, repaying, liquidating and writing off (there
+//! is none today), flash loans that are repaid within their transaction, and the growth of rebasing tokens.
 
 mod deployment;
 mod positions;
@@ -58,12 +59,23 @@ impl LendingProtocol for Aave {
         self.signatures
     }
 
+    /// Those in which the pool names the wallet, and withdrawals by a receiver of its aTokens.
     fn events<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(EventKind, &'a Log)> {
-        events(evidence, wallet)
+        let own = own(evidence, wallet);
+        let mut events: Vec<_> = own.iter().filter_map(|log| Some((event(log)?, *log))).collect();
+        events.extend(tokens::withdrawals(evidence, wallet, &own).into_iter().map(|log| (EventKind::Withdraw, log)));
+        events.sort_by_key(|(_, log)| order(log));
+        events
     }
 
     fn moves<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(Move, &'a Log)> {
-        moves(evidence, wallet)
+        let own = own(evidence, wallet);
+        let moved = |log: &'a Log| moved(log).unwrap_or_default().into_iter().map(move |amount| (amount, log));
+        let mut moves: Vec<_> = own.iter().flat_map(|log| moved(log)).collect();
+        moves
+            .extend(evidence.hints.iter().filter_map(|log| Some((tokens::moved(log, evidence.listed, wallet)?, *log))));
+        moves.sort_by_key(|(_, log)| order(log));
+        moves
     }
 
     fn is_explained(&self, hint: &Hint, log: &Log, wallet: B256, own: &[&Log], hinting: &[&Log]) -> bool {
@@ -119,26 +131,6 @@ pub(super) const SIGNATURES_V3: &[Signature] = &[
     Signature { topic0: DEFICIT, wallet_at: 1 },
 ];
 
-/// The events of `wallet`, in the order of the chain: those in which the pool names it, and withdrawals by a receiver of
-/// its aTokens.
-fn events<'a>(evidence: &Evidence<'a>, wallet: B256) -> Vec<(EventKind, &'a Log)> {
-    let own = own(evidence, wallet);
-    let mut events: Vec<_> = own.iter().filter_map(|log| Some((event(log)?, *log))).collect();
-    events.extend(tokens::withdrawals(evidence, wallet, &own).into_iter().map(|log| (EventKind::Withdraw, log)));
-    events.sort_by_key(|(_, log)| order(log));
-    events
-}
-
-/// The amounts that moved, in the order of the chain.
-fn moves<'a>(evidence: &Evidence<'a>, wallet: B256) -> Vec<(Move, &'a Log)> {
-    let own = own(evidence, wallet);
-    let mut moves: Vec<_> =
-        own.iter().flat_map(|log| moved(log).unwrap_or_default().into_iter().map(|amount| (amount, *log))).collect();
-    moves.extend(evidence.hints.iter().filter_map(|log| Some((tokens::moved(log, evidence.listed, wallet)?, *log))));
-    moves.sort_by_key(|(_, log)| order(log));
-    moves
-}
-
 /// The pool's logs that name the wallet, wherever they were found.
 fn own<'a>(evidence: &Evidence<'a>, wallet: B256) -> Vec<&'a Log> {
     let names = |log: &&&Log| {
@@ -167,8 +159,8 @@ fn event(log: &Log) -> Option<EventKind> {
     }
 }
 
-/// The amounts that a log of the pool moved. Collateral that a liquidator takes as aTokens is in a transfer of these, and
-/// so is the protocol's fee.
+/// The amounts that a log of the pool moved. Collateral that a liquidator takes as aTokens is in a transfer of these,
+/// and so is the protocol's fee.
 fn moved(log: &Log) -> Option<Vec<Move>> {
     let flag = |place| Some(!amount_at(log, place)?.is_zero());
     Some(match *log.topic0()? {

@@ -10,7 +10,7 @@ use crate::{
     protocol::{Held, LendingTerms},
 };
 use assay_domain::{Address, U256, address};
-use assay_evm::call::{Call, returned};
+use assay_evm::{Call, returned};
 
 sol! {
     function getUserReserveData(address asset, address user) external view returns (
@@ -87,8 +87,8 @@ impl LendingTerms for Terms {
         tokens.filter(|(token, _)| !token.is_zero()).map(call).collect()
     }
 
-    /// Each change of a balance leaves a trace, and emits a transfer; in v2 a request for the rewards of a token leaves one
-    /// too, which only the wallet itself can send.
+    /// Each change of a balance leaves a trace, and emits a transfer; in v2 a request for the rewards of a token leaves
+    /// one too, which only the wallet itself can send.
     fn ever_held(&self, answers: &[Option<Bytes>]) -> bool {
         answers
             .iter()

@@ -16,8 +16,8 @@ use crate::{
 };
 use assay_domain::{Address, B256};
 
-/// Whether no receipt is needed for `log`, a transfer of the aToken of `asset` from or to the wallet. `own` are logs of the
-/// same transaction in which the pool names the wallet, `transfers` all transfers of aTokens from or to it.
+/// Whether no receipt is needed for `log`, a transfer of the aToken of `asset` from or to the wallet. `own` are logs of
+/// the same transaction in which the pool names the wallet, `transfers` all transfers of aTokens from or to it.
 pub(super) fn is_explained(log: &Log, asset: Address, wallet: B256, own: &[&Log], transfers: &[&Log]) -> bool {
     let [_, from, to, ..] = *log.topics() else { return true };
     let about = asset.into_word();
@@ -41,8 +41,8 @@ pub(super) fn is_explained(log: &Log, asset: Address, wallet: B256, own: &[&Log]
     }
 }
 
-/// The amount of a transfer. The pool's own logs have the amounts of mints and burns, without the interest that the token
-/// adds.
+/// The amount of a transfer. The pool's own logs have the amounts of mints and burns, without the interest that the
+/// token adds.
 pub(super) fn moved(log: &Log, listed: &[Hint], wallet: B256) -> Option<Move> {
     let [_, from, to, ..] = *log.topics() else { return None };
     if from == to || from.is_zero() || to.is_zero() {
@@ -52,8 +52,8 @@ pub(super) fn moved(log: &Log, listed: &[Hint], wallet: B256) -> Option<Move> {
     Some(if from == wallet { Move::loss(Side::Supply, asset, amount) } else { Move::gain(Side::Supply, asset, amount) })
 }
 
-/// Withdrawals by receivers of the wallet's aTokens in the same transaction: gateways and adapters. `own` are the pool's
-/// logs that name the wallet. A liquidator withdraws seized aTokens for itself.
+/// Withdrawals by receivers of the wallet's aTokens in the same transaction: gateways and adapters. `own` are the
+/// pool's logs that name the wallet. A liquidator withdraws seized aTokens for itself.
 pub(super) fn withdrawals<'a>(evidence: &Evidence<'a>, wallet: B256, own: &[&'a Log]) -> Vec<&'a Log> {
     let seized: HashSet<_> =
         own.iter().filter(|log| log.topic0() == Some(&LIQUIDATION)).map(|log| key(log, log.topics().get(1))).collect();

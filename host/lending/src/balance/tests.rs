@@ -1,4 +1,4 @@
-//! Positions that moves allow, and positions that they do not.
+//! Balances that moves allow, and balances that they do not.
 
 use super::*;
 use crate::sums::{Move, Sums};

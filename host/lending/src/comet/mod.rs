@@ -3,7 +3,8 @@
 //! changed the debt.
 //!
 //! A transfer of a position counts as a withdrawal by the sender and a supply by the receiver. No log shows debt that a
-//! transfer of the base asset makes or repays. The amounts then do not add up to the position, which lowers the coverage.
+//! transfer of the base asset makes or repays. The amounts then do not add up to the position, which lowers the
+//! coverage.
 
 mod positions;
 mod split;
@@ -43,7 +44,8 @@ impl LendingProtocol for Comet {
     }
 
     fn events<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(EventKind, &'a Log)> {
-        events(&evidence.own, wallet)
+        let read = read(&evidence.own, wallet).into_iter();
+        read.flat_map(|read| read.kinds.into_iter().flatten().map(move |kind| (kind, read.log))).collect()
     }
 
     fn moves<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(Move, &'a Log)> {
@@ -99,14 +101,6 @@ enum Action {
     Burnt(U256),
 }
 
-/// The events of `wallet` in checked logs of one market, in the order of the chain.
-fn events<'a>(logs: &[&'a Log], wallet: B256) -> Vec<(EventKind, &'a Log)> {
-    read(logs, wallet)
-        .into_iter()
-        .flat_map(|read| read.kinds.into_iter().flatten().map(move |kind| (kind, read.log)))
-        .collect()
-}
-
 /// The events and the amount of a log and the next one.
 struct Reading<'a> {
     log: &'a Log,
@@ -114,9 +108,9 @@ struct Reading<'a> {
     moved: Option<Move>,
 }
 
-/// The events and amounts of `wallet` in `logs`, checked logs of one market in the order of the chain. A supply that also
-/// repays is two events, and so is a withdrawal that also borrows; either is one amount of the base asset. An amount of
-/// zero is no event.
+/// The events and amounts of `wallet` in `logs`, checked logs of one market in the order of the chain. A supply that
+/// also repays is two events, and so is a withdrawal that also borrows; either is one amount of the base asset. An
+/// amount of zero is no event.
 fn read<'a>(logs: &[&'a Log], wallet: B256) -> Vec<Reading<'a>> {
     let mut found = Vec::new();
     let mut logs = logs.iter().filter_map(|log| Some((action(log, wallet)?, *log))).peekable();

@@ -11,11 +11,7 @@ use crate::{
     sums::signed,
 };
 use assay_domain::{Address, B256, U256};
-use assay_evm::{
-    call::{Call, returned},
-    client::Client,
-    fault::Fault,
-};
+use assay_evm::{Call, Client, Fault, returned};
 
 sol! {
     #[derive(Debug)]
@@ -191,7 +187,8 @@ impl LendingTerms for Terms {
 }
 
 impl Terms {
-    /// A market that quotes in its base asset has a feed of constant one for it. Any other number is a price in dollars.
+    /// A market that quotes in its base asset has a feed of constant one for it. Any other number is a price in
+    /// dollars.
     fn quoted_in_dollars(&self, base: U256) -> Option<f64> {
         (base != U256::from(ONE)).then(|| f64::from(base) / ONE as f64)
     }
@@ -207,63 +204,4 @@ fn asset(answer: &Option<Bytes>) -> Option<Asset> {
 }
 
 #[cfg(test)]
-mod tests {
-    use alloy::sol_types::SolCall;
-
-    use super::*;
-
-    const ETHER: u64 = 1_000_000_000_000_000_000;
-
-    fn terms() -> Terms {
-        let asset = Asset { token: Address::repeat_byte(2), feed: Address::repeat_byte(3), scale: U256::from(ETHER) };
-        Terms {
-            market: Address::ZERO,
-            base: Address::repeat_byte(1),
-            base_feed: Address::repeat_byte(4),
-            base_scale: U256::from(1_000_000),
-            interest: None,
-            assets: vec![asset],
-        }
-    }
-
-    fn number(number: u64) -> Option<Bytes> {
-        Some(getPriceCall::abi_encode_returns(&U256::from(number)).into())
-    }
-
-    fn answers(supplied: u64, borrowed: u64, base: u64, collateral: u64, price: u64) -> [Option<Bytes>; 5] {
-        let balance = userCollateralReturn { balance: u128::from(collateral), reserved: 0 };
-        let balance = Some(userCollateralCall::abi_encode_returns(&balance).into());
-        [number(supplied), number(borrowed), number(base), balance, number(price)]
-    }
-
-    fn told(held: Option<Held>) -> Option<(f64, f64, u32)> {
-        held.map(|held| (held.supplied_usd, held.borrowed_usd, held.supplied_assets))
-    }
-
-    #[test]
-    fn a_market_in_dollars_and_a_market_in_its_base_asset() {
-        // 2 ether of collateral at 2,000 dollars, and a debt of 1,000 tokens.
-        let dollars = answers(0, 1_000_000_000, ONE, 2 * ETHER, 2_000 * ONE);
-        assert_eq!(told(terms().held(&dollars, Some(1.0))), Some((4_000.0, 1_000.0, 1)));
-        // 2 of collateral at 1.5 of the base asset, which is worth 2,000 dollars.
-        let base = answers(3_000_000, 0, ONE, 2 * ETHER, 3 * ONE / 2);
-        assert_eq!(told(terms().held(&base, Some(2_000.0))), Some((12_000.0, 0.0, 2)));
-    }
-
-    #[test]
-    fn without_a_price_of_the_base_asset_only_dollars_can_be_told() {
-        assert_eq!(told(terms().held(&answers(1_000_000, 0, ONE / 2, 0, 1), None)), Some((0.5, 0.0, 1)));
-        assert_eq!(told(terms().held(&answers(1_000_000, 0, ONE, 0, 1), None)), None);
-        assert_eq!(told(terms().held(&answers(0, 0, 0, 0, 0), None)), Some((0.0, 0.0, 0)));
-    }
-
-    #[test]
-    fn a_missing_part_is_no_position() {
-        let mut missing = answers(1_000_000, 0, 2 * ONE, 5, ONE);
-        missing[4] = None;
-        assert_eq!(told(terms().held(&missing, Some(1.0))), None);
-        assert_eq!(told(terms().held(&answers(1, 0, 0, 0, 0), Some(1.0))), None);
-        missing[3] = None;
-        assert_eq!(told(terms().held(&missing, Some(1.0))), None);
-    }
-}
+mod tests;

@@ -2,8 +2,8 @@
 
 use assay_domain::U256;
 
-/// The market computes the supplied part from its rounded-down principal, which may differ by a few of the smallest units.
-/// An amount of debt below this is taken for rounding and not for a borrowing or repayment.
+/// The market computes the supplied part from its rounded-down principal, which may differ by a few of the smallest
+/// units. An amount of debt below this is taken for rounding and not for a borrowing or repayment.
 const ROUNDING: U256 = U256::from_limbs([10, 0, 0, 0]);
 
 /// What an amount changed.

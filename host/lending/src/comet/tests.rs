@@ -20,8 +20,8 @@ fn log(index: u64, topic0: B256, from: B256, to: B256, amount: u64) -> Log {
 }
 
 fn told_by(logs: &[Log]) -> Vec<EventKind> {
-    let logs: Vec<&Log> = logs.iter().collect();
-    events(&logs, WALLET).into_iter().map(|(kind, _)| kind).collect()
+    let evidence = Evidence { own: logs.iter().collect(), ..Evidence::default() };
+    Comet.events(&evidence, WALLET).into_iter().map(|(kind, _)| kind).collect()
 }
 
 #[test]

@@ -1,20 +1,20 @@
-//! Compound v2, one market per cToken. None of its events about debt names a wallet in a topic, so that no query finds a
-//! wallet's borrowings. Queries find other logs of the same transactions; the receipts of these then have the events:
+//! Compound v2, one market per cToken. None of its events about debt names a wallet in a topic, so that no query finds
+//! a wallet's borrowings. Queries find other logs of the same transactions; the receipts of these then have the events:
 //!
 //! - the cToken's own transfers: a mint, a redemption, and the seizure that a liquidation of the wallet ends with;
 //! - transfers of the underlying token between the wallet and the cToken: its borrowings, and its own repayments;
-//! - the Comptroller's distributions to borrowers, one with every borrowing and repayment by any payer: they find debt in
-//!   ETH, which has no token to transfer, and repayments by others. Each of its distributions to suppliers comes with a
-//!   transfer of the cToken and adds nothing.
+//! - the Comptroller's distributions to borrowers, one with every borrowing and repayment by any payer: they find debt
+//!   in ETH, which has no token to transfer, and repayments by others. Each of its distributions to suppliers comes
+//!   with a transfer of the cToken and adds nothing.
 //!
 //! The logs show a wallet's deposits as well, but the API has no count for them in this protocol.
 //!
 //! Not found, and named in `reading.not_covered`: before the first distribution (block 10,228,864, June 2020), debt in
-//! ETH and repayments by others, unless another log of the transaction is a hint; and until the autumn of 2021, when the
-//! Comptroller was replaced, the first borrowing of ETH by a wallet, for which it emitted no log. Where such a debt still
-//! exists, or a repayment or liquidation is found and no borrowing, the market's coverage is partial. A repaid debt
-//! leaves a trace in the cToken's storage, which makes a history without any event partial ([`positions`]). That slot is
-//! not read for a wallet that left the market again before the distributions began.
+//! ETH and repayments by others, unless another log of the transaction is a hint; and until the autumn of 2021, when
+//! the Comptroller was replaced, the first borrowing of ETH by a wallet, for which it emitted no log. Where such a debt
+//! still exists, or a repayment or liquidation is found and no borrowing, the market's coverage is partial. A repaid
+//! debt leaves a trace in the cToken's storage, which makes a history without any event partial ([`positions`]). That
+//! slot is not read for a wallet that left the market again before the distributions began.
 
 mod positions;
 
@@ -29,12 +29,12 @@ use crate::{
     config::MarketConfig,
     hints::{Hint, Naming, TRANSFER},
     protocol::{EventKind, Evidence, FoundTerms, LendingProtocol, Signature, boxed},
-    sums::Move,
 };
 use assay_domain::{Address, B256, EventCounts};
 use assay_evm::Client;
 use positions::Terms;
 
+/// The logs do not show all moves, and debts without any hint leave a trace without a log.
 #[derive(Debug)]
 pub(crate) struct CompoundV2;
 
@@ -59,20 +59,6 @@ impl LendingProtocol for CompoundV2 {
 
     fn events<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(EventKind, &'a Log)> {
         events(&evidence.receipts, wallet)
-    }
-
-    /// Supplies and withdrawals are not read.
-    fn moves<'a>(&self, _: &Evidence<'a>, _: B256) -> Vec<(Move, &'a Log)> {
-        Vec::new()
-    }
-
-    /// Debts without any hint leave a trace too.
-    fn logs_its_traces(&self) -> bool {
-        false
-    }
-
-    fn adds_up(&self, _: &[Hint]) -> bool {
-        false
     }
 
     fn reads_without_terms(&self) -> bool {
@@ -114,35 +100,28 @@ struct Repayment {
     transaction: Option<B256>,
 }
 
-/// The events of `wallet` in `logs`, all logs of one cToken in some transactions, in the order of the chain. An amount of
-/// zero is no event.
+/// The events of `wallet` in `logs`, all logs of one cToken in some transactions, in the order of the chain. An amount
+/// of zero is no event.
 ///
-/// A liquidation first emits a repayment: the last one before it in its transaction with the same payer and amount. That
-/// one does not count as a repayment; others in the transaction do.
+/// A liquidation first emits a repayment: the last one before it in its transaction with the same payer and amount.
+/// That one does not count as a repayment; others in the transaction do.
 fn events<'a>(logs: &[&'a Log], wallet: B256) -> Vec<(EventKind, &'a Log)> {
     let mut found: Vec<(EventKind, &Log, Option<Repayment>)> = Vec::new();
     for log in logs {
         let word = |index: usize| word(log, index);
         let amount = |index| word(index).map(|word| U256::from_be_bytes(word.0)).filter(|amount| !amount.is_zero());
+        let repayment = || {
+            let (payer, amount) = word(0).zip(amount(2))?;
+            Some(Repayment { payer, amount, transaction: log.transaction_hash })
+        };
         match log.topics() {
             [BORROW] if word(0) == Some(wallet) && amount(1).is_some() => found.push((EventKind::Borrow, log, None)),
             [REPAY_BORROW] if word(1) == Some(wallet) => {
-                let Some((payer, amount)) = word(0).zip(amount(2)) else { continue };
-                found.push((
-                    EventKind::Repay,
-                    log,
-                    Some(Repayment { payer, amount, transaction: log.transaction_hash }),
-                ));
+                found.extend(repayment().map(|repayment| (EventKind::Repay, *log, Some(repayment))));
             }
             [LIQUIDATE_BORROW] if word(1) == Some(wallet) => {
-                let repaid = word(0).zip(amount(2)).map(|(payer, amount)| Repayment {
-                    payer,
-                    amount,
-                    transaction: log.transaction_hash,
-                });
-                if let Some(place) =
-                    found.iter().rposition(|(_, _, repayment)| repayment.is_some() && *repayment == repaid)
-                {
+                let repaid = repayment();
+                if let Some(place) = found.iter().rposition(|(.., earlier)| earlier.is_some() && *earlier == repaid) {
                     found.remove(place);
                 }
                 found.push((EventKind::Liquidation, log, None));

@@ -1,10 +1,10 @@
-//! A wallet's position in a cToken: its cTokens at the stored exchange rate, and its stored debt, both at the market's last
-//! use, priced by the Comptroller's oracle.
+//! A wallet's position in a cToken: its cTokens at the stored exchange rate, and its stored debt, both at the market's
+//! last use, priced by the Comptroller's oracle.
 //!
 //! And whether it ever had a debt there, for histories that show none. Each borrowing and repayment writes the market's
 //! index beside the debt, also where no debt is left. No call returns it, so that it is read from the cToken's storage:
-//! for wallets that entered the market, as borrowers must, and for those with an index of their debt in the Comptroller.
-//! Neither proves a debt, because any sender can cause both.
+//! for wallets that entered the market, as borrowers must, and for those with an index of their debt in the
+//! Comptroller. Neither proves a debt, because any sender can cause both.
 
 use alloy::{
     primitives::{Bytes, keccak256},
@@ -17,11 +17,7 @@ use crate::{
     protocol::{Held, LendingTerms},
 };
 use assay_domain::{Address, B256, U256};
-use assay_evm::{
-    call::{Call, returned},
-    client::Client,
-    fault::Fault,
-};
+use assay_evm::{Call, Client, Fault, returned};
 
 sol! {
     function comptroller() external view returns (address comptroller);
@@ -170,97 +166,4 @@ fn is_trace(value: U256) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use alloy::sol_types::SolCall;
-
-    use super::*;
-
-    fn terms() -> Terms {
-        Terms {
-            ctoken: Address::ZERO,
-            comptroller: Address::ZERO,
-            underlying: None,
-            oracle: Address::ZERO,
-            debts_at: Some(16),
-        }
-    }
-
-    fn snapshot(error: u64, ctokens: u128, debt: u128, rate: u128) -> Option<Bytes> {
-        let [error, ctokens, debt, rate] = [u128::from(error), ctokens, debt, rate].map(U256::from);
-        let snapshot =
-            getAccountSnapshotReturn { error, cTokenBalance: ctokens, borrowBalance: debt, exchangeRateMantissa: rate };
-        Some(getAccountSnapshotCall::abi_encode_returns(&snapshot).into())
-    }
-
-    fn price(dollars: u64, decimals: u64) -> Option<Bytes> {
-        let price = U256::from(dollars) * U256::from(10).pow(U256::from(36 - decimals));
-        Some(getUnderlyingPriceCall::abi_encode_returns(&price).into())
-    }
-
-    fn told(answers: [Option<Bytes>; 2]) -> Option<(f64, f64, u32)> {
-        terms().held(&answers, None).map(|held| (held.supplied_usd, held.borrowed_usd, held.supplied_assets))
-    }
-
-    #[test]
-    fn a_position_is_ctokens_at_their_rate_and_debt_in_dollars() {
-        // 5,000 cUSDC (8 decimals) at 0.02 USDC (6 decimals), and 30 USDC of debt.
-        let usdc = snapshot(0, 500_000_000_000, 30_000_000, 200_000_000_000_000);
-        assert_eq!(told([usdc, price(1, 6)]), Some((100.0, 30.0, 1)));
-        // A debt of 2 ether and nothing else.
-        assert_eq!(told([snapshot(0, 0, 2_000_000_000_000_000_000, 1), price(2_500, 18)]), Some((0.0, 5_000.0, 0)));
-        assert_eq!(told([snapshot(0, 0, 0, 1), None]), Some((0.0, 0.0, 0)));
-    }
-
-    #[test]
-    fn a_missing_part_is_no_position() {
-        assert_eq!(told([snapshot(0, 1, 5, u128::from(RATE)), None]), None);
-        assert_eq!(told([snapshot(0, 1, 5, u128::from(RATE)), price(0, 18)]), None);
-        assert_eq!(told([snapshot(9, 1, 5, u128::from(RATE)), price(1, 18)]), None);
-        assert_eq!(told([None, price(1, 18)]), None);
-    }
-
-    #[test]
-    fn only_the_native_market_has_no_token() {
-        let address = |byte| Some(Bytes::from(comptrollerCall::abi_encode_returns(&Address::repeat_byte(byte))));
-        let symbol = |symbol: &str| Some(Bytes::from(symbolCall::abi_encode_returns(&symbol.to_owned())));
-        let bare =
-            |answers: [Option<Bytes>; 3]| Terms::bare(Address::ZERO, &answers, &[]).map(|terms| terms.underlying);
-        assert_eq!(bare([address(1), address(2), symbol("cDAI")]), Some(Some(Address::repeat_byte(2))));
-        assert_eq!(bare([address(1), None, symbol("cETH")]), Some(None));
-        for other in
-            [[address(1), None, symbol("cDAI")], [None, address(2), symbol("cDAI")], [address(0), address(2), None]]
-        {
-            assert_eq!(bare(other), None);
-        }
-    }
-
-    #[test]
-    fn debts_are_where_the_index_says() {
-        let address = Some(Bytes::from(comptrollerCall::abi_encode_returns(&Address::repeat_byte(1))));
-        let index = U256::from(FIRST_INDEX + 5);
-        let told = Some(Bytes::from(borrowIndexCall::abi_encode_returns(&index)));
-        let at = |told: &Option<Bytes>, kept: [Option<U256>; 2]| {
-            Terms::bare(Address::ZERO, &[address.clone(), address.clone(), None, told.clone()], &kept).unwrap().debts_at
-        };
-        let other = Some(U256::from(7));
-        assert_eq!(at(&told, [Some(index), other]), Some(16));
-        assert_eq!(at(&told, [other, Some(index)]), Some(17));
-        assert_eq!(at(&told, [other, other]), None);
-        assert_eq!(at(&told, [None, None]), None);
-        assert_eq!(at(&None, [None, None]), None);
-    }
-
-    #[test]
-    fn only_who_may_have_borrowed_is_looked_up() {
-        let yes = |yes: bool| Some(Bytes::from(checkMembershipCall::abi_encode_returns(&yes)));
-        let index = |index: u64| Some(Bytes::from(compBorrowerIndexCall::abi_encode_returns(&U256::from(index))));
-        let wallet = Address::repeat_byte(0xaa);
-        assert_eq!(terms().trace_slot(&[yes(false), index(0)], wallet), None);
-        assert_eq!(terms().trace_slot(&[None, None], wallet), None);
-        assert_eq!(Terms { debts_at: None, ..terms() }.trace_slot(&[yes(true), index(1)], wallet), None);
-        let place = terms().trace_slot(&[yes(true), index(0)], wallet);
-        assert!(place.is_some());
-        assert_eq!(terms().trace_slot(&[yes(false), index(1)], wallet), place);
-        assert!(is_trace(U256::from(FIRST_INDEX)) && !is_trace(U256::ZERO) && !is_trace(U256::from(5)));
-    }
-}
+mod tests;

@@ -1,4 +1,4 @@
-//! What a cToken's logs tell of a borrower, and what is asked to find them.
+//! The events of a borrower in a cToken's logs, and the queries that find them.
 
 use alloy::primitives::{LogData, keccak256};
 
@@ -21,7 +21,7 @@ fn log(topic0: B256, words: &[u64], transaction: u8, index: u64) -> Log {
     }
 }
 
-fn told(logs: &[Log]) -> Vec<(EventKind, u64)> {
+fn found(logs: &[Log]) -> Vec<(EventKind, u64)> {
     let logs: Vec<&Log> = logs.iter().collect();
     let events = events(&logs, B256::with_last_byte(WALLET));
     events.into_iter().map(|(kind, log)| (kind, log.log_index.unwrap())).collect()
@@ -63,12 +63,12 @@ fn events_belong_to_the_borrower() {
         repay(OTHER, ME, 5, 4),
         liquidate(ME, OTHER, 5, 5),
     ];
-    assert_eq!(told(&logs), [(EventKind::Borrow, 1), (EventKind::Repay, 4)]);
+    assert_eq!(found(&logs), [(EventKind::Borrow, 1), (EventKind::Repay, 4)]);
 }
 
 #[test]
 fn a_liquidation_is_not_also_its_repayment() {
-    assert_eq!(told(&[repay(OTHER, ME, 5, 1), liquidate(OTHER, ME, 5, 2)]), [(EventKind::Liquidation, 2)]);
+    assert_eq!(found(&[repay(OTHER, ME, 5, 1), liquidate(OTHER, ME, 5, 2)]), [(EventKind::Liquidation, 2)]);
     // Repayments of other amounts, by others, before and after it are repayments.
     let logs = [
         repay(ME, ME, 5, 1),
@@ -78,18 +78,18 @@ fn a_liquidation_is_not_also_its_repayment() {
         repay(OTHER, ME, 5, 5),
     ];
     let repaid = |index| (EventKind::Repay, index);
-    assert_eq!(told(&logs), [repaid(1), repaid(2), (EventKind::Liquidation, 4), repaid(5)]);
+    assert_eq!(found(&logs), [repaid(1), repaid(2), (EventKind::Liquidation, 4), repaid(5)]);
     // Of two alike, the liquidation's is the one right before it.
     let logs = [repay(OTHER, ME, 5, 1), repay(OTHER, ME, 5, 2), liquidate(OTHER, ME, 5, 3)];
-    assert_eq!(told(&logs), [repaid(1), (EventKind::Liquidation, 3)]);
+    assert_eq!(found(&logs), [repaid(1), (EventKind::Liquidation, 3)]);
     let logs = [repay(OTHER, ME, 5, 1), liquidate(OTHER, ME, 5, 2), repay(OTHER, ME, 5, 3), liquidate(OTHER, ME, 5, 4)];
-    assert_eq!(told(&logs), [(EventKind::Liquidation, 2), (EventKind::Liquidation, 4)]);
+    assert_eq!(found(&logs), [(EventKind::Liquidation, 2), (EventKind::Liquidation, 4)]);
 }
 
 #[test]
 fn a_repayment_in_another_transaction_is_one() {
     let earlier = log(REPAY_BORROW, &[OTHER, ME, 5, 0, 0], 9, 1);
-    assert_eq!(told(&[earlier, liquidate(OTHER, ME, 5, 2)]), [(EventKind::Repay, 1), (EventKind::Liquidation, 2)]);
+    assert_eq!(found(&[earlier, liquidate(OTHER, ME, 5, 2)]), [(EventKind::Repay, 1), (EventKind::Liquidation, 2)]);
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn nothing_and_nonsense_are_no_events() {
     indexed.inner.data = LogData::new_unchecked(vec![BORROW, B256::ZERO], indexed.data().data.clone());
     let logs =
         [borrow(ME, 0, 1), repay(ME, ME, 0, 2), indexed, log(BORROW, &[ME], 1, 4), log(LIQUIDATE_BORROW, &[], 1, 5)];
-    assert_eq!(told(&logs), []);
+    assert_eq!(found(&logs), []);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Which receipts are asked for, and which are believed.
+//! Which receipts are requested, and which are valid.
 
 use alloy::primitives::{Bytes, LogData};
 

@@ -3,7 +3,11 @@
 use alloy::primitives::{Bytes, I256, LogData, U256};
 
 use super::*;
-use crate::{aave, hints::TRANSFER, protocol::EventKind};
+use crate::{
+    aave::V3,
+    hints::TRANSFER,
+    protocol::{EventKind, LendingProtocol},
+};
 
 const POOL: Address = Address::repeat_byte(1);
 const TOKEN: Address = Address::repeat_byte(2);
@@ -80,8 +84,8 @@ fn read(own: &[Log], hints: &[Log], receipts: &[Log]) -> (Vec<EventKind>, Vec<I2
         receipts: receipts.iter().collect(),
         listed: &listed,
     };
-    let events = aave::events(&evidence, WALLET.into_word()).into_iter().map(|(kind, _)| kind).collect();
-    let moves = aave::moves(&evidence, WALLET.into_word()).into_iter().filter(|(moved, _)| moved.side == Side::Supply);
+    let events = V3.events(&evidence, WALLET.into_word()).into_iter().map(|(kind, _)| kind).collect();
+    let moves = V3.moves(&evidence, WALLET.into_word()).into_iter().filter(|(moved, _)| moved.side == Side::Supply);
     (events, moves.map(|(moved, _)| moved.amount).collect())
 }
 
