@@ -1,5 +1,5 @@
-//! Snapshots of addresses over all chains. A snapshot is cached for a while, concurrent requests for an address share one
-//! read, and a read ends at its deadline.
+//! Snapshots of addresses over all chains. A snapshot is cached for a while, concurrent requests for an address share
+//! one read, and a read ends at its deadline.
 
 use std::{
     sync::{Arc, OnceLock},

@@ -1,6 +1,6 @@
-//! A histogram of the times between transactions, which gives their median in bounded room and can be continued by later
-//! reads. Up to 31 seconds each time has a class; above, each power of two is divided into 16 classes, so that the
-//! median is exact to 1 part in 32.
+//! A histogram of the times between transactions, which gives their median in bounded room and can be continued by
+//! later reads. Up to 31 seconds each time has a class; above, each power of two is divided into 16 classes, so that
+//! the median is exact to 1 part in 32.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
-//! Listing what an address did, from an explorer or the logs of a node. There is one job per address and chain at a time;
-//! callers share it, and it goes on in the background after their deadline. Settled rows are stored page by page, so that
-//! the next read continues there and an address with very many rows is read over several requests.
+//! Listing what an address did, from an explorer or the logs of a node. There is one job per address and chain at a
+//! time; callers share it, and it goes on in the background after their deadline. Settled rows are stored page by page,
+//! so that the next read continues there and an address with very many rows is read over several requests.
 
 use std::sync::Arc;
 

@@ -103,9 +103,9 @@ impl ActivityReader {
         Self { chain, client, store, finality, latest: Cache::builder().max_capacity(CACHE_ENTRIES).build() }
     }
 
-    /// Transactions sent by `wallet` up to `head`, with the times of the first and the last where they can be found. The
-    /// read continues from what is [`stored`](Self::stored) where its `anchors` are still on the chain. `answers` are
-    /// those to [`ask_nonce`] and for blocks, the anchors among them.
+    /// Transactions sent by `wallet` up to `head`, with the times of the first and the last where they can be found.
+    /// The read continues from what is [`stored`](Self::stored) where its `anchors` are still on the chain. `answers`
+    /// are those to [`ask_nonce`] and for blocks, the anchors among them.
     ///
     /// # Errors
     /// [`Fault`] where the nonce cannot be read, or a search fails.

@@ -1,5 +1,5 @@
-//! The documents of token URIs. They are not trusted: a remote document is fetched by the guarded client, and one inside
-//! the URI has the same size limit.
+//! The documents of token URIs. They are not trusted: a remote document is fetched by the guarded client, and one
+//! inside the URI has the same size limit.
 
 use url::Url;
 

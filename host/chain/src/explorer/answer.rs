@@ -1,5 +1,5 @@
-//! An explorer's response: rows, an empty list, or a refusal. The HTTP status is 200 in all cases, and the status "0" in
-//! the body means an empty list as well as an error, so that the type of `result` decides.
+//! An explorer's response: rows, an empty list, or a refusal. The HTTP status is 200 in all cases, and the status "0"
+//! in the body means an empty list as well as an error, so that the type of `result` decides.
 
 use serde::Deserialize;
 use serde_json::Value;

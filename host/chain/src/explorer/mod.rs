@@ -31,8 +31,8 @@ const DENIED_PAUSE: Duration = Duration::from_secs(600);
 /// The lists that an explorer has of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum List {
-    /// Transactions from and to it. Internal transactions have another list, which is not read: they say nothing of when
-    /// and with whom the address acted.
+    /// Transactions from and to it. Internal transactions have another list, which is not read: they say nothing of
+    /// when and with whom the address acted.
     Transactions,
     /// ERC-20 transfers.
     Transfers,

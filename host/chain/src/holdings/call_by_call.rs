@@ -13,8 +13,8 @@ use assay_evm::{
 /// Calls in one batch.
 const BATCH: usize = 100;
 
-/// The answer to each of `calls` in the state after block `at`; `None` for a reverted one. Calls are batched first; those
-/// without an answer are repeated, each with its own gas.
+/// The answer to each of `calls` in the state after block `at`; `None` for a reverted one. Calls are batched first;
+/// those without an answer are repeated, each with its own gas.
 ///
 /// # Errors
 /// [`Fault`] where the endpoint did not answer.
@@ -38,8 +38,8 @@ pub(super) async fn together(client: &Client, calls: &[Call], at: B256) -> Resul
     Ok(answers)
 }
 
-/// As [`together`], each call with its own gas from the start: for functions that most contracts lack, as some contracts
-/// use up all gas on an unknown function.
+/// As [`together`], each call with its own gas from the start: for functions that most contracts lack, as some
+/// contracts use up all gas on an unknown function.
 pub(super) async fn alone(
     client: &Client,
     calls: &[Call],

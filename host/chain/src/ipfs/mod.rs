@@ -1,5 +1,5 @@
-//! Publishing of documents to IPFS: to a Kubo-compatible node, and where configured to a pinning service. The node's CID
-//! is compared with the one that is computed here.
+//! Publishing of documents to IPFS: to a Kubo-compatible node, and where configured to a pinning service. The node's
+//! CID is compared with the one that is computed here.
 
 mod cid;
 mod kubo;

@@ -11,8 +11,8 @@ sol! {
     function decimals() external view returns (uint8 places);
 }
 
-/// Furthest that a round may be ahead of the chain's head, in seconds: an endpoint behind a load balancer may answer from
-/// a newer block.
+/// Furthest that a round may be ahead of the chain's head, in seconds: an endpoint behind a load balancer may answer
+/// from a newer block.
 const SKEW: u64 = 300;
 /// Feeds against the dollar have 8 decimals, others 18; a contract with more is no feed.
 const MAX_DECIMALS: u8 = 18;

@@ -1,6 +1,6 @@
-//! One chain's part of a snapshot. A read loads what earlier reads stored while it asks for the head; [`plan`] lists the
-//! questions that the histories share; [`rounds`] asks everything in the state after the head; [`assemble`] makes the
-//! snapshot from the answers.
+//! One chain's part of a snapshot. A read loads what earlier reads stored while it asks for the head; [`plan`] lists
+//! the questions that the histories share; [`rounds`] asks everything in the state after the head; [`assemble`] makes
+//! the snapshot from the answers.
 
 mod assemble;
 mod discover;

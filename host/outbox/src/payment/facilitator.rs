@@ -1,5 +1,5 @@
-//! Client of a facilitator, which settles payments by the x402 API: `/verify` and `/settle`. Its answers are not trusted:
-//! the caller checks them against the chain.
+//! Client of a facilitator, which settles payments by the x402 API: `/verify` and `/settle`. Its answers are not
+//! trusted: the caller checks them against the chain.
 
 use std::time::Duration;
 
@@ -65,7 +65,8 @@ impl Facilitator {
         Some(Self { http, root })
     }
 
-    /// Whether the facilitator would settle a payment; the inner error is its reason. A failed request is repeated once.
+    /// Whether the facilitator would settle a payment; the inner error is its reason. A failed request is repeated
+    /// once.
     ///
     /// # Errors
     /// [`FacilitatorError`].

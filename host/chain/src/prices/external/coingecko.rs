@@ -18,8 +18,8 @@ pub(super) fn url(root: &Url, platform: &str, tokens: &[Address]) -> Url {
     url
 }
 
-/// The prices in a response; `None` for an error, which has a `status`. A token that cannot be read is left out, like one
-/// without a price.
+/// The prices in a response; `None` for an error, which has a `status`. A token that cannot be read is left out, like
+/// one without a price.
 pub(super) fn prices(body: &Value) -> Option<Vec<StatedPrice>> {
     let tokens = body
         .as_object()

@@ -126,8 +126,8 @@ impl External {
         assets.filter(|asset| !self.answers.contains_key(asset)).collect()
     }
 
-    /// Asks for `own` and for what other callers wait for, after the round before; asks nothing where that round had the
-    /// answers.
+    /// Asks for `own` and for what other callers wait for, after the round before; asks nothing where that round had
+    /// the answers.
     async fn ask_in_turn(&self, own: BTreeSet<Asset>) {
         let _round = self.round.lock().await;
         let own = self.unanswered(own.into_iter());
