@@ -1,10 +1,10 @@
-# Assay. `make help` lists what there is.
+# Assay. `make help` lists the targets.
 
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 CARGO ?= cargo
 
-# On a store that is shared the suite leaves out what is about the embedded file, and what starts servers of its own whatever is chosen.
+# On Redis the suite skips the tests of the embedded file, and the tests that start stores of their own.
 OF_ITS_OWN := --skip a_backup_of_a_running_server --skip the_file_of_a_running_server --skip fleet:: --skip failover::
 
 .PHONY: help run test soak check bench models fuzz deps sbom
@@ -12,13 +12,13 @@ OF_ITS_OWN := --skip a_backup_of_a_running_server --skip the_file_of_a_running_s
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: ## Two local chains with real lending contracts, and the server on them
+run: ## Start two local chains with real lending contracts, and the server on them
 	@.ci/setup
 	@echo "Building the server (the first time compiles every dependency: about 6 minutes on two cores)"
 	@$(CARGO) build --release --workspace --bins
 	@exec target/release/devnet run
 
-test: ## Everything, on real parts, skipping nothing
+test: ## Run formatter, linter, documentation and every test, on the embedded store and on Redis
 	@.ci/setup test
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
@@ -26,30 +26,31 @@ test: ## Everything, on real parts, skipping nothing
 	$(CARGO) test --release --workspace
 	ASSAY_TEST_STORE=redis $(CARGO) test --release --workspace --test e2e -- $(OF_ITS_OWN)
 
-soak: ## Long runs: kills by the dozen on one host and in a fleet, IPFS gone, overload, the suite on sentinels and on a cluster, 500 models
+soak: ## Run the long tests: killed servers, lost IPFS node, overload, Redis Sentinel and Redis Cluster, 500 models
 	@.ci/setup test
 	$(CARGO) test --release --workspace --no-run
-	ASSAY_SOAK=1 $(CARGO) test --release --workspace --test e2e -- reputation::once reputation::outage fleet:: many --nocapture
+	ASSAY_SOAK=1 $(CARGO) test --release --workspace --test e2e -- \
+		reputation::once reputation::outage fleet:: many --nocapture
 	ASSAY_SOAK=1 $(CARGO) test --release --workspace --test e2e -- limits::overload --nocapture
 	ASSAY_TEST_STORE=sentinel $(CARGO) test --release --workspace --test e2e -- $(OF_ITS_OWN)
 	ASSAY_TEST_STORE=cluster $(CARGO) test --release --workspace --test e2e -- $(OF_ITS_OWN)
 
-check: ## What the compiler and the linter say, without running anything
+check: ## Run the formatter, the compiler and the linter, without tests
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
 
-bench: ## Ratios against a reference measured in the same run
+bench: ## Measure the server against references in the same run
 	@.ci/setup test
 	@$(CARGO) build --release --workspace --bins
 	@target/release/bench
 
-fuzz: ## Every fuzz target for ten minutes; FUZZ="60 request" for one of them, for a minute
+fuzz: ## Run every fuzz target for ten minutes; FUZZ="60 request" runs one for a minute
 	@.ci/fuzz $(FUZZ)
 
-deps: ## Licences, sources and advisories of every dependency; needs cargo-deny and, once, the network
+deps: ## Check licences, sources and advisories of every dependency; needs cargo-deny, and the network once
 	cargo deny --config .ops/deny.toml check
 
-sbom: ## A bill of materials of the server to target/assay.cdx.json
+sbom: ## Write the bill of materials of the server to target/assay.cdx.json
 	@mkdir -p target && node .ops/sbom.mjs > target/assay.cdx.json
 	@echo target/assay.cdx.json
 
