@@ -1,4 +1,4 @@
-//! `assay check-config`: prints the configuration without secrets, and with `--live` checks its contracts on the chains.
+//! `assay check-config`: prints the configuration without secrets, and with `--live` checks the contracts on chain.
 
 use assay_chain::config::ChainConfig;
 use assay_domain::Secret;

@@ -13,7 +13,7 @@ use assay_chain::Chains;
 use assay_domain::{Coverage, Subject, features};
 use assay_store::Store;
 use clap::Subcommand;
-use futures::{StreamExt as _, stream};
+use futures::{Stream, StreamExt as _, stream};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{ConfigFile, Failure};
@@ -88,8 +88,8 @@ pub fn run(command: Command) -> Result<(), Failure> {
 fn listed(file: &Path) -> Result<Vec<String>, Failure> {
     let text = if file == Path::new("-") { io::read_to_string(io::stdin()) } else { fs::read_to_string(file) };
     let text = text.map_err(|error| Failure::cannot(format!("{} cannot be read: {error}", file.display())))?;
-    let words = text.lines().filter_map(|line| line.split('#').next()).map(str::trim);
-    Ok(words.filter(|word| !word.is_empty()).map(str::to_owned).collect())
+    let lines = text.lines().filter_map(|line| line.split('#').next()).map(str::trim);
+    Ok(lines.filter(|line| !line.is_empty()).map(str::to_owned).collect())
 }
 
 /// The ids of the records in the file, in lower case. A last line without a line end comes from an interruption, and is
@@ -187,18 +187,32 @@ async fn export(
     let cannot = |error: io::Error| Failure::cannot(format!("{} cannot be written: {error}", output.display()));
     let mut file = fs::OpenOptions::new().create(true).append(true).open(output).map_err(cannot)?;
     let all = addresses.len();
-    let mut lines = stream::iter(addresses)
+    let lines = stream::iter(addresses)
         .map(|address| {
             let chains = chains.clone();
             async move { (read(&chains, &address, wait).await, address) }
         })
         .buffered(at_once);
+    let counts = append(lines, all, &mut file).await.map_err(cannot)?;
+    stop.cancel();
+    readers.close();
+    readers.wait().await;
+    file.sync_all().map_err(Failure::cannot)?;
+    Ok(counts)
+}
+
+/// Appends each line to the file and prints the progress. Returns how many were written, and how many failed.
+async fn append(
+    mut lines: impl Stream<Item = (Result<String, String>, String)> + Unpin,
+    all: usize,
+    file: &mut fs::File,
+) -> io::Result<(u64, u64)> {
     let (mut written, mut failed) = (0_u64, 0_u64);
     while let Some((line, address)) = lines.next().await {
         let outcome = match line {
             Ok(line) => {
                 // One write for a whole line: an interruption can cut only the last line.
-                file.write_all(line.as_bytes()).map_err(cannot)?;
+                file.write_all(line.as_bytes())?;
                 written += 1;
                 "read".to_owned()
             }
@@ -209,10 +223,6 @@ async fn export(
         };
         eprintln!("{}/{all}  {address}: {outcome}", written + failed);
     }
-    stop.cancel();
-    readers.close();
-    readers.wait().await;
-    file.sync_all().map_err(Failure::cannot)?;
     Ok((written, failed))
 }
 

@@ -33,8 +33,8 @@ enum Command {
     Serve {
         #[command(flatten)]
         file: ConfigFile,
-        /// Answer the production paths from the sandbox generator, also for agents and submissions: no chain is read and
-        /// nothing costs units
+        /// Answer the production paths from the sandbox generator, also for agents and submissions: no chain is read,
+        /// and nothing costs units
         #[arg(long)]
         sandbox: bool,
     },

@@ -103,7 +103,7 @@ impl Records {
         match self {
             Self::Store(store, runtime) => {
                 let found = runtime.block_on(store.get(&records::served(id.record()))).map_err(Failure::cannot)?;
-                found.ok_or_else(|| Failure::cannot(format!("no score {id} is kept in this store")))
+                found.ok_or_else(|| Failure::cannot(format!("no score {id} is saved in this store")))
             }
             Self::Server(remote) => {
                 let mut body = remote.ask(Method::GET, &format!("/api/v2/admin/scores/{id}"), None)?;
@@ -192,7 +192,10 @@ struct Replayed {
 impl Replayed {
     fn json(&self, id: &str) -> Result<String, Failure> {
         let same = self.differences.is_empty();
-        let line = serde_json::json!({ "id": id, "same": same, "served": self.served, "now": self.now, "differences": self.differences });
+        let Self { served, now, differences } = self;
+        let line = serde_json::json!({
+            "id": id, "same": same, "served": served, "now": now, "differences": differences
+        });
         serde_json::to_string(&line).map_err(Failure::cannot)
     }
 
