@@ -1,5 +1,4 @@
-//! A mock of an OpenTelemetry collector, for none can run here: it takes OTLP over real HTTP, in the protobuf that real
-//! ones take, and keeps what it is sent.
+//! A mock of an OpenTelemetry collector: it accepts OTLP over HTTP, in protobuf, and records the spans.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,20 +20,20 @@ pub struct Span {
     pub trace: String,
     pub id: String,
     pub parent: String,
-    /// By the numbers of OTLP: 2 is a server, 3 a client.
+    /// Number in OTLP: 2 is a server, 3 a client.
     pub kind: i32,
-    /// By the numbers of OTLP: 2 is an error.
+    /// Number in OTLP: 2 is an error.
     pub status: i32,
     /// Nanoseconds since 1970.
     pub started: u64,
     pub ended: u64,
-    /// Of the span and of what sent it.
+    /// Attributes of the span and of its sender.
     pub attributes: BTreeMap<String, String>,
 }
 
 /// Running until dropped.
 pub struct Collector {
-    /// Where traces are taken.
+    /// The URL for traces.
     pub url: String,
     shared: Arc<Shared>,
     server: JoinHandle<()>,
@@ -59,12 +58,12 @@ impl Collector {
         Self { url, shared, server }
     }
 
-    /// All that was sent so far. A server sends the last of it when it stops.
+    /// All spans so far. A server sends the last spans when it stops.
     pub fn spans(&self) -> Vec<Span> {
         self.shared.spans.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// With which authorization each batch came.
+    /// The authorization of each batch.
     pub fn authorizations(&self) -> Vec<Option<String>> {
         self.shared.authorizations.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -1,5 +1,4 @@
-//! A mock of an x402 facilitator that speaks the real wire protocol and really settles on the chain, or misbehaves on
-//! purpose.
+//! A mock of an x402 facilitator: it has the real wire protocol and settles on the chain, or misbehaves on purpose.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -16,23 +15,23 @@ use tokio::task::JoinHandle;
 use crate::devnet::{Rpc, actors};
 use crate::payment::{Dollar, USDC};
 
-/// What it does when it is to settle.
+/// The behaviour of a settlement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Manner {
     Well,
-    /// It settles, and the answer is lost.
+    /// Settles, and the response is lost.
     Mute,
-    /// It neither settles nor answers.
+    /// Neither settles nor responds.
     Stalled,
-    /// 500, without settling.
+    /// Responds 500, without settling.
     Broken,
-    /// It settles, and answers what is no JSON.
+    /// Settles, and responds with invalid JSON.
     Garbled,
-    /// It says that it settled in a transaction of somebody else's, without settling.
+    /// Claims that an unrelated transaction settled, without settling.
     Lying,
-    /// It says no, without settling.
+    /// Refuses, without settling.
     Refusing,
-    /// It says no, and settles all the same.
+    /// Refuses, but settles.
     Denying,
 }
 
@@ -46,7 +45,7 @@ pub struct Facilitator {
 struct Shared {
     rpc: Rpc,
     manner: Mutex<Manner>,
-    /// What it was asked: path and body.
+    /// The requests: path and body.
     asked: Mutex<Vec<(&'static str, Value)>>,
 }
 
@@ -69,7 +68,7 @@ impl Facilitator {
         *self.shared.manner.lock().unwrap_or_else(PoisonError::into_inner) = manner;
     }
 
-    /// How often it was asked on a path.
+    /// Number of requests to a path.
     pub fn asked(&self, path: &str) -> usize {
         self.shared.asked.lock().unwrap_or_else(PoisonError::into_inner).iter().filter(|(at, _)| *at == path).count()
     }

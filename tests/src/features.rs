@@ -1,17 +1,16 @@
-//! Generated features: every shape the contract allows, from a seed, the same on every machine.
+//! Generated features: every shape that the model contract allows, from a seed, the same on every machine.
 
 use assay_domain::{
     AssetClass, Coverage, Protocol,
     features::{AttestationFeature, ChainFeatures, Features, Holding, MarketFeatures},
 };
 
-/// 2026-01-01, about which ordinary times lie.
+/// 2026-01-01, the middle of ordinary times.
 const NOW: u64 = 1_767_225_600;
 const YEAR: u64 = 31_557_600;
 
-/// `n` feature sets. Most are ordinary wallets; among them are wallets with nothing, unreadable ones, crowds of markets
-/// that no single page of a guest's memory can hold, and numbers at the edge of every field, infinities and NaN
-/// included.
+/// `n` feature sets. Most are ordinary wallets. Others are empty or unreadable, have more markets than one page of a
+/// guest's memory holds, or have extreme numbers in every field, infinities and NaN included.
 pub fn generate(seed: u64, n: usize) -> Vec<Features> {
     let mut dice = Dice(seed);
     (0..n).map(|_| dice.features()).collect()
@@ -73,7 +72,7 @@ impl Dice {
         features
     }
 
-    /// Small as often as not, then ordinary, now and then anything.
+    /// Often small, sometimes ordinary, rarely any number.
     fn count(&mut self) -> u64 {
         match self.below(20) {
             0 => self.next(),
@@ -91,7 +90,7 @@ impl Dice {
         if self.chance(4) { self.count() } else { NOW - self.below(9 * YEAR) }
     }
 
-    /// Evenly over the sizes of money from a cent to ten million, now and then no money at all.
+    /// Log-uniform amounts of money from a cent to ten million, sometimes zero.
     fn usd(&mut self) -> f64 {
         match self.below(20) {
             0 => f64::from_bits(self.next()),

@@ -1,4 +1,4 @@
-//! Where a stand-in holds what it was asked until a test lets it go on.
+//! Holds requests of a mock until a test releases them.
 
 use tokio::sync::Semaphore;
 
@@ -20,12 +20,12 @@ impl Gate {
         pass(&self.released).await;
     }
 
-    /// Completes when something is held that no earlier wait has told of.
+    /// Completes when a request is held that no earlier call has reported.
     pub async fn held(&self) {
         pass(&self.held).await;
     }
 
-    /// Lets so many that are or will be held go on.
+    /// Releases that many present or future requests.
     pub fn release(&self, many: usize) {
         self.released.add_permits(many);
     }

@@ -1,4 +1,4 @@
-//! The server as a process: started on a configuration, ready when it says where it listens, ended when dropped.
+//! The server as a process: ready when it logs its address, stopped when dropped.
 
 use std::io;
 use std::net::SocketAddr;
@@ -17,7 +17,7 @@ impl Host {
     /// Runs `binary serve --config config` and blocks until it listens.
     ///
     /// # Errors
-    /// When it cannot be started or ends before it listens; the message carries its last lines.
+    /// When it cannot start or ends before it listens; the message has its last lines.
     pub fn start(binary: &Path, config: &Path, lines: Lines) -> io::Result<Self> {
         let mut command = Command::new(binary);
         command.arg("serve").arg("--config").arg(config).env("NO_COLOR", "1");
@@ -36,7 +36,7 @@ impl Host {
     }
 }
 
-/// The address in a log line that says `listening`, whatever the log's format.
+/// The address in the log line `listening`, in either log format.
 pub(crate) fn listening(line: &str) -> Option<SocketAddr> {
     if !line.contains("listening") {
         return None;

@@ -1,5 +1,5 @@
-//! Credit models written by hand in WebAssembly text: one that behaves, and every way of misbehaving. They need no
-//! guest toolchain.
+//! Credit models in handwritten WebAssembly text: a correct one, and one for every misbehaviour. They need no guest
+//! toolchain.
 
 use std::fmt::Write as _;
 
@@ -9,27 +9,26 @@ use wit_parser::{Resolve, SourceMap};
 const TYPES: &str = include_str!("../../wit/v1/types.wit");
 const WORLDS: &str = include_str!("../../wit/v1/worlds.wit");
 
-/// True of features taken from a chain today, false of those of a self-test, whose clock stands at June 2025.
-/// A model that misbehaves only then passes every check and fails in production.
+/// True for features from a chain today, false for those of a self-test, which are of June 2025. A model that misbehaves
+/// only then passes every check and fails in production.
 pub const IN_PRODUCTION: &str = "(i64.gt_u (local.get $as_of) (i64.const 1750000000))";
 
-/// True of every hundredth second. The state of an instance is gone after a call, so a call can be counted by its input
-/// alone.
+/// True for every hundredth second. An instance keeps no state between calls, so only the input can select calls.
 pub const EVERY_HUNDREDTH: &str = "(i64.eq (i64.rem_u (local.get $as_of) (i64.const 100)) (i64.const 99))";
 
-/// What a guest may do instead of answering, as WebAssembly text.
+/// Misbehaviours of a guest, as WebAssembly text.
 pub mod act {
     pub const TRAP: &str = "unreachable";
     pub const LOOP: &str = "(loop $forever (br $forever))";
     pub const RECURSE: &str = "(call $deeper)";
-    /// Asks for a page at a time, as an allocator would, and gives up when refused.
+    /// Grows memory page by page, as an allocator does, and traps when refused.
     pub const BOMB: &str =
         "(loop $more (if (i32.eq (memory.grow (i32.const 1)) (i32.const -1)) (then unreachable)) (br $more))";
-    /// Puts a length of 50 MB on the first factor's description.
+    /// Sets the length of the first factor's description to 50 MB.
     pub const LONG_TEXT: &str = "(i32.store (i32.const 1056) (i32.const 52428800))";
 }
 
-/// A credit model in the making.
+/// The builder of a credit model.
 pub struct Credit {
     version: String,
     says: u8,
@@ -45,7 +44,7 @@ pub struct Credit {
 }
 
 impl Credit {
-    /// Answers 700 with one factor, whatever it is asked.
+    /// Always answers 700 with one factor.
     pub fn new(version: &str) -> Self {
         Self {
             version: version.to_owned(),
@@ -64,7 +63,7 @@ impl Credit {
         }
     }
 
-    /// Scores what this expression gives. It may read `$as_of`, and `$chains_len`, `$markets_len`, `$holdings_len`,
+    /// Scores the value of this expression. It may read `$as_of`, and `$chains_len`, `$markets_len`, `$holdings_len`,
     /// `$identity_len`.
     #[must_use]
     pub fn score(mut self, expression: &str) -> Self {
@@ -79,7 +78,7 @@ impl Credit {
         self
     }
 
-    /// Does this where `condition` holds, and behaves otherwise.
+    /// Does this where `condition` is true.
     #[must_use]
     pub fn act_when(self, condition: &str, instructions: &str) -> Self {
         self.act(&format!("(if {condition} (then {instructions}))"))
@@ -92,7 +91,7 @@ impl Credit {
         self
     }
 
-    /// Says it is a model of this kind: 0 credit, 1 boost, 2 sybil, 3 sandbox.
+    /// Declares this kind of model: 0 credit, 1 boost, 2 sybil, 3 sandbox.
     #[must_use]
     pub fn says(mut self, kind: u8) -> Self {
         self.says = kind;
@@ -105,7 +104,7 @@ impl Credit {
         self
     }
 
-    /// Room for so many factors, all with the same words.
+    /// Answers that many factors, all with the same text.
     #[must_use]
     pub fn factors(mut self, count: usize) -> Self {
         self.factors = count;
@@ -134,12 +133,12 @@ impl Credit {
         self
     }
 
-    /// The core module, as cargo would leave it: the host makes the component.
+    /// The core module, as cargo builds it; the server turns it into a component.
     pub fn module(&self) -> Vec<u8> {
         self.module_for(TYPES)
     }
 
-    /// The same built on other types: `edit` changes the text of `types.wit`.
+    /// The core module with other types: `edit` changes the text of `types.wit`.
     pub fn module_on(&self, edit: impl FnOnce(&str) -> String) -> Vec<u8> {
         self.module_for(&edit(TYPES))
     }
@@ -258,12 +257,12 @@ impl Data {
     }
 }
 
-/// What the host makes of a core module.
+/// The component of a core module.
 pub fn component(module: &[u8]) -> Vec<u8> {
     assay_registry::to_component(module).expect("a component").into_owned()
 }
 
-/// A sound component that is no model.
+/// A valid component that is not a model.
 pub fn wrong_world() -> Vec<u8> {
     wat::parse_str(
         r#"(component
@@ -275,7 +274,7 @@ pub fn wrong_world() -> Vec<u8> {
     .expect("a component")
 }
 
-/// A credit model built for a generation that does not exist yet.
+/// A credit model for an interface version that does not exist.
 pub fn later_generation() -> Vec<u8> {
     wat::parse_str(
         r#"(component
@@ -288,30 +287,30 @@ pub fn later_generation() -> Vec<u8> {
     .expect("a component")
 }
 
-/// A good model of which the last third did not arrive.
+/// A correct model without its last third.
 pub fn truncated(version: &str) -> Vec<u8> {
     let mut bytes = Credit::new(version).build();
     bytes.truncate(bytes.len() * 2 / 3);
     bytes
 }
 
-/// A model built on features with one field more.
+/// A model whose features have one more field.
 pub fn extra_field(version: &str) -> Vec<u8> {
     let grown =
         |types: &str| types.replace("borrowed-usd: f64,", "borrowed-usd: f64,\n        favourite-colour: string,");
     component(&Credit::new(version).module_on(grown))
 }
 
-/// A file that is refused, under a name, with the code it is refused with.
+/// A file that the server refuses: its name, its bytes and the code of the refusal.
 pub struct Refused {
     pub name: &'static str,
     pub bytes: Vec<u8>,
     pub code: &'static str,
-    /// Words that the message must hold.
+    /// Text that the message must contain.
     pub says: &'static str,
 }
 
-/// Everything that must not get past the door.
+/// All files that the server must refuse.
 pub fn refused() -> Vec<Refused> {
     let case = |name, bytes, code, says| Refused { name, bytes, code, says };
     let credit = || Credit::new("6.6");

@@ -1,6 +1,6 @@
-//! A mock of a Kubo node: it speaks the RPC API of the real one over real HTTP, as far as `add`, `pin/ls` and the
-//! gateway's `/ipfs/`, keeps what it is given in memory, and computes CIDs by itself. It can be told to be down, to lie
-//! about a CID, and not to pin; and it can be stopped, so that nothing listens at its address, and started again there.
+//! A mock of a Kubo node: it has `add`, `pin/ls` and the gateway's `/ipfs/` of the real RPC API over HTTP, stores
+//! documents in memory, and computes CIDs itself. A test can make it fail, return wrong CIDs or not pin, and can stop it
+//! and start it again at the same address.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -18,16 +18,16 @@ use tokio::runtime::Runtime;
 
 use crate::gate::Gate;
 
-/// How the node behaves.
+/// The behaviour of the node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mood {
     #[default]
     Well,
     /// Every request gets 503.
     Down,
-    /// It says another CID than it should.
+    /// Returns a wrong CID.
     Lying,
-    /// It forgets to pin.
+    /// Does not pin.
     Forgetful,
     /// Requests to add wait until [`Ipfs::release`].
     Holding,
@@ -38,7 +38,7 @@ pub struct Ipfs {
     pub url: String,
     shared: Arc<Shared>,
     at: SocketAddr,
-    /// Its own, so that its connections end with it.
+    /// A runtime of its own, so that its connections end with it.
     server: Option<Runtime>,
 }
 
@@ -72,7 +72,7 @@ impl Ipfs {
         node
     }
 
-    /// Ends the node and its connections; what it keeps stays.
+    /// Stops the node and its connections. Its documents stay.
     pub async fn stop(&mut self) {
         if let Some(server) = self.server.take() {
             server.shutdown_background();
@@ -82,7 +82,7 @@ impl Ipfs {
         }
     }
 
-    /// Listens where it did before.
+    /// Listens at the same address again.
     ///
     /// # Panics
     /// When the port cannot be bound.
@@ -116,17 +116,17 @@ impl Ipfs {
         self.shared.kept(|kept| kept.blocks.get(cid).cloned())
     }
 
-    /// Every CID that is kept.
+    /// Every stored CID.
     pub fn cids(&self) -> Vec<String> {
         self.shared.kept(|kept| kept.blocks.keys().cloned().collect())
     }
 
-    /// Completes when a request is held that no earlier wait has told of.
+    /// Completes when a request is held that no earlier call has reported.
     pub async fn held(&self) {
         self.shared.gate.held().await;
     }
 
-    /// Lets `requests` that are or will be held go on.
+    /// Releases `requests` present or future requests.
     pub fn release(&self, requests: usize) {
         self.shared.gate.release(requests);
     }
@@ -201,7 +201,8 @@ fn part<'b>(body: &'b [u8], boundary: &str) -> Option<&'b [u8]> {
     rest.get(..find(format!("\r\n--{boundary}").as_bytes(), rest)?)
 }
 
-/// CID version 1 of one raw block, in base 32: written anew here, so that host and mock do not share a mistake.
+/// CID version 1 of one raw block, in base 32. The mock has its own code, so that it does not share an error with the
+/// server.
 fn cid(bytes: &[u8]) -> String {
     let digest = Sha256::digest(bytes);
     let bits: String = [0x01, 0x55, 0x12, 0x20].iter().chain(digest.iter()).map(|byte| format!("{byte:08b}")).collect();

@@ -1,4 +1,4 @@
-//! What the end-to-end tests and `make run` stand on: a real chain node, real lending contracts, real processes.
+//! The parts of the end-to-end tests and of `make run`: a real chain node, real lending contracts, real processes.
 
 pub mod agents;
 pub mod collector;

@@ -1,4 +1,4 @@
-//! A real nginx with the configuration that is shipped: only the hosts behind it, its port and its folder are put in.
+//! A real nginx with the shipped configuration: only its hosts, port and folder are replaced.
 
 use std::{io, net::SocketAddr, path::Path, process::Command};
 
@@ -7,9 +7,9 @@ use tempfile::TempDir;
 use crate::process::{End, Guarded, Lines};
 
 const SHIPPED: &str = include_str!("../../.ops/docker/nginx.conf");
-/// Where Debian has it, which is on no ordinary user's path.
+/// Its path on Debian, which is not in every user's PATH.
 const DEBIAN: &str = "/usr/sbin/nginx";
-/// Tries at a port that somebody else may take first.
+/// Attempts to find a free port: another process may take it first.
 const TRIES: usize = 5;
 
 /// Running until dropped.
@@ -43,14 +43,14 @@ impl Nginx {
 
     fn on(port: u16, hosts: &[SocketAddr]) -> io::Result<Self> {
         let dir = tempfile::tempdir()?;
-        // Started by root, it works as somebody else, who must get at its folders.
+        // Started by root, its workers run as another user, who must have access to its folders.
         std::fs::set_permissions(dir.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
         let file = dir.path().join("nginx.conf");
         std::fs::write(&file, configuration(port, hosts, dir.path()))?;
         let program = if Path::new(DEBIAN).exists() { DEBIAN } else { "nginx" };
         let mut command = Command::new(program);
         command.args(["-g", "daemon off;", "-e", "stderr", "-c"]).arg(&file);
-        // Killed, it would leave its workers behind.
+        // SIGKILL would leave its workers running.
         let (process, ()) = Guarded::start(&command, End::Terminate, Lines::Keep, |line| {
             line.contains("start worker process ").then_some(())
         })?;
@@ -58,7 +58,7 @@ impl Nginx {
     }
 }
 
-/// What is shipped, with each of its lines that names a place naming one of this machine.
+/// The shipped configuration, with the paths and addresses of this machine.
 fn configuration(port: u16, hosts: &[SocketAddr], dir: &Path) -> String {
     let mut hosts = Some(hosts);
     let line = |line: &str| match line.trim() {
@@ -67,7 +67,7 @@ fn configuration(port: u16, hosts: &[SocketAddr], dir: &Path) -> String {
             hosts.take().unwrap_or_default().iter().map(|host| format!("server {host}{settings}\n")).collect()
         }
         "listen 8080;" => format!("listen 127.0.0.1:{port};\n"),
-        // It says there when it is ready.
+        // Its log shows when it is ready.
         "error_log /dev/stderr warn;" => "error_log stderr notice;\n".to_owned(),
         other => other.replace("/tmp/", &format!("{}/", dir.display())) + "\n",
     };

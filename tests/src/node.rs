@@ -1,5 +1,5 @@
-//! What comes from npm, pinned by `package-lock.json`: the anvil chain node, Aave's compiled contracts and a compiler
-//! for stubs. Refuses to go on with packages other than the locked ones.
+//! The packages from npm, pinned by `package-lock.json`: the anvil chain node, Aave's compiled contracts and a compiler
+//! for stubs. Other versions are refused.
 
 use std::env;
 use std::fs::{self, File};
@@ -9,8 +9,8 @@ use std::process::Command;
 
 use crate::process::{End, Guarded, Lines};
 
-/// Historical states a node keeps in memory, the oldest going first. Seeding makes some 250 blocks; the rest is room
-/// for what tests and a long `devnet run` add before the oldest nonces would be forgotten.
+/// Historical states in a node's memory; the oldest are dropped first. Seeding mines some 250 blocks; tests and a long
+/// `devnet run` need the rest before the oldest nonces are dropped.
 const STATES_KEPT: &str = "6000";
 
 #[derive(Debug, thiserror::Error)]
@@ -33,15 +33,15 @@ pub enum Error {
 
 /// The directory that holds `package.json`.
 fn root() -> PathBuf {
-    // Cargo says where the running package is; that is another one when its tests or benches borrow the devnet, and a
-    // binary run by hand is told nothing. Both were built where the sources are.
+    // Cargo's variable names the running package, which may be another one, and is absent for a binary that is started by
+    // hand. The path at compile time is always that of the sources.
     let running =
         env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).filter(|dir| dir.join("package-lock.json").is_file());
     running.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")))
 }
 
-/// Makes sure that `node_modules` holds what the lock file says, running `npm ci` when it does not, and gives its path.
-/// Blocks; processes that come at the same time wait for the first.
+/// Runs `npm ci` where `node_modules` differs from the lock file, and returns the path of `node_modules`. Blocks; other
+/// processes wait for the first.
 ///
 /// # Errors
 /// When npm is missing or fails.
@@ -54,14 +54,14 @@ pub fn packages() -> Result<PathBuf, Error> {
     };
     let locked_path = root.join("package-lock.json");
     let locked = fs::read(&locked_path).map_err(file_error(&locked_path))?;
-    // Removed by `npm ci` with the rest of the folder, so it is there only after an install went through.
+    // `npm ci` removes this file with the folder, so it exists only after a successful install.
     let stamp = modules.join(".installed-from");
     let current = || fs::read(&stamp).is_ok_and(|installed| installed == locked);
     if current() {
         return Ok(modules);
     }
 
-    // Not a file of its own: this one is there already and nobody replaces it.
+    // The lock uses an existing file that no process replaces.
     let lock_path = root.join("package.json");
     let lock = File::open(&lock_path).map_err(file_error(&lock_path))?;
     lock.lock().map_err(file_error(&lock_path))?;
@@ -88,7 +88,7 @@ pub struct Anvil {
 }
 
 impl Anvil {
-    /// Starts a node on a free port, with gas that costs nothing, mining only when told and believing every sender.
+    /// Starts a node on a free port. Gas is free, it mines only on request, and accepts every sender without a key.
     /// `genesis` is in seconds since 1970. Blocks until it listens.
     ///
     /// # Errors
@@ -100,19 +100,19 @@ impl Anvil {
             (_, "aarch64") => "linux-arm64",
             _ => "linux-amd64",
         };
-        // The package's own entry is a script that needs node to find this same file.
+        // The package's entry is a script that only finds this same file.
         let binary = packages()?.join(format!("@foundry-rs/anvil-{platform}/bin/anvil"));
         if !binary.is_file() {
             return Err(Error::NoBinary(binary));
         }
         let mut command = Command::new(binary);
         command.args(["--port", "0", "--chain-id", &chain_id.to_string(), "--timestamp", &genesis.to_string()]);
-        // In order of arrival, and as many in a block as it takes.
+        // Transactions are in order of arrival, as many in a block as fit.
         command.args(["--no-mining", "--order", "fifo", "--gas-limit", "1000000000"]);
         command.args(["--base-fee", "0", "--disable-min-priority-fee"]);
         command.args(["--accounts", "0", "--auto-impersonate"]);
-        // Reading a wallet's first transaction needs its nonce at old blocks. In memory: the default writes old states
-        // into the home directory, and forgets the oldest.
+        // Reading a wallet's first transaction needs its nonce at old blocks. Old states stay in memory: the default writes
+        // them into the home directory, and drops the oldest.
         command.args(["--prune-history", STATES_KEPT]);
         let listening = |line: &str| line.strip_prefix("Listening on ").map(|at| format!("http://{}", at.trim()));
         let (process, url) = Guarded::start(&command, End::Kill, Lines::Keep, listening).map_err(Error::Start)?;

@@ -1,5 +1,5 @@
-//! Everything that a payment by x402 needs beside a submission: a dollar that can be paid by signature at the address
-//! of the one on Base, somebody who has some, and the public clients.
+//! The parts of a payment by x402: a dollar token with payment by signature at the address of USDC on Base, a payer, and
+//! the public clients.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -39,16 +39,16 @@ sol! {
     }
 }
 
-/// Clients know this asset and pay with no other unless told to.
+/// The only asset that clients pay with by default.
 pub const USDC: Address = address!("0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913");
-/// Of a submission.
+/// Price of a submission.
 pub const PRICE: u64 = 100_000;
 
-/// Where payments arrive.
+/// The chain, the token and the account that is paid.
 pub struct Till {
     pub world: World,
     pub pay_to: Address,
-    /// Has enough for a hundred submissions.
+    /// The payer, with enough for a hundred submissions.
     pub payer: PrivateKeySigner,
 }
 
@@ -57,12 +57,12 @@ impl Till {
     /// When a part does not start.
     pub async fn start() -> Self {
         let world = World::start().await;
-        // The chain's clock stands still at the real time: clients sign by the latter.
+        // The chain's time is fixed at the real time, which clients use in signatures.
         world.rpc("evm_setNextBlockTimestamp", json!([now()])).await;
         world.rpc("evm_mine", json!([])).await;
         world.rpc("anvil_setBlockTimestampInterval", json!([0])).await;
         let code = stubs("Dollar.sol").await.unwrap_or_else(|e| panic!("the stub compiles: {e}"));
-        // What the constructor leaves is the code of the contract.
+        // The constructor returns the code of the contract.
         let made = world.rpc("eth_call", json!([{ "data": code["DollarStub"] }, "latest"])).await;
         world.rpc("anvil_setCode", json!([USDC, made])).await;
         let till = Self { world, pay_to: Address::from_word(keccak256("till")), payer: PrivateKeySigner::random() };
@@ -74,7 +74,7 @@ impl Till {
         self.send(actors::address(actors::FAUCET), USDC, &Dollar::mintCall { to, value: U256::from(value) }).await;
     }
 
-    /// Has the node send a call for an account that need have no key, and waits until it is mined.
+    /// Sends a call from any account, without its key, and waits until it is mined.
     pub async fn send<C: SolCall>(&self, from: Address, to: Address, call: &C) -> Value {
         self.transact(json!({ "from": from, "to": to, "data": Bytes::from(call.abi_encode()), "gas": "0x100000", "gasPrice": "0x0" })).await
     }
@@ -103,7 +103,7 @@ impl Till {
         toml
     }
 
-    /// What has arrived.
+    /// The balance of the account that is paid.
     pub async fn balance(&self) -> u64 {
         self.balance_of(self.pay_to).await
     }
@@ -142,7 +142,7 @@ impl Till {
     }
 }
 
-/// What a client puts into its header; a test bends it.
+/// The contents of a payment header; tests change them.
 #[derive(Clone)]
 pub struct Order {
     pub authorization: Authorization,
@@ -150,7 +150,7 @@ pub struct Order {
     pub signer: PrivateKeySigner,
     pub network: String,
     pub scheme: String,
-    /// Said in place of the version.
+    /// Replaces the version.
     pub said: Option<u64>,
 }
 
@@ -172,7 +172,7 @@ impl Order {
         encode(&self.payment(2, self.signature(), json!({ "accepted": accepted })))
     }
 
-    /// With a signature of one's own.
+    /// The payment with this signature.
     pub fn signed(&self, signature: Bytes) -> String {
         encode(&self.payment(1, signature, json!({ "scheme": self.scheme, "network": self.network })))
     }
@@ -199,7 +199,7 @@ pub fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map(|d| d.as_secs()).unwrap_or_default()
 }
 
-/// JSON in base 64, as headers have it.
+/// JSON in base 64, the form of the headers.
 pub fn encode(value: &Value) -> String {
     let bytes = value.to_string().into_bytes();
     let letters: Vec<char> = ('A'..='Z').chain('a'..='z').chain('0'..='9').chain(['+', '/']).collect();
@@ -274,7 +274,7 @@ async fn run(
     serde_json::from_str(out.trim()).unwrap_or_else(|_| panic!("{}: {out}\n{err}", done.status))
 }
 
-/// A proxy that takes what version 2 says out of answers, so that a client of both sees version 1 alone. Running until
+/// A proxy that removes version 2 from responses, so that a client of both versions sees only version 1. Runs until
 /// dropped.
 pub struct Older {
     pub url: String,

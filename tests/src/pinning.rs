@@ -1,6 +1,6 @@
-//! A mock of a pinning service: it speaks the IPFS Pinning Service API over real HTTP, as far as listing and adding
-//! pins, and keeps them in memory. A pin is queued, then pinning, then pinned, one step each time it is looked at. It
-//! can be told to fail, to refuse the token, to answer garbage and to stall.
+//! A mock of a pinning service: it has the IPFS Pinning Service API over HTTP, for listing and adding pins, and stores
+//! them in memory. A pin is queued, then pinning, then pinned: one step for each read. A test can make it fail, refuse
+//! the token, respond with garbage, or hold requests.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,19 +14,19 @@ use tokio::task::JoinHandle;
 
 use crate::gate::Gate;
 
-/// What the service wants as a token.
+/// The token of the service.
 pub const TOKEN: &str = "pinning-token-of-the-mock";
 
-/// How the service behaves.
+/// The behaviour of the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mood {
     #[default]
     Well,
-    /// Nothing can be pinned: every pin fails.
+    /// Every pin fails.
     Failing,
-    /// No token is good.
+    /// Refuses every token.
     Refusing,
-    /// Answers are no JSON.
+    /// Responses are not JSON.
     Garbled,
     /// Answers wait until [`Pinning::release`].
     Stalling,
@@ -43,9 +43,9 @@ pub struct Pinning {
 #[derive(Default)]
 struct Kept {
     mood: Mood,
-    /// Requests to pin, by CID and in their order: what became of them.
+    /// Requests to pin in their order: CID and status.
     pins: Vec<(String, &'static str)>,
-    /// What was seen of pins when they were looked at, in order.
+    /// The statuses that reads of pins returned, in order.
     seen: Vec<&'static str>,
 }
 
@@ -59,7 +59,7 @@ impl Shared {
         with(&mut self.kept.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// An answer in the place of the right one, where the mood asks for one.
+    /// The wrong response of a misbehaviour.
     async fn spoilt(&self, headers: &HeaderMap) -> Option<Response> {
         let mood = self.kept(|kept| kept.mood);
         if mood == Mood::Stalling {
@@ -97,17 +97,17 @@ impl Pinning {
         self.shared.kept(|kept| kept.pins.iter().filter(|(pinned, _)| pinned == cid).count())
     }
 
-    /// What was answered of pins since the last time.
+    /// The statuses that reads of pins returned since the last call.
     pub fn take(&self) -> Vec<&'static str> {
         self.shared.kept(|kept| std::mem::take(&mut kept.seen))
     }
 
-    /// Completes when a request is held that no earlier wait has told of.
+    /// Completes when a request is held that no earlier call has reported.
     pub async fn held(&self) {
         self.shared.gate.held().await;
     }
 
-    /// Lets `requests` that are or will be held go on.
+    /// Releases `requests` present or future requests.
     pub fn release(&self, requests: usize) {
         self.shared.gate.release(requests);
     }

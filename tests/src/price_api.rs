@@ -1,5 +1,5 @@
-//! A mock of the external price APIs, for none can run here: it speaks the wire formats of DefiLlama (at its root) and
-//! CoinGecko (at `/api/v3`) over real HTTP, counts what is asked, and misbehaves where a rule says so.
+//! A mock of the external price APIs: it has the wire formats of DefiLlama (at its root) and of CoinGecko (at `/api/v3`)
+//! over HTTP, records requests, and misbehaves where a rule says so.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,12 +12,12 @@ use axum::{Router, routing::get};
 use serde_json::{Map, Value, json};
 use tokio::task::JoinHandle;
 
-/// One request as it was asked.
+/// One request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
     /// `defillama` or `coingecko`.
     pub api: &'static str,
-    /// `{chain}:{token}`, in the words of the API, lower case.
+    /// `{chain}:{token}`, with the API's name of the chain, in lower case.
     pub coins: Vec<String>,
     /// The header with the key, and the query.
     pub key: Option<String>,
@@ -30,18 +30,18 @@ pub enum Reply {
     Pass,
     /// This status, and `Retry-After` in seconds.
     Status(u16, Option<u64>),
-    /// No answer, ever.
+    /// Never responds.
     Stall,
     /// This body.
     Body(String),
 }
 
-/// What is said of a token.
+/// The quote of a token.
 #[derive(Debug, Clone)]
 pub struct Said {
     /// Dollars for one token; no number for a misbehaviour.
     pub price: Value,
-    /// Seconds since it was quoted.
+    /// Age of the quote in seconds.
     pub age: u64,
     pub confidence: f64,
     /// Keys of the answer in capitals.
@@ -98,12 +98,12 @@ impl PriceApi {
         self.shared.said.lock().unwrap_or_else(PoisonError::into_inner).insert(token, said.into());
     }
 
-    /// Decides about every request from now on.
+    /// Sets the rule for every later request.
     pub fn rule(&self, rule: impl FnMut(&Asked) -> Reply + Send + 'static) {
         *self.shared.rule.lock().unwrap_or_else(PoisonError::into_inner) = Box::new(rule);
     }
 
-    /// What was asked since the last call of this.
+    /// The requests since the last call.
     pub fn take(&self) -> Vec<Asked> {
         std::mem::take(&mut *self.shared.asked.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -116,7 +116,7 @@ impl Drop for PriceApi {
 }
 
 impl Shared {
-    /// Notes the request; the misbehaviour, where one is due.
+    /// Records the request, and returns its misbehaviour.
     async fn misbehaved(&self, asked: Asked) -> Option<Response> {
         let reply = (self.rule.lock().unwrap_or_else(PoisonError::into_inner))(&asked);
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(asked);

@@ -1,4 +1,4 @@
-//! Child processes that cannot outlive the one that started them, however that one ends.
+//! Child processes that end with the process that started them, even when it is killed.
 
 use std::io::{self, BufRead, BufReader};
 use std::os::unix::process::CommandExt;
@@ -12,9 +12,9 @@ use tokio::sync::watch;
 /// Lines of output kept for an error message.
 const KEPT: usize = 40;
 
-/// The shell holds a pipe from us as its input. When we close it, or die and the system closes it, `cat` ends and the
-/// shell ends the child: killing it at once, or when it has not ended ten seconds after being asked to. The shell gives
-/// up its own output first, so that the child's output ends when the child does.
+/// The input of the shell is a pipe from this process. When the pipe closes, `cat` ends and the shell ends the child: with
+/// SIGKILL, or with SIGTERM and ten seconds later SIGKILL. The shell closes its own output first, so that the child's
+/// output ends with the child.
 const GUARD: &str = r#"
 "$@" </dev/null & child=$!
 exec >/dev/null 2>&1
@@ -29,7 +29,7 @@ done
 wait $child
 "#;
 
-/// What happens to the lines a child writes, beyond keeping the last ones for an error message.
+/// What happens to a child's lines. The last lines are always stored for an error message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lines {
     Keep,
@@ -47,12 +47,12 @@ pub struct Guarded {
     open: watch::Receiver<()>,
 }
 
-/// How a child is told to end.
+/// How a child ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     /// At once.
     Kill,
-    /// With ten seconds to shut down in order.
+    /// With ten seconds for a shutdown.
     Terminate,
 }
 
@@ -61,7 +61,7 @@ impl Guarded {
     /// `ready` finds what it looks for in a line of the child's output, standard or error.
     ///
     /// # Errors
-    /// When it cannot be started, or ends before it is ready; the message carries its last lines.
+    /// When it cannot start, or ends before it is ready; the message has its last lines.
     pub fn start<T>(
         command: &Command,
         end: End,
@@ -81,7 +81,7 @@ impl Guarded {
         }
         shell.env("END_BY", if end == End::Kill { "KILL" } else { "TERM" });
         shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // A group of its own: ctrl-c in the terminal reaches us alone, and we end the children in order.
+        // A process group of its own: Ctrl-C reaches only this process, which ends the children in order.
         shell.process_group(0);
         let mut shell = shell.spawn()?;
 
@@ -124,7 +124,7 @@ impl Guarded {
         children.split_ascii_whitespace().next()?.parse().ok()
     }
 
-    /// Tells the child to end and returns how it did.
+    /// Ends the child and returns its exit status.
     ///
     /// # Errors
     /// When the shell that watches over it cannot be waited for.
@@ -142,7 +142,7 @@ impl Guarded {
 impl Drop for Guarded {
     fn drop(&mut self) {
         drop(self.leash.take());
-        // Nothing is left to do about a shell that cannot be waited for.
+        // A failed wait for the shell needs no action.
         let _ = self.shell.wait();
     }
 }
@@ -157,7 +157,7 @@ struct Sink {
 }
 
 impl Sink {
-    /// Reads on after nobody listens any more: a full pipe would stop the child.
+    /// Keeps reading without a listener, because a full pipe would stop the child.
     fn take_all(self, from: impl io::Read) {
         for line in BufReader::new(from).lines().map_while(Result::ok) {
             if self.show == Lines::Show {

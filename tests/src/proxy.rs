@@ -1,5 +1,5 @@
-//! A node that misbehaves on purpose: forwards JSON-RPC to a real one, counts what is asked, and answers in its place
-//! where a rule says so.
+//! A node that misbehaves on purpose: it forwards JSON-RPC to a real node, records calls, and responds itself where a
+//! rule says so.
 
 mod fault;
 mod wire;
@@ -20,12 +20,12 @@ use crate::gate::Gate;
 pub use fault::Fault;
 pub use wire::Wire;
 
-/// One call as it was asked.
+/// One call.
 #[derive(Debug, Clone)]
 pub struct Call {
     pub method: String,
     pub params: Value,
-    /// The trace that it is said to belong to.
+    /// Its `traceparent`.
     pub traceparent: Option<String>,
 }
 
@@ -41,27 +41,27 @@ impl Call {
 #[derive(Debug, Clone)]
 pub enum Reply {
     Pass,
-    /// The real node is asked with these parameters.
+    /// The real node receives these parameters.
     Instead(Value),
-    /// The real node's answer to the whole request is spoilt.
+    /// The real node's response to the whole request is damaged.
     Spoil(Fault),
     /// A JSON-RPC error.
     Error {
         code: i64,
         message: String,
     },
-    /// This result, whatever the node would say.
+    /// This result in place of the node's.
     Result(Value),
     /// The whole request gets this status, and `Retry-After` in seconds.
     Status(u16, Option<u64>),
-    /// Waits until [`Proxy::release`] lets one call on.
+    /// Waits until [`Proxy::release`].
     Hold,
 }
 
 type Rule = Box<dyn FnMut(&Call) -> Reply + Send>;
 type Choice = Box<dyn FnMut(&Value) -> bool + Send>;
 
-/// Holds one call: the `nth` of `method` before the node hears of it, or the first call after that one.
+/// Holds one call: the `nth` of `method` before it reaches the node, or the first call after that one.
 pub fn hold_at(method: &'static str, nth: usize, after: bool) -> impl FnMut(&Call) -> Reply + Send {
     let (mut seen, mut held) = (0, false);
     move |call| {
@@ -107,33 +107,33 @@ impl Proxy {
             tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap_or_else(|e| panic!("no free port: {e}"));
         let url = listener.local_addr().map(|at| format!("http://{at}")).unwrap_or_default();
         let app = Router::new().route("/", post(answer)).with_state(shared.clone());
-        // An answer that breaks off ends its connection with a reset.
+        // An incomplete response ends its connection with a reset.
         let listener = listener.tap_io(|connection| _ = connection.set_zero_linger());
         let server = tokio::spawn(async move { axum::serve(listener, app).await.unwrap_or_default() });
         Self { url, shared, server }
     }
 
-    /// Decides about every call from now on.
+    /// Sets the rule for every later call.
     pub fn rule(&self, rule: impl FnMut(&Call) -> Reply + Send + 'static) {
         *self.shared.rule.lock().unwrap_or_else(PoisonError::into_inner) = Box::new(rule);
     }
 
-    /// Leaves these logs out of every answer to `eth_getLogs` from now on. Receipts keep them.
+    /// Removes these logs from every later response to `eth_getLogs`. Receipts still have them.
     pub fn forget(&self, forgets: impl FnMut(&Value) -> bool + Send + 'static) {
         *self.shared.forgets.lock().unwrap_or_else(PoisonError::into_inner) = Box::new(forgets);
     }
 
-    /// Lets `calls` that are or will be held go on.
+    /// Releases `calls` present or future calls.
     pub fn release(&self, calls: usize) {
         self.shared.gate.release(calls);
     }
 
-    /// Completes when a call is held that no earlier wait has told of.
+    /// Completes when a call is held that no earlier call of this function has reported.
     pub async fn held(&self) {
         self.shared.gate.held().await;
     }
 
-    /// What was asked since the last call of this.
+    /// The calls since the last call of this function.
     pub fn take(&self) -> Vec<Call> {
         std::mem::take(&mut *self.shared.asked.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -195,7 +195,7 @@ async fn answer(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Byt
             Err(_) => None,
         };
         let Some(Value::Array(mut given)) = given else { return StatusCode::BAD_GATEWAY.into_response() };
-        // Nothing else that is asked for here is a list of things with topics.
+        // Only logs are lists of objects with topics.
         for logs in given.iter_mut().filter_map(|answer| answer.get_mut("result")?.as_array_mut()) {
             let mut forgets = shared.forgets.lock().unwrap_or_else(PoisonError::into_inner);
             logs.retain(|log| !(log["topics"].is_array() && forgets(log)));

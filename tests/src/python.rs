@@ -1,12 +1,12 @@
-//! What comes from PyPI, pinned by `clients/requirements.txt`: the public Python client of x402, in an environment of
-//! its own. Refuses to go on with packages other than the pinned ones.
+//! The packages from PyPI, pinned by `clients/requirements.txt`: the public Python client of x402, in an environment of
+//! its own. Other versions are refused.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The interpreter of the environment with the pinned packages, which is made where it does not exist. Blocks;
-/// processes that come at the same time wait for the first.
+/// The interpreter of the environment with the pinned packages, which is created where it does not exist. Blocks; other
+/// processes wait for the first.
 ///
 /// # Errors
 /// Words, when Python or its package manager fails.
@@ -14,14 +14,14 @@ pub fn interpreter() -> Result<PathBuf, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let (environment, list) = (root.join(".python"), root.join("clients/requirements.txt"));
     let pinned = fs::read(&list).map_err(|e| format!("{}: {e}", list.display()))?;
-    // Written last, so it is there only after an install went through.
+    // Written last, so it exists only after a successful install.
     let stamp = environment.join(".installed-from");
     let python = environment.join("bin/python");
     let current = || fs::read(&stamp).is_ok_and(|installed| installed == pinned);
     if current() {
         return Ok(python);
     }
-    // Not a file of its own: this one is there already and nobody replaces it.
+    // The lock uses an existing file that no process replaces.
     let lock = File::open(&list).map_err(|e| e.to_string())?;
     lock.lock().map_err(|e| e.to_string())?;
     if current() {

@@ -1,5 +1,5 @@
-//! Real Redis processes: a server, a master with a replica and three sentinels, a cluster of three nodes; and the
-//! choice of which of them the servers under test keep their records in.
+//! Real Redis processes: a server, a master with a replica and three sentinels, a cluster of three nodes; and the choice
+//! of the store for servers under test.
 
 use std::{
     net::TcpListener,
@@ -15,15 +15,15 @@ use crate::process::{End, Guarded, Lines};
 
 /// `redis`, `sentinel` or `cluster`: servers under test use that instead of the embedded store.
 pub const CHOICE: &str = "ASSAY_TEST_STORE";
-/// Keeps every record through the death of the server.
+/// Options with which no record is lost when Redis is killed.
 pub const DURABLE: [&str; 6] = ["--save", "", "--appendonly", "yes", "--appendfsync", "always"];
 const FORGETFUL: [&str; 4] = ["--save", "", "--appendonly", "no"];
-/// Longest wait until several of them agree.
+/// Longest wait until several processes agree.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Tries at a port that somebody else may take first.
+/// Attempts to find a free port: another process may take it first.
 const TRIES: usize = 5;
 
-/// One server. Dropped, it is killed.
+/// One server. Dropping it kills it.
 pub struct Redis {
     process: Guarded,
     dir: TempDir,
@@ -43,7 +43,7 @@ impl Redis {
         panic!("redis-server does not start; install the package redis-server");
     }
 
-    /// Starts in a folder that an earlier one left.
+    /// Starts in the folder of an earlier server.
     ///
     /// # Errors
     /// When it does not start.
@@ -158,7 +158,7 @@ pub fn chosen(config: &str, dir: &Path) -> String {
         Watched(Watched),
         Cluster(Cluster),
     }
-    /// As long as this process; the system ends them with it.
+    /// Started once; they end with this process.
     static STORE: OnceLock<Store> = OnceLock::new();
     let block = |store: std::pin::Pin<Box<dyn Future<Output = Store> + Send>>| {
         let run = move || {
@@ -173,7 +173,7 @@ pub fn chosen(config: &str, dir: &Path) -> String {
         Ok("cluster") => block(Box::pin(async { Store::Cluster(Cluster::start().await) })),
         Ok(other) => panic!("{CHOICE} is redis, sentinel or cluster, not {other}"),
     });
-    // What names its own servers stands as it is.
+    // A configuration with its own servers is not changed.
     if config.contains("backend = \"redis\"") {
         return config.to_owned();
     }
@@ -193,7 +193,7 @@ pub fn on(config: &str, url: &str, prefix: &str) -> String {
     config.replace("backend = \"embedded\"\n", "").replace("[store]\n", &store)
 }
 
-/// What redis-cli says.
+/// The output of redis-cli.
 pub fn ask(port: u16, command: &[&str]) -> String {
     let said = Command::new("redis-cli").args(["-p", &port.to_string()]).args(command).output();
     String::from_utf8_lossy(&said.map(|said| said.stdout).unwrap_or_default()).into_owned()

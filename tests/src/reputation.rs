@@ -1,5 +1,5 @@
-//! A small chain with the stubs of the agent registries and an account that gives feedback, a mock of an IPFS node, and
-//! the configuration of a host on them: everything that a submission needs.
+//! The parts of a submission: a small chain with stubs of the agent registries and an account that sends feedback, a mock
+//! of an IPFS node, and the configuration of a server.
 
 #![expect(clippy::too_many_arguments, reason = "what is generated of an event with eleven fields")]
 
@@ -34,7 +34,7 @@ sol! {
 const BLOCK: Duration = Duration::from_millis(150);
 pub const CHAIN: u64 = 8_453;
 
-/// One feedback that the chain holds.
+/// One feedback on the chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Held {
     pub agent_id: u64,
@@ -49,7 +49,7 @@ pub struct Held {
     pub block: u64,
 }
 
-/// Everything but the host.
+/// Everything except the server.
 pub struct World {
     pub chain: Small,
     pub ipfs: Ipfs,
@@ -61,7 +61,7 @@ pub struct World {
 }
 
 impl World {
-    /// Three agents with ids 0 to 2, of which the last is the signer's own; blocks every now and then.
+    /// Three agents with ids 0 to 2, of which the last is the signer's own. Blocks are mined regularly.
     ///
     /// # Panics
     /// When a part does not start.
@@ -142,7 +142,7 @@ impl World {
         toml
     }
 
-    /// Every feedback that the registry holds, in the order of the chain.
+    /// Every feedback in the registry, in the order of the chain.
     pub async fn held(&self) -> Vec<Held> {
         held(&self.chain.rpc, self.reputation).await
     }

@@ -1,4 +1,4 @@
-//! The real `assay` binary under test, and the people who call it.
+//! The real `assay` binary under test, and its callers.
 
 use std::{
     net::SocketAddr,
@@ -20,7 +20,7 @@ use crate::{
 /// The key in every configuration written here: all scopes, unmetered.
 pub const KEY: &str = "assay_test_key_with_every_scope";
 
-/// A running server. Dropped, it is killed and its folder removed.
+/// A running server. Dropping it kills it and removes its folder.
 pub struct Service {
     process: Guarded,
     base: String,
@@ -33,12 +33,12 @@ impl Service {
         Self::start_in(tempfile::tempdir().expect("a temporary folder"), config, &[])
     }
 
-    /// A server of the sandbox alone, on the shelf at `shelf`.
+    /// A server without chains, with the shelf at `shelf`.
     pub fn sandbox(shelf: &Path) -> Self {
         Self::start(&sandbox_config(shelf))
     }
 
-    /// Starts in a folder that an earlier server left.
+    /// Starts in the folder of an earlier server.
     pub fn start_in(dir: TempDir, config: &str, arguments: &[&str]) -> Self {
         let file = dir.path().join("assay.toml");
         let config = redis::chosen(config, dir.path()).replace("{dir}", &dir.path().display().to_string());
@@ -53,7 +53,7 @@ impl Service {
         &self.base
     }
 
-    /// Where it listens.
+    /// Its address.
     pub fn address(&self) -> SocketAddr {
         self.base.trim_start_matches("http://").parse().expect("an address")
     }
@@ -77,7 +77,7 @@ impl Service {
         self.memory("VmRSS:")
     }
 
-    /// The most that was ever resident, in bytes.
+    /// Peak resident memory in bytes.
     pub fn peak(&self) -> u64 {
         self.memory("VmHWM:")
     }
@@ -88,14 +88,14 @@ impl Service {
         line.trim().trim_end_matches(" kB").trim().parse::<u64>().expect("a number") * 1024
     }
 
-    /// SIGTERM, then how it ended.
+    /// Sends SIGTERM, and returns the exit status.
     pub async fn terminate(self) -> ExitStatus {
         signal(self.pid(), "TERM");
         self.process.ended().await;
         self.process.finish().expect("assay has ended")
     }
 
-    /// SIGTERM, waiting until it has ended, and keeping the folder so that another server can start in it.
+    /// Sends SIGTERM and waits for the end. The folder stays, for another server.
     pub async fn terminate_keeping(self) -> TempDir {
         signal(self.pid(), "TERM");
         let Self { process, dir, .. } = self;
@@ -105,7 +105,7 @@ impl Service {
         dir
     }
 
-    /// SIGKILL, keeping the folder so that another server can start in it.
+    /// Sends SIGKILL. The folder stays, for another server.
     pub fn kill(self) -> TempDir {
         let Self { process, dir, .. } = self;
         drop(process);
@@ -128,7 +128,7 @@ impl Service {
     }
 }
 
-/// Somebody who calls the API.
+/// A caller of the API.
 #[derive(Clone)]
 pub struct Caller {
     base: String,
@@ -136,7 +136,7 @@ pub struct Caller {
     http: reqwest::Client,
 }
 
-/// What came back.
+/// A response.
 #[derive(Debug, Clone)]
 pub struct Answer {
     pub status: StatusCode,
@@ -145,7 +145,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The body as JSON; every body of the API is.
+    /// The body as JSON.
     #[track_caller]
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.text)
@@ -159,7 +159,7 @@ impl Answer {
         self.json()
     }
 
-    /// The body of an answer with this status.
+    /// The body of a response with this status.
     #[track_caller]
     pub fn expect(&self, status: u16) -> Value {
         assert_eq!(self.status.as_u16(), status, "{}", self.text);
@@ -168,7 +168,7 @@ impl Answer {
 }
 
 impl Caller {
-    /// Somebody with this key who calls `base`.
+    /// A caller of `base` with this key.
     pub fn at(base: &str, key: &str) -> Self {
         Self { base: base.to_owned(), key: Some(key.to_owned()), http: client() }
     }
@@ -197,27 +197,27 @@ impl Caller {
         answer(self.request(Method::DELETE, path)).await
     }
 
-    /// Bytes as they are, for uploads and for bodies that are no JSON.
+    /// Sends bytes, for uploads and for bodies that are not JSON.
     pub async fn post_bytes(&self, path: &str, body: impl Into<reqwest::Body>) -> Answer {
         answer(self.request(Method::POST, path).body(body)).await
     }
 }
 
-/// Sends a request and reads the whole answer.
+/// Sends a request and reads the whole response.
 pub async fn answer(request: reqwest::RequestBuilder) -> Answer {
     try_answer(request).await.expect("the host answers")
 }
 
-/// As [`answer`], where there may be none.
+/// As [`answer`], but the server may not respond.
 ///
 /// # Errors
-/// When the connection fails before the answer is whole.
+/// When the connection fails before the response is complete.
 pub async fn try_answer(request: reqwest::RequestBuilder) -> reqwest::Result<Answer> {
     let response = request.send().await?;
     Ok(Answer { status: response.status(), headers: response.headers().clone(), text: response.text().await? })
 }
 
-/// Configuration of a host with no chains.
+/// Configuration of a server without chains.
 pub fn sandbox_config(shelf: &Path) -> String {
     format!(
         "listen = \"127.0.0.1:0\"\n[models]\nshelf = \"{}\"\n[store]\npath = \"{{dir}}/assay.redb\"\n[access]\ndefault_rate = 0\naddress_rate = 0\n[[access.keys]]\nname = \"test\"\nkey = \"{KEY}\"\nscopes = [\"read\", \"submit\", \"admin\"]\n",

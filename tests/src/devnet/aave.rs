@@ -1,6 +1,5 @@
-//! Deploys Aave v3 from the published artifacts: libraries, pool behind its proxy, oracle, reserves. The same
-//! transactions from the same account on every chain, so the pool has one address on all of them, as it has in the
-//! world.
+//! Deploys Aave v3 from the published artifacts: libraries, pool behind its proxy, oracle, reserves. The transactions and
+//! the account are the same on every chain, so the pool has the same address on every chain, as on the real ones.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -57,7 +56,7 @@ sol! {
     }
 }
 
-/// Where Multicall3 is on most chains.
+/// The address of Multicall3 on most chains.
 pub const MULTICALL: Address = address!("cA11bde05977b3631167028862bE2a173976CA11");
 
 const LIBRARIES: [&str; 8] = [
@@ -68,15 +67,15 @@ const LIBRARIES: [&str; 8] = [
     "BridgeLogic",
     "PoolLogic",
     "ConfiguratorLogic",
-    // Links BorrowLogic, so it comes after.
+    // Links BorrowLogic, so it is deployed after it.
     "FlashLoanLogic",
 ];
 
-/// A market and what surrounds it.
+/// A market, its tokens and its feeds.
 #[derive(Debug, Clone)]
 pub struct Market {
     pub pool: Address,
-    /// The block the pool's proxy was created in.
+    /// The block that created the pool's proxy.
     pub pool_block: u64,
     pub addresses_provider: Address,
     pub data_provider: Address,
@@ -84,16 +83,16 @@ pub struct Market {
     pub multicall: Address,
     /// Every token of the devnet, reserve or not.
     pub tokens: Vec<Token>,
-    /// The feed of the native currency's price in dollars.
+    /// The feed of the native currency, in dollars.
     pub native_feed: Address,
 }
 
-/// A token as it stands on one chain.
+/// A token on one chain.
 #[derive(Debug, Clone)]
 pub struct Token {
     pub asset: Asset,
     pub address: Address,
-    /// Of its price in dollars; `None` where nobody quotes one.
+    /// The feed of its price in dollars.
     pub feed: Option<Address>,
 }
 
@@ -208,7 +207,7 @@ impl Deployment<'_> {
         let stable_debt = self.create("protocol/tokenization/StableDebtToken", &pool.abi_encode())?;
         let variable_debt = self.create("protocol/tokenization/VariableDebtToken", &pool.abi_encode())?;
         let incentives = self.create("mocks/helpers/MockIncentivesController", &[])?;
-        // Low rates: 1 % a year at most in ordinary use, so that debts of years stay near what was borrowed.
+        // At most 1 % a year in ordinary use, so that debts of years stay close to the borrowed amount.
         let percent = |percent: u64| U256::from(percent) * U256::from(10).pow(U256::from(25));
         let rates = (
             provider,
@@ -252,7 +251,7 @@ impl Deployment<'_> {
     }
 }
 
-/// Deploys Multicall3 and copies its code to the address everybody knows.
+/// Deploys Multicall3 and copies its code to its well-known address.
 async fn set_multicall(rpc: &Rpc, sender: &mut Sender, admin: Address, time: u64) -> Result<Address, Error> {
     let deployed = sender.create(admin, IMulticall3::BYTECODE.clone(), "deploying Multicall3");
     sender.mine(time).await?;

@@ -1,4 +1,4 @@
-//! Who acts on the devnet besides the wallets, and how every address comes from a name.
+//! The accounts of the devnet besides the wallets, and the derivation of addresses from names.
 
 use alloy::primitives::{Address, B256, keccak256};
 use alloy::signers::local::PrivateKeySigner;
@@ -7,14 +7,14 @@ use alloy::signers::local::PrivateKeySigner;
 pub const DEPLOYER: &str = "deployer";
 /// Gives wallets their ether and tokens.
 pub const FAUCET: &str = "faucet";
-/// Supplies what others borrow.
+/// Supplies the tokens that wallets borrow.
 pub const BANK: &str = "bank";
 /// Liquidates.
 pub const LIQUIDATOR: &str = "liquidator";
 /// Receives the protocol's share of interest.
 pub const TREASURY: &str = "treasury";
 
-/// The private key of whoever bears this name: the same on every machine, worth nothing anywhere.
+/// The private key of the account with this name: the same on every machine, and worthless.
 pub fn private_key(name: &str) -> B256 {
     keccak256(format!("assay devnet {name}"))
 }

@@ -1,4 +1,4 @@
-//! Compiled contracts as npm packages ship them: read, linked against deployed libraries, ready to deploy.
+//! Reads compiled contracts from npm packages, and links them against deployed libraries.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,14 +17,14 @@ struct Artifact {
     link_references: BTreeMap<String, BTreeMap<String, Vec<Place>>>,
 }
 
-/// Where a library's address belongs, in bytes.
+/// The place of a library's address, in bytes.
 #[derive(Deserialize)]
 struct Place {
     start: usize,
     length: usize,
 }
 
-/// The creation code of `contracts/{path}.sol` in an npm `package` with every library's address put in.
+/// The creation code of `contracts/{path}.sol` in an npm `package`, linked against `libraries`.
 ///
 /// # Errors
 /// When the file is missing or not an artifact, or a library it needs is not in `libraries`.

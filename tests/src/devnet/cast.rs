@@ -1,4 +1,4 @@
-//! The wallets of the devnet: who they are and how they have lived. Every life is relative to now.
+//! The wallets of the devnet and their histories. Every time is relative to now.
 
 use super::actors::address;
 use super::life::{BASE, ETHEREUM, Life};
@@ -6,10 +6,10 @@ use super::tokens::{ALL, DAI, LINK, MOON, USDC, WBTC, WETH};
 
 /// Cycles of supply, borrow, repay and withdraw that make the busy wallet's 3,000 events.
 const BUSY_CYCLES: usize = 750;
-/// Of these, how many fall on one day.
+/// The cycles of one day.
 const BUSY_PER_DAY: usize = 10;
 
-/// All wallets, in the order they are shown.
+/// All wallets, in the order of the printed table.
 pub fn all() -> Vec<Life> {
     let mut lives = savers();
     lives.extend(borrowers());
@@ -108,8 +108,8 @@ fn at_risk(name: &'static str, description: &'static str, chain: u64, days: f64)
 }
 
 fn liquidated() -> Vec<Life> {
-    // Same days, same amounts, same calls, and by the Equalise step the same tokens afterwards. In the fall both can be
-    // liquidated and one is: that is the whole difference.
+    // Both have the same days, amounts and calls, and after the Equalise step the same tokens. When the price falls, both
+    // can be liquidated, but only one is.
     let twin = |name, description| {
         at_risk(name, description, ETHEREUM, 800.0)
             .repays(700.0, USDC, 2_000.0)

@@ -1,4 +1,4 @@
-//! One chain of the devnet: its node, its market, and what a test may do to it.
+//! One chain of the devnet: its node, its market, and the operations for tests.
 
 use std::sync::Mutex;
 
@@ -54,7 +54,7 @@ impl Chain {
 
         let chain =
             Self { id, name, market, rpc, url, node: Mutex::new(Some(node)), counted: tokio::sync::Mutex::default() };
-        // From here the node's clock is the real one.
+        // From here on the node uses the real time.
         chain.mine_at(unix_now()).await?;
         let _: Value = chain.rpc.request("evm_setAutomine", json!([true])).await?;
         tell(Stage::Ready, 1, 1);
@@ -92,13 +92,13 @@ impl Chain {
         field("number").zip(field("timestamp")).ok_or_else(|| Error::Rpc("a block without number or time".to_owned()))
     }
 
-    /// Sends a transaction as anyone, whose key need not be known, and mines it.
+    /// Sends a transaction from any account, without its key, and mines it.
     ///
     /// # Errors
     /// When it fails, with the reason.
     pub async fn send(&self, from: Address, to: Address, data: impl Into<Bytes>, value: U256) -> Result<B256, Error> {
         let fields = json!({ "from": from, "to": to, "data": data.into(), "value": value, "gasPrice": "0x0" });
-        // Refuses at once, with the reason, what would fail.
+        // Refuses a failing transaction at once, with the reason.
         let hash: B256 = self.rpc.request("eth_sendTransaction", json!([fields])).await?;
         let _: Value = self.rpc.request("evm_mine", json!([])).await?;
         let receipt: Value = self.rpc.request("eth_getTransactionReceipt", json!([hash])).await?;
@@ -119,7 +119,7 @@ impl Chain {
         Ok(())
     }
 
-    /// A point to come back to with [`Self::revert`].
+    /// A state of the chain for [`Self::revert`].
     pub async fn snapshot(&self) -> Result<U256, Error> {
         self.rpc.request("evm_snapshot", json!([])).await
     }
@@ -128,7 +128,7 @@ impl Chain {
         self.rpc.request::<Value>("evm_revert", json!([to])).await.map(drop)
     }
 
-    /// Kills the node. Nothing answers at its address any more.
+    /// Kills the node.
     pub fn stop(&self) {
         if let Ok(mut node) = self.node.lock() {
             drop(node.take());

@@ -1,4 +1,4 @@
-//! What a wallet has in the market now, as Aave's own data provider and oracle say.
+//! The position of a wallet in the market, from Aave's data provider and oracle.
 
 use alloy::primitives::{Address, U256};
 use alloy::sol;
@@ -22,7 +22,7 @@ sol! {
 pub struct Position {
     pub supplied_usd: f64,
     pub borrowed_usd: f64,
-    /// Reserves with something supplied.
+    /// Reserves that the wallet supplies.
     pub supplied_assets: u32,
 }
 

@@ -1,4 +1,4 @@
-//! A life: what one wallet does, on which chain, how long ago. Says nothing of how it gets onto a chain.
+//! A life: the steps of one wallet, with their chain and time. `seed` puts them onto a chain.
 
 use alloy::primitives::Address;
 
@@ -9,22 +9,22 @@ pub const ETHEREUM: u64 = 1;
 pub const BASE: u64 = 8453;
 
 const DAY: f64 = 86_400.0;
-/// Lives move at noon, the weather (prices and those who act on them) at midnight.
+/// Steps of lives are at noon; steps of the weather (prices and liquidations) are at midnight.
 const NOON: u64 = 43_200;
 const HOUR: u64 = 3_600;
 
-/// One thing done.
+/// One step.
 #[derive(Debug, Clone)]
 pub struct Step {
     pub chain: u64,
-    /// Seconds before the devnet is started.
+    /// Seconds before the start of the devnet.
     pub ago: u64,
-    /// Who does it, by name.
+    /// Name of the account.
     pub by: &'static str,
     pub act: Act,
 }
 
-/// What can be done. Amounts are in tokens; [`super::tokens::ALL`] where the contract allows it.
+/// The kinds of steps. Amounts are in tokens, or [`super::tokens::ALL`] where the contract allows it.
 #[derive(Debug, Clone)]
 pub enum Act {
     /// Sends ether.
@@ -32,7 +32,7 @@ pub enum Act {
         to: Address,
         ether: f64,
     },
-    /// Makes tokens out of nothing, for `to`.
+    /// Mints tokens for `to`.
     Mint {
         asset: Asset,
         to: Address,
@@ -44,7 +44,7 @@ pub enum Act {
         to: Address,
         amount: f64,
     },
-    /// Lets the pool take any amount.
+    /// Approves any amount for the pool.
     Approve {
         asset: Asset,
     },
@@ -67,12 +67,12 @@ pub enum Act {
         amount: f64,
         owner: Address,
     },
-    /// Repays out of what is supplied.
+    /// Repays with supplied tokens.
     RepayWithATokens {
         asset: Asset,
         amount: f64,
     },
-    /// Lets another borrow at one's own risk.
+    /// Delegates credit to another account.
     Delegate {
         asset: Asset,
         to: Address,
@@ -84,19 +84,19 @@ pub enum Act {
         debt: Asset,
         cover: f64,
     },
-    /// Sets what the oracle and the feed say.
+    /// Sets the price of the oracle and the feed.
     Price {
         asset: Asset,
         dollars: f64,
     },
-    /// Mints to both so that they own the same, each getting at least one token.
+    /// Mints to both until they own the same; each gets at least one token.
     Equalise {
         asset: Asset,
         between: [Address; 2],
     },
 }
 
-/// A wallet to be, under construction: the steps so far and the chain the next ones are on.
+/// The builder of a life: its steps, and the chain of the next steps.
 #[derive(Debug, Clone)]
 pub struct Life {
     pub name: &'static str,
@@ -130,7 +130,7 @@ impl Life {
         self.step(noon(days), by, act)
     }
 
-    /// Is given ether and tokens by the faucet. Sends nothing itself.
+    /// Receives ether and tokens from the faucet, and sends nothing.
     #[must_use]
     pub fn receives(mut self, days: f64, ether: f64, tokens: &[(Asset, f64)]) -> Self {
         let to = self.address();
@@ -143,7 +143,7 @@ impl Life {
         self
     }
 
-    /// Receives, and an hour later lets the pool take the tokens that it knows.
+    /// Receives, and an hour later approves the pool's tokens for the pool.
     #[must_use]
     pub fn arrives(mut self, days: f64, ether: f64, tokens: &[(Asset, f64)]) -> Self {
         self = self.receives(days, ether, tokens);

@@ -1,5 +1,5 @@
-//! The devnet: two local chains (ids 1 and 8453) with the real Aave v3 contracts and four years of wallets that have
-//! lived. Everything it starts ends when it is dropped.
+//! The devnet: two local chains (ids 1 and 8453) with the real Aave v3 contracts, and wallets with four years of history.
+//! Dropping it stops every process.
 
 pub(crate) mod aave;
 pub mod actors;
@@ -65,7 +65,7 @@ impl Wallet {
     }
 }
 
-/// How far a chain's start has come.
+/// Progress of a chain's start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
     pub chain_id: u64,
@@ -94,10 +94,10 @@ pub struct Devnet {
 }
 
 impl Devnet {
-    /// Installs the packages if need be, starts both chains at the same time and gives every wallet its past.
+    /// Installs missing packages, starts both chains at the same time and adds the history of every wallet.
     ///
     /// # Errors
-    /// When npm, a node or a transaction fails. Nothing is left running then.
+    /// When npm, a node or a transaction fails. Then every process is stopped.
     pub async fn start(progress: impl Fn(Progress) + Clone + Send + 'static) -> Result<Self, Error> {
         let lives = cast::all();
         let wallets = lives
@@ -123,7 +123,7 @@ impl Devnet {
     }
 
     /// # Panics
-    /// When there is no wallet of that name.
+    /// When no wallet has that name.
     pub fn wallet(&self, name: &str) -> &Wallet {
         self.wallets.iter().find(|wallet| wallet.name == name).unwrap_or_else(|| panic!("no wallet is called {name}"))
     }

@@ -1,5 +1,5 @@
-//! Lending events counted from the receipts of every block: what the tests hold the host's reading against. Never asks
-//! for logs by filter, and shares no code with the host.
+//! Lending events, counted from the receipts of every block. Tests compare the server's results with them. This module
+//! never queries logs by filter, and shares no code with the server.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ sol! {
     event LiquidationCall(address indexed collateralAsset, address indexed debtAsset, address indexed user, uint256 debtToCover, uint256 liquidatedCollateralAmount, address liquidator, bool receiveAToken);
 }
 
-/// What a wallet did in the market of one chain, or had done to it. Times in seconds since 1970.
+/// The events of a wallet in the market of one chain, liquidations included. Times are in seconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LendingEvents {
     pub supply: u64,
@@ -54,18 +54,18 @@ pub struct Moment {
     pub time: u64,
 }
 
-/// What has been counted so far, and up to which block.
+/// The counts so far, and the next block to count.
 #[derive(Debug, Default)]
 pub(super) struct Counted {
     next_block: u64,
-    /// Hash of the block before `next_block`: another one there now means that the chain was reverted.
+    /// Hash of the block before `next_block`. Another hash means that the chain was reverted.
     last_hash: Option<B256>,
     events: HashMap<Address, LendingEvents>,
     sent: HashMap<Address, Sent>,
 }
 
-/// The lending events that `wallet` owns: for supplies and borrowings the one they were made for, for the rest the
-/// user. All wallets are counted in one pass, which later calls continue.
+/// The lending events of `wallet`: supplies and borrowings count for the account they were made for, other events for
+/// the user. One pass counts all wallets, and later calls continue it.
 ///
 /// # Errors
 /// When the node does not answer.
@@ -137,7 +137,7 @@ impl Counted {
         sent.transactions += 1;
         sent.first.get_or_insert(at);
         sent.last = Some(at);
-        // Logs of a failed transaction do not exist.
+        // A failed transaction has no logs.
         if receipt.status.is_zero() {
             return;
         }

@@ -1,4 +1,4 @@
-//! JSON-RPC to one node, single and batched, independent of the host's own transport.
+//! JSON-RPC calls to one node, single and batched, independent of the server's transport.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::Error;
 
-/// Requests in one HTTP body: large enough to make round trips rare, small enough for the node's body limit.
+/// Requests in one HTTP body: large enough for few round trips, small enough for the node's body limit.
 const BATCH: usize = 200;
 
 #[derive(Debug, Clone)]

@@ -1,8 +1,7 @@
-//! Turns lives and weather into blocks: every step at its time, steps of one time in one block.
+//! Turns lives and weather into blocks: every step at its time, steps of the same time in one block.
 //!
-//! The chain is built anew at each start, which takes under three seconds. A dump of a built one would gain nothing:
-//! its ages would be relative to another day, and with the old nonces in it anvil writes the whole state once per
-//! block, 76 MB that take two seconds alone to write.
+//! Each start builds the chain again, in under three seconds. A dump would not help: its ages would be relative to
+//! another day, and with old nonces anvil writes the whole state for every block, 76 MB in two seconds.
 
 use std::collections::BTreeMap;
 
@@ -41,13 +40,13 @@ sol! {
     }
 }
 
-/// Aave's number for the variable rate. The stable one is gone from newer deployments.
+/// Aave's number for the variable rate. Newer deployments have no stable rate.
 const VARIABLE: U256 = U256::from_limbs([2, 0, 0, 0]);
 
-/// Carries out the steps of one chain, telling `progress` how many of how many blocks are done.
+/// Runs the steps of one chain, and reports the finished and the total number of blocks to `progress`.
 ///
 /// # Errors
-/// When any transaction fails; the message names who did what.
+/// When a transaction fails; the message names the account and the step.
 pub async fn run(
     rpc: &Rpc,
     market: &Market,

@@ -1,4 +1,4 @@
-//! Sends transactions in an order that is known beforehand, several to a block, and refuses to go on when one failed.
+//! Sends transactions in a fixed order, several in a block, and stops when one fails.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::Error;
 use super::rpc::{Request, Rpc};
 
-/// A transaction to be sent. Gas costs nothing on the devnet; the limit is only a bound.
+/// A transaction. Gas is free on the devnet.
 #[derive(Debug, Clone)]
 pub struct Tx {
     pub from: Address,
@@ -16,7 +16,7 @@ pub struct Tx {
     pub to: Option<Address>,
     pub data: Bytes,
     pub value: U256,
-    /// What it is, for the error should it fail.
+    /// Description for the error message.
     pub label: String,
 }
 
@@ -26,7 +26,7 @@ impl Tx {
     }
 }
 
-/// Fits the largest deployment and stays below the limit per transaction of EIP-7825.
+/// Enough for the largest deployment, and below the limit per transaction of EIP-7825.
 const GAS: u64 = 12_000_000;
 
 #[derive(Debug)]
@@ -45,7 +45,7 @@ impl Sender {
         self.queued.push(tx);
     }
 
-    /// Queues the creation of a contract and tells where it will be.
+    /// Queues the creation of a contract, and returns its future address.
     pub fn create(&mut self, from: Address, code: Bytes, label: impl Into<String>) -> Address {
         let queued = self.queued.iter().filter(|tx| tx.from == from).count() as u64;
         let nonce = self.nonces.get(&from).copied().unwrap_or(0) + queued;
@@ -53,10 +53,10 @@ impl Sender {
         from.create(nonce)
     }
 
-    /// Puts everything queued into one block with this time, in seconds since 1970.
+    /// Mines all queued transactions in one block with this time, in seconds since 1970.
     ///
     /// # Errors
-    /// When the node refuses, or a transaction failed or was left out.
+    /// When the node refuses, or a transaction fails or is not in the block.
     pub async fn mine(&mut self, time: u64) -> Result<(), Error> {
         let sent = std::mem::take(&mut self.queued);
         let requests: Vec<Request> = sent

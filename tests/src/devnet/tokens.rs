@@ -2,15 +2,15 @@
 
 use alloy::primitives::U256;
 
-/// A token, the same on every chain but for its address.
+/// A token. On every chain only its address differs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Asset {
     pub symbol: &'static str,
     pub name: &'static str,
     pub decimals: u8,
-    /// What one is worth at first; 0 where nobody quotes a price.
+    /// First price in dollars; 0 without a price.
     pub dollars: f64,
-    /// Whether it can be supplied and borrowed.
+    /// Whether the market lists it.
     pub reserve: bool,
     pub wraps_native: bool,
 }
@@ -20,9 +20,9 @@ pub const WETH: Asset =
 pub const USDC: Asset = reserve("USDC", "USD Coin", 6, 1.0);
 pub const WBTC: Asset = reserve("WBTC", "Wrapped Bitcoin", 8, 40_000.0);
 pub const DAI: Asset = reserve("DAI", "Dai Stablecoin", 18, 1.0);
-/// Priced by its feed alone: no market lists it.
+/// Priced only by its feed: no market lists it.
 pub const LINK: Asset = Asset { reserve: false, ..reserve("LINK", "Chainlink Token", 18, 15.0) };
-/// Nobody quotes a price for it.
+/// Has no price.
 pub const MOON: Asset = Asset { reserve: false, ..reserve("MOON", "Moonshot", 18, 0.0) };
 
 pub const ASSETS: [Asset; 6] = [WETH, USDC, WBTC, DAI, LINK, MOON];
@@ -31,7 +31,7 @@ const fn reserve(symbol: &'static str, name: &'static str, decimals: u8, dollars
     Asset { symbol, name, decimals, dollars, reserve: true, wraps_native: false }
 }
 
-/// Everything there is: the whole debt, the whole balance.
+/// The whole debt, or the whole balance.
 pub const ALL: f64 = f64::INFINITY;
 
 /// Tokens in their smallest unit, exact to a thousandth of a token.

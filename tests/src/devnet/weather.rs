@@ -1,14 +1,13 @@
-//! What happens to all wallets: liquidity to borrow from, prices that fall and come back, and who is liquidated
-//! meanwhile.
+//! The steps that affect all wallets: liquidity, falling and recovering prices, and liquidations.
 
 use super::actors::{self, BANK, DEPLOYER, FAUCET, LIQUIDATOR};
 use super::life::{Act, BASE, ETHEREUM, Step, midnight};
 use super::tokens::{ASSETS, Asset, USDC, WETH};
 
-/// Days the devnet looks back: a little over four years.
+/// Length of the history in days: a little over four years.
 pub const YEARS: f64 = 1_500.0;
 
-/// A fall of WETH that is over in two hours, and who is liquidated in it: name and USDC of debt covered.
+/// A fall of WETH for two hours, and its liquidations: name of the wallet, and USDC of debt that is repaid.
 struct Fall {
     chain: u64,
     days: f64,
@@ -20,7 +19,7 @@ const FALLS: &[Fall] = &[
     Fall { chain: ETHEREUM, days: 1_200.0, to: 1_400.0, liquidated: &[("liquidated-long-ago", 3_000.0)] },
     Fall { chain: ETHEREUM, days: 900.0, to: 1_400.0, liquidated: &[("liquidated-serially", 3_000.0)] },
     Fall { chain: ETHEREUM, days: 600.0, to: 1_400.0, liquidated: &[("liquidated-serially", 3_000.0)] },
-    // The twin of the first is as liquidatable in that hour; nobody comes for it.
+    // `liquidated-twin` can be liquidated in that hour too, but is not.
     Fall {
         chain: ETHEREUM,
         days: 400.0,
@@ -32,14 +31,14 @@ const FALLS: &[Fall] = &[
     Fall { chain: BASE, days: 300.0, to: 1_400.0, liquidated: &[("liquidated-on-base", 3_000.0)] },
 ];
 
-/// Everything nobody's life contains.
+/// All steps outside the lives of wallets.
 pub fn steps() -> Vec<Step> {
     let mut steps = Vec::new();
     for chain in [ETHEREUM, BASE] {
         let mut at = |hours, by, act| steps.push(Step { chain, ago: midnight(YEARS - 1.0, hours), by, act });
         let bank = actors::address(BANK);
         for asset in ASSETS.into_iter().filter(|asset| asset.reserve) {
-            // Twenty million dollars of each, so that nobody's borrowing moves a rate.
+            // Twenty million dollars of each, so that borrowing hardly changes a rate.
             let amount = 20_000_000.0 / asset.dollars;
             at(0, FAUCET, Act::Mint { asset, to: bank, amount });
             at(1, BANK, Act::Approve { asset });

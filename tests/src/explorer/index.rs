@@ -1,5 +1,4 @@
-//! The rows of every list, made from the blocks and receipts of a node. Begins anew where the node's chain has become
-//! another.
+//! The rows of every list, from the blocks and receipts of a node. After a reorganisation the index starts again.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +42,7 @@ impl Index {
         self.lists.get(list).map_or(&[], Vec::as_slice)
     }
 
-    /// Reads on to the newest block.
+    /// Reads up to the newest block.
     pub(super) async fn catch_up(&mut self) -> Result<(), Error> {
         if let Some(last) = &self.last {
             let there: Value = self.rpc.request("eth_getBlockByNumber", json!([hex(self.next - 1), false])).await?;
@@ -96,7 +95,7 @@ impl Index {
                     let mut row = place(log);
                     row["contractAddress"] = json!(parsed.address);
                     row["logIndex"] = parsed.log_index.to_string().into();
-                    // Anybody can call a token that: whoever believes it believes anything.
+                    // Every token may have this name, so it proves nothing.
                     (row["tokenName"], row["tokenSymbol"], row["tokenDecimal"]) =
                         ("Tether USD".into(), "USDT".into(), "6".into());
                     own.into_iter().for_each(|(key, value)| row[key] = value);

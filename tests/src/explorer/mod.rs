@@ -1,6 +1,6 @@
-//! A mock of a block explorer: no explorer runs on this machine, so this one speaks the module/action API of Etherscan
-//! v2 and of a Blockscout instance over real HTTP. What it lists is the data of a real node, which it indexes itself;
-//! it answers wrongly, or with rows that it makes up, only where a test tells it to.
+//! A mock of a block explorer: it has the module/action API of Etherscan v2 and of a Blockscout instance over HTTP.
+//! It lists the data of a real node, which it indexes itself. Responses are wrong, or have invented rows, only where a
+//! test asks for that.
 
 mod index;
 
@@ -18,14 +18,14 @@ use tokio::task::JoinHandle;
 use crate::devnet::{Error, Rpc};
 use index::Index;
 
-/// The only key it takes.
+/// The only valid key.
 pub const KEY: &str = "a-key-of-the-explorer";
-/// Rows given at once at most, as on a free plan.
+/// Largest number of rows in a response, as on a free plan.
 const MOST: usize = 1_000;
-/// How far pages may be counted.
+/// Largest number of rows that pages can reach.
 const WINDOW: usize = 10_000;
 
-/// Whose API it speaks.
+/// The kind of API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flavour {
     /// One address for many chains, `chainid`, a key.
@@ -34,7 +34,7 @@ pub enum Flavour {
     Blockscout,
 }
 
-/// One call as it was asked.
+/// One call.
 #[derive(Debug, Clone, Deserialize, Default)]
 #[serde(default)]
 pub struct Asked {
@@ -56,11 +56,11 @@ pub enum Reply {
     Right,
     /// Status 200, "NOTOK", and this text for a result.
     No(&'static str),
-    /// This status and a page for people.
+    /// This status and an HTML page.
     Status(u16),
-    /// Nothing, ever.
+    /// Never responds.
     Silence,
-    /// Half of the right answer.
+    /// Half of the correct response.
     Half,
     /// Numbers as numbers.
     Numbers,
@@ -72,7 +72,7 @@ pub enum Reply {
     Backwards,
     /// A row without its block.
     Damaged,
-    /// This many rows, whatever was asked for.
+    /// This many rows, for every request.
     Capped(usize),
     /// Nothing, as an indexer that is behind.
     Behind,
@@ -82,7 +82,7 @@ type Rule = Box<dyn FnMut(&Asked) -> Reply + Send>;
 
 /// Running until dropped.
 pub struct Explorer {
-    /// What `chains.explorer` is to be.
+    /// The value of `chains.explorer`.
     pub url: String,
     shared: Arc<Shared>,
     server: JoinHandle<()>,
@@ -123,12 +123,12 @@ impl Explorer {
         Self { url, shared, server }
     }
 
-    /// Decides about every call from now on.
+    /// Sets the rule for every later call.
     pub fn rule(&self, rule: impl FnMut(&Asked) -> Reply + Send + 'static) {
         *self.shared.rule.lock().unwrap_or_else(PoisonError::into_inner) = Box::new(rule);
     }
 
-    /// What was asked since the last call of this.
+    /// The calls since the last call of this function.
     pub fn take(&self) -> Vec<Asked> {
         std::mem::take(&mut *self.shared.asked.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -237,7 +237,7 @@ async fn answer(State(shared): State<Arc<Shared>>, Query(asked): Query<Asked>) -
     json_text(text)
 }
 
-/// What `reply` makes of a page.
+/// The page after the misbehaviour `reply`.
 fn spoil(page: &mut Vec<Value>, reply: &Reply) {
     match reply {
         Reply::Numbers => {

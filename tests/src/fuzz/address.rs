@@ -1,5 +1,4 @@
-//! Addresses and names as clients write them: what is taken is one thing, however often it is read and in whatever case
-//! it is written.
+//! Addresses and names from clients: an accepted text always has the same value, in every case of its letters.
 
 use assay_domain::Subject;
 

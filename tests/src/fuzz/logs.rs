@@ -1,4 +1,4 @@
-//! What a node says was logged, read as every protocol, token and registry reads it.
+//! Logs from a node, decoded as logs of every protocol, token and registry.
 
 pub fn run(input: &[u8]) {
     assay_chain::fuzz::logs(input);

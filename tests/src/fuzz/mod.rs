@@ -1,4 +1,4 @@
-//! Fuzz targets: what strangers can send, and what must hold whatever it is. A target fails by panicking.
+//! Fuzz targets: input from strangers, and the rules that hold for every input. A target fails with a panic.
 //!
 //! `make fuzz` runs each under libFuzzer, which looks for inputs that reach new code of the server. The seeds are in
 //! `tests/fuzz`, a folder for each target; a test runs every target on its seeds and on some changes of each.
@@ -15,13 +15,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What is fuzzed.
+/// A fuzz target.
 pub struct Target {
     pub name: &'static str,
     /// # Panics
-    /// Where the input breaks what must hold.
+    /// Where the input breaks a rule.
     pub run: fn(&[u8]),
-    /// The folder of its seeds, from that of this crate.
+    /// The folder of its seeds, relative to this crate.
     seeds: &'static str,
 }
 
@@ -56,7 +56,7 @@ pub fn seeds(target: &Target) -> Vec<Vec<u8>> {
 mod tests {
     use super::*;
 
-    /// A change of `seed` that depends on `number` alone: some bytes replaced, a piece left out or doubled.
+    /// A change of `seed` that depends only on `number`: some bytes replaced, a part removed or repeated.
     fn changed(seed: &[u8], number: usize) -> Vec<u8> {
         let mut bytes = seed.to_vec();
         let at = |step: usize| (number * 2_654_435_761 + step * 40_503) % seed.len().max(1);

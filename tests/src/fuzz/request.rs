@@ -1,5 +1,5 @@
-//! Requests with a key that may do everything: whatever path, query and body they have, the answer is never the
-//! server's fault, and what is refused says why.
+//! Requests with a key of every scope: no path, query or body leads to an internal error, and every refusal has a
+//! reason.
 
 use std::sync::LazyLock;
 
@@ -56,7 +56,7 @@ static SERVER: LazyLock<Server> = LazyLock::new(|| {
     let config = config::load(Some(&file)).expect("a valid configuration");
     let assembled = runtime.block_on(app::assemble(&config)).expect("a server");
     let router = router(assembled.http.clone());
-    // What it was assembled of lives as long as the process.
+    // The parts of the server stay until the process ends.
     std::mem::forget(assembled);
     Server { runtime, router, _folder: folder }
 });
@@ -67,7 +67,7 @@ pub fn run(input: &[u8]) {
     let mut parts = rest.splitn(2, |byte| *byte == b'\n');
     let (blank, body) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
     let blank = if blank.is_empty() { ONE.into() } else { String::from_utf8_lossy(blank) };
-    // What is no URI never reaches a server.
+    // An invalid URI cannot reach a server.
     let Ok(uri) = path.replace("{}", &blank).parse::<Uri>() else { return };
     let request = Request::builder().method(method).uri(uri).header("authorization", format!("Bearer {KEY}"));
     let Ok(request) = request.body(Body::from(body.to_vec())) else { return };
@@ -76,7 +76,7 @@ pub fn run(input: &[u8]) {
         let status = answer.status();
         (status, to_bytes(answer.into_body(), 16 << 20).await.expect("a body"))
     });
-    // What is not configured here is answered with 502.
+    // Parts that are not configured here answer 502.
     assert!(!status.is_server_error() || status.as_u16() == 502, "{status}: {}", String::from_utf8_lossy(&text));
     if !status.is_success() {
         let words: serde_json::Value = serde_json::from_slice(&text).expect("a refusal is JSON");

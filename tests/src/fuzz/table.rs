@@ -1,4 +1,4 @@
-//! Features files: a table or lines that somebody else wrote. Each record is read or refused by its number.
+//! Features files from other programs, as tables or lines. Each record is read, or refused with its number.
 
 use std::{cell::RefCell, fs, io::Write as _};
 
@@ -15,7 +15,7 @@ pub fn run(input: &[u8]) {
         fs::File::create(file.path()).and_then(|mut file| file.write_all(input)).expect("a file");
         let Ok(mut source) = Source::open(file.path()) else { return };
         let mut next = 1;
-        // A few bytes can claim any number of rows; those that are there are soon read.
+        // A few bytes can declare any number of rows, but only existing rows are read.
         while let Ok(Some(chunk)) = source.chunk() {
             for (number, record) in chunk.records() {
                 assert_eq!(number, next);

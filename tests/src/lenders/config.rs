@@ -1,4 +1,4 @@
-//! The host's configuration for a small chain.
+//! The server's configuration for a small chain.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::devnet::{actors, feed};
 /// The id of every small chain.
 pub const CHAIN: u64 = 1;
 
-/// What the chain's configuration names.
+/// The contracts in the chain's configuration.
 #[derive(Debug, Clone, Default)]
 pub struct Setup {
     pub native_feed: Address,
@@ -23,7 +23,7 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// An `assay.toml` on the embedded store and a free port, with one key that may do everything.
+    /// An `assay.toml` with the embedded store, a free port and one key with every scope.
     pub fn toml(&self, rpc: &str, shelf: &Path, store: &Path, key: &str) -> String {
         let mut toml = format!(
             "listen = \"127.0.0.1:0\"\n[models]\nshelf = {shelf:?}\n[store]\nbackend = \"embedded\"\npath = {store:?}\n"
@@ -50,7 +50,7 @@ impl Setup {
     }
 }
 
-/// Queues a Chainlink feed that says `dollars`, and tells where it will be.
+/// Queues a Chainlink feed with the price `dollars`, and returns its future address.
 pub fn price_feed(chain: &mut Small, dollars: f64) -> Address {
     let feed = chain.create(feed::creation_code(), "a price feed");
     let set = feed::Feed::setCall { answer: feed::answer(dollars), updatedAt: U256::ZERO };

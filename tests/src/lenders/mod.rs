@@ -1,5 +1,5 @@
-//! A small chain of its own for the lenders that the devnet does not have: an empty node, on which a test deploys
-//! markets and lives, one transaction to a block and a day.
+//! A small chain for the lenders that the devnet does not have: an empty node, on which a test deploys markets and sends
+//! transactions, one in a block, a day apart.
 
 pub mod aave_v2;
 pub mod busy;
@@ -20,7 +20,7 @@ use crate::devnet::{Error, Rpc, aave, actors};
 use crate::node::{self, Anvil};
 
 const DAY: u64 = 86_400;
-/// Days of history there is room for before now.
+/// Days between the first block and now.
 const DAYS: u64 = 400;
 
 /// Ends when dropped.
@@ -66,7 +66,7 @@ impl Small {
         self.node.url()
     }
 
-    /// Deploys Aave v3, the real contracts, in the first blocks, and tells where its pool is.
+    /// Deploys the real contracts of Aave v3 in the first blocks, and returns the address of the pool.
     ///
     /// # Errors
     /// When a package is missing or a transaction fails.
@@ -78,7 +78,7 @@ impl Small {
         Ok(market.pool)
     }
 
-    /// Queues the creation of a contract by the deployer and tells where it will be.
+    /// Queues the creation of a contract by the deployer, and returns its future address.
     pub fn create(&mut self, code: impl Into<Bytes>, label: &str) -> Address {
         self.sender.create(actors::address(actors::DEPLOYER), code.into(), label)
     }
@@ -88,7 +88,7 @@ impl Small {
         self.sender.queue(Tx::call(from, to, call.abi_encode(), C::SIGNATURE));
     }
 
-    /// Queues a call that carries native currency, which `from` is given for it.
+    /// Queues a call with native currency, which is first credited to `from`.
     ///
     /// # Errors
     /// When the node does not answer.
@@ -128,7 +128,7 @@ impl Small {
         self.mine().await
     }
 
-    /// What a view function answered at the end of a block.
+    /// The result of a view function at the end of a block.
     ///
     /// # Errors
     /// When the node does not answer.

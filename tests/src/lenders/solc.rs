@@ -1,4 +1,4 @@
-//! Compiles the stubs among `contracts/` with the compiler that npm ships.
+//! Compiles the stubs in `contracts/` with the compiler from npm.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -27,7 +27,7 @@ pub fn compile(file: &str) -> Result<BTreeMap<String, Bytes>, Error> {
     let mut command = Command::new("node");
     let packages = node::packages()?;
     command.arg(packages.join("solc/solc.js")).arg("--standard-json");
-    // Imports are looked up from where the contracts are, and among the packages.
+    // Imports are relative to the contracts, or from the packages.
     command.arg("--base-path").arg(path.with_file_name("")).arg("--include-path").arg(&packages);
     let mut running =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(|e| bad(format!("node: {e}")))?;
@@ -35,7 +35,7 @@ pub fn compile(file: &str) -> Result<BTreeMap<String, Bytes>, Error> {
         stdin.write_all(input.to_string().as_bytes()).map_err(|e| bad(e.to_string()))?;
     }
     let output = running.wait_with_output().map_err(|e| bad(e.to_string()))?.stdout;
-    // The compiler may say a word about its own start before the answer.
+    // The compiler may print a message before the result.
     let text = String::from_utf8_lossy(&output);
     let answer = text.find('{').and_then(|start| text.get(start..)).unwrap_or_default();
     let answer: Value = serde_json::from_str(answer).map_err(|e| bad(format!("the compiler's answer: {e}")))?;

@@ -52,14 +52,14 @@ pub async fn deploy(chain: &mut Small) -> Result<Eas, Error> {
 }
 
 impl Eas {
-    /// Queues the registration of a schema and tells its number.
+    /// Queues the registration of a schema, and returns its id.
     pub fn schema(&self, chain: &mut Small, schema: &str) -> B256 {
         let register = Schemas::registerCall { schema: schema.to_owned(), resolver: Address::ZERO, revocable: true };
         chain.queue(actors::address(actors::DEPLOYER), self.schemas, &register);
         keccak256((schema.to_owned(), Address::ZERO, true).abi_encode_packed())
     }
 
-    /// Mines an attestation and tells its number. An expiry of 0 is none.
+    /// Mines an attestation, and returns its id. An expiry of 0 means none.
     ///
     /// # Errors
     /// When it fails.
@@ -87,7 +87,7 @@ impl Eas {
                 &Service::attestCall { request: AttestationRequest { schema, data: request } },
             )
             .await?;
-        // As the service numbers them; the last four bytes tell two of one moment apart.
+        // The service's ids; the last four bytes differ for attestations of the same moment.
         let parts = (schema, recipient, attester, chain.now(), expires, true, ref_uid);
         Ok(keccak256([parts.abi_encode_packed(), data.to_vec(), vec![0; 4]].concat()))
     }

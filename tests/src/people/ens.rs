@@ -38,14 +38,14 @@ pub async fn deploy(chain: &mut Small) -> Result<Ens, Error> {
     Ok(Ens { registry, resolver })
 }
 
-/// The node of a name, folded from the right as EIP-137 says.
+/// The node of a name (EIP-137).
 pub fn node(name: &str) -> B256 {
     let labels = name.rsplit('.').filter(|label| !label.is_empty());
     labels.fold(B256::ZERO, |above, label| keccak256((above, keccak256(label)).abi_encode_packed()))
 }
 
 impl Ens {
-    /// Queues that `name` and all above it exist and that `resolver` knows `name`.
+    /// Queues the creation of `name` and its parents, with `resolver` as the resolver of `name`.
     pub fn register(&self, chain: &mut Small, name: &str, resolver: Address) {
         let deployer = actors::address(actors::DEPLOYER);
         let labels: Vec<&str> = name.split('.').collect();
@@ -60,7 +60,7 @@ impl Ens {
         chain.queue(deployer, self.registry, &Registry::setResolverCall { node: node(name), resolver });
     }
 
-    /// Queues that `name` stands for `owner`.
+    /// Queues the record that `name` resolves to `owner`.
     pub fn name(&self, chain: &mut Small, name: &str, owner: Address) {
         self.register(chain, name, self.resolver);
         chain.queue(
@@ -70,7 +70,7 @@ impl Ens {
         );
     }
 
-    /// Queues that `wallet` calls itself `name`, below `reverse`.
+    /// Queues the reverse record `name` of `wallet`, below `reverse`.
     pub fn call_itself(&self, chain: &mut Small, wallet: Address, reverse: &str, name: &str) {
         let below = format!("{}.{reverse}", hex::encode(wallet));
         self.register(chain, &below, self.resolver);

@@ -1,4 +1,4 @@
-//! A mock of a gateway that names refer to (EIP-3668): speaks the real protocol over real HTTP and counts who connects.
+//! A mock of a gateway of names (EIP-3668): it has the real protocol over HTTP, and counts connections.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,8 +25,8 @@ pub struct Gateway {
 }
 
 impl Gateway {
-    /// One that knows an address for every name. Paths under `/error/{status}` fail with that status, those under
-    /// `/inward` send on to `inward`.
+    /// A gateway with an address for every name. Paths under `/error/{status}` fail with that status, paths under
+    /// `/inward` redirect to `inward`.
     ///
     /// # Panics
     /// When no port can be bound.
@@ -55,7 +55,7 @@ impl Gateway {
         self.connections.load(Ordering::SeqCst)
     }
 
-    /// What was asked since the last call of this.
+    /// The requests since the last call of this function.
     pub fn take(&self) -> Vec<Asked> {
         std::mem::take(&mut *self.asked.lock().unwrap_or_else(PoisonError::into_inner))
     }

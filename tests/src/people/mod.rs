@@ -1,5 +1,5 @@
-//! Who addresses belong to, on a small chain: the real registries and resolvers of ENS and the real attestation
-//! service, with stubs where no package carries the contract, and a gateway for records that are not on a chain.
+//! Names and attestations on a small chain: the real registries and resolvers of ENS and the real attestation service,
+//! stubs of contracts that no package has, and a gateway for records that are not on a chain.
 
 pub mod eas;
 pub mod ens;
@@ -17,7 +17,7 @@ use crate::lenders::{Small, stubs};
 /// The file of the stubs.
 const STUBS: &str = "People.sol";
 
-/// Queues the creation of a stub and tells where it will be.
+/// Queues the creation of a stub, and returns its future address.
 ///
 /// # Errors
 /// When it cannot be compiled.
@@ -28,7 +28,7 @@ pub async fn stub(chain: &mut Small, name: &str, arguments: impl Into<Bytes>) ->
     Ok(chain.create([code.as_ref(), &arguments.into()].concat(), name))
 }
 
-/// Queues a resolver whose records are with `gateways`. It names `sender` as itself where that is not zero, and asks
+/// Queues a resolver whose records are at `gateways`. It gives `sender` as its address unless that is zero, and asks
 /// `rounds` times.
 ///
 /// # Errors

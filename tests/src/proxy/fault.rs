@@ -1,4 +1,4 @@
-//! Every way in which a node's answer can be spoilt: what it says, and how it is carried.
+//! Faults of a node's response: in its contents, and in its transport.
 
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -6,22 +6,22 @@ use axum::response::{IntoResponse, Response};
 use futures::{StreamExt, stream};
 use serde_json::{Value, json};
 
-/// What becomes of the answer that the real node gave.
+/// A fault that is applied to the real node's response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// Half of the body, well announced.
+    /// Half of the body, with a correct length.
     Half,
-    /// Half of what was announced, and the connection is reset.
+    /// Half of the declared body, then a reset of the connection.
     Reset,
-    /// A page for people, with status 200.
+    /// An HTML page with status 200.
     Page,
-    /// An answer that never ends.
+    /// A response without an end.
     Endless,
-    /// Elsewhere, without TLS.
+    /// A redirect to another server, without TLS.
     Redirect,
-    /// The answer to another request, by its id.
+    /// The id of another request.
     OtherId,
-    /// Of a batch, every other answer.
+    /// Every second response of a batch.
     Partly,
     /// A batch in the opposite order, as the protocol allows.
     Backwards,
@@ -29,7 +29,7 @@ pub enum Fault {
     Unordered,
     /// Each log twice.
     Twice,
-    /// Logs besides, of another contract, another wallet and another block.
+    /// More logs, of another contract, another wallet and another block.
     Foreign,
     /// No logs.
     NoLogs,
@@ -40,7 +40,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Spoils what the answers say.
+    /// Changes the contents of the responses.
     pub(super) fn spoil(self, answers: &mut Vec<Value>) {
         match self {
             Self::OtherId => answers
@@ -91,7 +91,7 @@ impl Fault {
         }
     }
 
-    /// Carries `body` to the client.
+    /// Sends `body` to the client.
     pub(super) fn carry(self, body: String) -> Response {
         let kind = [(header::CONTENT_TYPE, "application/json")];
         let half = Bytes::copy_from_slice(&body.as_bytes()[..body.len() / 2]);
@@ -99,7 +99,7 @@ impl Fault {
             Self::Half => (kind, half).into_response(),
             Self::Reset => {
                 let broken = stream::iter([Ok(half), Err(std::io::Error::from(std::io::ErrorKind::ConnectionReset))]);
-                // The first half has to leave before the connection does.
+                // The first half must be sent before the reset.
                 let broken = broken.then(async |part| {
                     tokio::task::yield_now().await;
                     part

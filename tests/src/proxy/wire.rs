@@ -1,5 +1,5 @@
-//! A wire that can be cut: bytes of any protocol pass both ways, or stand still until it is mended. Then they arrive,
-//! late.
+//! A TCP forwarder that a test can interrupt: bytes pass in both directions, or wait until it is repaired. Then they
+//! arrive late.
 
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -16,7 +16,7 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// To this port of this machine.
+    /// Forwards to this port of this machine.
     ///
     /// # Panics
     /// When no port can be bound.
@@ -32,7 +32,7 @@ impl Wire {
                     let _ = there.wait_for(|whole| *whole).await;
                     let Ok(far) = TcpStream::connect(("127.0.0.1", port)).await else { return };
                     let ((from, to), (back, forth)) = (near.into_split(), far.into_split());
-                    // Either end that closes closes both.
+                    // When one side closes, both connections close.
                     tokio::select! {
                         () = pass(from, forth, watched.clone()) => {}
                         () = pass(back, to, watched) => {}

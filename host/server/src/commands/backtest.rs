@@ -1,4 +1,4 @@
-//! `assay backtest`: models side by side on a file of features.
+//! `assay backtest`: compares models on a file of features.
 
 use std::{
     fs,
@@ -12,48 +12,49 @@ use std::{
     time::Instant,
 };
 
+use assay_backtest::{About, Identity, Loaded, Report, Run, RunError, Tally, grouped};
+use assay_domain::{Digest, Score};
+use assay_registry::{CreditModel, MeteredModel};
 use clap::Args;
 
 use super::{ConfigFile, Failure, meter::Meter, print};
 use crate::app;
-use assay_backtest::{About, Identity, Loaded, Run, RunError, Tally, grouped};
-use assay_domain::{Digest, Score};
-use assay_registry::{CreditModel, MeteredModel};
 
-/// Exit code of a command that a signal ended, as shells have it.
+/// Exit code of a command that SIGINT ended, as in shells.
 const INTERRUPTED: u8 = 130;
 
 #[derive(Args)]
 pub struct Arguments {
-    /// Credit models, the one that answers today first: versions on the shelf or paths of components, such as 1.0,1.1
+    /// Credit models to compare, such as 1.0,1.1: versions on the shelf, or paths of components. Name the model that
+    /// answers today first
     #[arg(long, value_delimiter = ',', required = true, num_args = 1, value_name = "MODEL,MODEL")]
     models: Vec<String>,
-    /// Features as `assay features export` writes them, JSON lines or Parquet, whatever the name; with `outcome` where
-    /// it is known
+    /// File of features from `assay features export`: JSON lines or Parquet, detected by content. Records may have an
+    /// `outcome`
     #[arg(long, value_name = "FILE")]
     features: PathBuf,
-    /// Features of an earlier population, to say how figures and scores have shifted since
+    /// File of features of an earlier population, to show how features and scores have changed since
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
-    /// The score from which a lender accepts, for the swap set
+    /// Lowest score that a lender accepts; used for the swap set
     #[arg(long, default_value = "640", value_parser = score)]
     cut_off: Score,
-    /// A remark that the page shows, such as where the features come from
+    /// Note on the page, such as the source of the features
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
     /// Write the whole result to this file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Write one page for a browser to this file
+    /// Write an HTML page to this file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// Write every score to this file, as comma-separated values
     #[arg(long, value_name = "FILE")]
     scores: Option<PathBuf>,
-    /// End well although some lines cannot be read
+    /// Exit with 0 although some lines cannot be read
     #[arg(long)]
     skip_bad: bool,
-    /// Threads that score; as many as there are cores where absent
+    /// Number of threads; the number of cores where absent
     #[arg(long)]
     threads: Option<usize>,
     #[command(flatten)]
@@ -78,23 +79,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         identities.push(identity);
         counting.push(counted);
     }
-    let stop = stop_on_signal()?;
-    let baseline = match &arguments.baseline {
-        None => None,
-        Some(file) => {
-            let (tally, digest) = scored(arguments, file, &models, Vec::new(), &stop, None)?;
-            Some((name(file), digest, tally))
-        }
-    };
-    let mut scores = arguments.scores.as_deref().map(|file| Scores::create(file, &identities)).transpose()?;
-    let (tally, digest) = scored(arguments, &arguments.features, &models, counting, &stop, scores.as_mut())?;
-    if let Some(scores) = scores {
-        scores.keep()?;
-    }
-    if tally.records == 0 {
-        return Err(Failure::no(format!("{} has no record{}", name(&arguments.features), first_bad(&tally))));
-    }
-    let (bad, unit) = (tally.bad, tally.unit);
+    let comparison = Comparison { arguments, models, stop: stop_on_signal()? };
+    let baseline = arguments.baseline.as_deref().map(|file| comparison.baseline(file)).transpose()?;
+    let (tally, digest) = comparison.features(&identities, counting)?;
     let about = About {
         made_at: chrono::Utc::now(),
         models: identities,
@@ -104,46 +91,80 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         cut_off: arguments.cut_off,
         seconds: started.elapsed().as_secs_f64(),
     };
-    let report = assay_backtest::report(about, &tally);
-    print(assay_backtest::summary(&report).trim_end())?;
-    if let Some(file) = &arguments.json {
-        write(file, &(serde_json::to_string_pretty(&report).map_err(Failure::cannot)? + "\n"))?;
-    }
-    if let Some(file) = &arguments.html {
-        write(file, &assay_backtest::page(&report).map_err(Failure::cannot)?)?;
-    }
-    if bad > 0 && !arguments.skip_bad {
+    publish(arguments, &assay_backtest::report(about, &tally))?;
+    if tally.bad > 0 && !arguments.skip_bad {
         return Err(Failure::no(format!(
-            "{} of the {}s could not be read and count for nothing (--skip-bad takes that as it is)",
-            grouped(bad),
-            unit.as_str()
+            "{} of the {}s could not be read and were left out (--skip-bad accepts that)",
+            grouped(tally.bad),
+            tally.unit.as_str()
         )));
     }
     Ok(())
 }
 
-fn scored(
-    arguments: &Arguments,
-    file: &Path,
-    models: &[CreditModel],
-    counting: Vec<MeteredModel>,
-    stop: &AtomicBool,
-    scores: Option<&mut Scores>,
-) -> Result<(Tally, Digest), Failure> {
-    let threads =
-        arguments.threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from)).clamp(1, 256);
-    let scores = scores.map(|scores| &mut scores.to as &mut dyn io::Write);
-    let mut meter = Meter::new(name(file));
-    let done =
-        assay_backtest::run(Run { file, models, counting, threads, stop, scores }, |progress| meter.show(progress));
-    meter.clear();
-    done.map_err(|error| match error {
-        RunError::Interrupted(_) => Failure { message: format!("{error}; no result was written"), code: INTERRUPTED },
-        error => Failure::cannot(format!("{}: {error}", name(file))),
-    })
+/// Prints the summary, and writes the files that the arguments name.
+fn publish(arguments: &Arguments, report: &Report) -> Result<(), Failure> {
+    print(assay_backtest::summary(report).trim_end())?;
+    if let Some(file) = &arguments.json {
+        write(file, &(serde_json::to_string_pretty(report).map_err(Failure::cannot)? + "\n"))?;
+    }
+    if let Some(file) = &arguments.html {
+        write(file, &assay_backtest::page(report).map_err(Failure::cannot)?)?;
+    }
+    Ok(())
 }
 
-/// The name of a file without its folders, which are nobody's business on a page that is passed on.
+/// The loaded models, which score the files of features.
+struct Comparison<'a> {
+    arguments: &'a Arguments,
+    models: Vec<CreditModel>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Comparison<'_> {
+    fn baseline(&self, file: &Path) -> Result<(String, Digest, Tally), Failure> {
+        let (tally, digest) = self.score(file, Vec::new(), None)?;
+        Ok((name(file), digest, tally))
+    }
+
+    /// The scores of `--features`, also written to `--scores`.
+    fn features(&self, identities: &[Identity], counting: Vec<MeteredModel>) -> Result<(Tally, Digest), Failure> {
+        let file = &self.arguments.features;
+        let mut scores =
+            self.arguments.scores.as_deref().map(|file| ScoreFile::create(file, identities)).transpose()?;
+        let (tally, digest) = self.score(file, counting, scores.as_mut())?;
+        if let Some(scores) = scores {
+            scores.finish()?;
+        }
+        if tally.records == 0 {
+            return Err(Failure::no(format!("{} has no record{}", name(file), first_bad(&tally))));
+        }
+        Ok((tally, digest))
+    }
+
+    fn score(
+        &self,
+        file: &Path,
+        counting: Vec<MeteredModel>,
+        scores: Option<&mut ScoreFile>,
+    ) -> Result<(Tally, Digest), Failure> {
+        let threads = self.arguments.threads;
+        let threads = threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from)).clamp(1, 256);
+        let scores = scores.map(|scores| &mut scores.to as &mut dyn io::Write);
+        let mut meter = Meter::new(name(file));
+        let run = Run { file, models: &self.models, counting, threads, stop: &self.stop, scores };
+        let done = assay_backtest::run(run, |progress| meter.show(progress));
+        meter.clear();
+        done.map_err(|error| match error {
+            RunError::Interrupted(_) => {
+                Failure { message: format!("{error}; no result was written"), code: INTERRUPTED }
+            }
+            error => Failure::cannot(format!("{}: {error}", name(file))),
+        })
+    }
+}
+
+/// The name of a file without its folders: a page that others read must not show them.
 fn name(file: &Path) -> String {
     file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned()
 }
@@ -161,7 +182,7 @@ fn stop_on_signal() -> Result<Arc<AtomicBool>, Failure> {
     use tokio::signal::unix::{SignalKind, signal};
     let stop = Arc::new(AtomicBool::new(false));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::cannot)?;
-    // Listened to from here on, not only when the thread has started.
+    // Signals count from here on, not only after the thread has started.
     let (mut terminate, mut interrupt) = {
         let _entered = runtime.enter();
         (
@@ -186,11 +207,11 @@ fn stop_on_signal() -> Result<Arc<AtomicBool>, Failure> {
     Ok(stop)
 }
 
-/// A file that has its name only when it is whole.
+/// Writes a file under a temporary name and renames it, so that a file with this name is complete.
 fn write(file: &Path, text: &str) -> Result<(), Failure> {
     let part = part(file);
     fs::write(&part, text).and_then(|()| fs::rename(&part, file)).map_err(|error| {
-        // Whatever is left of it has another name.
+        // What remains has only the temporary name.
         let _ = fs::remove_file(&part);
         Failure::cannot(format!("{} cannot be written: {error}", file.display()))
     })
@@ -202,32 +223,32 @@ fn part(file: &Path) -> PathBuf {
     name.into()
 }
 
-/// The file of every score. Gone where the run does not end well.
-struct Scores {
+/// The file of `--scores`. It is removed unless [`ScoreFile::finish`] succeeds.
+struct ScoreFile {
     to: BufWriter<fs::File>,
     file: PathBuf,
-    kept: bool,
+    finished: bool,
 }
 
-impl Scores {
+impl ScoreFile {
     fn create(file: &Path, models: &[Identity]) -> Result<Self, Failure> {
         let cannot = |error| Failure::cannot(format!("{} cannot be written: {error}", file.display()));
         let mut to = BufWriter::new(fs::File::create(part(file)).map_err(cannot)?);
         let names: String = models.iter().map(|model| format!(",{}", model.name)).collect();
         writeln!(to, "line,outcome{names}").map_err(cannot)?;
-        Ok(Self { to, file: file.to_owned(), kept: false })
+        Ok(Self { to, file: file.to_owned(), finished: false })
     }
 
-    fn keep(mut self) -> Result<(), Failure> {
+    fn finish(mut self) -> Result<(), Failure> {
         let done = self.to.flush().and_then(|()| fs::rename(part(&self.file), &self.file));
-        self.kept = done.is_ok();
+        self.finished = done.is_ok();
         done.map_err(|error| Failure::cannot(format!("{} cannot be written: {error}", self.file.display())))
     }
 }
 
-impl Drop for Scores {
+impl Drop for ScoreFile {
     fn drop(&mut self) {
-        if !self.kept {
+        if !self.finished {
             let _ = fs::remove_file(part(&self.file));
         }
     }

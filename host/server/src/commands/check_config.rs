@@ -1,14 +1,15 @@
-//! `assay check-config`: what was understood, without a secret in it, and with `--live` what the chains say to it.
+//! `assay check-config`: prints the configuration without secrets, and with `--live` checks the contracts on chain.
 
-use std::fmt::Write;
-
-use futures::future::join_all;
-
-use super::{ConfigFile, Failure, print};
-use crate::{access::x402::Terms, config::Config};
 use assay_chain::config::ChainConfig;
 use assay_domain::Secret;
 use assay_store::config::Backend;
+use futures::future::join_all;
+
+use super::{ConfigFile, Failure, print};
+use crate::{
+    access::x402::Terms,
+    config::{Config, KeyConfig, X402},
+};
 
 pub fn run(file: &ConfigFile, live: bool) -> Result<(), Failure> {
     let config = file.load().map_err(|failure| Failure::no(failure.message))?;
@@ -18,9 +19,9 @@ pub fn run(file: &ConfigFile, live: bool) -> Result<(), Failure> {
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::cannot)?;
     let found = runtime.block_on(join_all(config.chains.iter().map(|chain| {
-        // A reader of the progress that has gone ends nothing.
+        // A closed standard output ends nothing.
         crate::verify::verify(chain, &config, |words| {
-            drop(print(format!("chain {} {}: {words}", chain.id, chain.name)))
+            drop(print(format!("chain {} {}: {words}", chain.id, chain.name)));
         })
     })));
     let found: Vec<_> = found.into_iter().flatten().map(|finding| format!("  {finding}")).collect();
@@ -31,74 +32,66 @@ pub fn run(file: &ConfigFile, live: bool) -> Result<(), Failure> {
 }
 
 fn summary(config: &Config) -> String {
-    let mut text = String::new();
-    let mut line = |words: String| {
-        // Writing to a string does not fail.
-        let _ = writeln!(text, "{words}");
-    };
-    line(format!("listen    {}", config.listen));
+    let mut lines = vec![format!("listen    {}", config.listen)];
     if config.sandbox {
-        line("sandbox   production paths answer from the sandbox generator".into());
+        lines.push("sandbox   production paths answer from the sandbox generator".into());
     }
-    line(format!("models    {}", config.models.shelf.display()));
-    line(match config.store.backend {
+    lines.push(format!("models    {}", config.models.shelf.display()));
+    lines.push(match config.store.backend {
         Backend::Embedded => format!("store     embedded, {}", config.store.path.display()),
         Backend::Redis => format!("store     redis, {}", config.store.url.as_ref().map_or("no url", hosts)),
     });
     if config.access.keys.is_empty() {
-        line("keys      none in the file; only minted keys will be let in (`assay key mint`)".into());
+        lines.push("keys      none in the file; only keys in the store are valid (`assay key mint --store`)".into());
     }
-    for key in &config.access.keys {
-        let scopes = key.scopes.iter().map(|scope| scope.as_str()).collect::<Vec<_>>().join(", ");
-        let units = key.units.map_or("unmetered".into(), |units| format!("{units} units"));
-        let rate = match key.rate.unwrap_or(config.access.default_rate) {
-            0 => "without a rate".into(),
-            rate => format!("{rate} a minute"),
-        };
-        line(format!("key       {} ({scopes}; {units}; {rate})", key.name));
-    }
+    lines.extend(config.access.keys.iter().map(|key| key_line(key, config.access.default_rate)));
     if config.chains.is_empty() {
-        line("chains    none; production scores and reports will answer 502".into());
+        lines.push("chains    none; production scores and reports will answer 502".into());
     }
-    for chain in &config.chains {
-        let rpc = chain.rpc.iter().map(host).collect::<Vec<_>>().join(", ");
-        line(format!("chain     {} {} through {rpc}", chain.id, chain.name));
-        line(format!("            {}", origin(chain)));
-        let tokens = chain.tokens.iter().map(|token| token.symbol.as_str()).collect::<Vec<_>>().join(", ");
-        if !tokens.is_empty() {
-            line(format!("            tokens {tokens}"));
-        }
-        for market in &chain.markets {
-            let name = market.market.as_deref().unwrap_or("its one market");
-            line(format!(
-                "            {} {name} at {} from block {}",
-                market.protocol.as_str(),
-                market.address,
-                market.from_block
-            ));
-        }
-    }
+    lines.extend(config.chains.iter().flat_map(chain_lines));
     if let (Some(agents), Some(reputation)) = (&config.agents, &config.reputation) {
         let (credit, sybil) = (&reputation.credit_model, &reputation.sybil_model);
-        line(format!(
-            "reputation to {} on chain {}, by credit {credit} and sybil {sybil}",
-            agents.reputation_registry, agents.chain
-        ));
+        let (registry, chain) = (agents.reputation_registry, agents.chain);
+        lines.push(format!("reputation to {registry} on chain {chain}, by credit {credit} and sybil {sybil}"));
     }
-    if let Some(terms) = Terms::new(&config.access.x402).filter(|_| config.access.x402.enabled) {
-        let by = if config.access.x402.is_local() {
-            "the account of [reputation]".into()
-        } else {
-            host(&config.access.x402.facilitator)
-        };
-        let (price, pay_to, asset, network) = (terms.price(), terms.pay_to, terms.domain.asset, terms.network);
-        line(format!("x402      {price} for a submission, to {pay_to} in {asset} on {network}, settled by {by}"));
-    }
-    line("The configuration is good.".into());
-    text
+    lines.extend(x402_line(&config.access.x402));
+    lines.push("The configuration is good.".into());
+    lines.join("\n")
 }
 
-/// Where the chain's settings come from.
+fn key_line(key: &KeyConfig, default_rate: u32) -> String {
+    let scopes = key.scopes.iter().map(|scope| scope.as_str()).collect::<Vec<_>>().join(", ");
+    let units = key.units.map_or("unmetered".into(), |units| format!("{units} units"));
+    let rate = match key.rate.unwrap_or(default_rate) {
+        0 => "without a rate".into(),
+        rate => format!("{rate} a minute"),
+    };
+    format!("key       {} ({scopes}; {units}; {rate})", key.name)
+}
+
+fn chain_lines(chain: &ChainConfig) -> Vec<String> {
+    let rpc = chain.rpc.iter().map(host).collect::<Vec<_>>().join(", ");
+    let mut lines =
+        vec![format!("chain     {} {} through {rpc}", chain.id, chain.name), format!("            {}", origin(chain))];
+    let tokens = chain.tokens.iter().map(|token| token.symbol.as_str()).collect::<Vec<_>>().join(", ");
+    if !tokens.is_empty() {
+        lines.push(format!("            tokens {tokens}"));
+    }
+    for market in &chain.markets {
+        let (protocol, name) = (market.protocol.as_str(), market.market.as_deref().unwrap_or("its one market"));
+        lines.push(format!("            {protocol} {name} at {} from block {}", market.address, market.from_block));
+    }
+    lines
+}
+
+fn x402_line(x402: &X402) -> Option<String> {
+    let terms = Terms::new(x402).filter(|_| x402.enabled)?;
+    let by = if x402.is_local() { "the account of [reputation]".into() } else { host(&x402.facilitator) };
+    let (price, pay_to, asset, network) = (terms.price(), terms.pay_to, terms.domain.asset, terms.network);
+    Some(format!("x402      {price} for a submission, to {pay_to} in {asset} on {network}, settled by {by}"))
+}
+
+/// The keys of the chain that are in the file, and those that come from the shipped data.
 fn origin(chain: &ChainConfig) -> String {
     let (shipped, all) = (
         &chain.shipped,
@@ -107,14 +100,14 @@ fn origin(chain: &ChainConfig) -> String {
     if shipped.is_empty() {
         return "from the file alone".into();
     }
-    // What is known of a chain is known whole; an explorer never is.
+    // The shipped data has every key of a chain, except an explorer and perhaps a sequencer.
     let optional = [("explorer", chain.explorer.is_some()), ("sequencer", chain.sequencer.is_some())];
-    let is_written = |key: &&str| !shipped.contains(key) && !optional.contains(&(*key, false));
-    let written: Vec<_> = all.into_iter().filter(is_written).collect();
-    format!("from the file: {}; shipped with assay: {}", written.join(", "), shipped.join(", "))
+    let is_in_file = |key: &&str| !shipped.contains(key) && !optional.contains(&(*key, false));
+    let in_file: Vec<_> = all.into_iter().filter(is_in_file).collect();
+    format!("from the file: {}; shipped with assay: {}", in_file.join(", "), shipped.join(", "))
 }
 
-/// The host alone: a URL may carry a key.
+/// Only the host of a URL: the rest may have a key.
 fn host(url: &Secret) -> String {
     let parsed = url::Url::parse(url.expose()).ok();
     parsed
@@ -124,7 +117,7 @@ fn host(url: &Secret) -> String {
         .unwrap_or_default()
 }
 
-/// The hosts of a store, of which there may be several, without who we are to them.
+/// The hosts in the URL of a store, without user and password.
 fn hosts(url: &Secret) -> &str {
     let hosts = url.expose().split_once("://").map_or("", |(_, rest)| rest);
     let hosts = hosts.rsplit_once('@').map_or(hosts, |(_, hosts)| hosts);
@@ -162,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shipped_is_told_from_what_is_written() {
+    fn shipped_keys_and_keys_of_the_file_are_listed_apart() {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         let toml = "[[chains]]\nid = 10\nrpc = [\"http://a.example\"]\nmarkets = []\n[[chains]]\nid = 5\nname = \"Own\"\nrpc = [\"http://b.example\"]\n\
                     finality = 1\nnative = { symbol = \"ETH\" }\n";

@@ -1,4 +1,4 @@
-//! `assay features`: from addresses to a file that `assay backtest` reads.
+//! `assay features`: exports the features of addresses to a file that `assay backtest` reads.
 
 use std::{
     collections::BTreeSet,
@@ -8,39 +8,40 @@ use std::{
     time::{Duration, Instant},
 };
 
-use clap::Subcommand;
-use futures::{StreamExt as _, stream};
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
-
-use super::{ConfigFile, Failure};
-use crate::config::Config;
 use assay_backtest::{BadLine, MAX_LINE, Record, Source, TableWriter, grouped, is_table};
 use assay_chain::Chains;
 use assay_domain::{Coverage, Subject, features};
 use assay_store::Store;
+use clap::Subcommand;
+use futures::{Stream, StreamExt as _, stream};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-/// Time between two looks at a history that is being read.
-const LOOK: Duration = Duration::from_millis(250);
+use super::{ConfigFile, Failure};
+use crate::config::Config;
+
+/// Time between two checks of a history that is being read.
+const POLL: Duration = Duration::from_millis(250);
 
 #[derive(Subcommand)]
 pub enum Command {
-    /// Read addresses on the configured chains and add their features to a file. What is in the file already is left
-    /// out, so that an export that was interrupted goes on where it was. The server must not be running on an embedded
-    /// store
+    /// Read addresses on the configured chains and add their features to a file
+    ///
+    /// Addresses that are already in the file are left out, so that an interrupted export continues. With an embedded
+    /// store, stop the server first.
     Export {
         /// Addresses or names
         addresses: Vec<String>,
-        /// A file with an address or name on each line; `-` is standard input
+        /// File with an address or a name on each line; `-` for standard input. `#` starts a comment
         #[arg(long, value_name = "FILE")]
         from: Option<PathBuf>,
         /// The features file: a Parquet table where its name ends in .parquet, JSON lines otherwise. A table is written
-        /// when all addresses are read; until then what was read stands in FILE.jsonl
+        /// after all addresses are read; until then FILE.jsonl has the records
         #[arg(long, short, value_name = "FILE")]
         output: PathBuf,
-        /// Seconds that a lending history may take to be read before the address is given up for this time
+        /// Longest wait for the lending history of one address, in seconds; after it, the address is not written
         #[arg(long, default_value_t = 120)]
         wait: u64,
-        /// Addresses that are read at the same time
+        /// Number of addresses that are read at the same time
         #[arg(long, default_value_t = 4)]
         at_once: usize,
         #[command(flatten)]
@@ -60,7 +61,7 @@ pub fn run(command: Command) -> Result<(), Failure> {
     }
     let table =
         output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet")) || is_table(&output);
-    // A table cannot be added to: what is read goes to lines beside it, and from there into a table.
+    // Records cannot be appended to a table: they go to a file of lines beside it, and at the end into a new table.
     let lines = if table { with_end(&output, ".jsonl") } else { output.clone() };
     let mut known = known(&lines)?;
     if table && output.exists() {
@@ -69,35 +70,30 @@ pub fn run(command: Command) -> Result<(), Failure> {
             Ok(())
         })?;
     }
-    let mut seen = BTreeSet::new();
     let given = addresses.len();
-    addresses.retain(|address| !known.contains(&address.to_lowercase()) && seen.insert(address.to_lowercase()));
+    addresses.retain(|address| known.insert(address.to_lowercase()));
     let left_out = given - addresses.len();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::cannot)?;
-    let (written, failed) =
-        runtime.block_on(export(&config, addresses, &lines, Duration::from_secs(wait), at_once.max(1)))?;
+    let wait = Duration::from_secs(wait);
+    let (written, failed) = runtime.block_on(export(&config, addresses, &lines, wait, at_once.max(1)))?;
     if table {
         tabulate(&lines, &output)?;
     }
-    eprintln!(
-        "{} written, {} there before or twice, {} not read",
-        grouped(written),
-        grouped(left_out as u64),
-        grouped(failed)
-    );
+    let (written, left_out) = (grouped(written), grouped(left_out as u64));
+    eprintln!("{written} written, {left_out} there before or twice, {} not read", grouped(failed));
     if failed > 0 { Err(Failure::no("")) } else { Ok(()) }
 }
 
-/// The lines of a file that say something; what follows `#` is a remark.
+/// The lines of a file without empty ones and without comments, which begin with `#`.
 fn listed(file: &Path) -> Result<Vec<String>, Failure> {
     let text = if file == Path::new("-") { io::read_to_string(io::stdin()) } else { fs::read_to_string(file) };
     let text = text.map_err(|error| Failure::cannot(format!("{} cannot be read: {error}", file.display())))?;
-    let words = text.lines().filter_map(|line| line.split('#').next()).map(str::trim);
-    Ok(words.filter(|word| !word.is_empty()).map(str::to_owned).collect())
+    let lines = text.lines().filter_map(|line| line.split('#').next()).map(str::trim);
+    Ok(lines.filter(|line| !line.is_empty()).map(str::to_owned).collect())
 }
 
-/// The ids of the records in the file, in small letters. A last line without an end is what an interruption left, and
-/// is cut off.
+/// The ids of the records in the file, in lower case. A last line without a line end comes from an interruption, and is
+/// cut off.
 fn known(file: &Path) -> Result<BTreeSet<String>, Failure> {
     let cannot = |error: io::Error| Failure::cannot(format!("{}: {error}", file.display()));
     let opened = match fs::OpenOptions::new().read(true).write(true).open(file) {
@@ -119,7 +115,7 @@ fn known(file: &Path) -> Result<BTreeSet<String>, Failure> {
         whole += read as u64;
         match Record::read(number, &line) {
             Ok(record) => known.extend(record.and_then(|record| record.id).map(|id| id.to_lowercase())),
-            // It is somebody's file, and not one of ours.
+            // The file was not written by an export: leave it unchanged.
             Err(bad) => {
                 return Err(Failure::cannot(format!(
                     "{} is no features file: line {number}: {}",
@@ -131,7 +127,7 @@ fn known(file: &Path) -> Result<BTreeSet<String>, Failure> {
     }
 }
 
-/// Gives each record of a features file to `each`.
+/// Calls `each` with every record of a features file.
 fn records(file: &Path, mut each: impl FnMut(Record) -> io::Result<()>) -> Result<(), Failure> {
     let cannot = |error: io::Error| Failure::cannot(format!("{}: {error}", file.display()));
     let mut source = Source::open(file).map_err(cannot)?;
@@ -146,12 +142,12 @@ fn records(file: &Path, mut each: impl FnMut(Record) -> io::Result<()>) -> Resul
     Ok(())
 }
 
-/// Puts the records of `lines` behind those of `table`, which has its name only when it is whole. Then the lines are
-/// not needed any more.
+/// Writes a new table with the records of `table` and of `lines`, and removes `lines`. A file named `table` is always
+/// complete.
 fn tabulate(lines: &Path, table: &Path) -> Result<(), Failure> {
     let part = with_end(table, ".part");
     let written = join(lines, table, &part);
-    // Whatever is left of it has another name.
+    // What remains has only the temporary name.
     let _ = fs::remove_file(if written.is_ok() { lines } else { &part });
     written
 }
@@ -159,11 +155,11 @@ fn tabulate(lines: &Path, table: &Path) -> Result<(), Failure> {
 fn join(lines: &Path, table: &Path, part: &Path) -> Result<(), Failure> {
     let cannot = |error: io::Error| Failure::cannot(format!("{} cannot be written: {error}", table.display()));
     let mut writer = TableWriter::new(fs::File::create(part).map_err(cannot)?).map_err(cannot)?;
-    let mut there = BTreeSet::new();
+    let mut seen = BTreeSet::new();
     for file in [table, lines].into_iter().filter(|file| file.exists()) {
-        // A crash may have left lines that are in the table already.
+        // After a crash, lines may already be in the table.
         records(file, |record| {
-            let new = record.id.as_ref().is_none_or(|id| there.insert(id.to_lowercase()));
+            let new = record.id.as_ref().is_none_or(|id| seen.insert(id.to_lowercase()));
             if new { writer.write(record) } else { Ok(()) }
         })?;
     }
@@ -176,7 +172,7 @@ fn with_end(file: &Path, end: &str) -> PathBuf {
     name.into()
 }
 
-/// How many addresses were written, and how many could not be read.
+/// Reads the addresses and appends their features to `output`. Returns how many were written, and how many failed.
 async fn export(
     config: &Config,
     addresses: Vec<String>,
@@ -186,53 +182,51 @@ async fn export(
 ) -> Result<(u64, u64), Failure> {
     let store = Store::open(&config.store).await.map_err(Failure::cannot)?;
     let (readers, stop) = (TaskTracker::new(), CancellationToken::new());
-    let chains = Chains::connect(
-        &config.chains,
-        &config.reading,
-        &config.prices,
-        &config.scoring.snapshots(),
-        &store,
-        &readers,
-        &stop,
-    );
-    let mut file = fs::OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(output)
-        .map_err(|error| Failure::cannot(format!("{} cannot be written: {error}", output.display())))?;
+    let (reading, prices, snapshots) = (&config.reading, &config.prices, config.scoring.snapshots());
+    let chains = Chains::connect(&config.chains, reading, prices, &snapshots, &store, &readers, &stop);
+    let cannot = |error: io::Error| Failure::cannot(format!("{} cannot be written: {error}", output.display()));
+    let mut file = fs::OpenOptions::new().create(true).append(true).open(output).map_err(cannot)?;
     let all = addresses.len();
-    let mut reading = stream::iter(addresses)
+    let lines = stream::iter(addresses)
         .map(|address| {
             let chains = chains.clone();
             async move { (read(&chains, &address, wait).await, address) }
         })
         .buffered(at_once);
+    let counts = append(lines, all, &mut file).await.map_err(cannot)?;
+    stop.cancel();
+    readers.close();
+    readers.wait().await;
+    file.sync_all().map_err(Failure::cannot)?;
+    Ok(counts)
+}
+
+/// Appends each line to the file and prints the progress. Returns how many were written, and how many failed.
+async fn append(
+    mut lines: impl Stream<Item = (Result<String, String>, String)> + Unpin,
+    all: usize,
+    file: &mut fs::File,
+) -> io::Result<(u64, u64)> {
     let (mut written, mut failed) = (0_u64, 0_u64);
-    while let Some((line, address)) = reading.next().await {
-        let done = match line {
-            // One write for a whole line: an interruption leaves at most the last one short.
-            Ok(line) => file
-                .write_all(line.as_bytes())
-                .map_err(|error| Failure::cannot(format!("{}: {error}", output.display())))
-                .map(|()| {
-                    written += 1;
-                    "read".to_owned()
-                })?,
+    while let Some((line, address)) = lines.next().await {
+        let outcome = match line {
+            Ok(line) => {
+                // One write for a whole line: an interruption can cut only the last line.
+                file.write_all(line.as_bytes())?;
+                written += 1;
+                "read".to_owned()
+            }
             Err(reason) => {
                 failed += 1;
                 reason
             }
         };
-        eprintln!("{}/{all}  {address}: {done}", written + failed);
+        eprintln!("{}/{all}  {address}: {outcome}", written + failed);
     }
-    stop.cancel();
-    readers.close();
-    readers.wait().await;
-    file.sync_all().map_err(Failure::cannot)?;
     Ok((written, failed))
 }
 
-/// The line of one address, or why there is none.
+/// The line of one address, or the reason why there is none.
 async fn read(chains: &Chains, given: &str, wait: Duration) -> Result<String, String> {
     let wallet = match Subject::parse(given).map_err(|error| error.to_string())? {
         Subject::Address(address) => address,
@@ -247,11 +241,11 @@ async fn read(chains: &Chains, given: &str, wait: Duration) -> Result<String, St
         let mut parts =
             snapshot.pools().map(|pool| pool.coverage).chain(snapshot.chains.iter().map(|chain| chain.coverage));
         if !parts.any(|coverage| coverage == Coverage::Pending) {
-            // A wallet without one of its chains is another wallet.
+            // Features without one of the chains would be those of another wallet.
             if let Some(chain) = snapshot.chains.iter().find(|chain| chain.coverage == Coverage::Failed) {
                 return Err(format!("chain {} could not be read", chain.chain_id));
             }
-            // As it was given, so that the next export finds it again.
+            // The id is the argument, so that the next export finds it.
             return Record { id: Some(given.to_owned()), outcome: None, features: features::features(&snapshot) }
                 .write();
         }
@@ -261,6 +255,6 @@ async fn read(chains: &Chains, given: &str, wait: Duration) -> Result<String, St
                 wait.as_secs()
             ));
         }
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL).await;
     }
 }

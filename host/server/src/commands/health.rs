@@ -1,4 +1,4 @@
-//! `assay health`: the exit code of `/readyz`, where there is no shell that could ask.
+//! `assay health`: calls `/readyz` and turns the answer into an exit code, for containers without a shell.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -6,8 +6,8 @@ use clap::Args;
 
 use super::{ConfigFile, Failure};
 
-/// Longest wait for an answer.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// Timeout of the request.
+const TIMEOUT: Duration = Duration::from_secs(3);
 
 #[derive(Args)]
 pub struct Health {
@@ -18,7 +18,7 @@ pub struct Health {
 pub fn run(health: &Health) -> Result<(), Failure> {
     let mut address = health.config.load()?.listen;
     if address.ip().is_unspecified() {
-        // It listens everywhere, here too.
+        // The server listens on every address, so also on the loopback address.
         address = SocketAddr::new(
             if address.is_ipv4() { [127, 0, 0, 1].into() } else { [0, 0, 0, 0, 0, 0, 0, 1].into() },
             address.port(),
@@ -26,12 +26,12 @@ pub fn run(health: &Health) -> Result<(), Failure> {
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::cannot)?;
     runtime.block_on(async {
-        let silent =
+        let no_answer =
             |error: reqwest::Error| Failure::no(format!("no server answers at {address}: {}", error.without_url()));
-        let client = reqwest::Client::builder().timeout(PATIENCE).no_proxy().build().map_err(Failure::cannot)?;
-        let answer = client.get(format!("http://{address}/readyz")).send().await.map_err(silent)?;
+        let client = reqwest::Client::builder().timeout(TIMEOUT).no_proxy().build().map_err(Failure::cannot)?;
+        let answer = client.get(format!("http://{address}/readyz")).send().await.map_err(no_answer)?;
         let ready = answer.status().is_success();
-        let said = answer.text().await.map_err(silent)?;
-        if ready { super::print(said) } else { Err(Failure::no(said)) }
+        let body = answer.text().await.map_err(no_answer)?;
+        if ready { super::print(body) } else { Err(Failure::no(body)) }
     })
 }

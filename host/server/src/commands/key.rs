@@ -1,5 +1,7 @@
-//! `assay key`: API keys, those of the configuration file and those that are minted into the store.
+//! `assay key`: mints, lists and revokes API keys.
 
+use assay_domain::Scope;
+use assay_store::Store;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::{ConfigFile, Failure, print};
@@ -7,43 +9,40 @@ use crate::{
     access::{self, Access, KeyUsage},
     config::Config,
 };
-use assay_domain::Scope;
-use assay_store::Store;
 
 #[derive(Subcommand)]
 pub enum Command {
-    /// Make a key of 256 random bits, and show it this once
+    /// Make a key of 256 random bits and print it; it is never printed again
     ///
-    /// Without --store a block for the configuration file is printed. With --store the key goes into the store, where
-    /// `assay key list` and `assay key revoke` find it; an embedded store is one process's alone, so stop the server
-    /// first.
+    /// Without --store, the command prints a block for the configuration file. With --store, it saves the key's hash in
+    /// the store, for `assay key list` and `assay key revoke`. Only one process can use an embedded store, so stop the
+    /// server first.
     Mint {
-        /// Names the key in logs and usage: letters, digits, '-', '_', '.'
+        /// Name of the key in logs and usage: letters, digits, '-', '_', '.'
         #[arg(long, default_value = "key")]
         name: String,
-        /// What the key may do: read scores and agents, submit reputation, administer models. May be given several
-        /// times
+        /// Scope of the key: read (scores and agents), submit (reputation) or admin (models). May be repeated
         #[arg(long = "scope", value_name = "SCOPE", value_enum, default_values_t = [ScopeName::Read])]
         scopes: Vec<ScopeName>,
         #[command(flatten)]
         bounds: Bounds,
-        /// Keep it in the store instead of printing a block for the configuration file
+        /// Save the key in the store instead of printing a block for the configuration file
         #[arg(long)]
         store: bool,
         #[command(flatten)]
         file: ConfigFile,
     },
-    /// List all keys, with what they may do and have used; no key itself is shown
+    /// List all keys with their scopes and usage, without the keys themselves
     ///
-    /// An embedded store is one process's alone, so stop the server first; or ask it: each key sees its own usage at
-    /// /api/v2/usage.
+    /// Only one process can use an embedded store, so stop the server first. On a running server, each key can read its
+    /// own usage at /api/v2/usage.
     List {
         #[command(flatten)]
         file: ConfigFile,
     },
-    /// End a key that was minted into the store; servers refuse it within two seconds
+    /// Revoke a key in the store; running servers refuse it within two seconds
     Revoke {
-        /// Name of the key, as `assay key list` shows it
+        /// Name of the key in `assay key list`
         name: String,
         #[command(flatten)]
         file: ConfigFile,
@@ -52,10 +51,10 @@ pub enum Command {
 
 #[derive(Debug, Clone, Copy, Args)]
 pub struct Bounds {
-    /// Units it may spend in all; unmetered where absent
+    /// Units that the key may spend in all; no limit where absent
     #[arg(long)]
     units: Option<u64>,
-    /// Requests it may make a minute; access.default_rate where absent, 0: without bound
+    /// Requests a minute; access.default_rate where absent, 0 for no limit
     #[arg(long, value_name = "PER MINUTE")]
     rate: Option<u32>,
 }
@@ -86,14 +85,14 @@ pub fn run(command: Command) -> Result<(), Failure> {
                     distinct.push(scope);
                 }
             }
-            if store { keep(&file, &name, distinct, bounds) } else { show(&name, &distinct, bounds) }
+            if store { save(&file, &name, distinct, bounds) } else { show(&name, &distinct, bounds) }
         }
         Command::List { file } => list(&file),
         Command::Revoke { name, file } => revoke(&file, &name),
     }
 }
 
-/// A block to paste. Only the hash of a key is kept in memory, so the file is the one place where it stands.
+/// Prints a block for the configuration file.
 fn show(name: &str, scopes: &[Scope], bounds: Bounds) -> Result<(), Failure> {
     let key = access::draw(name).map_err(Failure::cannot)?;
     let scopes = scopes.iter().map(|scope| format!("\"{}\"", scope.as_str())).collect::<Vec<_>>().join(", ");
@@ -101,22 +100,22 @@ fn show(name: &str, scopes: &[Scope], bounds: Bounds) -> Result<(), Failure> {
     block += &bounds.units.map(|units| format!("units = {units}\n")).unwrap_or_default();
     block += &bounds.rate.map(|rate| format!("rate = {rate}\n")).unwrap_or_default();
     print(format!(
-        "{}\n\nNothing has kept it. Add it to assay.toml and start the server again:\n\n{block}",
+        "{}\n\nThis key is not saved anywhere. Add it to assay.toml and start the server again:\n\n{block}",
         key.expose()
     ))
 }
 
-fn keep(file: &ConfigFile, name: &str, scopes: Vec<Scope>, bounds: Bounds) -> Result<(), Failure> {
-    let minted = opened(file, async |access: Access, _| {
+fn save(file: &ConfigFile, name: &str, scopes: Vec<Scope>, bounds: Bounds) -> Result<(), Failure> {
+    let minted = with_store(file, async |access: Access, _| {
         access.mint(name, scopes, bounds.units, bounds.rate).await.map_err(Failure::cannot)
     })?;
-    // The key alone on standard output, so that a script can take it.
-    eprintln!("{} may {}. It is not shown again:", minted.record.name, spelt(&minted.record.scopes, bounds));
+    // Only the key goes to standard output, so that a script can read it.
+    eprintln!("{} may {}. It is not shown again:", minted.record.name, describe(&minted.record.scopes, bounds));
     print(minted.key.expose())
 }
 
 fn list(file: &ConfigFile) -> Result<(), Failure> {
-    let rows = opened(file, async |access: Access, config: Config| {
+    let rows = with_store(file, async |access: Access, config: Config| {
         let mut rows = vec![["NAME", "SCOPES", "UNITS USED", "OF", "PER MINUTE", "FROM"].map(str::to_owned)];
         for key in &config.access.keys {
             let used = access.used_by(&key.name).await.map_err(Failure::cannot)?;
@@ -160,20 +159,23 @@ fn row(
 }
 
 fn revoke(file: &ConfigFile, name: &str) -> Result<(), Failure> {
-    opened(file, async |access: Access, config: Config| {
+    with_store(file, async |access: Access, config: Config| {
         if access.revoke(name).await.map_err(Failure::cannot)? {
             return Ok(());
         }
         Err(Failure::no(match config.access.keys.iter().any(|key| key.name == name) {
             true => format!("the key {name} stands in the configuration; remove it there and start the server again"),
-            false => format!("no key in the store is named {name:?}; `assay key list` shows those there are"),
+            false => format!("no key in the store is named {name:?}; `assay key list` shows the keys"),
         }))
     })?;
     print(format!("The key {name} is revoked; servers that run refuse it within two seconds."))
 }
 
-/// Does `work` on the configured store.
-fn opened<T>(file: &ConfigFile, work: impl AsyncFnOnce(Access, Config) -> Result<T, Failure>) -> Result<T, Failure> {
+/// Runs `work` on the configured store.
+fn with_store<T>(
+    file: &ConfigFile,
+    work: impl AsyncFnOnce(Access, Config) -> Result<T, Failure>,
+) -> Result<T, Failure> {
     let config = file.load()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::cannot)?;
     runtime.block_on(async {
@@ -182,7 +184,7 @@ fn opened<T>(file: &ConfigFile, work: impl AsyncFnOnce(Access, Config) -> Result
     })
 }
 
-fn spelt(scopes: &[Scope], bounds: Bounds) -> String {
+fn describe(scopes: &[Scope], bounds: Bounds) -> String {
     let scopes = scopes.iter().map(|scope| scope.as_str()).collect::<Vec<_>>().join(", ");
     let units = bounds.units.map_or("without a limit of units".to_owned(), |units| format!("for {units} units"));
     let rate = match bounds.rate {

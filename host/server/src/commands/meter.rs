@@ -1,4 +1,4 @@
-//! How far a command is, on standard error.
+//! Progress of a command, on standard error.
 
 use std::{
     io::{self, IsTerminal as _},
@@ -7,10 +7,10 @@ use std::{
 
 use assay_backtest::{Progress, grouped};
 
-/// Between two words on progress: on a terminal, and in a log.
+/// Time between two messages: on a terminal, and in a log.
 const TICK: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
 
-/// Says on standard error how far a file is: on one line of a terminal, or now and then in a log.
+/// Progress through one file: a bar on one line of a terminal, or a message every few seconds in a log.
 pub struct Meter {
     name: String,
     started: Instant,
@@ -32,7 +32,7 @@ impl Meter {
         self.last = Instant::now();
         let (seconds, share) = (self.started.elapsed().as_secs_f64(), (bytes as f64 / size.max(1) as f64).min(1.0));
         let left = if share > 0.0 { seconds / share - seconds } else { 0.0 };
-        let words = format!(
+        let message = format!(
             "{:>3.0} %  {} records, {}/s, {left:.0} s left",
             share * 100.0,
             grouped(records),
@@ -41,13 +41,13 @@ impl Meter {
         if self.terminal {
             let filled = (share * 24.0) as usize;
             eprint!(
-                "\r\x1b[K{}  {}{}  {words}",
+                "\r\x1b[K{}  {}{}  {message}",
                 self.name,
                 "█".repeat(filled),
                 "░".repeat(24_usize.saturating_sub(filled))
             );
         } else {
-            eprintln!("{}: {}", self.name, words.trim_start());
+            eprintln!("{}: {}", self.name, message.trim_start());
         }
     }
 

@@ -1,5 +1,5 @@
-//! The commands of the binary. What a command prints goes to standard output, what went wrong to standard error in one
-//! message; the exit code is 0, 1 where the answer is no, and 2 where the command could not be carried out.
+//! The commands of the binary. Results go to standard output, an error goes to standard error as one message. The exit
+//! code is 0 for success, 1 where the answer is no, and 2 where the command could not run.
 
 mod backtest;
 mod check_config;
@@ -33,35 +33,35 @@ enum Command {
     Serve {
         #[command(flatten)]
         file: ConfigFile,
-        /// Answer the production paths from the sandbox generator, agents and submissions too: no chain is read,
-        /// nothing costs units
+        /// Answer the production paths from the sandbox generator, also for agents and submissions: no chain is read,
+        /// and nothing costs units
         #[arg(long)]
         sandbox: bool,
     },
-    /// Ask the server on this machine whether it is ready, as a container's health check does
+    /// Check whether the server on this machine is ready, for the health check of a container
     Health(health::Health),
-    /// Say what the configuration means, and everything that is wrong with it
+    /// Print the configuration, or every problem with it
     CheckConfig {
         #[command(flatten)]
         file: ConfigFile,
-        /// Ask the endpoints whether every configured contract is there and is what it should be
+        /// Also check every configured contract on its chain
         #[arg(long)]
         live: bool,
     },
-    /// Work on model files
+    /// Check, list and pack model files; promote, challenge and roll back models of a running server
     #[command(subcommand)]
     Model(model::Command),
-    /// Put models side by side on a file of features: how they differ, for whom, by how much and at what cost
+    /// Compare models on a file of features: differences in score, the wallets that they affect, and the cost of calls
     Backtest(backtest::Arguments),
-    /// Work on features files
+    /// Export features of addresses
     #[command(subcommand)]
     Features(features::Command),
-    /// Work on API keys
+    /// Mint, list and revoke API keys
     #[command(subcommand)]
     Key(key::Command),
-    /// Compute served scores again from the same bytes, and say what differs
+    /// Compute served scores again from their records, and print the differences
     Replay(replay::Replay),
-    /// Back the embedded store up, and put a backup in its place
+    /// Back up and restore the embedded store
     #[command(subcommand)]
     Store(store::Command),
     /// Print the OpenAPI document of the API
@@ -70,7 +70,7 @@ enum Command {
 
 #[derive(Args)]
 struct ConfigFile {
-    /// Configuration file; `assay.toml` in this folder where it exists and none is named
+    /// Configuration file; where absent, `assay.toml` in the working directory if it exists
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 }
@@ -81,7 +81,7 @@ impl ConfigFile {
     }
 }
 
-/// Why a command did not succeed.
+/// The reason why a command failed, and its exit code.
 #[derive(Debug)]
 struct Failure {
     message: String,
@@ -94,13 +94,13 @@ impl Failure {
         Self { message: message.to_string(), code: 1 }
     }
 
-    /// The command could not be carried out.
+    /// The command could not run.
     fn cannot(message: impl std::fmt::Display) -> Self {
         Self { message: message.to_string(), code: 2 }
     }
 }
 
-/// Parses the arguments and does what they say.
+/// Parses the arguments and runs the command.
 pub fn run() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Serve { file, sandbox } => serve::run(&file, sandbox),
@@ -129,7 +129,7 @@ fn openapi() -> Result<(), Failure> {
     print(crate::http::document().to_pretty_json().map_err(Failure::cannot)?)
 }
 
-/// To standard output. A reader that has gone (`| head`) is no failure.
+/// Prints to standard output. A closed pipe (`| head`) is not an error.
 fn print(text: impl std::fmt::Display) -> Result<(), Failure> {
     use std::io::{ErrorKind, Write};
     match writeln!(std::io::stdout(), "{text}") {

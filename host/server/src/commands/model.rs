@@ -1,4 +1,4 @@
-//! `assay model`: model files, without a server; and the roles of models, on a running one.
+//! `assay model`: checks and packs model files without a server, and changes the roles of models on a running server.
 
 use std::{
     fmt::Write as _,
@@ -6,29 +6,30 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use assay_domain::{ModelKind, ModelVersion};
+use assay_registry::{CheckReport, Limits};
 use clap::Subcommand;
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{ConfigFile, Failure, print, remote::Server};
 use crate::app;
-use assay_domain::{ModelKind, ModelVersion};
-use assay_registry::{CheckReport, Limits};
 
 #[derive(Subcommand)]
 pub enum Command {
-    /// Say everything that is wrong with a component, or what it is and what a call of it costs
+    /// Print every problem of a component, or its model and the cost of a call
     Check {
+        /// The component
         file: PathBuf,
-        /// For machines
+        /// Print JSON
         #[arg(long)]
         json: bool,
         #[command(flatten)]
         config: ConfigFile,
     },
-    /// List what is on the shelf, each file checked as a server would check it; roles are known to a server alone
+    /// List the files on the shelf, checked as a server checks them; only a server knows the roles of models
     List {
-        /// For machines
+        /// Print JSON
         #[arg(long)]
         json: bool,
         #[command(flatten)]
@@ -36,41 +37,43 @@ pub enum Command {
     },
     /// Turn a core module that cargo built for wasm32-unknown-unknown into a component
     Pack {
+        /// The core module
         core: PathBuf,
-        #[arg(short, long)]
+        /// The component to write
+        #[arg(short, long, value_name = "FILE")]
         output: PathBuf,
     },
-    /// Make a version the one that answers, on a running server
+    /// Make a version the champion, which answers requests, on a running server
     Promote {
         #[arg(value_parser = kind)]
         kind: ModelKind,
         version: ModelVersion,
-        /// For the audit log
+        /// The reason, for the audit log
         #[arg(long)]
         why: Option<String>,
-        /// Pass the bounds of [promotion]; needs --why
+        /// Skip the limits of [promotion]; needs --why
         #[arg(long, requires = "why")]
         force: bool,
         #[command(flatten)]
         server: Server,
     },
-    /// Let versions score in the shadow, and no others, on a running server
+    /// Set the challengers, which the shadow engine runs beside the champion, on a running server
     Challenge {
         #[arg(value_parser = kind)]
         kind: ModelKind,
-        /// None ends the shadow of this kind
+        /// The challengers; without versions, no model of this kind is a challenger
         versions: Vec<ModelVersion>,
-        /// For the audit log
+        /// The reason, for the audit log
         #[arg(long)]
         why: Option<String>,
         #[command(flatten)]
         server: Server,
     },
-    /// Let the champion before this one answer again, on a running server
+    /// Make the previous champion the champion again, on a running server
     Rollback {
         #[arg(value_parser = kind)]
         kind: ModelKind,
-        /// For the audit log
+        /// The reason, for the audit log
         #[arg(long)]
         why: Option<String>,
         #[command(flatten)]
@@ -85,13 +88,14 @@ pub fn run(command: Command) -> Result<(), Failure> {
         Command::Pack { core, output } => pack(&core, &output, &Limits::default()),
         Command::Promote { kind, version, why, force, server } => {
             let body = json!({ "version": version, "why": why, "force": force });
-            moved(&server, Method::PUT, kind, "champion", &body)
+            change_roles(&server, Method::PUT, kind, "champion", &body)
         }
         Command::Challenge { kind, versions, why, server } => {
-            moved(&server, Method::PUT, kind, "challengers", &json!({ "versions": versions, "why": why }))
+            let body = json!({ "versions": versions, "why": why });
+            change_roles(&server, Method::PUT, kind, "challengers", &body)
         }
         Command::Rollback { kind, why, server } => {
-            moved(&server, Method::POST, kind, "rollback", &json!({ "why": why }))
+            change_roles(&server, Method::POST, kind, "rollback", &json!({ "why": why }))
         }
     }
 }
@@ -100,8 +104,8 @@ fn kind(text: &str) -> Result<ModelKind, String> {
     text.parse().map_err(|()| "there are credit, boost, sybil and sandbox".to_owned())
 }
 
-/// Asks the server to move a role, and says what the roles are then.
-fn moved(server: &Server, method: Method, kind: ModelKind, what: &str, body: &Value) -> Result<(), Failure> {
+/// Changes roles on the server, and prints the new roles.
+fn change_roles(server: &Server, method: Method, kind: ModelKind, what: &str, body: &Value) -> Result<(), Failure> {
     let remote = server.reach(&server.file.load()?)?;
     let roles = remote.ask(method, &format!("/api/v2/admin/models/{kind}/{what}"), Some(body))?;
     let names = |value: &Value| match value {
@@ -123,7 +127,7 @@ fn check(file: &Path, json: bool, config: &ConfigFile) -> Result<(), Failure> {
     } else {
         print(report.to_string().trim_end())?;
     }
-    // What is wrong has been said.
+    // The report has the problems.
     if report.ok { Ok(()) } else { Err(Failure::no("")) }
 }
 
@@ -182,7 +186,7 @@ fn examine(file: &Path, limits: &Limits) -> Result<CheckReport, Failure> {
     assay_registry::check(&bytes, limits).map_err(Failure::cannot)
 }
 
-/// At most one byte more than a component may have: what is larger is told by its size, and a device never ends.
+/// The contents of a regular file. A file above the limit is refused by its size, and a device is refused unread.
 fn read(file: &Path, limits: &Limits) -> Result<Vec<u8>, Failure> {
     let cannot = |why: &dyn std::fmt::Display| Failure::cannot(format!("{} cannot be read: {why}", file.display()));
     let found = std::fs::metadata(file).map_err(|error| cannot(&error))?;
@@ -215,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_file_of_a_component_is_refused_unread() {
+    fn files_that_cannot_be_components_are_refused_unread() {
         let limits = Limits { file: 10, ..Limits::default() };
         let folder = tempfile::tempdir().unwrap();
         let large = folder.path().join("large.wasm");

@@ -1,34 +1,33 @@
-//! A running server, spoken to by its admin API.
+//! A client of the admin API of a running server.
 
 use std::time::Duration;
 
+use assay_domain::{Scope, Secret};
 use clap::Args;
 use reqwest::Method;
 use serde_json::Value;
 
 use super::{ConfigFile, Failure};
 use crate::config::Config;
-use assay_domain::Scope;
-use assay_domain::Secret;
 
-/// Longest wait for an answer.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Timeout of one request.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Where the server is, and with which key.
+/// The URL of the server, and the API key.
 #[derive(Args)]
 pub(super) struct Server {
     /// Root URL of the server; the `listen` address of the configuration where absent
     #[arg(long, value_name = "URL")]
     server: Option<String>,
-    /// Name of an environment variable with an API key of scope admin; the first such key of the configuration where
-    /// absent
+    /// Name of an environment variable with an API key of scope admin; where absent, the first such key of the
+    /// configuration
     #[arg(long, value_name = "VARIABLE")]
     key_from: Option<String>,
     #[command(flatten)]
     pub file: ConfigFile,
 }
 
-/// A server and a key for it.
+/// A server, and an API key for it.
 pub(super) struct Remote {
     root: String,
     key: Secret,
@@ -42,7 +41,7 @@ impl Server {
         self.server.is_some()
     }
 
-    /// Nothing is sent yet.
+    /// The client. Nothing is sent yet.
     pub fn reach(&self, config: &Config) -> Result<Remote, Failure> {
         let root = self.server.clone().unwrap_or_else(|| format!("http://{}", config.listen));
         let configured = || {
@@ -57,17 +56,17 @@ impl Server {
                 .map_err(|_| Failure::cannot(format!("environment variable {name} is not set")))?,
             None => configured()?,
         };
-        let client = reqwest::Client::builder().timeout(PATIENCE).build().map_err(Failure::cannot)?;
+        let client = reqwest::Client::builder().timeout(TIMEOUT).build().map_err(Failure::cannot)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::cannot)?;
         Ok(Remote { root: root.trim_end_matches('/').to_owned(), key, client, runtime })
     }
 }
 
 impl Remote {
-    /// The body of a good answer.
+    /// The body of a successful response.
     ///
     /// # Errors
-    /// What the server says, as a no; that there is none, as a failure to carry it out.
+    /// Exit code 1 with the server's message, or exit code 2 where no server answers.
     pub fn ask(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Value, Failure> {
         self.runtime.block_on(async {
             let request = self.client.request(method, format!("{}{path}", self.root)).bearer_auth(self.key.expose());
@@ -75,12 +74,12 @@ impl Remote {
                 Some(body) => request.json(body),
                 None => request,
             };
-            // The error would repeat the whole URL, which somebody may have put a password into.
-            let silent =
+            // The error would show the whole URL, which may have a password.
+            let no_answer =
                 |error: reqwest::Error| Failure::cannot(format!("no server answers there: {}", error.without_url()));
-            let answer = request.send().await.map_err(silent)?;
+            let answer = request.send().await.map_err(no_answer)?;
             let status = answer.status();
-            let body: Value = answer.json().await.map_err(silent)?;
+            let body: Value = answer.json().await.map_err(no_answer)?;
             if status.is_success() {
                 return Ok(body);
             }

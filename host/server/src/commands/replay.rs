@@ -1,4 +1,4 @@
-//! `assay replay`: served scores computed again, from what was kept of them and the models' own bytes.
+//! `assay replay`: computes served scores again, from their records and the same bytes of the models.
 
 use std::{
     collections::HashMap,
@@ -8,11 +8,17 @@ use std::{
     sync::Arc,
 };
 
+use assay_domain::{Digest, Freshness, ModelKind, ModelRef};
+use assay_registry::{BoostModel, CreditModel, Limits, Model, OfKind, standalone};
+use assay_store::{OpenError, Store, config::Backend};
 use clap::Args;
 use reqwest::Method;
 use sha2::{Digest as _, Sha256};
 
-use super::{Failure, print, remote::Remote, remote::Server};
+use super::{
+    Failure, print,
+    remote::{Remote, Server},
+};
 use crate::{
     app,
     config::Config,
@@ -22,17 +28,14 @@ use crate::{
         records::{self, ServedRecord},
     },
 };
-use assay_domain::{Digest, Freshness, ModelKind, ModelRef};
-use assay_registry::{BoostModel, CreditModel, Limits, Model, OfKind, standalone};
-use assay_store::{OpenError, Store, config::Backend};
 
 /// Served scores to compute again.
 #[derive(Args)]
 pub(super) struct Replay {
-    /// From the header `Assay-Score-Id` of a score; `-` reads them from standard input, one a line
+    /// Ids of scores, from the header `Assay-Score-Id`; `-` reads ids from standard input, one on each line
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
-    /// A line of JSON for each, with both answers as they are served
+    /// Print a line of JSON for each score, with both answers as the API serves them
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -42,19 +45,19 @@ pub(super) struct Replay {
 pub(super) fn run(replay: &Replay) -> Result<(), Failure> {
     let config = replay.server.file.load()?;
     let records = Records::open(&config, &replay.server)?;
-    let mut bench = Bench {
+    let mut shelf = Shelf {
         limits: Limits { instances: 1, ..app::limits(&config.models) },
-        shelf: &config.models.shelf,
+        folder: &config.models.shelf,
         models: HashMap::new(),
     };
     let (mut same, mut all) = (0_usize, 0_usize);
     for id in ids(&replay.ids)? {
         let parsed: ScoreId = id.parse().map_err(Failure::cannot)?;
         let record = records.get(&parsed)?;
-        let told = bench.again(&record).map_err(|why| Failure::cannot(format!("{id}: {why}")))?;
+        let replayed = shelf.replay(&record).map_err(|why| Failure::cannot(format!("{id}: {why}")))?;
         all += 1;
-        same += usize::from(told.differences.is_empty());
-        print(if replay.json { told.json(&id)? } else { told.text(&id, &record) })?;
+        same += usize::from(replayed.differences.is_empty());
+        print(if replay.json { replayed.json(&id)? } else { replayed.text(&id, &record) })?;
     }
     if all > 1 && !replay.json {
         print(format!("{same} of {all} are the same to the byte"))?;
@@ -77,7 +80,7 @@ fn ids(given: &[String]) -> Result<Vec<String>, Failure> {
     Ok(ids)
 }
 
-/// Where records are: in the store, or, while a server has that, with the server.
+/// The source of records: the store, or the server that has the store open.
 enum Records {
     Store(Box<Store>, tokio::runtime::Runtime),
     Server(Box<Remote>),
@@ -86,7 +89,7 @@ enum Records {
 impl Records {
     fn open(config: &Config, server: &Server) -> Result<Self, Failure> {
         let remote = || server.reach(config).map(|remote| Self::Server(Box::new(remote)));
-        // Opening an embedded store that is not there would make one.
+        // Opening an embedded store that does not exist would create it.
         let here = config.store.backend == Backend::Redis || config.store.path.exists();
         if server.is_named() || !here {
             return remote();
@@ -103,7 +106,7 @@ impl Records {
         match self {
             Self::Store(store, runtime) => {
                 let found = runtime.block_on(store.get(&records::served(id.record()))).map_err(Failure::cannot)?;
-                found.ok_or_else(|| Failure::cannot(format!("no score {id} is kept in this store")))
+                found.ok_or_else(|| Failure::cannot(format!("no score {id} is saved in this store")))
             }
             Self::Server(remote) => {
                 let mut body = remote.ask(Method::GET, &format!("/api/v2/admin/scores/{id}"), None)?;
@@ -115,15 +118,15 @@ impl Records {
     }
 }
 
-/// The models of the shelf by their bytes, loaded when they are needed.
-struct Bench<'a> {
+/// The models of the shelf by the digest of their bytes, loaded at first use.
+struct Shelf<'a> {
     limits: Limits,
-    shelf: &'a Path,
+    folder: &'a Path,
     models: HashMap<Digest, Arc<Model>>,
 }
 
-impl Bench<'_> {
-    fn again(&mut self, record: &ServedRecord) -> Result<Told, String> {
+impl Shelf<'_> {
+    fn replay(&mut self, record: &ServedRecord) -> Result<Replayed, String> {
         let credit: CreditModel = self.load(record.model.digest)?;
         let boost = record.boost.as_ref().map(|boost| self.load::<BoostModel>(boost.model.digest)).transpose()?;
         let again = rollout::replay(record, &credit, boost.as_ref()).map_err(|error| error.to_string())?;
@@ -151,17 +154,17 @@ impl Bench<'_> {
         if differences.is_empty() && served != now {
             differences.push("the answer has other bytes".to_owned());
         }
-        Ok(Told { served, now, differences })
+        Ok(Replayed { served, now, differences })
     }
 
-    /// Finds the bytes by their digest: names of files mean nothing, and a version without its bytes is another model.
+    /// Loads the file whose bytes have the digest. Names of files and versions do not identify a model's bytes.
     fn load<M: OfKind>(&mut self, digest: Digest) -> Result<M, String> {
         let typed = |model: &Arc<Model>| M::of(model).ok_or_else(|| format!("{digest} is not a {} model", M::KIND));
         if let Some(model) = self.models.get(&digest) {
             return typed(model);
         }
-        let unreadable = |error: io::Error| format!("the shelf {} cannot be read: {error}", self.shelf.display());
-        for entry in fs::read_dir(self.shelf).map_err(unreadable)? {
+        let unreadable = |error: io::Error| format!("the shelf {} cannot be read: {error}", self.folder.display());
+        for entry in fs::read_dir(self.folder).map_err(unreadable)? {
             let path = entry.map_err(unreadable)?.path();
             let small = fs::metadata(&path).is_ok_and(|file| file.is_file() && file.len() <= self.limits.file as u64);
             if !small || path.extension().is_none_or(|extension| extension != "wasm") {
@@ -176,22 +179,25 @@ impl Bench<'_> {
         Err(format!(
             "the bytes of its {} model, SHA-256 {digest}, are not on the shelf {}",
             M::KIND,
-            self.shelf.display()
+            self.folder.display()
         ))
     }
 }
 
-/// A score as it was served and as it is now.
-struct Told {
+/// A score as it was served, and as computed again.
+struct Replayed {
     served: String,
     now: String,
     differences: Vec<String>,
 }
 
-impl Told {
+impl Replayed {
     fn json(&self, id: &str) -> Result<String, Failure> {
         let same = self.differences.is_empty();
-        let line = serde_json::json!({ "id": id, "same": same, "served": self.served, "now": self.now, "differences": self.differences });
+        let Self { served, now, differences } = self;
+        let line = serde_json::json!({
+            "id": id, "same": same, "served": served, "now": now, "differences": differences
+        });
         serde_json::to_string(&line).map_err(Failure::cannot)
     }
 

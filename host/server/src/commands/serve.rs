@@ -1,4 +1,4 @@
-//! `assay serve`.
+//! `assay serve`: runs the server until SIGTERM or SIGINT.
 
 use std::{io, net::SocketAddr};
 
@@ -19,15 +19,15 @@ pub fn run(file: &ConfigFile, sandbox: bool) -> Result<(), Failure> {
     let mut config = file.load()?;
     config.sandbox |= sandbox;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::cannot)?;
-    // Sent to their end while the runtime is there.
+    // Dropped before the runtime, which sends the last traces.
     let _traces = {
         let _on_runtime = runtime.enter();
-        observe(&config.telemetry)?
+        start_telemetry(&config.telemetry)?
     };
     runtime.block_on(serve(config))
 }
 
-fn observe(config: &config::Telemetry) -> Result<Option<telemetry::Traces>, Failure> {
+fn start_telemetry(config: &config::Telemetry) -> Result<Option<telemetry::Traces>, Failure> {
     let format = match config.log_format {
         LogFormat::Auto => None,
         LogFormat::Text => Some(telemetry::Format::Text),
@@ -43,17 +43,18 @@ fn observe(config: &config::Telemetry) -> Result<Option<telemetry::Traces>, Fail
 
 async fn serve(config: Config) -> Result<(), Failure> {
     let listener =
-        TcpListener::bind(config.listen).await.map_err(|error| Failure::cannot(refused(config.listen, &error)))?;
+        TcpListener::bind(config.listen).await.map_err(|error| Failure::cannot(bind_error(config.listen, &error)))?;
     let cancel = CancellationToken::new();
     stop_on_signal(cancel.clone()).map_err(Failure::cannot)?;
     app::serve(config, listener, cancel).await.map_err(Failure::cannot)
 }
 
-/// Why the port cannot be had, and what to do.
-fn refused(address: SocketAddr, error: &io::Error) -> String {
+/// Why the address cannot be used, and what to do.
+fn bind_error(address: SocketAddr, error: &io::Error) -> String {
     let advice = match error.kind() {
         io::ErrorKind::AddrInUse => {
-            "another process listens there. Stop it, or set `listen` (or ASSAY__LISTEN) to another port; port 0 takes a free one"
+            "another process listens there. Stop it, or set `listen` (or ASSAY__LISTEN) to another port; port 0 takes \
+             a free one"
         }
         io::ErrorKind::PermissionDenied => {
             "ports below 1024 need a privilege. Set `listen` (or ASSAY__LISTEN) to a higher one"

@@ -1,4 +1,4 @@
-//! Scores over HTTP, in requests per second: the server alone on one core, the load alone on another.
+//! Scores over HTTP, in requests per second. The server has one core, the load generator another.
 
 use std::{env, fs, time::Duration};
 
@@ -35,7 +35,7 @@ pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
     let report = format!("/api/v2/sandbox/report/address/{ADDRESS}");
     let paths = [&score, READY, OPEN, &report];
     let mut failure = None;
-    // Of the server's core, microseconds per answer.
+    // CPU time of the server per response, in microseconds.
     let mut costs = vec![Vec::new(); paths.len()];
     let mut shares = costs.clone();
     let mut ask = |case: usize, warming: bool| {

@@ -1,4 +1,4 @@
-//! A backtest of both credit models on every core, against the same file through the same models as native code.
+//! A backtest of both credit models on every core, compared with the same models as native code on the same file.
 
 use std::{
     fs,
@@ -21,10 +21,10 @@ use super::{
     table::{Row, Target, Unit},
 };
 
-/// Records in a round.
+/// Records of one round.
 const RECORDS: u64 = 60_000;
 
-/// A native model as the host sees a component.
+/// A native model with the interface of a component.
 struct Native(fn(&types::Features) -> Result<assay_model::Assessment, types::Refusal>);
 
 impl Scorer for Native {
@@ -51,7 +51,7 @@ fn factor(from: types::Factor) -> Factor {
     Factor { label: from.label, rating, description: from.description, points: from.points, possible: from.possible }
 }
 
-/// Records a second.
+/// Records per second.
 pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
     let limits = Limits::default();
     let load = |file: &str| -> Result<CreditModel, Failure> {
@@ -86,7 +86,7 @@ pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
     }])
 }
 
-/// Wallets that differ in age and use, so that scores do.
+/// Wallets of different age and use, so that their scores differ.
 fn write(file: &Path) -> Result<(), Failure> {
     let mut output = BufWriter::new(fs::File::create(file)?);
     for number in 0..RECORDS {
@@ -101,7 +101,7 @@ fn write(file: &Path) -> Result<(), Failure> {
     Ok(output.flush()?)
 }
 
-/// Records a second, and the pairs of scores.
+/// Records per second, and the pairs of scores.
 fn through<S: Scorer>(file: &Path, models: &[S], threads: usize) -> Result<(f64, assay_domain::stats::Joint), Failure> {
     let stop = AtomicBool::new(false);
     let started = Instant::now();

@@ -1,5 +1,5 @@
-//! One call of the credit champion, confined as it is served, against the same call without one thing at a time; and on
-//! two cores.
+//! One confined call of the credit champion, compared with the same call without one part of the confinement at a time;
+//! and calls on two cores.
 
 use std::{
     fs,
@@ -26,7 +26,7 @@ use super::{
     table::{Row, Target, Unit},
 };
 
-/// How long two threads, or one, make calls in one round.
+/// Time of one round of calls.
 const STRETCH: Duration = Duration::from_millis(250);
 
 fn champion() -> Result<Vec<u8>, Failure> {
@@ -34,7 +34,7 @@ fn champion() -> Result<Vec<u8>, Failure> {
     fs::read(&file).map_err(|error| format!("{}: {error}", file.display()).into())
 }
 
-/// A model, set up in three ways, and what it is compared with.
+/// A model in three configurations, and the native model as reference.
 struct Setups {
     served: CreditModel,
     no_deadline: CreditModel,

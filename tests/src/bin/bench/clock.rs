@@ -1,18 +1,18 @@
-//! Timing: cases take turns in short rounds, so that whatever else the machine does falls on all of them alike.
+//! Timing: cases alternate in short rounds, so that other load on the machine affects all of them equally.
 
 use std::time::{Duration, Instant};
 
-/// How long one case runs in one round. Short against what disturbs a machine, long against the clock.
+/// Time of one case in one round: shorter than most disturbances of a machine, longer than the resolution of the clock.
 const SLICE: Duration = Duration::from_millis(10);
 
-/// Something to do over and over.
+/// A case: the call that is measured.
 pub type Case<'a> = Box<dyn FnMut() + 'a>;
 
-/// What the rounds gave, one list per case, in the order of the rounds.
+/// The measurements: one list for each case, in the order of the rounds.
 pub struct Rounds(pub Vec<Vec<f64>>);
 
 impl Rounds {
-    /// Calls each case again and again for a slice, in turns; microseconds per call.
+    /// Calls each case repeatedly for a slice, in turns. Microseconds per call.
     pub fn of(rounds: usize, cases: &mut [Case<'_>]) -> Self {
         let repeats: Vec<u32> = cases.iter_mut().map(calibrate).collect();
         Self::measured(rounds, cases.len(), |index| {
@@ -25,7 +25,7 @@ impl Rounds {
         })
     }
 
-    /// Measures `cases` cases in turns, each round beginning with another one.
+    /// Measures `cases` cases in turns. Each round starts with another case.
     pub fn measured(rounds: usize, cases: usize, mut measure: impl FnMut(usize) -> f64) -> Self {
         let mut found = vec![Vec::with_capacity(rounds); cases];
         for round in 0..rounds {
@@ -44,7 +44,7 @@ impl Rounds {
         median(self.0.get(case).cloned().unwrap_or_default())
     }
 
-    /// Of the ratios of `case` to `reference`, round by round: what changes slowly cancels out.
+    /// The median of the ratios of `case` to `reference` in each round, so that slow changes of the machine cancel out.
     pub fn ratio(&self, case: usize, reference: usize) -> f64 {
         match (self.0.get(case), self.0.get(reference)) {
             (Some(case), Some(reference)) => median(case.iter().zip(reference).map(|(a, b)| a / b).collect()),
@@ -64,7 +64,7 @@ pub fn median(mut values: Vec<f64>) -> f64 {
     }
 }
 
-/// Calls that fill a slice. They also warm the case.
+/// The number of calls that fill a slice. Counting them warms the case up.
 fn calibrate(case: &mut Case<'_>) -> u32 {
     let started = Instant::now();
     let mut calls = 0_u32;

@@ -1,5 +1,4 @@
-//! Which core does what. Threads and processes are tied to cores by `taskset`; without it they go where the system
-//! sends them.
+//! Pins threads and processes to cores with `taskset`. Without that program nothing is pinned.
 
 use std::{
     fs,
@@ -20,7 +19,7 @@ pub fn available() -> Vec<usize> {
         .collect()
 }
 
-/// Ties the calling thread, and those it starts, to `core`. False where that cannot be done.
+/// Pins the calling thread, and the threads that it starts, to `core`. Returns whether that succeeded.
 pub fn tie(core: usize) -> bool {
     let Ok(thread) = fs::read_link("/proc/thread-self") else { return false };
     let Some(thread) = thread.file_name() else { return false };
@@ -29,7 +28,7 @@ pub fn tie(core: usize) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// A command for `program` on `core` alone.
+/// A command that runs `program` pinned to `core`.
 pub fn command(core: usize, program: &Path) -> Command {
     let tied =
         Command::new("taskset").arg("--version").stdout(Stdio::null()).status().is_ok_and(|status| status.success());
@@ -41,24 +40,24 @@ pub fn command(core: usize, program: &Path) -> Command {
     command
 }
 
-/// Nanoseconds that a process has been on a core, over all its threads.
+/// CPU time of a process with all its threads, in nanoseconds.
 pub fn busy(pid: u32) -> u64 {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     threads.map(|thread| on_core(&thread.path())).sum()
 }
 
-/// The same of the calling thread.
+/// CPU time of the calling thread, in nanoseconds.
 pub fn busy_here() -> u64 {
     on_core(Path::new("/proc/thread-self"))
 }
 
-/// Nanoseconds that the cores which this process may use have been idle, to the hundredth of a second.
+/// Idle time of the cores that this process may use, in nanoseconds, with a resolution of 10 ms.
 pub fn idle() -> u64 {
     let times = fs::read_to_string("/proc/stat").unwrap_or_default();
     let of = |core: usize| {
         let mut fields =
             times.lines().find_map(|line| line.strip_prefix(&format!("cpu{core} ")))?.split_ascii_whitespace().skip(3);
-        // Idle, and idle with a disk at work.
+        // The columns `idle` and `iowait`.
         Some((fields.next()?.parse::<u64>().ok()? + fields.next()?.parse::<u64>().ok()?) * 10_000_000)
     };
     available().into_iter().filter_map(of).sum()

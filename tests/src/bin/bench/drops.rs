@@ -1,4 +1,4 @@
-//! From a file on the shelf of a running server to a version that its list calls ready.
+//! The time from a file written to the shelf of a running server until the model is ready.
 
 use std::{
     fs,
@@ -19,9 +19,9 @@ use super::{
     table::{Row, Target, Unit},
 };
 
-/// Time between two looks at the list: what a figure here can be too long by.
+/// Time between two requests of the list, and so the largest error of a figure.
 const LOOK: Duration = Duration::from_millis(2);
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
     runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
@@ -65,7 +65,7 @@ pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
     })
 }
 
-/// The component with another version: three characters for three, so that nothing else moves.
+/// The component with another version of the same length, so that no offset changes.
 fn relabelled(component: &[u8], version: &str) -> Option<Vec<u8>> {
     const OWN: &[u8] = b"1.1";
     let at = component.windows(OWN.len()).position(|window| window == OWN)?;
@@ -74,7 +74,7 @@ fn relabelled(component: &[u8], version: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Milliseconds from the first byte written to the version being ready.
+/// Milliseconds from the first written byte until the version is ready.
 async fn drop_file(api: &Caller, shelf: &Path, version: &str, bytes: &[u8]) -> Result<f64, Failure> {
     let started = Instant::now();
     fs::write(shelf.join(format!("dropped-{version}.wasm")), bytes)?;
@@ -86,14 +86,14 @@ async fn drop_file(api: &Caller, shelf: &Path, version: &str, bytes: &[u8]) -> R
         if listed.iter().any(is_ready) {
             return Ok(started.elapsed().as_secs_f64() * 1e3);
         }
-        if started.elapsed() > PATIENCE {
-            return Err(format!("version {version} is not ready after {PATIENCE:?}: {list}").into());
+        if started.elapsed() > TIMEOUT {
+            return Err(format!("version {version} is not ready after {TIMEOUT:?}: {list}").into());
         }
         tokio::time::sleep(LOOK).await;
     }
 }
 
-/// Milliseconds of an upload, which answers when the version is ready.
+/// Milliseconds of an upload. The response comes when the version is ready.
 async fn upload(api: &Caller, bytes: Vec<u8>) -> Result<f64, Failure> {
     let started = Instant::now();
     let answer = api.post_bytes("/api/v2/admin/models", bytes).await;

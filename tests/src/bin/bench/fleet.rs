@@ -1,5 +1,5 @@
-//! One, two and three hosts on this machine that share one Redis, and who has the cores meanwhile: hosts, Redis and the
-//! load take turns on the same ones, so that a further host brings no core with it.
+//! One, two and three hosts on this machine that share one Redis, with the CPU time of each process. Hosts, Redis and the
+//! load generator share the same cores, so another host adds no core.
 
 use std::{net::SocketAddr, path::Path, time::Duration};
 
@@ -21,24 +21,24 @@ use super::{
 const HOSTS: usize = 3;
 const STRETCH: Duration = Duration::from_millis(1_500);
 const METERED: &str = "bench_key_with_more_units_than_are_asked_for";
-/// Read once: scores then come from each host's cache, and no other answer is one of them.
+/// One read is enough: then every score comes from the host's cache.
 const SETTINGS: &str = "\n[scoring]\ncache_ms = 86_400_000\n";
-/// Busy for more than that much of the time, something has no more to give.
+/// Share of the time above which a process or the machine counts as saturated.
 const BUSY: f64 = 0.9;
 
-/// Who is kept busy by one case, in cores.
+/// CPU use of one case, in cores.
 #[derive(Default)]
 struct Busy {
     load: Vec<f64>,
     hosts: Vec<f64>,
     redis: Vec<f64>,
-    /// Nobody.
+    /// Idle cores.
     idle: Vec<f64>,
 }
 
 pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
     let server = Redis::start(&DURABLE);
-    // The chains must go on while the load blocks this thread.
+    // The chains must keep running while the load generator blocks this thread.
     let runtime = runtime::Builder::new_multi_thread().enable_all().build()?;
     let devnet = runtime.block_on(Devnet::start(|_| {}))?;
     let key = format!(
@@ -120,7 +120,7 @@ pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
 }
 
 impl Busy {
-    /// Who had the cores, what an answer took of them, and what follows from it.
+    /// The CPU use of each process, the CPU time per response, and the bottleneck that follows.
     fn note(&self, rate: f64) -> String {
         let there = cores::available().len() as f64;
         let parts = [("the load", &self.load), ("the hosts", &self.hosts), ("Redis", &self.redis)];

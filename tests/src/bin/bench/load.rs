@@ -1,5 +1,5 @@
-//! Load: one thread that keeps a request under way on many connections, and looks at every answer. It takes the answers
-//! in turns and blocks for each, so that an answer costs it two system calls: the server is what is slow here.
+//! The load generator: one thread with one request in flight on each of many connections. It checks every response, reads
+//! them in turns and blocks for each, so that a response costs two system calls and the server is the bottleneck.
 
 use std::{
     io::{Read, Write},
@@ -10,25 +10,25 @@ use std::{
 
 use super::{Failure, cores};
 
-/// Connections, each with one request under way.
+/// Connections, each with one request in flight.
 pub const CONNECTIONS: usize = 64;
-/// Longest wait for one answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Timeout of one response.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What came of it.
+/// The result of a run.
 pub struct Load {
-    /// Answers per second.
+    /// Responses per second.
     pub rate: f64,
     pub took: Duration,
-    /// Nanoseconds that it was on a core.
+    /// CPU time of the load generator, in nanoseconds.
     pub busy: u64,
 }
 
-/// Asks `path` of the servers at `addresses`, of each on as many of the connections, for so long and from `core` where
-/// one is given.
+/// Requests `path` from the servers at `addresses`, each on an equal share of the connections, for the given time; pinned
+/// to `core` where one is given.
 ///
 /// # Errors
-/// Anything but a 200 with a body of the declared length.
+/// Where a response is not a 200 with a body of the declared length.
 pub fn rate(
     core: Option<usize>,
     addresses: &[SocketAddr],
@@ -73,11 +73,11 @@ fn ask(addresses: &[SocketAddr], request: &[u8], stretch: Duration) -> Result<Lo
 fn connect(address: SocketAddr) -> std::io::Result<TcpStream> {
     let stream = TcpStream::connect(address)?;
     stream.set_nodelay(true)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(TIMEOUT))?;
     Ok(stream)
 }
 
-/// Reads one answer, and nothing behind it.
+/// Reads exactly one response.
 fn take(stream: &mut TcpStream, buffer: &mut [u8; 4096]) -> Result<(), String> {
     let mut filled = 0;
     loop {
@@ -94,7 +94,7 @@ fn take(stream: &mut TcpStream, buffer: &mut [u8; 4096]) -> Result<(), String> {
     }
 }
 
-/// Length of the answer that `bytes` begin with; `None` while some of it is missing.
+/// Length of the first response in `bytes`; `None` while it is incomplete.
 fn whole(bytes: &[u8]) -> Result<Option<usize>, String> {
     const OK: &[u8] = b"HTTP/1.1 200 ";
     const LENGTH: &[u8] = b"content-length: ";

@@ -1,5 +1,5 @@
-//! `bench`: each figure beside a reference measured in the same run. Says what it found and asserts nothing: a missed
-//! target is a word in a table, and only a measurement that could not be made is an error.
+//! `bench`: measures each figure and its reference in the same run. It asserts nothing: the table marks a missed target,
+//! and only a measurement that fails is an error.
 
 mod answers;
 mod backtests;
@@ -23,25 +23,25 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use table::{Row, Table};
 
-/// As the server: half of a native score is allocating its texts.
+/// The server's allocator: allocating texts is half the time of a native score.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// What a group of measurements may end with.
+/// The error of a group of measurements.
 type Failure = Box<dyn std::error::Error>;
 
 /// Measure Assay against references in the same run, and print a table
 ///
-/// Needs the `assay` binary beside this one. Takes about six minutes, best on an idle machine.
+/// Needs the `assay` binary in the same folder. Takes about six minutes on an idle machine.
 #[derive(Parser)]
 #[command(name = "bench", version, subcommand_negates_reqs = true)]
 struct Cli {
     #[command(subcommand)]
     part: Option<Part>,
-    /// Only this group; may be given several times
+    /// Measure only this group; may be repeated
     #[arg(long, value_name = "NAME")]
     only: Vec<Group>,
-    /// Fewer and shorter rounds: ratios are rougher
+    /// Measure fewer and shorter rounds, with less exact ratios
     #[arg(long)]
     quick: bool,
     /// Also write the table to this file, as JSON
@@ -51,36 +51,36 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Part {
-    /// The server under load, with a route beside its own; started by `bench` itself
+    /// Run the server under load, with routes for references; `bench` starts this itself
     #[command(hide = true)]
     Serve { config: PathBuf },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Group {
-    /// A confined call against the same instance reused, native code, no deadline, no pool
+    /// A confined call, compared with a reused instance, native code, no deadline and no pool
     Calls,
-    /// Two threads against one
+    /// Calls on two threads, compared with one
     Threads,
-    /// A file of features through two models on every core
+    /// A backtest of two models on every core
     Backtest,
     /// Requests per second over HTTP
     Answers,
-    /// From a file on the shelf to a model that serves
+    /// The time from a file on the shelf to a ready model
     Drops,
-    /// Cold and warm reports against the bare RPC calls
+    /// Cold and warm reports, compared with the RPC calls alone
     Reports,
-    /// Searching 60,000 agents
+    /// Searches of 60,000 agents
     Search,
-    /// Scores with a challenger beside them against scores without
+    /// Scores with a challenger, compared with scores without one
     Shadow,
     /// One, two and three hosts on one Redis
     Fleet,
-    /// Opening the shelf, deriving features
+    /// Opening the shelf, and computing features
     Start,
 }
 
-/// How long to measure.
+/// The number and length of rounds.
 #[derive(Debug, Clone, Copy)]
 struct Effort {
     quick: bool,

@@ -1,4 +1,4 @@
-//! Reports read anew from two real chain nodes, against the bare RPC calls without which there is no report.
+//! Reports that are read from two real chain nodes, compared with the RPC calls that a report needs.
 
 mod bare;
 mod long;
@@ -23,13 +23,13 @@ use super::{
 };
 use bare::Bare;
 
-/// A report lives for a millisecond here, so that every request reads the chains again.
+/// A report is cached for a millisecond, so that every request reads the chains.
 const LIVES: &str = "\n[scoring]\ncache_ms = 1\nincomplete_cache_ms = 1\n";
-/// More than a report lives.
+/// Longer than a report is cached.
 const PAUSE: Duration = Duration::from_millis(5);
-/// Read first, so that what all wallets share is known: markets, their oracles, prices.
+/// Read first, so that the data that all wallets share is cached: markets, oracles, prices.
 const PRIMER: &str = "saver";
-/// Read for the first time, one after another.
+/// The wallets of first reports.
 const STRANGERS: [&str; 12] = [
     "collector",
     "leaver",
@@ -45,12 +45,12 @@ const STRANGERS: [&str; 12] = [
     "ordinary-one",
 ];
 
-/// The chains; a server that reads them; and another one that reads them through proxies, where its calls are seen.
+/// The chains, a server that reads them, and a second server that reads them through proxies, which record its calls.
 struct Scene {
     devnet: Devnet,
     _servers: [Service; 2],
     proxies: Vec<Proxy>,
-    /// For the bare calls, one for each chain.
+    /// The clients of the reference, one for each chain.
     clients: Vec<RpcClient>,
     api: Caller,
     watched_api: Caller,
@@ -96,7 +96,7 @@ impl Scene {
         format!("/api/v2/report/address/{}", self.devnet.wallet(wallet).address)
     }
 
-    /// The calls that a report of `wallet` takes now.
+    /// The calls that a report of `wallet` makes now.
     async fn calls(&self, wallet: &str) -> Result<Vec<Bare>, Failure> {
         for proxy in &self.proxies {
             proxy.take();
@@ -106,7 +106,7 @@ impl Scene {
         Ok(self.clients.iter().zip(&self.proxies).map(|(client, proxy)| Bare::of(client, &proxy.take())).collect())
     }
 
-    /// As in life: by the time a report has expired, the chains have moved on.
+    /// Mines a block: after the lifetime of a report, real chains have new blocks too.
     async fn move_on(&self) -> Result<(), Failure> {
         for chain in self.devnet.chains() {
             Chain::mine(chain, 1).await?;
@@ -144,7 +144,7 @@ impl Scene {
         Ok(row(format!("first report of a wallet ({} wallets)", wallets.len()), &reports, &bares, Target::None, &last))
     }
 
-    /// Milliseconds of a report and of the bare calls, each at a new block.
+    /// Milliseconds of a report and of the calls alone, each at a new block.
     async fn pair(&self, path: &str, bare: &[Bare], report_first: bool) -> Result<(f64, f64), Failure> {
         let report = async {
             self.move_on().await?;
@@ -183,7 +183,7 @@ fn row(what: String, reports: &[f64], bares: &[f64], target: Target, calls: &[Ba
     }
 }
 
-/// Milliseconds of a report that is complete and was read for this request.
+/// Milliseconds of a report that is complete and not from the cache.
 async fn read(api: &Caller, path: &str) -> Result<f64, Failure> {
     let started = Instant::now();
     let answer = api.get(path).await;

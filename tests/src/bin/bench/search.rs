@@ -1,4 +1,4 @@
-//! Searching all agents, against a bare scan of the same text for the same words.
+//! Searches of all agents, compared with a scan of the same text for the same words.
 
 use std::{env, fs::File, hint::black_box, process::Command, time::Instant};
 
@@ -13,12 +13,12 @@ use super::{
 };
 
 const AGENTS: usize = 60_000;
-/// Searches of each query in one round; a hundredth of all of them may be slower than what is told.
+/// Searches of each query in one round. The figure is their 99th percentile.
 const REPEATS: usize = 20;
-/// Names a file of agents, one JSON object to a line, gzipped where it ends in `.gz`.
+/// Environment variable with a file of agents, one JSON object on each line, gzipped where the name ends in `.gz`.
 const FILE: &str = "ASSAY_BENCH_AGENTS";
 
-/// What matches most, some, one and none.
+/// Queries that match most agents, some, one and none.
 const QUERIES: [&str; 10] = [
     "a",
     "agent",
@@ -56,7 +56,7 @@ pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
         .map(|line| format!("{}\0{}\0", line.name, line.description).to_lowercase())
         .collect();
     let text = text.concat();
-    // The slowest but one in a hundred of the whole mix of queries, in milliseconds.
+    // The 99th percentile of all queries together, in milliseconds.
     let slow = |case: &dyn Fn(&str) -> usize| {
         let mut times: Vec<f64> = (0..REPEATS)
             .flat_map(|_| QUERIES)
@@ -92,7 +92,7 @@ pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
     }])
 }
 
-/// The agents of the file that the environment names, or made up ones.
+/// The agents of the file in the environment variable, or generated agents.
 fn lines() -> Result<(Vec<Line>, String), Failure> {
     let Some(path) = env::var_os(FILE) else { return Ok((made_up(), "made-up agents".to_owned())) };
     File::open(&path).map_err(|error| format!("{}: {error}", path.display()))?;

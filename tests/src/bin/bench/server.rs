@@ -1,5 +1,5 @@
-//! The server under load: the real one, with two routes beside its own that answer with a score made beforehand. It
-//! runs as a process of its own, as a server does, so that it can have a core to itself.
+//! The server under load: the real server with two more routes, which answer with a prepared score. It runs as a process
+//! of its own, so that it can be pinned to a core.
 
 use std::{path::Path, sync::LazyLock};
 
@@ -22,14 +22,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::Failure;
 
-/// Serialises a ready score, for callers with a key.
+/// Serialises a prepared score, for callers with a key.
 pub const READY: &str = "/bench/ready";
-/// Serialises a ready score, for anybody.
+/// Serialises a prepared score, for every caller.
 pub const OPEN: &str = "/bench/open";
 
 /// Serves `file` until it is killed.
 pub fn serve(file: &Path) -> Result<(), Failure> {
-    // Every request has its span, as it has where the binary serves.
+    // Every request has a span, as in the released binary.
     let config = config::load(Some(file))?;
     telemetry::start(&config.telemetry.log, None, None)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -43,7 +43,7 @@ pub fn serve(file: &Path) -> Result<(), Failure> {
     })
 }
 
-/// A score of the same shape as the sandbox's, made once.
+/// A score with the fields of a sandbox score, computed once.
 fn score() -> Option<&'static ScoreBody> {
     static SCORE: LazyLock<Option<ScoreBody>> = LazyLock::new(|| {
         let model =
@@ -54,7 +54,7 @@ fn score() -> Option<&'static ScoreBody> {
     SCORE.as_ref()
 }
 
-/// What every route with a key does before its work, and then no work.
+/// A handler that only checks the key.
 async fn ready(State(app): State<App>, headers: HeaderMap) -> Result<Json<Option<&'static ScoreBody>>, ApiError> {
     let header = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     app.access.identify(header).await?.require(&[Scope::Read])?;

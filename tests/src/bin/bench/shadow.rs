@@ -1,5 +1,5 @@
-//! Scores from two real chain nodes, each computed anew: while a challenger sees every one of them, against the same
-//! while none does.
+//! Scores from two real chain nodes, not from the cache: with a challenger that computes all of them too, compared with
+//! no challenger.
 
 use std::{path::Path, time::Duration};
 
@@ -20,17 +20,17 @@ use super::{
     table::{Row, Target, Unit},
 };
 
-/// A score lives for a millisecond here, so that every request computes one, and all of them are in the sample.
+/// A score is cached for a millisecond, so that every request computes one. The shadow engine runs for all of them.
 const SETTINGS: &str = "\n[scoring]\ncache_ms = 1\nincomplete_cache_ms = 1\nshadow_share = 1.0\n";
 const WALLETS: [&str; 6] = ["saver", "borrower", "liquidated", "holder", "collector", "ordinary-one"];
-/// Requests under way at one time, so that what the shadow does for one falls on others.
+/// Requests in flight, so that the shadow work of one request can slow others down.
 const AT_ONCE: usize = 4;
-/// Requests in one block. Blocks with and without a challenger take turns.
+/// Requests in one block. Blocks with and without a challenger alternate.
 const BLOCK: usize = 240;
-/// Blocks of each kind in one round: 24 requests lie beyond its 99th percentile. Of fewer, it says more about the
-/// machine than about us.
+/// Blocks of each kind in one round: 24 requests are above the 99th percentile. With fewer, noise of the machine decides
+/// it.
 const BLOCKS: usize = 10;
-/// Before and after a block, until the shadow has nothing left to do.
+/// Pause before and after a block, in which the shadow engine finishes its work.
 const PAUSE: Duration = Duration::from_millis(60);
 
 pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
@@ -49,7 +49,7 @@ pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
         for _ in 0..effort.of(12) {
             let (mut with, mut without) = (Vec::new(), Vec::new());
             for turn in 0..2 * BLOCKS {
-                // With, without, without, with: what drifts falls on both.
+                // With, without, without, with: a drift of the machine affects both equally.
                 let shadowed = turn % 4 == 0 || turn % 4 == 3;
                 challenge(&api, shadowed).await?;
                 let took = block(&api, &paths).await?;

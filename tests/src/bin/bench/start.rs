@@ -1,4 +1,4 @@
-//! What a server does before it serves, and what it does between reading and scoring.
+//! Opening the shelf at the start of a server, and computing features from a snapshot.
 
 use std::{fs, hint::black_box, time::Instant};
 
@@ -27,7 +27,7 @@ fn opening(effort: Effort) -> Result<Vec<Row>, Failure> {
     let champion = fs::read(plugins().join("credit-1.1.wasm"))?;
     let plain = Settings { watch: false, ..Settings::new(shelf.path()) };
     let keeping = Settings { compiled: Some(kept.path().join("compiled")), ..plain.clone() };
-    // Fills the folder of compiled code.
+    // Fills the cache of compiled models.
     let models = Registry::open(keeping.clone())?.list().len();
     let mut failure = None;
     let mut timed = |work: &dyn Fn() -> Result<(), Failure>| {

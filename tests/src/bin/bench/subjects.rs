@@ -1,4 +1,4 @@
-//! Whom the models judge here: a wallet as most are, and one that is known on every chain a large host reads.
+//! The scored wallets: an ordinary one, and one that is active on every chain of a large host.
 
 use assay_domain::{
     Activity, Address, AssetClass, ChainId, ChainSnapshot, Coverage, EventCounts, PoolHistory, Position, Protocol,
@@ -15,7 +15,7 @@ const YEAR: u64 = 31_557_600;
 /// The chains of the API contract.
 const CHAINS: [ChainId; 12] = [1, 10, 56, 137, 250, 324, 8453, 42_161, 42_220, 43_114, 59_144, 534_352];
 
-/// Somebody to score, and how to call them in a row.
+/// A wallet, and its name in a row.
 pub struct Subject {
     pub name: &'static str,
     pub features: Features,
@@ -31,7 +31,7 @@ pub fn everywhere() -> Subject {
     Subject { name: "12 chains, 30 markets", features: features(&snapshot()) }
 }
 
-/// What was read of [`everywhere`].
+/// The snapshot of [`everywhere`].
 pub fn snapshot() -> Snapshot {
     let chains = CHAINS.iter().enumerate().map(|(index, id)| chain(*id, if index < 6 { 3 } else { 2 })).collect();
     Snapshot {

@@ -1,4 +1,4 @@
-//! The result: a row per figure, with its reference, their ratio and what the ratio should be; as text and as JSON.
+//! The result as text and as JSON: a row for each figure, with its reference, their ratio and the target.
 
 use std::fmt;
 
@@ -6,17 +6,17 @@ use serde_json::{Value, json};
 
 use super::cores;
 
-/// One figure beside its reference.
+/// One figure and its reference.
 pub struct Row {
     pub what: String,
     pub measured: f64,
     pub reference: String,
     pub reference_value: f64,
     pub unit: Unit,
-    /// The figure over its reference, from the same rounds.
+    /// The figure divided by its reference, in the same rounds.
     pub ratio: f64,
     pub target: Target,
-    /// What a reader must know to believe the row.
+    /// A remark on the measurement.
     pub note: String,
 }
 
@@ -27,7 +27,7 @@ pub enum Unit {
     PerSecond,
 }
 
-/// What a row is held to.
+/// The target of a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Target {
     /// The ratio.
@@ -36,7 +36,7 @@ pub enum Target {
     AtLeast(f64),
     /// The figure itself, in its unit.
     Within(f64),
-    /// Nothing: the row is there to be known.
+    /// No target.
     None,
 }
 

@@ -1,4 +1,4 @@
-//! `devnet`: two local chains with a past and, with `run`, the server reading them.
+//! `devnet`: two local chains with a history, and with `run` a server that reads them.
 
 mod progress;
 mod run;
@@ -12,9 +12,9 @@ use assay_tests::devnet::{self, Devnet};
 use clap::{Args, Parser, Subcommand};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Two local chains (ids 1 and 8453) with the real Aave v3 contracts and wallets that have lived for years
+/// Two local chains (ids 1 and 8453) with the real Aave v3 contracts, and wallets with years of history
 ///
-/// Everything it starts and writes is gone when it ends. Ends on ctrl-c.
+/// Ctrl-C stops it. Then every process and file that it created is removed.
 #[derive(Parser)]
 #[command(name = "devnet", version)]
 struct Cli {
@@ -24,15 +24,15 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Start the chains and the server on them, and print requests to try
+    /// Start the chains and a server that reads them, and print example requests
     Run(Run),
-    /// Start the chains alone, and print their RPC URLs and the wallets
+    /// Start only the chains, and print their RPC URLs and the wallets
     Chains,
 }
 
 #[derive(Args)]
 struct Run {
-    /// Where the server listens; port 0 takes any free one
+    /// Address of the server; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     listen: String,
     /// The server's binary
@@ -41,7 +41,7 @@ struct Run {
     /// The directory of released models
     #[arg(long, value_name = "DIR", default_value = "plugins")]
     shelf: PathBuf,
-    /// The API key to accept; it may do everything
+    /// The API key, with every scope
     #[arg(long, default_value = "assay-devnet-key")]
     key: String,
     /// Show the server's log
@@ -85,7 +85,7 @@ fn main() -> ExitCode {
             result = told_to_end() => result.map(|()| eprintln!("\nStopping.")).map_err(Error::Io),
         }
     });
-    // A start that was given up may still be waiting for a process; that one ends when we do.
+    // A cancelled start may still wait for a process. That process ends with this one.
     runtime.shutdown_background();
     result.map_or_else(|error| fail(&error), |()| ExitCode::SUCCESS)
 }
@@ -116,7 +116,7 @@ async fn start() -> Result<Devnet, Error> {
     Ok(started?)
 }
 
-/// Mines a block a minute, for ever: the prices and positions a chain tells are those of its newest block.
+/// Mines a block every minute, because prices and positions are those of the newest block.
 async fn keep_current(devnet: &Devnet) -> Result<(), Error> {
     let mut minute = tokio::time::interval(Duration::from_secs(60));
     minute.tick().await;

@@ -1,4 +1,4 @@
-//! Shows how far the start has come: bars on a terminal, a line per stage elsewhere.
+//! Shows the progress of the start: bars on a terminal, one line for each stage otherwise.
 
 use std::io::{IsTerminal, stderr};
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use assay_tests::devnet::{BASE, ETHEREUM, Progress, Stage};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
-/// Both chains' bars; without a terminal, none.
+/// A bar for each chain; none without a terminal.
 pub struct Display {
     bars: Option<Arc<[(u64, ProgressBar); 2]>>,
 }

@@ -1,4 +1,4 @@
-//! `devnet run`: the chains, then the server on them, then requests to try.
+//! `devnet run`: starts the chains, then a server that reads them, and prints example requests.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -11,7 +11,7 @@ use assay_tests::process::Lines;
 use super::{Error, Run, keep_current, start, table};
 
 pub async fn run(options: Run) -> Result<(), Error> {
-    // Everything that can be found wrong at once is, before anything takes time.
+    // All quick checks come before the slow start.
     let assay = options.assay.canonicalize().map_err(|_| Error::NoServer(options.assay.clone()))?;
     let shelf = options.shelf.canonicalize().map_err(|_| Error::NoShelf(options.shelf.clone()))?;
     TcpListener::bind(&options.listen).map(drop).map_err(|cause| match cause.kind() {
@@ -19,7 +19,7 @@ pub async fn run(options: Run) -> Result<(), Error> {
         _ => Error::Listen { listen: options.listen.clone(), cause },
     })?;
 
-    // Dropped in the opposite order: the server before the chains it reads, the files last.
+    // Dropped in reverse order: first the server, then the chains, last the files.
     let files = tempfile::Builder::new().prefix("assay-devnet-").tempdir()?;
     let devnet = start().await?;
     let config = files.path().join("assay.toml");

@@ -1,11 +1,10 @@
 //! The shipped data of known chains: one embedded file each, which names its sources.
 
-use config::{Config, ConfigError, File, FileFormat};
-use serde::Deserialize;
-
 use assay_chain::config::{NativeConfig, Slugs, TokenConfig};
 use assay_domain::{Address, ChainId};
 use assay_lending::config::MarketConfig;
+use config::{Config, ConfigError, File, FileFormat};
+use serde::Deserialize;
 
 /// By ascending chain id.
 const FILES: [&str; 12] = [

@@ -1,5 +1,5 @@
-//! The calls of one chain without which there is no report, made again without a server around them: same client
-//! library, same order, nothing decoded, nothing checked.
+//! The calls of one chain that a report needs, made again without a server: the same client library and order, without
+//! decoding and checks.
 
 use alloy::{
     primitives::{B256, U64},
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::Failure;
 
-/// One chain's bare calls.
+/// The calls of one chain.
 pub struct Bare {
     client: RpcClient,
     calls: Vec<Call>,
@@ -26,8 +26,8 @@ struct Head {
 }
 
 impl Bare {
-    /// What could not be left out of `made`, the calls of one report: logs, contract calls, and the wallet's nonce. The
-    /// head is asked for besides; what checks for reorganisations and what searches for dates is left out.
+    /// The necessary calls in `made`, the calls of one report: logs, contract calls and the wallet's nonce. The head is
+    /// requested too. Calls that check for reorganisations or search for dates are left out.
     pub fn of(client: &RpcClient, made: &[Call]) -> Self {
         let of = |method: &'static str| made.iter().filter(move |call| call.method == method);
         let calls: Vec<Call> =
@@ -60,7 +60,7 @@ impl Bare {
     }
 }
 
-/// `params` with what names a block naming this one.
+/// `params` with this block in place of their own.
 fn at(mut params: Value, head: &Head) -> Value {
     for param in params.as_array_mut().into_iter().flatten() {
         for (key, value) in [("blockHash", json!(head.hash)), ("toBlock", json!(head.number))] {

@@ -1,5 +1,5 @@
-//! A first report of a wallet with a very long lending history, against the log queries that return it, made over HTTP
-//! without a client library: bodies are read and nothing is decoded.
+//! A first report of a wallet with a very long lending history, compared with the log queries that return the history.
+//! The reference makes them over HTTP without a client library, and reads the bodies without decoding.
 
 use std::path::Path;
 
@@ -64,7 +64,7 @@ pub async fn measure(effort: Effort) -> Result<Row, Failure> {
             let reference = reference.await?;
             (read(&api, &path).await?, reference)
         };
-        // The first round opens connections and looks the market up.
+        // The first round opens connections and reads the market.
         if round > 0 {
             reports.push(report);
             bares.push(took);
@@ -84,7 +84,7 @@ pub async fn measure(effort: Effort) -> Result<Row, Failure> {
     })
 }
 
-/// Size of the answer.
+/// Size of the response, in bytes.
 async fn bare(http: &reqwest::Client, url: &str, params: &Value) -> Result<usize, Failure> {
     let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "eth_getLogs", "params": params });
     Ok(http.post(url).json(&request).send().await?.bytes().await?.len())
