@@ -1,7 +1,7 @@
 //! Puts everything together. The binary, the tests and the benchmarks start the same server here.
 
-mod errands;
-mod judge;
+mod appraiser;
+mod payment_queue;
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -132,7 +132,7 @@ fn reputation(
     x402: Option<&X402>,
 ) -> Option<Reputation> {
     let (agents, reputation, ipfs) = (config.agents.as_ref()?, config.reputation.as_ref()?, config.ipfs.as_ref()?);
-    let judge = judge::ByScoring::new(scoring.clone(), reputation)?;
+    let appraiser = appraiser::PinnedModels::new(scoring.clone(), reputation)?;
     let registries =
         Registries { chain: agents.chain, identity: agents.identity_registry, reputation: agents.reputation_registry };
     let client = chains.client(agents.chain)?;
@@ -140,7 +140,14 @@ fn reputation(
     let local = x402.filter(|_| config.access.x402.is_local());
     let local =
         local.map(|x402| Local::new(x402.clone(), sender.clone(), Duration::from_millis(reputation.replace_after_ms)));
-    Some(Reputation::new(reputation, store.clone(), sender, Ipfs::new(ipfs)?, judge, errands::Payments(local)))
+    Some(Reputation::new(
+        reputation,
+        store.clone(),
+        sender,
+        Ipfs::new(ipfs)?,
+        appraiser,
+        payment_queue::Payments(local),
+    ))
 }
 
 /// Serves on `listener` until `cancel`, then lets requests in flight finish.
