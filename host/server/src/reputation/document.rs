@@ -1,5 +1,5 @@
-//! The feedback document, with everything that does not fit on the chain. Its bytes depend on the record alone and follow
-//! RFC 8785: fields in the order of their names, no spaces, whole numbers.
+//! The feedback document, with everything that does not fit on the chain. Its bytes depend on the record alone and
+//! follow RFC 8785: fields in the order of their names, no spaces, whole numbers.
 //!
 //! ERC-8004 asks for one value: the fields at the top are of the first tag, and `feedback` has all tags.
 

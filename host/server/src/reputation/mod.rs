@@ -1,5 +1,6 @@
 //! Submissions of reputation: accepted and paid in one write, scored, documented on IPFS, and given to the ERC-8004
-//! registry, each tag once. The record holds every decision, `step` alone changes it, and one worker takes the next step.
+//! registry, each tag once. The record holds every decision, `step` alone changes it, and one worker takes the next
+//! step.
 //!
 //! No submission is lost: an accepted one is listed as open in the store until it ends. No feedback is given twice:
 //! every outside effect is recorded before it happens, and all transactions for one feedback share a nonce until that

@@ -164,8 +164,8 @@ fn give_up(next: &mut SubmissionRecord, why: String) {
     next.giving_up.get_or_insert(why);
 }
 
-/// Ends a submission: confirmed where all feedback landed, also after giving up; failed where it gave up and nothing can
-/// land any more.
+/// Ends a submission: confirmed where all feedback landed, also after giving up; failed where it gave up and nothing
+/// can land any more.
 fn finish(next: &mut SubmissionRecord) {
     let all_landed = !next.feedback.is_empty() && next.feedback.iter().all(|feedback| feedback.landed.is_some());
     if next.stage == Stage::Submitting && all_landed {

@@ -1,4 +1,4 @@
-//! From an address to an answer: what the chains say, through features, into the champion.
+//! From an address to an answer: a snapshot of the chains gives features, and the champion scores them.
 
 mod appraisal;
 mod ask;
@@ -42,32 +42,32 @@ struct Inner {
     chains: Chains,
     rollout: Rollout,
     scores: score::Cache,
-    lives: Lives,
+    lifetimes: Lifetimes,
 }
 
-/// How long a reading stands.
+/// Lifetime of an answer.
 #[derive(Clone, Copy)]
-struct Lives {
+struct Lifetimes {
     complete: Duration,
     incomplete: Duration,
 }
 
 impl Scoring {
     pub fn new(registry: Arc<Registry>, chains: Chains, rollout: Rollout, settings: &config::Scoring) -> Self {
-        let lives = Lives {
+        let lifetimes = Lifetimes {
             complete: Duration::from_millis(settings.cache_ms),
             incomplete: Duration::from_millis(settings.incomplete_cache_ms),
         };
-        Self { inner: Arc::new(Inner { registry, chains, rollout, scores: score::cache(settings), lives }) }
+        Self { inner: Arc::new(Inner { registry, chains, rollout, scores: score::cache(settings), lifetimes }) }
     }
 
-    /// Mock answers from the sandbox champion.
+    /// Mock answers from the sandbox champion of this moment.
     pub fn sandbox(&self) -> Sandbox {
         Sandbox::new(self.inner.registry.lineup())
     }
 
     fn freshness(&self, snapshot: &Snapshot) -> Freshness {
-        let Lives { complete, incomplete } = self.inner.lives;
+        let Lifetimes { complete, incomplete } = self.inner.lifetimes;
         let life = if snapshot.is_whole() { complete } else { incomplete };
         Freshness { read_at: snapshot.as_of, life }
     }

@@ -74,8 +74,8 @@ impl Round<'_> {
         }
     }
 
-    /// Asks the registry about a nonce that is used for good without a receipt of ours: it has the feedback, or it never
-    /// will. [`Outcome::Wait`] where the registry does not say.
+    /// Asks the registry about a nonce that is used for good without a receipt of ours: it has the feedback, or it
+    /// never will. [`Outcome::Wait`] where the registry does not say.
     async fn without_receipt(&self, record: &SubmissionRecord, tag: Tag, nonce: u64) -> Result<Outcome, SenderError> {
         let (Some(start), Some(document)) = (record.start, &record.document) else { return Ok(Outcome::Wait) };
         let sender = &self.reputation.inner.sender;
@@ -88,7 +88,7 @@ impl Round<'_> {
         let ours = given.iter().find(|one| one.tag == tag.as_str() && one.uri == uri && one.hash == document.hash);
         let Some(ours) = ours else {
             metrics::counter!("assay_nonces_lost_total").increment(1);
-            tracing::warn!(submission = %record.id, nonce, "a transaction from elsewhere has used a nonce of the account");
+            tracing::warn!(submission = %record.id, nonce, "a foreign transaction has used a nonce of the account");
             return Ok(Outcome::Spent(SpentBy::Foreign));
         };
         let sights = sender.sights(&self.view, &[ours.transaction]).await?;

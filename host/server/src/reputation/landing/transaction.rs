@@ -66,7 +66,8 @@ impl Round<'_> {
             Err(error) => return Ok(Err(error)),
         };
         metrics::counter!("assay_transactions_replaced_total").increment(1);
-        tracing::info!(submission = %record.id, nonce = slot.nonce, max_fee = offer.max_fee, cancels = signed.cancels, "replaced a waiting transaction");
+        let (nonce, max_fee, cancels) = (slot.nonce, offer.max_fee, signed.cancels);
+        tracing::info!(submission = %record.id, nonce, max_fee, cancels, "replaced a waiting transaction");
         self.advance(record, Event::Replaced { tag: feedback.tag, signed: signed.clone() }).await?;
         self.send_if_recorded(record, &signed).await
     }
@@ -100,7 +101,8 @@ impl Round<'_> {
         match sent {
             Sent::Taken | Sent::Spent => Ok(()),
             Sent::TooLittle => {
-                tracing::info!(submission = %record.id, max_fee = signed.max_fee, "a transaction offers too little at the moment");
+                let max_fee = signed.max_fee;
+                tracing::info!(submission = %record.id, max_fee, "a transaction offers too little at the moment");
                 Ok(())
             }
             Sent::NoFunds => Err(SenderError::Chain("the account of this service cannot pay for gas".into())),
