@@ -126,7 +126,7 @@ fn apply(next: &mut SubmissionRecord, event: Event, now: Time) -> Option<()> {
                     give_up(next, format!("The Reputation Registry reverts the transactions for {tag}"));
                 }
                 SpentBy::Foreign if lost >= MOST_LOST => {
-                    give_up(next, "Other transactions keep using the account of this service".to_owned())
+                    give_up(next, "Other transactions keep using the account of this service".to_owned());
                 }
                 SpentBy::Revert | SpentBy::Foreign | SpentBy::Cancellation => {}
             }
