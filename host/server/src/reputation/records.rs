@@ -99,7 +99,7 @@ pub struct SubmissionRecord {
     pub attempts: u32,
     /// The time of the next attempt.
     pub next_at: Time,
-    /// The last failure, in words.
+    /// The last failure.
     #[serde(default)]
     pub trouble: Option<String>,
     #[serde(default)]

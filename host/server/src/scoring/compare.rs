@@ -29,7 +29,7 @@ pub struct Compared {
     pub version: ModelVersion,
     /// `None` for a version that is not loaded.
     pub model: Option<ModelRef>,
-    pub said: Result<Assessment, Why>,
+    pub answer: Result<Assessment, NoAnswer>,
     /// Time from the call to the checked answer, as for a served answer.
     pub took: Option<Duration>,
     /// Fuel (about one per instruction) and peak memory in bytes, the same on every machine. `None` where they could
@@ -41,14 +41,14 @@ pub struct Compared {
 
 /// Why a version has no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Why {
+pub enum NoAnswer {
     #[error(transparent)]
     Role(#[from] RoleError),
     #[error(transparent)]
     Model(#[from] ScoreError),
 }
 
-impl Why {
+impl NoAnswer {
     /// A stable code.
     pub fn code(&self) -> &'static str {
         match self {
@@ -99,7 +99,7 @@ impl Scoring {
     ///
     /// # Errors
     /// [`ScoringError::Model`] without a champion.
-    pub fn rivals(&self) -> Result<Vec<ModelVersion>, ScoringError> {
+    pub fn default_versions(&self) -> Result<Vec<ModelVersion>, ScoringError> {
         let lineup = self.inner.registry.lineup();
         let champion = lineup.champion(ModelKind::Credit)?;
         let all = std::iter::once(champion).chain(lineup.challengers(ModelKind::Credit));
@@ -125,20 +125,23 @@ impl Scoring {
         // The first measurement compiles a version, which takes as long as loading it.
         let work = tokio::task::spawn_blocking(move || {
             let features = features(&snapshot);
-            found.into_iter().map(|(model, version)| answer(&registry, model, version, &features)).collect::<Vec<_>>()
+            found
+                .into_iter()
+                .map(|(model, version)| one_answer(&registry, model, version, &features))
+                .collect::<Vec<_>>()
         });
         let mut versions = work.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
-        let first = versions.first().and_then(|first| first.said.as_ref().ok()).cloned();
+        let first = versions.first().and_then(|first| first.answer.as_ref().ok()).cloned();
         for compared in versions.iter_mut().skip(1) {
             compared.gap =
-                first.as_ref().zip(compared.said.as_ref().ok()).map(|(first, said)| Gap::between(first, said));
+                first.as_ref().zip(compared.answer.as_ref().ok()).map(|(first, answer)| Gap::between(first, answer));
         }
         Ok(Comparison { address, as_of, coverage, versions })
     }
 }
 
 /// The answer of one version, and its cost.
-fn answer(
+fn one_answer(
     registry: &Registry,
     model: Result<Arc<Model>, RoleError>,
     version: ModelVersion,
@@ -147,20 +150,22 @@ fn answer(
     let model = match model {
         Ok(model) => model,
         Err(error) => {
-            return Compared { version, model: None, said: Err(error.into()), took: None, cost: None, gap: None };
+            return Compared { version, model: None, answer: Err(error.into()), took: None, cost: None, gap: None };
         }
     };
-    let (said, spent) = model.timed(features);
+    let (answer, spent) = model.timed(features);
     let twin = registry
         .twin(&model)
         .inspect_err(|why| tracing::warn!(%version, why, "no fuel can be counted for this version"));
     // A second call on the shadow engine measures fuel and memory; the first one has the speed of a served answer.
-    let counted =
-        twin.ok().map(|twin| twin.weigh(features)).filter(|(said, _)| !matches!(said, Err(ScoreError::Busy { .. })));
+    let counted = twin
+        .ok()
+        .map(|twin| twin.weigh(features))
+        .filter(|(answer, _)| !matches!(answer, Err(ScoreError::Busy { .. })));
     Compared {
         version,
         model: Some(model.reference().clone()),
-        said: said.map_err(Why::from),
+        answer: answer.map_err(NoAnswer::from),
         took: Some(spent.took),
         cost: counted.map(|(_, spent)| (spent.fuel, spent.memory)),
         gap: None,
@@ -172,7 +177,7 @@ mod tests {
     use super::*;
     use assay_domain::{Decile, Factor, Score};
 
-    fn said(score: u32, decile: u8, factors: &[(&str, i32)]) -> Assessment {
+    fn assessment(score: u32, decile: u8, factors: &[(&str, i32)]) -> Assessment {
         let factor = |(label, points): &(&str, i32)| Factor {
             label: (*label).to_owned(),
             rating: Range::Good,
@@ -186,9 +191,12 @@ mod tests {
 
     #[test]
     fn a_missing_factor_counts_as_0_points() {
-        let gap = Gap::between(&said(700, 5, &[("Age", 30), ("Gone", 10)]), &said(760, 7, &[("New", -5), ("Age", 40)]));
+        let gap = Gap::between(
+            &assessment(700, 5, &[("Age", 30), ("Gone", 10)]),
+            &assessment(760, 7, &[("New", -5), ("Age", 40)]),
+        );
         assert_eq!((gap.score, gap.decile, gap.range), (60, 2, Some((Range::Fair, Range::Good))));
         assert_eq!(gap.factors, [("Age".to_owned(), 10), ("Gone".to_owned(), -10), ("New".to_owned(), -5)]);
-        assert_eq!(Gap::between(&said(700, 5, &[]), &said(700, 5, &[])).range, None);
+        assert_eq!(Gap::between(&assessment(700, 5, &[]), &assessment(700, 5, &[])).range, None);
     }
 }

@@ -22,7 +22,7 @@ use assay_registry::Registry;
 
 pub use appraisal::{Appraisal, AppraisalError, IDENTITY_SCHEME};
 pub use ask::Ask;
-pub use compare::{Compared, Comparison, Gap, MOST_VERSIONS, Why};
+pub use compare::{Compared, Comparison, Gap, MOST_VERSIONS, NoAnswer};
 pub use error::ScoringError;
 pub use identity::IdentityReport;
 pub use report::{ChainReport, Report};
