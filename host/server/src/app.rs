@@ -1,7 +1,7 @@
-//! Puts everything together. The binary, the tests and the benchmarks start the same server here.
+//! Builds a server from its configuration. The binary, the tests and the benchmarks start the same server here.
 
-mod errands;
-mod judge;
+mod appraiser;
+mod payment_queue;
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -27,10 +27,10 @@ use assay_outbox::sender::{Registries, Sender};
 use assay_registry::Registry;
 use assay_store::{Store, StoreError};
 
-/// Longest wait for background work when the server stops.
+/// Timeout of background work when the server stops.
 const BACKGROUND: Duration = Duration::from_secs(5);
 
-/// The server cannot start, or cannot go on.
+/// Why the server cannot start or continue.
 #[derive(Debug, thiserror::Error)]
 pub enum AppError {
     #[error(transparent)]
@@ -47,18 +47,18 @@ pub enum AppError {
     Loading,
 }
 
-/// Everything a server is made of, ready to answer.
+/// The parts of a server that is ready to answer.
 pub struct Assembled {
-    /// What handlers reach; the argument of [`http::router`].
+    /// The state of the handlers; the argument of [`http::router`].
     pub http: http::App,
-    /// The background work. Dropping it ends that.
+    /// The background tasks; dropping this ends them.
     pub tasks: Tasks,
     readers: TaskTracker,
     access: Access,
 }
 
 impl Assembled {
-    /// Ends background work and waits until nothing is left to be written.
+    /// Ends background work and waits until everything is stored.
     pub async fn stop(self) {
         self.readers.close();
         let tasks = self.tasks.shutdown(BACKGROUND).await;
@@ -72,38 +72,32 @@ impl Assembled {
 /// Opens the store, loads the shelf and connects the chains.
 ///
 /// # Errors
-/// [`AppError`] says what is missing; a model that cannot be loaded and a chain that does not answer are none.
+/// [`AppError`]. A model that cannot be loaded, or a chain that does not answer, is not an error.
 pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     let metrics = Metrics::collect().map_err(|error| AppError::Metrics(error.to_string()))?;
     let store = Store::open(&config.store).await?;
     let tasks = Tasks::new();
     let registry = open_registry(config, &store).await?;
-    let (readers, stop) = (TaskTracker::new(), tasks.spawner().stopping());
-    let chains = Chains::connect(
-        &config.chains,
-        &config.reading,
-        &config.prices,
-        &config.scoring.snapshots(),
-        &store,
-        &readers,
-        &stop,
-    )
-    .with_owners(&config.names, &config.identity, &config.outbound);
+    let readers = TaskTracker::new();
+    let chains = connect(config, &store, &readers, &tasks);
     let registries = config.agents.as_ref().and_then(|agents| chains.agents(agents, config.reading.log_range));
     let agents = Agents::new(config, registries, &store, &tasks.spawner());
     let rollout = Rollout::open(registry.clone(), store.clone(), &config.scoring, &config.promotion).await?;
     rollout.start(&tasks.spawner());
     let scoring = Scoring::new(registry, chains.clone(), rollout.clone(), &config.scoring);
-    let x402 = if config.sandbox { None } else { x402(config, &chains, &store) };
-    let reputation = if config.sandbox { None } else { reputation(config, &chains, &scoring, &store, x402.as_ref()) };
-    let rehearsal = config.sandbox.then(|| Rehearsal::new(store.clone()));
+    let (source, x402, reputation, rehearsal) = if config.sandbox {
+        (Source::Sandbox(scoring.clone()), None, None, Some(Rehearsal::new(store.clone())))
+    } else {
+        let x402 = x402(config, &chains, &store);
+        let reputation = reputation(config, &chains, &scoring, &store, x402.as_ref());
+        (Source::Chains(scoring.clone()), x402, reputation, None)
+    };
     if let Some(reputation) = &reputation {
         reputation.start(&tasks.spawner());
     }
     if let Some(x402) = &x402 {
         x402.start(&tasks.spawner());
     }
-    let source = if config.sandbox { Source::Sandbox(scoring.clone()) } else { Source::Chains(scoring.clone()) };
     let access = Access::new(&config.access, store.clone());
     fold_metrics(&tasks, metrics.clone());
     let http = http::App::new(
@@ -118,12 +112,23 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     Ok(Assembled { http, tasks, readers, access })
 }
 
-/// Payment by call, where submissions are what is paid for.
+/// The configured chains, whose background reads `readers` counts.
+fn connect(config: &Config, store: &Store, readers: &TaskTracker, tasks: &Tasks) -> Chains {
+    let snapshots = config.scoring.snapshots();
+    let stop = tasks.spawner().stopping();
+    Chains::connect(&config.chains, &config.reading, &config.prices, &snapshots, store, readers, &stop).with_owners(
+        &config.names,
+        &config.identity,
+        &config.outbound,
+    )
+}
+
+/// Payment by call, which pays for submissions and so needs them configured.
 fn x402(config: &Config, chains: &Chains, store: &Store) -> Option<X402> {
     X402::new(&config.access.x402, chains, store.clone(), config.reputation.as_ref()?.confirmations)
 }
 
-/// Submissions, where everything that they need is configured.
+/// Submissions, where everything they need is configured.
 fn reputation(
     config: &Config,
     chains: &Chains,
@@ -132,17 +137,24 @@ fn reputation(
     x402: Option<&X402>,
 ) -> Option<Reputation> {
     let (agents, reputation, ipfs) = (config.agents.as_ref()?, config.reputation.as_ref()?, config.ipfs.as_ref()?);
-    let judge = judge::ByScoring::new(scoring.clone(), reputation)?;
+    let appraiser = appraiser::PinnedModels::new(scoring.clone(), reputation)?;
     let registries =
         Registries { chain: agents.chain, identity: agents.identity_registry, reputation: agents.reputation_registry };
     let client = chains.client(agents.chain)?;
     let sender = Sender::new(client, reputation.account()?, registries, reputation.confirmations, reputation.max_fee());
     let local = x402.filter(|_| config.access.x402.is_local());
     let local = local.map(|x402| Local::new(x402.clone(), sender.clone(), reputation.replace_after));
-    Some(Reputation::new(reputation, store.clone(), sender, Ipfs::new(ipfs)?, judge, errands::Payments(local)))
+    Some(Reputation::new(
+        reputation,
+        store.clone(),
+        sender,
+        Ipfs::new(ipfs)?,
+        appraiser,
+        payment_queue::Payments(local),
+    ))
 }
 
-/// Serves on `listener` until `cancel`, then lets requests in flight finish.
+/// Serves on `listener` until `cancel`, and then completes the requests in flight.
 ///
 /// # Errors
 /// As [`assemble`].
@@ -174,13 +186,13 @@ async fn open_registry(config: &Config, store: &Store) -> Result<Arc<Registry>, 
     let settings = assay_registry::Settings {
         roles: rollout::stored_roles(store).await?,
         limits: limits(&config.models),
-        // Beside the store: the one folder that is this server's own.
+        // In the folder of the store, which belongs to this server alone.
         compiled: Some(config.store.path.with_file_name("compiled")),
         ..assay_registry::Settings::new(&config.models.shelf)
     };
     let open = move || match Registry::open(settings.clone()) {
         Err(error @ assay_registry::OpenError::Compiled { .. }) => {
-            tracing::warn!(%error, "models are compiled anew at every start");
+            tracing::warn!(%error, "compiled models cannot be stored; every start compiles them again");
             Registry::open(assay_registry::Settings { compiled: None, ..settings })
         }
         opened => opened,
@@ -188,7 +200,7 @@ async fn open_registry(config: &Config, store: &Store) -> Result<Arc<Registry>, 
     tokio::task::spawn_blocking(open).await.map_err(|_| AppError::Loading)?.map_err(AppError::Registry)
 }
 
-/// The bounds of models, from their section of the configuration.
+/// The limits of models, from their section of the configuration.
 pub fn limits(config: &config::Models) -> assay_registry::Limits {
     assay_registry::Limits {
         file: usize::try_from(config.max_component_bytes).unwrap_or(usize::MAX),

@@ -42,7 +42,7 @@ pub async fn compare(
     Versions(mut versions): Versions,
 ) -> Result<Response, ApiError> {
     if versions.is_empty() {
-        versions = app.scoring.rivals()?;
+        versions = app.scoring.default_versions()?;
     }
     let count = versions.len();
     let compared = async { app.scoring.compare(&subject, versions).await.map_err(|error| app.refuse(error)) };

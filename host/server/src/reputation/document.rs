@@ -1,17 +1,16 @@
-//! The feedback document: everything that the chain has no room for. Its bytes are a function of the record alone, in
-//! the order of RFC 8785: fields by name, no spaces, whole numbers.
+//! The feedback document, with everything that does not fit on the chain. Its bytes depend on the record alone and
+//! follow RFC 8785: fields in the order of their names, no spaces, whole numbers.
 //!
-//! ERC-8004 asks for one value; those at the top are of the first tag, and `feedback` has them all.
+//! ERC-8004 asks for one value: the fields at the top are of the first tag, and `feedback` has all tags.
 
-use crate::reputation::records::{Coverages, DocumentRecord, FeedbackRecord, ScoresRecord, SubmissionRecord};
 use alloy::primitives::keccak256;
-use assay_domain::ModelPin;
 use serde::Serialize;
 
+use super::records::{Coverages, DocumentRecord, FeedbackRecord, ScoresRecord, SubmissionRecord};
 use assay_chain::cid;
-use assay_domain::{Address, Tag, Time};
+use assay_domain::{Address, ModelPin, Tag, Time};
 
-// In each of these the fields stand in the order of their names.
+// The fields of each struct stand in the order of their names.
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -58,7 +57,7 @@ struct Coverage {
     identity: &'static str,
 }
 
-/// What each tag of `record` will say.
+/// The feedback of each tag of `record`.
 pub fn feedback(record: &SubmissionRecord, scores: &ScoresRecord) -> Vec<FeedbackRecord> {
     let entry = |tag: &Tag| {
         let (value, version) = match tag {
@@ -74,42 +73,18 @@ pub fn feedback(record: &SubmissionRecord, scores: &ScoresRecord) -> Vec<Feedbac
 /// The document about `scores`, with its CID and hash.
 ///
 /// # Errors
-/// Words, where there is no tag.
+/// Why there is none: the submission has no tags.
 pub fn document(record: &SubmissionRecord, scores: &ScoresRecord, endpoint: &str) -> Result<DocumentRecord, String> {
     let feedback = feedback(record, scores);
-    let model = |tag: Tag| match tag {
-        Tag::CreditScore => Some(sha256(&scores.credit_model)),
-        Tag::SybilRisk => Some(sha256(&scores.sybil_model)),
-        Tag::IdentityCount => None,
-    };
-    let entries: Vec<Entry<'_>> = feedback
-        .iter()
-        .map(|one| Entry {
-            model_sha256: model(one.tag),
-            tag1: one.tag,
-            tag2: &one.version,
-            value: one.value,
-            value_decimals: 0,
-        })
-        .collect();
     let first = feedback.first().ok_or("a submission without tags")?;
-    let Coverages { chains, credit_events, identity } = scores.coverage;
     let document = Document {
         agent_id: record.agent_id,
         agent_registry: account(record.chain, record.identity_registry),
         client_address: account(record.chain, record.client),
         created_at: moment(record.created_at),
         endpoint,
-        feedback: entries,
-        subject: Subject {
-            address: record.address.to_checksum(None),
-            coverage: Coverage {
-                chains: chains.as_str(),
-                credit_events: credit_events.as_str(),
-                identity: identity.as_str(),
-            },
-            read_at: moment(scores.read_at),
-        },
+        feedback: feedback.iter().map(|one| entry(one, scores)).collect(),
+        subject: subject(record, scores),
         submission_id: record.id.to_string(),
         tag1: first.tag,
         tag2: &first.version,
@@ -118,6 +93,29 @@ pub fn document(record: &SubmissionRecord, scores: &ScoresRecord, endpoint: &str
     };
     let text = serde_json::to_string(&document).map_err(|error| error.to_string())?;
     Ok(DocumentRecord { cid: cid(text.as_bytes()), hash: keccak256(&text), text })
+}
+
+fn entry<'a>(feedback: &'a FeedbackRecord, scores: &ScoresRecord) -> Entry<'a> {
+    let model_sha256 = match feedback.tag {
+        Tag::CreditScore => Some(sha256(&scores.credit_model)),
+        Tag::SybilRisk => Some(sha256(&scores.sybil_model)),
+        Tag::IdentityCount => None,
+    };
+    let FeedbackRecord { tag, value, version, .. } = feedback;
+    Entry { model_sha256, tag1: *tag, tag2: version, value: *value, value_decimals: 0 }
+}
+
+fn subject(record: &SubmissionRecord, scores: &ScoresRecord) -> Subject {
+    let Coverages { chains, credit_events, identity } = scores.coverage;
+    Subject {
+        address: record.address.to_checksum(None),
+        coverage: Coverage {
+            chains: chains.as_str(),
+            credit_events: credit_events.as_str(),
+            identity: identity.as_str(),
+        },
+        read_at: moment(scores.read_at),
+    }
 }
 
 /// A contract or account by CAIP-10.

@@ -1,8 +1,8 @@
-//! How long a submission will take, from how long the latest ones took.
+//! The expected duration of a submission: the median of the latest ones.
 
-/// By contract, while nothing is known better.
+/// The estimate of the contract, before any submission is confirmed.
 const USUAL: u32 = 45;
-/// Submissions remembered.
+/// Durations that are stored.
 const REMEMBERED: usize = 32;
 
 /// The median of `durations` in seconds, at least 1.
@@ -12,7 +12,7 @@ pub fn expected(durations: &[u32]) -> u32 {
     sorted.get(sorted.len() / 2).map_or(USUAL, |median| (*median).max(1))
 }
 
-/// `durations` with another one, and without the oldest where there are enough.
+/// `durations` with `seconds` added, and without the oldest beyond the limit.
 pub fn remembered(mut durations: Vec<u32>, seconds: u32) -> Vec<u32> {
     durations.push(seconds);
     let surplus = durations.len().saturating_sub(REMEMBERED);

@@ -1,16 +1,16 @@
-//! Submissions of reputation: accepted with their price in one write, scored, documented on IPFS, and given to the
-//! ERC-8004 registry, each tag once. A record says everything that was decided; `step` alone moves it; a worker does
-//! what it says is next.
+//! Submissions of reputation: accepted and paid in one write, scored, documented on IPFS, and given to the ERC-8004
+//! registry, each tag once. The record holds every decision, `step` alone changes it, and one worker takes the next
+//! step.
 //!
-//! Nothing is lost: an accepted submission is in the store and listed as open until it ends. Nothing happens twice:
-//! what has an effect outside is written down before, and all transactions that could give the same feedback share a
-//! nonce until that nonce is seen to be used up for good.
+//! No submission is lost: an accepted one is listed as open in the store until it ends. No feedback is given twice:
+//! every outside effect is recorded before it happens, and all transactions for one feedback share a nonce until that
+//! nonce is spent for good.
 
+mod appraiser;
 mod document;
-mod errands;
 mod estimate;
-mod judge;
 mod landing;
+mod payment_queue;
 mod prepare;
 pub mod records;
 mod rehearsal;
@@ -20,24 +20,26 @@ mod step;
 mod submit;
 mod worker;
 
-use crate::access::records as access;
-use crate::access::records::Payer;
-use crate::access::x402::records as payments;
-use crate::access::x402::records::PaymentState;
-use crate::reputation::records::{Stage, SubmissionRecord};
 use std::{sync::Arc, time::Duration};
 
 use tokio::sync::Notify;
 use uuid::Uuid;
 
-use crate::config;
+use crate::{
+    access::{
+        records::{self as access, Payer},
+        x402::records::{self as payments, PaymentState},
+    },
+    config,
+};
 use assay_chain::Ipfs;
 use assay_outbox::sender::Sender;
 use assay_store::{Batch, Lease, Lost, Store, StoreError};
+use records::{Stage, SubmissionRecord};
 use step::{Event, step};
 
-pub use errands::Errands;
-pub use judge::{Judge, Unjudged};
+pub use appraiser::{Appraiser, NoAppraisal};
+pub use payment_queue::PaymentQueue;
 pub use rehearsal::Rehearsal;
 pub use submit::{Request, SubmitError};
 
@@ -51,11 +53,11 @@ struct Inner {
     store: Store,
     sender: Sender,
     ipfs: Ipfs,
-    judge: Box<dyn Judge>,
-    errands: Box<dyn Errands>,
+    appraiser: Box<dyn Appraiser>,
+    payments: Box<dyn PaymentQueue>,
     settings: Settings,
-    /// A submission was accepted.
-    news: Notify,
+    /// Wakes the worker when a submission is accepted.
+    accepted: Notify,
 }
 
 #[derive(Debug, Clone)]
@@ -73,8 +75,8 @@ impl Reputation {
         store: Store,
         sender: Sender,
         ipfs: Ipfs,
-        judge: impl Judge,
-        errands: impl Errands,
+        appraiser: impl Appraiser,
+        payments: impl PaymentQueue,
     ) -> Self {
         let settings = Settings {
             poll: config.poll,
@@ -83,11 +85,11 @@ impl Reputation {
             give_up_after: config.give_up_after,
             endpoint: config.endpoint.clone(),
         };
-        let (judge, errands) = (Box::new(judge), Box::new(errands));
-        Self { inner: Arc::new(Inner { store, sender, ipfs, judge, errands, settings, news: Notify::new() }) }
+        let (appraiser, payments) = (Box::new(appraiser), Box::new(payments));
+        Self { inner: Arc::new(Inner { store, sender, ipfs, appraiser, payments, settings, accepted: Notify::new() }) }
     }
 
-    /// A submission for this agent; `None` where there is none with this id.
+    /// The submission with this id for this agent.
     ///
     /// # Errors
     /// The store's failure.
@@ -95,7 +97,7 @@ impl Reputation {
         Ok(self.inner.store.get(&records::submission(id)).await?.filter(|record| record.agent_id == agent_id))
     }
 
-    /// Seconds until a submission that is accepted now will be confirmed.
+    /// Expected seconds from acceptance to confirmation.
     ///
     /// # Errors
     /// The store's failure.
@@ -103,8 +105,8 @@ impl Reputation {
         Ok(estimate::expected(&self.inner.store.get(&records::submission_durations()).await?.unwrap_or_default()))
     }
 
-    /// Moves `record` by `event` and writes that down, with everything that goes with it. `None` where it changes
-    /// nothing.
+    /// Applies `event` to `record` and stores the result in one write, with refund and duration. `None` where nothing
+    /// changes.
     ///
     /// # Errors
     /// [`Lost`] where another worker has taken over, or the store fails: nothing more may be done then.
@@ -114,7 +116,7 @@ impl Reputation {
         record: &SubmissionRecord,
         event: Event,
     ) -> Result<Option<SubmissionRecord>, Lost> {
-        if let Event::Trouble(what) = &event {
+        if let Event::Retry(what) = &event {
             metrics::counter!("assay_submission_retries_total", "status" => record.stage.as_str()).increment(1);
             tracing::debug!(submission = %record.id, status = record.stage.as_str(), what, "not yet");
         }
@@ -131,7 +133,7 @@ impl Reputation {
                 let known = self.inner.store.get(&records::submission_durations()).await?.unwrap_or_default();
                 batch = batch.put(&records::submission_durations(), &estimate::remembered(known, seconds))?;
             }
-            Stage::Failed => batch = self.given_back(batch, &next.payer).await?,
+            Stage::Failed => batch = self.refund(batch, &next.payer).await?,
             _ => {}
         }
         if !self.inner.store.commit(batch).await? {
@@ -145,8 +147,8 @@ impl Reputation {
         Ok(Some(next))
     }
 
-    /// `batch`, and with it what was paid.
-    async fn given_back(&self, batch: Batch, payer: &Payer) -> Result<Batch, StoreError> {
+    /// Adds the refund of units, or the release of the payment, to `batch`.
+    async fn refund(&self, batch: Batch, payer: &Payer) -> Result<Batch, StoreError> {
         let id = match payer {
             Payer::Key { limit: None, .. } => return Ok(batch),
             Payer::Key { meter, units, limit: Some(_) } => return Ok(batch.give_back(&access::units(meter), *units)),

@@ -1,19 +1,21 @@
-//! From an accepted submission to a document that is in place: everything before the first transaction.
+//! From an accepted submission to its document on IPFS: everything before the first transaction.
 
-use crate::reputation::records::{ScoresRecord, Stage, Start, SubmissionRecord};
 use chrono::Utc;
 
-use super::{Event, Reputation, Unjudged, document};
+use super::{
+    Event, NoAppraisal, Reputation, document,
+    records::{ScoresRecord, Stage, Start, SubmissionRecord},
+};
 use assay_chain::IpfsError;
 use assay_domain::Coverage;
 use assay_store::{Lease, Lost};
 
 impl Reputation {
-    /// Takes `record` as far as it goes now.
+    /// Takes `record` as many steps as are possible now.
     pub(super) async fn prepare(&self, lease: &Lease, mut record: SubmissionRecord) -> Result<(), Lost> {
         while record.stage < Stage::Submitting {
-            let (stage, event) = (record.stage, self.prepared(&record).await);
-            let stuck = matches!(event, Event::Trouble(_));
+            let (stage, event) = (record.stage, self.next_step(&record).await);
+            let stuck = matches!(event, Event::Retry(_));
             match self.advance(lease, &record, event).await? {
                 Some(next) if !stuck && next.stage != stage => record = next,
                 _ => break,
@@ -22,7 +24,7 @@ impl Reputation {
         Ok(())
     }
 
-    async fn prepared(&self, record: &SubmissionRecord) -> Event {
+    async fn next_step(&self, record: &SubmissionRecord) -> Event {
         if !self.is_ours(record) {
             return Event::Refused(
                 "This service now gives feedback with another account or to other registries".into(),
@@ -30,13 +32,13 @@ impl Reputation {
         }
         match record.stage {
             Stage::Pending => Event::Begun,
-            Stage::Scoring => self.scored(record).await,
-            Stage::Uploading => self.placed(record).await.unwrap_or_else(Event::Trouble),
+            Stage::Scoring => self.score(record).await,
+            Stage::Uploading => self.upload(record).await.unwrap_or_else(Event::Retry),
             _ => Event::Tick,
         }
     }
 
-    /// The configuration is still the one it was accepted under.
+    /// Whether the record was accepted under the current account and registries.
     pub(super) fn is_ours(&self, record: &SubmissionRecord) -> bool {
         let (sender, registries) = (&self.inner.sender, self.inner.sender.registries());
         record.client == sender.address()
@@ -44,15 +46,15 @@ impl Reputation {
                 == (registries.chain, registries.identity, registries.reputation)
     }
 
-    async fn scored(&self, record: &SubmissionRecord) -> Event {
-        let scores = match self.inner.judge.judge(record.address).await {
+    async fn score(&self, record: &SubmissionRecord) -> Event {
+        let scores = match self.inner.appraiser.appraise(record.address).await {
             Ok(scores) => scores,
-            Err(Unjudged::NotYet(why)) => return Event::Trouble(why),
-            Err(Unjudged::Never(why)) => return Event::Refused(why),
+            Err(NoAppraisal::NotYet(why)) => return Event::Retry(why),
+            Err(NoAppraisal::Never(why)) => return Event::Refused(why),
         };
         let waited = (Utc::now() - record.created_at).to_std().unwrap_or_default();
-        if !may_be_told(&scores) && waited < self.inner.settings.coverage_wait {
-            return Event::Trouble("The chains have not been read completely yet".into());
+        if !is_read(&scores) && waited < self.inner.settings.coverage_wait {
+            return Event::Retry("The chains have not been read completely yet".into());
         }
         match document::document(record, &scores, &self.inner.settings.endpoint) {
             Ok(document) => Event::Scored { feedback: document::feedback(record, &scores), scores, document },
@@ -60,7 +62,7 @@ impl Reputation {
         }
     }
 
-    async fn placed(&self, record: &SubmissionRecord) -> Result<Event, String> {
+    async fn upload(&self, record: &SubmissionRecord) -> Result<Event, String> {
         let Some(document) = &record.document else {
             return Ok(Event::Refused("The feedback document is missing".into()));
         };
@@ -76,9 +78,9 @@ impl Reputation {
     }
 }
 
-/// Nothing is missing that will be there in a moment.
-fn may_be_told(scores: &ScoresRecord) -> bool {
+/// Whether nothing is missing that a further read may add soon.
+fn is_read(scores: &ScoresRecord) -> bool {
     let coverage = scores.coverage;
-    let is_read = |coverage| matches!(coverage, Coverage::Complete | Coverage::Partial);
-    is_read(coverage.chains) && is_read(coverage.credit_events) && coverage.identity == Coverage::Complete
+    let settled = |coverage| matches!(coverage, Coverage::Complete | Coverage::Partial);
+    settled(coverage.chains) && settled(coverage.credit_events) && coverage.identity == Coverage::Complete
 }

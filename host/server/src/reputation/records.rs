@@ -1,4 +1,4 @@
-//! A submission of reputation as it stands in the store: everything that was decided, before it has an effect outside.
+//! The stored record of a submission: every decision, before it has an effect outside.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -8,7 +8,7 @@ use assay_domain::{Address, B256, ChainId, Coverage, ModelPin, Tag, Time};
 use assay_outbox::sender::{LandedRecord, SlotRecord};
 use assay_store::{Family, Key};
 
-/// Submissions that have not ended. In the order of the keys the oldest is first.
+/// Submissions that have not ended. Keys sort by time of creation.
 pub const OPEN_SUBMISSIONS: Family<Uuid> = Family::listed("submission-open/");
 
 /// A submission of reputation.
@@ -16,22 +16,22 @@ pub fn submission(id: Uuid) -> Key<SubmissionRecord> {
     Family::new("submission/").key(id)
 }
 
-/// That a submission has not ended.
+/// The entry of a submission among the open ones.
 pub fn open_submission(created_at: Time, id: Uuid) -> Key<Uuid> {
     OPEN_SUBMISSIONS.key(format_args!("{:015}-{id}", created_at.timestamp_millis().max(0)))
 }
 
-/// What a caller began under one `Idempotency-Key`, by the SHA-256 of that key; kept for 24 hours.
+/// The submission that a caller began under one `Idempotency-Key`, by the SHA-256 of that key; stored for 24 hours.
 pub fn submission_retry(owner: &str, hash: &[u8; 32]) -> Key<RetryRecord> {
     Family::new("submission-retry/").key(format_args!("{owner}/{}", hex::encode(hash)))
 }
 
-/// A submission to a server that is a sandbox, as it will have ended; kept for 24 hours.
+/// A submission to a sandbox server, in its final state; stored for 24 hours.
 pub fn rehearsal(id: Uuid) -> Key<SubmissionRecord> {
     Family::new("rehearsal/").key(id)
 }
 
-/// What a caller began under one `Idempotency-Key` on a server that is a sandbox; kept for 24 hours.
+/// The submission that a caller began under one `Idempotency-Key` on a sandbox server; stored for 24 hours.
 pub fn rehearsal_retry(owner: &str, hash: &[u8; 32]) -> Key<RetryRecord> {
     Family::new("rehearsal-retry/").key(format_args!("{owner}/{}", hex::encode(hash)))
 }
@@ -41,7 +41,7 @@ pub fn submission_durations() -> Key<Vec<u32>> {
     Key::single("submission-durations")
 }
 
-/// Where a submission is on its way.
+/// The stage of a submission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stage {
@@ -57,7 +57,7 @@ impl Stage {
     pub const ALL: [Self; 6] =
         [Self::Pending, Self::Scoring, Self::Uploading, Self::Submitting, Self::Confirmed, Self::Failed];
 
-    /// Nothing moves it any more.
+    /// Whether no event changes it any more.
     pub fn is_terminal(self) -> bool {
         matches!(self, Self::Confirmed | Self::Failed)
     }
@@ -80,12 +80,12 @@ pub struct SubmissionRecord {
     pub id: Uuid,
     /// Token id in the identity registry.
     pub agent_id: u64,
-    /// Whose score it is.
+    /// The address whose score is submitted.
     pub address: Address,
     /// Each once, in the order asked for.
     pub tags: Vec<Tag>,
     pub payer: Payer,
-    /// Where it goes, as it was configured when it was accepted.
+    /// Chain and registries of the configuration under which it was accepted.
     pub chain: ChainId,
     pub identity_registry: Address,
     pub reputation_registry: Address,
@@ -97,19 +97,19 @@ pub struct SubmissionRecord {
     /// Failures in a row since the last step that succeeded.
     #[serde(default)]
     pub attempts: u32,
-    /// Not to be tried before.
+    /// The time of the next attempt.
     pub next_at: Time,
-    /// The last failure, in words.
+    /// The last failure.
     #[serde(default)]
     pub trouble: Option<String>,
     #[serde(default)]
     pub scores: Option<ScoresRecord>,
     #[serde(default)]
     pub document: Option<DocumentRecord>,
-    /// Where its transactions begin; absent before the document is in place.
+    /// The start of its transactions; absent before the document is on IPFS.
     #[serde(default)]
     pub start: Option<Start>,
-    /// One for each tag, once scored.
+    /// One entry for each tag, once scored.
     #[serde(default)]
     pub feedback: Vec<FeedbackRecord>,
     /// Why it will fail, once no signed transaction can be mined any more.
@@ -120,7 +120,7 @@ pub struct SubmissionRecord {
     pub error: Option<String>,
 }
 
-/// What the models said.
+/// The answers of the models.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScoresRecord {
     pub credit_score: u32,
@@ -135,7 +135,7 @@ pub struct ScoresRecord {
     pub coverage: Coverages,
 }
 
-/// How completely that could be read which the scores stand on.
+/// How completely the data behind the scores was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Coverages {
     pub chains: Coverage,
@@ -143,7 +143,7 @@ pub struct Coverages {
     pub identity: Coverage,
 }
 
-/// The document that goes to IPFS: its very bytes, which are UTF-8.
+/// The document for IPFS, with its exact bytes, which are UTF-8.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DocumentRecord {
     pub text: String,
@@ -152,7 +152,7 @@ pub struct DocumentRecord {
     pub hash: B256,
 }
 
-/// From where on the chain holds feedback of this submission.
+/// The state of the chain before the first transaction of a submission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Start {
     /// No transaction of it is in this block or an older one.
@@ -161,7 +161,7 @@ pub struct Start {
     pub given: u64,
 }
 
-/// One tag on its way to the chain. At most one nonce at a time can bring it there.
+/// The feedback of one tag. At most one nonce at a time is in use for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FeedbackRecord {
     pub tag: Tag,
@@ -172,15 +172,15 @@ pub struct FeedbackRecord {
     pub slot: Option<SlotRecord>,
     #[serde(default)]
     pub landed: Option<LandedRecord>,
-    /// Nonces that came to nothing: another transaction took them.
+    /// Nonces that were spent without feedback.
     #[serde(default)]
     pub lost: Vec<u64>,
 }
 
-/// What a caller began under an `Idempotency-Key`.
+/// The submission that a caller began under an `Idempotency-Key`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RetryRecord {
     pub submission: Uuid,
-    /// Of what was asked for.
+    /// The digest of the request.
     pub request: B256,
 }

@@ -1,9 +1,7 @@
-//! Submissions in the sandbox: accepted and documented like any other, and then moved by nothing but time. Nothing is
-//! uploaded, nothing is sent, nobody pays. What becomes of one is decided when it is accepted; a look at it shows as
-//! much as is due by then.
+//! Submissions on a sandbox server. They are accepted and documented like any other, and then change with time alone:
+//! nothing is uploaded or sent, and nothing is paid. The whole outcome is decided at acceptance; a query shows the part
+//! that is due at its time.
 
-use crate::reputation::records::{self, FeedbackRecord, RetryRecord, ScoresRecord, Stage, Start, SubmissionRecord};
-use assay_outbox::sender::LandedRecord;
 use std::time::Duration;
 
 use alloy::primitives::keccak256;
@@ -13,46 +11,49 @@ use uuid::Uuid;
 
 use super::{
     document,
+    records::{self, FeedbackRecord, RetryRecord, ScoresRecord, Stage, Start, SubmissionRecord},
     submit::{Request, SubmitError},
 };
 use assay_domain::{Address, Time, address};
+use assay_outbox::sender::LandedRecord;
 use assay_store::{Batch, Revision, Store, StoreError};
 
-/// How long a submission is kept.
-const KEPT: Duration = Duration::from_secs(24 * 3600);
-/// Seconds after which a submission is at a stage.
-const PACE: [(Stage, u32); 5] =
+/// Lifetime of a stored submission.
+const LIFETIME: Duration = Duration::from_secs(24 * 3600);
+/// Seconds after acceptance at which each stage begins.
+const STAGES: [(Stage, u32); 5] =
     [(Stage::Pending, 0), (Stage::Scoring, 1), (Stage::Uploading, 2), (Stage::Submitting, 3), (Stage::Confirmed, END)];
 const END: u32 = 5;
-/// Submissions about this address fail, for those who want to see one do.
+/// Submissions about this address fail, so that a client can test a failure.
 const FAILING: Address = address!("0x0000000000000000000000000000000000000005");
 const FAILURE: &str =
     "The registry refused the feedback, as it always does for 0x…05 in the sandbox. No units were taken";
 
-/// Where production submissions go.
+/// Chain and registries of production submissions.
 const CHAIN: u64 = 8453;
 const IDENTITY: Address = address!("0x8004A169FB4a3325136EB29fA0ceB6D2e539a432");
 const REPUTATION: Address = address!("0x8004BAa17C55a88189AE136b182e5fdA19dE9b63");
-/// When block 0 of that chain was, and seconds between two.
+/// Unix time of block 0 of that chain, and seconds between two blocks.
 const GENESIS: (i64, i64) = (1_686_789_347, 2);
-/// Gas of one feedback on that chain, about.
+/// Approximate gas of one feedback on that chain.
 const GAS: u64 = 190_000;
 
-/// Cheap to clone.
+/// The service of a sandbox server. Cheap to clone.
 #[derive(Clone)]
 pub struct Rehearsal {
     store: Store,
 }
 
 impl Rehearsal {
-    /// Seconds until a submission is at its end.
+    /// Seconds from acceptance to the end.
     pub const EXPECTED: u32 = END;
 
     pub fn new(store: Store) -> Self {
         Self { store }
     }
 
-    /// Accepts `request` of `owner`, whose outcome is `scores`; or finds what the same request with the same key began.
+    /// Accepts `request` of `owner` with the given scores, or finds the submission that the same request with the same
+    /// `Idempotency-Key` began.
     ///
     /// # Errors
     /// [`SubmitError`].
@@ -62,15 +63,15 @@ impl Rehearsal {
         owner: &str,
         scores: ScoresRecord,
     ) -> Result<SubmissionRecord, SubmitError> {
-        let record = rehearsed(request, scores, Utc::now()).map_err(|reason| StoreError::Failed { reason })?;
-        let mut batch = Batch::new().put_expiring(&records::rehearsal(record.id), &record, KEPT)?;
+        let record = completed(request, scores, Utc::now()).map_err(|reason| StoreError::Failed { reason })?;
+        let mut batch = Batch::new().put_expiring(&records::rehearsal(record.id), &record, LIFETIME)?;
         let Some(text) = &request.retry_key else {
             self.store.commit(batch).await?;
             return Ok(record);
         };
         let key = records::rehearsal_retry(owner, &Sha256::digest(text).into());
         let retry = RetryRecord { submission: record.id, request: request.digest() };
-        batch = batch.if_unchanged(&key, Revision::ABSENT).put_expiring(&key, &retry, KEPT)?;
+        batch = batch.if_unchanged(&key, Revision::ABSENT).put_expiring(&key, &retry, LIFETIME)?;
         if self.store.commit(batch).await? {
             return Ok(record);
         }
@@ -83,7 +84,7 @@ impl Rehearsal {
         Ok(self.store.get(&records::rehearsal(known.submission)).await?.unwrap_or(record))
     }
 
-    /// A submission for this agent as it stands at this moment; `None` where there is none with this id.
+    /// The submission with this id for this agent, in its state of this moment.
     ///
     /// # Errors
     /// The store's failure.
@@ -93,8 +94,8 @@ impl Rehearsal {
     }
 }
 
-/// The whole of a submission, to its end.
-fn rehearsed(request: &Request, scores: ScoresRecord, now: Time) -> Result<SubmissionRecord, String> {
+/// A submission in its final state.
+fn completed(request: &Request, scores: ScoresRecord, now: Time) -> Result<SubmissionRecord, String> {
     let id = Uuid::new_v4();
     let head = u64::try_from((now.timestamp() - GENESIS.0) / GENESIS.1).unwrap_or_default();
     let mut record = SubmissionRecord {
@@ -123,7 +124,7 @@ fn rehearsed(request: &Request, scores: ScoresRecord, now: Time) -> Result<Submi
     record.document = Some(document::document(&record, &scores, "")?);
     let landed = |(n, feedback): (usize, FeedbackRecord)| {
         let hash = keccak256(format!("{id} {}", feedback.tag));
-        // Each in a block of its own, as a nonce at a time is mined.
+        // Each in a block of its own.
         let landed = LandedRecord { hash, block: head + 1 + n as u64, gas_used: GAS + u64::from(hash.0[0]) * 16 };
         FeedbackRecord { landed: Some(landed), ..feedback }
     };
@@ -135,10 +136,10 @@ fn rehearsed(request: &Request, scores: ScoresRecord, now: Time) -> Result<Submi
     Ok(record)
 }
 
-/// As much of `record` as is due at `now`.
+/// The part of `record` that is due at `now`.
 fn as_of(mut record: SubmissionRecord, now: Time) -> SubmissionRecord {
     let elapsed = (now - record.created_at).num_seconds();
-    let due = PACE.iter().rev().find(|(_, after)| elapsed >= i64::from(*after));
+    let due = STAGES.iter().rev().find(|(_, after)| elapsed >= i64::from(*after));
     let (stage, after) = due.copied().unwrap_or((Stage::Pending, 0));
     record.updated_at = record.created_at + Duration::from_secs(after.into());
     let end = record.stage;
@@ -176,7 +177,7 @@ mod tests {
         };
         let shown = |address, seconds| {
             let record =
-                as_of(rehearsed(&request(address), sample::scores(), sample::now()).unwrap(), sample::after(seconds));
+                as_of(completed(&request(address), sample::scores(), sample::now()).unwrap(), sample::after(seconds));
             let landed = record.feedback.iter().filter(|feedback| feedback.landed.is_some()).count();
             (
                 record.stage.as_str(),

@@ -1,11 +1,10 @@
 //! Records for the unit tests of this module.
 
-use crate::access::records::Payer;
-use crate::reputation::records::{Coverages, ScoresRecord, Stage, SubmissionRecord};
-use assay_domain::ModelPin;
 use std::time::Duration;
 
-use assay_domain::{Address, Coverage, Digest, Tag, Time, time_from_unix};
+use super::records::{Coverages, ScoresRecord, Stage, SubmissionRecord};
+use crate::access::records::Payer;
+use assay_domain::{Address, Coverage, Digest, ModelPin, Tag, Time, time_from_unix};
 
 pub fn now() -> Time {
     time_from_unix(1_768_473_000)

@@ -1,32 +1,31 @@
-//! What moves a submission, as a pure function of its record: no I/O, no clock of its own. Whatever happens outside is
-//! told as an [`Event`]; what the record says afterwards is written down before anything else happens outside.
+//! The next state of a submission, as a pure function of its record and an [`Event`]: no I/O and no clock of its own.
+//! The new record is stored before anything else happens outside.
 //!
-//! A submission whose transactions may still be mined never fails: it gives up first, which takes their nonces away
-//! from them, and fails once each of them can be seen to have come to nothing.
+//! A submission whose transactions may still be mined never fails at once. It gives up first: cancelling transactions
+//! take the nonces, and it fails once every nonce is spent without feedback.
 
 #[cfg(test)]
 mod tests;
 
-use crate::access::records::Payer;
-use crate::reputation::records::{DocumentRecord, FeedbackRecord, ScoresRecord, Stage, Start, SubmissionRecord};
-use assay_outbox::sender::{LandedRecord, SignedRecord, SlotRecord};
 use std::time::Duration;
 
+use super::records::{DocumentRecord, FeedbackRecord, ScoresRecord, Stage, Start, SubmissionRecord};
+use crate::access::records::Payer;
 use assay_domain::{Tag, Time};
+use assay_outbox::sender::{LandedRecord, SignedRecord, SlotRecord};
 
-/// Nonces that a tag may lose to transactions from elsewhere before the account is taken for being somebody else's.
+/// Nonces that a tag may lose to foreign transactions before the submission gives up: another process uses the account.
 pub const MOST_LOST: usize = 20;
-/// Nonces that may come to nothing before a revert is taken for the registry's last word: it may have been short of
-/// gas.
+/// Spent nonces before a revert counts as final. A single revert may come from a lack of gas.
 const MOST_REVERTED: usize = 3;
-/// First wait after a failure; doubled with each further one.
+/// Wait after the first failure; it doubles with each further one.
 const BACKOFF: Duration = Duration::from_millis(500);
 const MAX_BACKOFF: Duration = Duration::from_secs(10);
 
-/// Something that happened.
+/// What happened to a submission.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// A worker has it.
+    /// A worker has started on it.
     Begun,
     Scored {
         scores: ScoresRecord,
@@ -41,42 +40,42 @@ pub enum Event {
         nonce: u64,
         signed: SignedRecord,
     },
-    /// Another one with the same nonce.
+    /// Another transaction was signed with the same nonce.
     Replaced {
         tag: Tag,
         signed: SignedRecord,
     },
-    /// The feedback is in the chain with its confirmations.
+    /// The feedback is on the chain, with enough confirmations.
     Landed {
         tag: Tag,
         landed: LandedRecord,
     },
-    /// No transaction of the tag's nonce gave feedback, and none can any more.
-    Undone {
+    /// The nonce of the tag is used for good, and no transaction with it gave feedback.
+    NonceSpent {
         tag: Tag,
         nonce: u64,
-        how: Undone,
+        by: SpentBy,
     },
-    /// It did not work and may work later.
-    Trouble(String),
-    /// It will never work.
+    /// A step failed and may succeed later.
+    Retry(String),
+    /// A step can never succeed.
     Refused(String),
     /// Time has passed.
     Tick,
 }
 
-/// How a nonce came to nothing.
+/// What spent a nonce without feedback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Undone {
-    /// By our own cancelling transaction.
-    Cancelled,
-    /// The registry reverted it.
-    Reverted,
-    /// A transaction that is not ours has the nonce.
-    Taken,
+pub enum SpentBy {
+    /// Our own cancelling transaction.
+    Cancellation,
+    /// A transaction that the registry reverted.
+    Revert,
+    /// A transaction that this service did not sign.
+    Foreign,
 }
 
-/// What the record says after `event`; `None` where it says the same as before, or the event has no place in its stage.
+/// The record after `event`; `None` where it stays the same, or its stage does not allow the event.
 pub fn step(record: &SubmissionRecord, event: Event, now: Time, give_up_after: Duration) -> Option<SubmissionRecord> {
     if record.stage.is_terminal() {
         return None;
@@ -85,9 +84,9 @@ pub fn step(record: &SubmissionRecord, event: Event, now: Time, give_up_after: D
     let applied = apply(&mut next, event, now);
     let late = (now - record.created_at).to_std().is_ok_and(|age| age >= give_up_after);
     if late && !next.stage.is_terminal() && next.giving_up.is_none() {
-        give_up(&mut next, format!("Not done within {} seconds{}", give_up_after.as_secs(), because(record)));
+        give_up(&mut next, format!("Not done within {} seconds{}", give_up_after.as_secs(), last_obstacle(record)));
     }
-    settle(&mut next);
+    finish(&mut next);
     (applied.is_some() || next != *record).then(|| SubmissionRecord { updated_at: now, ..next })
 }
 
@@ -117,27 +116,27 @@ fn apply(next: &mut SubmissionRecord, event: Event, now: Time) -> Option<()> {
             next.trouble = None;
             Some(())
         }
-        (Stage::Submitting, Event::Undone { tag, nonce, how }) => {
+        (Stage::Submitting, Event::NonceSpent { tag, nonce, by }) => {
             let feedback = open(next, tag)?;
             feedback.slot.take_if(|slot| slot.nonce == nonce)?;
             feedback.lost.push(nonce);
             let lost = feedback.lost.len();
-            match how {
-                Undone::Reverted if lost >= MOST_REVERTED => {
+            match by {
+                SpentBy::Revert if lost >= MOST_REVERTED => {
                     give_up(next, format!("The Reputation Registry reverts the transactions for {tag}"));
                 }
-                Undone::Taken if lost >= MOST_LOST => {
-                    give_up(next, "Other transactions keep using the account of this service".to_owned())
+                SpentBy::Foreign if lost >= MOST_LOST => {
+                    give_up(next, "Other transactions keep using the account of this service".to_owned());
                 }
-                Undone::Reverted | Undone::Taken | Undone::Cancelled => {}
+                SpentBy::Revert | SpentBy::Foreign | SpentBy::Cancellation => {}
             }
             Some(())
         }
-        (Stage::Submitting, Event::Trouble(what)) => {
-            // Looked at again with the next block, so that there is nothing to wait for, and written once.
+        (Stage::Submitting, Event::Retry(what)) => {
+            // The next poll tries again without a wait, and the same failure is stored once.
             (next.trouble.as_ref() != Some(&what)).then(|| next.trouble = Some(what))
         }
-        (_, Event::Trouble(what)) => {
+        (_, Event::Retry(what)) => {
             next.attempts = next.attempts.saturating_add(1);
             next.next_at = now + backoff(next.attempts);
             next.trouble = Some(what);
@@ -165,9 +164,9 @@ fn give_up(next: &mut SubmissionRecord, why: String) {
     next.giving_up.get_or_insert(why);
 }
 
-/// Ends what has come to its end: confirmed where everything landed, also if it had been given up; failed where nothing
-/// can land.
-fn settle(next: &mut SubmissionRecord) {
+/// Ends a submission: confirmed where all feedback landed, also after giving up; failed where it gave up and nothing
+/// can land any more.
+fn finish(next: &mut SubmissionRecord) {
     let all_landed = !next.feedback.is_empty() && next.feedback.iter().all(|feedback| feedback.landed.is_some());
     if next.stage == Stage::Submitting && all_landed {
         (next.stage, next.trouble, next.giving_up) = (Stage::Confirmed, None, None);
@@ -176,30 +175,30 @@ fn settle(next: &mut SubmissionRecord) {
     let may_land = next.feedback.iter().any(|feedback| feedback.slot.is_some() && feedback.landed.is_none());
     if !may_land && let Some(why) = next.giving_up.take() {
         next.stage = Stage::Failed;
-        next.error = Some(why + &partly(next));
+        next.error = Some(why + &consequences(next));
     }
 }
 
-/// What a failed submission left on the chain all the same.
-fn partly(record: &SubmissionRecord) -> String {
+/// What a failed submission left on the chain, and what becomes of its price.
+fn consequences(record: &SubmissionRecord) -> String {
     let landed: Vec<_> = record
         .feedback
         .iter()
         .filter(|feedback| feedback.landed.is_some())
         .map(|feedback| feedback.tag.as_str())
         .collect();
-    let given_back = match record.payer {
+    let refund = match record.payer {
         Payer::Key { .. } => "the units were given back",
         Payer::Payment(_) => "the payment was kept for you: presented again, it pays for another submission",
     };
     if landed.is_empty() {
-        format!("; {given_back}")
+        format!("; {refund}")
     } else {
-        format!("; of its tags only {} reached the chain; {given_back}", landed.join(", "))
+        format!("; of its tags only {} reached the chain; {refund}", landed.join(", "))
     }
 }
 
-fn because(record: &SubmissionRecord) -> String {
+fn last_obstacle(record: &SubmissionRecord) -> String {
     record.trouble.as_ref().map(|trouble| format!("; the last obstacle: {trouble}")).unwrap_or_default()
 }
 

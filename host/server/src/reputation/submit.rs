@@ -1,11 +1,6 @@
-//! Accepting a submission: record, place in the queue, units or payment and the caller's `Idempotency-Key` in one
-//! write, or nothing.
+//! Accepting a submission: the record, its place among the open ones, the units or payment, and the caller's
+//! `Idempotency-Key` are stored in one write, or nothing is.
 
-use crate::access::records as access;
-use crate::access::records::Payer;
-use crate::access::x402::records as payments;
-use crate::access::x402::records::{PaymentRecord, PaymentState};
-use crate::reputation::records::{self, RetryRecord, Stage, SubmissionRecord};
 use std::time::Duration;
 
 use alloy::primitives::keccak256;
@@ -13,17 +8,24 @@ use chrono::Utc;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::Reputation;
+use super::{
+    Reputation,
+    records::{self, RetryRecord, Stage, SubmissionRecord},
+};
+use crate::access::{
+    records::{self as access, Payer},
+    x402::records::{self as payments, PaymentRecord, PaymentState},
+};
 use assay_domain::{Address, B256, Tag};
 use assay_outbox::sender::SenderError;
 use assay_store::{Batch, Key, Revision, StoreError};
 
 /// How long a caller's `Idempotency-Key` is remembered.
 const REMEMBERED: Duration = Duration::from_secs(24 * 3600);
-/// How often a write that somebody else came before is tried again.
+/// Attempts at the write, where other writes come first.
 const TRIES: usize = 4;
 
-/// What is asked for.
+/// A request for a submission.
 #[derive(Debug, Clone)]
 pub struct Request {
     pub agent_id: u64,
@@ -31,18 +33,18 @@ pub struct Request {
     /// Each once.
     pub tags: Vec<Tag>,
     pub payer: Payer,
-    /// Makes a second request with it the same submission.
+    /// The `Idempotency-Key`: a second request with it is the same submission.
     pub retry_key: Option<String>,
 }
 
-/// A submission that was not accepted. Nothing was spent.
+/// Why a submission was not accepted. Nothing was spent.
 #[derive(Debug, thiserror::Error)]
 pub enum SubmitError {
     #[error("Agent {0} does not exist in the Identity Registry")]
     NoAgent(u64),
     #[error("the identity registry cannot be read: {0}")]
     Registry(SenderError),
-    /// So many units of the key are used.
+    /// The key does not have enough units left.
     #[error("the units of the key are used up")]
     Unpaid { cost: u64, used: u64, limit: u64 },
     #[error("This Idempotency-Key was used for another request")]
@@ -54,12 +56,12 @@ pub enum SubmitError {
 }
 
 impl Request {
-    /// Of everything that makes a request another one.
+    /// The hash of what tells two requests apart.
     pub fn digest(&self) -> B256 {
         keccak256(format!("{}|{:#x}|{:?}", self.agent_id, self.address, self.tags))
     }
 
-    /// Where its `Idempotency-Key` is remembered: each key, and each account that pays, has its own.
+    /// The store key of the `Idempotency-Key`: each API key and each paying account has keys of its own.
     fn retry(&self) -> Option<Key<RetryRecord>> {
         let hash = Sha256::digest(self.retry_key.as_ref()?).into();
         Some(match &self.payer {
@@ -70,8 +72,8 @@ impl Request {
 }
 
 impl Reputation {
-    /// Accepts `request`, or finds the submission that the same request with the same key or payment began. A payment
-    /// has been settled.
+    /// Accepts `request`, or finds the submission that the same request with the same `Idempotency-Key` or payment
+    /// began. A payment is settled before this call.
     ///
     /// # Errors
     /// [`SubmitError`].
@@ -79,7 +81,7 @@ impl Reputation {
         if let Some(earlier) = self.earlier(&request).await? {
             return Ok(earlier);
         }
-        // Who has paid was told before that the agent exists.
+        // For a payment, the agent was checked before the payment was settled.
         if let Payer::Key { .. } = request.payer {
             self.require_agent(request.agent_id).await?;
         }
@@ -95,7 +97,7 @@ impl Reputation {
             }
             if self.inner.store.commit(batch).await? {
                 metrics::counter!("assay_submissions_total", "status" => "pending").increment(1);
-                self.inner.news.notify_one();
+                self.inner.accepted.notify_one();
                 return Ok(record);
             }
             if let Some(earlier) = self.earlier(&request).await? {
@@ -113,16 +115,16 @@ impl Reputation {
     }
 
     /// # Errors
-    /// [`SubmitError::NoAgent`], or [`SubmitError::Registry`] where it cannot be told.
+    /// [`SubmitError::NoAgent`], or [`SubmitError::Registry`] where the registry cannot be read.
     pub async fn require_agent(&self, agent_id: u64) -> Result<(), SubmitError> {
         let owner = self.inner.sender.owner_of(agent_id).await.map_err(SubmitError::Registry)?;
         owner.map(drop).ok_or(SubmitError::NoAgent(agent_id))
     }
 
-    /// What was begun under the request's `Idempotency-Key`, or with its payment.
+    /// The submission that an earlier request with this `Idempotency-Key` or payment began.
     ///
     /// # Errors
-    /// [`SubmitError::OtherRequest`] where that was another request.
+    /// [`SubmitError::OtherRequest`] where the earlier request was a different one.
     pub async fn earlier(&self, request: &Request) -> Result<Option<SubmissionRecord>, SubmitError> {
         if let Payer::Payment(id) = &request.payer {
             let payment = self.inner.store.get(&payments::payment(id)).await?;
@@ -145,7 +147,7 @@ impl Reputation {
         Ok(self.inner.store.get(&records::submission(known.submission)).await?)
     }
 
-    /// `batch`, if the submission `id` is paid for with it.
+    /// Adds to `batch` the price of the submission `id`; without that price the batch is refused.
     async fn paid(&self, batch: Batch, request: &Request, id: Uuid) -> Result<Batch, SubmitError> {
         let payment = match &request.payer {
             Payer::Key { limit: None, .. } => return Ok(batch),
@@ -161,11 +163,11 @@ impl Reputation {
             return Err(SubmitError::NotPaid);
         }
         if submission.replace(id).is_some() {
-            // Another request was faster: nothing is written, and what it began is found.
+            // Another request was faster: this batch is refused, and the caller finds what that request began.
             return Ok(batch.if_unchanged(&payment, Revision::ABSENT));
         }
         (known.request, known.updated_at) = (Some(request.digest()), Utc::now());
-        // Where it bought something in the meantime, this revision is gone, and the batch with it.
+        // Where the payment bought something in the meantime, its revision differs, and the batch is refused.
         Ok(batch.if_unchanged(&payment, read.revision).put(&payment, &known)?)
     }
 

@@ -1,25 +1,36 @@
-//! The one who does the work: one at a time for an account, by a lease of the store. Documents are prepared several at
-//! once, transactions are made one after another.
+//! The worker: one at a time for an account, by a lease of the store. It prepares several documents at once and sends
+//! transactions one after another.
 
-use crate::reputation::records::{self, OPEN_SUBMISSIONS, Stage, SubmissionRecord};
 use std::{
     collections::{BTreeMap, HashSet},
+    pin::pin,
     time::Duration,
 };
 
 use chrono::Utc;
-use futures::{StreamExt, stream::FuturesUnordered};
+use futures::{
+    StreamExt,
+    future::{BoxFuture, FutureExt},
+    stream::FuturesUnordered,
+};
+use uuid::Uuid;
 
-use super::{Reputation, landing::Memory};
+use super::{
+    Reputation,
+    landing::Memory,
+    records::{self, OPEN_SUBMISSIONS, Stage, SubmissionRecord},
+};
 use crate::tasks::Spawner;
 use assay_store::{Lease, Lost, StoreError};
 
-/// How long a worker that is gone holds up its successor on another host.
+/// Lifetime of the lease: how long another host waits after a worker has died.
 const LEASE: Duration = Duration::from_secs(8);
-/// Wait for a lease that somebody else has, and after a failure of the store.
+/// Wait while another host has the lease, and after a failure of the store.
 const RETRY: Duration = Duration::from_secs(1);
 /// Submissions prepared at once.
 const AT_ONCE: usize = 8;
+/// The shortest poll while nothing is open.
+const IDLE_POLL: Duration = Duration::from_millis(500);
 
 impl Reputation {
     /// Starts the worker.
@@ -39,55 +50,12 @@ impl Reputation {
             .await;
     }
 
-    /// Works until something is lost.
+    /// Works until the lease or the store is lost.
     async fn rounds(&self, lease: &Lease) -> Lost {
-        let (mut memory, mut busy, mut preparing) = (Memory::default(), HashSet::new(), FuturesUnordered::new());
+        let mut worker = Worker { reputation: self, lease, memory: Memory::default(), preparing: Preparing::default() };
         loop {
-            let open = match self.open().await {
-                Ok(open) => open,
-                Err(error) => return error.into(),
-            };
-            let errands = match self.inner.errands.open().await {
-                Ok(errands) => errands,
-                Err(error) => return error.into(),
-            };
-            count(&open);
-            let now = Utc::now();
-            let (landing, rest): (Vec<_>, Vec<_>) =
-                open.into_iter().partition(|record| record.stage == Stage::Submitting);
-            for record in rest.into_iter().filter(|record| record.next_at <= now) {
-                if preparing.len() < AT_ONCE && busy.insert(record.id) {
-                    let id = record.id;
-                    preparing.push(async move { (id, self.prepare(lease, record).await) });
-                }
-            }
-            let nothing = landing.is_empty() && errands.is_empty();
-            let idle = nothing && preparing.is_empty();
-            let land = async { if nothing { Ok(()) } else { self.land(lease, &mut memory, landing, errands).await } };
-            // What is prepared meanwhile is taken with the next round.
-            let mut landed = std::pin::pin!(land);
-            loop {
-                tokio::select! {
-                    done = &mut landed => {
-                        if let Err(lost) = done { return lost }
-                        break;
-                    }
-                    Some((id, done)) = preparing.next() => {
-                        busy.remove(&id);
-                        if let Err(lost) = done { return lost }
-                    }
-                }
-            }
-            let pause =
-                if idle { self.inner.settings.poll.max(Duration::from_millis(500)) } else { self.inner.settings.poll };
-            tokio::select! {
-                () = tokio::time::sleep(pause) => {}
-                () = self.inner.news.notified() => {}
-                () = self.inner.errands.news() => {}
-                Some((id, done)) = preparing.next() => {
-                    busy.remove(&id);
-                    if let Err(lost) = done { return lost }
-                }
+            if let Err(lost) = worker.round().await {
+                return lost;
             }
         }
     }
@@ -108,7 +76,78 @@ impl Reputation {
     }
 }
 
-fn count(open: &[SubmissionRecord]) {
+/// A worker that holds the lease.
+struct Worker<'a> {
+    reputation: &'a Reputation,
+    lease: &'a Lease,
+    memory: Memory,
+    preparing: Preparing<'a>,
+}
+
+/// Submissions that are prepared at this moment.
+#[derive(Default)]
+struct Preparing<'a> {
+    ids: HashSet<Uuid>,
+    work: FuturesUnordered<BoxFuture<'a, (Uuid, Result<(), Lost>)>>,
+}
+
+impl Preparing<'_> {
+    /// Completes when the next submission is prepared, and never where none is.
+    async fn next(&mut self) -> Result<(), Lost> {
+        match self.work.next().await {
+            Some((id, done)) => {
+                self.ids.remove(&id);
+                done
+            }
+            None => std::future::pending().await,
+        }
+    }
+}
+
+impl Worker<'_> {
+    /// One look at everything that is open, and a pause.
+    async fn round(&mut self) -> Result<(), Lost> {
+        let Self { reputation, lease, .. } = *self;
+        let open = reputation.open().await?;
+        let payments = reputation.inner.payments.open().await?;
+        measure(&open);
+        let (landing, rest): (Vec<_>, Vec<_>) = open.into_iter().partition(|record| record.stage == Stage::Submitting);
+        self.prepare(rest);
+        let nothing = landing.is_empty() && payments.is_empty();
+        let idle = nothing && self.preparing.work.is_empty();
+        if !nothing {
+            // Documents that are finished meanwhile are taken with the next round.
+            let mut land = pin!(reputation.land(lease, &mut self.memory, landing, payments));
+            loop {
+                tokio::select! {
+                    done = &mut land => break done?,
+                    done = self.preparing.next() => done?,
+                }
+            }
+        }
+        let poll = reputation.inner.settings.poll;
+        tokio::select! {
+            () = tokio::time::sleep(if idle { poll.max(IDLE_POLL) } else { poll }) => Ok(()),
+            () = reputation.inner.accepted.notified() => Ok(()),
+            () = reputation.inner.payments.added() => Ok(()),
+            done = self.preparing.next() => done,
+        }
+    }
+
+    /// Starts on the submissions that are due, as far as there is room.
+    fn prepare(&mut self, records: Vec<SubmissionRecord>) {
+        let Self { reputation, lease, .. } = *self;
+        let now = Utc::now();
+        for record in records.into_iter().filter(|record| record.next_at <= now) {
+            let id = record.id;
+            if self.preparing.work.len() < AT_ONCE && self.preparing.ids.insert(id) {
+                self.preparing.work.push(async move { (id, reputation.prepare(lease, record).await) }.boxed());
+            }
+        }
+    }
+}
+
+fn measure(open: &[SubmissionRecord]) {
     let mut by_stage: BTreeMap<Stage, u32> =
         Stage::ALL.into_iter().filter(|stage| !stage.is_terminal()).map(|stage| (stage, 0)).collect();
     for record in open {

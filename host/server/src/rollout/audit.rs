@@ -105,7 +105,8 @@ pub(super) async fn complete(store: &Store, registry: &Registry, roles: &Roles) 
             continue;
         }
         let outcome = if taken(&step, registry, roles) { DONE } else { NOT_DONE };
-        tracing::warn!(action = step.action, kind = %step.kind, by = step.by, outcome, "a step was interrupted by the end of the server");
+        let AuditRecord { action, kind, by, .. } = &step;
+        tracing::warn!(action, %kind, by, outcome, "a step was interrupted by the end of the server");
         let detail =
             Some("the server ended during this step; its outcome was read from the roles at the next start".to_owned());
         store.commit(OpenStep { id }.close(Batch::new(), outcome, detail)?).await?;

@@ -65,7 +65,8 @@ impl Rollout {
             let followed =
                 if record.gone { self.follow_removal(&model).await } else { self.follow_upload(&model).await? };
             if let Err(reason) = followed {
-                tracing::error!(kind = %model.kind, version = %model.version, reason, "the shelf of this host differs from that of the fleet");
+                let ModelRef { kind, version, .. } = &model;
+                tracing::error!(%kind, %version, reason, "the shelf of this host differs from that of the fleet");
                 given_up.insert(change);
             }
         }
@@ -78,9 +79,10 @@ impl Rollout {
         if self.loaded_digest(model) != Some(model.digest) {
             return Ok(());
         }
-        match registry.remove(model.kind, &model.version).await {
+        let ModelRef { kind, version, .. } = model;
+        match registry.remove(*kind, version).await {
             Ok(()) => {
-                tracing::info!(kind = %model.kind, version = %model.version, "removed from the shelf, as another host did; an upload brings it back");
+                tracing::info!(%kind, %version, "removed, as on another host; an upload brings it back");
                 Ok(())
             }
             // Its role changes first, and this host follows that a moment later.
@@ -129,7 +131,8 @@ impl Rollout {
             && is_new
             && let Err(error) = registry.remove(model.kind, &model.version).await
         {
-            tracing::error!(%error, kind = %model.kind, version = %model.version, "a model is on the shelf of this host only");
+            let ModelRef { kind, version, .. } = &model;
+            tracing::error!(%error, %kind, %version, "a model is on the shelf of this host only");
         }
         shared.map(|()| model)
     }

@@ -1,5 +1,5 @@
-//! The records of rollout: roles, uploaded components, the audit log, the measurements of the shadow, and the provenance
-//! of served scores. Their JSON is a format: a field may be added as optional, never renamed or retyped.
+//! The records of rollout: roles, uploaded components, the audit log, the measurements of the shadow, and the
+//! provenance of served scores. Their JSON is a format: a field may be added as optional, never renamed or retyped.
 
 mod audit;
 mod served;

@@ -21,7 +21,10 @@ pub enum MoveError {
     Store(#[from] StoreError),
     #[error("another host moved a role at the same time; look at the roles and try again")]
     Contested,
-    #[error("{kind} {version} was not promoted: {}. Give `force` and a `why` to promote it all the same", .review.objections())]
+    #[error(
+        "{kind} {version} was not promoted: {}. Give `force` and a `why` to promote it all the same",
+        .review.objections()
+    )]
     Guarded { kind: ModelKind, version: ModelVersion, review: Box<Review> },
 }
 

@@ -16,6 +16,6 @@ pub struct Scored {
     pub coverage: Coverage,
     /// Of the reading behind it.
     pub fresh: Freshness,
-    /// Its record; `None` where what it was made of is not kept.
+    /// The id of its record; `None` where provenance is switched off or the queue was full.
     pub record: Option<Uuid>,
 }

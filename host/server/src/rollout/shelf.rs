@@ -20,7 +20,8 @@ impl Rollout {
         let step = AuditRecord { to: vec![(&model).into()], ..audit::step("stage", model.kind, with) };
         let logged = async { self.inner.store.commit(audit::closed(Batch::new(), &step, audit::DONE, None)?).await };
         if let Err(error) = logged.await {
-            tracing::error!(%error, kind = %model.kind, version = %model.version, "a model is on the shelf without an entry in the audit log");
+            let ModelRef { kind, version, .. } = &model;
+            tracing::error!(%error, %kind, %version, "a model is on the shelf without an entry in the audit log");
         }
         Ok(model)
     }

@@ -1,10 +1,10 @@
-//! What is said of an address on a chain for good: the pinned models, and how completely they could read.
+//! The scores of an address that go on a chain: by pinned models, with the coverage of the data behind them.
 
 use super::{Scoring, ScoringError, identity};
 use assay_domain::{Address, Coverage, ModelKind, ModelRef, ModelVersion, Time, features::features};
 use assay_registry::{CreditModel, Model, OfKind, SybilModel};
 
-/// How attestations are counted: each statement once, whatever chains repeat it.
+/// How attestations are counted: each statement once, also where several chains repeat it.
 pub const IDENTITY_SCHEME: &str = "1.0";
 
 /// Scores of pinned models.
@@ -18,9 +18,9 @@ pub struct Appraisal {
     pub sybil_model: ModelRef,
     /// Distinct attestations.
     pub attestations: usize,
-    /// When the chains had been read.
+    /// When the read of the chains ended.
     pub read_at: Time,
-    /// Of everything that the chains say.
+    /// The coverage of everything read from the chains.
     pub coverage: Coverage,
     pub events_coverage: Coverage,
     pub identity_coverage: Coverage,
@@ -36,8 +36,8 @@ pub enum AppraisalError {
 }
 
 impl Scoring {
-    /// The appraisal of `address` by these versions, whatever their roles. Nobody knows an address without activity: it
-    /// has the lowest score there is.
+    /// The appraisal of `address` by these versions, regardless of their roles. An address without activity has the
+    /// lowest score.
     ///
     /// # Errors
     /// [`AppraisalError`].

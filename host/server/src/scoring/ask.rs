@@ -1,22 +1,22 @@
-//! Who asks for a score, and which version is to answer.
+//! A request for a score: the caller, and the version that answers.
 
 use super::{Scoring, ScoringError};
 use assay_domain::ModelVersion;
 use assay_registry::CreditModel;
 
-/// A question for a score, whoever it is about.
+/// A request for a score, without its subject.
 #[derive(Debug, Clone, Copy)]
 pub struct Ask<'a> {
     /// Name of the API key.
     pub by: &'a str,
-    /// The champion where absent.
+    /// The version that answers; the champion where absent.
     pub version: Option<&'a ModelVersion>,
     /// Whether the answer shows the factors. A score from the chains has them in any case.
     pub factors: bool,
 }
 
 impl Scoring {
-    /// The credit model that is to answer.
+    /// The credit model that answers.
     ///
     /// # Errors
     /// [`ScoringError::Version`] for a version that is not loaded or out of service, [`ScoringError::Model`] without a

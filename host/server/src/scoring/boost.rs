@@ -1,4 +1,4 @@
-//! The enhanced score: off-chain assets that the caller vouches for, on top of the chains.
+//! The enhanced score: off-chain assets, as the caller states them, added to what the chains show.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use assay_registry::BoostModel;
 
 impl Scoring {
     /// The score of `subject` with `total_asset_usd` of off-chain assets added by the boost champion.
-    /// Decile and model version are the credit model's: it is the score's scale.
+    /// Decile and model version are those of the credit model, whose scale the score has.
     ///
     /// # Errors
     /// As [`Scoring::score`].

@@ -1,4 +1,4 @@
-//! Several versions on one subject: what each says of the very same features, and how they differ from the first.
+//! Compares several versions on one subject: their answers to the same features, and the differences to the first.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,44 +12,44 @@ use assay_registry::{CreditModel, Registry, RoleError, ScoreError};
 /// Most versions in one comparison.
 pub const MOST_VERSIONS: usize = 8;
 
-/// What several versions say of one snapshot.
+/// The answers of several versions to one snapshot.
 #[derive(Debug, Clone)]
 pub struct Comparison {
     pub address: Address,
-    /// When the reading behind all of them ended.
+    /// When the read behind all answers ended.
     pub as_of: Time,
     pub coverage: Coverage,
-    /// In the order asked for.
+    /// In the requested order.
     pub versions: Vec<Compared>,
 }
 
-/// What one version says.
+/// The answer of one version.
 #[derive(Debug, Clone)]
 pub struct Compared {
     pub version: ModelVersion,
-    /// `None` of a version that is not loaded.
+    /// `None` for a version that is not loaded.
     pub model: Option<ModelRef>,
-    pub said: Result<Assessment, Why>,
-    /// From asking to a checked answer, as an answer is served.
+    pub answer: Result<Assessment, NoAnswer>,
+    /// Time from the call to the checked answer, as for a served answer.
     pub took: Option<Duration>,
-    /// Instructions, roughly, and most memory in bytes: the same on every machine. `None` where they could not be
-    /// counted.
+    /// Fuel (about one per instruction) and peak memory in bytes, the same on every machine. `None` where they could
+    /// not be measured.
     pub cost: Option<(u64, usize)>,
-    /// To the first version; `None` of that itself, and where either failed.
+    /// Difference to the first version; `None` for the first one, and where either failed.
     pub gap: Option<Gap>,
 }
 
-/// Why a version says nothing.
+/// Why a version has no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Why {
+pub enum NoAnswer {
     #[error(transparent)]
     Role(#[from] RoleError),
     #[error(transparent)]
     Model(#[from] ScoreError),
 }
 
-impl Why {
-    /// Never changes.
+impl NoAnswer {
+    /// A stable code.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Role(error) => error.code(),
@@ -63,9 +63,9 @@ impl Why {
 pub struct Gap {
     pub score: i32,
     pub decile: i32,
-    /// From and to, where it is another one.
+    /// From and to, where they differ.
     pub range: Option<(Range, Range)>,
-    /// Points by label, of every factor that either has; a factor that one has not is worth nothing there.
+    /// Differences of points by label, over the factors of both; a missing factor counts as 0 points.
     pub factors: Vec<(String, i32)>,
 }
 
@@ -95,49 +95,52 @@ impl Gap {
 }
 
 impl Scoring {
-    /// The versions that are compared where none is named: the champion and its challengers.
+    /// The versions that are compared by default: the champion and its challengers.
     ///
     /// # Errors
     /// [`ScoringError::Model`] without a champion.
-    pub fn rivals(&self) -> Result<Vec<ModelVersion>, ScoringError> {
+    pub fn default_versions(&self) -> Result<Vec<ModelVersion>, ScoringError> {
         let active = self.inner.registry.active();
         let champion: CreditModel = active.champion()?;
         let all = std::iter::once(champion).chain(active.challengers());
         Ok(all.map(|model| model.version().clone()).take(MOST_VERSIONS).collect())
     }
 
-    /// What `versions` say of `subject`, all of one snapshot. A version that says nothing does not keep the others from
-    /// it.
+    /// The answers of `versions` about `subject`, all from one snapshot. A version without an answer does not affect
+    /// the others.
     ///
     /// # Errors
-    /// As [`Scoring::score`], but for what is wrong with a version; [`ScoringError::Version`] where none of them is
-    /// loaded.
+    /// As [`Scoring::score`], except for failures of one version; [`ScoringError::Version`] where none is loaded.
     pub async fn compare(&self, subject: &Subject, versions: Vec<ModelVersion>) -> Result<Comparison, ScoringError> {
         let registry = Arc::clone(&self.inner.registry);
         let found: Vec<_> = versions.into_iter().map(|version| (registry.in_service(&version), version)).collect();
-        let nobody = found.iter().all(|(model, _)| matches!(model, Err(RoleError::Unknown { .. })));
-        if let Some((Err(unknown), _)) = found.first().filter(|_| nobody) {
+        let none_loaded = found.iter().all(|(model, _)| matches!(model, Err(RoleError::Unknown { .. })));
+        if let Some((Err(unknown), _)) = found.first().filter(|_| none_loaded) {
             return Err(unknown.clone().into());
         }
         let snapshot = self.active(self.address(subject).await?).await?;
         let Snapshot { address, as_of, .. } = *snapshot;
         let coverage = snapshot.events_coverage();
-        // Counting compiles a version the first time, which takes as long as loading it did.
+        // The first measurement compiles a version, which takes as long as loading it.
         let work = tokio::task::spawn_blocking(move || {
             let features = features(&snapshot);
-            found.into_iter().map(|(model, version)| one(&registry, model, version, &features)).collect::<Vec<_>>()
+            found
+                .into_iter()
+                .map(|(model, version)| one_answer(&registry, model, version, &features))
+                .collect::<Vec<_>>()
         });
         let mut versions = work.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
-        let first = versions.first().and_then(|first| first.said.as_ref().ok()).cloned();
+        let first = versions.first().and_then(|first| first.answer.as_ref().ok()).cloned();
         for compared in versions.iter_mut().skip(1) {
             compared.gap =
-                first.as_ref().zip(compared.said.as_ref().ok()).map(|(first, said)| Gap::between(first, said));
+                first.as_ref().zip(compared.answer.as_ref().ok()).map(|(first, answer)| Gap::between(first, answer));
         }
         Ok(Comparison { address, as_of, coverage, versions })
     }
 }
 
-fn one(
+/// The answer of one version, and its cost.
+fn one_answer(
     registry: &Registry,
     model: Result<CreditModel, RoleError>,
     version: ModelVersion,
@@ -146,22 +149,22 @@ fn one(
     let model = match model {
         Ok(model) => model,
         Err(error) => {
-            return Compared { version, model: None, said: Err(error.into()), took: None, cost: None, gap: None };
+            return Compared { version, model: None, answer: Err(error.into()), took: None, cost: None, gap: None };
         }
     };
-    let (said, spent) = model.score_with_cost(features);
+    let (answer, spent) = model.score_with_cost(features);
     let copy = registry
         .shadow_copy(&model)
         .inspect_err(|why| tracing::warn!(%version, why, "no fuel can be counted for this version"));
-    // A second call on the shadow engine measures the fuel; only the first one is as fast as an answer.
+    // A second call on the shadow engine measures fuel and memory; the first one has the speed of a served answer.
     let counted = copy
         .ok()
         .map(|copy| copy.score_uncounted(features))
-        .filter(|(said, _)| !matches!(said, Err(ScoreError::Busy { .. })));
+        .filter(|(answer, _)| !matches!(answer, Err(ScoreError::Busy { .. })));
     Compared {
         version,
         model: Some(model.reference().clone()),
-        said: said.map_err(Why::from),
+        answer: answer.map_err(NoAnswer::from),
         took: Some(spent.took),
         cost: counted.map(|(_, spent)| (spent.fuel, spent.memory)),
         gap: None,
@@ -173,7 +176,7 @@ mod tests {
     use super::*;
     use assay_domain::{Decile, Factor, Score};
 
-    fn said(score: u32, decile: u8, factors: &[(&str, i32)]) -> Assessment {
+    fn assessment(score: u32, decile: u8, factors: &[(&str, i32)]) -> Assessment {
         let factor = |(label, points): &(&str, i32)| Factor {
             label: (*label).to_owned(),
             rating: Range::Good,
@@ -186,10 +189,13 @@ mod tests {
     }
 
     #[test]
-    fn a_factor_that_one_of_them_lacks_counts_as_nothing_there() {
-        let gap = Gap::between(&said(700, 5, &[("Age", 30), ("Gone", 10)]), &said(760, 7, &[("New", -5), ("Age", 40)]));
+    fn a_missing_factor_counts_as_0_points() {
+        let gap = Gap::between(
+            &assessment(700, 5, &[("Age", 30), ("Gone", 10)]),
+            &assessment(760, 7, &[("New", -5), ("Age", 40)]),
+        );
         assert_eq!((gap.score, gap.decile, gap.range), (60, 2, Some((Range::Fair, Range::Good))));
         assert_eq!(gap.factors, [("Age".to_owned(), 10), ("Gone".to_owned(), -10), ("New".to_owned(), -5)]);
-        assert_eq!(Gap::between(&said(700, 5, &[]), &said(700, 5, &[])).range, None);
+        assert_eq!(Gap::between(&assessment(700, 5, &[]), &assessment(700, 5, &[])).range, None);
     }
 }

@@ -1,31 +1,31 @@
-//! Why there is no answer.
+//! Why there is no score or report.
 
 use assay_chain::NameError;
 use assay_domain::ChainId;
 use assay_registry::{Refusal, RoleError, ScoreError};
 
-/// No score or report can be given.
+/// Why there is no score or report.
 #[derive(Debug, thiserror::Error)]
 pub enum ScoringError {
-    /// Nothing is known of this address on any chain, or the name belongs to nobody.
+    /// The address has no activity on any chain, or the name does not resolve.
     #[error("Address not found or has no on-chain activity")]
     NotFound,
-    /// No chain could be read, so nothing can be said of the address.
+    /// No chain could be read.
     #[error("No chain could be read; try again later")]
     ChainsDown,
-    /// The one chain that the question is about could not be read.
+    /// The requested chain could not be read.
     #[error("Chain {0} could not be read; try again later")]
     ChainDown(ChainId),
-    /// What the question is about was not read in time.
+    /// The requested data was not read in time.
     #[error("The answer took too long; try again, what was read so far is kept")]
     NotYetRead,
-    /// Of several subjects none is an address, nor a name of one.
+    /// None of several subjects is an address or a name that resolves.
     #[error("No valid addresses provided")]
     NoneValid,
-    /// Whom a name stands for cannot be told.
+    /// The name could not be resolved.
     #[error(transparent)]
     Name(NameError),
-    /// The version that was asked for does not answer.
+    /// The requested version is not in service.
     #[error(transparent)]
     Version(#[from] RoleError),
     #[error(transparent)]

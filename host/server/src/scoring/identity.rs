@@ -1,4 +1,4 @@
-//! Who is said to be behind an address.
+//! Attestations about the owner of an address.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -9,9 +9,9 @@ use assay_domain::{Address, Freshness, Snapshot, Subject};
 #[derive(Debug, Clone)]
 pub struct IdentityReport {
     pub snapshot: Arc<Snapshot>,
-    /// The distinct ones among them.
+    /// The distinct attestations.
     pub distinct: BTreeSet<String>,
-    /// Served from an earlier reading.
+    /// Whether the snapshot is from an earlier read.
     pub cached: bool,
     pub fresh: Freshness,
 }
@@ -27,7 +27,7 @@ impl IdentityReport {
 }
 
 impl Scoring {
-    /// What is attested about the owner of `subject`, read with everything else about it.
+    /// The attestations about the owner of `subject`, from the same snapshot as its report.
     ///
     /// # Errors
     /// As [`Scoring::report`].

@@ -1,4 +1,4 @@
-//! From an address to an answer: what the chains say, through features, into the champion.
+//! From an address to an answer: a snapshot of the chains gives features, and the champion scores them.
 
 mod appraisal;
 mod ask;
@@ -22,7 +22,7 @@ use assay_registry::Registry;
 
 pub use appraisal::{Appraisal, AppraisalError, IDENTITY_SCHEME};
 pub use ask::Ask;
-pub use compare::{Compared, Comparison, Gap, MOST_VERSIONS, Why};
+pub use compare::{Compared, Comparison, Gap, MOST_VERSIONS, NoAnswer};
 pub use error::ScoringError;
 pub use identity::IdentityReport;
 pub use report::{ChainReport, Report};
@@ -42,29 +42,29 @@ struct Inner {
     chains: Chains,
     rollout: Rollout,
     scores: score::Cache,
-    lives: Lives,
+    lifetimes: Lifetimes,
 }
 
-/// How long a reading stands.
+/// Lifetime of an answer.
 #[derive(Clone, Copy)]
-struct Lives {
+struct Lifetimes {
     complete: Duration,
     incomplete: Duration,
 }
 
 impl Scoring {
     pub fn new(registry: Arc<Registry>, chains: Chains, rollout: Rollout, settings: &config::Scoring) -> Self {
-        let lives = Lives { complete: settings.cache_ttl, incomplete: settings.incomplete_cache_ttl };
-        Self { inner: Arc::new(Inner { registry, chains, rollout, scores: score::cache(settings), lives }) }
+        let lifetimes = Lifetimes { complete: settings.cache_ttl, incomplete: settings.incomplete_cache_ttl };
+        Self { inner: Arc::new(Inner { registry, chains, rollout, scores: score::cache(settings), lifetimes }) }
     }
 
-    /// Mock answers from the sandbox champion.
+    /// Mock answers from the sandbox champion of this moment.
     pub fn sandbox(&self) -> Sandbox {
         Sandbox::new(self.inner.registry.active())
     }
 
     fn freshness(&self, snapshot: &Snapshot) -> Freshness {
-        let Lives { complete, incomplete } = self.inner.lives;
+        let Lifetimes { complete, incomplete } = self.inner.lifetimes;
         let life = if snapshot.is_whole() { complete } else { incomplete };
         Freshness { read_at: snapshot.as_of, life }
     }

@@ -1,4 +1,4 @@
-//! Everything known of one subject, with its score.
+//! The report of one subject, with its score.
 
 use std::sync::Arc;
 
@@ -7,27 +7,27 @@ use crate::rollout::Scored;
 use assay_domain::{ChainId, Coverage, Freshness, Snapshot, Subject};
 use assay_registry::CreditModel;
 
-/// A credit report before it is shaped for the wire.
+/// A credit report from the chains.
 #[derive(Debug, Clone)]
 pub struct Report {
     pub scored: Arc<Scored>,
     pub snapshot: Arc<Snapshot>,
-    /// Served from an earlier reading.
+    /// Whether the snapshot is from an earlier read.
     pub cached: bool,
 }
 
-/// What one chain says.
+/// The report of one chain.
 #[derive(Debug, Clone)]
 pub struct ChainReport {
     /// Of this chain alone.
     pub snapshot: Snapshot,
-    /// Served from an earlier reading.
+    /// Whether the snapshot is from an earlier read.
     pub cached: bool,
     pub fresh: Freshness,
 }
 
 impl Scoring {
-    /// The report of `subject`. An address that no chain knows has a report of zeros, with the lowest score there is.
+    /// The report of `subject`. An address without activity has a report of zeros and the lowest score.
     ///
     /// # Errors
     /// As [`Scoring::score`], except that an unknown address is not an error.
@@ -37,7 +37,7 @@ impl Scoring {
         Ok(Report { scored, snapshot: read.snapshot, cached: read.cached })
     }
 
-    /// The report of `subject` on `chain` alone. It has no score: one chain is not the whole of an address.
+    /// The report of `subject` on `chain` alone, without a score: a score is over all chains.
     ///
     /// # Errors
     /// As [`Scoring::report`], [`ScoringError::ChainDown`] where this chain could not be read or is not configured, and

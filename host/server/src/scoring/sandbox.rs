@@ -14,12 +14,12 @@ use assay_domain::{
 };
 use assay_registry::{ActiveModels, ChainValue, CreditModel, MockReport, SandboxModel};
 
-/// The champions of one moment, so that one sandbox answer is of one generator and one scale from beginning to end.
+/// The champions of one moment, so that a whole answer comes from one generator on one scale.
 pub struct Sandbox {
     active: Arc<ActiveModels>,
 }
 
-/// A mock score. The model is the credit champion, as the contract says of `model_version`.
+/// A mock score. Its model is the credit champion, which is the `model_version` of the contract.
 #[derive(Debug, Clone)]
 pub struct SandboxScore {
     pub score: Score,
@@ -82,8 +82,7 @@ impl Sandbox {
         Ok(MeanScore { addresses, score, decile, model, at, coverage: Coverage::Complete, fresh, scores: Vec::new() })
     }
 
-    /// A mock of what is said of an address for good: the lower its score, the more it looks like a bot. Nothing is
-    /// attested in the sandbox.
+    /// A mock appraisal: the lower the credit score, the higher the sybil risk, and no attestations.
     ///
     /// # Errors
     /// As [`Sandbox::score`].
@@ -103,7 +102,7 @@ impl Sandbox {
         })
     }
 
-    /// What a real model would say of this score.
+    /// The factors of the mock score.
     ///
     /// # Errors
     /// As [`Sandbox::score`].
@@ -117,7 +116,7 @@ impl Sandbox {
         Ok(self.generator()?.report(&address)?)
     }
 
-    /// Dollars by chain. A chain that is not listed holds nothing.
+    /// US dollars by chain. A chain that is not listed holds nothing.
     ///
     /// # Errors
     /// As [`Sandbox::score`].
@@ -125,7 +124,7 @@ impl Sandbox {
         Ok(self.generator()?.portfolio(&address)?)
     }
 
-    /// The mock portfolio alone, as sums that hold dollars and nothing else.
+    /// The mock portfolio, as sums with US dollars alone.
     ///
     /// # Errors
     /// As [`Sandbox::score`].
@@ -138,7 +137,7 @@ impl Sandbox {
         Ok(mock(address, self.portfolio(address)?.into_iter().map(on).collect()))
     }
 
-    /// The mock report in sums.
+    /// The sums of the mock report.
     ///
     /// # Errors
     /// As [`Sandbox::score`].
@@ -146,7 +145,7 @@ impl Sandbox {
         Ok(mock(address, summaries(&self.report(address)?)))
     }
 
-    /// The part of it that is on one chain.
+    /// The sums of the mock report on one chain.
     ///
     /// # Errors
     /// As [`Sandbox::score`].
@@ -156,10 +155,10 @@ impl Sandbox {
         Ok(one)
     }
 
-    /// The mock reports of several addresses in sums.
+    /// The sums of the mock reports of several addresses.
     ///
     /// # Errors
-    /// As [`Sandbox::score`]; [`ScoringError::NoneValid`] of none.
+    /// As [`Sandbox::score`]; [`ScoringError::NoneValid`] for no addresses.
     pub fn aggregate(&self, addresses: &[Address]) -> Result<Aggregate, ScoringError> {
         let all = addresses.iter().map(|address| self.summary(*address)).collect::<Result<Vec<_>, _>>()?;
         Aggregate::of(&all).ok_or(ScoringError::NoneValid)
@@ -186,12 +185,11 @@ fn mock(address: Address, chains: Vec<ChainSummary>) -> Summarized {
     Summarized { address, fresh, chains, identity: BTreeSet::new() }
 }
 
-/// Seconds between two blocks of a mock chain, whose first was in 1970: a generator dates transactions and numbers no
-/// blocks.
+/// Seconds between two blocks of a mock chain, whose block 0 was in 1970: a generator gives times and no block numbers.
 const BLOCK: u64 = 12;
 
-/// A mock report by chain. What it says of an address as a whole is spread over the chains where that is active, so
-/// that their sum is what the report says.
+/// The sums of a mock report by chain. Figures of the whole address are split over its active chains, so that the sums
+/// add up to the report.
 fn summaries(report: &MockReport) -> Vec<ChainSummary> {
     let mut chains = BTreeMap::<ChainId, Summary>::new();
     let mut add = |chain: ChainId, part: Summary| {
@@ -207,7 +205,7 @@ fn summaries(report: &MockReport) -> Vec<ChainSummary> {
         add(token.chain_id, Summary { asset_usd: token.value_usd, balances: 1, ..Summary::EMPTY });
     }
     for position in &report.positions {
-        // A generator's tokens are all there is, deposits among them.
+        // The tokens of a generator include the deposits.
         add(
             position.chain_id,
             Summary { collateral_usd: position.supplied, debt_usd: position.borrowed, ..Summary::EMPTY },

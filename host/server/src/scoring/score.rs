@@ -17,11 +17,11 @@ use assay_domain::{
 };
 use assay_registry::CreditModel;
 
-/// Scores by model, address and snapshot: a swap can never serve the old model's number, nor a new reading the old
-/// score. The features stand beside the score, for whoever boosts it.
+/// Scores by model, address and snapshot: another model or a newer snapshot never gets the old score. The features are
+/// stored beside the score, for a boost.
 pub(super) type Cache = Moka<(Digest, Address, Time), (Arc<Scored>, Arc<Features>)>;
 
-/// An entry lives as long as the longest-lived snapshot; a shorter-lived one is superseded by its key.
+/// Entries have the lifetime of a complete snapshot. A snapshot with a shorter one is replaced by a newer key.
 pub(super) fn cache(settings: &config::Scoring) -> Cache {
     Moka::builder().max_capacity(settings.cache_entries).time_to_live(settings.cache_ttl).build()
 }
@@ -30,9 +30,9 @@ impl Scoring {
     /// The score of `subject`, from snapshots at most five minutes old.
     ///
     /// # Errors
-    /// [`ScoringError::NotFound`] for an address that no chain knows or a name that resolves to nobody,
-    /// [`ScoringError::ChainsDown`] where nothing could be read, [`ScoringError::Version`] where the version asked for
-    /// does not answer, otherwise what the model did wrong.
+    /// [`ScoringError::NotFound`] for an address without activity or a name that does not resolve,
+    /// [`ScoringError::ChainsDown`] where nothing could be read, [`ScoringError::Version`] where the requested version
+    /// is not in service, otherwise the failure of the model.
     pub async fn score(&self, subject: &Subject, ask: &Ask<'_>) -> Result<Arc<Scored>, ScoringError> {
         let model = self.credit(ask)?;
         Ok(self.score_with(&model, subject, ask.by).await?.0)
@@ -64,9 +64,9 @@ impl Scoring {
         if !snapshot.has_activity() {
             match snapshot.coverage() {
                 Coverage::Complete => return Err(ScoringError::NotFound),
-                // A chain that could not be read may be the one where the address lives.
+                // The address may be active on a chain that could not be read.
                 Coverage::Partial | Coverage::Failed => return Err(ScoringError::ChainsDown),
-                // Being read for the first time: a score that says so.
+                // The first read is under way: the score is provisional.
                 Coverage::Pending => {}
             }
         }

@@ -1,4 +1,4 @@
-//! Several subjects in one request: who they are, each once, and their scores.
+//! Several subjects in one request: their addresses, each once, and their scores.
 
 use std::{collections::HashSet, future::Future, sync::Arc};
 
@@ -9,20 +9,20 @@ use crate::rollout::Scored;
 use assay_domain::{Address, Coverage, Decile, Freshness, ModelRef, Score, Subject, Time};
 use assay_registry::CreditModel;
 
-/// Subjects of one request read at the same time: one caller with a long list leaves room for others.
+/// Subjects of one request that are read at the same time, so that a long list leaves room for other callers.
 const AT_ONCE: usize = 8;
 
 /// One score for several addresses.
 #[derive(Debug, Clone)]
 pub struct MeanScore {
-    /// Those behind the mean.
+    /// The addresses with a score.
     pub addresses: Vec<Address>,
     pub score: Score,
     pub decile: Decile,
     pub model: ModelRef,
     /// When the oldest of the scores was calculated.
     pub at: Time,
-    /// The least complete of any.
+    /// The least complete coverage of any score.
     pub coverage: Coverage,
     pub fresh: Freshness,
     /// The scores behind the mean.
@@ -30,16 +30,16 @@ pub struct MeanScore {
 }
 
 impl Scoring {
-    /// The scores of those of `subjects` that have one, each address once, in the order given.
+    /// The scores of `subjects`, each address once, in the order given. Subjects without a score are left out.
     ///
     /// # Errors
     /// [`ScoringError::NoneValid`] where no name resolves, [`ScoringError::NotFound`] or [`ScoringError::ChainsDown`]
-    /// where nobody has a score, and what the model did wrong with any of them.
+    /// where no subject has a score, and the failure of the model for any of them.
     pub async fn scores(&self, subjects: Vec<Subject>, ask: &Ask<'_>) -> Result<Vec<Arc<Scored>>, ScoringError> {
         self.each_score(&self.credit(ask)?, subjects, ask.by).await
     }
 
-    /// The mean of their scores, rounded half up, on the scale of the model.
+    /// The mean of the scores, rounded half up, on the scale of the model.
     ///
     /// # Errors
     /// As [`Scoring::scores`].
@@ -74,8 +74,8 @@ impl Scoring {
         self.each(subjects, score).await
     }
 
-    /// What `work` makes of every address of `subjects`, in their order. An address that nothing can be said of is left
-    /// out; where that is true of all, the last reason is the answer.
+    /// The results of `work` for the addresses of `subjects`, in their order. An address without a result is left out;
+    /// where no address has one, the last reason is the error.
     pub(super) async fn each<T, F>(
         &self,
         subjects: Vec<Subject>,
@@ -91,7 +91,7 @@ impl Scoring {
         while let Some(answer) = answers.next().await {
             match answer {
                 Ok(answer) => found.push(answer),
-                // That a chain is down may be why another address looks unknown.
+                // Another address may look unknown because a chain is down, so that error wins.
                 Err(ScoringError::NotFound) if matches!(none, ScoringError::NoneValid) => none = ScoringError::NotFound,
                 Err(ScoringError::NotFound) => {}
                 Err(error @ (ScoringError::ChainsDown | ScoringError::NotYetRead)) => none = error,
@@ -101,7 +101,7 @@ impl Scoring {
         if found.is_empty() { Err(none) } else { Ok(found) }
     }
 
-    /// Addresses and what names stand for, each once. A name of nobody is left out.
+    /// The addresses of the subjects, each once. A name that does not resolve is left out.
     async fn addresses(&self, subjects: Vec<Subject>) -> Result<Vec<Address>, ScoringError> {
         let resolve = |subject| {
             let scoring = self.clone();

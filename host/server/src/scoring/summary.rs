@@ -1,47 +1,47 @@
-//! Summaries: what the chains say of an address in sums, chain by chain, and of several addresses together.
+//! Summaries: sums over an address, chain by chain, and over several addresses.
 
 use std::collections::BTreeSet;
 
 use super::{Scoring, ScoringError, identity::distinct};
 use assay_domain::{Address, ChainId, ChainSummary, Coverage, Freshness, Subject, Summary, Time};
 
-/// An address in sums.
+/// The sums of one address.
 #[derive(Debug, Clone)]
 pub struct Summarized {
     pub address: Address,
     pub fresh: Freshness,
     /// By ascending id.
     pub chains: Vec<ChainSummary>,
-    /// Who attests the owner's identity.
+    /// The distinct attestations of the owner's identity.
     pub identity: BTreeSet<String>,
 }
 
-/// Several addresses in sums.
+/// The sums of several addresses.
 #[derive(Debug, Clone)]
 pub struct Aggregate {
-    /// Those that were read.
+    /// The addresses that were read.
     pub addresses: Vec<Address>,
-    /// When the oldest reading was made.
+    /// When the oldest snapshot was read.
     pub read_at: Time,
-    /// Of the reading that ends first.
+    /// The freshness that ends first.
     pub fresh: Freshness,
     pub summary: Summary,
-    /// Merged, each once.
+    /// The attestations of all addresses, each once.
     pub identity: BTreeSet<String>,
 }
 
 impl Summarized {
-    /// Over all chains.
+    /// The sum over all chains.
     pub fn whole(&self) -> Summary {
         self.chains.iter().map(|chain| chain.summary).sum()
     }
 
-    /// Those that could be read.
+    /// The chains that could be read.
     pub fn read(&self) -> impl Iterator<Item = &ChainSummary> {
         self.chains.iter().filter(|chain| chain.coverage > Coverage::Pending)
     }
 
-    /// On one chain alone.
+    /// The sums of one chain alone.
     ///
     /// # Errors
     /// [`ScoringError::ChainDown`] where it could not be read, [`ScoringError::NotYetRead`] where it is being read.
@@ -56,7 +56,7 @@ impl Summarized {
 }
 
 impl Aggregate {
-    /// `None` of nobody.
+    /// `None` for no addresses.
     pub fn of(all: &[Summarized]) -> Option<Self> {
         Some(Self {
             addresses: all.iter().map(|one| one.address).collect(),
@@ -69,16 +69,15 @@ impl Aggregate {
 }
 
 impl Scoring {
-    /// `subject` in sums. An address that no chain knows has zeros.
+    /// The sums of `subject`; zeros for an address without activity.
     ///
     /// # Errors
-    /// As [`Scoring::report`], and [`ScoringError::NotYetRead`] where no chain was read in time: sums of nothing are no
-    /// sums.
+    /// As [`Scoring::report`], and [`ScoringError::NotYetRead`] where no chain was read in time.
     pub async fn summary(&self, subject: &Subject) -> Result<Summarized, ScoringError> {
         self.summary_of(self.address(subject).await?).await
     }
 
-    /// `subject` on `chain` alone, in sums.
+    /// The sums of `subject` on `chain` alone.
     ///
     /// # Errors
     /// As [`Scoring::chain_report`].
@@ -86,10 +85,10 @@ impl Scoring {
         self.summary(subject).await?.only(chain)
     }
 
-    /// Those of `subjects` that could be read, in sums.
+    /// The sums of the `subjects` that could be read.
     ///
     /// # Errors
-    /// [`ScoringError::NoneValid`] where no name resolves, [`ScoringError::ChainsDown`] where nobody could be read.
+    /// [`ScoringError::NoneValid`] where no name resolves, [`ScoringError::ChainsDown`] where no subject could be read.
     pub async fn aggregate(&self, subjects: Vec<Subject>) -> Result<Aggregate, ScoringError> {
         let all = self.each(subjects, |scoring, address| async move { scoring.summary_of(address).await }).await?;
         Aggregate::of(&all).ok_or(ScoringError::NoneValid)

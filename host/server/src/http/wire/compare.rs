@@ -4,7 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{Checksummed, CoverageName, Moment, RangeName, WeighedFactorBody};
-use crate::scoring::{Compared, Comparison, Gap, Why};
+use crate::scoring::{Compared, Comparison, Gap, NoAnswer};
 use assay_domain::{Address, Assessment, Coverage, Factor};
 
 /// What several versions say of one and the same reading of an address.
@@ -97,18 +97,18 @@ impl From<Comparison> for ComparisonBody {
 
 impl From<Compared> for ComparedBody {
     fn from(compared: Compared) -> Self {
-        let Compared { version, model, said, took, cost, gap } = compared;
-        let (said, error) = match said {
-            Ok(said) => (Some(said), None),
+        let Compared { version, model, answer, took, cost, gap } = compared;
+        let (answer, error) = match answer {
+            Ok(answer) => (Some(answer), None),
             Err(why) => (None, Some(FailureBody::from(why))),
         };
         Self {
             version: version.to_string(),
             digest: model.map(|model| model.digest.to_string()),
-            score: said.as_ref().map(|said| said.score.get()),
-            decile: said.as_ref().map(|said| said.decile.get()),
-            range: said.as_ref().map(|said| said.score.range().into()),
-            factors: said.map(|Assessment { factors, .. }| factors.into_iter().map(Into::into).collect()),
+            score: answer.as_ref().map(|answer| answer.score.get()),
+            decile: answer.as_ref().map(|answer| answer.decile.get()),
+            range: answer.as_ref().map(|answer| answer.score.range().into()),
+            factors: answer.map(|Assessment { factors, .. }| factors.into_iter().map(Into::into).collect()),
             latency_us: took.map(|took| took.as_nanos() as f64 / 1e3),
             fuel: cost.map(|(fuel, _)| fuel),
             memory_bytes: cost.map(|(_, memory)| memory),
@@ -130,8 +130,8 @@ impl From<Gap> for GapBody {
     }
 }
 
-impl From<Why> for FailureBody {
-    fn from(why: Why) -> Self {
+impl From<NoAnswer> for FailureBody {
+    fn from(why: NoAnswer) -> Self {
         Self { code: why.code(), detail: why.to_string() }
     }
 }

@@ -1,4 +1,4 @@
-//! The step function: every stage against every event, and what holds whatever happens.
+//! The step function: every stage with every event, and the rules for any sequence of events.
 
 use alloy::primitives::Bytes;
 use proptest::prelude::*;
@@ -43,10 +43,10 @@ fn events() -> Vec<Event> {
         Event::Signed { tag, nonce: 3, signed: signed(1, false) },
         Event::Replaced { tag, signed: signed(2, false) },
         Event::Landed { tag, landed: landed() },
-        Event::Undone { tag, nonce: 3, how: Undone::Cancelled },
-        Event::Undone { tag, nonce: 3, how: Undone::Reverted },
-        Event::Undone { tag, nonce: 3, how: Undone::Taken },
-        Event::Trouble("words".into()),
+        Event::NonceSpent { tag, nonce: 3, by: SpentBy::Cancellation },
+        Event::NonceSpent { tag, nonce: 3, by: SpentBy::Revert },
+        Event::NonceSpent { tag, nonce: 3, by: SpentBy::Foreign },
+        Event::Retry("words".into()),
         Event::Refused("no".into()),
         Event::Tick,
     ]
@@ -56,7 +56,7 @@ fn after_all(events: impl IntoIterator<Item = Event>) -> SubmissionRecord {
     events.into_iter().fold(pending(), |record, event| step(&record, event, now(), HOUR).unwrap_or(record))
 }
 
-/// A record in each situation that there is, by a name.
+/// A record in every situation, by name.
 fn situations() -> Vec<(&'static str, SubmissionRecord)> {
     let all = events();
     let take = |n: usize| after_all(all[..n].iter().cloned());
@@ -145,9 +145,9 @@ fn a_tag_gets_another_nonce_only_when_the_first_has_come_to_nothing() {
     let under_way = situations().swap_remove(4).1;
     let again = Event::Signed { tag, nonce: 4, signed: signed(3, false) };
     assert_eq!(step(&under_way, again.clone(), now(), HOUR), None);
-    let other = Event::Undone { tag, nonce: 9, how: Undone::Taken };
-    assert_eq!(step(&under_way, other, now(), HOUR), None, "the nonce of nobody");
-    let free = step(&under_way, Event::Undone { tag, nonce: 3, how: Undone::Taken }, now(), HOUR).unwrap();
+    let other = Event::NonceSpent { tag, nonce: 9, by: SpentBy::Foreign };
+    assert_eq!(step(&under_way, other, now(), HOUR), None, "a nonce that the tag does not have");
+    let free = step(&under_way, Event::NonceSpent { tag, nonce: 3, by: SpentBy::Foreign }, now(), HOUR).unwrap();
     let signed = step(&free, again, now(), HOUR).unwrap();
     assert_eq!((signed.feedback[0].slot.as_ref().unwrap().nonce, signed.feedback[0].lost.as_slice()), (4, &[3][..]));
 }
@@ -156,7 +156,7 @@ fn a_tag_gets_another_nonce_only_when_the_first_has_come_to_nothing() {
 fn what_may_still_be_mined_is_drained_before_it_fails() {
     let draining = step(&situations().swap_remove(4).1, Event::Tick, after(3600), HOUR).unwrap();
     assert_eq!((draining.stage, draining.giving_up.is_some()), (Stage::Submitting, true));
-    let cancelled = Event::Undone { tag: Tag::CreditScore, nonce: 3, how: Undone::Cancelled };
+    let cancelled = Event::NonceSpent { tag: Tag::CreditScore, nonce: 3, by: SpentBy::Cancellation };
     let failed = step(&draining, cancelled, after(3700), HOUR).unwrap();
     assert_eq!(failed.stage, Stage::Failed);
     assert!(failed.error.unwrap().ends_with("; the units were given back"));
@@ -181,7 +181,7 @@ fn all_tags_together_are_a_confirmation_also_when_time_is_up() {
 fn trouble_backs_off_within_bounds_and_ends() {
     let (mut record, mut at, mut tries) = (pending(), now(), 0);
     while !record.stage.is_terminal() {
-        record = step(&record, Event::Trouble("the node is away".into()), at, HOUR).unwrap();
+        record = step(&record, Event::Retry("the node is away".into()), at, HOUR).unwrap();
         let wait = (record.next_at - at).to_std().unwrap_or_default();
         assert!(record.stage.is_terminal() || (BACKOFF..=MAX_BACKOFF).contains(&wait), "{wait:?}");
         at = record.next_at.max(at + Duration::from_millis(1));
@@ -197,7 +197,7 @@ fn a_revert_is_tried_again_and_not_for_ever() {
     let mut record = situations().swap_remove(3).1;
     for nonce in 0..3 {
         let under_way = step(&record, Event::Signed { tag, nonce, signed: signed(1, false) }, now(), HOUR).unwrap();
-        record = step(&under_way, Event::Undone { tag, nonce, how: Undone::Reverted }, now(), HOUR).unwrap();
+        record = step(&under_way, Event::NonceSpent { tag, nonce, by: SpentBy::Revert }, now(), HOUR).unwrap();
     }
     assert!(record.error.unwrap().contains("reverts the transactions for sybilRisk"));
 }
@@ -210,7 +210,7 @@ fn an_account_that_others_use_all_the_time_is_given_up() {
         let Some(next) = step(&record, Event::Signed { tag, nonce, signed: signed(1, false) }, now(), HOUR) else {
             break;
         };
-        record = step(&next, Event::Undone { tag, nonce, how: Undone::Taken }, now(), HOUR).unwrap();
+        record = step(&next, Event::NonceSpent { tag, nonce, by: SpentBy::Foreign }, now(), HOUR).unwrap();
     }
     assert_eq!((record.stage, record.feedback[0].lost.len()), (Stage::Failed, MOST_LOST));
 }
@@ -222,7 +222,7 @@ proptest! {
         for (pick, tag, pass) in picks {
             at += pass;
             let mut event = events().swap_remove(pick);
-            if let Event::Signed { tag: of, .. } | Event::Replaced { tag: of, .. } | Event::Landed { tag: of, .. } | Event::Undone { tag: of, .. } = &mut event {
+            if let Event::Signed { tag: of, .. } | Event::Replaced { tag: of, .. } | Event::Landed { tag: of, .. } | Event::NonceSpent { tag: of, .. } = &mut event {
                 *of = Tag::ALL[tag];
             }
             let Some(next) = step(&record, event.clone(), after(at), HOUR) else { continue };
@@ -230,9 +230,9 @@ proptest! {
             prop_assert!(next.stage >= record.stage, "went back by {event:?}");
             for (before, now) in record.feedback.iter().zip(&next.feedback) {
                 prop_assert!(before.landed.is_none() || before.landed == now.landed);
-                // A nonce with signed transactions goes only by an event that says what became of it.
-                let undone = matches!(event, Event::Undone { .. });
-                prop_assert!(before.slot.is_none() || now.slot.is_some() || undone, "{event:?}");
+                // A nonce with signed transactions ends only by an event with its outcome.
+                let spent = matches!(event, Event::NonceSpent { .. });
+                prop_assert!(before.slot.is_none() || now.slot.is_some() || spent, "{event:?}");
             }
             let live = next.feedback.iter().any(|feedback| feedback.slot.is_some() && feedback.landed.is_none());
             prop_assert!(next.stage != Stage::Failed || (!live && next.error.is_some()), "failed with a transaction under way");

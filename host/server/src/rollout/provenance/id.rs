@@ -1,5 +1,5 @@
-//! The id of a served score. It names the record of the score and is bound to the key that received it: a score from the
-//! cache needs no record of its own, and only the keys that received the score can ask where it came from.
+//! The id of a served score. It names the record of the score and is bound to the key that received it: a score from
+//! the cache needs no record of its own, and only the keys that received the score can ask where it came from.
 
 use std::{fmt, str::FromStr};
 

@@ -10,8 +10,8 @@ pub struct AuditRecord {
     pub at: Time,
     /// Name of the API key, or `assay` for a step of the server itself.
     pub by: String,
-    /// `stage`, `challenge`, `promote`, `rollback`, `remove`, `bench` (taken out of service), or `appoint` (the first champion
-    /// of a kind, which the server chose).
+    /// `stage`, `challenge`, `promote`, `rollback`, `remove`, `bench` (taken out of service), or `appoint` (the first
+    /// champion of a kind, which the server chose).
     pub action: String,
     pub kind: ModelKind,
     /// The models in the role before the step.

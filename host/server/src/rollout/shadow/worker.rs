@@ -1,6 +1,6 @@
 //! The thread of the shadow. It lets scores gather, calls the challengers for all of them, records the results and then
-//! rests, so that on average it uses no more than its share of one core. Every other thread of this process has priority
-//! over it.
+//! rests, so that on average it uses no more than its share of one core. Every other thread of this process has
+//! priority over it.
 
 use std::{
     iter,

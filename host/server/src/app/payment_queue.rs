@@ -1,19 +1,22 @@
-//! Payments as errands of the account of submissions: access and reputation are siblings, and here is where they meet.
+//! Connects payments with the worker of submissions, which sends with the same account: `access` and `reputation` are
+//! siblings and do not import each other's services.
 
-use crate::access::x402::records::PaymentRecord;
 use std::collections::BTreeSet;
 
 use futures::{FutureExt, future::BoxFuture};
 
-use crate::{access::x402::Local, reputation::Errands};
+use crate::{
+    access::x402::{Local, records::PaymentRecord},
+    reputation::PaymentQueue,
+};
 use assay_outbox::sender::AccountView;
 use assay_store::{Lease, StoreError};
 
-/// None where no payment is settled from here.
+/// `None` where this server settles no payments.
 pub struct Payments(pub Option<Local>);
 
-impl Errands for Payments {
-    fn news(&self) -> BoxFuture<'_, ()> {
+impl PaymentQueue for Payments {
+    fn added(&self) -> BoxFuture<'_, ()> {
         match &self.0 {
             Some(local) => local.news().boxed(),
             None => futures::future::pending().boxed(),
@@ -27,7 +30,7 @@ impl Errands for Payments {
         }
     }
 
-    fn run<'a>(
+    fn settle<'a>(
         &'a self,
         lease: &'a Lease,
         view: &'a AccountView,

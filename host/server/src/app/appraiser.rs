@@ -1,59 +1,64 @@
-//! Scoring as the judge of reputation: the two are siblings, and here is where they meet.
+//! Scores for submissions: `scoring` and `reputation` are siblings and do not import each other.
 
-use crate::reputation::records::{Coverages, ScoresRecord};
 use futures::{FutureExt, future::BoxFuture};
 
 use crate::{
     config,
-    reputation::{Judge, Unjudged},
+    reputation::{
+        Appraiser, NoAppraisal,
+        records::{Coverages, ScoresRecord},
+    },
     scoring::{Appraisal, AppraisalError, IDENTITY_SCHEME, Scoring, ScoringError},
 };
-use assay_domain::{Address, ModelPin, ModelRef, ModelVersion};
+use assay_domain::{Address, ModelVersion};
 use assay_registry::ScoreError;
 
-/// Judges by the versions of the configuration.
-pub struct ByScoring {
+/// Appraises by the model versions of the configuration.
+pub struct PinnedModels {
     scoring: Scoring,
     credit: ModelVersion,
     sybil: ModelVersion,
 }
 
-impl ByScoring {
+impl PinnedModels {
     /// `None` where the configuration names no versions.
     pub fn new(scoring: Scoring, config: &config::Reputation) -> Option<Self> {
         Some(Self { scoring, credit: config.credit_model.parse().ok()?, sybil: config.sybil_model.parse().ok()? })
     }
 }
 
-impl Judge for ByScoring {
-    fn judge(&self, address: Address) -> BoxFuture<'_, Result<ScoresRecord, Unjudged>> {
+impl Appraiser for PinnedModels {
+    fn appraise(&self, address: Address) -> BoxFuture<'_, Result<ScoresRecord, NoAppraisal>> {
         async move {
-            self.scoring.appraisal(address, &self.credit, &self.sybil).await.map(ScoresRecord::from).map_err(refusal)
+            self.scoring
+                .appraisal(address, &self.credit, &self.sybil)
+                .await
+                .map(ScoresRecord::from)
+                .map_err(no_appraisal)
         }
         .boxed()
     }
 }
 
-fn refusal(error: AppraisalError) -> Unjudged {
+fn no_appraisal(error: AppraisalError) -> NoAppraisal {
     match error {
-        AppraisalError::Scoring(ScoringError::NotFound) => Unjudged::Never(ScoringError::NotFound.to_string()),
+        AppraisalError::Scoring(ScoringError::NotFound) => NoAppraisal::Never(ScoringError::NotFound.to_string()),
         AppraisalError::Scoring(ScoringError::Model(ScoreError::Refused(why))) => {
-            Unjudged::Never(format!("The model will not judge: {why}"))
+            NoAppraisal::Never(format!("The model will not judge: {why}"))
         }
-        // A model that is not there may be put on the shelf, and one that failed may be replaced.
-        error => Unjudged::NotYet(error.to_string()),
+        // A missing model may be put on the shelf, and a failing one replaced.
+        error => NoAppraisal::NotYet(error.to_string()),
     }
 }
 
 impl From<Appraisal> for ScoresRecord {
     fn from(appraisal: Appraisal) -> Self {
-        let pin = |model: ModelRef| ModelPin { version: model.version, digest: model.digest };
         Self {
             credit_score: appraisal.credit,
             sybil_score: appraisal.sybil,
             identity_count: u32::try_from(appraisal.attestations).unwrap_or(u32::MAX),
-            credit_model: pin(appraisal.credit_model),
-            sybil_model: pin(appraisal.sybil_model),
+            credit_model: (&appraisal.credit_model).into(),
+            sybil_model: (&appraisal.sybil_model).into(),
             identity_scheme: IDENTITY_SCHEME.to_owned(),
             read_at: appraisal.read_at,
             coverage: Coverages {
