@@ -49,7 +49,11 @@ impl Mover {
             match factors.iter_mut().find(|own| own.label == factor.label) {
                 Some(own) => own.second = Some(factor.points),
                 None => {
-                    factors.push(FactorPoints { label: factor.label.clone(), first: None, second: Some(factor.points) })
+                    factors.push(FactorPoints {
+                        label: factor.label.clone(),
+                        first: None,
+                        second: Some(factor.points),
+                    });
                 }
             }
         }
