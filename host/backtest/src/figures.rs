@@ -1,11 +1,11 @@
-//! Features as a list of figures: what a distribution can be drawn of.
+//! Features as a list of figures, for distributions.
 
 use assay_domain::{
     Coverage,
     features::{ChainFeatures, Features, MarketFeatures},
 };
 
-/// What the figures are, in the order of [`figures`].
+/// The names of the figures, in the order of [`figures`].
 pub const NAMES: [&str; 17] = [
     "Wallet age, days",
     "Days since last transaction",
@@ -33,7 +33,7 @@ pub const WHOLE: [bool; NAMES.len()] =
 /// Seconds in a day.
 const DAY: f64 = 86_400.0;
 
-/// The figures, summed over what could be read; `None` where nothing says.
+/// The figures, summed over chains and markets that could be read; `None` where there is no value.
 pub fn figures(features: &Features) -> [Option<f64>; NAMES.len()] {
     let chains = || features.chains.iter().filter(|chain| chain.coverage != Coverage::Failed);
     let markets = || features.markets.iter().filter(|market| market.coverage != Coverage::Failed);
@@ -62,7 +62,7 @@ pub fn figures(features: &Features) -> [Option<f64>; NAMES.len()] {
     ]
 }
 
-/// `None` of nothing.
+/// `None` for an empty iterator.
 fn sum(figures: impl Iterator<Item = f64>) -> Option<f64> {
     figures.fold(None, |sum, figure| Some(sum.unwrap_or(0.0) + figure))
 }

@@ -1,24 +1,24 @@
-//! Models side by side on a file of features: how they differ, for whom, by how much and at what cost, and where the
-//! file says what became of the wallets, which one foresaw it.
+//! Compares models on a file of features: how their scores differ, for which wallets, by how much and at what cost. Where
+//! the file has outcomes, it shows which model predicts them better.
 //!
-//! A file is read once, as a stream; what is kept of it are counts, so memory does not grow with it. It reads no chain
-//! and no store.
+//! The file is read once, as a stream, into counts: memory does not grow with it. No chain and no store is read.
 //!
 //! | file | owns |
 //! |---|---|
-//! | `record` | what a features file says of a wallet, and its form as a line of JSON |
+//! | `record` | one wallet of a features file, and its line of JSON |
 //! | `lines`, `columns` | the two forms of a features file: JSON lines and Parquet |
 //! | `load` | the models, by version or by file |
-//! | `source`, `run` | from a file to counts, on every core |
-//! | `tally`, `pair`, `movers`, `figures` | the counts, and the wallets and figures worth naming |
-//! | `report`, `compare`, `outcome`, `verdict` | what the counts say |
-//! | `summary`, `page` | for a terminal, for a browser |
+//! | `source`, `run` | reads the file and scores it on every core |
+//! | `tally`, `pair`, `movers`, `figures` | the counts |
+//! | `report`, `models`, `compare`, `shift`, `outcome`, `verdict` | the statistics of the counts |
+//! | `summary`, `page`, `words` | the result for a terminal and for a browser |
 
 mod columns;
 mod compare;
 mod figures;
 mod lines;
 mod load;
+mod models;
 mod movers;
 mod outcome;
 mod page;
@@ -26,6 +26,7 @@ mod pair;
 mod record;
 mod report;
 mod run;
+mod shift;
 mod source;
 mod summary;
 mod tally;
@@ -36,9 +37,10 @@ mod words;
 
 pub use columns::Writer as TableWriter;
 pub use load::{LoadFailure, Loaded, load};
+pub use models::Identity;
 pub use page::page;
 pub use record::{BadLine, MAX_LINE, Record};
-pub use report::{About, Identity, Report, report};
+pub use report::{About, Report, report};
 pub use run::{Progress, Run, RunError, Scorer, run};
 pub use source::{Chunk, Source, is_table};
 pub use summary::summary;

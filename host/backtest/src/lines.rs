@@ -1,4 +1,4 @@
-//! JSON lines as a stream, with the digest of what was read.
+//! Reads JSON lines as a stream, and computes the digest of the file.
 
 use std::{
     fs::File,
@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use crate::record::MAX_LINE;
 use assay_domain::Digest;
 
-/// Lines that are being read.
+/// A stream of lines.
 pub struct Lines {
     reader: BufReader<File>,
     digest: Sha256,
@@ -27,8 +27,7 @@ impl Lines {
         self.bytes
     }
 
-    /// At most `most` lines as they stand in the file; none at its end. A line that is too long is cut behind
-    /// [`MAX_LINE`] bytes.
+    /// At most `most` lines; none at the end of the file. A line that is too long is cut after [`MAX_LINE`] bytes.
     pub fn next(&mut self, most: usize) -> io::Result<Vec<Vec<u8>>> {
         let mut lines = Vec::with_capacity(most);
         while lines.len() < most {
@@ -53,7 +52,7 @@ impl Lines {
         Ok(Some(line))
     }
 
-    /// Reads to the end of a line and keeps nothing of it.
+    /// Skips the rest of a line.
     fn skip(&mut self) -> io::Result<()> {
         loop {
             let buffer = self.reader.fill_buf()?;

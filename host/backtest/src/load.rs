@@ -1,15 +1,15 @@
-//! The models of a backtest: named by version, which the shelf is searched for, or by the path of a component.
+//! Loads the models of a backtest, named by a version on the shelf or by the path of a component.
 
 use std::{
     fs, io,
     path::{Path, PathBuf},
 };
 
-use crate::report::Identity;
+use crate::models::Identity;
 use assay_domain::{Decile, ModelKind, ModelVersion, Score};
 use assay_registry::{CreditModel, Limits, MeteredModel, OfKind, StandaloneError, metered, standalone};
 
-/// A model, ready to score and to be counted.
+/// A model for scores, and its metered copy for costs.
 pub struct Loaded {
     pub identity: Identity,
     pub model: CreditModel,
@@ -34,7 +34,7 @@ pub enum LoadFailure {
 /// Loads each of `names` in their order.
 ///
 /// # Errors
-/// The first model that is not there, or is not fit to serve.
+/// The first model that is missing or cannot be served.
 pub fn load(names: &[String], shelf: &Path, limits: &Limits) -> Result<Vec<Loaded>, LoadFailure> {
     let mut on_shelf = None;
     let mut loaded = Vec::new();
@@ -57,7 +57,7 @@ fn read(path: &Path) -> Result<Vec<u8>, LoadFailure> {
     fs::read(path).map_err(|error| LoadFailure::Unreadable { path: path.to_owned(), error })
 }
 
-/// The credit models of the shelf. What does not load is none: whoever asks for it by its path is told why.
+/// The credit models of the shelf. Files that do not load are skipped; naming such a file by its path gives the error.
 fn search(shelf: &Path, limits: &Limits) -> Result<Vec<(PathBuf, CreditModel)>, LoadFailure> {
     let unreadable = |error| LoadFailure::Unreadable { path: shelf.to_owned(), error };
     let entries: io::Result<Vec<PathBuf>> =

@@ -1,13 +1,13 @@
-//! The wallets whose scores differ most between two models, with what each model says of them.
+//! The wallets whose scores differ most between two models, with their factors.
 
 use serde::Serialize;
 
 use assay_domain::{Assessment, Score};
 
-/// Kept in each direction.
+/// The number of wallets in each direction.
 const MOST: usize = 8;
 
-/// A wallet that two models see differently.
+/// A wallet with different scores in two models.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Mover {
     /// Of the features file, counted from 1.
@@ -34,7 +34,7 @@ impl FactorPoints {
 }
 
 impl Mover {
-    /// Points up, or down where negative.
+    /// The difference of the scores; negative where the second one is lower.
     pub fn points(&self) -> i64 {
         i64::from(self.second.get()) - i64::from(self.first.get())
     }
@@ -49,18 +49,22 @@ impl Mover {
             match factors.iter_mut().find(|own| own.label == factor.label) {
                 Some(own) => own.second = Some(factor.points),
                 None => {
-                    factors.push(FactorPoints { label: factor.label.clone(), first: None, second: Some(factor.points) })
+                    factors.push(FactorPoints {
+                        label: factor.label.clone(),
+                        first: None,
+                        second: Some(factor.points),
+                    });
                 }
             }
         }
-        // What moved it most comes first.
+        // The largest difference first.
         factors.sort_by_key(|factor| -factor.difference().abs());
         Self { line, id: id.map(str::to_owned), first: first.score, second: second.score, factors }
     }
 }
 
-/// Those that moved most, up and down; of equal moves the one that stands first in the file, whatever order they are
-/// seen in.
+/// The wallets that moved most, up and down. Of equal moves, the earlier line of the file comes first, independent of
+/// the order of the calls.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Movers {
     pub up: Vec<Mover>,
@@ -75,7 +79,7 @@ impl Movers {
             1.. => &mut self.up,
             _ => &mut self.down,
         };
-        // Most wallets are far from the ends, and cost one comparison.
+        // One comparison rejects most wallets.
         if list.len() < MOST || list.last().is_none_or(|last| (-points.abs(), line) < key(last)) {
             keep(list, Mover::new(line, id, first, second));
         }

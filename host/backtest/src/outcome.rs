@@ -1,10 +1,10 @@
-//! Which of two models foresaw what became of the wallets.
+//! How well each of two models predicts the outcomes of the wallets.
 
 use serde::Serialize;
 
 use assay_domain::stats::{DecileRow, Labelled, Logistic, Outcomes, Plan, Resampled};
 
-/// Both models on the wallets whose outcome is known.
+/// Both models on the wallets with a known outcome.
 #[derive(Debug, Clone, Serialize)]
 pub struct OutcomePart {
     pub count: u64,
@@ -14,7 +14,7 @@ pub struct OutcomePart {
     pub ks: Figure,
     /// Of the logistic fit to this sample.
     pub brier: Figure,
-    /// Of giving everyone the sample's bad rate.
+    /// The Brier score of the bad rate of the sample, given to every wallet.
     pub brier_of_base_rate: Option<f64>,
     pub plan: Plan,
     pub first: Curve,
@@ -36,7 +36,7 @@ pub struct Curve {
     pub deciles: Vec<DecileRow>,
 }
 
-/// `None` where nothing is known of anybody, or the same of everybody.
+/// `None` where no outcome is known, or all are equal.
 pub fn outcomes(labelled: &Labelled) -> Option<OutcomePart> {
     let (first, second) = (labelled.first(), labelled.second());
     if first.good.is_empty() || first.bad.is_empty() {

@@ -1,4 +1,4 @@
-//! Two models on the same wallets: the counts.
+//! The counts of two models on the same wallets.
 
 use crate::{figures::NAMES, movers::Movers};
 use assay_domain::{
@@ -6,23 +6,23 @@ use assay_domain::{
     stats::{Joint, Labelled, Sketch},
 };
 
-/// The most labels of factors that are kept: a model whose labels never end must not take memory without end.
+/// The most labels of factors: it limits the memory for a model with ever new labels.
 const LABELS: usize = 64;
 
-/// What is counted of the reference model and one other.
+/// The counts of the first model and one other.
 #[derive(Debug, Clone)]
 pub struct Pair {
     pub joint: Joint,
-    /// Those of them whose outcome is known.
+    /// The wallets with a known outcome.
     pub labelled: Labelled,
     pub factors: Vec<FactorSum>,
     pub movers: Movers,
-    /// The figures of those whose range the other model changes, and of those whose range it does not.
+    /// The figures of the wallets whose range changes, and of those whose range stays.
     pub moved: Vec<Sketch>,
     pub stayed: Vec<Sketch>,
 }
 
-/// Points of a factor, summed over wallets: the first model's and the second's, with how many wallets had the factor.
+/// The sums of the points of a factor in the first and the second model, and the wallets that have the factor.
 #[derive(Debug, Clone, Default)]
 pub struct FactorSum {
     pub label: String,

@@ -1,28 +1,26 @@
-//! What a features file says of one wallet: its features, who it is and what became of it. And its form as a line of
-//! JSON.
+//! One wallet of a features file: its features, its id and its outcome. And its line of JSON.
 
 use serde::{Deserialize, Serialize};
 
 use assay_domain::features::{AttestationFeature, ChainFeatures, Features, Holding, MarketFeatures};
 
-/// The longest line that is read, in bytes.
+/// The longest line, in bytes.
 pub const MAX_LINE: usize = 1 << 20;
-/// The longest id that is kept, in characters.
+/// The longest id, in characters.
 const MAX_ID: usize = 100;
 
-/// One wallet. Its fields are those of the WIT record `features`, and `id` and `outcome` beside them; a field that is
-/// none of these is refused, so that a misspelt one does not silently count as absent.
+/// One wallet. Its fields are those of the WIT record `features`, and `id` and `outcome`. An unknown field is an error,
+/// so that a misspelt field is not taken for a missing one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
-    /// Whose features they are, for people. No model sees it.
+    /// The name of the wallet, for people. Models do not receive it.
     pub id: Option<String>,
-    /// What became of the wallet afterwards: true where it was bad, such as a default or a liquidation. No model sees
-    /// it.
+    /// The outcome: true where it was bad, such as a default or a liquidation. Models do not receive it.
     pub outcome: Option<bool>,
     pub features: Features,
 }
 
-/// Why a line or row is no record.
+/// Why a line or row is not a record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BadLine {
     /// Counted from 1.
@@ -52,7 +50,7 @@ impl Record {
     /// Reads line number `line`; `None` where it is blank.
     ///
     /// # Errors
-    /// What is wrong with it, and where in the line.
+    /// What is wrong, with its position in the line.
     pub fn read(line: u64, text: &[u8]) -> Result<Option<Self>, BadLine> {
         let bad = |reason: String| BadLine { line, reason };
         if text.len() > MAX_LINE {
@@ -63,7 +61,7 @@ impl Record {
         }
         let Line { id, outcome, as_of, chains, markets, holdings, identity } =
             serde_json::from_slice(text).map_err(|error| {
-                // It counts lines within a line, of which there is one.
+                // The parser counts lines within the text, which is one line.
                 let reason = error.to_string().replacen(" at line 1 column ", " at column ", 1);
                 bad(reason.chars().take(300).collect())
             })?;
@@ -71,7 +69,7 @@ impl Record {
         record.checked().map(Some).map_err(bad)
     }
 
-    /// Itself, where it is in its bounds: a figure that is infinite or none says nothing of a wallet.
+    /// Returns the record if its values are valid: every figure is finite.
     pub(super) fn checked(self) -> Result<Self, String> {
         if self.id.as_ref().is_some_and(|id| id.chars().count() > MAX_ID) {
             return Err(format!("its id is longer than {MAX_ID} characters"));
@@ -87,10 +85,10 @@ impl Record {
         Ok(self)
     }
 
-    /// As a line, with its end.
+    /// The record as a line with its line break.
     ///
     /// # Errors
-    /// What is out of its bounds.
+    /// Which value is invalid.
     pub fn write(self) -> Result<String, String> {
         let Self { id, outcome, features: Features { as_of, chains, markets, holdings, identity } } = self.checked()?;
         let line = Line { id, outcome, as_of, chains, markets, holdings, identity };

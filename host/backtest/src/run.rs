@@ -1,4 +1,4 @@
-//! From a file to counts: one thread reads, the others score, and the calling one says how far they are.
+//! Scores a file: one thread reads, other threads score, and the calling thread reports progress.
 
 use std::{
     collections::BTreeMap,
@@ -21,10 +21,10 @@ use crate::{
 use assay_domain::{Assessment, Digest, features::Features};
 use assay_registry::{CreditModel, MeteredModel, ScoreError};
 
-/// Chunks that wait for each thread.
+/// Waiting chunks for each thread.
 const AHEAD: usize = 4;
 
-/// Who scores. A benchmark puts native code in a component's place.
+/// Scores features. A benchmark implements it with native code.
 pub trait Scorer: Sync {
     /// # Errors
     /// As [`CreditModel::score`].
@@ -37,26 +37,25 @@ impl Scorer for CreditModel {
     }
 }
 
-/// What to run. The first model is the reference that the others are compared with.
+/// The input of a run. The other models are compared with the first one.
 pub struct Run<'a, S> {
     pub file: &'a Path,
     pub models: &'a [S],
-    /// The same models on engines that count fuel, asked about the first chunk of the file; may be empty.
+    /// The same models on engines that count fuel, called for the first chunk of the file; may be empty.
     pub counting: Vec<MeteredModel>,
-    /// Threads that score. At least one does.
+    /// The number of scoring threads, at least one.
     pub threads: usize,
     /// Ends the run at the next chunk.
     pub stop: &'a AtomicBool,
-    /// Gets a line of comma-separated values per record, in the order of the file: line, outcome, and each model's
-    /// score or nothing.
+    /// Receives a CSV line for each record, in the order of the file: line, outcome, and the score of each model.
     pub scores: Option<&'a mut dyn io::Write>,
 }
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress {
     pub records: u64,
-    /// Bytes read, and of the whole file.
+    /// Bytes read, of `size` bytes of the file.
     pub bytes: u64,
     pub size: u64,
 }
@@ -74,7 +73,7 @@ pub enum RunError {
     Panicked,
 }
 
-/// A chunk that is done with.
+/// A scored chunk.
 struct Done {
     index: u64,
     lines: u64,
@@ -85,49 +84,35 @@ struct Done {
 /// Scores every record of the file with every model. Memory does not grow with the file.
 ///
 /// # Errors
-/// [`RunError`]; a bad line is counted and no error.
-pub fn run<S: Scorer>(run: Run<'_, S>, mut progress: impl FnMut(Progress)) -> Result<(Tally, Digest), RunError> {
-    let Run { file, models, counting, threads, stop, mut scores } = run;
+/// [`RunError`]. A bad line is counted and is no error.
+pub fn run<S: Scorer>(run: Run<'_, S>, progress: impl FnMut(Progress)) -> Result<(Tally, Digest), RunError> {
+    let Run { file, models, counting, threads, stop, scores } = run;
     let mut source = Source::open(file).map_err(RunError::Read)?;
     let (size, unit) = (source.size, source.unit());
     let threads = threads.max(1);
     let (chunks, waiting) = mpsc::sync_channel::<Chunk>(threads * AHEAD);
     let (done, finished) = mpsc::sync_channel::<Done>(threads * AHEAD);
-    // The workers alone hold the receiving end: when they have gone, the reader need not wait.
-    let (waiting, counting, rows) = (Arc::new(Mutex::new(waiting)), Mutex::new(counting), scores.is_some());
+    // Only the workers own the receiver: the reader stops when all of them have ended.
+    let waiting = Arc::new(Mutex::new(waiting));
+    let work = Work { models, counting: Mutex::new(counting), stop, rows: scores.is_some() };
     thread::scope(|scope| {
         let reader = scope.spawn(move || {
             while let Some(chunk) = source.chunk()? {
-                // Nobody takes it any more where every worker has stopped.
                 if stop.load(Relaxed) || chunks.send(chunk).is_err() {
                     break;
                 }
             }
             source.digest()
         });
+        let work = &work;
         let workers: Vec<_> = (0..threads)
             .map(|_| {
-                let (done, waiting, counting) = (done.clone(), Arc::clone(&waiting), &counting);
-                scope.spawn(move || work(models, counting, &waiting, &done, stop, rows))
+                let (done, waiting) = (done.clone(), Arc::clone(&waiting));
+                scope.spawn(move || work.run(&waiting, &done))
             })
             .collect();
         drop((done, waiting));
-        let (mut records, mut next, mut early, mut written) = (0, 0_u64, BTreeMap::new(), Ok(()));
-        for Done { index, lines, through, rows } in finished {
-            records += lines;
-            progress(Progress { records, bytes: through, size });
-            let Some(to) = scores.as_deref_mut() else { continue };
-            early.insert(index, rows);
-            while let Some(rows) = early.remove(&next) {
-                next += 1;
-                if written.is_ok() {
-                    written = to.write_all(rows.as_bytes());
-                }
-            }
-            if written.is_err() {
-                stop.store(true, Relaxed);
-            }
-        }
+        let (records, written) = collect(finished, size, stop, scores, progress);
         let mut tally = Tally { unit, ..Tally::new(models.len()) };
         for worker in workers {
             tally.merge(worker.join().map_err(|_| RunError::Panicked)?);
@@ -141,23 +126,64 @@ pub fn run<S: Scorer>(run: Run<'_, S>, mut progress: impl FnMut(Progress)) -> Re
     })
 }
 
-fn work<S: Scorer>(
-    models: &[S],
-    counting: &Mutex<Vec<MeteredModel>>,
-    waiting: &Mutex<Receiver<Chunk>>,
-    done: &SyncSender<Done>,
+/// Reports progress and writes the rows in the order of the file. Returns the number of records, and the error of the
+/// first write that failed, which also stops the run.
+fn collect(
+    finished: Receiver<Done>,
+    size: u64,
     stop: &AtomicBool,
-    wanted: bool,
-) -> Tally {
-    let mut tally = Tally::new(models.len());
-    let mut called: Vec<Called> = Vec::with_capacity(models.len());
-    loop {
-        let chunk = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok(chunk) = chunk else { return tally };
-        if stop.load(Relaxed) {
-            return tally;
+    mut scores: Option<&mut dyn io::Write>,
+    mut progress: impl FnMut(Progress),
+) -> (u64, io::Result<()>) {
+    let (mut records, mut next, mut early, mut written) = (0, 0_u64, BTreeMap::new(), Ok(()));
+    for Done { index, lines, through, rows } in finished {
+        records += lines;
+        progress(Progress { records, bytes: through, size });
+        let Some(to) = scores.as_deref_mut() else { continue };
+        early.insert(index, rows);
+        while let Some(rows) = early.remove(&next) {
+            next += 1;
+            if written.is_ok() {
+                written = to.write_all(rows.as_bytes());
+            }
         }
-        let mut rows = String::new();
+        if written.is_err() {
+            stop.store(true, Relaxed);
+        }
+    }
+    (records, written)
+}
+
+/// What all scoring threads share.
+struct Work<'a, S> {
+    models: &'a [S],
+    counting: Mutex<Vec<MeteredModel>>,
+    stop: &'a AtomicBool,
+    /// Whether the scores of each record are written.
+    rows: bool,
+}
+
+impl<S: Scorer> Work<'_, S> {
+    /// Scores chunks until there are none or the run stops.
+    fn run(&self, waiting: &Mutex<Receiver<Chunk>>, done: &SyncSender<Done>) -> Tally {
+        let mut tally = Tally::new(self.models.len());
+        loop {
+            let chunk = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
+            let Ok(chunk) = chunk else { return tally };
+            if self.stop.load(Relaxed) {
+                return tally;
+            }
+            let rows = self.score(&chunk, &mut tally);
+            let finished = Done { index: chunk.index, lines: chunk.count() as u64, through: chunk.through, rows };
+            if done.send(finished).is_err() {
+                return tally;
+            }
+        }
+    }
+
+    /// Scores the records of a chunk into `tally`. Returns the rows of their scores.
+    fn score(&self, chunk: &Chunk, tally: &mut Tally) -> String {
+        let (mut rows, mut called) = (String::new(), Vec::<Called>::with_capacity(self.models.len()));
         for (line, record) in chunk.records() {
             let record = match record {
                 Ok(Some(record)) => record,
@@ -168,21 +194,19 @@ fn work<S: Scorer>(
                 }
             };
             called.clear();
-            called.extend(models.iter().map(|model| {
+            called.extend(self.models.iter().map(|model| {
                 let started = Instant::now();
                 (model.score(&record.features), started.elapsed())
             }));
             tally.see(line, &record, &called);
             if chunk.index == 0 {
-                count(&mut tally, counting, &record.features);
+                count(tally, &self.counting, &record.features);
             }
-            if wanted {
+            if self.rows {
                 row(&mut rows, line, record.outcome, &called);
             }
         }
-        if done.send(Done { index: chunk.index, lines: chunk.count() as u64, through: chunk.through, rows }).is_err() {
-            return tally;
-        }
+        rows
     }
 }
 

@@ -1,16 +1,17 @@
-//! The result for a terminal: what decides, and where to read the rest.
+//! The result for a terminal: the most important figures.
 
 use std::fmt::Write as _;
 
 use crate::{
     compare::Comparison,
+    models::ModelPart,
     outcome::{Figure, OutcomePart},
-    report::{ModelPart, Report},
+    report::Report,
     source::Unit,
     words::{decimal, grouped, kib, percent, signed},
 };
 
-/// Some forty lines of text.
+/// About forty lines of text.
 pub fn summary(report: &Report) -> String {
     let mut text = String::new();
     let mut line = |words: String| {
@@ -138,7 +139,7 @@ fn foreseen(outcomes: &OutcomePart, line: &mut impl FnMut(String)) {
     }
 }
 
-/// Without what a terminal would obey.
+/// Replaces control characters, which a terminal would execute.
 fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

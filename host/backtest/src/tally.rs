@@ -1,4 +1,4 @@
-//! Everything that is counted of a file: small, and the same whatever order lines and threads come in.
+//! The counts of a file: small, and independent of the order of lines and threads.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -16,7 +16,7 @@ use assay_domain::{
 };
 use assay_registry::{Fuel, ScoreError};
 
-/// Bad lines that are shown.
+/// The number of bad lines in the report.
 const SHOWN: usize = 20;
 
 /// The counts of one file.
@@ -27,7 +27,7 @@ pub struct Tally {
     pub bad: u64,
     /// The first of them.
     pub first_bad: Vec<BadLine>,
-    /// What the numbers of records count.
+    /// The unit of record numbers.
     pub unit: Unit,
     /// Records with an outcome, and with a bad one.
     pub outcomes: u64,
@@ -46,7 +46,7 @@ pub struct OfModel {
     pub scores: Histogram,
     /// Of records with an outcome.
     pub outcomes: Outcomes,
-    /// Microseconds per call, an instance of its own included.
+    /// Microseconds per call, with the start of its instance.
     pub latency: Sketch,
     /// Of the sampled calls.
     pub fuel: Sketch,
@@ -60,18 +60,18 @@ pub struct OfModel {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Without {
     pub calls: u64,
-    /// True where the model is to blame: a refusal is an answer.
+    /// True for failures of the model; a refusal is an answer.
     pub fault: bool,
-    /// The first such line, and what was said.
+    /// The first such line, and its message.
     pub line: u64,
     pub message: String,
 }
 
-/// What one model made of one record.
+/// The answer of one model for one record, and the time of the call.
 pub type Called = (Result<Assessment, ScoreError>, Duration);
 
 impl Tally {
-    /// Of so many models.
+    /// Empty counts of this many models.
     pub fn new(models: usize) -> Self {
         Self {
             records: 0,
@@ -92,7 +92,7 @@ impl Tally {
         self.tidy();
     }
 
-    /// Takes in a record on `line` with what each model made of it.
+    /// Adds a record with the answer of each model.
     pub fn see(&mut self, line: u64, record: &Record, called: &[Called]) {
         self.records += 1;
         if let Some(bad) = record.outcome {
@@ -119,7 +119,7 @@ impl Tally {
         }
     }
 
-    /// Takes in what a sampled call of a model cost.
+    /// Adds the cost of a sampled call.
     pub fn cost(&mut self, model: usize, Fuel { fuel, memory }: Fuel) {
         if let Some(model) = self.models.get_mut(model) {
             model.fuel.add(Some(fuel as f64));
@@ -146,12 +146,12 @@ impl Tally {
 }
 
 impl OfModel {
-    /// Calls that failed by the model's fault.
+    /// Calls that the model failed.
     pub fn faults(&self) -> u64 {
         self.without.values().filter(|without| without.fault).map(|without| without.calls).sum()
     }
 
-    /// Records it would not judge.
+    /// Records that the model refused.
     pub fn refusals(&self) -> u64 {
         self.without.values().filter(|without| !without.fault).map(|without| without.calls).sum()
     }

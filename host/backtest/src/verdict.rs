@@ -1,18 +1,18 @@
-//! One sentence, and only what the figures carry.
+//! The result of a comparison in one sentence, limited to what the figures show.
 
 use crate::{
     compare::Comparison,
+    models::ModelPart,
     outcome::OutcomePart,
-    report::ModelPart,
     words::{decimal, grouped, percent},
 };
 
-/// Fewer wallets than this show nothing of a population.
+/// Below this number of wallets the verdict says that they are too few.
 const ENOUGH: u64 = 100;
-/// Fewer bad outcomes than this leave any AUC in doubt.
+/// Below this number of bad outcomes an AUC shows nothing.
 const ENOUGH_BAD: u64 = 20;
 
-/// What it would mean to let the second model answer in place of the first.
+/// What changes if the second model replaces the first.
 pub fn verdict(found: &Comparison, second: &ModelPart) -> String {
     let (name, count) = (&second.identity.name, found.count);
     if count == 0 {
@@ -45,7 +45,7 @@ fn capital(sentence: &str) -> String {
     rest.next().map(|first| first.to_uppercase().chain(rest).collect()).unwrap_or_default()
 }
 
-/// Where most of those that move go.
+/// The direction in which most wallets move.
 fn direction(found: &Comparison) -> String {
     let (mut up, mut down) = (0, 0);
     for (from, row) in found.migration.iter().enumerate() {
@@ -67,7 +67,7 @@ fn direction(found: &Comparison) -> String {
     }
 }
 
-/// Whether the two agree on who is better than whom.
+/// Whether the two models rank the wallets in the same order.
 fn order(found: &Comparison) -> String {
     let Some(rank) = found.spearman else { return "one of the two gives everybody the same score".into() };
     let word = match rank {

@@ -1,4 +1,4 @@
-//! Numbers for people.
+//! Formats numbers for people.
 
 /// Whole numbers with a comma between thousands.
 pub fn grouped(number: u64) -> String {
@@ -13,8 +13,7 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// `part` of `of` in percent with one decimal; a dash of nothing. Neither none nor all is rounded to, short of being
-/// so.
+/// `part` of `of` in percent with one decimal; a dash where `of` is 0. Only exact values are shown as 0 % or 100 %.
 pub fn percent(part: u64, of: u64) -> String {
     if of == 0 {
         return "–".into();
@@ -29,17 +28,17 @@ pub fn percent(part: u64, of: u64) -> String {
     }
 }
 
-/// A figure with as many decimals as are worth reading; a dash where there is none.
+/// A figure with `places` decimals; a dash for `None`.
 pub fn decimal(figure: Option<f64>, places: usize) -> String {
     figure.map_or("–".into(), |figure| minus(&format!("{figure:.places$}")))
 }
 
-/// With its sign, also where it is positive.
+/// As [`decimal`], with a sign also for positive figures.
 pub fn signed(figure: Option<f64>, places: usize) -> String {
     figure.map_or("–".into(), |figure| minus(&format!("{figure:+.places$}")))
 }
 
-/// Any size, in about three digits.
+/// A figure of any size in about three digits.
 pub fn size(figure: Option<f64>) -> String {
     let Some(figure) = figure else { return "–".into() };
     match figure.abs() {
@@ -57,7 +56,7 @@ pub fn kib(bytes: u64) -> String {
     format!("{} KiB", grouped(bytes / 1024))
 }
 
-/// A true minus sign, and none before what is rounded to zero.
+/// Uses the minus sign, and no sign for zero.
 fn minus(text: &str) -> String {
     let zero = text.trim_start_matches(['-', '+']).chars().all(|c| c == '0' || c == '.');
     if zero { text.trim_start_matches(['-', '+']).to_owned() } else { text.replace('-', "−") }

@@ -1,10 +1,10 @@
-//! The backends side by side. What each operation promises stands at [`Store`](crate::Store).
+//! The two backends behind one set of methods, which [`Store`](crate::Store) documents.
 
 use std::{num::NonZeroU32, time::Duration};
 
-use crate::config;
 use crate::{
-    Batch, Draw, Key, Lease, OpenError, StoreError, Take, clock::Clock, embedded::Embedded, keys::Name, redis::Redis,
+    Admission, Batch, Key, Lease, OpenError, StoreError, Take, clock::Clock, config, embedded::Embedded, keys::Name,
+    redis::Redis,
 };
 
 #[derive(Clone)]
@@ -13,7 +13,7 @@ pub(super) enum Backend {
     Redis(Redis),
 }
 
-/// The same method of whichever it is.
+/// Calls the same method of either backend.
 macro_rules! either {
     ($backend:expr, $method:ident($($argument:expr),*)) => {
         match $backend {
@@ -62,14 +62,14 @@ impl Backend {
         either!(self, take(key, amount, limit))
     }
 
-    pub async fn give_back(&self, key: &Key<u64>, amount: u64) -> Result<(), StoreError> {
-        either!(self, give_back(key, amount))
+    pub async fn refund(&self, key: &Key<u64>, amount: u64) -> Result<(), StoreError> {
+        either!(self, refund(key, amount))
     }
 
-    pub async fn draw(&self, key: &Key<u64>, rate: NonZeroU32, window: Duration) -> Option<Draw> {
+    pub async fn admit(&self, key: &Key<u64>, rate: NonZeroU32, window: Duration) -> Option<Admission> {
         match self {
             Self::Embedded(_) => None,
-            Self::Redis(redis) => redis.draw(key.name(), rate, window).await,
+            Self::Redis(redis) => redis.admit(key.name(), rate, window).await,
         }
     }
 

@@ -1,4 +1,4 @@
-//! Several writes that happen together or not at all.
+//! Several writes that are committed as a whole or not at all.
 
 use std::time::Duration;
 
@@ -6,22 +6,22 @@ use serde::Serialize;
 
 use crate::{Key, Lease, StoreError, encode, keys::Name};
 
-/// Writes, and what must still hold for them to happen. Handed to [`Store::commit`](crate::Store::commit).
+/// Writes and their conditions, for [`Store::commit`](crate::Store::commit).
 #[derive(Default)]
 pub struct Batch {
     pub(super) conditions: Vec<Condition>,
     pub(super) changes: Vec<Change>,
 }
 
-/// The state of one record as it was read: present with these bytes, or absent.
+/// The state of one record: its bytes, or absent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Revision(pub(super) Option<Vec<u8>>);
 
 impl Revision {
-    /// Of a record that must not exist yet.
+    /// The revision of a record that does not exist.
     pub const ABSENT: Self = Self(None);
 
-    /// Of a record that is written as `value`.
+    /// The revision of a record with this value.
     ///
     /// # Errors
     /// As [`Batch::put`].
@@ -40,7 +40,7 @@ pub(super) enum Change {
     Put { key: Name, value: Vec<u8>, ttl: Option<Duration> },
     Remove { key: Name },
     Add { key: Key<u64>, amount: u64 },
-    GiveBack { key: Key<u64>, amount: u64 },
+    Refund { key: Key<u64>, amount: u64 },
 }
 
 impl Batch {
@@ -56,7 +56,7 @@ impl Batch {
         });
         let changes = self.changes.iter().map(|change| match change {
             Change::Put { key, .. } | Change::Remove { key } => key,
-            Change::Add { key, .. } | Change::GiveBack { key, .. } => key.name(),
+            Change::Add { key, .. } | Change::Refund { key, .. } => key.name(),
         });
         conditions.chain(changes)
     }
@@ -67,7 +67,7 @@ impl Batch {
         self.put_for(key, value, None)
     }
 
-    /// As [`put`](Self::put); gone after `ttl`.
+    /// As [`put`](Self::put), with an expiry after `ttl`.
     ///
     /// # Errors
     /// As [`put`](Self::put).
@@ -86,22 +86,22 @@ impl Batch {
         self
     }
 
-    /// Only if the record is still what `seen` says.
+    /// The condition that the record still has the revision `seen`.
     #[must_use]
     pub fn if_unchanged<T>(mut self, key: &Key<T>, seen: Revision) -> Self {
         self.conditions.push(Condition::Unchanged { key: key.name().clone(), seen });
         self
     }
 
-    /// Only if nobody has acquired the lease since, so that a holder that was away too long cannot write over its
-    /// successor.
+    /// The condition that no other holder has acquired the lease since, so that a stalled holder cannot overwrite the
+    /// records of its successor.
     #[must_use]
     pub fn if_leased(mut self, lease: &Lease) -> Self {
         self.conditions.push(Condition::Leased { key: lease.key().name().clone(), token: lease.token });
         self
     }
 
-    /// Adds `amount` to a counter, and only if that does not pass `limit`. At most once for each counter of a batch.
+    /// Adds `amount` to a counter, on the condition that the sum does not exceed `limit`. Once for each counter.
     #[must_use]
     pub fn take(mut self, key: &Key<u64>, amount: u64, limit: u64) -> Self {
         self.conditions.push(Condition::Left { key: key.clone(), amount, limit });
@@ -109,10 +109,10 @@ impl Batch {
         self
     }
 
-    /// Takes `amount` back off a counter, which never falls below 0.
+    /// Subtracts `amount` from a counter, down to 0.
     #[must_use]
-    pub fn give_back(mut self, key: &Key<u64>, amount: u64) -> Self {
-        self.changes.push(Change::GiveBack { key: key.clone(), amount });
+    pub fn refund(mut self, key: &Key<u64>, amount: u64) -> Self {
+        self.changes.push(Change::Refund { key: key.clone(), amount });
         self
     }
 }

@@ -1,4 +1,4 @@
-//! The time by which the embedded backend lets records expire. A Redis server has its own.
+//! The clock of the embedded backend, for expiry. A Redis server uses its own.
 
 use std::{
     sync::Arc,
@@ -24,7 +24,7 @@ impl Clock {
     }
 }
 
-/// Whole milliseconds, rounded up so that no life is shorter than asked for.
+/// Whole milliseconds, rounded up so that no lifetime is shorter than requested.
 pub(super) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
 }

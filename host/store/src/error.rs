@@ -1,8 +1,8 @@
-//! What can go wrong with the store, in words for the operator who has to put it right.
+//! Errors of the store, each with what the operator can do.
 
 use std::path::PathBuf;
 
-/// The store cannot be opened. Nothing was changed.
+/// Why the store cannot be opened. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     #[error("the store {} is in use by another process; stop that one, or give this one another store.path", path.display())]
@@ -20,7 +20,7 @@ pub enum OpenError {
     Redis { reason: String },
 }
 
-/// No copy of the store was made.
+/// Why there is no backup.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
     #[error("the backup {} cannot be made: {reason}; check the rights to its folder and the space left", path.display())]
@@ -31,10 +31,10 @@ pub enum BackupError {
     Elsewhere,
 }
 
-/// A read or a write failed. A write that failed changed nothing, but for [`StoreError::Unanswered`].
+/// Why a read or a write failed. A failed write changed nothing, except for [`StoreError::Unanswered`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
-    /// The record under this key is not what the key promises.
+    /// The record has another type than its key.
     #[error(
         "the record {key} in the store cannot be read: {reason}; put a backup of the store in its place, or remove the record"
     )]
@@ -44,7 +44,7 @@ pub enum StoreError {
     /// The server of the store cannot be reached.
     #[error("the store cannot be reached: {reason}; it is tried again until it can")]
     Away { reason: String },
-    /// A write was sent, and what came of it is not known.
+    /// A write was sent, and its outcome is unknown.
     #[error("the store did not say whether it wrote: {reason}")]
     Unanswered { reason: String },
     #[error("the store failed: {reason}; check the disk and its space, then restart")]

@@ -1,30 +1,29 @@
-//! Keys, and the families that they belong to. A crate that keeps records declares their families beside them; the
-//! manual lists all of them on one page. Addresses in keys are lower-case hex with `0x`.
+//! Keys and their families. The crate that owns records declares their families beside them. Addresses in keys are
+//! lower-case hex with `0x`.
 
 use std::{fmt, marker::PhantomData};
 
 use serde::{Deserialize, Serialize};
 
-/// Where a shared store keeps the records of a family.
+/// The placement of the records of a family in a shared store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Placement {
-    /// On one node of a cluster, so that a batch of them happens as a whole.
+    /// On one node of a cluster, so that a batch of them is atomic.
     Together,
-    /// As [`Together`](Self::Together), and in a sorted set, so that the family can be listed.
+    /// As [`Together`](Self::Together), and in a sorted set, for lists.
     Listed,
-    /// On the node that the last part of the key chooses.
+    /// On the node of the last part of the key.
     Spread,
 }
 
-/// A key as backends see it.
+/// A key without the type of its value.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Name {
     pub text: String,
     pub placement: Placement,
 }
 
-/// All keys with one beginning. Values are JSON; a field that is added later is optional, so that older records stay
-/// readable.
+/// All keys with one prefix. Values are JSON; a later field must be optional, so that older records stay readable.
 pub struct Family<T> {
     prefix: &'static str,
     placement: Placement,
@@ -32,19 +31,19 @@ pub struct Family<T> {
 }
 
 impl<T> Family<T> {
-    /// Records that share batches with other records.
+    /// Records that can share a batch with other records.
     pub const fn new(prefix: &'static str) -> Self {
         Self::placed(prefix, Placement::Together)
     }
 
-    /// As [`new`](Self::new), for a family that [`Store::list`](crate::Store::list) lists: one whose records an operator
-    /// could count, not one record for each address.
+    /// As [`new`](Self::new), for a family that [`Store::list`](crate::Store::list) lists. It must be small:
+    /// not one record for each address.
     pub const fn listed(prefix: &'static str) -> Self {
         Self::placed(prefix, Placement::Listed)
     }
 
-    /// Records of which there is one for each address, token, score or caller. Each is complete by itself: it shares a
-    /// batch only with other spread records, and a batch of them has no condition and may happen in part.
+    /// Records of which there is one for each address, token, score or caller. They share a batch only with other
+    /// spread records; such a batch has no condition and is not atomic.
     pub const fn spread(prefix: &'static str) -> Self {
         Self::placed(prefix, Placement::Spread)
     }
@@ -87,7 +86,7 @@ impl<T> Key<T> {
         &self.name.text
     }
 
-    /// The same key for values of another type: how a record comes to be damaged.
+    /// The same key for values of another type, to write a damaged record.
     #[cfg(test)]
     pub(crate) fn retyped<U>(key: &Key<U>) -> Self {
         Self { name: key.name.clone(), value: PhantomData }
@@ -106,10 +105,10 @@ impl<T> fmt::Debug for Key<T> {
     }
 }
 
-/// The holders of leases: `lease/{name}`, kept for ever, so that a token only grows.
+/// The leases: `lease/{name}`. They never expire, so that a token only grows.
 pub(crate) const LEASES: Family<LeaseRecord> = Family::new("lease/");
 
-/// Who holds a lease, and until when.
+/// The holder of a lease, and its expiry.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LeaseRecord {
     pub holder: String,

@@ -1,4 +1,4 @@
-//! Leases: work that one process at a time may do, across a fleet.
+//! Leases: one process of a fleet at a time does the work.
 
 use std::{pin::pin, time::Duration};
 
@@ -11,16 +11,15 @@ use crate::{
     keys::{LEASES, LeaseRecord},
 };
 
-/// A lease that was granted. Dropping it releases nothing: it ends by [`Store::release`](crate::Store::release) or by
-/// itself.
+/// A granted lease. It ends by [`Store::release`](crate::Store::release) or by expiry, not by a drop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
     pub(super) name: String,
-    /// Fencing token: larger than that of every earlier holder.
+    /// The fencing token: larger than that of every earlier holder.
     pub token: u64,
 }
 
-/// Why whoever holds a lease has to stop what they do.
+/// Why the holder of a lease must stop its work.
 #[derive(Debug, thiserror::Error)]
 pub enum Lost {
     #[error("another worker has taken over")]
@@ -36,7 +35,7 @@ impl Lease {
 }
 
 impl Store {
-    /// Holds `lease` for `ttl` again and again; ends when it is lost.
+    /// Renews `lease` for `ttl` until it is lost.
     pub async fn hold(&self, lease: &Lease, ttl: Duration) -> Lost {
         loop {
             sleep(ttl / 3).await;
@@ -48,9 +47,8 @@ impl Store {
         }
     }
 
-    /// Does `work` with the lease on `name` whenever nobody else has it, for ever. `ttl` is how long a worker that is
-    /// gone holds up its successor, `retry` the wait for a lease that somebody else has and after a failure of the
-    /// store, `what` the work in a word.
+    /// Acquires the lease on `name` and does `work` with it, again and again, forever. After a crash of the holder the
+    /// lease lasts for `ttl`. `retry` is the wait after a failure and between attempts; `what` names the work in logs.
     pub async fn lead<W: Future<Output = Lost>>(
         &self,
         name: &str,

@@ -1,8 +1,7 @@
-//! Durable records, behind one interface with a backend chosen once by configuration. Who
-//! keeps records declares their [`Family`]. What is written is on disk when the call returns, with Redis as far as its server was
-//! told to see to that. Caches are not kept here.
+//! Durable records behind one interface; the configuration chooses the backend. The owner of records declares their
+//! [`Family`]. A write is on disk when the call returns; with Redis this depends on the settings of its server.
 //!
-//! A write that was started happens also when its caller stops waiting for it.
+//! A started write completes even if its caller stops waiting.
 
 mod backend;
 mod batch;
@@ -31,20 +30,20 @@ pub use lease::{Lease, Lost};
 
 use backend::Backend;
 
-/// The store. Clones share it; the last one to go closes it, after the writes that were started.
+/// The store. Clones share it; the last one closes it after the started writes.
 #[derive(Clone)]
 pub struct Store {
     backend: Backend,
 }
 
-/// A record as it was read, to be changed only if nobody else has.
+/// A record with its revision, for a conditional write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Versioned<T> {
     pub value: Option<T>,
     pub revision: Revision,
 }
 
-/// A backup that was made.
+/// A completed backup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Copied {
     pub path: PathBuf,
@@ -52,38 +51,37 @@ pub struct Copied {
     pub bytes: u64,
 }
 
-/// The outcome of taking from a bounded counter.
+/// The result of [`Store::take`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Take {
-    /// Taken; this much is used now.
+    /// Taken; `used` includes the amount.
     Taken { used: u64 },
-    /// Not taken: it would have passed the limit. This much is used.
+    /// Not taken: the sum would exceed the limit.
     Exhausted { used: u64 },
 }
 
-/// How a caller stands after a request that counts against a rate.
+/// The result of [`Store::admit`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Draw {
-    /// Within the rate; this many more could be made at once.
+pub enum Admission {
+    /// Within the rate; `left` more requests are possible at once.
     Allowed { left: u32 },
-    /// Beyond it, and not counted; the next one is within it after `wait`.
+    /// Above the rate, and not counted; the next request is within it after `wait`.
     Refused { wait: Duration },
 }
 
 impl Store {
-    /// Opens the configured backend. The embedded one is created where it does not exist, with its folder.
+    /// Opens the configured backend. A missing embedded store is created with its folder.
     ///
     /// # Errors
-    /// [`OpenError`]; what was there is left as it is.
+    /// [`OpenError`]; nothing changes.
     pub async fn open(config: &config::Store) -> Result<Self, OpenError> {
         Ok(Self { backend: Backend::open(config).await? })
     }
 
-    /// A copy of every record as it stands at one moment, in a file that can take the place of this store's: see
-    /// [`restore`](Self::restore). The store stays in use.
+    /// Copies every record at one moment to a file for [`restore`](Self::restore). The store stays in use.
     ///
     /// # Errors
-    /// [`BackupError`]; no file is left then.
+    /// [`BackupError`]; no file remains.
     pub async fn back_up(&self, to: &Path) -> Result<Copied, BackupError> {
         match &self.backend {
             Backend::Embedded(embedded) => embedded.back_up(to.to_owned()).await,
@@ -91,11 +89,11 @@ impl Store {
         }
     }
 
-    /// Puts a copy of `backup` in the place of the configured store, which nobody may be using. What stood there is
-    /// moved to `aside` and that path is given back; `None` where there was nothing. Blocks while it copies.
+    /// Replaces the configured store, which must not be in use, by a copy of `backup`. The old store is moved to
+    /// `aside`, which is returned; `None` where there was none. Blocks.
     ///
     /// # Errors
-    /// [`OpenError`] where the backup cannot be used, or the store is in use. Nothing was changed then.
+    /// [`OpenError`] where the backup is unusable or the store is in use; nothing changes.
     pub fn restore(config: &config::Store, backup: &Path, aside: PathBuf) -> Result<Option<PathBuf>, OpenError> {
         if config.backend == config::Backend::Redis {
             return Err(OpenError::Redis {
@@ -105,12 +103,12 @@ impl Store {
         embedded::backup::restore(backup, &config.path, aside)
     }
 
-    /// The last write failed in the backend, so the next one most likely will.
+    /// The last write failed in the backend.
     pub fn is_failing(&self) -> bool {
         self.backend.is_failing()
     }
 
-    /// Other hosts use it too.
+    /// Other hosts use the same store.
     pub fn is_shared(&self) -> bool {
         self.backend.is_shared()
     }
@@ -181,7 +179,7 @@ impl Store {
         self.commit(Batch::new().remove(key)).await.map(drop)
     }
 
-    /// Writes `new` if the record is still what `expected` says; `false` where it is not.
+    /// Writes `new` if the record still has the revision `expected`; otherwise returns `false`.
     ///
     /// # Errors
     /// As [`put`](Self::put).
@@ -194,7 +192,7 @@ impl Store {
         self.commit(Batch::new().if_unchanged(key, expected.clone()).put(key, new)?).await
     }
 
-    /// All of a batch, or nothing and `false` where a condition does not hold.
+    /// Writes the whole batch, or nothing and returns `false` where a condition does not hold.
     ///
     /// # Errors
     /// The backend's failure.
@@ -202,30 +200,30 @@ impl Store {
         self.backend.commit(batch).await
     }
 
-    /// Adds `amount` to a counter unless it would pass `limit`. However many do so at once, the limit holds.
+    /// Adds `amount` to a counter unless the sum exceeds `limit`. This holds for any number of concurrent callers.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] where the record is no counter; otherwise the backend's failure.
+    /// [`StoreError::Damaged`] where the record is not a counter; otherwise the backend's failure.
     pub async fn take(&self, key: &Key<u64>, amount: u64, limit: u64) -> Result<Take, StoreError> {
         self.backend.take(key, amount, limit).await
     }
 
-    /// Takes `amount` back off a counter, which never falls below 0.
+    /// Subtracts `amount` from a counter, down to 0.
     ///
     /// # Errors
     /// As [`take`](Self::take).
-    pub async fn give_back(&self, key: &Key<u64>, amount: u64) -> Result<(), StoreError> {
-        self.backend.give_back(key, amount).await
+    pub async fn refund(&self, key: &Key<u64>, amount: u64) -> Result<(), StoreError> {
+        self.backend.refund(key, amount).await
     }
 
-    /// Counts a request against `rate` in `window`, together with all hosts: all at once or evenly, and what is used
-    /// comes back evenly. `None` where the caller has to count by itself: in a store that nobody else uses, and while
-    /// the servers do not answer soon.
-    pub async fn draw(&self, key: &Key<u64>, rate: NonZeroU32, window: Duration) -> Option<Draw> {
-        self.backend.draw(key, rate, window).await
+    /// Counts a request against `rate` per `window`, together with all hosts. Used requests return evenly over the
+    /// window. `None` where the caller must count by itself: in a store of one host, and while the servers do not answer
+    /// in time.
+    pub async fn admit(&self, key: &Key<u64>, rate: NonZeroU32, window: Duration) -> Option<Admission> {
+        self.backend.admit(key, rate, window).await
     }
 
-    /// A lease on `name` for `ttl`, or `None` while somebody holds it. `name` comes from a small fixed set.
+    /// A lease on `name` for `ttl`; `None` while another holder has it. `name` comes from a small fixed set.
     ///
     /// # Errors
     /// The backend's failure.
@@ -233,7 +231,7 @@ impl Store {
         self.backend.acquire(name, holder, ttl).await
     }
 
-    /// Holds a lease for `ttl` from now; `false` where it has already ended.
+    /// Extends a lease to `ttl` from now; `false` where it has ended.
     ///
     /// # Errors
     /// The backend's failure.
@@ -241,7 +239,7 @@ impl Store {
         self.backend.renew(lease, Some(ttl)).await
     }
 
-    /// Ends a lease; without effect where it has already ended.
+    /// Ends a lease; no effect where it has ended.
     ///
     /// # Errors
     /// The backend's failure.

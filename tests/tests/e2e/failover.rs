@@ -35,7 +35,7 @@ fn a_new_master_is_found_and_counts_on() {
             assert_eq!(store.take(&meter, 1, 100).await.unwrap(), Take::Taken { used });
         }
         let lease = store.acquire("work", "a", Duration::from_secs(600)).await.unwrap().expect("nobody has it");
-        assert!(store.commit(Batch::new().if_leased(&lease).give_back(&meter, 20)).await.unwrap());
+        assert!(store.commit(Batch::new().if_leased(&lease).refund(&meter, 20)).await.unwrap());
         assert_eq!(store.get(&meter).await.unwrap(), Some(0));
     });
 }

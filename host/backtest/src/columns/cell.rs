@@ -1,5 +1,5 @@
-//! One value of a column, and what it becomes in a record. A value that does not fit is refused in words; none is
-//! rounded or cut.
+//! One value of a column, and its conversion to a field of a record. A value that does not fit is an error; values are
+//! not rounded or truncated.
 
 use parquet::data_type::ByteArray;
 use serde::{
@@ -10,10 +10,10 @@ use serde::{
 use crate::record::MAX_LINE;
 use assay_domain::{AssetClass, Coverage, Protocol};
 
-/// Beyond it a float does not tell neighbouring whole numbers apart.
+/// Above this, a float cannot represent every whole number.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// A value as the file has it.
+/// A value in the file.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cell {
     Null,
@@ -36,7 +36,7 @@ impl Cell {
     }
 }
 
-/// What a column is written as.
+/// The type of a written column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Bool,
@@ -52,7 +52,7 @@ pub trait Value: Sized {
     const OPTIONAL: bool = false;
 
     /// # Errors
-    /// Why `cell` is no such value.
+    /// Why `cell` is not such a value.
     fn read(cell: &Cell) -> Result<Self, String>;
     fn write(&self) -> Cell;
 }
@@ -92,7 +92,7 @@ impl Value for u64 {
     fn read(cell: &Cell) -> Result<Self, String> {
         match *cell {
             Cell::Whole(value) => Self::try_from(value).map_err(|_| format!("{value} is negative")),
-            // A column of whole numbers of which some are missing is one of floats to pandas.
+            // pandas writes a column of whole numbers with missing values as floats.
             Cell::Real(value) if value.fract() == 0.0 && (0.0..=EXACT).contains(&value) => Ok(value as Self),
             Cell::Real(value) => {
                 Err(format!("{value} is no count; where it is not known, leave it empty (null, not NaN)"))
@@ -158,7 +158,7 @@ fn text(cell: &Cell) -> Result<&str, String> {
     }
 }
 
-/// Words of a fixed list, by the names that they have in JSON.
+/// Values of an enum, by their names in JSON.
 macro_rules! words {
     ($($type:ty),*) => {$(
         impl Value for $type {

@@ -1,13 +1,14 @@
 //! A features file as a Parquet table: one wallet a row, and the columns of its JSON form under the same names.
 //!
-//! `id`, `outcome` and `as_of` are plain columns; `chains`, `markets`, `holdings` and `identity` are lists of structs,
-//! which is what pandas and polars make of the JSON lines and what they take apart again with `explode`. Columns are
-//! matched by name. One that a model may do without can be missing; one that is not known is refused, so that a
-//! misspelt one does not silently count as absent.
+//! `id`, `outcome` and `as_of` are plain columns; `chains`, `markets`, `holdings` and `identity` are lists of structs, as
+//! pandas and polars read the JSON lines. Columns are matched by name. An optional column may be missing; an unknown one
+//! is an error, so that a misspelt column is not taken for a missing one.
 
 mod cell;
 mod pages;
 mod read;
+mod schema;
+mod strip;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! The pages of one column, with a bound on what may be unpacked at once: a few bytes of a page can stand for any
+//! The pages of one column, with a limit on the values that are decoded at once: a few bytes of a page can encode any
 //! number of values.
 
 use parquet::{
@@ -13,10 +13,10 @@ use std::sync::{
 /// The most values of one page; writers end a page after some ten thousand, few after a million.
 pub const MAX_VALUES: u32 = 1 << 24;
 
-/// Pages as they come, until they would take more values than are left.
+/// Reads pages until they have more values than are left.
 pub struct Pages {
     inner: Box<dyn PageReader>,
-    /// Values that may still be unpacked for the rows being read.
+    /// Values that may still be decoded for the current rows.
     left: Arc<AtomicU64>,
 }
 

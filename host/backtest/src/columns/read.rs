@@ -1,5 +1,5 @@
-//! From a table to batches of rows. What is damaged ends in an error that names the column and the rows; memory holds
-//! one page of each column and one batch.
+//! Reads a table in batches of rows. Damage is an error that names the column and the rows. Memory holds one page of each
+//! column and one batch.
 
 use std::{
     fs::File,
@@ -12,48 +12,31 @@ use std::{
 };
 
 use parquet::{
-    basic::{CompressionCodec, ConvertedType, LogicalType},
-    column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader},
-    data_type::DataType,
+    basic::CompressionCodec,
+    column::reader::{ColumnReader, get_column_reader},
     errors::ParquetError,
     file::reader::{FileReader as _, SerializedFileReader},
-    schema::types::{ColumnDescPtr, ColumnDescriptor, SchemaDescriptor},
+    schema::types::ColumnDescPtr,
 };
 
 use super::{
     MAX_ENTRIES,
-    cell::Cell,
     pages::{MAX_VALUES, Pages},
+    schema::{Place, places},
+    strip::{Strip, strip},
     table::{self, Columns, LISTS, Wallet},
 };
 use crate::record::Record;
 use assay_domain::features::Features;
 
-/// What pandas, polars and Spark write unless told otherwise, and nothing at all.
+/// Supported: uncompressed, snappy, zstd.
 const READABLE: [CompressionCodec; 3] =
     [CompressionCodec::UNCOMPRESSED, CompressionCodec::SNAPPY, CompressionCodec::ZSTD];
 
-/// The cells of one column in some rows.
-#[derive(Debug, Default)]
-pub struct Strip {
-    cells: Vec<Cell>,
-    /// Where the cells of each row end.
-    ends: Vec<usize>,
-}
-
-impl Strip {
-    fn row(&self, row: usize) -> &[Cell] {
-        let end = |row: usize| self.ends.get(row).copied().unwrap_or_default();
-        let start = row.checked_sub(1).map_or(0, end);
-        self.cells.get(start..end(row)).unwrap_or_default()
-    }
-}
-
-/// The strips of the wallet itself or of one of its lists, in the order of its columns; `None` where the file has no
-/// such column.
+/// The columns of the wallet or of one of its lists, in the order of [`table::all`]; `None` for a missing column.
 type Group = Vec<Option<Strip>>;
 
-/// Some rows, column by column.
+/// Some rows, by column.
 #[derive(Debug)]
 pub struct Batch {
     rows: usize,
@@ -67,7 +50,7 @@ impl Batch {
     }
 
     /// # Errors
-    /// Which column holds what it must not.
+    /// Which column has a wrong value.
     pub fn record(&self, row: usize) -> Result<Record, String> {
         let group = |index: usize| self.groups.get(index).map_or(&[] as &[_], Vec::as_slice);
         let cells = group(0).iter().map(|strip| strip.as_ref().and_then(|strip| strip.row(row).first()));
@@ -100,8 +83,8 @@ fn list<C: Columns>(name: &str, strips: &[Option<Strip>], row: usize) -> Result<
 /// A table, row group by row group.
 pub struct Rows {
     file: SerializedFileReader<File>,
-    /// For each column of the file the group and the place in it that it fills; `None` of one that says nothing.
-    places: Vec<Option<(usize, usize)>>,
+    /// The place of each column of the file; `None` for one without values.
+    places: Vec<Option<Place>>,
     next_group: usize,
     columns: Vec<ColumnReader>,
     left_in_group: u64,
@@ -113,7 +96,7 @@ pub struct Rows {
 
 impl Rows {
     /// # Errors
-    /// Why the file is no table of features.
+    /// Why the file is not a table of features.
     pub fn open(file: File) -> io::Result<Self> {
         let file = guarded("its footer", || SerializedFileReader::new(file))?;
         let metadata = file.metadata();
@@ -135,7 +118,7 @@ impl Rows {
     /// At most `most` rows; `None` at the end.
     ///
     /// # Errors
-    /// What is damaged, and where.
+    /// What is damaged, with its position.
     pub fn batch(&mut self, most: usize) -> io::Result<Option<Batch>> {
         while self.left_in_group == 0 {
             if self.next_group == self.file.num_row_groups() {
@@ -188,8 +171,8 @@ thread_local! {
     static GUARDED: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
-/// Does `read`, and says where it failed. The bytes are anybody's, and the reader of the format asserts some of what
-/// they claim: a panic there is damage as well, and nothing that needs to be printed.
+/// Calls `read` and adds `what` to its error. The file is untrusted and the parquet reader asserts some of its claims,
+/// so a panic is damage too, and it is not printed.
 fn guarded<T>(what: &str, read: impl FnOnce() -> Result<T, ParquetError>) -> io::Result<T> {
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {
@@ -209,146 +192,4 @@ fn guarded<T>(what: &str, read: impl FnOnce() -> Result<T, ParquetError>) -> io:
         Err(_) => "the file is damaged, so write or copy it again".into(),
     };
     Err(io::Error::other(format!("{what}: {reason}")))
-}
-
-/// Where each column of the file belongs.
-fn places(schema: &SchemaDescriptor) -> Result<Vec<Option<(usize, usize)>>, String> {
-    let groups = table::all();
-    let mut places: Vec<Option<(usize, usize)>> = Vec::new();
-    for column in schema.columns() {
-        let (path, parts) = (column.path().string(), column.path().parts());
-        let unknown = || {
-            format!("there is no column {path} in a features file; leave it out, or give it the name that it has there")
-        };
-        let (list, name) = match parts {
-            [name] => (None, name),
-            [list, .., name] => (Some(list.as_str()), name),
-            [] => return Err(unknown()),
-        };
-        let group = groups.iter().position(|(group, _)| *group == list).ok_or_else(unknown)?;
-        // A list that is empty in every row is one of nothing to pandas and polars.
-        if list.is_some() && parts.len() == 3 && column.logical_type_ref() == Some(&LogicalType::Unknown) {
-            places.push(None);
-            continue;
-        }
-        let known = |columns: &[table::Column]| columns.iter().position(|known| known.name == *name);
-        let place = groups.get(group).and_then(|(_, columns)| known(columns)).ok_or_else(unknown)?;
-        let wanted = i16::from(list.is_some());
-        if column.max_rep_level() != wanted {
-            let wanted = if wanted == 0 { "one value a row" } else { "a list of structs" };
-            return Err(format!(
-                "column {path} is nested otherwise than it should be: {} is {wanted}",
-                list.unwrap_or(name)
-            ));
-        }
-        if let Some(meaning) = foreign(column) {
-            return Err(format!(
-                "column {path} holds {meaning}; times are whole seconds since 1970 (UTC) and amounts are floats"
-            ));
-        }
-        if places.contains(&Some((group, place))) {
-            return Err(format!("column {path} is there twice"));
-        }
-        places.push(Some((group, place)));
-    }
-    for (index, (list, columns)) in groups.iter().enumerate() {
-        // A list may be missing as a whole.
-        if list.is_some() && places.iter().flatten().all(|(group, _)| *group != index) {
-            continue;
-        }
-        for (place, column) in columns.iter().enumerate() {
-            if !column.optional && !places.contains(&Some((index, place))) {
-                let list = list.map(|list| format!("{list}.")).unwrap_or_default();
-                return Err(format!("there is no column {list}{}, without which nothing can be scored", column.name));
-            }
-        }
-    }
-    Ok(places)
-}
-
-/// What a column's numbers mean, where it is not what they are.
-fn foreign(column: &ColumnDescriptor) -> Option<&'static str> {
-    match column.logical_type_ref() {
-        Some(LogicalType::Timestamp(_) | LogicalType::Date | LogicalType::Time(_)) => {
-            return Some("times of another kind");
-        }
-        Some(LogicalType::Decimal(_)) => return Some("decimals"),
-        _ => {}
-    }
-    match column.converted_type() {
-        ConvertedType::DATE
-        | ConvertedType::TIME_MILLIS
-        | ConvertedType::TIME_MICROS
-        | ConvertedType::TIMESTAMP_MILLIS
-        | ConvertedType::TIMESTAMP_MICROS
-        | ConvertedType::INTERVAL => Some("times of another kind"),
-        ConvertedType::DECIMAL => Some("decimals"),
-        _ => None,
-    }
-}
-
-fn strip(column: &mut ColumnReader, described: &ColumnDescriptor, rows: usize) -> Result<Strip, ParquetError> {
-    let unsigned = match described.logical_type_ref() {
-        Some(LogicalType::Integer(integer)) => !integer.is_signed,
-        _ => matches!(
-            described.converted_type(),
-            ConvertedType::UINT_8 | ConvertedType::UINT_16 | ConvertedType::UINT_32 | ConvertedType::UINT_64
-        ),
-    };
-    let other = || Err(ParquetError::General(format!("{} is no type of a features file", described.physical_type())));
-    match column {
-        ColumnReader::BoolColumnReader(column) => pull(column, described, rows, Cell::Bool),
-        ColumnReader::Int32ColumnReader(column) => pull(column, described, rows, |value| {
-            Cell::Whole(if unsigned { value.cast_unsigned().into() } else { value.into() })
-        }),
-        ColumnReader::Int64ColumnReader(column) => pull(column, described, rows, |value| {
-            Cell::Whole(if unsigned { value.cast_unsigned().into() } else { value.into() })
-        }),
-        ColumnReader::FloatColumnReader(column) => pull(column, described, rows, |value| Cell::Real(value.into())),
-        ColumnReader::DoubleColumnReader(column) => pull(column, described, rows, Cell::Real),
-        ColumnReader::ByteArrayColumnReader(column) => pull(column, described, rows, Cell::Text),
-        ColumnReader::Int96ColumnReader(_) | ColumnReader::FixedLenByteArrayColumnReader(_) => other(),
-    }
-}
-
-/// The values of a column with their places: the format keeps with each how deep it is defined and whether it begins a
-/// row.
-fn pull<T: DataType>(
-    column: &mut ColumnReaderImpl<T>,
-    described: &ColumnDescriptor,
-    rows: usize,
-    cell: impl Fn(T::T) -> Cell,
-) -> Result<Strip, ParquetError> {
-    let damaged = |words: &str| ParquetError::General(words.into());
-    let (mut defined, mut repeated, mut values) = (Vec::new(), Vec::new(), Vec::new());
-    let (_, _, levels) = column.read_records(rows, Some(&mut defined), Some(&mut repeated), &mut values)?;
-    let (full, entry, list) =
-        (described.max_def_level(), described.repeated_ancestor_def_level(), described.max_rep_level() > 0);
-    let mut values = values.into_iter();
-    let mut strip = Strip { cells: Vec::with_capacity(levels), ends: Vec::with_capacity(rows) };
-    // Levels that are always the same are not kept.
-    let mut defined = defined.into_iter().chain(std::iter::repeat_n(full, if full == 0 { levels } else { 0 }));
-    let mut repeated = repeated.into_iter().chain(std::iter::repeat_n(0, if list { 0 } else { levels }));
-    for number in 0..levels {
-        let (Some(defined), Some(repeated)) = (defined.next(), repeated.next()) else {
-            return Err(damaged("levels are missing"));
-        };
-        if repeated == 0 {
-            if number > 0 {
-                strip.ends.push(strip.cells.len());
-            }
-        } else if number == 0 {
-            return Err(damaged("a list begins nowhere"));
-        }
-        if defined == full {
-            strip.cells.push(cell(values.next().ok_or_else(|| damaged("values are missing"))?));
-        } else if defined >= entry {
-            strip.cells.push(Cell::Null);
-        }
-    }
-    strip.ends.push(strip.cells.len());
-    if strip.ends.len() != rows || levels == 0 {
-        return Err(damaged("the column ends before the others"));
-    }
-    Ok(strip)
 }

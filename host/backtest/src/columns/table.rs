@@ -1,9 +1,9 @@
-//! The columns there are, each from the field of the record that it holds.
+//! The columns of a features file, each with its field in the record.
 
 use super::cell::{Cell, Kind, Value};
 use assay_domain::features::{AttestationFeature, ChainFeatures, Holding, MarketFeatures};
 
-/// A column: its name, what it is written as, and whether it may be empty.
+/// A column: its name, its type, and whether it may be empty.
 #[derive(Debug, Clone, Copy)]
 pub struct Column {
     pub name: &'static str,
@@ -15,23 +15,23 @@ pub struct Column {
 pub trait Columns: Sized {
     fn columns() -> Vec<Column>;
 
-    /// From the cells in the order of [`Columns::columns`], `None` where the file has no such column.
+    /// Reads cells in the order of [`Columns::columns`]; `None` for a missing column.
     ///
     /// # Errors
-    /// Which column holds what it must not.
+    /// Which column has a wrong value.
     fn read<'a>(cells: impl Iterator<Item = Option<&'a Cell>>) -> Result<Self, String>;
 
     fn write(&self) -> Vec<Cell>;
 }
 
-/// What stands beside the lists of a wallet.
+/// The plain columns of a wallet.
 pub struct Wallet {
     pub id: Option<String>,
     pub outcome: Option<bool>,
     pub as_of: u64,
 }
 
-/// The lists of a wallet, in the order in which they are written.
+/// The lists of a wallet, in the order of their columns.
 pub const LISTS: [&str; 4] = ["chains", "markets", "holdings", "identity"];
 
 fn column<R, V: Value>(name: &'static str, _: fn(&R) -> &V) -> Column {
@@ -96,7 +96,7 @@ columns!(MarketFeatures {
 columns!(Holding { class, usd, assets });
 columns!(AttestationFeature { provider, issued, expires, score });
 
-/// Every column: those of the wallet itself under no list, then those of each list.
+/// Every column: the plain ones first, then those of each list.
 pub fn all() -> Vec<(Option<&'static str>, Vec<Column>)> {
     let [chains, markets, holdings, identity] = LISTS;
     vec![

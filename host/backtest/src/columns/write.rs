@@ -1,4 +1,4 @@
-//! From records to a table. What was written is readable only once it is finished.
+//! Writes records as a table. The file is readable after [`Writer::finish`].
 
 use std::{fs::File, io};
 
@@ -19,10 +19,10 @@ use super::{
 };
 use crate::record::Record;
 
-/// Rows that are written at once.
+/// Rows of a row group.
 pub const GROUP: usize = 1 << 15;
 
-/// A table that is being written.
+/// An unfinished table.
 pub struct Writer {
     file: SerializedFileWriter<File>,
     rows: Vec<Record>,
@@ -43,7 +43,7 @@ impl Writer {
         if self.rows.len() == GROUP { Ok(self.flush()?) } else { Ok(()) }
     }
 
-    /// The file, whole and on its way to the disk.
+    /// Completes the file.
     pub fn finish(mut self) -> io::Result<File> {
         self.flush()?;
         Ok(self.file.into_inner()?)
@@ -66,7 +66,7 @@ impl Writer {
     }
 }
 
-/// The columns of [`table`] in the language of the format.
+/// The Parquet schema of the columns of [`table`].
 fn schema() -> Result<Type> {
     let columns = |columns: &[Column]| -> String { columns.iter().map(column).collect() };
     let groups = table::all().iter().fold(String::new(), |text, (list, members)| match list {
@@ -93,7 +93,7 @@ fn column(Column { name, kind, optional }: &Column) -> String {
     format!("{repetition} {physical} {name} {meaning};\n")
 }
 
-/// Writes the columns of one group. `entries` are the wallet itself, or those of one of its lists.
+/// Writes the columns of one group. `entries` are the wallet, or the entries of one of its lists.
 fn strips<'a, C: Entry>(
     group: &mut SerializedRowGroupWriter<'_, File>,
     list: bool,
@@ -133,7 +133,7 @@ fn strips<'a, C: Entry>(
     Ok(())
 }
 
-/// What has columns: a record, or a reference to one.
+/// A value with columns, or a reference to one.
 trait Entry {
     type Columns: Columns;
     fn columns(&self) -> &Self::Columns;

@@ -1,7 +1,7 @@
-//! How far the two models agree: points, order, ranges, and the scores as a whole.
+//! The section on agreement: differences, order, ranges, and distributions.
 
 use super::{
-    chart,
+    histogram,
     html::{esc, facts, section as wrap, table},
     identity::psi,
 };
@@ -12,9 +12,23 @@ use crate::{
 };
 
 pub fn section(report: &Report, found: &Comparison) -> String {
-    let (first, second) = (esc(&found.first), esc(&found.second));
+    let head = ["Score", "Mean", "Deviation", "Lowest", "5 %", "25 %", "Median", "75 %", "95 %", "Highest"];
+    wrap(
+        "Agreement",
+        "How much a wallet’s score changes, and whether the two models put wallets in the same order.",
+        &format!(
+            "{}{}{}{}",
+            figures(found),
+            charts(report, found),
+            table("Scores", &head, &scores(report, found)),
+            tenths(found)
+        ),
+    )
+}
+
+fn figures(found: &Comparison) -> String {
     let (points, spread) = (&found.differences, &found.distribution);
-    let body = facts(&[
+    facts(&[
         ("Mean change", signed(points.mean, 1), format!("points; median {}", signed(points.median, 0))),
         (
             "Scores higher",
@@ -35,18 +49,26 @@ pub fn section(report: &Report, found: &Comparison) -> String {
             format!("by tenths; {} by ranges", decimal(spread.psi_ranges, 3)),
         ),
         ("Distance", decimal(spread.wasserstein, 1), format!("points; KS {}", decimal(spread.ks, 3))),
-    ]);
+    ])
+}
+
+fn charts(report: &Report, found: &Comparison) -> String {
+    let (first, second) = (esc(&found.first), esc(&found.second));
     let histogram = |index: usize| report.models.get(index).map(|model| &model.histogram);
-    let charts = match (histogram(0), histogram(found.index)) {
+    match (histogram(0), histogram(found.index)) {
         (Some(a), Some(b)) => {
             format!(
                 "<figure>\n{}<figcaption>Share of wallets by score, in bars of 20 points; dotted lines are where the ranges begin.</figcaption></figure>\n",
-                chart::histograms((&first, a), (&second, b))
+                histogram::histograms((&first, a), (&second, b))
             )
         }
         _ => String::new(),
-    };
-    let summary: Vec<_> = [0, found.index]
+    }
+}
+
+/// The rows of the table of both models' scores.
+fn scores(report: &Report, found: &Comparison) -> Vec<Vec<String>> {
+    [0, found.index]
         .into_iter()
         .filter_map(|index| report.models.get(index))
         .map(|model| {
@@ -54,17 +76,10 @@ pub fn section(report: &Report, found: &Comparison) -> String {
             row.extend(model.quantiles.iter().map(|quantile| decimal(*quantile, 0)));
             row
         })
-        .collect();
-    let head = ["Score", "Mean", "Deviation", "Lowest", "5 %", "25 %", "Median", "75 %", "95 %", "Highest"];
-    let tenths = tenths(found);
-    wrap(
-        "Agreement",
-        "How much a wallet’s score changes, and whether the two models put wallets in the same order.",
-        &format!("{body}{charts}{}{tenths}", table("Scores", &head, &summary)),
-    )
+        .collect()
 }
 
-/// The bins of the index, for who wants to compute it again.
+/// The bins of the PSI.
 fn tenths(found: &Comparison) -> String {
     let spread = &found.distribution;
     let mut from = 300.0;

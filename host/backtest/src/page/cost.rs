@@ -1,4 +1,4 @@
-//! What calls cost.
+//! The section on the cost of calls.
 
 use super::html::{esc, section as wrap, table};
 use crate::{

@@ -1,4 +1,4 @@
-//! How well each model told bad outcomes from good ones.
+//! The section on outcomes: how well each model separates bad outcomes from good ones.
 
 use super::{
     chart::{self, gauge},
@@ -47,7 +47,7 @@ pub fn section(found: &Comparison, outcomes: &OutcomePart) -> String {
     )
 }
 
-/// What is missing, where it is.
+/// Why there is no such section.
 pub fn without(report: &Report) -> String {
     let why = if report.sample.with_outcome == 0 {
         "The file does not say what became of the wallets, so nothing here shows which model is right. With an <code>outcome</code> of true or false on its lines, this page has AUC, Gini, \
@@ -63,7 +63,7 @@ fn figure(name: &str, remark: &str, places: usize, Figure { first, second, inter
         format!("{}<small>{}</small>", decimal(figure, places), range(interval, |n| decimal(n, places)))
     };
     let difference = first.zip(*second).map(|(first, second)| second - first);
-    let told = match intervals.difference {
+    let conclusion = match intervals.difference {
         Some(interval) if !interval.contains(0.0) => "a difference",
         Some(_) => "no difference shown",
         None => "",
@@ -73,7 +73,7 @@ fn figure(name: &str, remark: &str, places: usize, Figure { first, second, inter
         cell(*first, intervals.first),
         cell(*second, intervals.second),
         format!("{}<small>{}</small>", signed(difference, places), range(intervals.difference, |n| signed(n, places))),
-        told.to_owned(),
+        conclusion.to_owned(),
     ]
 }
 

@@ -1,8 +1,8 @@
-//! Text that others wrote, made harmless; and the shape of a section.
+//! Escaped text, sections and tables.
 
 use std::fmt::Write as _;
 
-/// `text` as it may stand in an element or in an attribute.
+/// Escapes `text` for an element or an attribute.
 pub fn esc(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
@@ -12,7 +12,7 @@ pub fn esc(text: &str) -> String {
             '>' => safe.push_str("&gt;"),
             '"' => safe.push_str("&quot;"),
             '\'' => safe.push_str("&#39;"),
-            // Direction marks could make a line read otherwise than it is.
+            // Direction marks can change the visible order of a line.
             '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => safe.push('\u{fffd}'),
             c if c.is_control() => safe.push(' '),
             c => safe.push(c),
@@ -21,12 +21,12 @@ pub fn esc(text: &str) -> String {
     safe
 }
 
-/// A section with its heading and a line that says how to read it.
+/// A section with its heading and an explanation.
 pub fn section(heading: &str, lead: &str, body: &str) -> String {
     format!("<section>\n<h2>{heading}</h2>\n<p class=\"lead\">{lead}</p>\n{body}</section>\n")
 }
 
-/// A table. The first cell of a row names it; cells are HTML already. `head` and every row have the same length.
+/// A table. The first cell of a row is its header; cells are HTML. `head` and every row have the same length.
 pub fn table(caption: &str, head: &[&str], rows: &[Vec<String>]) -> String {
     let mut text = format!("<div class=\"scroll\" tabindex=\"0\"><table><caption>{caption}</caption>\n<thead><tr>");
     for cell in head {
@@ -46,7 +46,7 @@ pub fn table(caption: &str, head: &[&str], rows: &[Vec<String>]) -> String {
     text
 }
 
-/// Figures in a row, each with what it is and what to think of it.
+/// Figures in a row, each with its name and a remark.
 pub fn facts(facts: &[(&str, String, String)]) -> String {
     let fact = |(name, figure, remark): &(&str, String, String)| {
         format!("<div><dt>{name}</dt><dd>{figure}<small>{remark}</small></dd></div>\n")

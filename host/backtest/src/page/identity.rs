@@ -1,4 +1,4 @@
-//! What was compared: the models with their digests, the sample, the baseline, and how figures are computed.
+//! The sections on the input: the models with their digests, the sample, the baseline, and the method.
 
 use super::{
     chart::gauge,
@@ -6,7 +6,8 @@ use super::{
 };
 use crate::{
     compare::Comparison,
-    report::{Report, Sample, Shift},
+    report::{Report, Sample},
+    shift::Shift,
     words::{decimal, grouped, percent, size},
 };
 use assay_domain::stats::{FLOOR, INVESTIGATE, SIGNIFICANT};
@@ -107,7 +108,7 @@ fn failures(report: &Report, found: &Comparison) -> String {
     )
 }
 
-/// What has shifted since the baseline.
+/// The shifts since the baseline.
 pub fn baseline(report: &Report) -> String {
     let Some(before) = &report.baseline else { return String::new() };
     let scores = report
@@ -134,7 +135,7 @@ pub fn shift(shift: &Shift) -> Vec<String> {
     vec![shift.figure.to_owned(), psi(shift.psi), size(shift.expected_median), size(shift.actual_median)]
 }
 
-/// The index with a bar and, where it is worth looking at, a word.
+/// The index with a bar and a word for its size.
 pub fn psi(psi: Option<f64>) -> String {
     let Some(index) = psi else { return "–".into() };
     let (class, word) = match index {
@@ -145,7 +146,7 @@ pub fn psi(psi: Option<f64>) -> String {
     format!("<span class=\"psi\">{}{}<small>{word}</small></span>", gauge(index, class), decimal(Some(index), 3))
 }
 
-/// How everything here is computed.
+/// The methods of the statistics.
 pub fn method(report: &Report) -> String {
     let resampling = report
         .comparisons

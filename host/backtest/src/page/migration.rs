@@ -1,6 +1,6 @@
-//! Who ends up in another range, and who crosses the cut-off.
+//! The section on migration: wallets that change range, and wallets that cross the cut-off.
 
-use std::fmt::Write as _;
+use std::{cmp::Ordering, fmt::Write as _};
 
 use super::{
     chart,
@@ -46,20 +46,11 @@ fn matrix(found: &Comparison) -> String {
         for (to, (wallets, column)) in row.iter().zip(&mut columns).enumerate() {
             *column += wallets;
             let class = match to.cmp(&from) {
-                std::cmp::Ordering::Greater => "up",
-                std::cmp::Ordering::Less => "down",
-                std::cmp::Ordering::Equal => "stay",
+                Ordering::Greater => "up",
+                Ordering::Less => "down",
+                Ordering::Equal => "stay",
             };
-            let weight = (*wallets as f64 / found.count.max(1) as f64).sqrt();
-            let _ = match wallets {
-                0 => write!(text, "<td class=\"none\">·</td>"),
-                _ => write!(
-                    text,
-                    "<td class=\"{class}\" style=\"--weight:{weight:.3}\">{}<small>{}</small></td>",
-                    grouped(*wallets),
-                    percent(*wallets, all)
-                ),
-            };
+            text.push_str(&cell(class, *wallets, all, found.count));
         }
         let _ = writeln!(text, "<td class=\"sum\">{}</td></tr>", grouped(all));
     }
@@ -73,6 +64,19 @@ fn matrix(found: &Comparison) -> String {
         grouped(found.count)
     );
     text
+}
+
+/// A cell with `wallets` of the `row`, coloured by their share of `all`.
+fn cell(class: &str, wallets: u64, row: u64, all: u64) -> String {
+    if wallets == 0 {
+        return "<td class=\"none\">·</td>".to_owned();
+    }
+    let weight = (wallets as f64 / all.max(1) as f64).sqrt();
+    format!(
+        "<td class=\"{class}\" style=\"--weight:{weight:.3}\">{}<small>{}</small></td>",
+        grouped(wallets),
+        percent(wallets, row)
+    )
 }
 
 fn swap(found: &Comparison) -> String {

@@ -1,20 +1,21 @@
-//! The result as one page for a browser: a file that needs no other, no network and no script. Everything that others
-//! wrote, such as ids and factor labels, is escaped. The whole result stands at its end as JSON, for machines.
+//! The result as one page for a browser: a single file without network access or scripts. Text from others, such as ids
+//! and factor labels, is escaped. The page ends with the whole result as JSON, for programs.
 //!
 //! | file | owns |
 //! |---|---|
 //! | `html` | escaping, tables |
-//! | `chart` | the drawings, as SVG |
-//! | `identity`, `agreement`, `migration`, `people`, `foresight`, `cost` | the sections, top to bottom |
+//! | `histogram`, `chart` | the charts, as SVG |
+//! | `identity`, `agreement`, `migration`, `movers`, `foresight`, `cost` | the sections, top to bottom |
 
 mod agreement;
 mod chart;
 mod cost;
 mod foresight;
+mod histogram;
 mod html;
 mod identity;
 mod migration;
-mod people;
+mod movers;
 
 use html::esc;
 
@@ -27,7 +28,7 @@ const STYLE: &str = include_str!("style.css");
 /// # Errors
 /// Where the result cannot be written as JSON.
 pub fn page(report: &Report) -> Result<String, serde_json::Error> {
-    // No text in it can end the element that it stands in.
+    // Escaped, so that no text can close the script element.
     let json = serde_json::to_string(report)?.replace('<', "\\u003c");
     let title = report
         .comparisons
@@ -67,7 +68,7 @@ fn comparison(report: &Report, found: &crate::compare::Comparison) -> String {
             .as_ref()
             .map(|outcomes| foresight::section(found, outcomes))
             .unwrap_or_else(|| foresight::without(report)),
-        people::moved(found),
-        people::movers(found, report.sample.counted_in),
+        movers::moved(found),
+        movers::movers(found, report.sample.counted_in),
     )
 }

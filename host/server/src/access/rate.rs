@@ -17,7 +17,7 @@ use governor::{
 };
 use moka::future::Cache;
 
-use assay_store::{Draw, Key, Store};
+use assay_store::{Admission, Key, Store};
 
 /// Time over which a rate counts.
 pub const WINDOW: Duration = Duration::from_secs(60);
@@ -87,9 +87,9 @@ impl Rates {
 
     /// Counts a request of `who` against `rate`.
     pub async fn count(&self, who: Counted, rate: NonZeroU32) -> Standing {
-        match self.store.draw(&who.key(), rate, WINDOW).await {
-            Some(Draw::Allowed { left }) => Standing { rate, left, refused: None },
-            Some(Draw::Refused { wait }) => Standing { rate, left: 0, refused: Some(wait) },
+        match self.store.admit(&who.key(), rate, WINDOW).await {
+            Some(Admission::Allowed { left }) => Standing { rate, left, refused: None },
+            Some(Admission::Refused { wait }) => Standing { rate, left: 0, refused: Some(wait) },
             None => self.count_here(who, rate).await,
         }
     }

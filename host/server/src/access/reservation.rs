@@ -52,7 +52,7 @@ impl Drop for Reservation {
         };
         moving.spawn_on(
             async move {
-                if let Err(error) = store.give_back(&meter, units).await {
+                if let Err(error) = store.refund(&meter, units).await {
                     tracing::error!(?meter, units, %error, "units were not given back");
                 }
             },

@@ -151,7 +151,7 @@ impl Reputation {
     async fn refund(&self, batch: Batch, payer: &Payer) -> Result<Batch, StoreError> {
         let id = match payer {
             Payer::Key { limit: None, .. } => return Ok(batch),
-            Payer::Key { meter, units, limit: Some(_) } => return Ok(batch.give_back(&access::units(meter), *units)),
+            Payer::Key { meter, units, limit: Some(_) } => return Ok(batch.refund(&access::units(meter), *units)),
             Payer::Payment(id) => id,
         };
         let read = self.inner.store.read(&payments::payment(id)).await?;

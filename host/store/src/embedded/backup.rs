@@ -1,4 +1,4 @@
-//! A copy of the file, made while the store is in use, and its way back. Neither ever writes over a file.
+//! Backup of the file while the store is in use, and restore. Neither overwrites a file.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -11,11 +11,11 @@ use redb::{Database, ReadableDatabase, ReadableTable, ReadableTableMetadata};
 use super::{EXPIRY, RECORDS, open};
 use crate::{BackupError, Copied, OpenError};
 
-/// Records written by one transaction of a copy, so that its memory does not grow with the store.
+/// Records of one transaction of a copy; it limits the memory.
 const STEP: usize = 20_000;
 
-/// Copies what `from` holds at this moment to `to`, a file that opens like the one it was made from. It stands under
-/// its name only once it is whole and on disk.
+/// Copies the records of `from` at this moment to the new store file `to`. The file appears under its name when it is
+/// complete and on disk.
 pub(super) fn copy(from: &Database, to: &Path) -> Result<Copied, BackupError> {
     let failed = |error: &dyn std::fmt::Display| BackupError::Failed { path: to.to_owned(), reason: error.to_string() };
     if let Some(folder) = to.parent() {
@@ -32,13 +32,13 @@ pub(super) fn copy(from: &Database, to: &Path) -> Result<Copied, BackupError> {
         Ok(Copied { path: to.to_owned(), records, bytes })
     });
     if outcome.is_err() {
-        // What is left of it would only take the space that was probably missing.
+        // The rest of the file would only use disk space.
         let _ = fs::remove_file(&draft);
     }
     outcome
 }
 
-/// Every record with its end of life, read in one transaction.
+/// Copies every record with its expiry, in one read transaction.
 fn fill(from: &Database, draft: &Path) -> Result<u64, redb::Error> {
     let _ = fs::remove_file(draft);
     let database = Database::create(draft)?;
@@ -64,15 +64,14 @@ fn fill(from: &Database, draft: &Path) -> Result<u64, redb::Error> {
     Ok(found.len()?)
 }
 
-/// Puts a copy of `backup` in the place of the store at `path`, and what stood there beside it as the second of the two
-/// paths.
+/// Replaces the store at `path` by a copy of `backup`, and moves the old store to `aside`.
 ///
 /// # Errors
-/// [`OpenError`] where the backup is none or is damaged, or where the store is in use. Nothing was changed then.
+/// [`OpenError`] where the backup is unusable or damaged, or the store is in use; nothing changes.
 pub(crate) fn restore(backup: &Path, path: &Path, aside: PathBuf) -> Result<Option<PathBuf>, OpenError> {
     let unusable =
         |path: &Path, error: io::Error| OpenError::Unusable { path: path.to_owned(), reason: error.to_string() };
-    // The store is not opened, since it may be damaged: its lock alone tells whether somebody uses it.
+    // The store may be damaged, so it is not opened: only its lock shows whether it is in use.
     let held = path.exists().then(|| File::open(path)).transpose().map_err(|error| unusable(path, error))?;
     if held.as_ref().is_some_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock))) {
         return Err(OpenError::Locked { path: path.to_owned() });
@@ -94,7 +93,7 @@ pub(crate) fn restore(backup: &Path, path: &Path, aside: PathBuf) -> Result<Opti
     outcome
 }
 
-/// That every page of the copy is as it was written. The backup itself is not opened: opening may repair, and so write.
+/// Checks the checksums of the copy. The backup itself is not opened, because opening may repair it.
 fn check(backup: &Path, draft: &Path) -> Result<(), OpenError> {
     let named = |error: OpenError| match error {
         OpenError::Damaged { reason, .. } => OpenError::Damaged { path: backup.to_owned(), reason },
@@ -110,7 +109,7 @@ fn check(backup: &Path, draft: &Path) -> Result<(), OpenError> {
     }
 }
 
-/// Under its new name, for good.
+/// Renames a file and flushes its folder.
 fn settle(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)?;
     let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));

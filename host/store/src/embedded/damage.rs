@@ -1,4 +1,4 @@
-//! Ways for tests to look below the interface and to make files that opening must refuse.
+//! Test access to the file: counts of records, and damaged files.
 
 use std::path::Path;
 

@@ -20,11 +20,11 @@ use crate::{
 };
 
 const META: TableDefinition<'static, &str, u64> = TableDefinition::new("meta");
-/// Key to (end of life in Unix milliseconds or 0, JSON).
+/// Key to (expiry in Unix milliseconds or 0, JSON).
 const RECORDS: TableDefinition<'static, &str, (u64, &[u8])> = TableDefinition::new("records");
-/// (End of life in Unix milliseconds, key), so that what has expired is found without a search.
+/// (Expiry in Unix milliseconds, key), in the order of expiry.
 const EXPIRY: TableDefinition<'static, (u64, &str), ()> = TableDefinition::new("expiry");
-/// Where the format stands in the meta table, and the one written here.
+/// The key of the format in the meta table, and the current format.
 const FORMAT: (&str, u64) = ("format", 1);
 
 #[derive(Clone)]
@@ -49,7 +49,7 @@ impl Embedded {
         Ok(this)
     }
 
-    /// The file has one process at a time, so whoever held a lease in it is gone.
+    /// Ends every lease: one process at a time opens the file, so no holder is left.
     async fn end_leases(&self) -> Result<(), StoreError> {
         let held = self.scan(LEASES.prefix().to_owned()).await?;
         let mut ended = Vec::with_capacity(held.len());
@@ -83,7 +83,7 @@ impl Embedded {
             keys.iter()
                 .map(|key| {
                     let found = records.get(key.text.as_str())?;
-                    Ok(found.and_then(|found| alive(found.value(), now)))
+                    Ok(found.and_then(|found| unexpired(found.value(), now)))
                 })
                 .collect()
         })
@@ -99,7 +99,7 @@ impl Embedded {
                 if !key.value().starts_with(&prefix) {
                     break;
                 }
-                found.extend(alive(value.value(), now).map(|bytes| (key.value().to_owned(), bytes)));
+                found.extend(unexpired(value.value(), now).map(|bytes| (key.value().to_owned(), bytes)));
             }
             Ok(found)
         })
@@ -114,9 +114,9 @@ impl Embedded {
                         return Ok(false);
                     }
                 }
-                // Before anything is changed: a counter that cannot be read must leave all as it was.
+                // Checked before any change: a damaged counter must not leave half a batch.
                 for change in &batch.changes {
-                    if let Change::Add { key, .. } | Change::GiveBack { key, .. } = change {
+                    if let Change::Add { key, .. } | Change::Refund { key, .. } = change {
                         counter(records, key)?;
                     }
                 }
@@ -128,7 +128,7 @@ impl Embedded {
                             let used = counter(records, &key)?.saturating_add(amount);
                             records.put(key.as_str(), &encode(&key, &used)?, None)?;
                         }
-                        Change::GiveBack { key, amount } => {
+                        Change::Refund { key, amount } => {
                             let left = counter(records, &key)?.saturating_sub(amount);
                             records.put(key.as_str(), &encode(&key, &left)?, None)?;
                         }
@@ -152,7 +152,7 @@ impl Embedded {
             .await
     }
 
-    pub(super) async fn give_back(&self, key: &Key<u64>, amount: u64) -> Result<(), StoreError> {
+    pub(super) async fn refund(&self, key: &Key<u64>, amount: u64) -> Result<(), StoreError> {
         let key = key.clone();
         self.writer
             .write(move |records| {
@@ -179,7 +179,7 @@ impl Embedded {
             .await
     }
 
-    /// To `ttl` from now, or to its end where there is none; `false` where the lease has already ended.
+    /// Extends the lease to `ttl` from now, or ends it without a `ttl`; `false` where it has ended.
     pub(super) async fn renew(&self, lease: &Lease, ttl: Option<Duration>) -> Result<bool, StoreError> {
         let (key, token) = (lease.key(), lease.token);
         self.writer
@@ -224,8 +224,8 @@ fn lease_record(records: &Records<'_>, key: &str) -> Result<LeaseRecord, StoreEr
     records.get(key)?.map_or_else(|| Ok(LeaseRecord::default()), |bytes| decode(key, &bytes))
 }
 
-/// The bytes of a record whose life has not ended.
-fn alive((until, bytes): (u64, &[u8]), now: u64) -> Option<Vec<u8>> {
+/// The bytes of a record that has not expired.
+fn unexpired((until, bytes): (u64, &[u8]), now: u64) -> Option<Vec<u8>> {
     (until == 0 || until > now).then(|| bytes.to_owned())
 }
 

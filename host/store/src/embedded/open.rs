@@ -1,4 +1,4 @@
-//! Opening the file of the embedded backend: made whole before it appears under its name, and never written over.
+//! Opens the file of the embedded backend, or creates it atomically. It overwrites no file.
 
 use std::{
     fs::{self, File},
@@ -11,7 +11,7 @@ use redb::{Database, DatabaseError, ReadableDatabase, StorageError, TableError};
 use super::{EXPIRY, FORMAT, META, RECORDS};
 use crate::OpenError;
 
-/// Memory for pages that were read or are about to be written, in bytes.
+/// The size of the page cache, in bytes.
 const CACHE_BYTES: usize = 64 << 20;
 
 pub(super) fn open(path: &Path) -> Result<Database, OpenError> {
@@ -55,8 +55,8 @@ pub(super) fn existing(path: &Path) -> Result<Database, OpenError> {
     }
 }
 
-/// A crash must not leave half a store under the store's name, so it is made under another name and renamed. Its lock
-/// goes with it, and of two processes that start at once the one without the lock gives up.
+/// Creates the store under another name and renames it, so that a crash leaves no half store. The file keeps its lock:
+/// of two processes that start at the same time, the one without the lock fails.
 fn create(path: &Path) -> Result<Database, OpenError> {
     let unusable = |reason: String| OpenError::Unusable { path: path.to_owned(), reason };
     let mut draft = path.as_os_str().to_owned();

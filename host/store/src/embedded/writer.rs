@@ -1,5 +1,5 @@
-//! The one thread that writes. It puts all writes that wait into one transaction and answers each after the commit: a
-//! commit costs a flush to disk whatever is in it, so waiting writes share it.
+//! The writer thread. All waiting writes share one transaction, because every commit needs one flush to disk. Each
+//! write is answered after the commit.
 
 use std::{
     io,
@@ -14,22 +14,22 @@ use std::{
 use redb::{Database, ReadableTable, StorageError, Table};
 use tokio::sync::{mpsc, oneshot};
 
-use super::{EXPIRY, RECORDS, alive, failed};
+use super::{EXPIRY, RECORDS, failed, unexpired};
 use crate::{
     StoreError,
     clock::{Clock, millis},
 };
 
-/// Most writes in one transaction, and most that wait before callers are held back.
+/// The most writes of one transaction, and of the queue.
 const BATCH: usize = 512;
-/// Most expired records taken out by one transaction.
+/// The most expired records that one transaction removes.
 const SWEEP: usize = 128;
 /// After every key in the order of text.
 const END_OF_KEYS: &str = "\u{10ffff}";
 
-/// Does its work in the transaction, or not where there is none, and says how to answer.
+/// Works in the transaction, or receives its error, and returns how to answer.
 type Job = Box<dyn FnOnce(Result<&mut Records<'_>, StoreError>) -> Answer + Send>;
-/// Answers once it is known whether the transaction holds.
+/// Sends the answer after the commit.
 type Answer = Box<dyn FnOnce(Result<(), StoreError>)>;
 
 pub(super) struct Writer {
@@ -71,7 +71,7 @@ impl Writer {
         let job: Job = Box::new(move |records| {
             let outcome = records.and_then(work);
             Box::new(move |committed| {
-                // Nobody listens where the caller has stopped waiting.
+                // The caller may have stopped waiting.
                 let _ = reply.send(committed.and(outcome));
             })
         });
@@ -82,7 +82,7 @@ impl Writer {
 }
 
 impl Drop for Writer {
-    /// Waits for the writes that were started, so that the file is closed when the store is gone.
+    /// Waits for the started writes, so that the file is closed after the drop.
     fn drop(&mut self) {
         self.jobs = None;
         if let Some(thread) = self.thread.take()
@@ -100,7 +100,7 @@ fn run(database: &Database, clock: &Clock, batch: Vec<Job>, failing: &AtomicBool
     let committed = transact(database, clock.now(), &mut waiting, &mut answers).map_err(failed);
     let failed_before = failing.swap(committed.is_err(), Ordering::Relaxed);
     if let Err(error) = &committed {
-        // Whoever asked for a write says what came of it; here it is the file's failure, once until it passes.
+        // Logged once for a series of failures; every caller receives its error.
         if !failed_before {
             tracing::error!(%error, "the store cannot be written");
         }
@@ -143,25 +143,25 @@ fn transact(
     }
 }
 
-/// The records inside one transaction. What has expired is not there.
+/// The records inside one transaction, without expired ones.
 pub(super) struct Records<'t> {
     records: Table<'t, &'static str, (u64, &'static [u8])>,
     expiry: Table<'t, (u64, &'static str), ()>,
     now: u64,
     changed: bool,
-    /// A fault of the file: nothing of this transaction may be kept.
+    /// An error of the file: the transaction is not committed.
     broken: Option<redb::Error>,
 }
 
 impl Records<'_> {
-    /// When this transaction happens, in Unix milliseconds.
+    /// The time of this transaction, in Unix milliseconds.
     pub(super) fn now(&self) -> u64 {
         self.now
     }
 
     pub(super) fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
         let found = self.records.get(key).map_err(failed)?;
-        Ok(found.and_then(|found| alive(found.value(), self.now)))
+        Ok(found.and_then(|found| unexpired(found.value(), self.now)))
     }
 
     pub(super) fn put(&mut self, key: &str, value: &[u8], ttl: Option<Duration>) -> Result<(), StoreError> {
@@ -203,7 +203,7 @@ impl Records<'_> {
         })
     }
 
-    /// Every commit takes some of what has expired with it, so that nothing has to watch the clock.
+    /// Removes some expired records with every commit, so that no timer is needed.
     fn sweep(&mut self) -> Result<(), StorageError> {
         let mut ended = Vec::new();
         for entry in self.expiry.range(..=(self.now, END_OF_KEYS))?.take(SWEEP) {

@@ -1,30 +1,29 @@
-//! `store.url` as it is written: which servers, how they are found, and who we are to them. Nothing of it reaches an
-//! error.
+//! Parses `store.url`: the servers, the way to find them, and the credentials. No error contains any part of it.
 
 use redis::{ConnectionInfo, IntoConnectionInfo};
 
-/// Where the servers are.
+/// The servers.
 #[derive(Clone)]
 pub(super) enum Address {
     One(ConnectionInfo),
-    /// Sentinels that know where the master of this name is, and who we are to the master.
+    /// Sentinels, which know the address of the master of this name, and the credentials for the master.
     Sentinel {
         sentinels: Vec<ConnectionInfo>,
         master: String,
         node: ConnectionInfo,
         tls: bool,
     },
-    /// Some nodes of a cluster; the others they name.
+    /// Some nodes of a cluster, which know the others.
     Cluster(Vec<ConnectionInfo>),
 }
 
-/// Forms of the URL, for those who wrote another one.
+/// The valid forms of the URL.
 const FORMS: &str = "redis://HOST:PORT/DB, redis+sentinel://HOST:PORT,HOST:PORT/MASTER/DB or redis+cluster://HOST:PORT,HOST:PORT, \
                      with USER:PASSWORD@ before the hosts where they ask for it, and rediss for TLS";
 
 impl Address {
     /// # Errors
-    /// What is wrong with the URL, in words that hold nothing of it.
+    /// What is wrong with the URL. The message contains no part of it.
     pub fn parse(url: &str) -> Result<Self, String> {
         let wrong = |what: &str| format!("{what}; it is written {FORMS}");
         let (scheme, rest) = url.split_once("://").ok_or_else(|| wrong("not a URL"))?;
@@ -46,13 +45,8 @@ impl Address {
         }
         let user = if user.is_empty() { String::new() } else { format!("{user}@") };
         let info = |scheme: &str, user: &str, host: &str| {
-            // Its own words may quote what it was given.
-            let found = if host.is_empty() {
-                None
-            } else {
-                format!("{scheme}://{user}{host}/{database}").into_connection_info().ok()
-            };
-            found.ok_or_else(|| wrong("with a host, a user or a database that cannot be read"))
+            info(scheme, user, host, database)
+                .ok_or_else(|| wrong("with a host, a user or a database that cannot be read"))
         };
         match kind {
             None if hosts.contains(',') => Err(wrong("with several hosts, which only a sentinel or a cluster has")),
@@ -69,7 +63,7 @@ impl Address {
         }
     }
 
-    /// What it is, without where: for logs.
+    /// The form of the address, for logs.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::One(_) => "one server",
@@ -77,6 +71,12 @@ impl Address {
             Self::Cluster(_) => "cluster",
         }
     }
+}
+
+/// `None` where it cannot be parsed. The error of the parser is dropped, because it may quote the URL.
+fn info(scheme: &str, user: &str, host: &str, database: &str) -> Option<ConnectionInfo> {
+    let url = (!host.is_empty()).then(|| format!("{scheme}://{user}{host}/{database}"))?;
+    url.into_connection_info().ok()
 }
 
 #[cfg(test)]

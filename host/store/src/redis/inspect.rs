@@ -1,4 +1,4 @@
-//! What a server must be, and what it should be: looked at once, when the store is opened.
+//! Checks the version and the settings of the server when the store is opened.
 
 use redis::{FromRedisValue, InfoDict, Value, cmd};
 
@@ -7,20 +7,16 @@ use super::{
     link::{CallError, Link},
 };
 
-/// The oldest version whose scripts and expiry do what is asked of them.
+/// The oldest version with the scripts and the expiry that the store needs.
 const WANTED: (u64, u64) = (6, 2);
 
+/// Checks the server. A setting that can lose records is logged as a warning.
+///
 /// # Errors
-/// What makes the server unusable, in words that say what to do. What makes it unsafe is a warning in the log.
+/// Why the server is unusable, and what to do.
 pub(super) async fn inspect(link: &Link) -> Result<(), String> {
-    // A cluster answers this from each node.
-    let patience = link.waits().patience;
-    let of_one = |answer: Value| match (answer, link.address()) {
-        (Value::Map(mut nodes), Address::Cluster(_)) => nodes.pop().map_or(Value::Nil, |(_, answer)| answer),
-        (answer, _) => answer,
-    };
-    let info = match link.call(cmd("INFO").arg("server"), patience).await {
-        Ok(answer) => InfoDict::from_redis_value(of_one(answer)).map_err(|error| error.to_string())?,
+    let info = match link.call(cmd("INFO").arg("server"), link.waits().patience).await {
+        Ok(answer) => InfoDict::from_redis_value(of_one(link, answer)).map_err(|error| error.to_string())?,
         Err(CallError::Refused(why)) => {
             return Err(format!("the server does not let this user in, or not see what it is: {why}"));
         }
@@ -31,55 +27,77 @@ pub(super) async fn inspect(link: &Link) -> Result<(), String> {
     if !is_wanted(&version) {
         return Err(format!("the server is Redis {version:?}; version {}.{} or later is wanted", WANTED.0, WANTED.1));
     }
-    let setting = async |name: &str| {
-        let answer = of_one(link.call(cmd("CONFIG").arg("GET").arg(name), patience).await.ok()?);
-        let found = Vec::<String>::from_redis_value(flat(answer)).ok()?;
-        found.into_iter().nth(1)
-    };
-    let mut told = false;
-    if let Some(policy) = setting("maxmemory-policy").await {
-        told = true;
-        let bounded = setting("maxmemory").await.is_some_and(|most| most != "0");
-        if policy != "noeviction" && bounded {
-            return Err(format!(
-                "the server throws records away when its memory is full (maxmemory-policy {policy}); submissions and units would be \
-                 lost. Set maxmemory-policy noeviction there"
-            ));
-        }
-    }
-    match (setting("appendonly").await.as_deref(), setting("appendfsync").await.as_deref()) {
-        (Some("yes"), Some("always")) => {}
-        (Some("yes"), Some("everysec")) => tracing::warn!(
-            "the store's server flushes its append-only file once a second: when that machine fails, submissions, units and payments of \
-             the last second are lost. `appendfsync always` there loses none"
-        ),
-        (Some("yes"), Some(other)) => {
-            tracing::warn!(
-                appendfsync = other,
-                "the store's server leaves it to its system when its append-only file is flushed: when that machine fails, accepted submissions are lost"
-            );
-        }
-        (Some(_), _) => tracing::warn!(
-            "the store's server keeps no append-only file: when it restarts, everything since its last snapshot is lost, submissions and \
-             units among it. Set appendonly yes and appendfsync always there"
-        ),
-        (None, _) => told = false,
-    }
-    if matches!(link.address(), Address::Sentinel { .. })
-        && setting("min-replicas-to-write").await.as_deref() == Some("0")
-    {
+    let readable = [check_eviction(link).await?, warn_of_flushes(link).await];
+    warn_of_replicas(link).await;
+    if readable.contains(&false) {
         tracing::warn!(
-            "the store's master takes writes also while no replica follows it: when another becomes the master, these are lost. \
-             `min-replicas-to-write 1` and a small min-replicas-max-lag there bound that"
-        );
-    }
-    if !told {
-        tracing::warn!(
-            "the store's server does not tell how it keeps records: it wants appendonly yes, appendfsync always and maxmemory-policy noeviction"
+            "the settings of the store's server cannot be read: it needs appendonly yes, appendfsync always and maxmemory-policy noeviction"
         );
     }
     tracing::info!(server = link.address().kind(), version, "store");
     Ok(())
+}
+
+/// A setting of the server; `None` where it may not be read.
+async fn setting(link: &Link, name: &str) -> Option<String> {
+    let answer = of_one(link, link.call(cmd("CONFIG").arg("GET").arg(name), link.waits().patience).await.ok()?);
+    Vec::<String>::from_redis_value(flat(answer)).ok()?.into_iter().nth(1)
+}
+
+/// The answer of one node: a cluster answers from each.
+fn of_one(link: &Link, answer: Value) -> Value {
+    match (answer, link.address()) {
+        (Value::Map(mut nodes), Address::Cluster(_)) => nodes.pop().map_or(Value::Nil, |(_, answer)| answer),
+        (answer, _) => answer,
+    }
+}
+
+/// Returns whether the policy can be read.
+///
+/// # Errors
+/// Where the server evicts records when its memory is full.
+async fn check_eviction(link: &Link) -> Result<bool, String> {
+    let Some(policy) = setting(link, "maxmemory-policy").await else { return Ok(false) };
+    if policy != "noeviction" && setting(link, "maxmemory").await.is_some_and(|most| most != "0") {
+        return Err(format!(
+            "the server evicts records when its memory is full (maxmemory-policy {policy}); submissions and units would be \
+             lost. Set maxmemory-policy noeviction there"
+        ));
+    }
+    Ok(true)
+}
+
+/// Returns whether the settings can be read.
+async fn warn_of_flushes(link: &Link) -> bool {
+    match (setting(link, "appendonly").await.as_deref(), setting(link, "appendfsync").await.as_deref()) {
+        (Some("yes"), Some("always")) => {}
+        (Some("yes"), Some("everysec")) => tracing::warn!(
+            "the store's server flushes its append-only file once a second: when that machine fails, submissions, units and payments of \
+             the last second are lost. Set appendfsync always there"
+        ),
+        (Some("yes"), Some(other)) => tracing::warn!(
+            appendfsync = other,
+            "the operating system of the store's server decides when the append-only file is flushed: when that machine fails, accepted \
+             submissions are lost"
+        ),
+        (Some(_), _) => tracing::warn!(
+            "the store's server has no append-only file: when it restarts, everything since its last snapshot is lost, submissions and \
+             units among it. Set appendonly yes and appendfsync always there"
+        ),
+        (None, _) => return false,
+    }
+    true
+}
+
+async fn warn_of_replicas(link: &Link) {
+    if matches!(link.address(), Address::Sentinel { .. })
+        && setting(link, "min-replicas-to-write").await.as_deref() == Some("0")
+    {
+        tracing::warn!(
+            "the store's master accepts writes without a replica: when another server becomes the master, these are lost. \
+             Set min-replicas-to-write 1 and a small min-replicas-max-lag there"
+        );
+    }
 }
 
 fn is_wanted(version: &str) -> bool {
@@ -87,7 +105,7 @@ fn is_wanted(version: &str) -> bool {
     (parts.next().unwrap_or_default(), parts.next().unwrap_or_default()) >= WANTED
 }
 
-/// A map as the list that older protocols have in its place.
+/// Converts a map to the list that older protocols answer.
 fn flat(answer: Value) -> Value {
     match answer {
         Value::Map(pairs) => Value::Array(pairs.into_iter().flat_map(|(key, value)| [key, value]).collect()),

@@ -1,4 +1,4 @@
-//! The way to the servers: one connection to each that all calls share, made anew where it breaks, and every wait
+//! The connections to the servers: all calls share one connection to each, a broken one is replaced, and every wait is
 //! bounded.
 
 use std::{
@@ -20,20 +20,20 @@ use tokio::{
 
 use super::address::Address;
 
-/// Shortest and longest wait between two tries to connect, doubled in between.
+/// Shortest and longest wait between two attempts to connect; each wait is twice the one before.
 const SOON: Duration = Duration::from_millis(50);
 const LATE: Duration = Duration::from_secs(1);
-/// Wait before a call is sent again that a server put off, as one does while another becomes the master.
-const PUT_OFF: Duration = Duration::from_millis(50);
+/// Wait before a call is sent again, for example while another server becomes the master.
+const RETRY_WAIT: Duration = Duration::from_millis(50);
 
-/// How long each thing may take.
+/// The timeouts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Waits {
     pub connect: Duration,
     pub answer: Duration,
-    /// For a connection that broke to come back.
+    /// For a broken connection to be replaced.
     pub patience: Duration,
-    /// For what may be done without an answer.
+    /// For rates, which work without an answer.
     pub count: Duration,
 }
 
@@ -42,9 +42,9 @@ pub(super) struct Waits {
 pub(super) enum CallError {
     /// The servers cannot be reached; nothing was sent.
     Away(String),
-    /// It was sent, and the connection broke or the time was over before it was answered.
+    /// It was sent, and the connection broke or the timeout passed before the answer.
     Unanswered(String),
-    /// A server answered that it will not.
+    /// A server rejected it.
     Refused(String),
     NoScript,
 }
@@ -94,7 +94,7 @@ impl Link {
         matches!(*self.inner.state.borrow(), State::Up { .. })
     }
 
-    /// Sends `command` until it is answered, for as long as `patience`: it must be one that may be sent twice.
+    /// Sends `command` until it is answered, for at most `patience`. It must be safe to send it twice.
     pub async fn call(&self, command: &Cmd, patience: Duration) -> Result<Value, CallError> {
         let deadline = Instant::now() + patience;
         let mut unanswered = None;
@@ -103,48 +103,31 @@ impl Link {
                 Ok(up) => up,
                 Err(why) => return Err(unanswered.map_or(CallError::Away(why), CallError::Unanswered)),
             };
-            let (why, lost) = match timeout(self.inner.waits.answer, connection.send(command)).await {
+            let answer = timeout(self.inner.waits.answer, connection.send(command)).await;
+            let Failure { why, lost, sent } = match answer {
                 Ok(Ok(answer)) => return Ok(answer),
-                Ok(Err(error)) => match error.kind() {
-                    ErrorKind::Server(ServerErrorKind::NoScript) => return Err(CallError::NoScript),
-                    ErrorKind::Server(
-                        ServerErrorKind::BusyLoading
-                        | ServerErrorKind::TryAgain
-                        | ServerErrorKind::ClusterDown
-                        | ServerErrorKind::Moved
-                        | ServerErrorKind::Ask,
-                    ) => (said(&error), false),
-                    // Too few replicas for a write to be safe, as after one became the master.
-                    _ if error.code() == Some("NOREPLICAS") => (said(&error), false),
-                    // No master any more: the sentinels know who is.
-                    ErrorKind::Server(ServerErrorKind::ReadOnly | ServerErrorKind::MasterDown) => (said(&error), true),
-                    ErrorKind::Server(_) | ErrorKind::Extension | ErrorKind::InvalidClientConfig => {
-                        return Err(CallError::Refused(said(&error)));
-                    }
-                    _ => {
-                        unanswered = Some(said(&error));
-                        (said(&error), true)
-                    }
-                },
+                Ok(Err(error)) => failure(&error)?,
                 Err(_) => {
                     let why = format!("no answer within {} ms", self.inner.waits.answer.as_millis());
-                    unanswered = Some(why.clone());
-                    (why, true)
+                    Failure { why, lost: true, sent: true }
                 }
             };
+            if sent {
+                unanswered = Some(why.clone());
+            }
             metrics::counter!("assay_store_retries_total").increment(1);
             if lost {
                 self.lost(since, &why);
             }
-            if Instant::now() + PUT_OFF >= deadline {
+            if Instant::now() + RETRY_WAIT >= deadline {
                 return Err(unanswered.map_or(CallError::Away(why), CallError::Unanswered));
             }
-            sleep(PUT_OFF).await;
+            sleep(RETRY_WAIT).await;
         }
     }
 
-    /// The connection, waited for until `deadline`; and no longer than `patience` since it broke, so that while the
-    /// servers are away calls fail at once.
+    /// Waits for the connection until `deadline`, and at most `patience` since it broke: while the servers are
+    /// unreachable, calls fail at once.
     async fn up(&self, deadline: Instant, patience: Duration) -> Result<(Connection, Instant), String> {
         let mut state = self.inner.state.subscribe();
         loop {
@@ -157,14 +140,14 @@ impl Link {
                 return Err(why);
             }
             tokio::select! {
-                // The sender is ours, so it is there.
+                // The sender belongs to `self`, so it is not closed.
                 _ = state.changed() => {}
                 () = sleep_until(until.into()) => return Err(why),
             }
         }
     }
 
-    /// The connection that was made at `since` is of no use any more. The first to say so has a new one made.
+    /// Marks the connection made at `since` as broken. The first caller starts the reconnection.
     fn lost(&self, since: Instant, why: &str) {
         let broke = self.inner.state.send_if_modified(|state| match state {
             State::Up { since: made, .. } if *made == since => {
@@ -181,7 +164,41 @@ impl Link {
     }
 }
 
-/// Tries until there is a connection, or nobody who wants it.
+/// A call that failed and is sent again.
+struct Failure {
+    why: String,
+    /// The connection is unusable.
+    lost: bool,
+    /// The server may have executed the call.
+    sent: bool,
+}
+
+/// # Errors
+/// Where sending the call again does not help.
+fn failure(error: &RedisError) -> Result<Failure, CallError> {
+    let why = said(error);
+    let (lost, sent) = match error.kind() {
+        ErrorKind::Server(ServerErrorKind::NoScript) => return Err(CallError::NoScript),
+        ErrorKind::Server(
+            ServerErrorKind::BusyLoading
+            | ServerErrorKind::TryAgain
+            | ServerErrorKind::ClusterDown
+            | ServerErrorKind::Moved
+            | ServerErrorKind::Ask,
+        ) => (false, false),
+        // Too few replicas for a safe write, as after a change of the master.
+        _ if error.code() == Some("NOREPLICAS") => (false, false),
+        // No longer the master: the sentinels name the new one.
+        ErrorKind::Server(ServerErrorKind::ReadOnly | ServerErrorKind::MasterDown) => (true, false),
+        ErrorKind::Server(_) | ErrorKind::Extension | ErrorKind::InvalidClientConfig => {
+            return Err(CallError::Refused(why));
+        }
+        _ => (true, true),
+    };
+    Ok(Failure { why, lost, sent })
+}
+
+/// Connects again and again, until it succeeds or the store is closed.
 async fn reconnect(inner: Weak<Inner>) {
     let mut wait = SOON;
     loop {
@@ -213,7 +230,7 @@ async fn reconnect(inner: Weak<Inner>) {
     }
 }
 
-/// A connection to what answers to its name within the time to connect.
+/// A connection to a server that answers within the timeout.
 async fn connect(address: &Address, waits: Waits) -> Result<Connection, String> {
     let connecting = async {
         match address {
@@ -243,10 +260,10 @@ async fn connect(address: &Address, waits: Waits) -> Result<Connection, String> 
 }
 
 async fn single(client: &Client, waits: Waits) -> RedisResult<Connection> {
-    // The time of an answer is watched by the call.
+    // `Link::call` has the timeout of answers.
     let config = AsyncConnectionConfig::new().set_connection_timeout(Some(waits.connect)).set_response_timeout(None);
     let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
-    // A server that accepts connections and does not answer is none.
+    // A server may accept connections without answering.
     redis::cmd("PING").exec_async(&mut connection).await?;
     Ok(Connection::One(connection))
 }
@@ -261,7 +278,7 @@ impl Connection {
     }
 }
 
-/// The error in words. They hold an address at most, never what we said to it.
+/// The message of the error. It may contain an address, but no command.
 fn said(error: &RedisError) -> String {
     match (error.code(), error.detail()) {
         (Some(code), Some(detail)) => format!("{code} {detail}"),

@@ -1,13 +1,13 @@
 //! The Redis backend: one server, a master that sentinels name, or a cluster. Only this folder names redis.
 //!
-//! Whatever must happen together is one script on one node, by that server's clock. A script leaves behind what came of
-//! it under the id of the write, so that it may be sent again where its answer was lost. Durability is the server's:
-//! with an append-only file that is flushed at every write, what was answered is kept.
+//! An atomic batch is one script on one node, and uses the clock of that server. The script stores its outcome under
+//! the id of the write, so the write can be sent again when its answer is lost. Durability depends on the server: an
+//! append-only file that is flushed at every write keeps every answered write.
 
 mod address;
 mod inspect;
 mod link;
-mod place;
+mod naming;
 mod rates;
 mod script;
 mod steps;
@@ -21,23 +21,23 @@ use uuid::Uuid;
 use self::{
     address::Address,
     link::{CallError, Link, Waits},
-    place::Places,
+    naming::Naming,
     rates::Pause,
     script::Scripts,
     steps::Steps,
 };
-use crate::config;
 use crate::{
     Key, Lease, OpenError, StoreError, Take,
     batch::{Batch, Change, Condition},
     clock::millis,
+    config,
     keys::{LEASES, Name, Placement},
 };
 
-/// How long it is kept what came of a write, so that it can be sent again: far longer than any call waits.
+/// How long the outcome of a write is stored: far longer than any call waits.
 const REMEMBERED: Duration = Duration::from_secs(300);
-/// How long units on their way back wait for the servers. Nobody waits for them.
-const RETURNS: Duration = Duration::from_secs(120);
+/// The timeout of refunds, which run in the background.
+const REFUND_TIMEOUT: Duration = Duration::from_secs(120);
 /// Members of a family in one page.
 const PAGE: usize = 500;
 /// Keys in one command that reads.
@@ -50,12 +50,12 @@ pub(super) struct Redis {
 
 struct Inner {
     link: Link,
-    places: Places,
+    naming: Naming,
     scripts: Scripts,
     pause: Pause,
 }
 
-/// What came of a script that writes.
+/// The outcome of a write script.
 enum Outcome {
     Done(u64),
     Refused(u64),
@@ -74,8 +74,8 @@ impl Redis {
         };
         let link = Link::open(address, waits).await.map_err(unusable)?;
         inspect::inspect(&link).await.map_err(unusable)?;
-        let (places, scripts, pause) = (Places::new(&config.prefix), Scripts::new(), Pause::default());
-        Ok(Self { inner: Arc::new(Inner { link, places, scripts, pause }) })
+        let (naming, scripts, pause) = (Naming::new(&config.prefix), Scripts::new(), Pause::default());
+        Ok(Self { inner: Arc::new(Inner { link, naming, scripts, pause }) })
     }
 
     pub(super) fn is_failing(&self) -> bool {
@@ -87,7 +87,7 @@ impl Redis {
         for part in keys.chunks(READ) {
             let mut command = cmd("MGET");
             for key in part {
-                command.arg(self.inner.places.of(key));
+                command.arg(self.inner.naming.of(key));
             }
             let answer = self.inner.link.call(&command, self.patience()).await.map_err(unread)?;
             found.append(&mut parse::<Vec<Option<Vec<u8>>>>(answer)?);
@@ -95,10 +95,10 @@ impl Redis {
         Ok(found)
     }
 
-    /// Not of one instant, where the family is longer than a page.
+    /// Not a snapshot where the family is longer than a page.
     pub(super) async fn scan(&self, prefix: String) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
-        let (index, name) = ([self.inner.places.index()], self.inner.places.together(""));
-        // No byte of a text is 0xff.
+        let (index, name) = ([self.inner.naming.index()], self.inner.naming.together(""));
+        // No byte of UTF-8 is 0xff.
         let end = [b"(", prefix.as_bytes(), b"\xff"].concat();
         let (mut found, mut begin) = (Vec::new(), format!("[{prefix}"));
         loop {
@@ -124,7 +124,7 @@ impl Redis {
     pub(super) async fn commit(&self, batch: Batch) -> Result<bool, StoreError> {
         let is_spread = |key: &&Name| key.placement == Placement::Spread;
         if !batch.keys().any(|key| is_spread(&key)) {
-            let mut steps = Steps::new(&self.inner.places);
+            let mut steps = Steps::new(&self.inner.naming);
             batch.conditions.iter().for_each(|condition| steps.condition(condition));
             batch.changes.iter().for_each(|change| steps.change(change));
             return Ok(matches!(
@@ -132,7 +132,7 @@ impl Redis {
                 Outcome::Done(_)
             ));
         }
-        // With a condition, the first key is that of one.
+        // The keys of conditions come first.
         if let Some(key) = batch.keys().find(|key| !batch.conditions.is_empty() || !is_spread(key)) {
             let reason = "it stands in a batch with records that are kept apart".to_owned();
             return Err(StoreError::Unstorable { key: key.text.clone(), reason });
@@ -141,10 +141,10 @@ impl Redis {
     }
 
     pub(super) async fn take(&self, key: &Key<u64>, amount: u64, limit: u64) -> Result<Take, StoreError> {
-        let mut steps = Steps::new(&self.inner.places);
+        let mut steps = Steps::new(&self.inner.naming);
         steps.condition(&Condition::Left { key: key.clone(), amount, limit });
         steps.change(&Change::Add { key: key.clone(), amount });
-        let (id, counter) = (steps.id(), self.inner.places.of(key.name()));
+        let (id, counter) = (steps.id(), self.inner.naming.of(key.name()));
         let taken = self.started(move |this| async move {
             let taken = this.write(steps).await;
             if let Err(StoreError::Unanswered { .. }) = &taken {
@@ -158,14 +158,14 @@ impl Redis {
         })
     }
 
-    pub(super) async fn give_back(&self, key: &Key<u64>, amount: u64) -> Result<(), StoreError> {
-        let mut steps = Steps::new(&self.inner.places);
-        steps.change(&Change::GiveBack { key: key.clone(), amount });
-        self.started(move |this| async move { this.write_for(steps, RETURNS).await }).await.map(drop)
+    pub(super) async fn refund(&self, key: &Key<u64>, amount: u64) -> Result<(), StoreError> {
+        let mut steps = Steps::new(&self.inner.naming);
+        steps.change(&Change::Refund { key: key.clone(), amount });
+        self.started(move |this| async move { this.write_for(steps, REFUND_TIMEOUT).await }).await.map(drop)
     }
 
     pub(super) async fn acquire(&self, name: &str, holder: &str, ttl: Duration) -> Result<Option<Lease>, StoreError> {
-        let mut steps = Steps::new(&self.inner.places);
+        let mut steps = Steps::new(&self.inner.naming);
         steps.acquire(LEASES.key(name).name(), holder, millis(ttl));
         let acquired = self.started(move |this| async move { this.write(steps).await }).await?;
         Ok(match acquired {
@@ -176,7 +176,7 @@ impl Redis {
 
     /// To `ttl` from now, or to its end where there is none; `false` where the lease has already ended.
     pub(super) async fn renew(&self, lease: &Lease, ttl: Option<Duration>) -> Result<bool, StoreError> {
-        let mut steps = Steps::new(&self.inner.places);
+        let mut steps = Steps::new(&self.inner.naming);
         steps.renew(lease.key().name(), lease.token, ttl.map(millis));
         Ok(matches!(self.started(move |this| async move { this.write(steps).await }).await?, Outcome::Done(_)))
     }
@@ -216,21 +216,21 @@ impl Redis {
         }
     }
 
-    /// Each record by itself: there is no whole of them to be broken.
+    /// Writes each record by itself, not atomically.
     async fn write_apart(&self, changes: Vec<Change>) -> Result<(), StoreError> {
         let commands = changes.into_iter().filter_map(|change| {
             let mut command = Cmd::new();
             match change {
                 Change::Put { key, value, ttl } => {
-                    command.arg("SET").arg(self.inner.places.of(&key)).arg(value);
+                    command.arg("SET").arg(self.inner.naming.of(&key)).arg(value);
                     if let Some(ttl) = ttl {
                         command.arg("PX").arg(steps::life(ttl));
                     }
                 }
                 Change::Remove { key } => {
-                    command.arg("DEL").arg(self.inner.places.of(&key));
+                    command.arg("DEL").arg(self.inner.naming.of(&key));
                 }
-                Change::Add { .. } | Change::GiveBack { .. } => return None,
+                Change::Add { .. } | Change::Refund { .. } => return None,
             }
             Some(command)
         });
@@ -240,16 +240,16 @@ impl Redis {
         written.into_iter().try_for_each(|written| written.map(drop).map_err(unwritten))
     }
 
-    /// Gives back what may have been taken by a write that was not answered, in the background.
+    /// Refunds, in the background, the units that an unanswered write may have taken.
     fn undo(&self, id: Uuid, counter: String, amount: u64) {
         let this = self.clone();
         tokio::spawn(async move {
-            let keys = [this.inner.places.write(&id.simple().to_string()), counter];
-            let undone = this.inner.scripts.undo.run(&this.inner.link, RETURNS, &keys, |command| {
+            let keys = [this.inner.naming.write(&id.simple().to_string()), counter];
+            let undone = this.inner.scripts.undo.run(&this.inner.link, REFUND_TIMEOUT, &keys, |command| {
                 command.arg(steps::life(REMEMBERED)).arg(amount);
             });
             if let Err(error) = undone.await {
-                tracing::error!(error = %unwritten(error), amount, "units that may have been taken for nothing were not given back");
+                tracing::error!(error = %unwritten(error), amount, "units of an unanswered write were not refunded");
             }
         });
     }
@@ -273,7 +273,7 @@ fn unread(error: CallError) -> StoreError {
     }
 }
 
-/// A write that was sent may have happened; a read that was has not.
+/// The outcome of a sent write is unknown.
 fn unwritten(error: CallError) -> StoreError {
     let was_sent = matches!(error, CallError::Unanswered(_));
     match unread(error) {

@@ -1,4 +1,4 @@
-//! The scripts, each sent by its digest, and whole where a server does not know it.
+//! The Lua scripts. Each is called by its digest; its source is sent where the server does not know it.
 
 use std::time::Duration;
 

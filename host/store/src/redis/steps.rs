@@ -1,25 +1,25 @@
-//! A batch as the write script has it: its steps in order, each with the key it is about.
+//! A batch in the form of the write script: its steps in order, each with its key.
 
 use std::time::Duration;
 
 use redis::Cmd;
 use uuid::Uuid;
 
-use super::place::Places;
+use super::naming::Naming;
 use crate::{
     batch::{Change, Condition, Revision},
     clock::millis,
     keys::{Name, Placement},
 };
 
-/// Above this, numbers of the script are not exact; nobody has so many units.
+/// Above this, numbers of the script are not exact.
 const MOST: u64 = (1 << 53) - 1;
-/// Longest life of a record, in milliseconds: a hundred years.
+/// Longest lifetime of a record, in milliseconds: a hundred years.
 const LONGEST: u64 = 100 * 365 * 24 * 3_600 * 1_000;
 
 pub(super) struct Steps {
     id: Uuid,
-    places: Places,
+    naming: Naming,
     steps: Vec<Step>,
 }
 
@@ -31,8 +31,8 @@ struct Step {
 }
 
 impl Steps {
-    pub fn new(places: &Places) -> Self {
-        Self { id: Uuid::new_v4(), places: places.clone(), steps: Vec::new() }
+    pub fn new(naming: &Naming) -> Self {
+        Self { id: Uuid::new_v4(), naming: naming.clone(), steps: Vec::new() }
     }
 
     pub fn id(&self) -> Uuid {
@@ -44,7 +44,7 @@ impl Steps {
             Condition::Unchanged { key, seen: Revision(None) } => self.step(key, "unchanged", "0", ""),
             Condition::Unchanged { key, seen: Revision(Some(bytes)) } => self.step(key, "unchanged", "1", bytes),
             Condition::Leased { key, token } => self.step(key, "leased", token.to_string(), ""),
-            // What is more than can be counted passes every limit.
+            // A larger amount exceeds every limit.
             Condition::Left { key, amount, limit } => {
                 self.step(key.name(), "left", (*amount).min(MOST + 1).to_string(), (*limit).min(MOST).to_string());
             }
@@ -59,7 +59,7 @@ impl Steps {
             }
             Change::Remove { key } => self.step(key, "remove", "", ""),
             Change::Add { key, amount } => self.step(key.name(), "add", (*amount).min(MOST + 1).to_string(), ""),
-            Change::GiveBack { key, amount } => self.step(key.name(), "give", (*amount).min(MOST + 1).to_string(), ""),
+            Change::Refund { key, amount } => self.step(key.name(), "give", (*amount).min(MOST + 1).to_string(), ""),
         }
     }
 
@@ -84,8 +84,8 @@ impl Steps {
 
     /// KEYS of the script.
     pub fn names(&self) -> Vec<String> {
-        let own = [self.places.write(&self.id.simple().to_string()), self.places.index()];
-        own.into_iter().chain(self.steps.iter().map(|step| self.places.of(&step.key))).collect()
+        let own = [self.naming.write(&self.id.simple().to_string()), self.naming.index()];
+        own.into_iter().chain(self.steps.iter().map(|step| self.naming.of(&step.key))).collect()
     }
 
     /// ARGV of the script.
@@ -107,7 +107,7 @@ impl Steps {
     }
 }
 
-/// Milliseconds that a record lives: at least one.
+/// The lifetime of a record in milliseconds: at least one.
 pub(super) fn life(ttl: Duration) -> u64 {
     millis(ttl).clamp(1, LONGEST)
 }

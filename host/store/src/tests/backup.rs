@@ -7,7 +7,7 @@ use crate::BackupError;
 
 #[tokio::test]
 async fn a_backup_opens_as_the_store_that_it_was() {
-    let Fixture { store, hands, folder } = Fixture::new().await;
+    let Fixture { store, time, folder } = Fixture::new().await;
     let (kept, ending, later) = (number("kept"), number("ending"), number("later"));
     store.put(&kept, &1).await.unwrap();
     store.put_expiring(&ending, &2, Duration::from_secs(60)).await.unwrap();
@@ -17,11 +17,11 @@ async fn a_backup_opens_as_the_store_that_it_was() {
     store.put(&later, &3).await.unwrap();
 
     let open = async || Store {
-        backend: Backend::Embedded(Embedded::open(to.clone(), Clock::manual(hands.0.clone())).await.unwrap()),
+        backend: Backend::Embedded(Embedded::open(to.clone(), Clock::manual(time.0.clone())).await.unwrap()),
     };
     let backup = open().await;
     assert_eq!(backup.get_many(&[kept.clone(), ending.clone(), later]).await.unwrap(), [Some(1), Some(2), None]);
-    hands.forward(60_000);
+    time.forward(60_000);
     assert_eq!(backup.get(&ending).await.unwrap(), None);
     // What has expired is swept from the copy as well.
     backup.put(&kept, &4).await.unwrap();

@@ -23,7 +23,7 @@ async fn a_killed_process_has_kept_what_was_acknowledged() {
     let mut last = 0;
     for round in 0..4 {
         let mut victim = Command::new(env::current_exe().unwrap())
-            .args(["store::tests::crash::a_killed_process_has_kept_what_was_acknowledged", "--exact", "--nocapture"])
+            .args(["tests::crash::a_killed_process_has_kept_what_was_acknowledged", "--exact", "--nocapture"])
             .env(VICTIM, &path)
             .stdout(Stdio::piped())
             .spawn()

@@ -3,7 +3,7 @@
 use std::{num::NonZeroU32, time::Duration};
 
 use super::*;
-use crate::{Batch, Draw, Take};
+use crate::{Admission, Batch, Take};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn however_many_take_at_once_the_limit_holds() {
@@ -29,27 +29,34 @@ async fn however_many_hosts_count_one_rate_holds_for_all() {
     let (rate, window) = (NonZeroU32::new(7).unwrap(), Duration::from_secs(36_000));
     let draws = (0..100).map(|n| {
         let host = hosts[n % 2].clone();
-        tokio::spawn(async move { host.draw(&counted("key", "a"), rate, window).await.unwrap() })
+        tokio::spawn(async move { host.admit(&counted("key", "a"), rate, window).await.unwrap() })
     });
     let draws: Vec<_> = futures::future::join_all(draws).await.into_iter().map(Result::unwrap).collect();
-    let mut left: Vec<_> =
-        draws.iter().filter_map(|draw| if let Draw::Allowed { left } = draw { Some(*left) } else { None }).collect();
+    let mut left: Vec<_> = draws
+        .iter()
+        .filter_map(|draw| if let Admission::Allowed { left } = draw { Some(*left) } else { None })
+        .collect();
     left.sort_unstable();
     assert_eq!(left, [0, 1, 2, 3, 4, 5, 6]);
-    let waits: Vec<_> =
-        draws.iter().filter_map(|draw| if let Draw::Refused { wait } = draw { Some(*wait) } else { None }).collect();
+    let waits: Vec<_> = draws
+        .iter()
+        .filter_map(|draw| if let Admission::Refused { wait } = draw { Some(*wait) } else { None })
+        .collect();
     assert!(waits.len() == 93 && waits.iter().all(|wait| !wait.is_zero() && *wait <= window / 7), "{waits:?}");
     for other in [counted("key", "b"), counted("address", "a")] {
-        assert_eq!(hosts[0].draw(&other, rate, window).await, Some(Draw::Allowed { left: 6 }), "{other:?}");
+        assert_eq!(hosts[0].admit(&other, rate, window).await, Some(Admission::Allowed { left: 6 }), "{other:?}");
     }
     let least = NonZeroU32::MAX;
-    assert_eq!(hosts[0].draw(&counted("key", "c"), least, window).await, Some(Draw::Allowed { left: u32::MAX - 1 }));
+    assert_eq!(
+        hosts[0].admit(&counted("key", "c"), least, window).await,
+        Some(Admission::Allowed { left: u32::MAX - 1 })
+    );
 }
 
 #[tokio::test]
 async fn a_store_of_one_host_leaves_rates_to_it() {
     let Fixture { store, .. } = Fixture::new().await;
-    assert_eq!(store.draw(&counted("key", "a"), NonZeroU32::MIN, Duration::from_secs(1)).await, None);
+    assert_eq!(store.admit(&counted("key", "a"), NonZeroU32::MIN, Duration::from_secs(1)).await, None);
 }
 
 #[tokio::test]
@@ -57,9 +64,9 @@ async fn giving_back_stops_at_zero() {
     for store in each().await {
         let key = number("a");
         store.take(&key, 5, 5).await.unwrap();
-        store.give_back(&key, 2).await.unwrap();
+        store.refund(&key, 2).await.unwrap();
         assert_eq!(store.get(&key).await.unwrap(), Some(3));
-        store.give_back(&key, 9).await.unwrap();
+        store.refund(&key, 9).await.unwrap();
         assert_eq!(store.take(&key, 5, 5).await.unwrap(), Take::Taken { used: 5 });
     }
 }
@@ -95,24 +102,24 @@ async fn units_are_taken_with_what_they_are_for_or_not_at_all() {
         assert!(buy(1).await.unwrap());
         assert!(!buy(2).await.unwrap());
         assert_eq!(store.get_many(&[meter.clone(), item.clone()]).await.unwrap(), [Some(6), Some(1)]);
-        assert!(store.commit(Batch::new().remove(&item).give_back(&meter, 6)).await.unwrap());
+        assert!(store.commit(Batch::new().remove(&item).refund(&meter, 6)).await.unwrap());
         assert_eq!(store.get_many(&[meter.clone(), item.clone()]).await.unwrap(), [Some(0), None]);
     }
 }
 
 #[tokio::test]
 async fn one_holds_a_lease_until_it_ends_or_is_released() {
-    let Fixture { store, hands, .. } = Fixture::new().await;
+    let Fixture { store, time, .. } = Fixture::new().await;
     let ttl = Duration::from_millis(10);
     let contenders = (0..8).map(|_| store.acquire("sync", "a", ttl));
     let granted: Vec<_> = futures::future::join_all(contenders).await.into_iter().filter_map(Result::unwrap).collect();
     let [first] = granted.as_slice() else { panic!("{granted:?}") };
 
-    hands.forward(9);
+    time.forward(9);
     assert!(store.renew(first, ttl).await.unwrap());
-    hands.forward(9);
+    time.forward(9);
     assert_eq!(store.acquire("sync", "b", ttl).await.unwrap(), None);
-    hands.forward(1);
+    time.forward(1);
     assert!(!store.renew(first, ttl).await.unwrap());
     let second = store.acquire("sync", "b", ttl).await.unwrap().unwrap();
     assert!(second.token > first.token);
@@ -125,12 +132,12 @@ async fn one_holds_a_lease_until_it_ends_or_is_released() {
 
 #[tokio::test]
 async fn a_holder_that_was_away_too_long_writes_nothing() {
-    let Fixture { store, hands, .. } = Fixture::new().await;
+    let Fixture { store, time, .. } = Fixture::new().await;
     let ttl = Duration::from_millis(10);
     let old = store.acquire("sync", "a", ttl).await.unwrap().unwrap();
     let write = |lease, value: u64| store.commit(Batch::new().if_leased(lease).put(&number("a"), &value).unwrap());
     assert!(write(&old, 1).await.unwrap());
-    hands.forward(10);
+    time.forward(10);
     let new = store.acquire("sync", "b", ttl).await.unwrap().unwrap();
     assert!(!write(&old, 2).await.unwrap());
     assert!(write(&new, 3).await.unwrap());

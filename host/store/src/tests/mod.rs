@@ -21,9 +21,9 @@ use crate::{Family, Key, Store, backend::Backend, clock::Clock, embedded::Embedd
 
 /// A time that moves only when a test moves it, in milliseconds.
 #[derive(Clone, Default)]
-struct Hands(Arc<AtomicU64>);
+struct ManualTime(Arc<AtomicU64>);
 
-impl Hands {
+impl ManualTime {
     fn forward(&self, millis: u64) {
         self.0.fetch_add(millis, Ordering::SeqCst);
     }
@@ -31,17 +31,17 @@ impl Hands {
 
 struct Fixture {
     store: Store,
-    hands: Hands,
+    time: ManualTime,
     folder: tempfile::TempDir,
 }
 
 impl Fixture {
     async fn new() -> Self {
-        let (folder, hands) = (tempfile::tempdir().unwrap(), Hands::default());
+        let (folder, time) = (tempfile::tempdir().unwrap(), ManualTime::default());
         let path = folder.path().join("assay.redb");
         let store =
-            Store { backend: Backend::Embedded(Embedded::open(path, Clock::manual(hands.0.clone())).await.unwrap()) };
-        Self { store, hands, folder }
+            Store { backend: Backend::Embedded(Embedded::open(path, Clock::manual(time.0.clone())).await.unwrap()) };
+        Self { store, time, folder }
     }
 }
 

@@ -15,7 +15,7 @@ use super::{
     server::{Server, config, free_port, on, until},
     *,
 };
-use crate::{Batch, Draw, OpenError, StoreError, Take};
+use crate::{Admission, Batch, OpenError, StoreError, Take};
 
 /// Passes connections on, and breaks each once a write of this many more has been answered by the server and not yet by
 /// it.
@@ -124,7 +124,7 @@ async fn a_write_whose_answer_is_lost_happens_once() {
         breaker.lose_after(round % 3);
         assert_eq!(store.take(&meter, 1, 100).await.unwrap(), Take::Taken { used: u64::from(3 * round - 2) });
         assert!(store.commit(Batch::new().take(&meter, 3, 100)).await.unwrap());
-        store.give_back(&meter, 1).await.unwrap();
+        store.refund(&meter, 1).await.unwrap();
         assert_eq!(store.get(&meter).await.unwrap(), Some(u64::from(3 * round)));
     }
 }
@@ -154,9 +154,9 @@ async fn a_server_that_goes_away_is_an_error_until_it_is_back() {
 async fn what_is_used_of_a_rate_comes_back_and_is_forgotten() {
     let store = Store::open(&config()).await.unwrap();
     let (key, window) = (counted("key", "a"), Duration::from_millis(20));
-    let allowed = Some(Draw::Allowed { left: 0 });
+    let allowed = Some(Admission::Allowed { left: 0 });
     for _ in 0..3 {
-        until(async || store.draw(&key, NonZeroU32::MIN, window).await == allowed).await;
+        until(async || store.admit(&key, NonZeroU32::MIN, window).await == allowed).await;
     }
     until(async || store.get(&key).await.unwrap().is_none()).await;
 }
@@ -166,7 +166,7 @@ async fn a_rate_does_not_wait_for_a_server_that_is_slow_or_away() {
     let server = Server::start();
     let config = config::Store { count_timeout: Duration::from_millis(50), ..server.config() };
     let store = Store::open(&config).await.unwrap();
-    let draw = || async { store.draw(&counted("key", "a"), NonZeroU32::MAX, Duration::from_secs(60)).await };
+    let draw = || async { store.admit(&counted("key", "a"), NonZeroU32::MAX, Duration::from_secs(60)).await };
     let client = ::redis::Client::open(format!("redis://127.0.0.1:{}", server.port)).unwrap();
     let mut other = client.get_multiplexed_async_connection().await.unwrap();
     // The server takes what writes, and leaves it until it is told to go on.

@@ -52,23 +52,23 @@ async fn of_many_swaps_from_one_state_one_wins() {
 
 #[tokio::test]
 async fn what_has_expired_is_gone_and_is_swept_by_later_writes() {
-    let Fixture { store, hands, .. } = Fixture::new().await;
+    let Fixture { store, time, .. } = Fixture::new().await;
     let [short, long, renewed] = ["short", "long", "renewed"].map(number);
     for key in [&short, &renewed] {
         store.put_expiring(key, &1, Duration::from_millis(10)).await.unwrap();
     }
     store.put_expiring(&long, &1, Duration::from_millis(20)).await.unwrap();
     store.put(&renewed, &2).await.unwrap();
-    hands.forward(9);
+    time.forward(9);
     assert_eq!(store.get(&short).await.unwrap(), Some(1));
-    hands.forward(1);
+    time.forward(1);
     assert_eq!(store.get_many(&[short.clone(), long, renewed]).await.unwrap(), [None, Some(1), Some(2)]);
     assert!(store.compare_and_swap(&short, &Revision::ABSENT, &5).await.unwrap());
     assert_eq!(store.get(&short).await.unwrap(), Some(5));
 
     let Backend::Embedded(embedded) = &store.backend else { panic!() };
     assert_eq!(embedded.stored().await.unwrap(), 3);
-    hands.forward(10);
+    time.forward(10);
     store.put(&number("other"), &1).await.unwrap();
     assert_eq!(embedded.stored().await.unwrap(), 3, "the long one went, the other one came");
 }
@@ -99,7 +99,7 @@ async fn a_damaged_record_is_named_and_harms_no_other() {
         let (bad, good) = tokio::join!(store.take(&bad, 1, 9), store.take(&good, 1, 9));
         assert!(named(bad.unwrap_err()));
         assert!(good.is_ok());
-        let mixed = Batch::new().put(&number("other"), &1).unwrap().give_back(&number("damaged"), 1);
+        let mixed = Batch::new().put(&number("other"), &1).unwrap().refund(&number("damaged"), 1);
         assert!(named(store.commit(mixed).await.unwrap_err()));
         assert_eq!(store.get(&number("other")).await.unwrap(), None);
     }

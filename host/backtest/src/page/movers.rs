@@ -1,4 +1,4 @@
-//! For whom it changes: what sets apart those whose range changes, and the wallets that move most.
+//! The sections on wallets: how those whose range changes differ from the others, and those that move most.
 
 use super::{
     html::{esc, section as wrap, table},
@@ -35,7 +35,7 @@ pub fn moved(found: &Comparison) -> String {
 
 pub fn movers(found: &Comparison, unit: Unit) -> String {
     let (first, second) = (esc(&found.first), esc(&found.second));
-    // A name of two words stays on one line.
+    // No line break within the name of a model.
     let (first, second) = (first.replace(' ', "&nbsp;"), second.replace(' ', "&nbsp;"));
     let factors: Vec<_> = found.factors.iter().map(factor).collect();
     let list = |heading: &str, movers: &[Mover]| {

@@ -1,18 +1,17 @@
-//! Where records lie on the servers: their names there, and which of them a cluster keeps on one node.
+//! The names of records on the servers, which also choose the node of a cluster.
 //!
-//! A batch happens as a whole on one node alone, and a node is found by the part of a name in braces. Everything that
-//! shares batches has the prefix in braces, so all of it lies on one node, with the index by which families are listed.
-//! Records of one address or one score are many, and each is right by itself: they spread over the nodes by their last
-//! part.
+//! The part of a name in braces chooses the node, and a batch is atomic on one node only. Records that share batches
+//! have the prefix in braces, so one node has all of them and the index of listed families. The many records of
+//! addresses and scores have their last part in braces, so they are spread over the nodes.
 
 use crate::keys::{Name, Placement};
 
 #[derive(Clone)]
-pub(super) struct Places {
+pub(super) struct Naming {
     prefix: String,
 }
 
-impl Places {
+impl Naming {
     pub fn new(prefix: &str) -> Self {
         Self { prefix: prefix.to_owned() }
     }
@@ -35,7 +34,7 @@ impl Places {
         format!("{{{}}}index", self.prefix)
     }
 
-    /// Where it stands what came of a write.
+    /// The name of the outcome of a write.
     pub fn write(&self, id: &str) -> String {
         format!("{{{}}}write/{id}", self.prefix)
     }
@@ -47,7 +46,7 @@ mod tests {
 
     #[test]
     fn what_shares_batches_shares_a_tag_and_the_rest_spreads() {
-        let places = Places::new("assay:");
+        let naming = Naming::new("assay:");
         for (key, placement, name) in [
             ("roles/credit", Placement::Together, "{assay:}roles/credit"),
             ("units/a/b", Placement::Together, "{assay:}units/a/b"),
@@ -56,8 +55,8 @@ mod tests {
             ("lending/1/0xa/0xb", Placement::Spread, "assay:lending/1/0xa/{0xb}"),
             ("score/7", Placement::Spread, "assay:score/{7}"),
         ] {
-            assert_eq!(places.of(&Name { text: key.into(), placement }), name);
+            assert_eq!(naming.of(&Name { text: key.into(), placement }), name);
         }
-        assert_eq!((places.index().as_str(), places.write("7").as_str()), ("{assay:}index", "{assay:}write/7"));
+        assert_eq!((naming.index().as_str(), naming.write("7").as_str()), ("{assay:}index", "{assay:}write/7"));
     }
 }
