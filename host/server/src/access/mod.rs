@@ -5,9 +5,9 @@
 //! [`Reservation`].
 
 mod caller;
-mod cost;
 mod error;
 mod mint;
+mod price;
 mod rate;
 pub mod records;
 mod reservation;
@@ -23,10 +23,10 @@ use tokio::sync::oneshot;
 use tokio_util::task::TaskTracker;
 
 pub use caller::Caller;
-pub use cost::Route;
 pub use error::{AccessError, MintError};
 pub use mint::{KeyUsage, Minted, draw};
-pub use rate::{Standing, WINDOW};
+pub use price::Price;
+pub use rate::{RateState, WINDOW};
 pub use reservation::Reservation;
 
 use rate::{Counted, Rates};
@@ -104,16 +104,16 @@ impl Access {
     }
 
     /// Counts a request of `caller`; `None` where its key has no rate.
-    pub async fn count(&self, caller: &Caller) -> Option<(&'static str, Standing)> {
+    pub async fn count(&self, caller: &Caller) -> Option<(&'static str, RateState)> {
         self.counted(Counted::Key(caller.identity().to_owned()), caller.rate).await
     }
 
     /// Counts a request from `address` that came without a valid key; `None` where there is no rate for these.
-    pub async fn count_stranger(&self, address: IpAddr) -> Option<(&'static str, Standing)> {
+    pub async fn count_address(&self, address: IpAddr) -> Option<(&'static str, RateState)> {
         self.counted(Counted::Address(neighbourhood(address)), self.address_rate).await
     }
 
-    async fn counted(&self, who: Counted, rate: Option<NonZeroU32>) -> Option<(&'static str, Standing)> {
+    async fn counted(&self, who: Counted, rate: Option<NonZeroU32>) -> Option<(&'static str, RateState)> {
         let policy = who.policy();
         Some((policy, self.rates.count(who, rate?).await))
     }
@@ -129,9 +129,9 @@ impl Access {
         }
     }
 
-    /// Units of one call of `route`.
-    pub fn cost(&self, route: Route) -> u64 {
-        route.cost(self.default_cost)
+    /// Units of one call at `price`.
+    pub fn cost(&self, price: Price) -> u64 {
+        price.cost(self.default_cost)
     }
 
     /// Sets `units` aside for a call, before its work is done. The store is asked only for a metered caller and more

@@ -4,10 +4,9 @@ use axum::{Json, extract::State, response::Response};
 
 use super::{
     ApiError, App,
-    docs::responses,
     extract::{Caller, SubjectPath, charge},
     fresh::Known,
-    mode,
+    mode, responses,
     wire::IdentityBody,
 };
 

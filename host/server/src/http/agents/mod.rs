@@ -10,9 +10,8 @@ use axum::{
 
 use super::{
     ApiError, App,
-    docs::responses,
     extract::{AgentPath, Caller, Paging, SearchQuery, charge},
-    mode,
+    mode, responses,
 };
 use crate::agents::AgentError;
 

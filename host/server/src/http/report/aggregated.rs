@@ -4,10 +4,9 @@ use axum::{Json, extract::State, response::Response};
 
 use crate::http::{
     ApiError, App,
-    docs::responses,
     extract::{Caller, SubjectList, charge},
     fresh::Known,
-    mode,
+    mode, responses,
     wire::AggregatedBody,
 };
 

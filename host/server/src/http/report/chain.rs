@@ -5,10 +5,9 @@ use axum::{Json, extract::State, response::Response};
 use super::{mock, real};
 use crate::http::{
     ApiError, App,
-    docs::responses,
     extract::{Caller, ReportChain, SubjectPath, SummaryChain, charge},
     fresh::Known,
-    mode,
+    mode, responses,
     wire::{ChainReportBody, ChainSummaryBody},
 };
 
@@ -37,7 +36,7 @@ pub async fn report(
     app.require_chain(chain)?;
     let work = async { app.scoring.chain_report(&subject, chain).await.map_err(|error| app.refuse(error)) };
     let report = caller.pay(&app, work).await?;
-    known.answer(report.fresh, &real::on_chain(&report, chain, app.chain_called(chain)))
+    known.answer(report.fresh, &real::on_chain(&report, chain, app.chain_label(chain)))
 }
 
 /// One address on one chain, in sums.

@@ -8,9 +8,8 @@ use utoipa::ToSchema;
 use super::summed;
 use crate::http::{
     ApiError, App,
-    docs::responses,
     extract::{Caller, JsonObject, SubjectPath, charge},
-    fresh, mode,
+    fresh, mode, responses,
     wire::EnhancedBody,
 };
 use assay_domain::OffChain;
@@ -53,7 +52,7 @@ pub async fn post(
 ) -> Result<Response, ApiError> {
     let (name, off_chain) = read(body)?;
     let one = summed(&caller, &app, &subject).await?;
-    let body = EnhancedBody::of(&one, name, off_chain, |chain| app.chain_called(chain));
+    let body = EnhancedBody::of(&one, name, off_chain, |chain| app.chain_label(chain));
     Ok(mode::marked_if(app.sandbox_only, fresh::once(Json(body))))
 }
 

@@ -41,7 +41,7 @@ pub(super) fn on_chain(app: &App, address: Address, chain: ChainId) -> Result<Ch
     Ok(ChainReportBody {
         address: Checksummed(address),
         chain_id: chain,
-        chain_name: app.chain_called(chain),
+        chain_name: app.chain_label(chain),
         assets: assets(&mock).into(),
         defi: defi(&mock).into(),
         activity: ChainActivity {

@@ -11,10 +11,9 @@ use axum::{Json, extract::State, response::Response};
 
 use super::{
     ApiError, App,
-    docs::responses,
     extract::{Caller, SubjectPath, charge},
     fresh::{self, Known},
-    mode,
+    mode, responses,
     wire::ReportBody,
 };
 use crate::scoring::Summarized;

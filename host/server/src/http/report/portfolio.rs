@@ -6,10 +6,9 @@ use super::summed;
 use crate::{
     http::{
         ApiError, App,
-        docs::responses,
         extract::{Caller, SubjectPath, charge},
         fresh::Known,
-        mode,
+        mode, responses,
         wire::{ChainValueBody, Moment, PortfolioBody, TotalBody, Usd},
     },
     scoring::Summarized,
@@ -32,7 +31,7 @@ pub async fn portfolio(
     let one = held(&caller, &app, &subject).await?;
     let chains = one.read().map(|chain| ChainValueBody {
         chain_id: chain.chain_id,
-        chain_name: app.chain_called(chain.chain_id),
+        chain_name: app.chain_label(chain.chain_id),
         total_asset_usd: Usd(chain.summary.asset_usd),
     });
     let body = PortfolioBody::of(one.address, Moment(one.fresh.read_at), chains.collect());

@@ -4,9 +4,8 @@ use axum::{Json, extract::State};
 
 use crate::http::{
     ApiError, App,
-    docs::responses,
     extract::{AddressList, AddressPath, Caller, JsonObject, charge},
-    mode,
+    mode, responses,
     score::OffChain,
     wire::{MeanBody, ScoreBody, ScoresBody},
 };

@@ -9,10 +9,9 @@ use utoipa::ToSchema;
 
 use super::{
     ApiError, App,
-    docs::responses,
     extract::{Asked, Caller, IncludeFactors, JsonObject, SubjectPath, charge},
     fresh::{self, Known},
-    mode,
+    mode, responses,
     wire::{FactorBody, ScoreBody},
 };
 use crate::scoring::Ask;

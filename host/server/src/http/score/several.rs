@@ -5,10 +5,9 @@ use axum::{Json, extract::State, response::Response};
 use crate::{
     http::{
         ApiError, App,
-        docs::responses,
         extract::{Asked, Caller, IncludeFactors, SubjectList, charge},
         fresh::{self, Known},
-        mode,
+        mode, responses,
         wire::{FactorBody, MeanBody, ScoreBody, ScoresBody},
     },
     scoring::{Ask, ScoringError},
