@@ -1,5 +1,5 @@
-//! Sandbox mode: production paths answered by the sandbox generator, so that a client under test changes its base
-//! address and nothing else.
+//! Sandbox mode: production paths respond from the sandbox generator, so that a client under test changes only its base
+//! URL.
 
 use std::collections::HashSet;
 
@@ -14,8 +14,7 @@ use assay_domain::{Address, Subject};
 
 const SANDBOX: HeaderName = HeaderName::from_static("x-assay-sandbox");
 
-/// The address a subject has in the sandbox. Nothing is resolved there: a name stands for the same made-up address each
-/// time.
+/// The address of a subject in the sandbox. Names are not resolved: each has a fixed mock address.
 pub fn stand_in(subject: &Subject) -> Address {
     match subject {
         Subject::Address(address) => *address,
@@ -29,10 +28,10 @@ pub fn stand_ins(subjects: &[Subject]) -> Vec<Address> {
     subjects.iter().map(stand_in).filter(|address| seen.insert(*address)).collect()
 }
 
-/// Many calls of a model in a row, away from the threads that serve everyone.
+/// Runs many calls of a model on a blocking thread.
 ///
 /// # Errors
-/// Those of `calls`, and 500 where they panic.
+/// Those of `calls`, and 500 after a panic.
 pub async fn aside<T: Send + 'static>(
     calls: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
 ) -> Result<T, ApiError> {
@@ -42,12 +41,12 @@ pub async fn aside<T: Send + 'static>(
         .unwrap_or_else(|error| Err(ApiError::internal("panic", error)))
 }
 
-/// `answer`, marked where it is a mock.
+/// `answer`, with the sandbox header if it is a mock.
 pub fn marked_if(mock: bool, answer: Response) -> Response {
     if mock { marked(answer) } else { answer }
 }
 
-/// `answer`, marked as a mock.
+/// `answer`, with the sandbox header.
 pub fn marked(answer: impl IntoResponse) -> Response {
     let mut response = answer.into_response();
     response.headers_mut().insert(SANDBOX, HeaderValue::from_static("true"));
