@@ -166,7 +166,7 @@ pub async fn serve(config: Config, listener: TcpListener, cancel: CancellationTo
         tracing::warn!(shelf = %config.models.shelf.display(), %missing, "not ready");
     }
     tracing::info!(%address, sandbox = config.sandbox, chains = config.chains.len(), "listening");
-    let (leaving, closing) = (assembled.http.leaving.clone(), CancellationToken::new());
+    let (leaving, closing) = (assembled.http.stopping.clone(), CancellationToken::new());
     let notice = config.http.drain_notice;
     let leave = async {
         cancel.cancelled().await;

@@ -1,14 +1,14 @@
-//! Why a caller is turned away, and why a key is not minted.
+//! The errors of admission and of minting a key.
 
 use assay_domain::Scope;
 use assay_store::StoreError;
 
-/// A call that is not admitted.
+/// A call is not admitted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AccessError {
     #[error("Invalid or missing API key")]
     MissingOrInvalid,
-    #[error("This API key does not have the scope {}", spelt(needed))]
+    #[error("This API key does not have the scope {}", joined(needed))]
     Scope { needed: &'static [Scope] },
     #[error("This call costs {cost} units and this API key has {} of {limit} left", limit.saturating_sub(*used))]
     UnitsExhausted { cost: u64, used: u64, limit: u64 },
@@ -16,7 +16,7 @@ pub enum AccessError {
     Store(#[from] StoreError),
 }
 
-/// A key that was not minted.
+/// A key was not minted.
 #[derive(Debug, thiserror::Error)]
 pub enum MintError {
     #[error("the name {name:?} is not 1 to {max} letters, digits, '-', '_' or '.'")]
@@ -31,6 +31,6 @@ pub enum MintError {
     Store(#[from] StoreError),
 }
 
-fn spelt(scopes: &[Scope]) -> String {
+fn joined(scopes: &[Scope]) -> String {
     scopes.iter().map(|scope| scope.as_str()).collect::<Vec<_>>().join(" or ")
 }

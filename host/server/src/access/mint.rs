@@ -1,15 +1,17 @@
-//! Keys made here and kept in the store: minting, listing, revoking.
+//! Minted keys in the store: mint, list, revoke.
 
-use super::{Access, MINTED, MintError, hash};
-use crate::access::records::{self, API_KEYS, KeyRecord};
-use assay_domain::Scope;
-use assay_domain::Secret;
+use assay_domain::{Scope, Secret};
 use assay_store::{Batch, Revision, StoreError};
+
+use super::{
+    Access, MINTED, MintError, hash,
+    records::{self, API_KEYS, KeyRecord},
+};
 
 /// Longest name of a key, in characters.
 const MAX_NAME: usize = 64;
 
-/// A new key. Its text is here and nowhere else.
+/// A new key. The store has no copy of its text.
 #[derive(Debug)]
 pub struct Minted {
     pub key: Secret,
@@ -23,10 +25,10 @@ pub struct KeyUsage {
     pub used: u64,
 }
 
-/// A key of 256 random bits that nobody knows yet, to be kept under `name`.
+/// A new key of 256 random bits, for `name`.
 ///
 /// # Errors
-/// [`MintError`] where the name is not fit for logs, or the system gives no random numbers.
+/// [`MintError`] when the name is not valid, or the system returns no random numbers.
 pub fn draw(name: &str) -> Result<Secret, MintError> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(allowed) {
@@ -38,11 +40,11 @@ pub fn draw(name: &str) -> Result<Secret, MintError> {
 }
 
 impl Access {
-    /// Makes a key of 256 random bits. Without `units` it is unmetered; without `rate` it has that of the
-    /// configuration, and at 0 none.
+    /// Mints a key of 256 random bits. Without `units` it is unmetered. Without `rate` it has the configured default; 0
+    /// means unlimited.
     ///
     /// # Errors
-    /// [`MintError`]; no key was made.
+    /// [`MintError`]; no key was minted.
     pub async fn mint(
         &self,
         name: &str,
@@ -75,7 +77,7 @@ impl Access {
     /// Every minted key with its usage, by name.
     ///
     /// # Errors
-    /// [`StoreError`] where a record cannot be read.
+    /// [`StoreError`] when a record cannot be read.
     pub async fn minted_keys(&self) -> Result<Vec<KeyUsage>, StoreError> {
         let (meters, records): (Vec<_>, Vec<_>) =
             self.store.list(&API_KEYS).await?.into_iter().map(|(hash, record)| (records::units(&hash), record)).unzip();
@@ -94,10 +96,10 @@ impl Access {
         Ok(self.store.get(&records::units(name)).await?.unwrap_or(0))
     }
 
-    /// Ends a minted key, within two seconds on every host; `false` where no minted key has this name.
+    /// Revokes a minted key, within two seconds on every host; `false` when no minted key has this name.
     ///
     /// # Errors
-    /// [`StoreError`]; the key still holds.
+    /// [`StoreError`]; the key is still valid.
     pub async fn revoke(&self, name: &str) -> Result<bool, StoreError> {
         let by_name = records::api_key_name(name);
         let found = self.store.read(&by_name).await?;

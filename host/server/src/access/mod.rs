@@ -1,13 +1,13 @@
-//! Who calls, what they may do, how often, and what it costs. Keys are known by their SHA-256 alone: the text is
-//! dropped as soon as it is hashed, and looking a hash up tells nothing by the time it takes.
+//! Admission: the key of a caller, its scopes, its rate and its units. A key is compared by its SHA-256 alone, so that
+//! the time of a lookup reveals nothing about the key.
 //!
 //! A request passes [`Access::identify`], [`Access::count`], [`Caller::require`] and [`Access::reserve`], and ends its
 //! [`Reservation`].
 
 mod caller;
-mod cost;
 mod error;
 mod mint;
+mod price;
 mod rate;
 pub mod records;
 mod reservation;
@@ -23,10 +23,10 @@ use tokio::sync::oneshot;
 use tokio_util::task::TaskTracker;
 
 pub use caller::Caller;
-pub use cost::Route;
 pub use error::{AccessError, MintError};
 pub use mint::{KeyUsage, Minted, draw};
-pub use rate::{Standing, WINDOW};
+pub use price::Price;
+pub use rate::{RateState, WINDOW};
 pub use reservation::Reservation;
 
 use rate::{Counted, Rates};
@@ -37,11 +37,11 @@ use assay_store::{Store, StoreError, Take};
 /// SHA-256 of a key's text.
 type KeyHash = [u8; 32];
 
-/// What every minted key begins with: anything else cannot be in the store and is not looked for there.
+/// The prefix of every minted key: no other key is looked up in the store.
 const MINTED: &str = "assay_";
-/// How long a lookup is remembered, and so the longest a minted key may be used after it was revoked.
-const LOOKUP_LIFE: Duration = Duration::from_secs(2);
-/// Most lookups remembered; wrong keys are remembered too, so that guessing them does not reach the store each time.
+/// The lifetime of a cached lookup: a revoked key may be used for this long.
+const LOOKUP_LIFETIME: Duration = Duration::from_secs(2);
+/// Most cached lookups. Wrong keys are cached too, so that a guess does not always reach the store.
 const LOOKUPS: u64 = 10_000;
 
 /// Keys, scopes and units. Clones share it.
@@ -54,8 +54,8 @@ pub struct Access {
     address_rate: Option<NonZeroU32>,
     rates: Rates,
     store: Store,
-    /// Units on their way to a reservation, or back.
-    moving: TaskTracker,
+    /// Tasks that take or refund units.
+    pending: TaskTracker,
 }
 
 impl Access {
@@ -67,21 +67,20 @@ impl Access {
             .collect();
         Self {
             configured: Arc::new(configured),
-            minted: Cache::builder().max_capacity(LOOKUPS).time_to_live(LOOKUP_LIFE).build(),
+            minted: Cache::builder().max_capacity(LOOKUPS).time_to_live(LOOKUP_LIFETIME).build(),
             default_cost: config.default_cost,
             default_rate: config.default_rate,
             address_rate: NonZeroU32::new(config.address_rate),
             rates: Rates::new(store.clone()),
             store,
-            moving: TaskTracker::new(),
+            pending: TaskTracker::new(),
         }
     }
 
-    /// Whose key this is. `authorization` is the value of that header, `Bearer <key>`.
+    /// The caller of a key. `authorization` is the header value, `Bearer <key>`.
     ///
     /// # Errors
-    /// [`AccessError::MissingOrInvalid`] for anything but a known key; [`AccessError::Store`] where it could not be
-    /// looked up.
+    /// [`AccessError::MissingOrInvalid`] without a known key; [`AccessError::Store`] when the lookup fails.
     pub async fn identify(&self, authorization: Option<&str>) -> Result<Arc<Caller>, AccessError> {
         let key = authorization.and_then(bearer).ok_or(AccessError::MissingOrInvalid)?;
         let hash = hash(key);
@@ -103,22 +102,22 @@ impl Access {
         found.ok_or(AccessError::MissingOrInvalid)
     }
 
-    /// Counts a request of `caller`; `None` where its key has no rate.
-    pub async fn count(&self, caller: &Caller) -> Option<(&'static str, Standing)> {
+    /// Counts a request of `caller`; `None` when its key has no rate.
+    pub async fn count(&self, caller: &Caller) -> Option<(&'static str, RateState)> {
         self.counted(Counted::Key(caller.identity().to_owned()), caller.rate).await
     }
 
-    /// Counts a request from `address` that came without a valid key; `None` where there is no rate for these.
-    pub async fn count_stranger(&self, address: IpAddr) -> Option<(&'static str, Standing)> {
+    /// Counts a request from `address` without a valid key; `None` when addresses have no rate.
+    pub async fn count_address(&self, address: IpAddr) -> Option<(&'static str, RateState)> {
         self.counted(Counted::Address(neighbourhood(address)), self.address_rate).await
     }
 
-    async fn counted(&self, who: Counted, rate: Option<NonZeroU32>) -> Option<(&'static str, Standing)> {
+    async fn counted(&self, who: Counted, rate: Option<NonZeroU32>) -> Option<(&'static str, RateState)> {
         let policy = who.policy();
         Some((policy, self.rates.count(who, rate?).await))
     }
 
-    /// Units that `caller` has used; `None` where it is unmetered, for then nothing is counted.
+    /// Units that `caller` has used; `None` for an unmetered key.
     ///
     /// # Errors
     /// The store's failure.
@@ -129,44 +128,43 @@ impl Access {
         }
     }
 
-    /// Units of one call of `route`.
-    pub fn cost(&self, route: Route) -> u64 {
-        route.cost(self.default_cost)
+    /// Units of one call at `price`.
+    pub fn cost(&self, price: Price) -> u64 {
+        price.cost(self.default_cost)
     }
 
-    /// Sets `units` aside for a call, before its work is done. The store is asked only for a metered caller and more
-    /// than 0 units. Who stops waiting for this has no units taken: what was under way is given back once it is there.
+    /// Reserves `units` for a call, before its work. Only a metered caller and more than 0 units reach the store. When the
+    /// caller of this function is dropped, the units are refunded after they were taken.
     ///
     /// # Errors
-    /// [`AccessError::UnitsExhausted`] where the caller has fewer left; [`AccessError::Store`] where that could not be
-    /// told.
+    /// [`AccessError::UnitsExhausted`] when the key has fewer units left; [`AccessError::Store`] when the store fails.
     pub async fn reserve(&self, caller: &Caller, units: u64) -> Result<Reservation, AccessError> {
         let Some(limit) = caller.units.filter(|_| units > 0) else { return Ok(Reservation::free()) };
         let meter = caller.meter();
-        let (store, moving) = (self.store.clone(), self.moving.clone());
-        let (give, given) = oneshot::channel();
-        self.moving.spawn(async move {
-            let reserved = match store.take(&meter, units, limit).await {
+        let (store, pending) = (self.store.clone(), self.pending.clone());
+        let (sender, reserved) = oneshot::channel();
+        self.pending.spawn(async move {
+            let outcome = match store.take(&meter, units, limit).await {
                 Ok(Take::Taken { used }) => {
-                    Ok(Reservation::metered(store, meter, units, limit.saturating_sub(used), moving))
+                    Ok(Reservation::metered(store, meter, units, limit.saturating_sub(used), pending))
                 }
                 Ok(Take::Exhausted { used }) => Err(AccessError::UnitsExhausted { cost: units, used, limit }),
                 Err(error) => Err(error.into()),
             };
-            // Where nobody waits any more, the reservation is dropped here.
-            drop(give.send(reserved));
+            // Without a receiver the reservation is dropped here, which refunds the units.
+            drop(sender.send(outcome));
         });
-        given.await.unwrap_or(Err(AccessError::Store(StoreError::Stopped)))
+        reserved.await.unwrap_or(Err(AccessError::Store(StoreError::Stopped)))
     }
 
-    /// Waits for units on their way to or from their keys: the last thing to do before the store is closed.
+    /// Waits until every take and refund has ended: the last step before the store closes.
     pub async fn settle(&self) {
-        self.moving.close();
-        self.moving.wait().await;
+        self.pending.close();
+        self.pending.wait().await;
     }
 }
 
-/// What one subscriber has: an IPv4 address, or the /64 of an IPv6 address.
+/// The network of one subscriber: an IPv4 address, or the /64 of an IPv6 address.
 pub fn neighbourhood(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(v4) => v4.into(),

@@ -1,8 +1,6 @@
-//! How many requests somebody may make a minute: all of them at once, or evenly, and what is used comes back evenly.
-//! Hosts that share a store count there together; a host by itself, or one whose store does not answer, counts in its
-//! own process.
+//! Request rates: a token bucket of one minute for each key and for each address. Hosts that share a Redis store count
+//! there together. A host with an embedded store, or without a response from Redis, counts in its own process.
 
-use crate::access::records::{self};
 use std::{
     num::NonZeroU32,
     sync::Arc,
@@ -17,19 +15,20 @@ use governor::{
 };
 use moka::future::Cache;
 
+use super::records;
 use assay_store::{Admission, Key, Store};
 
-/// Time over which a rate counts.
+/// The time window of a rate.
 pub const WINDOW: Duration = Duration::from_secs(60);
-/// Most callers whose requests are counted in this process; of more, those are forgotten that came longest ago.
+/// Most callers counted in this process. Beyond that, the least recent callers are forgotten.
 const COUNTED: u64 = 100_000;
 
-/// Who is counted.
+/// The subject of a rate.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Counted {
     /// A key, by its identity.
     Key(String),
-    /// Where callers without a valid key come from.
+    /// The address of callers without a valid key.
     Address(std::net::IpAddr),
 }
 
@@ -42,7 +41,7 @@ impl Counted {
         }
     }
 
-    /// Where hosts count together.
+    /// The key of the count that hosts share.
     fn key(&self) -> Key<u64> {
         match self {
             Self::Key(identity) => records::rate(self.policy(), identity),
@@ -51,19 +50,19 @@ impl Counted {
     }
 }
 
-/// How somebody stands after a request.
+/// The state of a rate after a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
+pub struct RateState {
     /// Requests a minute.
     pub rate: NonZeroU32,
-    /// Requests that could be made at once.
+    /// Remaining requests.
     pub left: u32,
-    /// Until the next request is allowed, where this one was not.
+    /// This request was refused; the time until the next one is allowed.
     pub refused: Option<Duration>,
 }
 
-impl Standing {
-    /// Until as many requests as ever could be made at once.
+impl RateState {
+    /// The time until the rate is whole again.
     pub fn resets_in(&self) -> Duration {
         let used = self.rate.get().saturating_sub(self.left);
         WINDOW.mul_f64(f64::from(used) / f64::from(self.rate.get()))
@@ -72,7 +71,7 @@ impl Standing {
 
 type Limiter = RateLimiter<NotKeyed, InMemoryState, DefaultClock, StateInformationMiddleware>;
 
-/// The counts of everybody. Clones share them.
+/// The counts of all callers. Clones share them.
 #[derive(Clone)]
 pub struct Rates {
     store: Store,
@@ -81,27 +80,27 @@ pub struct Rates {
 
 impl Rates {
     pub fn new(store: Store) -> Self {
-        // Whoever did not come for a window has their whole quota again, and need not be remembered.
+        // After an idle window the quota is whole again: the count can be forgotten.
         Self { store, limiters: Cache::builder().max_capacity(COUNTED).time_to_idle(WINDOW).build() }
     }
 
     /// Counts a request of `who` against `rate`.
-    pub async fn count(&self, who: Counted, rate: NonZeroU32) -> Standing {
+    pub async fn count(&self, who: Counted, rate: NonZeroU32) -> RateState {
         match self.store.admit(&who.key(), rate, WINDOW).await {
-            Some(Admission::Allowed { left }) => Standing { rate, left, refused: None },
-            Some(Admission::Refused { wait }) => Standing { rate, left: 0, refused: Some(wait) },
+            Some(Admission::Allowed { left }) => RateState { rate, left, refused: None },
+            Some(Admission::Refused { wait }) => RateState { rate, left: 0, refused: Some(wait) },
             None => self.count_here(who, rate).await,
         }
     }
 
-    async fn count_here(&self, who: Counted, rate: NonZeroU32) -> Standing {
+    async fn count_here(&self, who: Counted, rate: NonZeroU32) -> RateState {
         let fresh = async {
             Arc::new(RateLimiter::direct(Quota::per_minute(rate)).with_middleware::<StateInformationMiddleware>())
         };
         let limiter = self.limiters.get_with((who, rate), fresh).await;
         match limiter.check() {
-            Ok(state) => Standing { rate, left: state.remaining_burst_capacity(), refused: None },
-            Err(until) => Standing { rate, left: 0, refused: Some(wait(&until)) },
+            Ok(state) => RateState { rate, left: state.remaining_burst_capacity(), refused: None },
+            Err(until) => RateState { rate, left: 0, refused: Some(wait(&until)) },
         }
     }
 }
@@ -121,7 +120,7 @@ mod tests {
         let rates = Rates::new(Store::open(&config::Store::embedded(folder.path().join("assay.redb"))).await.unwrap());
         let rate = NonZeroU32::new(2).unwrap();
         let key = |name: &str| Counted::Key(name.to_owned());
-        let left = |standing: Standing| (standing.left, standing.refused.is_some(), standing.resets_in().as_secs());
+        let left = |state: RateState| (state.left, state.refused.is_some(), state.resets_in().as_secs());
         assert_eq!(left(rates.count(key("a"), rate).await), (1, false, 30));
         assert_eq!(left(rates.count(key("a"), rate).await), (0, false, 60));
         let refused = rates.count(key("a"), rate).await;

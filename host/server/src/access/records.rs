@@ -1,10 +1,10 @@
-//! What access keeps: minted keys, used units, and rates that hosts share.
+//! The records of admission: minted keys, used units, and rates that hosts share.
 
 use assay_domain::{PaymentId, Scope, Time};
 use assay_store::{Family, Key};
 use serde::{Deserialize, Serialize};
 
-/// Minted API keys; what follows the prefix is the SHA-256 of the key's text in hex.
+/// Minted API keys, by the SHA-256 of the key's text in hex.
 pub const API_KEYS: Family<KeyRecord> = Family::listed("api-key/");
 
 /// A minted API key, by the SHA-256 of its text.
@@ -12,7 +12,7 @@ pub fn api_key(hash: &[u8; 32]) -> Key<KeyRecord> {
     API_KEYS.key(hex::encode(hash))
 }
 
-/// The hash in hex of the minted API key of this name, so that a name is given once.
+/// The hash in hex of the minted API key of this name, so that names are unique.
 pub fn api_key_name(name: &str) -> Key<String> {
     Family::new("api-key-name/").key(name)
 }
@@ -22,32 +22,32 @@ pub fn units(meter: &str) -> Key<u64> {
     Family::new("units/").key(meter)
 }
 
-/// The time in microseconds since the epoch at which the quota of `caller` under `policy` is whole again. Kept in Redis
-/// alone, for a minute at most.
+/// The time in microseconds since the epoch at which the quota of `caller` under `policy` is whole again. Only Redis
+/// stores it, for at most a minute.
 pub fn rate(policy: &str, caller: &str) -> Key<u64> {
     Family::spread("rate/").key(format_args!("{policy}/{caller}"))
 }
 
-/// A minted API key. Its text was shown once and is nowhere; its hash is the key of this record.
+/// A minted API key. Its text is not stored; its hash is the key of this record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyRecord {
     /// Names the key in logs and usage.
     pub name: String,
     pub scopes: Vec<Scope>,
-    /// Units it may spend; unmetered where absent.
+    /// Units it may spend; unmetered if absent.
     pub units: Option<u64>,
-    /// Requests it may make a minute; that of the configuration where absent, 0: without bound.
+    /// Requests per minute; the configured default if absent; 0 means unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<u32>,
     pub minted_at: Time,
 }
 
-/// Who paid, and with what: what a failure gives back.
+/// The payer of work, for the refund after a failure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "by", rename_all = "snake_case")]
 pub enum Payer {
-    /// `meter` names the counter of the key; `limit` is absent where the key is unmetered, and no units were taken.
+    /// `meter` names the counter of the key; `limit` is absent for an unmetered key, and no units were taken.
     Key { meter: String, units: u64, limit: Option<u64> },
-    /// A payment that was settled.
+    /// A settled payment.
     Payment(PaymentId),
 }

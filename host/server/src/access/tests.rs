@@ -83,8 +83,8 @@ async fn only_a_known_key_names_its_caller() {
 #[tokio::test]
 async fn a_scope_is_had_or_named() {
     let caller = fixture().await.caller("free-secret").await.unwrap();
-    caller.require(Route::Score.scopes()).unwrap();
-    let error = caller.require(Route::Admin.scopes()).unwrap_err();
+    caller.require(Price::Score.scopes()).unwrap();
+    let error = caller.require(Price::Admin.scopes()).unwrap_err();
     assert_eq!(error, AccessError::Scope { needed: &[Scope::Admin] });
     assert!(error.to_string().contains("admin"), "{error}");
 }
@@ -95,12 +95,12 @@ async fn who_may_submit_may_see_what_became_of_it() {
     let minted = fixture.access.mint("submitter", vec![Scope::Submit], None, None).await.unwrap();
     let caller = fixture.caller(minted.key.expose()).await.unwrap();
     for (route, allowed) in
-        [(Route::Status, true), (Route::Usage, true), (Route::Submission, true), (Route::Agents, false)]
+        [(Price::Status, true), (Price::Usage, true), (Price::Submission, true), (Price::Agents, false)]
     {
         assert_eq!(caller.require(route.scopes()).is_ok(), allowed, "{route:?}");
     }
-    fixture.caller("free-secret").await.unwrap().require(Route::Status.scopes()).unwrap();
-    let words = AccessError::Scope { needed: Route::Status.scopes() }.to_string();
+    fixture.caller("free-secret").await.unwrap().require(Price::Status.scopes()).unwrap();
+    let words = AccessError::Scope { needed: Price::Status.scopes() }.to_string();
     assert!(words.ends_with("the scope read or submit"), "{words}");
 }
 
@@ -109,8 +109,8 @@ async fn a_network_of_ipv6_is_one_caller() {
     let access = fixture().await.access;
     let mut left = Vec::new();
     for address in ["2001:db8::1", "2001:db8::2", "2001:db8:0:1::1", "::ffff:10.0.0.1", "10.0.0.1"] {
-        let (policy, standing) = access.count_stranger(address.parse().unwrap()).await.unwrap();
-        left.push((policy, standing.left));
+        let (policy, state) = access.count_address(address.parse().unwrap()).await.unwrap();
+        left.push((policy, state.left));
     }
     assert_eq!(left, [("address", 1), ("address", 0), ("address", 1), ("address", 1), ("address", 0)]);
     let free = access.identify(Some("Bearer free-secret")).await.unwrap();
@@ -120,7 +120,7 @@ async fn a_network_of_ipv6_is_one_caller() {
 #[tokio::test]
 async fn prices_are_those_of_the_contract() {
     let access = Access { default_cost: 3, ..fixture().await.access };
-    assert_eq!(Route::ALL.map(|route| access.cost(route)), [3, 3, 0, 0, 0, 0, 10, 0, 0]);
+    assert_eq!(Price::ALL.map(|price| access.cost(price)), [3, 3, 0, 0, 0, 0, 10, 0, 0]);
 }
 
 #[tokio::test]

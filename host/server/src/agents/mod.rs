@@ -1,14 +1,14 @@
-//! Agents of the ERC-8004 registries: their list and each of them as the chain says now, a search over all of them in
-//! an index that is kept in the background, and what was said of them.
+//! Agents of the ERC-8004 registries: the list and each agent from the chain, a search in an index that a background
+//! task refreshes, and their reputation.
 
-mod book;
-mod gather;
+mod fetch;
 mod index;
 mod metadata;
 mod mock;
 mod published;
 mod records;
 mod refresh;
+mod registered;
 mod view;
 
 use std::{sync::Arc, time::Duration};
@@ -28,26 +28,26 @@ use published::Published;
 use refresh::Refresher;
 use view::View;
 
-/// How long the reputation of an agent is kept: it takes many calls to read.
+/// How long the reputation of an agent is cached: a read takes many calls.
 const REPUTATION: Duration = Duration::from_secs(30);
 const REPUTATIONS: u64 = 1_000;
 
-/// Documents fetched at once for the index, whatever `[outbound]` allows more.
+/// Most documents fetched at once for the index, also when `[outbound]` allows more.
 const AT_ONCE: usize = 32;
 
 /// Why there is no answer about agents.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AgentError {
-    /// No registry, or not its chain, is configured.
+    /// No registry is configured, or its chain is not.
     #[error("no agent registry is configured")]
     NotConfigured,
-    /// There is no such token.
+    /// No such token.
     #[error("the agent does not exist")]
     Unknown,
     /// The registry could not be read.
     #[error(transparent)]
     Unreadable(#[from] AgentsError),
-    /// The index has not been built for the first time.
+    /// The first build of the index has not ended.
     #[error("the index of agents is being built")]
     NotBuilt,
     /// Searching itself failed.
@@ -59,7 +59,7 @@ pub enum AgentError {
 #[derive(Debug, Clone)]
 pub struct Page {
     pub agents: Vec<Agent>,
-    /// Agents ever registered, with token 0, which no caller can name, and those that exist no more.
+    /// Agents ever registered, with token 0 and burned tokens.
     pub total: u64,
 }
 
@@ -83,8 +83,8 @@ struct Inner {
 }
 
 impl Agents {
-    /// Starts keeping the index of `registries` on `spawner`. Without them every question is answered by an error, and
-    /// in the sandbox all are answered with agents that are made up.
+    /// Starts the refresh of the index on `spawner`. Without `registries` every call is an error; in sandbox mode every
+    /// call returns mock agents.
     pub fn new(config: &Config, registries: Option<AgentRegistries>, store: &Store, spawner: &Spawner) -> Self {
         if config.sandbox {
             return Self { source: Arc::new(Source::Mock(Mock::new())) };
@@ -105,13 +105,13 @@ impl Agents {
         spawner.spawn("agents", async move {
             stop.run_until_cancelled(refresher.run()).await;
         });
-        // Requests do not wait behind the index.
+        // Requests have a client of their own: they do not wait for the index.
         let view = View::new(documents(config), published.clone(), spawner.clone());
         let reputations = Cache::builder().max_capacity(REPUTATIONS).time_to_live(REPUTATION).build();
         Self { source: Arc::new(Source::Chain(Box::new(Inner { registries, view, published, reputations }))) }
     }
 
-    /// The agents with ids from `(page - 1) * limit + 1`, as the chain says now. Those that do not exist are left out.
+    /// The agents with ids from `(page - 1) * limit + 1`, read from the chain. Burned ones are left out.
     ///
     /// # Errors
     /// [`AgentError`].
@@ -121,13 +121,13 @@ impl Agents {
             _ => self.configured()?,
         };
         let first = page.saturating_sub(1).saturating_mul(limit).saturating_add(1);
-        // Ids are counted from 0, so that the last is one less than their number.
+        // Ids start at 0: the last one is one less than the total.
         let ids = |total: u64| (first..total.min(first.saturating_add(limit))).collect();
         let (total, tokens) = inner.registries.page(ids).await?;
         Ok(Page { agents: inner.view.agents(tokens).await, total })
     }
 
-    /// One agent, as the chain says now.
+    /// One agent, read from the chain.
     ///
     /// # Errors
     /// [`AgentError`].
@@ -150,9 +150,9 @@ impl Agents {
             Source::Mock(mock) => return Ok(mock.search(query, skip, limit)),
             _ => self.configured()?,
         };
-        let (shown, query) = (inner.published.get().ok_or(AgentError::NotBuilt)?, query.to_owned());
-        // Milliseconds of scanning, away from the threads that serve everyone.
-        tokio::task::spawn_blocking(move || shown.index.search(&query, skip, limit))
+        let (snapshot, query) = (inner.published.get().ok_or(AgentError::NotBuilt)?, query.to_owned());
+        // A scan takes milliseconds: it must not block the threads of the runtime.
+        tokio::task::spawn_blocking(move || snapshot.index.search(&query, skip, limit))
             .await
             .map_err(|_| AgentError::Search)
     }

@@ -14,9 +14,9 @@ use tokio::{sync::mpsc, time::sleep};
 use uuid::Uuid;
 
 use super::{
-    book::{Book, Shelf},
-    gather::gather,
+    fetch::fetch_all,
     published::Published,
+    registered::{Registered, Registry},
 };
 use assay_chain::{AgentEvent, AgentRegistries, AgentsError, Documents, Mark};
 use assay_store::{Lease, Lost, Store, StoreError};
@@ -46,11 +46,11 @@ pub(super) struct Refresher {
 /// What a refresh goes on from.
 #[derive(Default)]
 struct State {
-    book: Book,
+    agents: Registered,
     /// The block through which the book is true.
     synced: Option<Mark>,
     /// Agents of events that were not settled the last time, for their documents.
-    ahead: Book,
+    ahead: Registered,
     /// The book is what the store has, or what was written since.
     is_loaded: bool,
     /// When it was last taken from what another host found.
@@ -133,17 +133,17 @@ impl Refresher {
         if state.is_loaded && !self.store.is_shared() {
             return Ok(());
         }
-        match Book::load(&self.store, self.shelf()).await {
-            Ok(Some((book, synced))) => {
+        match Registered::load(&self.store, self.registry()).await {
+            Ok(Some((agents, synced))) => {
                 if state.synced.is_none() {
-                    self.published.set(&book);
+                    self.published.set(&agents);
                 }
-                (state.book, state.synced) = (book, Some(synced));
+                (state.agents, state.synced) = (agents, Some(synced));
             }
-            Ok(None) => (state.book, state.synced) = (Book::default(), None),
+            Ok(None) => (state.agents, state.synced) = (Registered::default(), None),
             Err(error @ StoreError::Damaged { .. }) => {
                 tracing::error!(%error, "the index of agents cannot be read and is built anew");
-                (state.book, state.synced) = (Book::default(), None);
+                (state.agents, state.synced) = (Registered::default(), None);
             }
             Err(error) => return Err(error),
         }
@@ -151,8 +151,8 @@ impl Refresher {
         Ok(())
     }
 
-    fn shelf(&self) -> Shelf {
-        Shelf { chain: self.registries.chain(), registry: self.registries.identity() }
+    fn registry(&self) -> Registry {
+        Registry { chain: self.registries.chain(), registry: self.registries.identity() }
     }
 
     /// Without a lease nothing is written, and what is settled is left to whoever has it.
@@ -162,7 +162,7 @@ impl Refresher {
             && self.registries.mark(mark.number).await? != Some(mark)
         {
             tracing::warn!(block = mark.number, "the chain of the agents was replaced; their index is built anew");
-            state.book.clear();
+            state.agents.clear();
             state.synced = None;
         }
         if lease.is_none() && state.synced.is_none() {
@@ -174,9 +174,9 @@ impl Refresher {
             let (events, through) = self.registries.events(next, settled).await?;
             let mark = self.registries.mark(through).await?.ok_or(RefreshError::Moving)?;
             for event in events {
-                state.book.apply(event, &self.documents);
+                state.agents.apply(event, &self.documents);
             }
-            state.book.adopt(&state.ahead);
+            state.agents.adopt(&state.ahead);
             self.save(state, lease, mark).await?;
             state.synced = Some(mark);
             next = through + 1;
@@ -204,12 +204,12 @@ impl Refresher {
     /// Documents of the settled agents; what comes of them is written as it comes.
     async fn fetch_settled(&self, state: &mut State, tail: &[AgentEvent], lease: &Lease) -> Result<(), RefreshError> {
         let now = now();
-        let (told, mut outcomes) = mpsc::channel(CHUNK);
-        let fetched = gather(&self.documents, state.book.due(now, &self.documents), self.at_once, told);
+        let (sender, mut outcomes) = mpsc::channel(CHUNK);
+        let fetched = fetch_all(&self.documents, state.agents.due(now, &self.documents), self.at_once, sender);
         let read = async {
             let (mut since, mut last) = (0, Instant::now());
             while let Some((id, outside, outcome)) = outcomes.recv().await {
-                state.book.fetched(id, &outside, outcome, now);
+                state.agents.fetched(id, &outside, outcome, now);
                 since += 1;
                 if since >= CHUNK || last.elapsed() >= LATEST {
                     self.keep(state, tail, lease).await?;
@@ -224,13 +224,13 @@ impl Refresher {
     /// Documents of agents whose events are not settled.
     async fn fetch_ahead(&self, state: &mut State, tail: &[AgentEvent]) {
         if tail.is_empty() {
-            state.ahead = Book::default();
+            state.ahead = Registered::default();
             return;
         }
         let now = now();
         let mut ahead = self.ahead(state, tail);
-        let (told, mut outcomes) = mpsc::channel(CHUNK);
-        let fetched = gather(&self.documents, ahead.due(now, &self.documents), self.at_once, told);
+        let (sender, mut outcomes) = mpsc::channel(CHUNK);
+        let fetched = fetch_all(&self.documents, ahead.due(now, &self.documents), self.at_once, sender);
         let read = async {
             let mut any = false;
             while let Some((id, outside, outcome)) = outcomes.recv().await {
@@ -247,7 +247,11 @@ impl Refresher {
     }
 
     async fn save(&self, state: &mut State, lease: &Lease, through: Mark) -> Result<(), RefreshError> {
-        if state.book.save(&self.store, self.shelf(), through, lease).await? { Ok(()) } else { Err(Lost::Lease.into()) }
+        if state.agents.save(&self.store, self.registry(), through, lease).await? {
+            Ok(())
+        } else {
+            Err(Lost::Lease.into())
+        }
     }
 
     async fn keep(&self, state: &mut State, tail: &[AgentEvent], lease: &Lease) -> Result<(), RefreshError> {
@@ -259,8 +263,8 @@ impl Refresher {
     }
 
     /// The settled agents with what is not settled yet.
-    fn ahead(&self, state: &State, tail: &[AgentEvent]) -> Book {
-        let mut ahead = state.book.clone();
+    fn ahead(&self, state: &State, tail: &[AgentEvent]) -> Registered {
+        let mut ahead = state.agents.clone();
         for event in tail {
             ahead.apply(event.clone(), &self.documents);
         }
@@ -269,7 +273,7 @@ impl Refresher {
     }
 
     fn publish(&self, state: &State, tail: &[AgentEvent]) {
-        if tail.is_empty() { self.published.set(&state.book) } else { self.published.set(&self.ahead(state, tail)) }
+        if tail.is_empty() { self.published.set(&state.agents) } else { self.published.set(&self.ahead(state, tail)) }
     }
 }
 

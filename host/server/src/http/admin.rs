@@ -1,19 +1,14 @@
 //! `/api/v2/admin/models`: putting models on the shelf, moving their roles, and taking them off; and the log of all
 //! that.
 
-use axum::{
-    Json,
-    extract::{Request, State},
-    http::StatusCode,
-};
+use axum::{Json, extract::State, http::StatusCode};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::{
     ApiError, App,
-    docs::responses,
-    extract::{self, Caller, JsonObject, KindPath, Paging, VersionPath, charge},
-    router::UPLOAD,
+    extract::{Caller, JsonObject, KindPath, Paging, Upload, VersionPath, charge},
+    responses,
     wire::{AuditBody, AuditEntryBody, ReferenceBody, RolesBody},
 };
 use crate::rollout::Move;
@@ -66,7 +61,7 @@ pub struct Component(Vec<u8>);
 /// It is checked, compiled and tried out first; what is wrong with it comes back in words. The same bytes again are no
 /// error.
 #[utoipa::path(
-    post, path = UPLOAD, tag = "admin", operation_id = "add_model",
+    post, path = "/api/v2/admin/models", tag = "admin", operation_id = "add_model",
     request_body(content = inline(Component), content_type = "application/wasm", description = "A component, or a core module as cargo builds it"),
     responses(
         (status = 201, description = "It is on the shelf", body = ReferenceBody),
@@ -77,9 +72,8 @@ pub struct Component(Vec<u8>);
 pub async fn add(
     caller: Caller<charge::Admin>,
     State(app): State<App>,
-    request: Request,
+    Upload(bytes): Upload,
 ) -> Result<(StatusCode, Json<ReferenceBody>), ApiError> {
-    let bytes = extract::read(request.into_body(), app.limits.component, app.limits.arrival).await?;
     let model = app.rollout.stage(bytes.into(), by(&caller)).await?;
     Ok((StatusCode::CREATED, Json(model.into())))
 }

@@ -7,8 +7,8 @@ use utoipa::ToSchema;
 
 use super::{
     ApiError, App,
-    docs::responses,
     extract::{Caller, charge},
+    responses,
 };
 use assay_store::BackupError;
 

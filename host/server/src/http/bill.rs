@@ -1,5 +1,4 @@
-//! What an answer cost its caller, on the answer itself: `Assay-Units-Cost`, and where the key is metered
-//! `Assay-Units-Left`.
+//! The cost of a call as response headers: `Assay-Units-Cost`, and for a metered key `Assay-Units-Left`.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,7 +12,7 @@ use axum::{
 const COST: HeaderName = HeaderName::from_static("assay-units-cost");
 const LEFT: HeaderName = HeaderName::from_static("assay-units-left");
 
-/// Where a handler's caller writes down what the answer costs.
+/// The cost of the current request, which the extractor [`Caller`](super::extract::Caller) records.
 #[derive(Clone, Default)]
 pub struct Bill(Arc<Mutex<Option<Entry>>>);
 
@@ -24,8 +23,8 @@ struct Entry {
 }
 
 impl Bill {
-    /// `units` were spent, and `left` are left to a metered key.
-    pub fn write(&self, units: u64, left: Option<u64>) {
+    /// `units` were spent; a metered key has `left` remaining.
+    pub fn record(&self, units: u64, left: Option<u64>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Entry { units, left });
     }
 
@@ -34,8 +33,8 @@ impl Bill {
     }
 }
 
-/// Shows on the answer what was written down while it was made.
-pub async fn show(mut request: Request, next: Next) -> Response {
+/// Adds the headers of the recorded cost to the response.
+pub async fn add_headers(mut request: Request, next: Next) -> Response {
     let bill = Bill::default();
     request.extensions_mut().insert(bill.clone());
     let mut response = next.run(request).await;

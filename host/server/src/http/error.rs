@@ -267,8 +267,8 @@ impl ApiError {
         self
     }
 
-    /// Whether this is a failure of ours rather than of the request.
-    pub fn is_ours(&self) -> bool {
+    /// Whether the server, and not the request, is at fault.
+    pub fn is_server_error(&self) -> bool {
         self.status.is_server_error()
     }
 }

@@ -1,5 +1,5 @@
-//! How long an answer may be kept, on the answer itself: `Age`, `Cache-Control` and a strong `ETag`, and 304 for a
-//! client that has these very bytes.
+//! The cache headers of a response: `Age`, `Cache-Control` and a strong `ETag`, and 304 for a client that has the same
+//! bytes.
 
 use std::{convert::Infallible, fmt::Write as _};
 
@@ -15,10 +15,10 @@ use super::ApiError;
 use crate::rollout::ScoreId;
 use assay_domain::Freshness;
 
-/// Under which its key can ask where a score came from.
+/// The id with which the same key can read the provenance of a score.
 const SCORE_ID: HeaderName = HeaderName::from_static("assay-score-id");
 
-/// What the client has already, by `If-None-Match`.
+/// The tags of `If-None-Match`: the responses that the client has.
 pub struct Known(Vec<HeaderValue>);
 
 impl<S: Sync> FromRequestParts<S> for Known {
@@ -30,17 +30,16 @@ impl<S: Sync> FromRequestParts<S> for Known {
 }
 
 impl Known {
-    /// `body`, from figures as fresh as this; or that the client has it. Lifetimes count from the reading, as `Age`
-    /// does.
+    /// A response with `body`, or 304. The lifetime and `Age` count from the reading of the chains.
     ///
     /// # Errors
-    /// 500 for a body that cannot be written.
+    /// 500 when the body cannot be serialised.
     pub fn answer(&self, fresh: Freshness, body: &impl Serialize) -> Result<Response, ApiError> {
         let bytes = serde_json::to_vec(body).map_err(|error| ApiError::internal("serialize", error))?;
         let tag = format!("\"{}\"", hex::encode(Sha256::digest(&bytes)));
         let mut headers = HeaderMap::new();
         headers.insert(header::AGE, fresh.age(chrono::Utc::now()).as_secs().into());
-        // Private: it was paid for by one key. Whoever has another key is somebody else.
+        // Private: one key paid for it.
         headers.insert(header::CACHE_CONTROL, text(format!("private, max-age={}", fresh.life.as_secs())));
         headers.insert(header::VARY, HeaderValue::from_static("authorization"));
         headers.insert(header::ETAG, text(tag.clone()));
@@ -58,14 +57,14 @@ impl Known {
     }
 }
 
-/// `body`, which nobody may keep.
+/// A response that must not be stored.
 pub fn once(body: impl IntoResponse) -> Response {
     let mut response = body.into_response();
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
 
-/// `answer` with the ids of the scores in it, in their order; a dash for one without.
+/// `answer` with a header of the ids of its scores, in order; a dash for a score without an id.
 pub fn identified(mut answer: Response, ids: impl IntoIterator<Item = Option<ScoreId>>) -> Response {
     let mut list = String::new();
     let mut known = false;
@@ -88,7 +87,7 @@ pub fn identified(mut answer: Response, ids: impl IntoIterator<Item = Option<Sco
     answer
 }
 
-/// Numbers and hex digits are always a header's value.
+/// Numbers and hex digits are a valid header value.
 fn text(value: String) -> HeaderValue {
     HeaderValue::try_from(value).unwrap_or(HeaderValue::from_static(""))
 }

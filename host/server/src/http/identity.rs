@@ -4,9 +4,9 @@ use axum::{extract::State, response::Response};
 
 use super::{
     ApiError, App,
-    docs::responses,
     extract::{Caller, SubjectPath, charge},
     fresh::Known,
+    responses,
     wire::IdentityBody,
 };
 

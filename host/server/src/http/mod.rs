@@ -1,12 +1,13 @@
-//! The only place that knows axum. `router` has every route on one screen, `middleware` everything around them in
-//! order; each resource has its own file or folder. A handler extracts, pays, acts and answers; its arguments say who
-//! may call it and what that costs.
+//! The HTTP interface; no other module uses axum. `routes` lists every route, `middleware` lists the steps around them in
+//! order, and each resource has its own file or folder. A handler extracts, charges, acts and responds. Its arguments
+//! state who may call it and what the call costs.
 
 mod admin;
 mod agents;
 mod backup;
 mod bill;
 mod docs;
+mod document;
 mod error;
 mod extract;
 mod fresh;
@@ -18,7 +19,10 @@ mod ops;
 mod refusals;
 mod report;
 mod reputation;
+mod responses;
+mod route;
 mod router;
+mod routes;
 mod sandbox;
 mod score;
 mod server;
@@ -27,8 +31,8 @@ mod usage;
 mod validation;
 pub mod wire;
 
-pub use docs::document;
 pub use error::ApiError;
-pub use router::{Routes, router, routes};
+pub use router::Routes;
+pub use routes::{document, router, routes};
 pub use server::{Bounds, serve};
 pub use state::{App, Limits};

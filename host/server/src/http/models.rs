@@ -5,9 +5,8 @@ use axum::{Json, extract::State, response::Response};
 
 use super::{
     ApiError, App,
-    docs::responses,
     extract::{Caller, KindPath, SubjectPath, Versions, Window, charge},
-    fresh,
+    fresh, responses,
     wire::{ComparisonBody, ModelBody, ModelsBody, ShadowBody},
 };
 

@@ -56,7 +56,7 @@ pub async fn health() -> Json<HealthBody> {
 pub async fn ready(State(app): State<App>) -> Response {
     let mut reasons = app.missing_models();
     reasons.extend(app.rollout.store_fault());
-    reasons.extend(app.leaving.is_cancelled().then(|| "the server is stopping".to_owned()));
+    reasons.extend(app.stopping.is_cancelled().then(|| "the server is stopping".to_owned()));
     if reasons.is_empty() {
         return Json(ReadyBody { status: "ready", reasons }).into_response();
     }

@@ -1,4 +1,4 @@
-//! Which error of a layer below becomes which answer.
+//! Converts the errors of other modules to responses.
 
 use axum::http::StatusCode;
 
@@ -13,15 +13,15 @@ use assay_domain::ChainId;
 use assay_registry::{LoadError, RoleError, ScoreError};
 use assay_store::StoreError;
 
-/// Seconds after which a full house is worth another try.
+/// `Retry-After` of an overloaded server, in seconds.
 const MOMENT: u64 = 1;
-/// Seconds after which a chain, or a model that is being loaded, is worth another try.
+/// `Retry-After` when a chain does not answer or a model is being loaded, in seconds.
 const WHILE: u64 = 10;
-/// Seconds after which a key without units is worth another try: they come back when an operator raises its limit.
+/// `Retry-After` of a key without units, in seconds: an operator has to raise its limit.
 const LATER: u64 = 3600;
 
 impl App {
-    /// The answer to a question about a subject that has none.
+    /// The response to an error about a subject.
     pub(super) fn refuse(&self, error: ScoringError) -> ApiError {
         match error {
             ScoringError::ChainsDown if !self.reads_chains => ApiError::coded(
@@ -34,7 +34,7 @@ impl App {
     }
 
     /// # Errors
-    /// 502 for a chain of the contract that is not configured here.
+    /// 502 for a chain of the contract that is not configured on this server.
     pub(super) fn require_chain(&self, id: ChainId) -> Result<(), ApiError> {
         if self.source.is_sandbox() || self.reads(id) { Ok(()) } else { Err(ApiError::chain_not_configured(id)) }
     }
@@ -96,7 +96,7 @@ impl From<ScoreError> for ApiError {
             ScoreError::Refused(_) => {
                 Self::coded(StatusCode::NOT_FOUND, error.code(), "Address not found or has no on-chain activity")
             }
-            // The registry has logged what a model did wrong, with the model.
+            // The registry has logged the fault, with the model.
             _ if error.is_fault() => Self::failed(error.code()),
             _ => Self::internal(error.code(), error),
         }

@@ -1,5 +1,4 @@
-//! Connections: accepted up to a bound, of all and of each address, given a time to send their headers and to take
-//! their answers, and let finish when the server stops.
+//! Connections: a limit for all and for each address, timeouts for headers and responses, and a graceful stop.
 
 mod peers;
 
@@ -22,22 +21,22 @@ use tower::ServiceExt;
 use self::peers::Peers;
 use crate::config::{self, Network};
 
-/// Where a request comes from: the other end of its connection.
+/// The address of the peer of a connection.
 #[derive(Debug, Clone, Copy)]
 pub struct Peer(pub IpAddr);
 
-/// Bounds of connections.
+/// The limits of connections.
 #[derive(Debug, Clone)]
 pub struct Bounds {
-    /// Connections open at once. More wait in the kernel's queue.
+    /// Most open connections. Others wait in the kernel's queue.
     pub connections: usize,
-    /// Of these, from one address; more are closed at once. 0: without bound.
+    /// Most open connections of one address; others are closed at once. 0: unlimited.
     pub address: usize,
-    /// Whose connections the bound of an address does not count.
+    /// Proxies, whose connections the limit of an address does not count.
     pub proxies: Vec<Network>,
     /// Longest time for a client to send its headers, and for an idle connection to stay open.
     pub headers: Duration,
-    /// Longest time in which a client takes nothing of an answer.
+    /// Longest time in which a client reads nothing of a response.
     pub write: Duration,
     /// Largest head of a request, in bytes; hyper answers 431 beyond it.
     pub head: usize,
@@ -62,7 +61,7 @@ impl From<&config::Http> for Bounds {
 /// Serves `router` on `listener` until `cancel`, then lets requests in flight finish for as long as `bounds` say.
 ///
 /// # Errors
-/// Where the listener cannot be used at all.
+/// When the listener cannot be used.
 pub async fn serve(listener: TcpListener, router: Router, bounds: Bounds, cancel: CancellationToken) -> io::Result<()> {
     let connections = TaskTracker::new();
     let kill = CancellationToken::new();
@@ -101,7 +100,8 @@ pub async fn serve(listener: TcpListener, router: Router, bounds: Bounds, cancel
     Ok(())
 }
 
-/// The next connection. A failure to accept is the client's, or a shortage that passes: neither ends the server.
+/// The next connection. A failure to accept is an error of the client or a temporary shortage: it does not end the
+/// server.
 async fn accept(
     listener: &TcpListener,
     room: &Arc<Semaphore>,
@@ -140,7 +140,7 @@ impl Drop for Open {
 }
 
 async fn converse(stream: TcpStream, peer: Peer, router: Router, bounds: &Bounds, cancel: CancellationToken) {
-    // Answers are small and complete: nothing is gained by waiting for more.
+    // Responses are small and complete: a delay gains nothing.
     let _ = stream.set_nodelay(true);
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(bounds.write));

@@ -1,4 +1,4 @@
-//! What every handler can reach. Cheap to clone.
+//! The state that every handler shares. Cheap to clone.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,6 +11,9 @@ use std::{
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+use assay_domain::ChainId;
+use assay_store::Store;
+
 use crate::{
     access::{Access, x402::X402},
     agents::Agents,
@@ -20,15 +23,13 @@ use crate::{
     scoring::{Scoring, Source},
     telemetry::Metrics,
 };
-use assay_domain::ChainId;
-use assay_store::Store;
 
 /// The chains of the chain report, by contract.
 pub const REPORT_CHAINS: [ChainId; 10] = [1, 137, 42161, 10, 8453, 43114, 56, 250, 324, 59144];
 /// The chains of the chain summary, by contract.
 pub const SUMMARY_CHAINS: [ChainId; 10] = [1, 10, 56, 137, 8453, 42220, 42161, 43114, 534_352, 59144];
 
-/// The application as handlers see it.
+/// The application state of handlers.
 #[derive(Clone)]
 pub struct App(Arc<Inner>);
 
@@ -39,48 +40,48 @@ pub struct Inner {
     pub scoring: Scoring,
     pub rollout: Rollout,
     pub agents: Agents,
-    /// Absent where it is not configured.
+    /// Absent when not configured.
     pub reputation: Option<Reputation>,
-    /// Where production paths answer from the sandbox generator.
+    /// Present in sandbox mode: submissions without a chain.
     pub rehearsal: Option<Rehearsal>,
     pub access: Access,
-    /// Payment by call; absent where it is not enabled.
+    /// Payment by call; absent when not enabled.
     pub x402: Option<X402>,
     pub backups: Backups,
     pub metrics: Metrics,
     /// The server was told to stop.
-    pub leaving: CancellationToken,
+    pub stopping: CancellationToken,
     /// False where no chain is configured.
     pub reads_chains: bool,
     pub not_covered: Vec<String>,
     pub limits: Limits,
-    /// Permits for requests to be at work.
-    pub room: Semaphore,
-    /// Whose word about a client's address counts.
+    /// Permits of concurrent requests.
+    pub request_permits: Semaphore,
+    /// Proxies whose `X-Forwarded-For` is trusted.
     pub proxies: Vec<Network>,
     chains: BTreeMap<ChainId, String>,
     configured: BTreeSet<ChainId>,
 }
 
-/// Where backups of the store are put, one at a time.
+/// The backups of the store, one at a time.
 pub struct Backups {
     pub store: Store,
     pub folder: PathBuf,
     pub turn: tokio::sync::Mutex<()>,
 }
 
-/// Bounds of a request.
+/// The limits of a request.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Bytes of a body.
+    /// Largest body, in bytes.
     pub body: u64,
-    /// Bytes of a component.
+    /// Largest component, in bytes.
     pub component: u64,
-    /// Addresses in one request.
+    /// Most addresses in one request.
     pub addresses: usize,
-    /// Longest time until a request is answered.
+    /// Longest time until the response.
     pub request: Duration,
-    /// Longest time for a request's body to arrive.
+    /// Longest time to receive the body.
     pub arrival: Duration,
 }
 
@@ -110,7 +111,7 @@ impl App {
                 turn: tokio::sync::Mutex::new(()),
             },
             metrics,
-            leaving: CancellationToken::new(),
+            stopping: CancellationToken::new(),
             reads_chains: !config.chains.is_empty(),
             not_covered: config.reading.not_covered.clone(),
             limits: Limits {
@@ -120,7 +121,7 @@ impl App {
                 request: config.http.request_timeout,
                 arrival: config.http.body_timeout,
             },
-            room: Semaphore::new(config.http.max_requests),
+            request_permits: Semaphore::new(config.http.max_requests),
             proxies: config.http.trusted_proxies.clone(),
             chains: config::chain_names().chain(configured).collect(),
             configured: config.chains.iter().map(|chain| chain.id).collect(),
@@ -129,13 +130,13 @@ impl App {
 }
 
 impl Inner {
-    /// `None` for a chain that neither the contract nor the configuration knows.
+    /// `None` for a chain that is neither in the contract nor in the configuration.
     pub fn chain_name(&self, id: ChainId) -> Option<&str> {
         self.chains.get(&id).map(String::as_str)
     }
 
-    /// What a chain is called; a chain that nobody knows by its number.
-    pub fn chain_called(&self, id: ChainId) -> String {
+    /// The name of a chain, or a name made of its id.
+    pub fn chain_label(&self, id: ChainId) -> String {
         self.chain_name(id).map_or_else(|| format!("Chain {id}"), str::to_owned)
     }
 

@@ -8,11 +8,10 @@ use utoipa::ToSchema;
 
 use super::{
     ApiError, App,
-    docs::responses,
     extract::{Caller, charge},
-    fresh,
+    fresh, responses,
 };
-use crate::access::Route;
+use crate::access::Price;
 
 /// The caller's own key.
 #[derive(Debug, Serialize, ToSchema)]
@@ -58,20 +57,20 @@ pub async fn get(caller: Caller<charge::Usage>, State(app): State<App>) -> Resul
         used,
         left: key.units.zip(used).map(|(limit, used)| limit.saturating_sub(used)),
         rate: key.rate,
-        costs: Route::ALL.into_iter().map(|route| (name(route), cost(route))).collect(),
+        costs: Price::ALL.into_iter().map(|price| (name(price), cost(price))).collect(),
     })))
 }
 
-fn name(route: Route) -> &'static str {
-    match route {
-        Route::Score => "score",
-        Route::Report => "report",
-        Route::Sandbox => "sandbox",
-        Route::Models => "models",
-        Route::Agents => "agents",
-        Route::Status => "status",
-        Route::Submission => "submission",
-        Route::Usage => "usage",
-        Route::Admin => "admin",
+fn name(price: Price) -> &'static str {
+    match price {
+        Price::Score => "score",
+        Price::Report => "report",
+        Price::Sandbox => "sandbox",
+        Price::Models => "models",
+        Price::Agents => "agents",
+        Price::Status => "status",
+        Price::Submission => "submission",
+        Price::Usage => "usage",
+        Price::Admin => "admin",
     }
 }

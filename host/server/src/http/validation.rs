@@ -1,4 +1,4 @@
-//! What is wrong with the form of a request, as a list: the place, a type that a machine can match, and words.
+//! The violations of a request: the location, a type for machines, and a message.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ pub struct Violation {
     msg: Cow<'static, str>,
 }
 
-/// Where a field was looked for.
+/// The location of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     Body,
@@ -99,7 +99,7 @@ impl Violation {
         Self::new("list_type", Place::Body, Some(field), "Input should be a valid list")
     }
 
-    /// A value that its own type refuses, in that type's words.
+    /// A value that its type cannot parse, with the message of that type.
     pub fn refused(place: Place, field: &'static str, why: impl std::fmt::Display) -> Self {
         Self::new("value_error", place, Some(field), format!("Value error, {why}"))
     }

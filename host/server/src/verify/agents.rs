@@ -1,9 +1,9 @@
-//! Whether the registries of agents are such: one with tokens that have owners, and one of reputation that is for its
-//! agents.
+//! Checks the agent registries: the identity registry has tokens with owners, and the reputation registry belongs to
+//! it.
 
 use alloy::{primitives::FixedBytes, sol};
 
-use super::claim::ask;
+use super::ask::ask;
 use assay_chain::config::Agents;
 use assay_domain::{Address, U256};
 use assay_evm::{
@@ -20,11 +20,11 @@ sol! {
 
 /// ERC-165 of ERC-721.
 const ERC721: FixedBytes<4> = FixedBytes([0x80, 0xac, 0x58, 0xcd]);
-/// Ids from 0 on whose owner is asked for: some may be burned.
+/// The first ids, whose owners are read: some may be burned.
 const SAMPLE: u64 = 16;
 
 /// # Errors
-/// [`Fault`] where the endpoint did not answer.
+/// [`Fault`] when the endpoint does not answer.
 pub(super) async fn identity(client: &Client, agents: &Agents, head: Block) -> Result<Vec<String>, Fault> {
     let registry = agents.identity_registry;
     let calls: Vec<Call> =
@@ -32,7 +32,7 @@ pub(super) async fn identity(client: &Client, agents: &Agents, head: Block) -> R
     let owners = client.calls(&calls, head.hash).await?;
     let is_owned =
         (0..owners.len()).any(|at| returned::<ownerOfCall>(owners.get(at)).is_some_and(|owner| !owner.is_zero()));
-    // One without agents so far can say what it is.
+    // A registry without agents still answers ERC-165.
     if is_owned || ask(client, registry, &supportsInterfaceCall { id: ERC721 }, head).await? == Some(true) {
         return Ok(vec![]);
     }
@@ -44,7 +44,7 @@ pub(super) async fn identity(client: &Client, agents: &Agents, head: Block) -> R
 }
 
 /// # Errors
-/// [`Fault`] where the endpoint did not answer.
+/// [`Fault`] when the endpoint does not answer.
 pub(super) async fn reputation(client: &Client, agents: &Agents, head: Block) -> Result<Vec<String>, Fault> {
     let answers = client.calls(&[identity_of(agents.reputation_registry)], head.hash).await?;
     let word = answers.into_iter().next().flatten().filter(|answer| answer.len() == 32);

@@ -1,10 +1,10 @@
-//! What the configuration claims of one contract, and how the contract is asked about it.
+//! The claims: what the configuration says of one contract, and the check of it.
 
 use std::fmt;
 
-use alloy::{sol, sol_types::SolCall};
+use alloy::sol;
 
-use super::{agents, identity, market};
+use super::{agents, ask::ask, identity, market};
 use assay_chain::{
     config::{Agents, ChainConfig, Identity, Names, RegistryConfig, SourceConfig, TokenConfig},
     prices::{Sequencer, decimalsCall, latestRoundDataCall, sequencer_state, stale_after},
@@ -28,7 +28,7 @@ const NATIVE_DECIMALS: u8 = 18;
 pub(super) enum Claim<'a> {
     Multicall(Address),
     Sequencer(Address),
-    /// With its heartbeat in seconds.
+    /// The feed, and its heartbeat in seconds.
     NativeFeed(Address, u64),
     Wrapped(Address),
     Token(&'a TokenConfig),
@@ -56,14 +56,14 @@ pub(super) fn claims(chain: &ChainConfig) -> Vec<Claim<'_>> {
     own.into_iter().chain(tokens).flatten().chain(chain.markets.iter().map(Claim::Market)).collect()
 }
 
-/// The registries of agents, where they are on `chain`.
+/// The agent registries, when they are on `chain`.
 pub(super) fn registries<'a>(chain: &ChainConfig, agents: Option<&'a Agents>) -> Vec<Claim<'a>> {
     let agents = agents.filter(|agents| agents.chain == chain.id);
     agents.map(|agents| vec![Claim::IdentityRegistry(agents), Claim::ReputationRegistry(agents)]).unwrap_or_default()
 }
 
-/// Every contract of the naming services and attesters on `chain`.
-pub(super) fn people<'a>(chain: &ChainConfig, names: &'a Names, identity: &'a Identity) -> Vec<Claim<'a>> {
+/// Every contract of the name registries and attestation services on `chain`.
+pub(super) fn identity_services<'a>(chain: &ChainConfig, names: &'a Names, identity: &'a Identity) -> Vec<Claim<'a>> {
     let registries = names.registries.iter().filter(|registry| registry.chain == chain.id).map(Claim::Registry);
     let sources = identity.sources.iter().filter(|source| source.chain == chain.id);
     registries.chain(sources.flat_map(|source| [Claim::Attester(source), Claim::Index(source)])).collect()
@@ -107,7 +107,7 @@ impl Claim<'_> {
         }
     }
 
-    /// The key to correct.
+    /// The configuration key to correct.
     pub(super) fn key(&self) -> &'static str {
         match self {
             Self::Multicall(_) => "chains.multicall",
@@ -123,10 +123,10 @@ impl Claim<'_> {
         }
     }
 
-    /// What contradicts the claim, in the state after `head`. The contract has code.
+    /// The contradictions of the claim in the state after `head`. The contract has code.
     ///
     /// # Errors
-    /// [`Fault`] where the endpoint did not answer.
+    /// [`Fault`] when the endpoint does not answer.
     pub(super) async fn check(&self, client: &Client, head: Block) -> Result<Vec<String>, Fault> {
         match self {
             Self::Multicall(address) => multicall(client, *address, head).await,
@@ -145,27 +145,17 @@ impl Claim<'_> {
     }
 }
 
-/// One call, decoded; `None` where the contract does not answer it.
-pub(super) async fn ask<C: SolCall>(
-    client: &Client,
-    to: Address,
-    call: &C,
-    at: Block,
-) -> Result<Option<C::Return>, Fault> {
-    Ok(returned::<C>(client.calls(&[Call::new(to, call)], at.hash).await?.first()))
-}
-
 async fn multicall(client: &Client, address: Address, head: Block) -> Result<Vec<String>, Fault> {
-    // The number itself is not compared: a rollup may give that of the chain below.
+    // The number is not compared with the head: a rollup may return the number of its parent chain.
     let number = Call::new(address, &getBlockNumberCall {});
     let together = Call::Contract { to: address, data: call::aggregate(address, std::slice::from_ref(&number)) };
     let answers = client.calls(&[number, together], head.hash).await?;
     let alone = returned::<getBlockNumberCall>(answers.first()).filter(|number| *number > U256::ZERO);
     let together = returned::<aggregate3Call>(answers.get(1));
-    let alike = alone.zip(together).is_some_and(
+    let equal = alone.zip(together).is_some_and(
         |(number, results)| matches!(results.as_slice(), [one] if one.success && U256::try_from_be_slice(&one.returnData) == Some(number)),
     );
-    Ok(if alike {
+    Ok(if equal {
         vec![]
     } else {
         vec!["does not answer getBlockNumber and aggregate3 like a Multicall3; correct chains.multicall".into()]
@@ -173,17 +163,17 @@ async fn multicall(client: &Client, address: Address, head: Block) -> Result<Vec
 }
 
 async fn uptime_feed(client: &Client, feed: Address, head: Block) -> Result<Vec<String>, Fault> {
-    let unbelieved = "so that no price of the chain's own feeds and oracles is taken";
+    let unused = "so that no price of the chain's own feeds and oracles is taken";
     let Some(round) = ask(client, feed, &latestRoundDataCall {}, head).await? else {
         return Ok(vec!["does not answer latestRoundData like an uptime feed; correct chains.sequencer".into()]);
     };
     Ok(match sequencer_state(&round, head.time) {
         Sequencer::Up => vec![],
         Sequencer::JustUp => {
-            vec![format!("says the sequencer came back within the last hour, {unbelieved} until one has passed")]
+            vec![format!("says the sequencer came back within the last hour, {unused} until one has passed")]
         }
-        Sequencer::Down => vec![format!("says the sequencer is down, {unbelieved}")],
-        Sequencer::Unknown => vec![format!("has no answer of an uptime feed, 0 or 1 since some time, {unbelieved}")],
+        Sequencer::Down => vec![format!("says the sequencer is down, {unused}")],
+        Sequencer::Unknown => vec![format!("has no answer of an uptime feed, 0 or 1 since some time, {unused}")],
     })
 }
 

@@ -1,8 +1,8 @@
-//! Whether registries of names and sources of attestations answer as such.
+//! Checks the name registries and the attestation services.
 
 use alloy::sol;
 
-use super::claim::ask;
+use super::ask::ask;
 use assay_chain::{
     config::{RegistryConfig, SourceConfig},
     identity::{SchemaRecord, getAttestationCall, getSchemaCall, look_up, looked_up},
@@ -19,7 +19,7 @@ sol! {
 }
 
 /// # Errors
-/// [`Fault`] where the endpoint did not answer; as all here.
+/// [`Fault`] when the endpoint does not answer; so do all functions here.
 pub(super) async fn registry(client: &Client, config: &RegistryConfig, head: Block) -> Result<Vec<String>, Fault> {
     Ok(match ask(client, config.registry, &ownerCall { node: B256::ZERO }, head).await? {
         Some(owner) if owner != Address::ZERO => vec![],
@@ -27,7 +27,7 @@ pub(super) async fn registry(client: &Client, config: &RegistryConfig, head: Blo
     })
 }
 
-/// The service itself, and whether the schema was ever registered with it.
+/// Checks the service, and that the schema is registered with it.
 pub(super) async fn service(client: &Client, source: &SourceConfig, head: Block) -> Result<Vec<String>, Fault> {
     if ask(client, source.eas, &getAttestationCall { uid: B256::ZERO }, head).await?.is_none() {
         return Ok(vec!["does not answer getAttestation like an attestation service".into()]);
@@ -42,7 +42,7 @@ pub(super) async fn service(client: &Client, source: &SourceConfig, head: Block)
     })
 }
 
-/// Whether the index answers for a wallet that has nothing.
+/// Checks that the index answers for a wallet without attestations.
 pub(super) async fn index(client: &Client, source: &SourceConfig, head: Block) -> Result<Vec<String>, Fault> {
     let answers = client.calls(&[look_up(source, Address::with_last_byte(1))], head.hash).await?;
     Ok(match looked_up(source, answers.first()) {

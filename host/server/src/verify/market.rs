@@ -1,8 +1,8 @@
-//! Whether a lending market is one of the protocol it is configured for, and has the helpers that its reader needs.
+//! Checks that a lending market is of the configured protocol, and that its helper contracts answer.
 
 use alloy::sol;
 
-use super::claim::ask;
+use super::ask::ask;
 use assay_domain::{Address, Protocol};
 use assay_evm::{
     client::{Block, Client},
@@ -31,7 +31,7 @@ sol! {
 }
 
 /// # Errors
-/// [`Fault`] where the endpoint did not answer.
+/// [`Fault`] when the endpoint does not answer.
 pub(super) async fn check(client: &Client, market: &MarketConfig, head: Block) -> Result<Vec<String>, Fault> {
     let mut problems = match market.protocol {
         Protocol::LenderAV3 | Protocol::LenderAV2 => pool(client, market, head).await?,
@@ -101,7 +101,7 @@ async fn ctoken(client: &Client, address: Address, head: Block) -> Result<Vec<St
     }
     let mut problems = Vec::new();
     let comptroller = ask(client, address, &comptrollerCall {}, head).await?.unwrap_or_default();
-    // That the oracle prices this market is not asked for: one that was wound up has no price.
+    // The price of this market is not checked: a closed market has none.
     if ask(client, comptroller, &oracleCall {}, head).await?.is_none_or(|oracle| oracle.is_zero()) {
         problems.push(format!("its comptroller {comptroller} names no price oracle"));
     }

@@ -1,7 +1,8 @@
-//! Whether the configuration of a chain is true: each endpoint serves that chain, and each contract has code and
-//! answers as what it is configured to be. An operator asks for it; no request does.
+//! Checks the configuration of a chain: each endpoint serves that chain, and each contract has code and answers as its
+//! configured type. An operator runs it; no request does.
 
 mod agents;
+mod ask;
 mod claim;
 mod identity;
 mod market;
@@ -14,23 +15,23 @@ use serde_json::json;
 use crate::config::Config;
 use assay_chain::config::ChainConfig;
 use assay_domain::{ChainId, Secret};
-use assay_evm::config::Endpoints;
 use assay_evm::{
     client::{Block, Client},
+    config::Endpoints,
     endpoint,
     fault::Fault,
 };
 use assay_outbox::payment;
 
-use claim::{Claim, claims, people, registries};
+use claim::{Claim, claims, identity_services, registries};
 
-/// One thing that is not as configured.
+/// One contradiction of the configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     pub chain: ChainId,
-    /// What of the chain: `token USDC at 0x…`, `endpoint node.example`.
+    /// The part of the chain: `token USDC at 0x…`, `endpoint node.example`.
     pub part: String,
-    /// What is wrong with it, and what to do.
+    /// The problem, and what to do.
     pub what: String,
 }
 
@@ -40,13 +41,12 @@ impl std::fmt::Display for Finding {
     }
 }
 
-/// Everything of `chain`, and of the naming services and attesters of `config` on it, that its endpoints contradict;
-/// nothing where all is well. `tell` hears how far it is.
-pub async fn verify(chain: &ChainConfig, config: &Config, tell: impl Fn(String)) -> Vec<Finding> {
+/// The findings about `chain`, and about the contracts of `config` on it; empty when its endpoints contradict nothing.
+/// `progress` receives each step in words.
+pub async fn verify(chain: &ChainConfig, config: &Config, progress: impl Fn(String)) -> Vec<Finding> {
     let limits = &config.reading.rpc;
-    let finding = |part: String, what: String| Finding { chain: chain.id, part, what };
     let http = endpoint::http();
-    // Multicall3 is itself in question, so that nothing is asked through it.
+    // Multicall3 is itself to be checked: no call goes through it.
     let direct = |rpc: Vec<Secret>| Client::new(&http, &Endpoints { chain: chain.id, rpc, multicall: None }, limits);
     let heads = join_all(chain.rpc.iter().map(async |rpc| {
         let client = direct(vec![rpc.clone()]);
@@ -56,61 +56,80 @@ pub async fn verify(chain: &ChainConfig, config: &Config, tell: impl Fn(String))
     for (rpc, host, head) in heads.await {
         match head {
             Ok(head) => {
-                tell(format!("{host} answers, head {}", head.number));
+                progress(format!("{host} answers, head {}", head.number));
                 good.push(rpc.clone());
-                // The first is asked first, and has to know the block.
+                // Calls go to the first endpoint first: it has to know the block.
                 newest = newest.or(Some(head));
             }
-            Err(fault) => found.push(finding(format!("endpoint {host}"), fault.to_string())),
+            Err(fault) => found.push(finding(chain, format!("endpoint {host}"), fault.to_string())),
         }
     }
-    let Some(head) = newest else { return found };
-    let client = direct(good);
+    if let Some(head) = newest {
+        found.extend(contracts(&direct(good), chain, config, head, progress).await);
+    }
+    found
+}
+
+/// The findings about every contract, in the state after `head`.
+async fn contracts(
+    client: &Client,
+    chain: &ChainConfig,
+    config: &Config,
+    head: Block,
+    progress: impl Fn(String),
+) -> Vec<Finding> {
     let mut claims = claims(chain);
     claims.extend(registries(chain, config.agents.as_ref()));
-    let people = people(chain, &config.names, &config.identity);
-    match with_code(&client, &people).await {
-        // A local chain: they are not asked there at all.
-        Ok(coded) if !people.is_empty() && !coded.contains(&true) => {
-            tell("has none of the naming services and attesters".into())
+    let services = identity_services(chain, &config.names, &config.identity);
+    match with_code(client, &services).await {
+        // A local chain has none of them, and nothing reads them there.
+        Ok(coded) if !services.is_empty() && !coded.contains(&true) => {
+            progress("has none of the naming services and attesters".into());
         }
-        _ => claims.extend(people),
+        _ => claims.extend(services),
     }
-    tell(format!("asking {} contracts", claims.len()));
-    let problems = match with_code(&client, &claims).await {
+    progress(format!("asking {} contracts", claims.len()));
+    let problems = match with_code(client, &claims).await {
         Ok(coded) => {
-            join_all(claims.iter().zip(coded).map(|(claim, coded)| problems(&client, claim, coded, head))).await
+            join_all(claims.iter().zip(coded).map(|(claim, coded)| problems(client, claim, coded, head))).await
         }
         Err(fault) => {
-            found.push(finding("its contracts".into(), format!("cannot be asked for their code: {fault}")));
-            return found;
+            return vec![finding(chain, "its contracts".into(), format!("cannot be asked for their code: {fault}"))];
         }
     };
-    let before = found.len();
+    let mut found = Vec::new();
     for (claim, problems) in claims.iter().zip(problems) {
-        found.extend(problems.into_iter().map(|problem| finding(claim.to_string(), problem)));
+        found.extend(problems.into_iter().map(|problem| finding(chain, claim.to_string(), problem)));
     }
-    if let (Some(agents), Some(reputation)) =
-        (config.agents.as_ref().filter(|agents| agents.chain == chain.id), &config.reputation)
-    {
-        found.extend(
-            signer::problems(&client, agents, reputation, head)
-                .await
-                .into_iter()
-                .map(|(part, what)| finding(part, what)),
-        );
-    }
-    let x402 = &config.access.x402;
-    if let Some(domain) = x402.domain().filter(|domain| x402.enabled && domain.chain == chain.id) {
-        let told = payment::contradictions(&client, &domain, x402.decimals, head).await;
-        let told = told.unwrap_or_else(|fault| vec![format!("cannot be asked: {fault}")]);
-        found.extend(told.into_iter().map(|what| finding(format!("asset of access.x402 at {}", domain.asset), what)));
-    }
-    tell(match found.len() - before {
+    found.extend(accounts(client, chain, config, head).await);
+    progress(match found.len() {
         0 => format!("all {} contracts are what they should be", claims.len()),
         wrong => format!("{wrong} problem(s) with {} contracts", claims.len()),
     });
     found
+}
+
+/// The findings about the account of `[reputation]` and the asset of `[access.x402]`.
+async fn accounts(client: &Client, chain: &ChainConfig, config: &Config, head: Block) -> Vec<Finding> {
+    let mut found = Vec::new();
+    if let (Some(agents), Some(reputation)) =
+        (config.agents.as_ref().filter(|agents| agents.chain == chain.id), &config.reputation)
+    {
+        let problems = signer::problems(client, agents, reputation, head).await;
+        found.extend(problems.into_iter().map(|(part, what)| finding(chain, part, what)));
+    }
+    let x402 = &config.access.x402;
+    if let Some(domain) = x402.domain().filter(|domain| x402.enabled && domain.chain == chain.id) {
+        let problems = payment::contradictions(client, &domain, x402.decimals, head).await;
+        let problems = problems.unwrap_or_else(|fault| vec![format!("cannot be asked: {fault}")]);
+        let part = |what| finding(chain, format!("asset of access.x402 at {}", domain.asset), what);
+        found.extend(problems.into_iter().map(part));
+    }
+    found
+}
+
+fn finding(chain: &ChainConfig, part: String, what: String) -> Finding {
+    Finding { chain: chain.id, part, what }
 }
 
 /// Whether there is code at each address.

@@ -1,4 +1,4 @@
-//! Whether the account that gives feedback can: it has funds, and no stake in agents.
+//! Checks the account that submits feedback: it has funds and owns no agent.
 
 use alloy::{primitives::Bytes, sol, sol_types::SolCall};
 use serde_json::json;
@@ -17,10 +17,10 @@ sol! {
     function ownerOf(uint256 agentId) external view returns (address owner);
 }
 
-/// Agents whose owner is asked for where the registry does not count what an account owns.
+/// Agents whose owner is read when the registry has no `balanceOf`.
 const SAMPLE: u64 = 100;
 
-/// What stands in the way, each with the part of the configuration.
+/// Each problem with the part of the configuration.
 pub(super) async fn problems(
     client: &Client,
     agents: &Agents,
@@ -50,7 +50,7 @@ pub(super) async fn problems(
     found
 }
 
-/// Funds of the account, and whether it owns an agent.
+/// The balance of the account, and whether it owns an agent.
 async fn stake(client: &Client, agents: &Agents, signer: Address, head: Block) -> Result<(U256, bool), Fault> {
     let balance = client.batch(vec![("eth_getBalance", json!([signer, "latest"]))]).await?.into_iter().next();
     let balance = balance.unwrap_or_else(|| Err(Fault::Malformed("no answer".into())))?;

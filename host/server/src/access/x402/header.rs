@@ -1,4 +1,4 @@
-//! Payments as clients write them into headers, and answers as they read them: JSON in base 64.
+//! The payment headers of requests and responses: JSON in base 64.
 
 use alloy::primitives::Bytes;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -9,12 +9,12 @@ use super::{Payment, Version};
 use assay_chain::base64;
 use assay_domain::{Address, Authorization, B256, U256};
 
-/// Longest header that is read. A payment has some 700 letters, a contract's signature may add as many again.
+/// Longest header, in bytes. A payment has about 700; the signature of a contract may double that.
 pub const LONGEST: usize = 16 << 10;
 /// Longest signature, in bytes.
 const LONGEST_SIGNATURE: usize = 4 << 10;
 
-/// The value of a payment header is not one.
+/// The header value is not a payment.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Malformed(String);
@@ -23,10 +23,10 @@ pub struct Malformed(String);
 #[serde(rename_all = "camelCase")]
 struct Envelope {
     x402_version: u64,
-    /// Where the first version says what it pays with.
+    /// In the first version.
     scheme: Option<String>,
     network: Option<String>,
-    /// Where the second does.
+    /// In the second version.
     accepted: Option<Accepted>,
     payload: Signed,
 }
@@ -45,12 +45,12 @@ struct Accepted {
 #[derive(Deserialize)]
 struct Signed {
     signature: Bytes,
-    authorization: Written,
+    authorization: SignedFields,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Written {
+struct SignedFields {
     from: Address,
     to: Address,
     #[serde(deserialize_with = "number")]
@@ -65,7 +65,7 @@ struct Written {
 /// The payment in the header of `version`.
 ///
 /// # Errors
-/// [`Malformed`] says what about it cannot be read.
+/// [`Malformed`] names the problem.
 pub fn decode(version: Version, text: &str) -> Result<Payment, Malformed> {
     let wrong = |what: String| Malformed(format!("The header {} {what}", version.request_header()));
     if text.len() > LONGEST {
@@ -73,13 +73,13 @@ pub fn decode(version: Version, text: &str) -> Result<Payment, Malformed> {
     }
     let json = base64(text.as_bytes()).ok_or_else(|| wrong("is not base 64".into()))?;
     let payload: Value = serde_json::from_slice(&json).map_err(|_| wrong("is not JSON in base 64".into()))?;
-    // What was wrong is told by serde's words; what stood there instead is the client's own.
+    // The message of serde names the problem; the value itself comes from the client.
     let read: Envelope =
         Deserialize::deserialize(&payload).map_err(|error| wrong(format!("is not a payment: {error}")))?;
     if read.payload.signature.len() > LONGEST_SIGNATURE {
         return Err(wrong(format!("has a signature longer than {LONGEST_SIGNATURE} bytes")));
     }
-    let Written { from, to, value, valid_after, valid_before, nonce } = read.payload.authorization;
+    let SignedFields { from, to, value, valid_after, valid_before, nonce } = read.payload.authorization;
     let (scheme, network, offered) = match (version, read.accepted) {
         (Version::One, _) => {
             let missing = |name: &str| wrong(format!("is not a payment: missing field `{name}`"));
@@ -104,11 +104,11 @@ pub fn decode(version: Version, text: &str) -> Result<Payment, Malformed> {
 
 /// `value` as JSON in base 64.
 pub fn encode(value: &impl Serialize) -> String {
-    // What is written here has text for its names.
+    // Serialisation cannot fail: every key is a text.
     STANDARD.encode(serde_json::to_vec(value).unwrap_or_default())
 }
 
-/// A whole number as decimal text, as the specification has it, or as JSON has it.
+/// A whole number, as decimal text by the specification or as a JSON number.
 fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<U256, D::Error> {
     let value = Value::deserialize(deserializer)?;
     let parsed = match &value {

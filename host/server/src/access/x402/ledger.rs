@@ -1,19 +1,22 @@
-//! The book of payments: one who presents a payment claims it, all who present it learn what becomes of it, and none of
-//! them can have it settled twice.
+//! The payments in the store. The first request with a payment claims it; every request with the same payment has the
+//! same outcome; no payment is settled twice.
 
-use crate::access::x402::records::{self, OPEN_PAYMENTS, OrderRecord, PaymentRecord, PaymentState};
 use std::time::Duration;
 
 use chrono::Utc;
 use tokio::time::{Instant, timeout};
 
-use super::{Payment, Refused, X402, verify::used};
+use super::{
+    Payment, Refused, X402,
+    records::{self, OPEN_PAYMENTS, OrderRecord, PaymentRecord, PaymentState},
+    verify::used,
+};
 use assay_domain::{B256, PaymentId};
 use assay_outbox::payment::{AuthorizationUse, PaymentError};
 use assay_store::{Batch, Lease, StoreError, Versioned};
 
-/// Time between two looks at a payment that another process may settle.
-const LOOK: Duration = Duration::from_millis(200);
+/// Time between two reads of a payment that another process may settle.
+const POLL: Duration = Duration::from_millis(200);
 
 /// A payment that has arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,15 +25,15 @@ pub struct Settled {
     pub transaction: B256,
 }
 
-/// A payment that has not.
+/// A payment that has not arrived.
 #[derive(Debug, thiserror::Error)]
 pub enum PayError {
     #[error("{}", .0.detail)]
     Refused(Refused),
-    /// It may still arrive. Presenting it again tells.
+    /// It may still arrive. The client presents it again.
     #[error("The payment is being settled; present the same payment again, and do not sign another one")]
     Pending,
-    /// Nothing was done about it.
+    /// It could not be checked; nothing was done.
     #[error("{0}")]
     Unavailable(String),
     #[error(transparent)]
@@ -50,7 +53,7 @@ impl From<PaymentError> for PayError {
 }
 
 impl X402 {
-    /// Whether it was claimed before, and not refused.
+    /// Whether `payment` was claimed before, and not refused.
     ///
     /// # Errors
     /// The store's failure.
@@ -59,12 +62,12 @@ impl X402 {
         Ok(known.is_some_and(|record| !record.may_be_claimed() && record.is_of(payment)))
     }
 
-    /// Has `payment` settled for the request with this digest, unless it is already. `resource` is what it pays for.
+    /// Settles `payment` for the request with this digest, once. `resource` is the URL that it pays for.
     ///
     /// # Errors
     /// [`PayError`].
     pub async fn settle(&self, payment: &Payment, request: B256, resource: &str) -> Result<Settled, PayError> {
-        let (id, deadline) = (self.id(payment), Instant::now() + self.inner.patience);
+        let (id, deadline) = (self.id(payment), Instant::now() + self.inner.settle_timeout);
         let mut changes = self.inner.changed.subscribe();
         let mut waited = false;
         loop {
@@ -86,7 +89,7 @@ impl X402 {
                     return Err(Refused { tried: true, ..Refused::new(reason.clone(), detail.clone()) }.into());
                 }
                 _ => {
-                    // Whether or not the claim went through, the record says what is next.
+                    // The next read of the record decides, whether or not the claim succeeded.
                     self.claim(payment, request, resource, found).await?;
                     waited = true;
                     continue;
@@ -96,12 +99,12 @@ impl X402 {
             if Instant::now() >= deadline {
                 return Err(PayError::Pending);
             }
-            // The time is up, or something has changed: both are seen in the record.
-            let _ = timeout(LOOK, changes.changed()).await;
+            // After a timeout or a change, the next read of the record decides.
+            let _ = timeout(POLL, changes.changed()).await;
         }
     }
 
-    /// Writes a payment down as being on its way, if it can be settled and nobody else did.
+    /// Stores a payment as open, if it can be settled and no other process stored it meanwhile.
     async fn claim(
         &self,
         payment: &Payment,
@@ -109,9 +112,42 @@ impl X402 {
         resource: &str,
         found: Versioned<PaymentRecord>,
     ) -> Result<(), PayError> {
-        let (id, now) = (self.id(payment), Utc::now());
-        let mut record = PaymentRecord {
-            id,
+        let mut record = self.open_record(payment, request, resource);
+        let (id, key) = (record.id, records::payment(&record.id));
+        let earlier = found.value.filter(|earlier| earlier.is_of(payment));
+        let arrived = match &earlier {
+            Some(earlier) => self.arrived_late(earlier).await?,
+            None => None,
+        };
+        match arrived {
+            Some(transaction) => {
+                record.start = earlier.and_then(|earlier| earlier.start);
+                record.state = PaymentState::Settled { transaction, submission: None };
+            }
+            None => match self.verify(payment, resource).await {
+                Ok(start) => record.start = start,
+                // Another caller claimed the same payment meanwhile and perhaps settled it: that is why it is refused now.
+                Err(PayError::Refused(_)) if self.inner.store.read(&key).await?.revision != found.revision => {
+                    return Ok(());
+                }
+                Err(error) => return Err(error),
+            },
+        }
+        let mut batch = Batch::new().if_unchanged(&key, found.revision).put(&key, &record)?;
+        if record.is_open() {
+            batch = batch.put(&records::open_payment(record.claimed_at, &id), &id)?;
+        }
+        if self.inner.store.commit(batch).await? {
+            self.inner.claimed.notify_one();
+        }
+        Ok(())
+    }
+
+    /// The record of a payment that is claimed now for `request`.
+    fn open_record(&self, payment: &Payment, request: B256, resource: &str) -> PaymentRecord {
+        let now = Utc::now();
+        PaymentRecord {
+            id: self.id(payment),
             authorization: payment.authorization,
             signature: payment.signature.clone(),
             request: Some(request),
@@ -128,48 +164,17 @@ impl X402 {
             attempts: 0,
             next_at: now,
             trouble: None,
-        };
-        let earlier = found.value.filter(|earlier| earlier.is_of(payment));
-        let arrived = match &earlier {
-            Some(earlier) => self.arrived_late(earlier).await?,
-            None => None,
-        };
-        match arrived {
-            Some(transaction) => {
-                record.start = earlier.and_then(|earlier| earlier.start);
-                record.state = PaymentState::Settled { transaction, submission: None };
-            }
-            None => match self.verify(payment, resource).await {
-                Ok(start) => record.start = start,
-                // Presented by somebody else too, it was claimed meanwhile and perhaps settled, which is why it cannot
-                // be now.
-                Err(PayError::Refused(_))
-                    if self.inner.store.read(&records::payment(&id)).await?.revision != found.revision =>
-                {
-                    return Ok(());
-                }
-                Err(error) => return Err(error),
-            },
         }
-        let mut batch =
-            Batch::new().if_unchanged(&records::payment(&id), found.revision).put(&records::payment(&id), &record)?;
-        if record.is_open() {
-            batch = batch.put(&records::open_payment(now, &id), &id)?;
-        }
-        if self.inner.store.commit(batch).await? {
-            self.inner.news.notify_one();
-        }
-        Ok(())
     }
 
-    /// The transaction of a payment that was refused, and arrived all the same: who was told to settle it did so later.
+    /// The transaction of a refused payment that arrived later: the facilitator settled it after its error.
     async fn arrived_late(&self, record: &PaymentRecord) -> Result<Option<B256>, PayError> {
         let (Some(asset), Some(start)) = (&self.inner.asset, record.start) else { return Ok(None) };
         let (settled, _) = asset.settled().await?;
         match asset.authorization_use(&record.authorization, start, settled).await? {
             AuthorizationUse::Paid(transaction) => Ok(Some(transaction)),
             AuthorizationUse::Elsewhere => Ok(None),
-            // A moment ago, without its confirmations: this is no time to sign another payment.
+            // It was used and lacks confirmations: the client must not sign another payment now.
             AuthorizationUse::Unused | AuthorizationUse::Unknown
                 if asset.authorization_state(&record.authorization).await?.used =>
             {
@@ -179,17 +184,16 @@ impl X402 {
         }
     }
 
-    /// Every payment on its way, oldest first.
-    pub(super) async fn on_the_way(&self) -> Result<Vec<PaymentRecord>, StoreError> {
+    /// Every open payment, oldest first.
+    pub(super) async fn open_payments(&self) -> Result<Vec<PaymentRecord>, StoreError> {
         let ids = self.inner.store.list(&OPEN_PAYMENTS).await?;
         let keys: Vec<_> = ids.into_iter().map(|(_, id)| records::payment(&id)).collect();
         metrics::gauge!("assay_payments_open").set(keys.len() as f64);
         Ok(self.inner.store.get_many(&keys).await?.into_iter().flatten().filter(PaymentRecord::is_open).collect())
     }
 
-    /// Writes down what became of a payment on its way; `false` where the lease is lost, and nothing may be done any
-    /// more.
-    pub(super) async fn write(&self, lease: &Lease, record: &mut PaymentRecord) -> Result<bool, StoreError> {
+    /// Saves an open payment with its new state; `false` when the lease is lost, and the caller must stop.
+    pub(super) async fn save(&self, lease: &Lease, record: &mut PaymentRecord) -> Result<bool, StoreError> {
         record.updated_at = Utc::now();
         let mut batch = Batch::new().if_leased(lease).put(&records::payment(&record.id), record)?;
         if !record.is_open() {
@@ -215,12 +219,12 @@ impl X402 {
 }
 
 impl PaymentRecord {
-    /// Nothing of it is on its way or was bought.
+    /// A refused payment may be presented again.
     fn may_be_claimed(&self) -> bool {
         matches!(self.state, PaymentState::Refused { .. })
     }
 
-    /// It is this very payment, and so was found good when it was claimed.
+    /// The record is of exactly this payment, which was valid when it was claimed.
     fn is_of(&self, payment: &Payment) -> bool {
         (self.authorization, &self.signature) == (payment.authorization, &payment.signature)
     }

@@ -1,9 +1,7 @@
-//! Settling payments from here, with the account of submissions: whoever works with that account calls this, under its
-//! lease and with its view of the chain. Each payment has at most one nonce at a time, and every transaction is written
-//! down before it is sent.
+//! Settles payments with the account of submissions. The worker of that account calls this, under its lease and with
+//! its view of the chain. Each payment has at most one nonce at a time, and every transaction is saved before it is
+//! sent.
 
-use crate::access::x402::records::PaymentRecord;
-use assay_outbox::sender::{SignedRecord, SlotRecord};
 use std::{
     collections::{BTreeSet, HashMap},
     sync::{Arc, Mutex, PoisonError},
@@ -12,36 +10,36 @@ use std::{
 
 use chrono::Utc;
 
-use super::{Refused, X402, reason, verify::used};
+use super::{Refused, X402, reason, records::PaymentRecord, verify::used};
 use assay_domain::{Address, B256, U256, signer};
 use assay_outbox::{
     payment::{Asset, AuthorizationUse},
-    sender::{AccountView, Offer, SendOutcome, Sender, SenderError, Signed},
+    sender::{AccountView, Offer, SendOutcome, Sender, SenderError, Signed, SignedRecord, SlotRecord},
 };
 use assay_store::{Lease, StoreError};
 
-/// Nonces that may come to nothing before the payment is given up.
+/// Failed nonces after which the payment is refused.
 const MOST_LOST: u32 = 3;
-/// The dearest transfer that is made, in gas: one by a key takes some 90,000, and the wallet of a stranger may burn as
-/// much as it likes.
+/// The gas limit of a transfer. A transfer signed by a key takes about 90,000; the wallet contract of a client may use
+/// any amount.
 const MOST_GAS: u64 = 500_000;
-/// Nonces under way at once: nodes keep as many waiting transactions of one account.
-const UNDER_WAY: usize = 16;
-/// Time between two sendings of the same transaction.
+/// Most nonces in use at once: nodes keep as many pending transactions of one account.
+const MOST_NONCES: usize = 16;
+/// Time between two sends of the same transaction.
 const RESEND: Duration = Duration::from_secs(5);
-/// Time that the chain's clock may be behind ours, in seconds.
-const BEHIND: u64 = 60;
+/// The most that the clock of the chain may be behind ours, in seconds.
+const CLOCK_SKEW: u64 = 60;
 
-/// Nonces that are taken, and what payers have signed for in transfers under way.
+/// The nonces in use, and the sum of the pending transfers of each payer.
 type Taken<'a> = (&'a mut BTreeSet<u64>, &'a mut HashMap<Address, U256>);
 
-/// The work of one account. Cheap to clone.
+/// Settles the payments of one account. Cheap to clone.
 #[derive(Clone)]
 pub struct Local {
     x402: X402,
     sender: Sender,
     replace_after: Duration,
-    /// What was sent, and when. To lose it costs nothing but a transaction sent once more.
+    /// The sent transactions with their times. After a loss a transaction is only sent once more.
     sent: Arc<Mutex<HashMap<B256, Instant>>>,
 }
 
@@ -52,19 +50,19 @@ impl Local {
 
     /// Completes when a payment may have been claimed.
     pub async fn news(&self) {
-        self.x402.inner.news.notified().await;
+        self.x402.inner.claimed.notified().await;
     }
 
-    /// Every payment on its way, oldest first.
+    /// Every open payment, oldest first.
     ///
     /// # Errors
     /// The store's failure.
     pub async fn open(&self) -> Result<Vec<PaymentRecord>, StoreError> {
-        self.x402.on_the_way().await
+        self.x402.open_payments().await
     }
 
-    /// Does what is next for each of `open`, and adds the nonces it takes to `held`, which has all that are taken.
-    /// `false` where the lease is lost.
+    /// Does the next step of each of `open`, and adds the nonces it takes to `held`, the nonces in use. `false` when the
+    /// lease is lost.
     ///
     /// # Errors
     /// The store's failure.
@@ -95,7 +93,7 @@ impl Local {
                 Ok(raw) => send = raw,
                 Err(error) => record.trouble = Some(error.to_string()),
             }
-            if record != before && !self.x402.write(lease, &mut record).await? {
+            if record != before && !self.x402.save(lease, &mut record).await? {
                 return Ok(false);
             }
             if let Some(signed) = send {
@@ -105,7 +103,7 @@ impl Local {
         Ok(true)
     }
 
-    /// What `record` says next, and the transaction to send once that is written down.
+    /// Moves `record` to its next state. Returns the transaction to send once the record is saved.
     async fn next(
         &self,
         asset: &Asset,
@@ -123,7 +121,7 @@ impl Local {
             AuthorizationUse::Unused => match record.slot.clone() {
                 None => return self.begin(asset, view, taken, record).await,
                 Some(slot) if slot.nonce < view.settled_nonce => {
-                    // Reverted, cancelled, or taken by a transaction from elsewhere: the payment has not moved.
+                    // The transaction was reverted or cancelled, or another one used the nonce: no money moved.
                     (record.slot, record.attempts) = (None, record.attempts + 1);
                     if record.attempts >= MOST_LOST {
                         record.refused(Refused::new(
@@ -132,15 +130,15 @@ impl Local {
                         ));
                     }
                 }
-                // By what it was used up a moment ago will be seen once that is settled.
+                // The nonce was used and lacks confirmations: the outcome is not known yet.
                 Some(slot) if slot.nonce < view.used_nonce => {}
-                Some(slot) => return self.press(asset, view, record, slot).await,
+                Some(slot) => return self.resend(asset, view, record, slot).await,
             },
         }
         Ok(None)
     }
 
-    /// Signs the first transaction of a nonce. The chain is asked again whether it would go through.
+    /// Signs the first transaction of a nonce, after the chain confirms again that the transfer would succeed.
     async fn begin(
         &self,
         asset: &Asset,
@@ -150,44 +148,29 @@ impl Local {
     ) -> Result<Option<SignedRecord>, SenderError> {
         let (payer, value) = (record.id.from, record.authorization.value);
         let under_way = promised.get(&payer).copied().unwrap_or_default();
-        // Whoever signs for more than they have is not to make us pay for transfers that are reverted.
-        if held.len() >= UNDER_WAY
+        // A payer that signs for more than its balance must not cost us gas for reverted transfers.
+        if held.len() >= MOST_NONCES
             || (!under_way.is_zero() && !self.has(asset, record, under_way.saturating_add(value)).await?)
         {
             return Ok(None);
         }
         let call = asset.call(&record.authorization, &record.signature, self.by_key(record));
-        let gas = match self.sender.estimate_gas(asset.contract(), &call).await? {
-            Ok(gas) if gas <= MOST_GAS => gas,
-            Ok(gas) => {
-                record.refused(Refused::new(
-                    reason::STATE,
-                    format!("The transfer would take {gas} gas, and may take {MOST_GAS} at most"),
-                ));
-                return Ok(None);
-            }
-            Err(words) => {
-                let refused = Refused::reverted(&words);
-                // Used a moment ago, by whomever: how is seen once that has its confirmations.
-                if refused.reason != reason::USED {
-                    record.refused(refused);
-                }
-                return Ok(None);
-            }
+        let Some(gas) = affordable(self.sender.estimate_gas(asset.contract(), &call).await?, record) else {
+            return Ok(None);
         };
         let dear = || SenderError::Chain("gas costs more than reputation.max_fee_gwei at the moment".into());
         let offer = view.market.offer(self.sender.ceiling()).ok_or_else(dear)?;
         let nonce = (view.next_nonce..).find(|nonce| !held.contains(nonce)).unwrap_or(view.next_nonce);
-        let signed = kept(self.sender.sign_call(nonce, gas, offer, asset.contract(), call)?, offer, false);
+        let signed = signed_record(self.sender.sign_call(nonce, gas, offer, asset.contract(), call)?, offer, false);
         held.insert(nonce);
         *promised.entry(payer).or_default() += value;
         (record.slot, record.trouble) = (Some(SlotRecord { nonce, signed: vec![signed.clone()] }), None);
         Ok(Some(signed))
     }
 
-    /// Sends a waiting transaction again, or one that offers more in its place, or one that gives its nonce to nothing
-    /// once the signature has expired.
-    async fn press(
+    /// Sends a pending transaction again, or a replacement with a higher fee. After the signature has expired, an empty
+    /// transaction replaces it and frees the nonce.
+    async fn resend(
         &self,
         asset: &Asset,
         view: &AccountView,
@@ -196,9 +179,9 @@ impl Local {
     ) -> Result<Option<SignedRecord>, SenderError> {
         let Some(last) = slot.signed.last().cloned() else { return Ok(None) };
         let now = u64::try_from(Utc::now().timestamp()).unwrap_or_default();
-        let expired = record.authorization.valid_before < U256::from(now.saturating_sub(BEHIND));
+        let expired = record.authorization.valid_before < U256::from(now.saturating_sub(CLOCK_SKEW));
         let old = (Utc::now() - last.at).to_std().is_ok_and(|age| age >= self.replace_after);
-        // Later nonces wait for the first, not for more gas.
+        // Later nonces wait for the first one, not for a higher fee.
         let stuck = old && slot.nonce == view.used_nonce;
         let cancel = expired && !last.cancels;
         let offered = Offer { max_fee: last.max_fee, priority_fee: last.priority_fee };
@@ -210,17 +193,17 @@ impl Local {
             Ok(gas) if !expired && gas <= MOST_GAS => {
                 (self.sender.sign_call(slot.nonce, gas, offer, asset.contract(), call)?, false)
             }
-            // It would be reverted: the nonce is worth no more than that.
+            // The transfer would be reverted: only the nonce is used up.
             _ => (self.sender.sign_cancellation(slot.nonce, offer)?, true),
         };
         metrics::counter!("assay_transactions_replaced_total").increment(1);
-        let signed = kept(signed, offer, cancels);
+        let signed = signed_record(signed, offer, cancels);
         slot.signed.push(signed.clone());
         record.slot = Some(slot);
         Ok(Some(signed))
     }
 
-    /// Whether the payer has as much.
+    /// Whether the balance of the payer is at least `amount`.
     async fn has(&self, asset: &Asset, record: &PaymentRecord, amount: U256) -> Result<bool, SenderError> {
         let standing = asset
             .authorization_state(&record.authorization)
@@ -255,13 +238,32 @@ impl Local {
             Ok(SendOutcome::InsufficientFunds) => {
                 tracing::error!(%payer, account = %self.sender.address(), "the account cannot pay for the transfer of a payment");
             }
-            // Whether the node has it is seen with the next look.
+            // The next round reads whether the node has it.
             Err(error) => tracing::warn!(%payer, %error, "the transfer of a payment was not sent"),
         }
     }
 }
 
-fn kept(signed: Signed, offer: Offer, cancels: bool) -> SignedRecord {
+/// The gas of a transfer; `None` when the transfer would fail or take too much.
+fn affordable(gas: Result<u64, String>, record: &mut PaymentRecord) -> Option<u64> {
+    match gas {
+        Ok(gas) if gas <= MOST_GAS => return Some(gas),
+        Ok(gas) => {
+            let detail = format!("The transfer would take {gas} gas, and may take {MOST_GAS} at most");
+            record.refused(Refused::new(reason::STATE, detail));
+        }
+        Err(words) => {
+            let refused = Refused::reverted(&words);
+            // A used authorization may lack confirmations: its events show the outcome later.
+            if refused.reason != reason::USED {
+                record.refused(refused);
+            }
+        }
+    }
+    None
+}
+
+fn signed_record(signed: Signed, offer: Offer, cancels: bool) -> SignedRecord {
     SignedRecord {
         hash: signed.hash,
         raw: signed.raw,

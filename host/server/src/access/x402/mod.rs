@@ -1,11 +1,11 @@
-//! Payment by call, x402 in both versions: what is asked for, what a client offers, and that each payment is settled
-//! before it buys anything and buys one thing, ever.
+//! Payment by call with x402, both versions: the terms, the payment of a client, and its settlement. Each payment is
+//! settled before it buys anything, and buys one thing.
 //!
-//! A payment is written down before anything is done about it, under the payer's nonce, by one of those who present it;
-//! whoever else does waits for what becomes of it. One worker, by a lease, brings it to the chain: the one that has the
-//! account of submissions, or one that asks a facilitator. Whether it arrived is read from the asset's own events,
-//! where its chain can be asked. A payment that arrived keeps what it bought beside it, and is only ever spent together
-//! with that.
+//! A payment is stored under the payer's nonce before any other step, by the first request that presents it; other
+//! requests with the same payment wait for the outcome. One worker with a lease settles it: the worker of the
+//! submission account, or a worker that calls a facilitator. Where the chain is configured, the events of the asset
+//! show whether the payment arrived. The record of a settled payment names the submission that it bought; both are
+//! written together.
 
 mod header;
 mod ledger;
@@ -59,18 +59,18 @@ impl Version {
     }
 }
 
-/// A payment as a client presents it; nothing of it is believed yet.
+/// A payment as a client presents it, not yet verified.
 #[derive(Debug, Clone)]
 pub struct Payment {
     pub version: Version,
     said_version: u64,
     scheme: String,
     network: String,
-    /// Asset, recipient and amount that the second version repeats.
+    /// Asset, recipient and amount, which the second version repeats.
     offered: Option<(String, String, U256)>,
     pub authorization: Authorization,
     signature: Bytes,
-    /// As it was sent, for a facilitator.
+    /// The payload as received, for a facilitator.
     payload: Value,
 }
 
@@ -83,19 +83,20 @@ pub struct X402 {
 struct Inner {
     terms: Terms,
     store: Store,
-    /// Absent where the chain is not configured; a facilitator is then believed.
+    /// Absent when the chain is not configured; the facilitator is then trusted.
     asset: Option<Asset>,
-    /// Absent where payments are settled from here.
+    /// Absent when this server settles payments itself.
     facilitator: Option<Facilitator>,
     base_url: Option<Url>,
-    patience: Duration,
-    /// A payment was claimed.
-    news: Notify,
-    /// A payment of this process has come to something.
+    /// Longest wait of a request for its payment.
+    settle_timeout: Duration,
+    /// Notified after a payment was claimed.
+    claimed: Notify,
+    /// Notified after this process settled or refused a payment.
     changed: watch::Sender<()>,
 }
 
-/// What became of a payment, as the header after it says.
+/// The outcome of a payment, in a response header.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Receipt<'a> {
@@ -108,8 +109,8 @@ struct Receipt<'a> {
 }
 
 impl X402 {
-    /// `None` where it is not enabled, or its configuration is not complete. Money has arrived once `confirmations`
-    /// blocks are on top.
+    /// `None` when x402 is not enabled, or its configuration is incomplete. A payment has arrived after
+    /// `confirmations` blocks.
     pub fn new(config: &config::X402, chains: &Chains, store: Store, confirmations: u64) -> Option<Self> {
         let terms = Terms::new(config).filter(|_| config.enabled)?;
         let client = chains.client(terms.domain.chain);
@@ -127,19 +128,19 @@ impl X402 {
             asset,
             facilitator,
             base_url: config.base_url.clone(),
-            patience: config.settle,
-            news: Notify::new(),
+            settle_timeout: config.settle,
+            claimed: Notify::new(),
             changed: watch::Sender::new(()),
         };
         Some(Self { inner: Arc::new(inner) })
     }
 
-    /// Starts what asks the facilitator, where there is one, and looks once whether the asset is what the configuration
-    /// says.
+    /// Starts the worker that calls the facilitator, if there is one, and compares the asset with the configuration
+    /// once.
     pub fn start(&self, tasks: &Spawner) {
         let (this, stopping) = (self.clone(), tasks.stopping());
         tasks.spawn("x402-asset", async move {
-            stopping.run_until_cancelled(this.look_at_asset()).await;
+            stopping.run_until_cancelled(this.check_asset()).await;
         });
         if self.inner.facilitator.is_some() {
             let (this, stopping) = (self.clone(), tasks.stopping());
@@ -149,7 +150,7 @@ impl X402 {
         }
     }
 
-    async fn look_at_asset(&self) {
+    async fn check_asset(&self) {
         let Some(asset) = &self.inner.asset else {
             tracing::warn!(
                 "the chain of access.x402.network is not one of [[chains]]: what the facilitator says of payments is not checked"
@@ -172,13 +173,13 @@ impl X402 {
     /// The payment in a header of `version`.
     ///
     /// # Errors
-    /// [`Malformed`] where it is none.
+    /// [`Malformed`] for any other value.
     pub fn read(&self, version: Version, header: &str) -> Result<Payment, Malformed> {
         header::decode(version, header)
     }
 
-    /// The absolute URL of `path`. `host` is what the client wrote, and goes back to nobody else: nothing here stands
-    /// on it.
+    /// The absolute URL of `path`. `host` is the client's own header: it appears only in the response to that client, and
+    /// no decision depends on it.
     pub fn resource(&self, host: Option<&str>, path: &str) -> String {
         let base = self.inner.base_url.clone().or_else(|| {
             let url = Url::parse(&format!("http://{}/", host?)).ok()?;
@@ -197,13 +198,13 @@ impl X402 {
         url.into()
     }
 
-    /// What tells `payment` from every other.
+    /// The unique identity of `payment`.
     pub fn id(&self, payment: &Payment) -> PaymentId {
         let Authorization { from, nonce, .. } = payment.authorization;
         PaymentId { chain: self.inner.terms.domain.chain, asset: self.inner.terms.domain.asset, from, nonce }
     }
 
-    /// Name and value of the header that tells the client what became of `payment`.
+    /// Name and value of the response header with the outcome of `payment`.
     pub fn receipt(&self, payment: &Payment, outcome: Result<B256, &Refused>) -> (&'static str, String) {
         let name = match payment.version {
             Version::One => "x-payment-response",

@@ -1,15 +1,15 @@
-//! Why a payment is not taken: a word that clients of the protocol know, and what it means here.
+//! The reasons why a payment is refused, as the protocol spells them.
 
 use std::borrow::Cow;
 
-/// A payment that was not taken.
+/// A refused payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
     /// As the specification or its reference implementation spells it.
     pub reason: Cow<'static, str>,
-    /// What was wrong and what to do.
+    /// The problem, and what to do.
     pub detail: String,
-    /// It was tried to be settled.
+    /// Settlement was attempted.
     pub tried: bool,
 }
 
@@ -23,7 +23,7 @@ pub const VALUE: &str = "invalid_exact_evm_payload_authorization_value";
 pub const VALID_AFTER: &str = "invalid_exact_evm_payload_authorization_valid_after";
 pub const VALID_BEFORE: &str = "invalid_exact_evm_payload_authorization_valid_before";
 pub const FUNDS: &str = "insufficient_funds";
-/// The specification has no word for it; this is the reference implementation's.
+/// Only the reference implementation defines it.
 pub const USED: &str = "invalid_exact_evm_nonce_already_used";
 pub const STATE: &str = "invalid_transaction_state";
 pub const SETTLE: &str = "unexpected_settle_error";
@@ -33,13 +33,12 @@ impl Refused {
         Self { reason: reason.into(), detail: detail.into(), tried: false }
     }
 
-    /// It has paid for something else.
+    /// The payment was used for another request.
     pub fn spent() -> Self {
         Self::new(USED, "The payment was presented for another request before; sign a new one")
     }
 
-    /// By the words that the asset reverts with. Tokens of Circle's making say it like this; others by their standard
-    /// library.
+    /// The reason for the revert message of the asset: those of Circle's tokens and of common libraries.
     pub fn reverted(words: &str) -> Self {
         let lower = words.to_lowercase();
         let says = |part: &str| lower.contains(part);

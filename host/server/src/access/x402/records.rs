@@ -1,5 +1,4 @@
-//! A payment by signature as it stands in the store, from the moment before it is settled. One that is here is never
-//! taken anew.
+//! The stored payments, from before their settlement. A stored payment is never accepted as a new one.
 
 use alloy::primitives::Bytes;
 use serde::{Deserialize, Serialize};
@@ -10,15 +9,15 @@ use assay_domain::{Authorization, B256, PaymentId, Time};
 use assay_outbox::sender::SlotRecord;
 use assay_store::{Family, Key};
 
-/// Payments on their way to the chain. In the order of the keys the oldest is first.
+/// The open payments. The keys are in order of age.
 pub const OPEN_PAYMENTS: Family<PaymentId> = Family::listed("payment-open/");
 
-/// A payment by signature. It is kept for ever, so that it is spent once.
+/// A payment. It is stored for ever, so that it is spent once.
 pub fn payment(PaymentId { chain, asset, from, nonce }: &PaymentId) -> Key<PaymentRecord> {
     Family::new("payment/").key(format_args!("{chain}/{asset:#x}/{from:#x}/{nonce:#x}"))
 }
 
-/// That a payment is on its way to the chain.
+/// The entry of an open payment.
 pub fn open_payment(claimed_at: Time, PaymentId { asset, from, nonce, .. }: &PaymentId) -> Key<PaymentId> {
     OPEN_PAYMENTS.key(format_args!("{:015}-{asset:#x}-{from:#x}-{nonce:#x}", claimed_at.timestamp_millis().max(0)))
 }
@@ -29,43 +28,43 @@ pub struct PaymentRecord {
     pub id: PaymentId,
     pub authorization: Authorization,
     pub signature: Bytes,
-    /// Digest of the request that it pays for. Absent once the submission failed: it then pays for any other.
+    /// Digest of the request that it pays for. Absent after the submission failed: it then pays for any other.
     pub request: Option<B256>,
     pub claimed_at: Time,
     pub updated_at: Time,
-    /// The authorization was used in no block up to this one. Absent where no endpoint of the chain is configured.
+    /// The authorization is unused up to this block. Absent when the chain is not configured.
     #[serde(default)]
     pub start: Option<u64>,
     pub state: PaymentState,
-    /// The account's transactions for it, all with one nonce, where it is settled from here.
+    /// The transactions of our account, all with one nonce, when this server settles it.
     #[serde(default)]
     pub slot: Option<SlotRecord>,
-    /// What the facilitator is asked, where one settles it.
+    /// The call of the facilitator, when one settles it.
     #[serde(default)]
     pub order: Option<OrderRecord>,
-    /// Nonces that came to nothing, or questions to the facilitator.
+    /// Failed nonces, or calls of the facilitator.
     #[serde(default)]
     pub attempts: u32,
-    /// The facilitator is not to be asked before.
+    /// The time of the next call of the facilitator.
     pub next_at: Time,
-    /// The last obstacle, in words.
+    /// The last problem, in words.
     #[serde(default)]
     pub trouble: Option<String>,
 }
 
-/// How far a payment is.
+/// The state of a payment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum PaymentState {
-    /// On its way to the chain.
+    /// Not settled yet.
     Open,
-    /// The money has arrived, by this transaction. `submission` is what was bought with it.
+    /// The money arrived with this transaction. `submission` is what it bought.
     Settled { transaction: B256, submission: Option<Uuid> },
-    /// It did not, as far as could be seen.
+    /// The money did not arrive, as far as known.
     Refused { reason: String, detail: String },
 }
 
-/// The body of what a facilitator is asked.
+/// The body of a call of the facilitator.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OrderRecord {
     pub version: u8,

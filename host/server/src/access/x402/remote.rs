@@ -1,33 +1,35 @@
-//! Having payments settled by a facilitator: one process of a fleet asks, and what it is told is held against the chain
-//! where that can be asked. An answer that is lost, late or a lie costs nobody anything: the chain says what became of
-//! the payment, or the facilitator is asked once more.
+//! Settles payments through a facilitator. One process of a fleet calls it, and compares its responses with the chain
+//! where the chain is configured. A lost, late or false response costs nobody anything: the chain shows the outcome, or
+//! the facilitator is called again.
 
-use crate::access::x402::records::{OrderRecord, PaymentRecord};
 use std::{collections::HashSet, time::Duration};
 
 use chrono::Utc;
 use futures::{StreamExt, stream::FuturesUnordered};
 
-use super::{Refused, X402, reason, verify::used};
+use super::{
+    Refused, X402, reason,
+    records::{OrderRecord, PaymentRecord},
+    verify::used,
+};
 use assay_domain::{B256, U256};
-use assay_outbox::payment::{AuthorizationUse, Facilitator, Settlement};
+use assay_outbox::payment::{AuthorizationUse, Facilitator, PaymentError, Settlement};
 use assay_store::{Lease, Lost};
 
-/// How long a worker that is gone holds up its successor on another host.
+/// How long the lease of a lost worker delays its successor on another host.
 const LEASE: Duration = Duration::from_secs(8);
-/// Wait for a lease that somebody else has, and after a failure of the store.
+/// Wait for a lease of another worker, and after a failure of the store.
 const RETRY: Duration = Duration::from_secs(1);
-/// Time between two looks at payments on their way.
-const LOOK: Duration = Duration::from_millis(250);
-/// Payments asked about at once.
+/// Time between two reads of the open payments.
+const POLL: Duration = Duration::from_millis(250);
+/// Payments settled at once.
 const AT_ONCE: usize = 16;
-/// First wait before the facilitator is asked again; doubled with each further time.
+/// First wait before the next call of the facilitator; doubled with each call.
 const BACKOFF: Duration = Duration::from_secs(2);
 const MAX_BACKOFF: Duration = Duration::from_secs(60);
-/// Seconds after a signature has expired in which nobody can use it any more, by all clocks.
-const BEHIND: u64 = 60;
-/// Seconds after which a facilitator that tells nothing of an expired payment is asked no more, where the chain cannot
-/// be.
+/// The most that two clocks differ, in seconds: after it an expired signature is unusable for everybody.
+const CLOCK_SKEW: u64 = 60;
+/// Seconds after the expiry of a payment without an outcome until it is refused, where the chain is not configured.
 const FORGOTTEN: u64 = 3_600;
 
 impl X402 {
@@ -42,7 +44,7 @@ impl X402 {
     async fn rounds(&self, lease: &Lease) -> Lost {
         let (mut busy, mut asking) = (HashSet::new(), FuturesUnordered::new());
         loop {
-            let open = match self.on_the_way().await {
+            let open = match self.open_payments().await {
                 Ok(open) => open,
                 Err(error) => return error.into(),
             };
@@ -53,15 +55,15 @@ impl X402 {
                     asking.push(async move { (id, self.follow(lease, record).await) });
                 }
             }
-            let pause = if idle { Duration::from_secs(1) } else { LOOK };
+            let pause = if idle { Duration::from_secs(1) } else { POLL };
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
-                () = self.inner.news.notified() => {}
+                () = self.inner.claimed.notified() => {}
                 Some((id, done)) = asking.next() => {
                     busy.remove(&id);
                     if let Err(lost) = done { return lost }
                     // What was just looked at is looked at again in a moment, not at once.
-                    tokio::time::sleep(LOOK / 10).await;
+                    tokio::time::sleep(POLL / 10).await;
                 }
             }
         }
@@ -78,55 +80,39 @@ impl X402 {
             record.attempts = record.attempts.saturating_add(1);
             record.next_at =
                 Utc::now() + BACKOFF.saturating_mul(1 << record.attempts.saturating_sub(1).min(8)).min(MAX_BACKOFF);
-            if !self.write(lease, &mut record).await? {
+            if !self.save(lease, &mut record).await? {
                 return Err(Lost::Lease);
             }
             self.ask(facilitator, &order, &mut record).await;
         }
-        if record != before && !self.write(lease, &mut record).await? {
+        if record != before && !self.save(lease, &mut record).await? {
             return Err(Lost::Lease);
         }
         Ok(())
     }
 
-    /// What the chain says; `false` where the facilitator may be asked.
+    /// Applies the state of the chain to `record`; `false` when the facilitator may be called.
     async fn seen_on_chain(&self, record: &mut PaymentRecord) -> bool {
-        let expired_for =
-            |now: u64| now.checked_sub(u64::try_from(record.authorization.valid_before).unwrap_or(u64::MAX));
-        let ours = u64::try_from(Utc::now().timestamp()).unwrap_or_default();
-        let (Some(asset), Some(start)) = (&self.inner.asset, record.start) else {
-            if expired_for(ours).is_some_and(|seconds| seconds > FORGOTTEN) {
-                tracing::error!(payer = %record.id.from, nonce = %record.id.nonce, "the facilitator never told what became of a payment");
-                record.refused(Refused::new(
-                    reason::SETTLE,
-                    "The facilitator never told what became of the payment; ask the operator of this service",
-                ));
-                return true;
-            }
-            return false;
-        };
-        let told = async {
+        let (Some(asset), Some(start)) = (&self.inner.asset, record.start) else { return give_up(record) };
+        let authorization = record.authorization;
+        let read = async {
             let (settled, time) = asset.settled().await?;
-            Ok::<_, assay_outbox::payment::PaymentError>((
-                asset.authorization_use(&record.authorization, start, settled).await?,
-                time,
-                asset.authorization_state(&record.authorization).await?,
-            ))
+            let outcome = asset.authorization_use(&authorization, start, settled).await?;
+            Ok::<_, PaymentError>((outcome, time, asset.authorization_state(&authorization).await?))
         };
-        match told.await {
+        match read.await {
             Ok((AuthorizationUse::Paid(transaction), ..)) => record.settled(transaction),
             Ok((AuthorizationUse::Elsewhere, ..)) => record.refused(used()),
             Ok((AuthorizationUse::Unused, time, standing)) => {
-                if U256::from(time) > record.authorization.valid_before
-                    && expired_for(ours).is_some_and(|seconds| seconds > BEHIND)
-                {
+                let expired = seconds_expired(record).is_some_and(|seconds| seconds > CLOCK_SKEW);
+                if U256::from(time) > authorization.valid_before && expired {
                     record.refused(Refused::new(
                         reason::VALID_BEFORE,
                         "The facilitator did not settle the payment before it expired",
                     ));
                     return true;
                 }
-                // Used a moment ago; how is seen once that has its confirmations.
+                // A used authorization may lack confirmations: its events show the outcome later.
                 return standing.used;
             }
             Ok((AuthorizationUse::Unknown, ..)) => {
@@ -154,27 +140,27 @@ impl X402 {
             return;
         }
         match self.inner.asset {
-            // The chain will show it, or that it is not so.
+            // The events of the chain decide.
             Some(_) => {
                 record.trouble = Some("the facilitator says that it is settled, the chain does not show it yet".into())
             }
-            None => match self.believed(&settlement, record) {
+            None => match self.matching(&settlement, record) {
                 Some(transaction) => record.settled(transaction),
                 None => record.trouble = Some("the facilitator says that it settled something else".into()),
             },
         }
     }
 
-    /// The facilitator says that it did not settle the payment.
+    /// The facilitator reports that it did not settle the payment.
     async fn denied(&self, reason: String, record: &mut PaymentRecord) {
         let used = match &self.inner.asset {
             Some(asset) => asset.authorization_state(&record.authorization).await.map(|standing| standing.used),
             None => Ok(false),
         };
         match used {
-            // It is used, whatever it says; or that cannot be told now.
+            // The authorization is used despite the report, or its use cannot be read now.
             Ok(true) | Err(_) => record.trouble = Some(format!("the facilitator says {reason}")),
-            // Asked before without an answer, it may mean the payment that it settled then.
+            // After a lost response, "used" may mean that the facilitator itself settled the payment.
             Ok(false) if self.inner.asset.is_none() && record.attempts > 1 && reason.contains("used") => {
                 record.trouble = Some(format!("the facilitator says {reason}, and did not answer before"));
             }
@@ -185,8 +171,8 @@ impl X402 {
         }
     }
 
-    /// The transaction of a settlement that nobody can check, where it is at least one of this payment.
-    fn believed(&self, settlement: &Settlement, record: &PaymentRecord) -> Option<B256> {
+    /// The transaction of a settlement that cannot be checked, if its network and payer are those of the payment.
+    fn matching(&self, settlement: &Settlement, record: &PaymentRecord) -> Option<B256> {
         let Settlement { transaction, network, payer, .. } = settlement;
         let terms = self.terms();
         let same_network =
@@ -194,4 +180,23 @@ impl X402 {
         let same_payer = payer.as_deref().is_none_or(|payer| payer.eq_ignore_ascii_case(&record.id.from.to_string()));
         transaction.as_deref()?.parse().ok().filter(|_| same_network && same_payer)
     }
+}
+
+/// Refuses a payment that expired long ago without an outcome, where the chain cannot be read.
+fn give_up(record: &mut PaymentRecord) -> bool {
+    let is_over = seconds_expired(record).is_some_and(|seconds| seconds > FORGOTTEN);
+    if is_over {
+        tracing::error!(payer = %record.id.from, nonce = %record.id.nonce, "the facilitator never reported the outcome of a payment");
+        record.refused(Refused::new(
+            reason::SETTLE,
+            "The facilitator never told what became of the payment; ask the operator of this service",
+        ));
+    }
+    is_over
+}
+
+/// Seconds since the authorization expired, by the clock of this host.
+fn seconds_expired(record: &PaymentRecord) -> Option<u64> {
+    let now = u64::try_from(Utc::now().timestamp()).unwrap_or_default();
+    now.checked_sub(u64::try_from(record.authorization.valid_before).unwrap_or(u64::MAX))
 }

@@ -1,5 +1,5 @@
-//! What is asked for a submission, in the words of both versions of the protocol. No real client takes `null` for a
-//! text, and some take no `outputSchema` at all, so that there is none.
+//! The terms of a submission, in both versions of the protocol. There is no `outputSchema`: clients reject `null` for a
+//! text, and some reject the field.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use assay_domain::{Address, SigningDomain, U256};
 
 const DESCRIPTION: &str = "Submission of an agent's reputation to the ERC-8004 Reputation Registry";
 const MIME_TYPE: &str = "application/json";
-/// The one scheme: exactly this much, by signature.
+/// The only scheme: the exact amount, by signature.
 pub const SCHEME: &str = "exact";
 
 /// The terms of a submission.
@@ -19,13 +19,13 @@ pub struct Terms {
     pub pay_to: Address,
     pub domain: SigningDomain,
     pub amount: U256,
-    /// What the first version calls the network.
+    /// The network, as the first version names it.
     pub network: &'static str,
     pub decimals: u8,
     valid_seconds: u64,
 }
 
-/// An answer with 402: the body of the first version, and beside it the header of the second.
+/// A response with 402: the body of the first version, and the header of the second.
 #[derive(Debug, Clone)]
 pub struct Demand {
     pub body: DemandBody,
@@ -33,7 +33,7 @@ pub struct Demand {
     pub required: String,
 }
 
-/// Fields stand as the first version names them.
+/// The fields are those of the first version.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DemandBody {
@@ -44,7 +44,7 @@ pub struct DemandBody {
 }
 
 impl Terms {
-    /// `None` where the configuration is not complete.
+    /// `None` when the configuration is incomplete.
     pub fn new(config: &config::X402) -> Option<Self> {
         let (network, _) = config.network()?;
         Some(Self {
@@ -78,7 +78,7 @@ impl Terms {
         format!("{}{dot} {}", self.amount / scale, self.domain.name)
     }
 
-    /// As one of `accepts`; `resource` is the absolute URL of what is paid for.
+    /// An entry of `accepts`; `resource` is the absolute URL that the payment is for.
     pub fn requirements(&self, version: Version, resource: &str) -> Value {
         let (asset, pay_to, amount) = (self.domain.asset.to_string(), self.pay_to.to_string(), self.amount.to_string());
         let extra = json!({ "name": self.domain.name, "version": self.domain.version });

@@ -1,5 +1,5 @@
-//! Whether a payment would be taken, before anything is done about it: first what it says, then what the asset and the
-//! facilitator say. The order is that of the specification.
+//! Verifies a payment before it is claimed: first its own fields, then the asset and the facilitator. The order is that
+//! of the specification.
 
 use chrono::Utc;
 
@@ -10,13 +10,13 @@ use super::{
 use assay_domain::{U256, signer};
 use assay_outbox::payment::Asset;
 
-/// Seconds that a signature has to hold beyond now: what a block takes, and the way there.
+/// Seconds that a signature must remain valid: the time of a block and of sending to it.
 const MARGIN: u64 = 6;
-/// What makes it a payment for something else, whoever signed it.
+/// Reasons that apply before the signature is checked.
 const BEFORE_SIGNATURE: [&str; 4] = [reason::SCHEME, reason::NETWORK, reason::VERSION, reason::REQUIREMENTS];
 
 impl X402 {
-    /// What nobody needs to be asked about.
+    /// The checks that need no call.
     fn check(&self, payment: &Payment) -> Result<(), Refused> {
         let terms = self.terms();
         let Payment { version, authorization, .. } = payment;
@@ -49,7 +49,7 @@ impl X402 {
         check_amount(terms, payment)
     }
 
-    /// By our own clock; the asset has the chain's.
+    /// By the clock of this host; the asset checks by the clock of the chain.
     fn check_time(payment: &Payment) -> Result<(), Refused> {
         let now = u64::try_from(Utc::now().timestamp()).unwrap_or_default();
         if payment.authorization.valid_before < U256::from(now + MARGIN) {
@@ -66,11 +66,11 @@ impl X402 {
         Ok(())
     }
 
-    /// Takes a payment that is not known for one that can be settled: the block up to which it was not used, where the
-    /// chain can be asked.
+    /// Verifies that a new payment can be settled. Returns the block up to which it is unused, when the chain is
+    /// configured.
     pub(super) async fn verify(&self, payment: &Payment, resource: &str) -> Result<Option<u64>, PayError> {
         let by_key = self.signed_by_key(payment);
-        // The specification has the signature before the recipient.
+        // The specification checks the signature before the recipient.
         match (self.check(payment), by_key) {
             (Err(refused), _) if BEFORE_SIGNATURE.contains(&refused.reason.as_ref()) => {
                 return Err(refused.into());
@@ -88,8 +88,8 @@ impl X402 {
         };
         if let Some(facilitator) = &self.inner.facilitator {
             let requirements = self.terms().requirements(payment.version, resource);
-            let verdict = facilitator.verify(payment.version.number(), &payment.payload, &requirements).await;
-            verdict
+            let verified = facilitator.verify(payment.version.number(), &payment.payload, &requirements).await;
+            verified
                 .map_err(|error| PayError::Unavailable(error.to_string()))?
                 .map_err(|reason| Refused::new(reason, "The facilitator would not settle the payment"))?;
         }
@@ -101,11 +101,10 @@ impl X402 {
         signer(self.terms().domain.hash(&payment.authorization), &payment.signature) == Some(payment.authorization.from)
     }
 
-    /// The signature of anything but a key can be checked by a contract at the paying account alone, where there is
-    /// one; by it and the asset it is, when the transfer is tried out.
+    /// Only a contract at the paying account can verify a signature that no key made. The simulated transfer calls it.
     async fn require_contract(&self, payment: &Payment) -> Result<(), PayError> {
         let terms = self.terms();
-        let by_nobody = || {
+        let unsigned = || {
             let detail = format!(
                 "The signature is not by {} for this authorization, in the asset {} with the EIP-712 domain {:?} version {:?} on chain {}",
                 payment.authorization.from,
@@ -116,8 +115,8 @@ impl X402 {
             );
             Refused::new(reason::SIGNATURE, detail)
         };
-        let Some(asset) = &self.inner.asset else { return Err(by_nobody().into()) };
-        if asset.has_code(payment.authorization.from).await? { Ok(()) } else { Err(by_nobody().into()) }
+        let Some(asset) = &self.inner.asset else { return Err(unsigned().into()) };
+        if asset.has_code(payment.authorization.from).await? { Ok(()) } else { Err(unsigned().into()) }
     }
 
     async fn ask_asset(&self, asset: &Asset, payment: &Payment, by_key: bool) -> Result<u64, PayError> {

@@ -10,8 +10,8 @@ use axum::{
 
 use super::{
     ApiError, App,
-    docs::responses,
     extract::{AgentPath, Caller, Paging, SearchQuery, charge},
+    responses,
 };
 use crate::agents::AgentError;
 

@@ -1,7 +1,6 @@
-//! Who calls, and what it costs. A handler without a [`Caller`] or [`Payer`](super::Payer) among its arguments is
-//! public.
+//! The caller of a request, and the price of the call. A handler without a [`Caller`] or
+//! [`Payer`](super::Payer) among its arguments needs no key.
 
-use crate::access::records::Payer;
 use std::{future::Future, marker::PhantomData, sync::Arc};
 
 use axum::{
@@ -10,24 +9,28 @@ use axum::{
 };
 
 use crate::{
-    access::{self, AccessError, Route},
-    http::{ApiError, App, bill::Bill, middleware::Identified},
+    access::{self, AccessError, Price, records::Payer},
+    http::{ApiError, App, bill::Bill},
 };
 
-/// What a call needs and costs, as a type: the row of the price table that it stands in.
+/// The result of identifying the caller. The middleware does it once, to count the request.
+#[derive(Clone)]
+pub struct Identified(pub Result<Arc<access::Caller>, AccessError>);
+
+/// The price of a call as a type: a row of the price table.
 pub trait Charge {
-    const ROUTE: Route;
+    const PRICE: Price;
 }
 
-/// The rows of the price table.
+/// The rows of the price table as types.
 pub mod charge {
-    use super::{Charge, Route};
+    use super::{Charge, Price};
 
     macro_rules! rows {
         ($($name:ident),*) => { $(
             pub struct $name;
             impl Charge for $name {
-                const ROUTE: Route = Route::$name;
+                const PRICE: Price = Price::$name;
             }
         )* };
     }
@@ -35,7 +38,7 @@ pub mod charge {
     rows!(Score, Report, Sandbox, Models, Agents, Status, Submission, Usage, Admin);
 }
 
-/// A caller whose key is good and may make this call. It is looked at before anything else of the request.
+/// A caller with a valid key that may make this call. The key is checked before anything else of the request.
 pub struct Caller<C> {
     caller: Arc<access::Caller>,
     bill: Bill,
@@ -46,8 +49,8 @@ impl<C: Charge> FromRequestParts<App> for Caller<C> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        // What is free is open where one can pay without a key: who pays wants to see what for, and what became of it.
-        let is_open = matches!(C::ROUTE, Route::Agents | Route::Status) && app.x402.is_some();
+        // With x402 a client without a key can submit: it needs the agents beforehand and the status afterwards.
+        let is_open = matches!(C::PRICE, Price::Agents | Price::Status) && app.x402.is_some();
         if is_open && !parts.headers.contains_key(header::AUTHORIZATION) {
             return Ok(Self::of(access::Caller::guest().into(), parts));
         }
@@ -59,10 +62,9 @@ impl<C: Charge> Caller<C> {
     /// # Errors
     /// [`AccessError`] for anything but a known key that may make this call.
     pub(super) fn identified(parts: &Parts) -> Result<Self, AccessError> {
-        // Found out when the request was counted.
         let identified = parts.extensions.get::<Identified>().map(|identified| identified.0.clone());
         let caller = identified.unwrap_or(Err(AccessError::MissingOrInvalid))?;
-        caller.require(C::ROUTE.scopes())?;
+        caller.require(C::PRICE.scopes())?;
         Ok(Self::of(caller, parts))
     }
 
@@ -75,7 +77,7 @@ impl<C: Charge> Caller<C> {
         &self.caller.name
     }
 
-    /// Tells this key from every other.
+    /// The unique identity of the key.
     pub fn owner(&self) -> &str {
         self.caller.identity()
     }
@@ -93,24 +95,24 @@ impl<C: Charge> Caller<C> {
         Ok(app.access.used(&self.caller).await.map_err(AccessError::from)?)
     }
 
-    /// Writes on the bill what a call cost that was paid together with its work.
+    /// Records the cost of a call whose units were taken together with its work.
     ///
     /// # Errors
     /// 500 where the store fails.
     pub async fn charged(&self, app: &App) -> Result<(), ApiError> {
         let used = self.used(app).await?;
         let left = self.caller.units.zip(used).map(|(limit, used)| limit.saturating_sub(used));
-        self.bill.write(app.access.cost(C::ROUTE), left);
+        self.bill.record(app.access.cost(C::PRICE), left);
         Ok(())
     }
 
-    /// This caller as the one who pays for work that outlives the request.
+    /// The payer of work that continues after the request.
     pub fn payer(&self, app: &App) -> Payer {
-        self.caller.payer(app.access.cost(C::ROUTE))
+        self.caller.payer(app.access.cost(C::PRICE))
     }
 
-    /// Does `work` for this caller's units. They are set aside before it, spent by an answer (one that says "not found"
-    /// too), and given back where the failure is ours or the caller has gone.
+    /// Does `work` for the units of this caller. The units are reserved before it and spent by a response, also by "not
+    /// found". They are refunded after a server error, and when the client disconnects.
     ///
     /// # Errors
     /// 429 without units, otherwise those of `work`.
@@ -118,7 +120,7 @@ impl<C: Charge> Caller<C> {
         self.pay_each(app, 1, work).await
     }
 
-    /// As [`pay`](Self::pay), for an answer about so many subjects: all their units together, or none.
+    /// As [`pay`](Self::pay), for several subjects: the units of all of them, or none.
     ///
     /// # Errors
     /// As [`pay`](Self::pay).
@@ -128,20 +130,20 @@ impl<C: Charge> Caller<C> {
         subjects: usize,
         work: impl Future<Output = Result<T, ApiError>>,
     ) -> Result<T, ApiError> {
-        let units = app.access.cost(C::ROUTE).saturating_mul(subjects as u64);
+        let units = app.access.cost(C::PRICE).saturating_mul(subjects as u64);
         let reservation = app.access.reserve(&self.caller, units).await.inspect_err(|error| {
             if let AccessError::UnitsExhausted { used, limit, .. } = error {
-                self.bill.write(0, Some(limit.saturating_sub(*used)));
+                self.bill.record(0, Some(limit.saturating_sub(*used)));
             }
         })?;
-        let answer = work.await;
+        let response = work.await;
         let left = reservation.left();
-        if answer.as_ref().is_err_and(ApiError::is_ours) {
-            self.bill.write(0, left.map(|left| left.saturating_add(units)));
+        if response.as_ref().is_err_and(ApiError::is_server_error) {
+            self.bill.record(0, left.map(|left| left.saturating_add(units)));
         } else {
             reservation.commit();
-            self.bill.write(units, left);
+            self.bill.record(units, left);
         }
-        answer
+        response
     }
 }

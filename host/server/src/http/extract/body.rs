@@ -1,5 +1,5 @@
-//! Request bodies: read up to a bound, and JSON objects whose fields are asked for one by one, so that every wrong
-//! field is named and not the first alone.
+//! Request bodies: read up to a size limit, and JSON objects that are read field by field, so that a response names
+//! every wrong field.
 
 use std::time::Duration;
 
@@ -13,17 +13,33 @@ use serde_json::{Map, Value};
 
 use crate::http::{ApiError, App, validation::Place, validation::Violation};
 
-/// What is read and thrown away of a body that is too large, so that the client gets to read the answer instead of a
-/// reset connection.
-const DRAINED: u64 = 64 << 20;
+/// The most bytes discarded of a body that is too large. Without that, many clients see a reset connection instead of
+/// the response.
+const DISCARDED: u64 = 64 << 20;
 
-/// Wrong values of one list that are named: an answer must not be many times the request.
+/// The most wrong values named of one list: a response must not be many times the size of the request.
 const NAMED: usize = 20;
 
-/// The largest count taken: every reader of JSON has it exactly.
+/// The largest count: every JSON parser reads it exactly.
 pub const MOST: u64 = (1 << 53) - 1;
 
-/// A JSON object. An empty body counts as `{}`: every field that may be absent is. The content type is not looked at.
+/// The size limit of the body of this request, in bytes. The middleware sets it by the route.
+#[derive(Debug, Clone, Copy)]
+pub struct BodyLimit(pub u64);
+
+/// The bytes of a whole body.
+pub struct Upload(pub Bytes);
+
+impl FromRequest<App> for Upload {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, ApiError> {
+        let limit = request.extensions().get().map_or(app.limits.body, |BodyLimit(limit)| *limit);
+        read(request.into_body(), limit, app.limits.arrival).await.map(Self)
+    }
+}
+
+/// A JSON object. An empty body counts as `{}`. The content type is ignored.
 pub struct JsonObject {
     fields: Map<String, Value>,
     violations: Vec<Violation>,
@@ -33,8 +49,7 @@ impl FromRequest<App> for JsonObject {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, ApiError> {
-        let bytes = read(request.into_body(), app.limits.body, app.limits.arrival).await?;
-        Self::parse(&bytes)
+        Self::parse(&Upload::from_request(request, app).await?.0)
     }
 }
 
@@ -51,7 +66,7 @@ impl JsonObject {
         }
     }
 
-    /// An amount that may be absent or null: finite and not negative.
+    /// An optional amount: finite and not negative.
     pub fn amount(&mut self, field: &'static str) -> Option<f64> {
         let violation = match self.fields.get(field)? {
             Value::Null => return None,
@@ -67,7 +82,7 @@ impl JsonObject {
         None
     }
 
-    /// A count that may be absent or null: whole, not negative, and not beyond [`MOST`].
+    /// An optional count: whole, not negative, at most [`MOST`].
     pub fn count(&mut self, field: &'static str) -> Option<u64> {
         let violation = match self.fields.get(field)? {
             Value::Null => return None,
@@ -84,7 +99,7 @@ impl JsonObject {
         None
     }
 
-    /// A text that may be absent, null or empty.
+    /// An optional text. An empty text counts as absent.
     pub fn text(&mut self, field: &'static str) -> Option<String> {
         match self.fields.get(field)? {
             Value::Null => return None,
@@ -94,7 +109,7 @@ impl JsonObject {
         None
     }
 
-    /// A flag that may be absent or null, which is false.
+    /// An optional flag, false by default.
     pub fn flag(&mut self, field: &'static str) -> bool {
         match self.fields.get(field) {
             None | Some(Value::Null) => false,
@@ -106,17 +121,17 @@ impl JsonObject {
         }
     }
 
-    /// Notes that `field` is not as it must be.
+    /// Adds a violation of `field`.
     pub fn refuse(&mut self, field: &'static str, why: impl std::fmt::Display) {
         self.violations.push(Violation::refused(Place::Body, field, why));
     }
 
-    /// Whether nothing was found wrong so far.
+    /// Whether there is no violation so far.
     pub fn is_good(&self) -> bool {
         self.violations.is_empty()
     }
 
-    /// A text that must be there and that `T` accepts.
+    /// A required text that `T` parses.
     pub fn required<T: std::str::FromStr<Err: std::fmt::Display>>(&mut self, field: &'static str) -> Option<T> {
         let violation = match self.fields.get(field) {
             None => Violation::missing(Place::Body, field),
@@ -130,7 +145,7 @@ impl JsonObject {
         None
     }
 
-    /// A list of such texts that may be absent or null, of which the first `most` are looked at.
+    /// An optional list of texts that `T` parses. Items after the first `most` are ignored.
     pub fn list<T: std::str::FromStr<Err: std::fmt::Display>>(
         &mut self,
         field: &'static str,
@@ -144,7 +159,7 @@ impl JsonObject {
         Some(self.required_list(field))
     }
 
-    /// A list of such texts.
+    /// A required list of texts that `T` parses.
     pub fn required_list<T: std::str::FromStr<Err: std::fmt::Display>>(&mut self, field: &'static str) -> Vec<T> {
         let mut values = Vec::new();
         match self.fields.get(field) {
@@ -167,17 +182,17 @@ impl JsonObject {
     }
 
     /// # Errors
-    /// 422 with everything that was wrong with the fields asked for.
+    /// 422 with every violation of the fields read.
     pub fn finish(self) -> Result<(), ApiError> {
         if self.violations.is_empty() { Ok(()) } else { Err(ApiError::invalid(self.violations)) }
     }
 }
 
-/// The whole of `body`, where it arrives in time.
+/// The whole `body`.
 ///
 /// # Errors
-/// 413 beyond `limit` bytes, 400 where the client broke off, 408 after `longest`.
-pub async fn read(body: Body, limit: u64, longest: Duration) -> Result<Bytes, ApiError> {
+/// 413 beyond `limit` bytes, 400 when the client disconnects, 408 after `longest`.
+async fn read(body: Body, limit: u64, longest: Duration) -> Result<Bytes, ApiError> {
     tokio::time::timeout(longest, collect(body, limit)).await.unwrap_or_else(|_| Err(ApiError::body_too_slow()))
 }
 
@@ -195,8 +210,8 @@ async fn collect(body: Body, limit: u64) -> Result<Bytes, ApiError> {
     Ok(whole.into())
 }
 
-/// Refuses a request whose declared length is beyond `limit`, after giving its body a bounded chance to arrive. A
-/// client that asked first (`Expect: 100-continue`) is told before it sends anything.
+/// Refuses a request with a declared length beyond `limit`, after discarding the body. A client that sends
+/// `Expect: 100-continue` has the response before it sends the body.
 ///
 /// # Errors
 /// 413 beyond `limit` bytes.
@@ -211,12 +226,12 @@ pub async fn check_declared(request: Request, limit: u64) -> Result<Request, Api
     Err(ApiError::too_large(limit))
 }
 
-/// Lets a body that nobody wants arrive, up to a bound.
+/// Reads a body and discards it, up to [`DISCARDED`] bytes.
 async fn discard(mut chunks: axum::body::BodyDataStream) {
     let mut seen = 0;
     while let Some(Ok(chunk)) = chunks.next().await {
         seen += chunk.len() as u64;
-        if seen > DRAINED {
+        if seen > DISCARDED {
             break;
         }
     }
@@ -238,7 +253,7 @@ mod tests {
     async fn a_body_that_does_not_arrive_is_the_clients_delay() {
         let never = Body::from_stream(futures::stream::pending::<Result<Bytes, std::io::Error>>());
         let error = read(never, 10, Duration::ZERO).await.unwrap_err();
-        assert!(!error.is_ours() && format!("{error:?}").contains("408"), "{error:?}");
+        assert!(!error.is_server_error() && format!("{error:?}").contains("408"), "{error:?}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
-//! From a request to values. Each argument of a handler is one of these types, so a handler's signature says who may
-//! call it, what it costs and what it takes.
+//! The extractors: typed values from a request. The signature of a handler states who may call it, what the call costs
+//! and which parameters it has.
 
+mod admission;
 mod agent;
 mod auth;
 mod body;
@@ -10,9 +11,10 @@ mod payment;
 mod query;
 mod submission;
 
+pub use admission::{Admits, Admitted, Operator, Public};
 pub use agent::AgentPath;
-pub use auth::{Caller, Charge, charge};
-pub use body::{JsonObject, check_declared, read};
+pub use auth::{Caller, Charge, Identified, charge};
+pub use body::{BodyLimit, JsonObject, Upload, check_declared};
 pub use paging::{Paging, SearchQuery};
 pub use path::{AddressPath, ChainPath, KindPath, ReportChain, ScorePath, SubjectPath, SummaryChain, VersionPath};
 pub use payment::{Offered, Payer};

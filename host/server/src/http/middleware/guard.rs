@@ -1,5 +1,5 @@
-//! What keeps one request from harming others: bodies have a bound, handlers a time, and a panic stays where it
-//! happened.
+//! Protects other requests from one request: bodies have a size limit, handlers have a timeout, and a panic ends only
+//! its own request.
 
 use std::{
     any::Any,
@@ -19,15 +19,21 @@ use axum::{
 use futures::FutureExt;
 use tower::{Layer, Service};
 
-use crate::http::{ApiError, App, extract, router::UPLOAD};
+use crate::http::{
+    ApiError, App,
+    extract::{self, BodyLimit},
+    route::{BodySize, Route},
+};
 
-/// Longest wait for the rest of a body that is thrown away.
+/// Longest wait for the rest of a discarded body.
 const DISCARD: Duration = Duration::from_secs(10);
 
-/// Answers 413 where the declared length is beyond what the path takes. A body without a declared length is bounded
-/// where it is read.
-pub async fn body_limit(State(app): State<App>, request: Request, next: Next) -> Response {
-    let limit = if request.uri().path() == UPLOAD { app.limits.component } else { app.limits.body };
+/// Responds with 413 to a declared length beyond the limit of the route. The extractors apply the same limit to a body
+/// without a declared length.
+pub async fn body_limit(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    let size = request.extensions().get::<Route>().map_or(BodySize::Small, |route| route.body);
+    let limit = size.limit(&app.limits);
+    request.extensions_mut().insert(BodyLimit(limit));
     match tokio::time::timeout(DISCARD, extract::check_declared(request, limit)).await {
         Ok(Ok(request)) => next.run(request).await,
         Ok(Err(error)) => error.into_response(),

@@ -1,4 +1,4 @@
-//! Request ids: taken from the client or made here, in every log line of the request, and in the answer.
+//! Request ids: from the client or new, in every log line of the request and in the response.
 
 use std::{
     future::Future,
@@ -17,7 +17,7 @@ use tracing::Instrument;
 use uuid::Uuid;
 
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// Longest id taken over from a client.
+/// Longest id accepted from a client.
 const LONGEST: usize = 64;
 
 #[derive(Clone, Copy)]
@@ -49,7 +49,7 @@ where
     fn call(&mut self, mut request: Request) -> Self::Future {
         let id = request.headers().get(REQUEST_ID).filter(|id| acceptable(id)).cloned().unwrap_or_else(fresh);
         request.headers_mut().insert(REQUEST_ID, id.clone());
-        // The path alone: a query may hold what is nobody's business in a log.
+        // Without the query: it may contain private data.
         let span = tracing::info_span!(
             "request",
             id = id.to_str().unwrap_or_default(),
@@ -68,7 +68,7 @@ where
     }
 }
 
-/// Letters, digits and a little punctuation: an id goes into logs and must not forge their lines.
+/// Letters, digits and some punctuation: an id in a log must not forge a line.
 fn acceptable(id: &HeaderValue) -> bool {
     let clean = |b: &u8| b.is_ascii_alphanumeric() || b"-_.:".contains(b);
     !id.is_empty() && id.len() <= LONGEST && id.as_bytes().iter().all(clean)

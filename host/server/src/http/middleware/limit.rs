@@ -1,8 +1,7 @@
-//! What keeps some from crowding out the others: a rate for each key and address, and room for so many requests at
-//! once. Who passes them is told at once and when to come back, before any work is done. Those who run the server are
-//! always let in.
+//! The request rate of each key and address, and the limit of concurrent requests. A request beyond a limit is refused
+//! before any work, with `Retry-After`. Operation routes have no limit.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use axum::{
     extract::{Request, State},
@@ -13,20 +12,20 @@ use axum::{
 
 use super::origin::origin;
 use crate::{
-    access::{self, AccessError, Standing, WINDOW},
-    http::{ApiError, App},
+    access::{RateState, WINDOW},
+    http::{
+        ApiError, App,
+        extract::Identified,
+        route::{Admission, Route},
+    },
 };
 
 const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 const LIMIT: HeaderName = HeaderName::from_static("ratelimit");
-/// Seconds after which a full house is worth another try.
-const MOMENT: u64 = 1;
+/// `Retry-After` of a request that the concurrency limit refuses, in seconds.
+const RETRY_BUSY: u64 = 1;
 
-/// Who calls, as it was found out to count the request.
-#[derive(Clone)]
-pub struct Identified(pub Result<Arc<access::Caller>, AccessError>);
-
-/// Counts a request of its key, or of its address where it has no valid one: 429 beyond the rate.
+/// Counts a request for its key, or for its address when it has no valid key: 429 beyond the rate.
 pub async fn rate(State(app): State<App>, mut request: Request, next: Next) -> Response {
     if is_operation(&request) {
         return next.run(request).await;
@@ -35,65 +34,67 @@ pub async fn rate(State(app): State<App>, mut request: Request, next: Next) -> R
     let caller = app.access.identify(header).await;
     let counted = match &caller {
         Ok(caller) => app.access.count(caller).await,
-        Err(_) => app.access.count_stranger(origin(&request, &app.proxies)).await,
+        Err(_) => app.access.count_address(origin(&request, &app.proxies)).await,
     };
-    let refused = counted.and_then(|(policy, standing)| Some((policy, standing, standing.refused?)));
+    let refused = counted.and_then(|(policy, state)| Some((policy, state, state.refused?)));
     let mut response = match refused {
-        Some((policy, standing, wait)) => {
+        Some((policy, state, wait)) => {
             metrics::counter!("assay_http_refused_total", "reason" => policy).increment(1);
-            refusal(policy, standing, wait).into_response()
+            refusal(policy, state, wait).into_response()
         }
         None => {
             request.extensions_mut().insert(Identified(caller));
             next.run(request).await
         }
     };
-    if let Some((policy, standing)) = counted {
-        tell(response.headers_mut(), policy, standing);
+    if let Some((policy, state)) = counted {
+        add_headers(response.headers_mut(), policy, state);
     }
     response
 }
 
-/// Lets so many requests be at work at once: 503 beyond that.
-pub async fn room(State(app): State<App>, request: Request, next: Next) -> Response {
+/// Limits concurrent requests to `http.max_requests`: 503 beyond that.
+pub async fn concurrency(State(app): State<App>, request: Request, next: Next) -> Response {
     if is_operation(&request) {
         return next.run(request).await;
     }
-    let Ok(_permit) = app.room.try_acquire() else {
+    let Ok(_permit) = app.request_permits.try_acquire() else {
         metrics::counter!("assay_http_refused_total", "reason" => "busy").increment(1);
         let words = "Too many requests are at work at this moment; try again";
-        return ApiError::coded(StatusCode::SERVICE_UNAVAILABLE, "busy", words).retry_after(MOMENT).into_response();
+        return ApiError::coded(StatusCode::SERVICE_UNAVAILABLE, "busy", words).retry_after(RETRY_BUSY).into_response();
     };
     next.run(request).await
 }
 
-/// They cost next to nothing, and are needed most when nothing else is answered.
+/// Operators need these routes most when the server is overloaded, and they cost little.
 fn is_operation(request: &Request) -> bool {
-    matches!(request.uri().path(), "/healthz" | "/readyz" | "/metrics")
+    request.extensions().get::<Route>().is_some_and(|route| route.admission == Admission::Operation)
 }
 
-fn refusal(policy: &'static str, standing: Standing, wait: Duration) -> ApiError {
-    let (whose, seconds) =
-        (if policy == "key" { "This API key" } else { "This address, without a valid API key," }, whole(wait).max(1));
-    let words = format!("{whose} may make {} requests a minute; try again in {seconds} s", standing.rate);
+fn refusal(policy: &'static str, state: RateState, wait: Duration) -> ApiError {
+    let (whose, seconds) = (
+        if policy == "key" { "This API key" } else { "This address, without a valid API key," },
+        seconds_up(wait).max(1),
+    );
+    let words = format!("{whose} may make {} requests a minute; try again in {seconds} s", state.rate);
     ApiError::exceeded(policy, "too_many_requests", words).retry_after(seconds)
 }
 
-/// The rate and what is left of it, behind what the answer says of other quotas.
-fn tell(headers: &mut HeaderMap, policy: &str, standing: Standing) {
-    let size = format!("\"{policy}\";q={};w={}", standing.rate, WINDOW.as_secs());
-    let left = format!("\"{policy}\";r={};t={}", standing.left, whole(standing.resets_in()));
+/// Adds the rate and the remaining requests to the quota headers.
+fn add_headers(headers: &mut HeaderMap, policy: &str, state: RateState) {
+    let size = format!("\"{policy}\";q={};w={}", state.rate, WINDOW.as_secs());
+    let left = format!("\"{policy}\";r={};t={}", state.left, seconds_up(state.resets_in()));
     for (name, item) in [(POLICY, size), (LIMIT, left)] {
         let others = headers.get(&name).and_then(|value| value.to_str().ok());
         let list = others.map_or_else(|| item.clone(), |others| format!("{others}, {item}"));
-        // Digits and names are always a header's value.
+        // Digits and names are a valid header value.
         if let Ok(value) = HeaderValue::try_from(list) {
             headers.insert(name, value);
         }
     }
 }
 
-/// Seconds, begun ones as whole ones.
-fn whole(time: Duration) -> u64 {
+/// Seconds, rounded up.
+fn seconds_up(time: Duration) -> u64 {
     time.as_secs() + u64::from(time.subsec_nanos() > 0)
 }

@@ -1,4 +1,4 @@
-//! Metrics and traces per route, under the route's pattern: never under a path that a client chose.
+//! Metrics and traces of a route, labelled with the pattern of the route, never with the path of a client.
 
 use std::{
     convert::Infallible,
@@ -17,7 +17,7 @@ use tracing::Instrument;
 use super::identify::REQUEST_ID;
 use crate::telemetry;
 
-/// The handles of one route. They are looked up once and then only written to.
+/// The metric handles of one route, looked up once.
 #[derive(Clone)]
 pub struct Measure(Arc<Handles>);
 
@@ -59,7 +59,7 @@ impl Handles {
     }
 }
 
-/// A request that was given up by its client ends too.
+/// Counts a request in flight. The drop also covers a client that disconnects.
 struct InFlight(Arc<Handles>);
 
 impl Drop for InFlight {

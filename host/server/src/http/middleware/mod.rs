@@ -1,28 +1,27 @@
-//! Everything around a handler, in order. The steps around a single route are inside those around every request,
-//! because only a matched route has a name to be counted under.
+//! The middleware, in order. The layers of one route are inside the layers of every request: only a matched route has a
+//! name for its metrics.
 
+mod close;
 mod guard;
 mod identify;
-mod leave;
 mod limit;
 mod measure;
 mod origin;
 
 use axum::{
     Router,
+    extract::Request,
     middleware::{from_fn, from_fn_with_state},
     routing::MethodRouter,
 };
 use tower::ServiceBuilder;
 
-use super::{App, bill};
+use super::{App, bill, route::FixedPaths};
 use guard::Guard;
 use identify::Identify;
 use measure::Measure;
 
-pub(super) use limit::Identified;
-
-/// The steps around one route, outermost first.
+/// The layers of one route, outermost first.
 pub(super) fn around_route(
     route: MethodRouter<App>,
     method: &'static str,
@@ -31,29 +30,31 @@ pub(super) fn around_route(
 ) -> MethodRouter<App> {
     route.route_layer(
         ServiceBuilder::new()
-            // Counts and times under the route's pattern, whatever happens further in: a panic and a timeout are
-            // answers too.
+            // Outside of the guard: a panic and a timeout count as responses of the route.
             .layer(Measure::of(method, path))
-            // A panic becomes a 500, a handler that takes too long a 504; both are bodies a client can read.
+            // A panic becomes a 500, a timeout a 504, each with a JSON body.
             .layer(Guard::new(app.limits.request)),
     )
 }
 
-/// The steps around every request, unmatched ones too, outermost first.
-pub(super) fn around_everything(router: Router, app: &App) -> Router {
-    router.layer(
+/// The layers of every request, also of unknown paths, outermost first. `router` is the fallback of an empty router, so
+/// that these layers run before it matches the path.
+pub(super) fn around_everything(router: Router, app: &App, paths: FixedPaths) -> Router {
+    Router::new().fallback_service(
         ServiceBuilder::new()
-            // First, so that every line logged and every answer carries the request's id.
+            // First: every log line and every response has the request id.
             .layer(Identify)
-            // A refusal takes leave as well.
-            .layer(from_fn_with_state(app.clone(), leave::close_connection))
-            // Before any work: who comes too often, or into a full house, is sent away. The first also finds out who
-            // calls.
+            // Before the layers that depend on the route, and before the router.
+            .map_request(move |request: Request| paths.resolve(request))
+            // Outside of the limits: a refusal closes the connection too.
+            .layer(from_fn_with_state(app.clone(), close::close_connection))
+            // Before any work. The rate also identifies the caller.
             .layer(from_fn_with_state(app.clone(), limit::rate))
-            .layer(from_fn_with_state(app.clone(), limit::room))
-            // Before anything looks at the request: a body that is too large is refused whoever sent it, wherever to.
+            .layer(from_fn_with_state(app.clone(), limit::concurrency))
+            // Before the extractors: a body that is too large is refused for every caller and every path.
             .layer(from_fn_with_state(app.clone(), guard::body_limit))
-            // Inside the others, which charge nobody.
-            .layer(from_fn(bill::show)),
+            // Innermost: the other layers cost no units.
+            .layer(from_fn(bill::add_headers))
+            .service(router),
     )
 }

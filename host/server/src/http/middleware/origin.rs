@@ -1,4 +1,4 @@
-//! Where a request comes from: the other end of its connection, or where that is a proxy that is trusted, what it says.
+//! The address of a client: the peer of the connection, or the address that a trusted proxy forwards.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -8,8 +8,8 @@ use crate::{config::Network, http::server::Peer};
 
 const FORWARDED: &str = "x-forwarded-for";
 
-/// Each proxy adds whom it heard from at the end, so that the last address of none of `proxies` is the client's: what
-/// stands before it, the client may have made up.
+/// Each proxy appends the address of its peer. The last address that is not one of `proxies` is the client's; the client
+/// may have forged the addresses before it.
 pub fn origin(request: &Request, proxies: &[Network]) -> IpAddr {
     let peer = request.extensions().get::<Peer>().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0);
     behind(peer, request.headers(), proxies)
@@ -23,14 +23,14 @@ fn behind(peer: IpAddr, headers: &HeaderMap, proxies: &[Network]) -> IpAddr {
         if !is_trusted(client) {
             break;
         }
-        // What is no address, a trusted proxy has taken over from a client: it is the last that is known.
+        // A trusted proxy copied an invalid value from its client: the address so far is the last one known.
         let Some(address) = address(hop.trim()) else { break };
         client = address;
     }
     client
 }
 
-/// An address, also with a port behind it.
+/// An address, with or without a port.
 fn address(text: &str) -> Option<IpAddr> {
     let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
     let found = bare.parse().or_else(|_| text.parse::<SocketAddr>().map(|with_port| with_port.ip()));

@@ -4,9 +4,9 @@ use axum::{extract::State, response::Response};
 
 use crate::http::{
     ApiError, App,
-    docs::responses,
     extract::{Caller, SubjectList, charge},
     fresh::Known,
+    responses,
     wire::AggregatedBody,
 };
 

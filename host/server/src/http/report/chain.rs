@@ -6,9 +6,9 @@ use super::{mock, real};
 use crate::{
     http::{
         ApiError, App,
-        docs::responses,
         extract::{Caller, ReportChain, SubjectPath, SummaryChain, charge},
         fresh::Known,
+        responses,
         wire::{ChainReportBody, ChainSummaryBody},
     },
     scoring::Reported,
@@ -37,7 +37,7 @@ pub async fn report(
     let report = app.charged(&caller, 1, app.source.chain_report(&subject, chain)).await?;
     match report {
         Reported::Read(report) => {
-            app.answer(&known, report.fresh, &real::on_chain(&report, chain, app.chain_called(chain)))
+            app.answer(&known, report.fresh, &real::on_chain(&report, chain, app.chain_label(chain)))
         }
         Reported::Mock { address, report } => Ok(app.answer_once(&mock::on_chain(&app, address, *report, chain))),
     }

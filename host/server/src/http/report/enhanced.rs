@@ -7,9 +7,8 @@ use utoipa::ToSchema;
 
 use crate::http::{
     ApiError, App,
-    docs::responses,
     extract::{Caller, JsonObject, SubjectPath, charge},
-    fresh,
+    fresh, responses,
     wire::EnhancedBody,
 };
 use assay_domain::OffChain;
@@ -52,7 +51,7 @@ pub async fn post(
 ) -> Result<Response, ApiError> {
     let (name, off_chain) = read(body)?;
     let one = app.charged(&caller, 1, app.source.summary(&subject)).await?;
-    let body = EnhancedBody::of(&one, name, off_chain, |chain| app.chain_called(chain));
+    let body = EnhancedBody::of(&one, name, off_chain, |chain| app.chain_label(chain));
     Ok(app.mark(fresh::once(Json(body))))
 }
 

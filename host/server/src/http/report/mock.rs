@@ -39,7 +39,7 @@ pub(super) fn on_chain(app: &App, address: Address, mut mock: MockReport, chain:
     ChainReportBody {
         address: Checksummed(address),
         chain_id: chain,
-        chain_name: app.chain_called(chain),
+        chain_name: app.chain_label(chain),
         assets: assets(&mock).into(),
         defi: defi(&mock).into(),
         activity: ChainActivity {

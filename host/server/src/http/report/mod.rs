@@ -11,9 +11,9 @@ use axum::{extract::State, response::Response};
 
 use super::{
     ApiError, App,
-    docs::responses,
     extract::{Caller, SubjectPath, charge},
     fresh::{self, Known},
+    responses,
     wire::ReportBody,
 };
 use crate::scoring::Reported;

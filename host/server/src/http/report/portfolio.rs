@@ -4,9 +4,9 @@ use axum::{extract::State, response::Response};
 
 use crate::http::{
     ApiError, App,
-    docs::responses,
     extract::{Caller, SubjectPath, charge},
     fresh::Known,
+    responses,
     wire::{ChainValueBody, Moment, PortfolioBody, TotalBody, Usd},
 };
 
@@ -26,7 +26,7 @@ pub async fn portfolio(
     let one = app.charged(&caller, 1, app.source.holdings(&subject)).await?;
     let chains = one.read().map(|chain| ChainValueBody {
         chain_id: chain.chain_id,
-        chain_name: app.chain_called(chain.chain_id),
+        chain_name: app.chain_label(chain.chain_id),
         total_asset_usd: Usd(chain.summary.asset_usd),
     });
     let body = PortfolioBody::of(one.address, Moment(one.fresh.read_at), chains.collect());

@@ -9,8 +9,8 @@ use axum::{
 use super::status::find;
 use crate::http::{
     ApiError, App,
-    docs::responses,
     extract::{AgentPath, Caller, SubmissionPath, charge},
+    responses,
 };
 
 /// Keccak-256 of the body: what the registry has as `feedbackHash`.

@@ -19,9 +19,8 @@ use utoipa::ToSchema;
 
 use super::{
     ApiError, App,
-    docs::responses,
     extract::{AgentPath, JsonObject, Payer, RetryKey},
-    fresh,
+    fresh, responses,
     wire::SubmittedBody,
 };
 use crate::{

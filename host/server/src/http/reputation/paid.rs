@@ -1,7 +1,5 @@
-//! A submission that is paid for by x402: nothing is taken before the request is known to be good, and nothing is done
-//! before the money has arrived.
+//! A submission that x402 pays for. The payment is settled after the request is validated and before any work.
 
-use crate::access::records::Payer;
 use axum::{
     http::{HeaderName, HeaderValue, StatusCode},
     response::Response,
@@ -9,16 +7,19 @@ use axum::{
 
 use super::{Form, accepted, refuse, service};
 use crate::{
-    access::x402::{PayError, Refused, X402},
+    access::{
+        records::Payer,
+        x402::{PayError, Refused, X402},
+    },
     http::{ApiError, App, extract::Offered},
     reputation::{Request, SubmitError},
 };
 use assay_domain::B256;
 
-/// Seconds after which a payment that is being settled may have arrived.
-const MOMENT: u64 = 5;
-/// Seconds after which a chain or a facilitator that did not answer is worth another try.
-const WHILE: u64 = 10;
+/// `Retry-After` while a payment is being settled, in seconds.
+const RETRY_PENDING: u64 = 5;
+/// `Retry-After` when a chain or a facilitator does not answer, in seconds.
+const RETRY_UNAVAILABLE: u64 = 10;
 
 pub(super) async fn submit(
     app: &App,
@@ -29,41 +30,45 @@ pub(super) async fn submit(
     let (reputation, Some(x402)) = (service(app)?, &app.x402) else { return Err(ApiError::unauthorized()) };
     let payment = &offered.payment;
     let request = request(Payer::Payment(x402.id(payment)));
-    let said_no = |error: SubmitError| match error {
+    let not_accepted = |error: SubmitError| match error {
         SubmitError::NotPaid => refused(x402, offered, &Refused::spent()),
         error => refuse(error),
     };
-    // A client that lost our answer may have signed another payment since: its Idempotency-Key says that it is the same
-    // request.
+    // After a lost response a client may sign another payment: the Idempotency-Key identifies the same request.
     if request.retry_key.is_some()
         && x402.signed_by_key(payment)
-        && let Some(earlier) = reputation.earlier(&request).await.map_err(said_no)?
+        && let Some(earlier) = reputation.earlier(&request).await.map_err(not_accepted)?
     {
         return accepted(app, &earlier, form).await;
     }
     if !x402.is_known(payment).await.map_err(ApiError::store)? {
         reputation.require_agent(request.agent_id).await.map_err(refuse)?;
     }
-    let settled = x402.settle(payment, request.digest(), &offered.resource).await.map_err(|error| match error {
+    let settled = x402.settle(payment, request.digest(), &offered.resource).await;
+    let settled = settled.map_err(|error| not_settled(x402, offered, error))?;
+    let record = reputation.submit(request).await.map_err(not_accepted)?;
+    let mut response = accepted(app, &record, form).await?;
+    response.headers_mut().extend(receipt(x402, offered, Ok(settled.transaction)));
+    Ok(response)
+}
+
+fn not_settled(x402: &X402, offered: &Offered, error: PayError) -> ApiError {
+    match error {
         PayError::Refused(why) => refused(x402, offered, &why),
         PayError::Pending => {
             ApiError::coded(StatusCode::SERVICE_UNAVAILABLE, "settlement_pending", PayError::Pending.to_string())
-                .retry_after(MOMENT)
+                .retry_after(RETRY_PENDING)
         }
         PayError::Unavailable(why) => {
             tracing::warn!(why, "a payment could not be checked");
-            let words = "The payment could not be checked, and was not taken; present it again";
-            ApiError::coded(StatusCode::BAD_GATEWAY, "payment_not_checked", words).retry_after(WHILE)
+            let detail = "The payment could not be checked, and was not taken; present it again";
+            ApiError::coded(StatusCode::BAD_GATEWAY, "payment_not_checked", detail).retry_after(RETRY_UNAVAILABLE)
         }
         PayError::Store(error) => ApiError::store(error),
-    })?;
-    let record = reputation.submit(request).await.map_err(said_no)?;
-    let mut answer = accepted(app, &record, form).await?;
-    answer.headers_mut().extend(receipt(x402, offered, Ok(settled.transaction)));
-    Ok(answer)
+    }
 }
 
-/// 402 with the reason, the terms, and where it was tried what became of it.
+/// 402 with the reason and the terms, and with a receipt when settlement was tried.
 fn refused(x402: &X402, offered: &Offered, why: &Refused) -> ApiError {
     let error = ApiError::payment_required(x402.terms().demand(&offered.resource, &why.reason, why.detail.clone()));
     match receipt(x402, offered, Err(why)).filter(|_| why.tried) {
@@ -74,6 +79,6 @@ fn refused(x402: &X402, offered: &Offered, why: &Refused) -> ApiError {
 
 fn receipt(x402: &X402, offered: &Offered, outcome: Result<B256, &Refused>) -> Option<(HeaderName, HeaderValue)> {
     let (name, value) = x402.receipt(&offered.payment, outcome);
-    // Base 64 is always a header's value.
+    // Base 64 is a valid header value.
     Some((HeaderName::from_static(name), HeaderValue::try_from(value).ok()?))
 }

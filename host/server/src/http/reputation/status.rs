@@ -6,9 +6,8 @@ use axum::{Json, extract::State, response::Response};
 use super::service;
 use crate::http::{
     ApiError, App,
-    docs::responses,
     extract::{AgentPath, Caller, SubmissionPath, charge},
-    fresh,
+    fresh, responses,
     wire::SubmissionBody,
 };
 

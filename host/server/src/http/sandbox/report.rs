@@ -6,9 +6,9 @@ use utoipa::ToSchema;
 
 use crate::http::{
     ApiError, App,
-    docs::responses,
     extract::{AddressPath, Caller, ChainPath, charge},
     report::mock_body,
+    responses,
     wire::{Checksummed, Moment, ReportBody, TotalBody, Usd},
 };
 use assay_domain::ChainId;

@@ -5,8 +5,8 @@ use axum::{Json, extract::State};
 use crate::{
     http::{
         ApiError, App,
-        docs::responses,
         extract::{AddressList, AddressPath, Caller, JsonObject, charge},
+        responses,
         score::OffChain,
         wire::{MeanBody, ScoreBody, ScoresBody},
     },

@@ -9,9 +9,9 @@ use utoipa::ToSchema;
 
 use super::{
     ApiError, App,
-    docs::responses,
     extract::{Asked, Caller, IncludeFactors, JsonObject, SubjectPath, charge},
     fresh::{self, Known},
+    responses,
     wire::ScoreBody,
 };
 use crate::scoring::Ask;

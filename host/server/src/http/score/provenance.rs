@@ -6,8 +6,8 @@ use axum::{Json, extract::State};
 
 use crate::http::{
     ApiError, App,
-    docs::responses,
     extract::{Caller, ScorePath, charge},
+    responses,
     wire::{AuditedBody, ProvenanceBody},
 };
 use assay_store::StoreError;

@@ -5,9 +5,9 @@ use axum::{extract::State, response::Response};
 use crate::{
     http::{
         ApiError, App,
-        docs::responses,
         extract::{Asked, Caller, IncludeFactors, SubjectList, charge},
         fresh::{self, Known},
+        responses,
         wire::{MeanBody, ScoreBody, ScoresBody},
     },
     scoring::{Ask, ScoringError},

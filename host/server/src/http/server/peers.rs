@@ -1,4 +1,4 @@
-//! How many connections each address has open, so that one client alone cannot take all there are.
+//! Counts the open connections of each address, so that one client cannot use all of them.
 
 use std::{
     collections::HashMap,
@@ -15,16 +15,16 @@ pub(super) struct Peers {
 }
 
 struct Inner {
-    /// For each; 0: without bound.
+    /// Most connections of each address; 0: unlimited.
     most: usize,
-    /// Those who come for many others.
+    /// Proxies, which are not counted.
     proxies: Vec<Network>,
     open: Mutex<HashMap<IpAddr, usize>>,
 }
 
 /// A connection that counts until this is dropped.
 pub(super) struct Place {
-    /// Where and as whose it counts; `None` where it does not.
+    /// The counts and the address; `None` when it is not counted.
     counted: Option<(Arc<Inner>, IpAddr)>,
 }
 
@@ -33,7 +33,7 @@ impl Peers {
         Self { inner: Arc::new(Inner { most, proxies, open: Mutex::default() }) }
     }
 
-    /// A place for one more connection from `address`, or `None` where it has as many as it may.
+    /// Counts one more connection from `address`; `None` beyond the limit.
     pub fn enter(&self, address: IpAddr) -> Option<Place> {
         if self.inner.most == 0 || self.inner.proxies.iter().any(|network| network.contains(address)) {
             return Some(Place { counted: None });

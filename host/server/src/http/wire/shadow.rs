@@ -9,7 +9,7 @@ use super::{Moment, ReferenceBody};
 use crate::rollout::{ShadowPair, Spread};
 use assay_domain::{
     ModelKind, ModelRef, Time,
-    stats::{Histogram, INVESTIGATE, SIGNIFICANT},
+    stats::{Histogram, INVESTIGATE, Joint, SIGNIFICANT},
 };
 
 /// What challengers of one kind showed beside the champion, of all hosts together.
@@ -136,14 +136,14 @@ impl PairBody {
     fn new(kind: ModelKind, pair: ShadowPair) -> Self {
         let ShadowPair { record, champion_scores, challenger_scores, psi, migration } = pair;
         let model = |ModelPin { version, digest }: ModelPin| ReferenceBody::from(ModelRef { kind, version, digest });
-        let (scores, differences) = (&record.scores, record.scores.differences());
-        let (higher, equal, lower) = differences.signs();
+        let scores = &record.scores;
         let scored = scores.count();
         let factors = record.factors.iter().map(|(label, (champion, challenger))| FactorDriftBody {
             label: label.clone(),
             champion_points: champion.mean(),
             challenger_points: challenger.mean(),
         });
+        let failures = record.failures.iter().map(|(code, count)| FailureCount { code: code.clone(), count: *count });
         Self {
             seen: record.counts.seen,
             sampled: record.counts.sampled,
@@ -151,11 +151,7 @@ impl PairBody {
             scored,
             refused: record.counts.refused,
             failed: record.failed(),
-            failures: record
-                .failures
-                .iter()
-                .map(|(code, count)| FailureCount { code: code.clone(), count: *count })
-                .collect(),
+            failures: failures.collect(),
             champion_scores: ScoresSummary::of(&champion_scores),
             challenger_scores: ScoresSummary::of(&challenger_scores),
             psi,
@@ -165,19 +161,27 @@ impl PairBody {
             same_decile: (scored > 0).then(|| record.counts.same_decile as f64 / scored as f64),
             spearman: scores.spearman(),
             kendall: scores.kendall(),
-            difference: DifferenceBody {
-                mean: differences.mean(),
-                p50: differences.quantile(0.5),
-                p95_absolute: differences.absolute_quantile(0.95),
-                higher,
-                equal,
-                lower,
-            },
+            difference: DifferenceBody::of(scores),
             factors: factors.collect(),
             champion_cost: CostBody::of(&record.champion_cost),
             challenger_cost: CostBody::of(&record.challenger_cost),
             champion: model(record.champion),
             challenger: model(record.challenger),
+        }
+    }
+}
+
+impl DifferenceBody {
+    fn of(scores: &Joint) -> Self {
+        let differences = scores.differences();
+        let (higher, equal, lower) = differences.signs();
+        Self {
+            mean: differences.mean(),
+            p50: differences.quantile(0.5),
+            p95_absolute: differences.absolute_quantile(0.95),
+            higher,
+            equal,
+            lower,
         }
     }
 }

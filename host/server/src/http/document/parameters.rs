@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn parameters_say_what_they_may_be() {
-        let document = serde_json::to_value(super::super::document()).unwrap();
+        let document = serde_json::to_value(crate::http::document()).unwrap();
         let schema = |path: &str, index: usize| document["paths"][path]["get"]["parameters"][index]["schema"].clone();
         let address = schema("/api/v2/score/address/{address}", 0);
         assert_eq!((&address["pattern"], &address["maxLength"]), (&json!(super::ADDRESS_OR_NAME), &json!(255)));

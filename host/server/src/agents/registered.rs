@@ -1,77 +1,81 @@
-//! Agents as the events of the registry tell them, and what their documents said; kept in pages of the store, so that a
-//! restart goes on where the last process was. Nothing is written that is not settled on the chain.
+//! The agents of an identity registry, from its events, with the metadata of their documents. Pages of them are in the
+//! store, so that a restart continues where the last process stopped. Only settled events are saved.
 
-use crate::agents::records::{self, AgentMetadataRecord, AgentPage, AgentProgress, AgentRecord};
 use std::collections::{BTreeMap, BTreeSet};
 
 use alloy::primitives::keccak256;
 
-use super::metadata;
+use super::{
+    metadata,
+    records::{self, AgentMetadataRecord, AgentPage, AgentProgress, AgentRecord},
+};
 use assay_chain::{AgentChange, AgentEvent, Documents, Located, Mark, Outside};
 use assay_domain::{Address, Agent, AgentMetadata, B256, ChainId};
 use assay_store::{Batch, Lease, Store, StoreError};
 
-/// Agents in one page: small enough to be written again for one of them.
+/// Agents in one page: a change of one agent writes its whole page.
 const PAGE: u64 = 64;
 /// Pages read in one round trip.
 const PAGES_AT_ONCE: u64 = 256;
 
-/// Seconds after which a document on a server of its owner's is read again.
-const AGAIN: u64 = 24 * 3_600;
-/// Seconds to the next try after a failure, doubled each time, up to a week.
+/// Seconds after which a document on a web server is fetched again.
+const REFETCH: u64 = 24 * 3_600;
+/// Seconds to the next attempt after a failure, doubled each time, up to a week.
 const RETRY: u64 = 15 * 60;
 const LONGEST_RETRY: u64 = 7 * 24 * 3_600;
 
-/// All agents. Cloned for what is not settled yet.
+/// All agents. Cloned to add events that are not settled yet.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Book {
+pub(super) struct Registered {
     agents: BTreeMap<u64, AgentRecord>,
     /// Pages that differ from those in the store.
     changed: BTreeSet<u64>,
 }
 
-/// Whose records these are.
+/// The registry of the records.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Shelf {
+pub(super) struct Registry {
     pub chain: ChainId,
     pub registry: Address,
 }
 
-impl Book {
-    /// As it was kept, and through which block.
-    pub(super) async fn load(store: &Store, shelf: Shelf) -> Result<Option<(Self, Mark)>, StoreError> {
-        let Some(progress) = store.get(&records::agent_progress(shelf.chain, shelf.registry)).await? else {
+impl Registered {
+    /// The saved agents, and the block of the last event in them.
+    pub(super) async fn load(store: &Store, registry: Registry) -> Result<Option<(Self, Mark)>, StoreError> {
+        let Some(progress) = store.get(&records::agent_progress(registry.chain, registry.registry)).await? else {
             return Ok(None);
         };
-        let mut book = Self::default();
+        let mut registered = Self::default();
         let mut page = 0;
         while page < progress.pages {
             let end = progress.pages.min(page + PAGES_AT_ONCE);
             let wanted: Vec<_> =
-                (page..end).map(|page| records::agent_page(shelf.chain, shelf.registry, page)).collect();
+                (page..end).map(|page| records::agent_page(registry.chain, registry.registry, page)).collect();
             let pages: Vec<Option<AgentPage>> = store.get_many(&wanted).await?;
-            book.agents.extend(pages.into_iter().flatten().flat_map(|page| page.agents).map(|agent| (agent.id, agent)));
+            registered
+                .agents
+                .extend(pages.into_iter().flatten().flat_map(|page| page.agents).map(|agent| (agent.id, agent)));
             page = end;
         }
-        Ok(Some((book, Mark { number: progress.synced_to_block, hash: progress.synced_block_hash })))
+        Ok(Some((registered, Mark { number: progress.synced_to_block, hash: progress.synced_block_hash })))
     }
 
-    /// Writes what has changed, together with the block through which it is true; `false` where the lease has passed
-    /// on.
+    /// Saves the changed pages together with the block of the last event in them; `false` when the lease is lost.
     pub(super) async fn save(
         &mut self,
         store: &Store,
-        shelf: Shelf,
+        registry: Registry,
         synced: Mark,
         lease: &Lease,
     ) -> Result<bool, StoreError> {
         let pages = self.agents.keys().next_back().map_or(0, |last| last / PAGE + 1);
         let progress = AgentProgress { synced_to_block: synced.number, synced_block_hash: synced.hash, pages };
-        let mut batch =
-            Batch::new().if_leased(lease).put(&records::agent_progress(shelf.chain, shelf.registry), &progress)?;
+        let mut batch = Batch::new()
+            .if_leased(lease)
+            .put(&records::agent_progress(registry.chain, registry.registry), &progress)?;
         for &page in &self.changed {
             let agents = self.agents.range(page * PAGE..(page + 1) * PAGE).map(|(_, agent)| agent.clone()).collect();
-            batch = batch.put(&records::agent_page(shelf.chain, shelf.registry, page), &AgentPage { agents })?;
+            batch = batch.put(&records::agent_page(registry.chain, registry.registry, page), &AgentPage { agents })?;
         }
         if !store.commit(batch).await? {
             return Ok(false);
@@ -80,8 +84,7 @@ impl Book {
         Ok(true)
     }
 
-    /// Forgets everything. Pages of the store are written over as agents are found again; those that are not are left
-    /// behind.
+    /// Removes every agent. Each saved page is overwritten with the next save.
     pub(super) fn clear(&mut self) {
         let pages: Vec<u64> = self.agents.keys().map(|id| id / PAGE).collect();
         self.agents.clear();
@@ -109,7 +112,7 @@ impl Book {
             AgentChange::Owner(owner) => agent.owner = owner,
             AgentChange::Uri(uri) => {
                 let digest = keccak256(&uri);
-                // Written again as it was: what is known of it still holds.
+                // The same URI again: the metadata stays.
                 if agent.uri != digest {
                     relocate(agent, &uri, digest, documents);
                 }
@@ -118,7 +121,7 @@ impl Book {
         }
     }
 
-    /// Takes over what `other` knows of documents that were not fetched for this book yet.
+    /// Copies the documents of `other` that were not fetched here yet.
     pub(super) fn adopt(&mut self, other: &Self) {
         for (id, known) in &other.agents {
             let Some(agent) = self.agents.get_mut(id).filter(|agent| agent.uri == known.uri && agent.due == Some(0))
@@ -130,13 +133,13 @@ impl Book {
         }
     }
 
-    /// Forgets all agents but those of `events`.
+    /// Removes all agents except those of `events`.
     pub(super) fn keep_only(&mut self, events: &[AgentEvent]) {
         let ids: BTreeSet<u64> = events.iter().map(|event| event.id).collect();
         self.agents.retain(|id, _| ids.contains(id));
     }
 
-    /// Agents whose documents are to be fetched at `now`, in seconds since the Unix epoch.
+    /// Agents with a document to fetch at `now`, in seconds since the Unix epoch.
     pub(super) fn due(&self, now: u64, documents: &Documents) -> Vec<(u64, Outside)> {
         let due = self.agents.values().filter(|agent| agent.due.is_some_and(|due| due <= now));
         due.filter_map(|agent| match documents.locate(agent.at.as_deref()?) {
@@ -146,14 +149,14 @@ impl Book {
         .collect()
     }
 
-    /// What came of fetching a document at `now`. One that was read before is kept while its server fails.
+    /// Applies the result of a fetch at `now`. After a failure the earlier metadata stays.
     pub(super) fn fetched(&mut self, id: u64, outside: &Outside, outcome: Result<Vec<u8>, &'static str>, now: u64) {
         let Some(agent) = self.agents.get_mut(&id) else { return };
         self.changed.insert(id / PAGE);
         match outcome.and_then(|document| metadata::read(&document).ok_or("not_metadata")) {
             Ok(metadata) => {
                 (agent.metadata, agent.skipped, agent.failures) = (Some(record(metadata)), None, 0);
-                agent.due = (!outside.by_content).then_some(now + AGAIN);
+                agent.due = (!outside.by_content).then_some(now + REFETCH);
             }
             Err(why) => {
                 agent.skipped = Some(why.to_owned());
@@ -163,7 +166,7 @@ impl Book {
         }
     }
 
-    /// As callers may see them: token 0 has no id that they can name.
+    /// The agents that callers see: the API has no agent 0.
     pub(super) fn agents(&self) -> Vec<Agent> {
         let seen = self.agents.range(1..).map(|(_, agent)| agent).filter(|agent| agent.owner != Address::ZERO);
         seen.map(|agent| Agent { id: agent.id, owner: agent.owner, metadata: agent.metadata.clone().map(metadata_of) })
@@ -193,7 +196,7 @@ fn relocate(agent: &mut AgentRecord, uri: &str, digest: B256, documents: &Docume
             None => (None, None, Some("not_metadata"), None),
         },
         Located::Outside(_) => (Some(uri.to_owned()), None, Some("not_read_yet"), Some(0)),
-        // With a gateway it could be read, after a restart.
+        // A gateway may be configured after a restart.
         Located::Nowhere("no_gateway") => (Some(uri.to_owned()), None, Some("no_gateway"), Some(0)),
         Located::Nowhere(why) => (None, None, Some(why), None),
     };

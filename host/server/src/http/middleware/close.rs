@@ -1,5 +1,5 @@
-//! A server that was told to stop takes leave of its clients with an answer: the next request of theirs goes elsewhere,
-//! and none meets a connection that is closed under it.
+//! Adds `Connection: close` to responses while the server stops: clients send their next request to another server, and
+//! no request meets a closed connection.
 
 use axum::{
     extract::{Request, State},
@@ -12,7 +12,7 @@ use crate::http::App;
 
 pub async fn close_connection(State(app): State<App>, request: Request, next: Next) -> Response {
     let mut answer = next.run(request).await;
-    if app.leaving.is_cancelled() {
+    if app.stopping.is_cancelled() {
         answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     answer

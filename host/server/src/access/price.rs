@@ -1,13 +1,13 @@
-//! What a call costs and which scope it needs, in one table.
+//! The price table: the units of a call, and the scopes that it needs.
 
 use assay_domain::Scope;
 
 /// Units of a reputation submission, by contract.
 const SUBMISSION: u64 = 10;
 
-/// Routes of one price and one scope.
+/// One row of the table. Each route has one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Route {
+pub enum Price {
     Score,
     Report,
     Sandbox,
@@ -17,12 +17,12 @@ pub enum Route {
     /// The status of a submission, and its document.
     Status,
     Submission,
-    /// What the caller's own key may do and has used.
+    /// The rights and the usage of the caller's own key.
     Usage,
     Admin,
 }
 
-impl Route {
+impl Price {
     pub const ALL: [Self; 9] = [
         Self::Score,
         Self::Report,
@@ -35,12 +35,12 @@ impl Route {
         Self::Admin,
     ];
 
-    /// Scopes of which a key must have one.
+    /// A key must have one of these scopes.
     pub fn scopes(self) -> &'static [Scope] {
         self.row(0).0
     }
 
-    /// Units, where `default` is what the configuration asks for routes without a price by contract.
+    /// Units. `default` is the configured price of calls that have no price by contract.
     pub(super) fn cost(self, default: u64) -> u64 {
         self.row(default).1
     }
@@ -49,7 +49,7 @@ impl Route {
         match self {
             Self::Score | Self::Report => (&[Scope::Read], default),
             Self::Sandbox | Self::Models | Self::Agents => (&[Scope::Read], 0),
-            // Who may submit may see what became of it.
+            // A key that may submit may also read the result.
             Self::Status => (&[Scope::Read, Scope::Submit], 0),
             Self::Submission => (&[Scope::Submit], SUBMISSION),
             Self::Usage => (&[Scope::Read, Scope::Submit, Scope::Admin], 0),

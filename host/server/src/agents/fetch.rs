@@ -1,0 +1,111 @@
+//! Fetches many documents from many servers at once. Each server has few requests at a time, so that a slow one does not
+//! delay the others, and no more requests after too many failures in a row.
+
+use std::collections::{HashMap, VecDeque};
+
+use futures::{StreamExt, stream::FuturesUnordered};
+use tokio::sync::mpsc;
+
+use assay_chain::{Documents, Outside};
+
+/// Requests at once to one server, and to the operator's gateway.
+const EACH: usize = 4;
+const GATEWAY: usize = 16;
+/// Failures in a row after which a server has no more requests until the next refresh.
+const MOST_FAILURES: u32 = 12;
+
+/// An agent, the location of its document, and the result of the fetch.
+pub(super) type Outcome = (u64, Outside, Result<Vec<u8>, &'static str>);
+
+#[derive(Default)]
+struct Host {
+    waiting: VecDeque<(u64, Outside)>,
+    running: usize,
+    failures: u32,
+}
+
+/// The servers with their waiting documents.
+struct Queue {
+    hosts: HashMap<String, Host>,
+    /// Servers with a waiting document and a free request, in turn.
+    turns: VecDeque<String>,
+}
+
+/// The next document of a queue.
+enum Next {
+    /// From the server of this name.
+    Fetch(String, u64, Outside),
+    /// Its server failed too often.
+    Skip(u64, Outside),
+}
+
+/// Fetches all of `wanted`, at most `at_once` at once, and sends each outcome. Ends early when the receiver is dropped.
+pub(super) async fn fetch_all(
+    documents: &Documents,
+    wanted: Vec<(u64, Outside)>,
+    at_once: usize,
+    outcomes: mpsc::Sender<Outcome>,
+) {
+    let mut queue = Queue::new(wanted);
+    let mut running = FuturesUnordered::new();
+    loop {
+        while running.len() < at_once
+            && let Some(next) = queue.next()
+        {
+            match next {
+                Next::Fetch(name, id, outside) => running.push(async move {
+                    let outcome = documents.fetch(&outside).await;
+                    (name, id, outside, outcome)
+                }),
+                Next::Skip(id, outside) => {
+                    if outcomes.send((id, outside, Err("host_down"))).await.is_err() {
+                        return;
+                    }
+                }
+            }
+        }
+        let Some((name, id, outside, outcome)) = running.next().await else { return };
+        queue.finished(name, matches!(outcome, Err("timeout" | "unreachable")));
+        if outcomes.send((id, outside, outcome)).await.is_err() {
+            return;
+        }
+    }
+}
+
+impl Queue {
+    fn new(wanted: Vec<(u64, Outside)>) -> Self {
+        let mut hosts = HashMap::<String, Host>::new();
+        for (id, outside) in wanted {
+            hosts.entry(outside.host()).or_default().waiting.push_back((id, outside));
+        }
+        let turns = hosts.keys().cloned().collect();
+        Self { hosts, turns }
+    }
+
+    fn next(&mut self) -> Option<Next> {
+        while let Some(name) = self.turns.pop_front() {
+            let Some(host) = self.hosts.get_mut(&name) else { continue };
+            let Some((id, outside)) = host.waiting.pop_front() else { continue };
+            if host.failures >= MOST_FAILURES && !outside.by_content {
+                self.turns.push_front(name);
+                return Some(Next::Skip(id, outside));
+            }
+            host.running += 1;
+            if host.running < if outside.by_content { GATEWAY } else { EACH } {
+                self.turns.push_back(name.clone());
+            }
+            return Some(Next::Fetch(name, id, outside));
+        }
+        None
+    }
+
+    /// A request to the server `name` has ended; `failed` when there was no response.
+    fn finished(&mut self, name: String, failed: bool) {
+        let Some(host) = self.hosts.get_mut(&name) else { return };
+        host.failures = if failed { host.failures + 1 } else { 0 };
+        host.running -= 1;
+        if !host.waiting.is_empty() && !self.turns.contains(&name) {
+            self.turns.push_back(name);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! The OpenAPI document: one operation from each documented route, and what all of them share.
+
+mod parameters;
+
+use axum::http::Method;
+use utoipa::{
+    Modify, OpenApi,
+    openapi::{
+        self, HttpMethod, PathItem,
+        security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityScheme},
+    },
+};
+
+use super::{error, validation, wire};
+use parameters::Parameters;
+
+/// A route in the document.
+pub struct Operation {
+    pub method: Method,
+    pub path: &'static str,
+    /// Replaces the operation id of the handler.
+    pub id: Option<&'static str>,
+    /// A document with the handler's own operation, and the schemas that it names.
+    pub handler: openapi::OpenApi,
+}
+
+/// The OpenAPI 3.1 document of `operations`.
+pub fn describe(operations: Vec<Operation>) -> openapi::OpenApi {
+    let mut document = Document::openapi();
+    for operation in operations {
+        document.merge(operation.placed());
+    }
+    let modifiers: [&dyn Modify; 3] = [&Key, &MayBeEmpty, &Parameters];
+    modifiers.iter().for_each(|modifier| modifier.modify(&mut document));
+    document
+}
+
+impl Operation {
+    /// The handler's document with the method, the path and the id of the route.
+    fn placed(mut self) -> openapi::OpenApi {
+        let items = std::mem::take(&mut self.handler.paths.paths).into_values();
+        let operation = items.flat_map(|item| [item.get, item.post, item.put, item.delete]).flatten().next();
+        if let Some(mut operation) = operation {
+            operation.operation_id = self.id.map(str::to_owned).or(operation.operation_id);
+            let method = match self.method {
+                Method::POST => HttpMethod::Post,
+                Method::PUT => HttpMethod::Put,
+                Method::DELETE => HttpMethod::Delete,
+                _ => HttpMethod::Get,
+            };
+            self.handler.paths.paths.insert(self.path.to_owned(), PathItem::new(method, operation));
+        }
+        self.handler
+    }
+}
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Assay",
+        version = "2",
+        description = "Credit scores for Ethereum addresses, computed from what the chains say by versioned WebAssembly models.\n\n\
+            Every path under `/api/v2` takes an API key as `Authorization: Bearer <key>`. Errors have a `detail`; an unknown path \
+            is 404, a method that a path does not take 405, a body beyond the limit 413, an answer that takes too long 504.\n\n\
+            `RateLimit-Policy` and `RateLimit` say how many requests a minute the key may make, or an address without a valid one, and how \
+            many are left; beyond that the answer is 429, and 503 while too much is at work, both with `Retry-After`. What costs units says \
+            so in `Assay-Units-Cost`, and in `Assay-Units-Left` what a metered key has left.\n\n\
+            Scores and reports stand for five minutes, and for thirty seconds while anything behind them is incomplete: `Age` and \
+            `Cache-Control` say how much of that is left, and `If-None-Match` with their `ETag` gets a 304 while nothing has changed.\n\n\
+            A server may take payments by x402: a submission then needs no key but a payment, and the free agent routes need neither."
+    ),
+    components(schemas(wire::CoverageName, wire::PaymentRequiredBody, wire::RangeName, wire::SubmissionStatus, error::DetailBody, error::DetailOrError, error::ErrorBody, error::QuotaBody, error::ValidationBody, validation::Violation)),
+    tags(
+        (name = "scores", description = "Credit scores, 300 to 1000"),
+        (name = "reports", description = "What a score stands on"),
+        (name = "identity", description = "Who an address is said to belong to"),
+        (name = "agents", description = "Agents of the ERC-8004 registries; free"),
+        (name = "reputation", description = "Scores of agents' addresses, put on the chain"),
+        (name = "sandbox", description = "Deterministic mocks of the same shapes; they cost nothing and read no chain"),
+        (name = "models", description = "The scoring models"),
+        (name = "usage", description = "What your own key may do and has used"),
+        (name = "admin", description = "Moving models and their roles; backups"),
+        (name = "operation", description = "For those who run the server; public"),
+    ),
+)]
+struct Document;
+
+/// The security scheme of every path under `/api/v2`.
+struct Key;
+
+impl Modify for Key {
+    fn modify(&self, document: &mut openapi::OpenApi) {
+        let mut scheme = Http::new(HttpAuthScheme::Bearer);
+        scheme.description = Some("An API key; `assay key mint` makes one".to_owned());
+        let words = "A signed payment by x402 in place of a key, where the server takes them; PAYMENT-SIGNATURE in its version 2";
+        let payment = ApiKey::Header(ApiKeyValue::with_description("X-PAYMENT", words));
+        let components = document.components.get_or_insert_default();
+        components.add_security_scheme("key", SecurityScheme::Http(scheme));
+        components.add_security_scheme("x402", SecurityScheme::ApiKey(payment));
+    }
+}
+
+/// Bodies whose every field may be absent may be absent too.
+struct MayBeEmpty;
+
+impl Modify for MayBeEmpty {
+    fn modify(&self, document: &mut openapi::OpenApi) {
+        for (path, item) in &mut document.paths.paths {
+            let body =
+                item.post.as_mut().filter(|_| path.contains("/score/")).and_then(|post| post.request_body.as_mut());
+            if let Some(openapi::RefOr::T(body)) = body {
+                body.required = Some(openapi::Required::False);
+            }
+        }
+    }
+}

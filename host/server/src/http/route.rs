@@ -1,0 +1,124 @@
+//! One route as data, and the lookup of a route before the router runs.
+
+use std::{collections::HashMap, sync::Arc};
+
+use axum::{
+    extract::Request,
+    http::uri::{PathAndQuery, Uri},
+};
+
+use super::state::Limits;
+use crate::access::Price;
+
+/// A route without its handler.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Route {
+    pub method: &'static str,
+    /// As the router, the metrics and the OpenAPI document write it.
+    pub path: &'static str,
+    pub admission: Admission,
+    pub body: BodySize,
+}
+
+/// What a route demands of its caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Admission {
+    /// A key, or a payment, at this price.
+    Priced(Price),
+    /// No key; requests count against the rate of their address.
+    Public,
+    /// No key and no rate: the operator's tools call it, also while the server is overloaded.
+    Operation,
+}
+
+/// The size limit of a request body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BodySize {
+    /// `http.max_body_bytes`.
+    Small,
+    /// `models.max_component_bytes`.
+    Component,
+}
+
+impl BodySize {
+    pub fn limit(self, limits: &Limits) -> u64 {
+        match self {
+            Self::Small => limits.body,
+            Self::Component => limits.component,
+        }
+    }
+}
+
+/// The routes without path parameters. Each answers with and without a slash at the end of its path: a request for the
+/// other form is given the route's own path before the router runs. A slash after a parameter is a different path.
+#[derive(Clone)]
+pub struct FixedPaths(Arc<HashMap<String, Route>>);
+
+impl FixedPaths {
+    pub fn new(routes: &[Route]) -> Self {
+        let fixed = || routes.iter().filter(|route| !route.path.contains('{'));
+        let mut by_path: HashMap<String, Route> = fixed().map(|route| (other_form(route.path), *route)).collect();
+        // `/docs` and `/docs/` are two routes: a path of its own has precedence.
+        by_path.extend(fixed().map(|route| (route.path.to_owned(), *route)));
+        Self(Arc::new(by_path))
+    }
+
+    /// Gives `request` its route as an extension, and the path of that route.
+    pub fn resolve(&self, mut request: Request) -> Request {
+        if let Some(route) = self.0.get(request.uri().path()).copied() {
+            if request.uri().path() != route.path
+                && let Some(uri) = with_path(request.uri(), route.path)
+            {
+                *request.uri_mut() = uri;
+            }
+            request.extensions_mut().insert(route);
+        }
+        request
+    }
+}
+
+/// `path` with a slash at its end where it has none, and without it where it has one.
+fn other_form(path: &str) -> String {
+    path.strip_suffix('/').map_or_else(|| format!("{path}/"), str::to_owned)
+}
+
+fn with_path(uri: &Uri, path: &'static str) -> Option<Uri> {
+    let path_and_query = match uri.query() {
+        Some(query) => PathAndQuery::try_from(format!("{path}?{query}")).ok()?,
+        None => PathAndQuery::from_static(path),
+    };
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = Some(path_and_query);
+    Uri::from_parts(parts).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Body;
+
+    use super::*;
+
+    #[test]
+    fn a_fixed_path_answers_with_and_without_a_slash() {
+        let route = |path| Route { method: "GET", path, admission: Admission::Public, body: BodySize::Small };
+        let paths =
+            FixedPaths::new(&[route("/list/"), route("/one"), route("/docs"), route("/docs/"), route("/a/{b}")]);
+        let resolved = |uri: &str| {
+            let request = paths.resolve(Request::builder().uri(uri).body(Body::empty()).unwrap());
+            let known = request.extensions().get::<Route>().map(|route| route.path);
+            (request.uri().to_string(), known)
+        };
+        for (uri, expected, path) in [
+            ("/list?a=%2C&b", "/list/?a=%2C&b", Some("/list/")),
+            ("/list/?a", "/list/?a", Some("/list/")),
+            ("/one/", "/one", Some("/one")),
+            ("/docs", "/docs", Some("/docs")),
+            ("/docs/", "/docs/", Some("/docs/")),
+            ("/one//", "/one//", None),
+            ("/a/b/", "/a/b/", None),
+            ("/", "/", None),
+        ] {
+            assert_eq!(resolved(uri), (expected.to_owned(), path), "{uri}");
+        }
+    }
+}

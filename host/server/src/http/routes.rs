@@ -1,0 +1,150 @@
+//! The table of routes. The router, the prices, the body limits and the OpenAPI document are made from it.
+
+use std::sync::LazyLock;
+
+use axum::{
+    Router,
+    body::Bytes,
+    http::{Method, header},
+    response::{IntoResponse, Response},
+};
+use utoipa::{OpenApi, openapi};
+
+use super::{
+    App, admin, agents, backup, docs,
+    document::{self, Operation},
+    extract::{Operator, Public, charge::*},
+    identity, models, ops, report, reputation,
+    route::BodySize,
+    router::Routes,
+    sandbox, score, usage,
+};
+
+/// A row is: method, path, price, a body limit other than `Small`, handler, and an operation id of its own where the
+/// handler has a second path. The compiler compares the price with the arguments of the handler; a unit test compares
+/// method and path with the handler's documentation.
+macro_rules! table {
+    (
+        documented { $($method:ident $path:literal $price:ident $([$body:ident])? $($handler:ident)::+ $(as $id:literal)?;)* }
+        undocumented { $($plain_method:ident $plain_path:literal $plain_price:ident $($plain:ident)::+;)* }
+    ) => {
+        /// Every route of the service.
+        pub fn routes(app: App) -> Routes {
+            Routes::new(app)
+                $(.add::<$price, _>((Method::$method, $path, body_size!($($body)?)), $($handler)::+))*
+                $(.add::<$plain_price, _>((Method::$plain_method, $plain_path, BodySize::Small), $($plain)::+))*
+        }
+
+        fn operations() -> Vec<Operation> {
+            vec![$({
+                #[derive(OpenApi)]
+                #[openapi(paths($($handler)::+))]
+                struct Handler;
+                Operation { method: Method::$method, path: $path, id: None$(.or(Some($id)))?, handler: Handler::openapi() }
+            }),*]
+        }
+    };
+}
+
+macro_rules! body_size {
+    () => {
+        BodySize::Small
+    };
+    ($body:ident) => {
+        BodySize::$body
+    };
+}
+
+table! {
+    documented {
+        GET "/api/v2/score/address/{address}" Score score::get;
+        POST "/api/v2/score/address/{address}" Score score::post;
+        GET "/api/v2/score/" Score score::several::mean;
+        GET "/api/v2/score/batch/" Score score::several::batch;
+        GET "/api/v2/score/{id}" Models score::provenance::mine;
+        GET "/api/v2/report/address/{address}" Report report::get;
+        POST "/api/v2/report/address/{address}" Report report::enhanced::post;
+        GET "/api/v2/report/" Report report::aggregated::aggregated;
+        GET "/api/v2/report/address/{address}/chain/{chain_id}" Report report::chain::report;
+        GET "/api/v2/report/address/{address}/chain/{chain_id}/summary" Report report::chain::summary;
+        GET "/api/v2/report/address/{address}/total/usd" Report report::portfolio::portfolio;
+        GET "/api/v2/report/address/{address}/total/usd/aggregate" Report report::portfolio::total;
+        GET "/api/v2/identity/address/{address}/attestations" Report identity::attestations;
+        GET "/api/v2/agents" Agents agents::list;
+        GET "/api/v2/agents/search" Agents agents::search;
+        GET "/api/v2/agents/{agent_id}" Agents agents::get;
+        GET "/api/v2/agents/{agent_id}/reputation" Agents agents::reputation;
+        POST "/api/v2/agents/{agent_id}/reputation" Submission reputation::submit;
+        GET "/api/v2/agents/{agent_id}/reputation/status/{submission_id}" Status reputation::status;
+        GET "/api/v2/agents/{agent_id}/reputation/feedback/{submission_id}" Status reputation::feedback;
+        POST "/api/v2/reputation/{agent_id}" Submission reputation::submit as "submit_reputation";
+        GET "/api/v2/reputation/{agent_id}/status/{submission_id}" Status reputation::status as "reputation_status";
+        GET "/api/v2/reputation/{agent_id}/feedback/{submission_id}" Status reputation::feedback as "feedback_document";
+        GET "/api/v2/sandbox/score/address/{address}" Sandbox sandbox::score::get;
+        POST "/api/v2/sandbox/score/address/{address}" Sandbox sandbox::score::post;
+        GET "/api/v2/sandbox/score/" Sandbox sandbox::score::mean;
+        GET "/api/v2/sandbox/score/batch/" Sandbox sandbox::score::batch;
+        GET "/api/v2/sandbox/report/address/{address}" Sandbox sandbox::report::get;
+        GET "/api/v2/sandbox/report/address/{address}/total/usd" Sandbox sandbox::report::total;
+        GET "/api/v2/sandbox/report/address/{address}/chain/{chain_id}/total/usd" Sandbox sandbox::report::chain_total;
+        GET "/api/v2/models" Models models::list;
+        GET "/api/v2/models/compare/address/{address}" Score models::compare;
+        GET "/api/v2/models/{kind}/report" Models models::report;
+        POST "/api/v2/admin/models" Admin [Component] admin::add;
+        PUT "/api/v2/admin/models/{kind}/champion" Admin admin::champion;
+        PUT "/api/v2/admin/models/{kind}/challengers" Admin admin::challengers;
+        POST "/api/v2/admin/models/{kind}/rollback" Admin admin::roll_back;
+        DELETE "/api/v2/admin/models/{kind}/{version}" Admin admin::remove;
+        GET "/api/v2/admin/scores/{id}" Admin score::provenance::audited;
+        GET "/api/v2/admin/audit" Admin admin::audit;
+        POST "/api/v2/admin/backup" Admin backup::make;
+        GET "/api/v2/usage" Usage usage::get;
+        GET "/healthz" Operator ops::health;
+        GET "/readyz" Operator ops::ready;
+        GET "/metrics" Operator ops::metrics;
+    }
+    undocumented {
+        GET "/openapi.json" Public openapi_json;
+        GET "/docs" Public docs::moved;
+        GET "/docs/" Public docs::index;
+        GET "/docs/{*file}" Public docs::asset;
+    }
+}
+
+/// The service as one axum router.
+pub fn router(app: App) -> Router {
+    routes(app).finish()
+}
+
+/// The OpenAPI 3.1 document.
+pub fn document() -> openapi::OpenApi {
+    document::describe(operations())
+}
+
+static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| document().to_json().unwrap_or_default().into());
+
+async fn openapi_json() -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], DOCUMENT.clone()).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_row_has_the_method_and_the_path_of_its_handlers_documentation() {
+        for Operation { method, path, id, handler } in operations() {
+            let (documented, item) = handler.paths.paths.first_key_value().unwrap();
+            let methods = [
+                (Method::GET, &item.get),
+                (Method::POST, &item.post),
+                (Method::PUT, &item.put),
+                (Method::DELETE, &item.delete),
+            ];
+            let found = methods.iter().find_map(|(name, operation)| operation.is_some().then_some(name));
+            assert_eq!(found, Some(&method), "{path}");
+            // The second path of a handler has an operation id of its own.
+            assert_eq!(documented == path, id.is_none(), "{path} {documented}");
+        }
+    }
+}
