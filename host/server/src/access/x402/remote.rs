@@ -116,7 +116,7 @@ impl X402 {
                 return standing.used;
             }
             Ok((AuthorizationUse::Unknown, ..)) => {
-                record.trouble = Some("the node does not show how the payment was used".into())
+                record.trouble = Some("the node does not show how the payment was used".into());
             }
             Err(error) => {
                 record.trouble = Some(error.to_string());
@@ -142,7 +142,7 @@ impl X402 {
         match self.inner.asset {
             // The events of the chain decide.
             Some(_) => {
-                record.trouble = Some("the facilitator says that it is settled, the chain does not show it yet".into())
+                record.trouble = Some("the facilitator says that it is settled, the chain does not show it yet".into());
             }
             None => match self.matching(&settlement, record) {
                 Some(transaction) => record.settled(transaction),
@@ -165,7 +165,7 @@ impl X402 {
                 record.trouble = Some(format!("the facilitator says {reason}, and did not answer before"));
             }
             Ok(false) if reason == "settlement_pending" => {
-                record.trouble = Some("the facilitator is settling it".into())
+                record.trouble = Some("the facilitator is settling it".into());
             }
             Ok(false) => record.refused(Refused::new(reason, "The facilitator did not settle the payment")),
         }

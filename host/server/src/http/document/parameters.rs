@@ -37,7 +37,7 @@ impl Modify for Parameters {
                 };
                 match (name.as_str(), parameter_in) {
                     ("address", ParameterIn::Path) if path.contains("/sandbox/") => {
-                        schema.pattern = Some(ADDRESS.to_owned())
+                        schema.pattern = Some(ADDRESS.to_owned());
                     }
                     ("address", ParameterIn::Path) => {
                         (schema.pattern, schema.max_length) = (Some(ADDRESS_OR_NAME.to_owned()), Some(Name::MAX));
