@@ -311,7 +311,7 @@ async fn a_request_id_comes_back_and_cannot_forge_a_log_line() {
     server.stop().await;
 }
 
-/// Paths that are no resources: the documents themselves.
+/// Paths that are not API resources: the documentation itself.
 const UNDOCUMENTED: [&str; 4] = ["/openapi.json", "/docs", "/docs/", "/docs/{*file}"];
 
 #[tokio::test]

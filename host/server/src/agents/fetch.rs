@@ -1,5 +1,5 @@
-//! Fetches many documents from many servers at once. Each server has few requests at a time, so that a slow one does not
-//! delay the others, and no more requests after too many failures in a row.
+//! Fetches many documents from many servers at once. Each server gets few requests at a time, so that a slow server
+//! does not delay the others, and no more requests after too many failures in a row.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -8,10 +8,10 @@ use tokio::sync::mpsc;
 
 use assay_chain::{Documents, Outside};
 
-/// Requests at once to one server, and to the operator's gateway.
+/// Concurrent requests to one server, and to the operator's gateway.
 const EACH: usize = 4;
 const GATEWAY: usize = 16;
-/// Failures in a row after which a server has no more requests until the next refresh.
+/// Failures in a row after which a server gets no more requests until the next refresh.
 const MOST_FAILURES: u32 = 12;
 
 /// An agent, the location of its document, and the result of the fetch.
@@ -27,7 +27,7 @@ struct Host {
 /// The servers with their waiting documents.
 struct Queue {
     hosts: HashMap<String, Host>,
-    /// Servers with a waiting document and a free request, in turn.
+    /// Servers with a waiting document and a free request slot, in turn.
     turns: VecDeque<String>,
 }
 
@@ -99,7 +99,7 @@ impl Queue {
         None
     }
 
-    /// A request to the server `name` has ended; `failed` when there was no response.
+    /// Records that a request to the server `name` has ended; `failed` means that there was no response.
     fn finished(&mut self, name: String, failed: bool) {
         let Some(host) = self.hosts.get_mut(&name) else { return };
         host.failures = if failed { host.failures + 1 } else { 0 };

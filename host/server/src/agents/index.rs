@@ -1,18 +1,18 @@
-//! The search index: every agent's name and description in one folded text, scanned as a whole.
+//! The search index: the names and descriptions of all agents in one case-folded text, searched from start to end.
 //!
-//! The rule: a query matches an agent where it stands, after folding, inside its name or inside its description, but
-//! not across the two. Folding maps each character to lower, upper and lower case again, so that case does not matter
-//! in any script, `ß` and `ẞ` are `ss` and every sigma is one. Nothing else is equal: accents count, and composed and
-//! decomposed forms differ.
+//! A query matches an agent when its folded text is a substring of the folded name or of the folded description; a
+//! match never crosses from one to the other. Folding maps each character to lower, upper and lower case again, so that
+//! case does not matter in any script: `ß` and `ẞ` become `ss`, and every form of sigma becomes one. Nothing else is
+//! equal: accents count, and composed and decomposed forms differ.
 
 use memchr::memmem::Finder;
 
 use assay_domain::Agent;
 
-/// Between two texts. Cleaned texts have none.
+/// Separates two texts. Cleaned texts do not contain it.
 const BETWEEN: char = '\0';
 
-/// All agents of one moment, by ascending id.
+/// All agents at one moment, by ascending id.
 #[derive(Debug, Default)]
 pub struct Index {
     agents: Vec<Agent>,
@@ -21,7 +21,7 @@ pub struct Index {
     starts: Vec<usize>,
 }
 
-/// One page of what was found.
+/// One page of search results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     pub agents: Vec<Agent>,
@@ -30,7 +30,7 @@ pub struct Found {
 }
 
 impl Index {
-    /// Of `agents` by ascending id.
+    /// Builds the index of `agents`, which are sorted by ascending id.
     pub fn new(agents: Vec<Agent>) -> Self {
         let (mut text, mut starts) = (String::new(), Vec::with_capacity(agents.len()));
         for agent in &agents {
@@ -55,7 +55,7 @@ impl Index {
         self.agents.is_empty()
     }
 
-    /// The agent of this id, as of the index.
+    /// The agent with this id, as the index has it.
     pub fn get(&self, id: u64) -> Option<&Agent> {
         let at = self.agents.binary_search_by_key(&id, |agent| agent.id).ok()?;
         self.agents.get(at)
@@ -77,15 +77,15 @@ impl Index {
             }
             found.total += 1;
             agent += 1;
-            // Each agent once.
+            // Continue after this agent, so that each agent is found once.
             let Some(next) = self.starts.get(agent) else { break };
             from = *next;
         }
         found
     }
 
-    /// Which agent's texts have the byte at `at`, where it is not before the agent at `first`. Often the next one:
-    /// queries that match most agents must not look each of them up.
+    /// The agent whose texts contain the byte at `at`; it is the agent at `first` or a later one. The next agent is
+    /// checked first: for a query that matches most agents, a binary search for each match would be slow.
     fn agent_at(&self, at: usize, first: usize) -> usize {
         let next = self.starts.get(first + 1);
         if next.is_none_or(|next| at < *next) {

@@ -1,5 +1,5 @@
-//! From an agent's document to what may be shown of it. Whoever owns the agent wrote it: nothing in it is believed to
-//! be short, harmless or of the right type.
+//! Reads the parts of an agent's document that may be shown. The owner of the agent writes the document, so nothing in
+//! it is trusted to be short, harmless or of the right type.
 
 use serde_json::{Map, Value};
 
@@ -8,12 +8,12 @@ use assay_domain::AgentMetadata;
 /// Longest texts, in characters.
 const NAME: usize = 200;
 const DESCRIPTION: usize = 2_000;
-/// Longest image URI, in bytes: a picture inside of one is left out.
+/// Longest image URI, in bytes. An image embedded in the URI is left out.
 const IMAGE: usize = 2_048;
 /// Schemes of an image that a page may show.
 const SCHEMES: [&str; 4] = ["ipfs://", "https://", "http://", "ar://"];
 
-/// `None` for what is not a JSON object. Nesting is bounded by the JSON reader, size by whoever fetched it.
+/// `None` when the document is not a JSON object. The JSON reader limits the nesting, and the fetch limits the size.
 pub fn read(document: &[u8]) -> Option<AgentMetadata> {
     let document = document.strip_prefix(b"\xef\xbb\xbf").unwrap_or(document);
     let fields: Map<String, Value> = serde_json::from_slice(document).ok()?;
@@ -22,7 +22,7 @@ pub fn read(document: &[u8]) -> Option<AgentMetadata> {
     Some(AgentMetadata { name: text("name", NAME), description: text("description", DESCRIPTION), image })
 }
 
-/// Without what is not seen or turns other text around, on one line, and cut.
+/// Removes invisible characters and those that change the direction of text, joins the lines, and cuts to the limit.
 fn clean(text: &str, most: usize) -> String {
     let mut clean = String::with_capacity(text.len().min(most));
     let mut space = false;
@@ -48,8 +48,8 @@ fn clean(text: &str, most: usize) -> String {
     clean
 }
 
-/// Controls, marks and overrides of direction, fillers of no width, tags, and what is no character. Joiners stay:
-/// scripts need them.
+/// Control characters, direction marks and overrides, characters of zero width, tags, and code points that are not
+/// characters. Joiners stay, because some scripts need them.
 fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(

@@ -1,12 +1,12 @@
-//! The agents of the sandbox: made up, the same at every question, and among them everything that a client may come
-//! across: ids that were burned, documents that cannot be had, agents of whom nobody ever said anything.
+//! The mock agents of the sandbox. They never change, and they include every case that a client has to handle: burned
+//! ids, documents that cannot be fetched, and agents without feedback.
 
 use alloy::primitives::keccak256;
 
 use super::{AgentError, Found, Index, Page};
 use assay_domain::{Address, Agent, AgentMetadata, AgentReputation, Tag, TagSummary};
 
-/// Agents ever registered, from id 1 on.
+/// Agents ever registered; their ids start at 1.
 const REGISTERED: u64 = 120;
 const FIRST: [&str; 7] = ["Harbor", "Ledger", "Beacon", "Quarry", "Sable", "Orchid", "Compass"];
 const LAST: [&str; 5] = ["Lender", "Scout", "Trader", "Courier", "Auditor"];
@@ -41,13 +41,13 @@ impl Mock {
             0 => Vec::new(),
             _ => Tag::ALL.iter().map(|tag| summary(*tag, id, clients)).collect(),
         };
-        // Each client said something of each tag once.
+        // Each client gave feedback once under each tag.
         let clients = usize::try_from(clients).unwrap_or_default();
         Ok(AgentReputation { summaries, clients, clients_read: clients, complete: true })
     }
 }
 
-/// Every twentieth was burned, and the document of every tenth from the seventh on cannot be had.
+/// Every twentieth agent is burned. Ids that end in 7 have a document that cannot be fetched.
 fn agent(id: u64) -> Option<Agent> {
     if !(1..=REGISTERED).contains(&id) || id.is_multiple_of(20) {
         return None;

@@ -1,5 +1,5 @@
-//! Agents of the ERC-8004 registries: the list and each agent from the chain, a search in an index that a background
-//! task refreshes, and their reputation.
+//! Agents of the ERC-8004 registries: the list, each agent and its reputation from the chain, and a search in an index
+//! that a background task refreshes.
 
 mod fetch;
 mod index;
@@ -35,10 +35,10 @@ const REPUTATIONS: u64 = 1_000;
 /// Most documents fetched at once for the index, also when `[outbound]` allows more.
 const AT_ONCE: usize = 32;
 
-/// Why there is no answer about agents.
+/// Why a call about agents fails.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AgentError {
-    /// No registry is configured, or its chain is not.
+    /// No registry is configured, or its chain is not configured.
     #[error("no agent registry is configured")]
     NotConfigured,
     /// No such token.
@@ -47,10 +47,10 @@ pub enum AgentError {
     /// The registry could not be read.
     #[error(transparent)]
     Unreadable(#[from] AgentsError),
-    /// The first build of the index has not ended.
+    /// The first build of the index is not complete.
     #[error("the index of agents is being built")]
     NotBuilt,
-    /// Searching itself failed.
+    /// The search task failed.
     #[error("the search panicked")]
     Search,
 }
@@ -59,7 +59,7 @@ pub enum AgentError {
 #[derive(Debug, Clone)]
 pub struct Page {
     pub agents: Vec<Agent>,
-    /// Agents ever registered, with token 0 and burned tokens.
+    /// Agents ever registered, including token 0 and burned tokens.
     pub total: u64,
 }
 
@@ -105,13 +105,13 @@ impl Agents {
         spawner.spawn("agents", async move {
             stop.run_until_cancelled(refresher.run()).await;
         });
-        // Requests have a client of their own: they do not wait for the index.
+        // Requests use a separate client, so that they do not wait for the index.
         let view = View::new(documents(config), published.clone(), spawner.clone());
         let reputations = Cache::builder().max_capacity(REPUTATIONS).time_to_live(REPUTATION).build();
         Self { source: Arc::new(Source::Chain(Box::new(Inner { registries, view, published, reputations }))) }
     }
 
-    /// The agents with ids from `(page - 1) * limit + 1`, read from the chain. Burned ones are left out.
+    /// The agents with ids from `(page - 1) * limit + 1` on, read from the chain. Burned ones are left out.
     ///
     /// # Errors
     /// [`AgentError`].
@@ -121,7 +121,7 @@ impl Agents {
             _ => self.configured()?,
         };
         let first = page.saturating_sub(1).saturating_mul(limit).saturating_add(1);
-        // Ids start at 0: the last one is one less than the total.
+        // Ids start at 0, so the last one is one less than the total.
         let ids = |total: u64| (first..total.min(first.saturating_add(limit))).collect();
         let (total, tokens) = inner.registries.page(ids).await?;
         Ok(Page { agents: inner.view.agents(tokens).await, total })
@@ -151,13 +151,13 @@ impl Agents {
             _ => self.configured()?,
         };
         let (snapshot, query) = (inner.published.get().ok_or(AgentError::NotBuilt)?, query.to_owned());
-        // A scan takes milliseconds: it must not block the threads of the runtime.
+        // A search takes milliseconds, so it must not block the threads of the runtime.
         tokio::task::spawn_blocking(move || snapshot.index.search(&query, skip, limit))
             .await
             .map_err(|_| AgentError::Search)
     }
 
-    /// What the reputation registry holds of an agent.
+    /// The feedback on an agent in the reputation registry.
     ///
     /// # Errors
     /// [`AgentError`].

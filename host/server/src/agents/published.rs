@@ -10,11 +10,11 @@ use arc_swap::ArcSwapOption;
 use super::{index::Index, registered::Registered};
 use assay_domain::{AgentMetadata, B256};
 
-/// Absent until the first build has ended.
+/// The published index, absent until the first build ends.
 #[derive(Default)]
 pub(super) struct Published {
     now: ArcSwapOption<Snapshot>,
-    /// Reasons that the metrics have shown: they are set to 0 when no agent has them any more.
+    /// Reasons already reported in the metrics. Each is set to 0 when no agent has that reason any more.
     reasons: Mutex<BTreeSet<String>>,
 }
 
@@ -44,7 +44,7 @@ impl Published {
 }
 
 impl Snapshot {
-    /// The metadata of an agent, if it is of exactly this URI.
+    /// The metadata of an agent, if it was read from exactly this URI.
     pub(super) fn metadata(&self, id: u64, uri: B256) -> Option<AgentMetadata> {
         let at = self.uris.binary_search_by_key(&id, |(id, _)| *id).ok()?;
         self.uris.get(at).filter(|(_, known)| *known == uri)?;

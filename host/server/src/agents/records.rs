@@ -1,60 +1,60 @@
-//! What is kept of the agents of an identity registry.
+//! The records of an identity registry's agents in the store.
 
 use assay_domain::{Address, B256, ChainId};
 use assay_store::{Family, Key};
 use serde::{Deserialize, Serialize};
 
-/// How far the events of an identity registry are in its pages.
+/// The key of the progress: the last block whose events are in the pages.
 pub fn agent_progress(chain: ChainId, registry: Address) -> Key<AgentProgress> {
     Family::new("agents/").key(format_args!("{chain}/{registry:#x}/progress"))
 }
 
-/// Some agents of an identity registry, by their ids.
+/// The key of one page of agents.
 pub fn agent_page(chain: ChainId, registry: Address, page: u64) -> Key<AgentPage> {
     Family::new("agents/").key(format_args!("{chain}/{registry:#x}/{page}"))
 }
 
-/// How far the events of an identity registry were taken in.
+/// The last block whose events are in the pages of an identity registry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentProgress {
     pub synced_to_block: u64,
-    /// Hash of that block: another one there means the chain was reorganised or replaced.
+    /// Hash of that block. A different hash means that the chain was reorganised or replaced.
     pub synced_block_hash: B256,
-    /// Pages there are, some of which may be empty.
+    /// Number of pages, some of which may be empty.
     pub pages: u64,
 }
 
-/// Some agents, by ascending id.
+/// One page of agents, by ascending id.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentPage {
     pub agents: Vec<AgentRecord>,
 }
 
-/// An agent as far as the settled events tell, and what its document said.
+/// An agent according to the settled events, with the metadata of its document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentRecord {
     pub id: u64,
     pub owner: Address,
     /// Keccak-256 of the token's URI.
     pub uri: B256,
-    /// Where the document is to be fetched, if it is not the URI itself.
+    /// Where to fetch the document; absent when the URI itself contains it, or nothing can be fetched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
-    /// What it said when it was last read.
+    /// The metadata of the last successful read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<AgentMetadataRecord>,
-    /// Why it was not read last time, in a word.
+    /// The code of the reason why the last read failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
-    /// When to fetch it next, in seconds since the Unix epoch; never where absent.
+    /// When to fetch it next, in seconds since the Unix epoch; absent means never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub due: Option<u64>,
-    /// Times in a row that it could not be read.
+    /// Failed reads in a row.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub failures: u32,
 }
 
-/// The document of an agent, cleaned.
+/// The cleaned metadata of an agent's document.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentMetadataRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]

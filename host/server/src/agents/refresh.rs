@@ -1,8 +1,8 @@
-//! Keeps the search index current, in the background: what was kept is served at once, then the events since are taken
-//! in, then the documents that are due are fetched. What was found is published as a whole, and written as it is found.
+//! Keeps the search index current, in the background. A refresh publishes the saved index at once, then applies the
+//! newer events, then fetches the documents that are due. It saves and publishes its progress in steps.
 //!
-//! Of the hosts that share a store one at a time does so, by a lease; the others take what it wrote, and add themselves
-//! what is not settled on the chain.
+//! Hosts that share a store take turns by a lease: one host at a time refreshes and saves the index. The others load
+//! what it saved and add the events that are not settled on the chain.
 
 use std::{
     sync::Arc,
@@ -21,18 +21,19 @@ use super::{
 use assay_chain::{AgentEvent, AgentRegistries, AgentsError, Documents, Mark};
 use assay_store::{Lease, Lost, Store, StoreError};
 
-/// Time to the next try after a refresh that failed.
+/// Time to the next attempt after a refresh fails.
 const AFTER_FAILURE: Duration = Duration::from_secs(20);
-/// How long a host that is gone holds up the others, and how long they wait to take what one of them found.
+/// Duration of the lease: how long a host that died blocks the others. Also the time after which a host without the
+/// lease loads again what another host saved.
 const LEASE: Duration = Duration::from_secs(8);
-/// Wait for a lease that another host has.
+/// Time to the next attempt when another host has the lease.
 const RETRY: Duration = Duration::from_secs(1);
-/// Outcomes after which what was found so far is written and published.
+/// Outcomes after which the progress is saved and published.
 const CHUNK: usize = 512;
-/// And the longest time until then.
+/// The longest time between two saves while results arrive.
 const LATEST: Duration = Duration::from_secs(10);
 
-/// The one that writes the index.
+/// Writes the index.
 pub(super) struct Refresher {
     pub registries: AgentRegistries,
     pub documents: Documents,
@@ -43,26 +44,26 @@ pub(super) struct Refresher {
     pub every: Duration,
 }
 
-/// What a refresh goes on from.
+/// The state from which the next refresh continues.
 #[derive(Default)]
 struct State {
     agents: Registered,
-    /// The block through which the book is true.
+    /// The last block whose events are in `agents`.
     synced: Option<Mark>,
-    /// Agents of events that were not settled the last time, for their documents.
+    /// The agents of the last refresh with their unsettled events; the next refresh reuses their documents.
     ahead: Registered,
-    /// The book is what the store has, or what was written since.
+    /// Whether `agents` was loaded from the store and every later change was saved.
     is_loaded: bool,
-    /// When it was last taken from what another host found.
+    /// When `agents` was last loaded from what another host saved.
     followed: Option<Instant>,
 }
 
-/// What came of a turn.
+/// The result of one turn.
 enum Turn {
     Refreshed,
-    /// Another host refreshes the index; what it has written so far was taken over.
+    /// Another host refreshes the index; this one loaded what was saved so far.
     Followed,
-    /// It still does.
+    /// Another host still refreshes the index; nothing was loaded.
     Waited,
 }
 
@@ -79,7 +80,7 @@ enum RefreshError {
 }
 
 impl Refresher {
-    /// Refreshes for ever.
+    /// Refreshes in a loop that never ends.
     pub(super) async fn run(self) {
         let mut state = State::default();
         let name = format!("agents/{}/{:#x}", self.registries.chain(), self.registries.identity());
@@ -103,7 +104,7 @@ impl Refresher {
         }
     }
 
-    /// A refresh where no other host is at it.
+    /// Refreshes the index under the lease, or follows the host that has it.
     async fn turn(&self, name: &str, holder: &str, state: &mut State) -> Result<Turn, RefreshError> {
         let Some(lease) = self.store.acquire(name, holder, LEASE).await? else {
             if state.followed.is_some_and(|at| at.elapsed() < self.every.min(LEASE)) {
@@ -122,13 +123,14 @@ impl Refresher {
             refreshed = refresh => refreshed,
             lost = self.store.hold(&lease, LEASE) => Err(lost.into()),
         };
-        // What is in memory may be ahead of what could be written.
+        // After a failure the memory may have changes that were not saved.
         state.is_loaded = refreshed.is_ok();
         self.store.release(lease).await?;
         refreshed.map(|()| Turn::Refreshed)
     }
 
-    /// What was kept, which is served at once; also what another host has kept since.
+    /// Loads the saved index; the first one loaded is published at once. In a shared store another host may have saved
+    /// a newer one, so it is loaded each time.
     async fn load(&self, state: &mut State) -> Result<(), StoreError> {
         if state.is_loaded && !self.store.is_shared() {
             return Ok(());
@@ -155,7 +157,7 @@ impl Refresher {
         Registry { chain: self.registries.chain(), registry: self.registries.identity() }
     }
 
-    /// Without a lease nothing is written, and what is settled is left to whoever has it.
+    /// Without a lease, nothing is saved: the host that has the lease handles the settled events.
     async fn refresh(&self, state: &mut State, lease: Option<&Lease>) -> Result<(), RefreshError> {
         let (head, settled) = self.registries.head().await?;
         if let Some(mark) = state.synced
@@ -166,7 +168,7 @@ impl Refresher {
             state.synced = None;
         }
         if lease.is_none() && state.synced.is_none() {
-            // Whoever has the lease builds it.
+            // The host that has the lease builds the index.
             return Ok(());
         }
         let mut next = state.synced.map_or(self.registries.start(), |mark| mark.number + 1);
@@ -190,7 +192,7 @@ impl Refresher {
         Ok(())
     }
 
-    /// Events that are not settled: part of the index, and never written.
+    /// Events that are not settled. They are part of the published index and are never saved.
     async fn tail(&self, mut next: u64, head: Mark) -> Result<Vec<AgentEvent>, RefreshError> {
         let mut tail = Vec::new();
         while next <= head.number {
@@ -201,7 +203,7 @@ impl Refresher {
         Ok(tail)
     }
 
-    /// Documents of the settled agents; what comes of them is written as it comes.
+    /// Fetches the documents of the settled agents and saves the results in steps.
     async fn fetch_settled(&self, state: &mut State, tail: &[AgentEvent], lease: &Lease) -> Result<(), RefreshError> {
         let now = now();
         let (sender, mut outcomes) = mpsc::channel(CHUNK);
@@ -221,7 +223,7 @@ impl Refresher {
         tokio::join!(fetched, read).1
     }
 
-    /// Documents of agents whose events are not settled.
+    /// Fetches the documents of agents whose events are not settled.
     async fn fetch_ahead(&self, state: &mut State, tail: &[AgentEvent]) {
         if tail.is_empty() {
             state.ahead = Registered::default();
@@ -262,7 +264,7 @@ impl Refresher {
         Ok(())
     }
 
-    /// The settled agents with what is not settled yet.
+    /// The settled agents, with the unsettled events applied.
     fn ahead(&self, state: &State, tail: &[AgentEvent]) -> Registered {
         let mut ahead = state.agents.clone();
         for event in tail {

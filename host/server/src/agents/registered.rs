@@ -13,7 +13,7 @@ use assay_chain::{AgentChange, AgentEvent, Documents, Located, Mark, Outside};
 use assay_domain::{Address, Agent, AgentMetadata, B256, ChainId};
 use assay_store::{Batch, Lease, Store, StoreError};
 
-/// Agents in one page: a change of one agent writes its whole page.
+/// Agents in one page. A change of one agent rewrites its whole page.
 const PAGE: u64 = 64;
 /// Pages read in one round trip.
 const PAGES_AT_ONCE: u64 = 256;
@@ -112,7 +112,7 @@ impl Registered {
             AgentChange::Owner(owner) => agent.owner = owner,
             AgentChange::Uri(uri) => {
                 let digest = keccak256(&uri);
-                // The same URI again: the metadata stays.
+                // The same URI again: the metadata is still valid.
                 if agent.uri != digest {
                     relocate(agent, &uri, digest, documents);
                 }
@@ -166,7 +166,7 @@ impl Registered {
         }
     }
 
-    /// The agents that callers see: the API has no agent 0.
+    /// The agents that callers see. The API has no agent 0.
     pub(super) fn agents(&self) -> Vec<Agent> {
         let seen = self.agents.range(1..).map(|(_, agent)| agent).filter(|agent| agent.owner != Address::ZERO);
         seen.map(|agent| Agent { id: agent.id, owner: agent.owner, metadata: agent.metadata.clone().map(metadata_of) })
@@ -188,7 +188,7 @@ impl Registered {
     }
 }
 
-/// Points an agent at another document.
+/// Changes the URI of an agent's document.
 fn relocate(agent: &mut AgentRecord, uri: &str, digest: B256, documents: &Documents) {
     let (at, metadata, skipped, due) = match documents.locate(uri) {
         Located::Here(document) => match metadata::read(&document) {

@@ -76,7 +76,7 @@ impl View {
         }
     }
 
-    /// Fetches in a task of its own, which continues after the request.
+    /// Fetches in a separate task, which continues after the request ends.
     async fn fetch(&self, digest: B256, outside: Outside) -> Option<AgentMetadata> {
         let permit = self.waiting.clone().try_acquire_owned().ok()?;
         let (cache, documents) = (self.cache.clone(), self.documents.clone());

@@ -1,5 +1,5 @@
-//! `/api/v2/admin/models`: putting models on the shelf, moving their roles, and taking them off; and the log of all
-//! that.
+//! `/api/v2/admin/models`: adds models to the shelf, changes their roles and removes them; and the audit log of these
+//! changes.
 
 use axum::{Json, extract::State, http::StatusCode};
 use serde::Deserialize;
@@ -29,7 +29,7 @@ pub struct OneVersion {
     version: VersionText,
     /// For the audit log.
     why: Option<String>,
-    /// Passes the bounds of `[promotion]`; needs a `why`.
+    /// Promotes although a bound of `[promotion]` is exceeded; needs a `why`.
     force: Option<bool>,
 }
 
@@ -56,10 +56,10 @@ pub struct SeveralVersions {
 #[expect(dead_code, reason = "the schema of a body that is taken as it is")]
 pub struct Component(Vec<u8>);
 
-/// Puts a component on the shelf.
+/// Adds a component to the shelf.
 ///
-/// It is checked, compiled and tried out first; what is wrong with it comes back in words. The same bytes again are no
-/// error.
+/// It is checked, compiled and tried out first; the error message says what is wrong with it. Sending the same bytes
+/// again is not an error.
 #[utoipa::path(
     post, path = "/api/v2/admin/models", tag = "admin", operation_id = "add_model",
     request_body(content = inline(Component), content_type = "application/wasm", description = "A component, or a core module as cargo builds it"),
@@ -78,10 +78,10 @@ pub async fn add(
     Ok((StatusCode::CREATED, Json(model.into())))
 }
 
-/// Makes a version the one that answers.
+/// Makes a version the champion, which answers requests.
 ///
-/// Where the shadow has seen enough of it beside the champion, the bounds of `[promotion]` are held: 409 with the
-/// figures where one is exceeded, unless `force` is given with a `why`.
+/// When the shadow has enough results of this version and the champion, the bounds of `[promotion]` apply: 409 with the
+/// figures when one is exceeded, unless `force` is given with a `why`.
 #[utoipa::path(
     put, path = "/api/v2/admin/models/{kind}/champion", tag = "admin", operation_id = "set_champion",
     params(("kind" = String, Path, description = "credit, boost, sybil or sandbox", example = "credit")),
@@ -107,7 +107,7 @@ pub async fn champion(
     Ok(Json(RolesBody::of(kind, &app.rollout.registry().list())))
 }
 
-/// Makes the champion before this one answer again. No bound keeps one from going back.
+/// Makes the previous champion answer again. No bound of promotion prevents a rollback.
 #[utoipa::path(
     post, path = "/api/v2/admin/models/{kind}/rollback", tag = "admin", operation_id = "roll_back",
     params(("kind" = String, Path, description = "credit, boost, sybil or sandbox", example = "credit")),
@@ -127,7 +127,7 @@ pub async fn roll_back(
     Ok(Json(RolesBody::of(kind, &app.rollout.registry().list())))
 }
 
-/// Makes versions score in the shadow, and no others.
+/// Sets the versions that score in the shadow; all others stop.
 #[utoipa::path(
     put, path = "/api/v2/admin/models/{kind}/challengers", tag = "admin", operation_id = "set_challengers",
     params(("kind" = String, Path, description = "credit, boost, sybil or sandbox", example = "credit")),
@@ -148,7 +148,7 @@ pub async fn challengers(
     Ok(Json(RolesBody::of(kind, &app.rollout.registry().list())))
 }
 
-/// Takes a version off the shelf. The champion stays.
+/// Removes a version from the shelf. The champion cannot be removed.
 #[utoipa::path(
     delete, path = "/api/v2/admin/models/{kind}/{version}", tag = "admin", operation_id = "remove_model",
     params(
@@ -168,10 +168,10 @@ pub async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// The audit log: every step of a model, latest first.
+/// The audit log: every change to a model, newest first.
 ///
-/// A step is written before it is made and closed after, and neither is ever written over. What a crash interrupted is
-/// closed at the next start, by looking at the role.
+/// A change is recorded before it is made and completed afterwards; no entry is ever overwritten. A change that a crash
+/// interrupted is completed at the next start, by looking at the role.
 #[utoipa::path(
     get, path = "/api/v2/admin/audit", tag = "admin", operation_id = "audit",
     params(
@@ -195,7 +195,7 @@ fn by(caller: &Caller<charge::Admin>) -> Move {
     Move { by: caller.name().to_owned(), ..Move::default() }
 }
 
-/// The reason, of a length that a log can bear.
+/// The reason, with a limited length.
 fn why(body: &mut JsonObject) -> Option<String> {
     let why = body.text("why");
     if why.as_ref().is_some_and(|why| why.chars().count() > LONGEST_WHY) {

@@ -1,6 +1,6 @@
-//! The one type that knows HTTP: which status, which of the contract's bodies, which headers. Layers below own errors
-//! that do not. A client gets chosen words; what went wrong inside is logged once, here, and leaves only its stable
-//! code.
+//! The one error type that knows HTTP: the status, the body that the API defines, and the headers. Lower layers have
+//! their own errors, without HTTP. A client gets a message without internal details. The cause of an internal error is
+//! logged once, here; the client gets only its stable code.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ use super::{validation::Violation, wire::PaymentRequiredBody};
 use crate::access::x402::Demand;
 use assay_domain::ChainId;
 
-/// An answer that is an error.
+/// An error response.
 #[derive(Debug)]
 pub struct ApiError {
     status: StatusCode,
@@ -37,9 +37,9 @@ enum Body {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(title = "Error", example = json!({ "detail": "Address not found or has no on-chain activity" }))]
 pub struct DetailBody {
-    /// What was wrong, and where it helps, what to do.
+    /// What is wrong and, when it helps, what to do.
     detail: Cow<'static, str>,
-    /// A word that never changes, where a machine may want to tell cases apart.
+    /// A stable code, present where a program may need to tell cases apart.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     code: Option<&'static str>,
@@ -65,14 +65,14 @@ pub enum DetailOrError {
     Error(ErrorBody),
 }
 
-/// The body of a request that does not have the documented form.
+/// The body of the error for a request that does not have the documented form.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(title = "ValidationError")]
 pub struct ValidationBody {
     detail: Vec<Violation>,
 }
 
-/// The body of a 429: also a problem by RFC 9457, of the type that is registered for quotas.
+/// The body of a 429. It is also a problem of RFC 9457, with the problem type that is registered for quotas.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(title = "QuotaExceeded", example = json!({
     "type": "https://iana.org/assignments/http-problem-types#quota-exceeded", "title": "Quota exceeded", "status": 429,
@@ -85,12 +85,12 @@ pub struct QuotaBody {
     #[schema(value_type = String)]
     title: &'static str,
     status: u16,
-    /// Which quota, and what to do.
+    /// Which quota is used up, and what to do.
     detail: Cow<'static, str>,
     /// `too_many_requests` or `units_used_up`.
     #[schema(value_type = String)]
     code: &'static str,
-    /// As `RateLimit-Policy` names them.
+    /// The names of the quotas, as in `RateLimit-Policy`.
     #[serde(rename = "violated-policies")]
     #[schema(value_type = Vec<String>)]
     violated: [&'static str; 1],
@@ -134,13 +134,13 @@ impl ApiError {
         Self { status, body: Body::Quota(Box::new(body)), headers: Vec::new() }
     }
 
-    /// Our fault. `cause` is for the log; the client gets `code`, which never changes.
+    /// 500. `cause` is logged; the client gets `code`, which never changes.
     pub fn internal(code: &'static str, cause: impl std::fmt::Display) -> Self {
         tracing::error!(code, error = %cause, "request failed");
         Self::failed(code)
     }
 
-    /// Our fault, logged where it happened.
+    /// 500 for a failure that is already logged where it happened.
     pub fn failed(code: &'static str) -> Self {
         Self::coded(StatusCode::INTERNAL_SERVER_ERROR, code, "Internal server error")
     }
@@ -166,14 +166,14 @@ impl ApiError {
             headers: Vec::new(),
         };
         let error = error.with_header(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        // Base 64 is always a header's value.
+        // Base 64 is always a valid header value.
         match HeaderValue::try_from(demand.required) {
             Ok(required) => error.with_header(HeaderName::from_static("payment-required"), required),
             Err(_) => error,
         }
     }
 
-    /// A name of a kind that does not exist.
+    /// The name of the kind does not exist.
     pub fn no_kind() -> Self {
         Self::coded(
             StatusCode::NOT_FOUND,
@@ -182,12 +182,12 @@ impl ApiError {
         )
     }
 
-    /// An id of no score that is kept, or of somebody else's.
+    /// No score is stored under this id, or it belongs to another key.
     pub fn no_score() -> Self {
         Self::coded(StatusCode::NOT_FOUND, "unknown_score", "No score of this id is kept for this key")
     }
 
-    /// `id` as it stood in the path.
+    /// `id` is the text in the path.
     pub fn no_agent(id: impl std::fmt::Display) -> Self {
         Self::new(StatusCode::NOT_FOUND, format!("Agent {id} does not exist in the Identity Registry"))
     }
@@ -214,17 +214,17 @@ impl ApiError {
         Self { status: StatusCode::BAD_REQUEST, body: Body::Error(body), headers: Vec::new() }
     }
 
-    /// Off-chain figures of nobody.
+    /// Off-chain figures without a `name`.
     pub fn no_name() -> Self {
         Self::plain("Additional data must provide a name field")
     }
 
-    /// `id` as it stood in the path.
+    /// `id` is the text in the path.
     pub fn unsupported_chain(id: &str) -> Self {
         Self::plain(format!("Unsupported chain: {id}"))
     }
 
-    /// A chain of the contract that this server's operator has not set up.
+    /// The API defines this chain, but it is not configured on this server.
     pub fn chain_not_configured(id: ChainId) -> Self {
         let detail = format!("Chain {id} is not configured on this server; its operator can add it");
         Self::coded(StatusCode::BAD_GATEWAY, "chain_not_configured", detail)
@@ -253,7 +253,7 @@ impl ApiError {
         self.with_header(header::RETRY_AFTER, HeaderValue::from(seconds))
     }
 
-    /// The quota that was reached: its size and what is left of it.
+    /// Adds the quota that was reached: its size and what is left of it.
     #[must_use]
     pub fn quota(self, name: &'static str, size: u64, left: u64) -> Self {
         let text = |text: String| HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("?"));
@@ -267,7 +267,7 @@ impl ApiError {
         self
     }
 
-    /// Whether the server, and not the request, is at fault.
+    /// Whether the server is at fault and not the request.
     pub fn is_server_error(&self) -> bool {
         self.status.is_server_error()
     }

@@ -39,7 +39,7 @@ impl Known {
         let tag = format!("\"{}\"", hex::encode(Sha256::digest(&bytes)));
         let mut headers = HeaderMap::new();
         headers.insert(header::AGE, fresh.age(chrono::Utc::now()).as_secs().into());
-        // Private: one key paid for it.
+        // `private`, because one key paid for the response.
         headers.insert(header::CACHE_CONTROL, text(format!("private, max-age={}", fresh.life.as_secs())));
         headers.insert(header::VARY, HeaderValue::from_static("authorization"));
         headers.insert(header::ETAG, text(tag.clone()));
@@ -64,7 +64,7 @@ pub fn once(body: impl IntoResponse) -> Response {
     response
 }
 
-/// `answer` with a header of the ids of its scores, in order; a dash for a score without an id.
+/// Adds a header to `answer` with the ids of its scores, in order; a dash for a score without an id.
 pub fn identified(mut answer: Response, ids: impl IntoIterator<Item = Option<ScoreId>>) -> Response {
     let mut list = String::new();
     let mut known = false;
@@ -75,7 +75,7 @@ pub fn identified(mut answer: Response, ids: impl IntoIterator<Item = Option<Sco
         match id {
             Some(id) => {
                 known = true;
-                // Writing to a text cannot fail.
+                // Writing to a string cannot fail.
                 let _ = write!(list, "{id}");
             }
             None => list.push('-'),

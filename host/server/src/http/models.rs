@@ -1,5 +1,5 @@
-//! `/api/v2/models`: which models there are, what each does, and what is wrong with the files that are none; several on
-//! one subject, and how challengers stand in the shadow.
+//! `/api/v2/models`: the models, their roles, and the errors of files that could not be loaded; the comparison of
+//! several models on one subject, and the shadow report.
 
 use axum::{Json, extract::State, response::Response};
 
@@ -10,7 +10,7 @@ use super::{
     wire::{ComparisonBody, ModelBody, ModelsBody, ShadowBody},
 };
 
-/// The models on the shelf, with state, role and, where one is not in service, the reason.
+/// The models on the shelf, with state, role and, when one is not in service, the reason.
 #[utoipa::path(
     get, path = "/api/v2/models", tag = "models", operation_id = "models",
     responses((status = 200, description = "The models", body = ModelsBody), responses::Keyed),
@@ -21,10 +21,10 @@ pub async fn list(_: Caller<charge::Models>, State(app): State<App>) -> Result<J
     Ok(Json(ModelsBody { count: models.len(), models }))
 }
 
-/// What several versions of the credit model say of one address, all from one and the same reading.
+/// The results of several versions of the credit model for one address, all from the same reading.
 ///
-/// Differences are to the first version. A version that fails says why, and keeps no other from its answer. Each
-/// version costs the units of one score.
+/// Differences are relative to the first version. A version that fails has a reason in place of a score; the others
+/// still have theirs. Each version costs the units of one score.
 #[utoipa::path(
     get, path = "/api/v2/models/compare/address/{address}", tag = "models", operation_id = "compare",
     params(
@@ -49,10 +49,10 @@ pub async fn compare(
     Ok(fresh::once(Json(ComparisonBody::from(comparison))))
 }
 
-/// How the challengers of a kind stand beside its champion, from live traffic, of all hosts together.
+/// The challengers of a kind compared with its champion, from live traffic, of all hosts together.
 ///
-/// Challengers score what the champion has computed, off the request's path, and change no answer. Windows begin with
-/// an hour. Only credit models have a shadow: the report of another kind has no pairs.
+/// Challengers score what the champion has computed, outside the request, and never change a response. Windows start at
+/// a full hour. Only credit models have a shadow: the report of another kind has no pairs.
 #[utoipa::path(
     get, path = "/api/v2/models/{kind}/report", tag = "models", operation_id = "shadow_report",
     params(

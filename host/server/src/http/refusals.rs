@@ -34,7 +34,7 @@ impl App {
     }
 
     /// # Errors
-    /// 502 for a chain of the contract that is not configured on this server.
+    /// 502 for a chain that the API defines and this server has not configured.
     pub(super) fn require_chain(&self, id: ChainId) -> Result<(), ApiError> {
         if self.source.is_sandbox() || self.reads(id) { Ok(()) } else { Err(ApiError::chain_not_configured(id)) }
     }
@@ -168,7 +168,7 @@ impl From<AccessError> for ApiError {
     }
 }
 
-/// Messages begin with a capital.
+/// Messages begin with a capital letter.
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()

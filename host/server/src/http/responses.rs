@@ -1,4 +1,4 @@
-//! Error responses in groups, so that a route names the conditions it has and not each status again.
+//! Error responses in groups, so that a route names groups and does not repeat each status.
 #![expect(dead_code, reason = "these types are read by the OpenAPI document alone")]
 
 use utoipa::IntoResponses;
@@ -8,26 +8,26 @@ use crate::http::{
     wire::PaymentRequiredBody,
 };
 
-/// Every path that takes a key.
+/// Paths that take a key.
 #[derive(IntoResponses)]
 pub enum Keyed {
     /// Invalid or missing API key
     #[response(status = 401)]
     Unauthorized(DetailBody),
-    /// The key may not do this
+    /// The key does not have permission for this call
     #[response(status = 403)]
     Forbidden(DetailBody),
-    /// Too many requests of this key, or of this address without a valid one
+    /// Too many requests with this key, or without a valid key from this address
     #[response(status = 429)]
     TooMany(QuotaBody),
-    /// Our failure; `code` says of which kind
+    /// Internal error; `code` says of which kind
     #[response(status = 500)]
     Failed(DetailBody),
-    /// Not at this moment: too many requests are at work, records cannot be reached, no model is in service, an index
-    /// is being built, or every instance is at work; `code` says which, where there may be doubt
+    /// Temporarily unavailable: too many requests are running, the store cannot be reached, no model is in service, an
+    /// index is being built, or every model instance is busy; `code` says which, where it may be unclear
     #[response(status = 503)]
     NotNow(DetailBody),
-    /// The answer took too long
+    /// The response took too long
     #[response(status = 504)]
     TooSlow(DetailBody),
 }
@@ -35,15 +35,15 @@ pub enum Keyed {
 /// The path that makes a backup.
 #[derive(IntoResponses)]
 pub enum Backup {
-    /// Another backup is being made, or the store is not a file of this server
+    /// Another backup is running, or the store is not a file of this server
     #[response(status = 409)]
     Busy(DetailBody),
 }
 
-/// Every path that costs units.
+/// Paths that cost units.
 #[derive(IntoResponses)]
 pub enum Units {
-    /// The key's units are used up, or its rate is
+    /// The units of the key are used up, or its rate limit is reached
     #[response(status = 429)]
     UsedUp(QuotaBody),
 }
@@ -80,10 +80,10 @@ pub enum AddressOrName {
     Invalid(DetailOrError),
 }
 
-/// An answer that the client may have already.
+/// Responses that the client may already have.
 #[derive(IntoResponses)]
 pub enum Unchanged {
-    /// The client has this answer, by its `If-None-Match`
+    /// The client already has this response, according to its `If-None-Match`
     #[response(status = 304)]
     Unchanged,
 }
@@ -91,7 +91,7 @@ pub enum Unchanged {
 /// A list of addresses.
 #[derive(IntoResponses)]
 pub enum Several {
-    /// No valid address, or more than the limit
+    /// No valid address, or more addresses than the limit
     #[response(status = 400)]
     Invalid(ErrorBody),
 }
@@ -99,12 +99,12 @@ pub enum Several {
 /// A typed parameter or body.
 #[derive(IntoResponses)]
 pub enum Validated {
-    /// Something does not have the documented form: each thing that is wrong, and where
+    /// The request does not have the documented form; the body names each error and its location
     #[response(status = 422)]
     Invalid(ValidationBody),
 }
 
-/// A small body.
+/// A request body with a small size limit.
 #[derive(IntoResponses)]
 pub enum Bodied {
     /// The body did not arrive in time
@@ -115,7 +115,7 @@ pub enum Bodied {
     TooLarge(DetailBody),
 }
 
-/// An answer that not every address or name has.
+/// Responses that do not exist for every address or name.
 #[derive(IntoResponses)]
 pub enum Unknown {
     /// Address not found or has no on-chain activity
@@ -123,29 +123,29 @@ pub enum Unknown {
     NotFound(DetailBody),
 }
 
-/// A version that was asked for.
+/// Requests that name a model version.
 #[derive(IntoResponses)]
 pub enum OutOfService {
-    /// The version asked for is there, and does not answer; the message says why
+    /// The requested version exists and cannot answer; the message says why
     #[response(status = 409)]
     Benched(DetailBody),
 }
 
-/// An answer from the chains.
+/// Responses that need the chains.
 #[derive(IntoResponses)]
 pub enum Chains {
-    /// The chains could not be read, the chain asked for is not configured, or a name could not be looked up
+    /// The chains could not be read, the requested chain is not configured, or a name could not be resolved
     #[response(status = 502)]
     Down(DetailBody),
-    /// No model is in service, or every instance is at work
+    /// No model is in service, or every instance is busy
     #[response(status = 503)]
     Unready(DetailBody),
 }
 
-/// An answer from a model alone.
+/// Responses that need only a model.
 #[derive(IntoResponses)]
 pub enum Models {
-    /// No model is in service, or every instance is at work
+    /// No model is in service, or every instance is busy
     #[response(status = 503)]
     Unready(DetailBody),
 }
@@ -161,7 +161,7 @@ pub enum Kind {
 /// A path with a model in it.
 #[derive(IntoResponses)]
 pub enum Model {
-    /// No such kind or version; the message names those there are
+    /// No such kind or version; the message names those that exist
     #[response(status = 404)]
     Unknown(DetailBody),
     /// The model's role does not allow it
@@ -172,15 +172,15 @@ pub enum Model {
 /// A path with the id of a score in it.
 #[derive(IntoResponses)]
 pub enum NoScore {
-    /// No score of this id is kept for this key
+    /// No score with this id is stored for this key
     #[response(status = 404)]
     Unknown(DetailBody),
 }
 
-/// An upload.
+/// Uploads of a component.
 #[derive(IntoResponses)]
 pub enum Upload {
-    /// This version is already there with other bytes
+    /// This version already exists with other bytes
     #[response(status = 409)]
     Taken(DetailBody),
     /// The component did not arrive in time
@@ -189,7 +189,7 @@ pub enum Upload {
     /// The component is larger than the limit
     #[response(status = 413)]
     TooLarge(DetailBody),
-    /// It is no model that can be served; the message says what is wrong and what to do
+    /// It is not a model that this server can run; the message says what is wrong and what to do
     #[response(status = 422)]
     Refused(DetailBody),
 }
@@ -210,7 +210,7 @@ pub enum Agent {
     Unknown(DetailBody),
 }
 
-/// An answer from the agent registries.
+/// Responses that need the agent registries.
 #[derive(IntoResponses)]
 pub enum AgentRegistry {
     /// The registry could not be read, or none is configured
@@ -218,7 +218,7 @@ pub enum AgentRegistry {
     Down(DetailBody),
 }
 
-/// An answer from the index of agents.
+/// Responses that need the index of agents.
 #[derive(IntoResponses)]
 pub enum AgentIndex {
     /// The search failed, or no registry is configured
@@ -229,17 +229,17 @@ pub enum AgentIndex {
     Unready(DetailBody),
 }
 
-/// A call that can be paid for by x402, where the server takes that.
+/// A call that can be paid by x402, where the server accepts it.
 #[derive(IntoResponses)]
 pub enum Payable {
-    /// No key and no payment, or a payment that was not taken: why, and the terms
+    /// No key and no payment, or a payment that was not accepted; the body has the reason and the terms
     #[response(status = 402, headers(
         ("PAYMENT-REQUIRED" = String, description = "The terms for x402, version 2"),
         ("X-PAYMENT-RESPONSE" = Option<String>, description = "What became of a payment by version 1 that was tried"),
         ("PAYMENT-RESPONSE" = Option<String>, description = "What became of a payment by version 2 that was tried"),
     ))]
     Required(PaymentRequiredBody),
-    /// The payment is being settled: present the same one again, and sign no other
+    /// The payment is being settled: send the same payment again, and do not sign another one
     #[response(status = 503)]
     Pending(DetailBody),
 }
@@ -247,7 +247,7 @@ pub enum Payable {
 /// A submission of reputation.
 #[derive(IntoResponses)]
 pub enum Submission {
-    /// The address is missing or invalid, or the Idempotency-Key or the payment is
+    /// The address is missing or invalid, or the Idempotency-Key or the payment is invalid
     #[response(status = 400)]
     Invalid(DetailBody),
     /// The agent does not exist in the Identity Registry
@@ -262,7 +262,7 @@ pub enum Submission {
 /// A path with a submission in it.
 #[derive(IntoResponses)]
 pub enum OfSubmission {
-    /// Submission not found, or not for this agent; or the document has not been written yet
+    /// Submission not found, or it belongs to another agent; or the document is not written yet
     #[response(status = 404)]
     Unknown(DetailBody),
     /// Reputation is not configured on this server

@@ -1,4 +1,4 @@
-//! `GET /api/v2/usage`: what the caller's own key may do, and what it has used.
+//! `GET /api/v2/usage`: the permissions of the caller's own key, and the units it has used.
 
 use std::{collections::BTreeMap, num::NonZeroU32};
 
@@ -20,27 +20,28 @@ use crate::access::Price;
     "costs": { "score": 1, "report": 1, "submission": 10, "status": 0, "agents": 0, "models": 0, "sandbox": 0, "usage": 0 }
 }))]
 pub struct UsageBody {
-    /// Of the key.
+    /// Name of the key.
     name: String,
-    /// What it may do: `read`, `submit`, `admin`.
+    /// Its permissions: `read`, `submit`, `admin`.
     #[schema(value_type = Vec<String>)]
     scopes: Vec<&'static str>,
-    /// Units it may use in all; null for a key that is not metered.
+    /// Total units it may use; null for a key that is not metered.
     limit: Option<u64>,
-    /// Null for a key that is not metered: nothing is counted.
+    /// Units used; null for a key that is not metered, because nothing is counted.
     used: Option<u64>,
     left: Option<u64>,
-    /// Requests it may make a minute; null without bound.
+    /// Requests per minute that it may make; null when there is no limit.
     #[schema(value_type = Option<u32>)]
     rate: Option<NonZeroU32>,
-    /// Units of one call, by what is called. A list of addresses costs as many times.
+    /// Units of one call, by type of call. A list of addresses costs that for each address.
     #[schema(value_type = BTreeMap<String, u64>)]
     costs: BTreeMap<&'static str, u64>,
 }
 
-/// What your key may do, and the units it has used; free.
+/// The permissions of your key, and the units it has used; free.
 ///
-/// Answers that cost units say so in `Assay-Units-Cost`, and in `Assay-Units-Left` what a metered key has left.
+/// Responses that cost units have the cost in `Assay-Units-Cost` and, for a metered key, the units that are left in
+/// `Assay-Units-Left`.
 #[utoipa::path(
     get, path = "/api/v2/usage", tag = "usage", operation_id = "usage",
     responses((status = 200, description = "The key", body = UsageBody), responses::Keyed),
@@ -48,7 +49,7 @@ pub struct UsageBody {
 )]
 pub async fn get(caller: Caller<charge::Usage>, State(app): State<App>) -> Result<Response, ApiError> {
     let (key, used) = (caller.key(), caller.used(&app).await?);
-    // Nothing costs units where every answer is a mock.
+    // Nothing costs units in sandbox mode, where every response is a mock.
     let cost = |route| if app.source.is_sandbox() { 0 } else { app.access.cost(route) };
     Ok(fresh::once(axum::Json(UsageBody {
         name: key.name.clone(),

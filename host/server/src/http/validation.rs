@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// One thing wrong.
+/// One error in a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[schema(example = json!({ "type": "greater_than_equal", "loc": ["body", "total_asset_usd"], "msg": "Input should be greater than or equal to 0" }))]
 pub struct Violation {
@@ -99,7 +99,7 @@ impl Violation {
         Self::new("list_type", Place::Body, Some(field), "Input should be a valid list")
     }
 
-    /// A value that its type cannot parse, with the message of that type.
+    /// A value that its type cannot parse, with the error message of that type.
     pub fn refused(place: Place, field: &'static str, why: impl std::fmt::Display) -> Self {
         Self::new("value_error", place, Some(field), format!("Value error, {why}"))
     }

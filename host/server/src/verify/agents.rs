@@ -1,5 +1,4 @@
-//! Checks the agent registries: the identity registry has tokens with owners, and the reputation registry belongs to
-//! it.
+//! Checks the agent registries: the identity registry has tokens with owners, and the reputation registry refers to it.
 
 use alloy::{primitives::FixedBytes, sol};
 
@@ -18,9 +17,9 @@ sol! {
     function supportsInterface(bytes4 id) external view returns (bool supported);
 }
 
-/// ERC-165 of ERC-721.
+/// The ERC-165 interface id of ERC-721.
 const ERC721: FixedBytes<4> = FixedBytes([0x80, 0xac, 0x58, 0xcd]);
-/// The first ids, whose owners are read: some may be burned.
+/// The first ids, whose owners are read. Some may be burned.
 const SAMPLE: u64 = 16;
 
 /// # Errors

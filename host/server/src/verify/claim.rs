@@ -1,4 +1,4 @@
-//! The claims: what the configuration says of one contract, and the check of it.
+//! A claim: what the configuration says about one contract, and the check of it.
 
 use std::fmt;
 
@@ -123,7 +123,7 @@ impl Claim<'_> {
         }
     }
 
-    /// The contradictions of the claim in the state after `head`. The contract has code.
+    /// The contradictions between the claim and the state after `head`. The contract has code.
     ///
     /// # Errors
     /// [`Fault`] when the endpoint does not answer.
@@ -146,7 +146,7 @@ impl Claim<'_> {
 }
 
 async fn multicall(client: &Client, address: Address, head: Block) -> Result<Vec<String>, Fault> {
-    // The number is not compared with the head: a rollup may return the number of its parent chain.
+    // The number is not compared with the head, because a rollup may return the block number of its parent chain.
     let number = Call::new(address, &getBlockNumberCall {});
     let together = Call::Contract { to: address, data: call::aggregate(address, std::slice::from_ref(&number)) };
     let answers = client.calls(&[number, together], head.hash).await?;

@@ -27,7 +27,7 @@ pub(super) async fn registry(client: &Client, config: &RegistryConfig, head: Blo
     })
 }
 
-/// Checks the service, and that the schema is registered with it.
+/// Checks the service, and that it has registered the schema.
 pub(super) async fn service(client: &Client, source: &SourceConfig, head: Block) -> Result<Vec<String>, Fault> {
     if ask(client, source.eas, &getAttestationCall { uid: B256::ZERO }, head).await?.is_none() {
         return Ok(vec!["does not answer getAttestation like an attestation service".into()]);

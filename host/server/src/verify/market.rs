@@ -1,4 +1,4 @@
-//! Checks that a lending market is of the configured protocol, and that its helper contracts answer.
+//! Checks that a lending market belongs to the configured protocol, and that its helper contracts answer.
 
 use alloy::sol;
 
@@ -101,7 +101,7 @@ async fn ctoken(client: &Client, address: Address, head: Block) -> Result<Vec<St
     }
     let mut problems = Vec::new();
     let comptroller = ask(client, address, &comptrollerCall {}, head).await?.unwrap_or_default();
-    // The price of this market is not checked: a closed market has none.
+    // The price of this market is not checked: a closed market has no price.
     if ask(client, comptroller, &oracleCall {}, head).await?.is_none_or(|oracle| oracle.is_zero()) {
         problems.push(format!("its comptroller {comptroller} names no price oracle"));
     }

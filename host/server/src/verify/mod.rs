@@ -25,13 +25,13 @@ use assay_outbox::payment;
 
 use claim::{Claim, claims, identity_services, registries};
 
-/// One contradiction of the configuration.
+/// One contradiction between the configuration and the chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     pub chain: ChainId,
-    /// The part of the chain: `token USDC at 0x…`, `endpoint node.example`.
+    /// The part of the configuration: `token USDC at 0x…`, `endpoint node.example`.
     pub part: String,
-    /// The problem, and what to do.
+    /// The problem, and how to correct it.
     pub what: String,
 }
 
@@ -41,12 +41,12 @@ impl std::fmt::Display for Finding {
     }
 }
 
-/// The findings about `chain`, and about the contracts of `config` on it; empty when its endpoints contradict nothing.
-/// `progress` receives each step in words.
+/// The findings about `chain` and about the contracts of `config` on it; empty when the chain agrees with the
+/// configuration. `progress` receives a sentence about each step.
 pub async fn verify(chain: &ChainConfig, config: &Config, progress: impl Fn(String)) -> Vec<Finding> {
     let limits = &config.reading.rpc;
     let http = endpoint::http();
-    // Multicall3 is itself to be checked: no call goes through it.
+    // Multicall3 is one of the contracts to check, so no call goes through it.
     let direct = |rpc: Vec<Secret>| Client::new(&http, &Endpoints { chain: chain.id, rpc, multicall: None }, limits);
     let heads = join_all(chain.rpc.iter().map(async |rpc| {
         let client = direct(vec![rpc.clone()]);
@@ -58,7 +58,7 @@ pub async fn verify(chain: &ChainConfig, config: &Config, progress: impl Fn(Stri
             Ok(head) => {
                 progress(format!("{host} answers, head {}", head.number));
                 good.push(rpc.clone());
-                // Calls go to the first endpoint first: it has to know the block.
+                // Calls go to the first endpoint first, so it must know the block.
                 newest = newest.or(Some(head));
             }
             Err(fault) => found.push(finding(chain, format!("endpoint {host}"), fault.to_string())),
@@ -82,7 +82,7 @@ async fn contracts(
     claims.extend(registries(chain, config.agents.as_ref()));
     let services = identity_services(chain, &config.names, &config.identity);
     match with_code(client, &services).await {
-        // A local chain has none of them, and nothing reads them there.
+        // A local chain has none of these contracts, and nothing reads them there.
         Ok(coded) if !services.is_empty() && !coded.contains(&true) => {
             progress("has none of the naming services and attesters".into());
         }
@@ -132,7 +132,7 @@ fn finding(chain: &ChainConfig, part: String, what: String) -> Finding {
     Finding { chain: chain.id, part, what }
 }
 
-/// Whether there is code at each address.
+/// Whether each address has code.
 async fn with_code(client: &Client, claims: &[Claim<'_>]) -> Result<Vec<bool>, Fault> {
     let asks = claims.iter().map(|claim| ("eth_getCode", json!([claim.address(), "latest"]))).collect();
     let malformed = |error: serde_json::Error| Fault::Malformed(error.to_string());

@@ -20,7 +20,7 @@ sol! {
 /// Agents whose owner is read when the registry has no `balanceOf`.
 const SAMPLE: u64 = 100;
 
-/// Each problem with the part of the configuration.
+/// Each problem, with the part of the configuration that it concerns.
 pub(super) async fn problems(
     client: &Client,
     agents: &Agents,

@@ -1,4 +1,4 @@
-//! The routes of reports and of several scores: the rows of their errors, and their shapes in sandbox mode.
+//! The routes of reports and of scores of several addresses: their error responses, and their shapes in sandbox mode.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use super::{
 };
 
 const TWO: &str = "0x0000000000000000000000000000000000000002";
-/// Chains of the contract, by route.
+/// The chains that each route accepts.
 const REPORTED: [u64; 10] = [1, 137, 42161, 10, 8453, 43114, 56, 250, 324, 59144];
 const SUMMED: [u64; 10] = [1, 10, 56, 137, 8453, 42220, 42161, 43114, 534_352, 59144];
 const ALL: [u64; 12] = [1, 10, 56, 137, 250, 324, 8453, 42161, 42220, 43114, 59144, 534_352];
@@ -154,7 +154,7 @@ async fn without_a_chain_no_route_answers_and_none_costs_anything() {
         let expected = json!({ "detail": "Chain 137 is not configured on this server; its operator can add it", "code": "chain_not_configured" });
         assert_eq!((answer.status, answer.json()), (502, expected));
     }
-    // The reader has three units: four addresses are more than that, whatever became of them.
+    // The reader has three units. Four addresses cost more, whatever their result is.
     let four = format!("/api/v2/report/?address={ONE},{TWO},{VITALIK},{}", ONE.replace('1', "3"));
     let refused = server.send("GET", &four, Some(&reader), None).await;
     assert_eq!((refused.status, &refused.json()["code"]), (429, &json!("units_used_up")));

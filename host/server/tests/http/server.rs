@@ -1,4 +1,4 @@
-//! A server in this process, and a client of it.
+//! A server in this process, and a client for it.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// May read, and has three units.
+/// A key that may read and has three units.
 pub const READER: &str = "reader-key-0001";
 const ADMIN: &str = "admin-key-0001";
 
@@ -47,7 +47,7 @@ impl Answer {
 }
 
 impl Server {
-    /// On a copy of the released shelf and a store of its own.
+    /// Starts a server with a copy of the released shelf and a new store.
     pub async fn start(sandbox: bool) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let config = config(dir.path(), sandbox);
@@ -95,7 +95,7 @@ impl Server {
         finish(self.client.post(format!("{}{path}", self.base)).header("authorization", self.admin()).body(body)).await
     }
 
-    /// Sends a body whose length is not declared, and gives back the first line of the answer.
+    /// Sends a body without a declared length, and returns the first line of the response.
     pub async fn chunked(&self, path: &str, length: usize) -> String {
         let stream = TcpStream::connect(self.base.trim_start_matches("http://")).await.unwrap();
         let (read, mut write) = stream.into_split();
@@ -118,7 +118,7 @@ impl Server {
         finish(self.client.get(format!("{}{path}", self.base)).header(name, value)).await
     }
 
-    /// Lets the server finish; it has to.
+    /// Stops the server and waits until it ends.
     pub async fn stop(self) {
         self.cancel.cancel();
         self.serving.await.unwrap().unwrap();

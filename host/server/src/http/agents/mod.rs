@@ -1,4 +1,4 @@
-//! `/api/v2/agents…`: the ERC-8004 registries as the contract shows them.
+//! `/api/v2/agents…`: the agents of the ERC-8004 registries.
 
 mod wire;
 
@@ -17,16 +17,16 @@ use crate::agents::AgentError;
 
 pub use wire::{AgentBody, AgentReputationBody, AgentsBody, FoundBody};
 
-/// Seconds after which an index that is being built, or a registry that was not read, is worth another try.
+/// `Retry-After` while the index is being built, and after a registry could not be read, in seconds.
 const WHILE: u64 = 10;
 
 const NOT_READ: &str = "Failed to read from the Identity Registry contract";
 const NOT_SEARCHED: &str = "Failed to search agents";
 
-/// All agents, by their ids from 1 on, as the registry says now.
+/// All agents by ascending id from 1, as the registry is now.
 ///
-/// Tokens that do not exist are skipped, so that a page may hold fewer than `limit`. `total` is the number of tokens
-/// that the registry ever gave out. The registry counts from 0: its token 0 is among them, and has no page.
+/// Tokens that do not exist are skipped, so that a page may have fewer than `limit` agents. `total` is the number of
+/// tokens that the registry ever issued. The registry counts from 0: `total` includes token 0, which is on no page.
 #[utoipa::path(
     get, path = "/api/v2/agents", tag = "agents", operation_id = "list_agents",
     params(
@@ -47,9 +47,9 @@ pub async fn list(
     Ok(answer(&app, AgentsBody::of(&found, page, limit)))
 }
 
-/// Agents whose name or description contains a text, by their ids.
+/// Agents whose name or description contains a text, by ascending id.
 ///
-/// Case does not matter, in any script. Searched is an index that is refreshed every 30 minutes.
+/// Case does not matter, in any script. The search uses an index that is refreshed every 30 minutes.
 #[utoipa::path(
     get, path = "/api/v2/agents/search", tag = "agents", operation_id = "search_agents",
     params(
@@ -71,7 +71,7 @@ pub async fn search(
     Ok(answer(&app, FoundBody::of(&found, query, page, limit)))
 }
 
-/// One agent, as the registry says now.
+/// One agent, as the registry is now.
 #[utoipa::path(
     get, path = "/api/v2/agents/{agent_id}", tag = "agents", operation_id = "get_agent",
     params(("agent_id" = u64, Path, description = "The ERC-721 token id in the Identity Registry", minimum = 1, example = 1)),
@@ -88,10 +88,10 @@ pub async fn get(
     Ok(answer(&app, AgentBody::from(&agent)))
 }
 
-/// What the Reputation Registry holds of an agent, by tag.
+/// The feedback on an agent in the Reputation Registry, by tag.
 ///
-/// Feedback that was revoked does not count. Read are the latest 500 clients, of each the latest 20, and 1,000 in all;
-/// where that is not everything, `complete` says so.
+/// Revoked feedback does not count. At most the latest 500 clients are read, the latest 20 entries of each, and 1,000
+/// entries in total; `complete` is false when there is more.
 #[utoipa::path(
     get, path = "/api/v2/agents/{agent_id}/reputation", tag = "agents", operation_id = "agent_reputation",
     params(("agent_id" = u64, Path, description = "The ERC-721 token id in the Identity Registry", minimum = 1, example = 1)),

@@ -1,4 +1,4 @@
-//! Agents as the contract shapes them.
+//! Agents in responses, in the form that the API defines.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -22,11 +22,11 @@ pub struct AgentBody {
     /// With its EIP-55 checksum.
     #[schema(value_type = String)]
     owner: Checksummed,
-    /// Null where the document that the token points at is not available.
+    /// Null when the document of the token is not available.
     metadata: Option<MetadataBody>,
 }
 
-/// From the document that the owner wrote: cleaned, and not checked.
+/// Metadata from the document that the owner wrote: cleaned, and not verified.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(title = "AgentMetadata")]
 pub struct MetadataBody {
@@ -47,7 +47,7 @@ pub struct AgentsBody {
     limit: u64,
 }
 
-/// A page of agents that match.
+/// A page of agents that match the search.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(title = "FoundAgents")]
 pub struct FoundBody {
@@ -59,7 +59,7 @@ pub struct FoundBody {
     limit: u64,
 }
 
-/// What the Reputation Registry holds of an agent.
+/// The feedback on an agent in the Reputation Registry.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(title = "AgentReputation", example = json!({
     "agent_id": 1,
@@ -69,13 +69,13 @@ pub struct FoundBody {
 pub struct AgentReputationBody {
     #[schema(minimum = 1)]
     agent_id: u64,
-    /// By tag. Revoked feedback does not count.
+    /// Summaries by tag. Revoked feedback does not count.
     summaries: Vec<TagBody>,
     /// Clients who ever gave feedback.
     total_clients: usize,
-    /// Of them, those whose feedback was read: the latest.
+    /// Of these, the clients whose feedback was read: the latest ones.
     clients_read: usize,
-    /// Everything that the registry holds of the agent was read.
+    /// Whether all feedback on the agent in the registry was read.
     complete: bool,
 }
 

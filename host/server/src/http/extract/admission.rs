@@ -17,21 +17,21 @@ impl<C: Charge> Admits for C {
     const ADMISSION: Admission = Admission::Priced(C::PRICE);
 }
 
-/// No key.
+/// No key is required.
 pub struct Public;
 
 impl Admits for Public {
     const ADMISSION: Admission = Admission::Public;
 }
 
-/// No key and no rate.
+/// No key is required, and no rate limit applies.
 pub struct Operator;
 
 impl Admits for Operator {
     const ADMISSION: Admission = Admission::Operation;
 }
 
-/// The arguments of a handler that demands the admission `A`, as axum names them: a marker, then the arguments.
+/// The arguments of a handler that requires the admission `A`, as axum lists them: a marker, then the arguments.
 pub trait Admitted<A> {}
 
 macro_rules! admitted {

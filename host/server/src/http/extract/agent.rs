@@ -1,4 +1,4 @@
-//! `{agent_id}` of a path: an integer from 1 on.
+//! `{agent_id}` of a path: an integer, 1 or more.
 
 use axum::{
     extract::{FromRequestParts, RawPathParams},
@@ -32,7 +32,7 @@ fn id(text: &str) -> Result<u64, ApiError> {
     if digits.is_empty() || text.starts_with('-') {
         return Err(ApiError::invalid(vec![Violation::below_one(Place::Path, "agent_id")]));
     }
-    // No registry has counted so far.
+    // No registry has ids this large.
     digits.parse().map_err(|_| ApiError::no_agent(digits))
 }
 

@@ -13,14 +13,14 @@ use serde_json::{Map, Value};
 
 use crate::http::{ApiError, App, validation::Place, validation::Violation};
 
-/// The most bytes discarded of a body that is too large. Without that, many clients see a reset connection instead of
-/// the response.
+/// The most bytes discarded of a body that is too large. Without discarding, many clients see a reset connection
+/// instead of the response.
 const DISCARDED: u64 = 64 << 20;
 
-/// The most wrong values named of one list: a response must not be many times the size of the request.
+/// The most wrong values named for one list: a response must not be many times the size of the request.
 const NAMED: usize = 20;
 
-/// The largest count: every JSON parser reads it exactly.
+/// The largest count: every JSON parser reads numbers up to it exactly.
 pub const MOST: u64 = (1 << 53) - 1;
 
 /// The size limit of the body of this request, in bytes. The middleware sets it by the route.

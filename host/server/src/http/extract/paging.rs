@@ -8,10 +8,10 @@ use crate::http::{ApiError, App, validation::Place, validation::Violation};
 const LIMIT: u64 = 20;
 const MOST: u64 = 100;
 
-/// Which part of a list: page 1 with 20 entries unless it is said otherwise.
+/// The part of a list: page 1 with 20 entries by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Paging {
-    /// From 1 on.
+    /// 1 or more.
     pub page: u64,
     /// 1 to 100.
     pub limit: u64,
@@ -55,7 +55,7 @@ fn paging(query: &str) -> Result<Paging, ApiError> {
     Ok(Paging { page: u64::try_from(page).unwrap_or(u64::MAX), limit: limit as u64 })
 }
 
-/// The integer under `name`; one beyond all counting is the largest or smallest.
+/// The integer parameter `name`. A number outside the range of the type becomes the largest or smallest one.
 fn integer(query: &str, name: &'static str) -> Result<Option<i128>, Violation> {
     let Some(text) = last(query, name) else { return Ok(None) };
     let digits = text.strip_prefix(['-', '+']).unwrap_or(&text);

@@ -1,4 +1,4 @@
-//! Whom and where a request is about, taken from its path. Whatever stands there, the answer is a value or a message.
+//! The subject, chain, model or score of a request, read from its path. An invalid value becomes an error response.
 
 use axum::{
     extract::{FromRequestParts, RawPathParams},
@@ -21,13 +21,13 @@ pub struct SubjectPath(pub Subject);
 /// `{address}` as an address; a name is refused.
 pub struct AddressPath(pub Address);
 
-/// `{chain_id}`, one that the service knows.
+/// `{chain_id}`, a chain that this server knows.
 pub struct ChainPath(pub ChainId, pub String);
 
-/// `{chain_id}`, one of the chain report.
+/// `{chain_id}`, a chain of the chain report.
 pub struct ReportChain(pub ChainId);
 
-/// `{chain_id}`, one of the chain summary.
+/// `{chain_id}`, a chain of the chain summary.
 pub struct SummaryChain(pub ChainId);
 
 /// `{kind}`.
@@ -85,7 +85,7 @@ impl FromRequestParts<App> for SummaryChain {
     }
 }
 
-/// The integer that stands in the path, where a chain can have it as its id, and its text.
+/// The integer in the path and its text; the integer is `None` when it cannot be a chain id.
 async fn chain_id(parts: &mut Parts, app: &App) -> Result<(Option<ChainId>, String), ApiError> {
     let read = |text: &str| Some((integer(text)?, text.to_owned()));
     let found = param(parts, app, "chain_id", read).await.flatten();
@@ -120,13 +120,13 @@ impl FromRequestParts<App> for ScorePath {
     }
 }
 
-/// What `read` makes of the parameter; `None` where the path is not UTF-8.
+/// The parameter, parsed by `read`; `None` when the path is not UTF-8.
 async fn param<T>(parts: &mut Parts, app: &App, name: &str, read: impl FnOnce(&str) -> T) -> Option<T> {
     let params = RawPathParams::from_request_parts(parts, app).await.ok()?;
     params.iter().find(|(key, _)| *key == name).map(|(_, value)| read(value))
 }
 
-/// `None` where `text` is no integer; `Some(None)` where it is one that no chain can have as its id.
+/// `None` when `text` is not an integer; `Some(None)` when it is an integer that cannot be a chain id.
 fn integer(text: &str) -> Option<Option<ChainId>> {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     let whole = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! Who pays for a submission: the owner of a key by their units, or anybody by x402 where that is enabled.
+//! The payer of a submission: a key, which pays with its units, or any client that pays by x402 where that is enabled.
 
 use axum::{
     extract::FromRequestParts,
@@ -14,10 +14,10 @@ use crate::{
     http::{ApiError, App},
 };
 
-/// What clients of the first version are told where there is no payment.
+/// The `error` of the terms when a request has no payment.
 const NO_PAYMENT: &str = "X-PAYMENT header is required";
 
-/// A known key that may submit, or else a payment, of which nothing is believed yet.
+/// A known key that may submit, or a payment that is not verified yet.
 pub enum Payer {
     Key(Caller<charge::Submission>),
     Payment(Box<Offered>),
@@ -52,7 +52,7 @@ impl FromRequestParts<App> for Payer {
     }
 }
 
-/// The one header with a payment. A client that speaks both versions means the second.
+/// The header with a payment. When a client sends both versions, version 2 is used.
 fn presented(headers: &HeaderMap) -> Result<Option<(Version, &str)>, ApiError> {
     for version in [Version::Two, Version::One] {
         let mut values = headers.get_all(version.request_header()).iter();

@@ -14,7 +14,7 @@ use crate::{
 };
 use assay_domain::{Address, ModelVersion, Subject, parse_address};
 
-/// `include_factors`, false where absent.
+/// `include_factors`, false by default.
 pub struct IncludeFactors(pub bool);
 
 impl FromRequestParts<App> for IncludeFactors {
@@ -30,11 +30,11 @@ impl FromRequestParts<App> for IncludeFactors {
     }
 }
 
-/// `address`, a comma-separated list: those that are addresses, in the order given; at least one, at most
+/// `address`, a comma-separated list: the items that are addresses, in their order; at least one, at most
 /// `http.max_addresses`.
 pub struct AddressList(pub Vec<Address>);
 
-/// `address`, a comma-separated list: those that are addresses or names, each once, in the order given; at least one,
+/// `address`, a comma-separated list: the items that are addresses or names, each once, in their order; at least one,
 /// at most `http.max_addresses`.
 pub struct SubjectList(pub Vec<Subject>);
 
@@ -61,7 +61,7 @@ impl FromRequestParts<App> for SubjectList {
     }
 }
 
-/// `model_version`: which version is to answer; the champion where absent.
+/// `model_version`: the version that answers; the champion by default.
 pub struct Asked(pub Option<ModelVersion>);
 
 impl FromRequestParts<App> for Asked {
@@ -73,7 +73,7 @@ impl FromRequestParts<App> for Asked {
     }
 }
 
-/// `versions`, a comma-separated list, each once, in the order given; empty where absent.
+/// `versions`, a comma-separated list, each once, in their order; empty by default.
 pub struct Versions(pub Vec<ModelVersion>);
 
 impl FromRequestParts<App> for Versions {
@@ -96,7 +96,7 @@ impl FromRequestParts<App> for Versions {
     }
 }
 
-/// `window` in whole hours, as `24h`; the configured window of promotion where absent.
+/// `window` in whole hours, such as `24h`; the configured window of promotion by default.
 pub struct Window(pub Option<u64>);
 
 impl FromRequestParts<App> for Window {
@@ -116,14 +116,14 @@ impl FromRequestParts<App> for Window {
     }
 }
 
-/// A year.
+/// The longest window: one year.
 const MOST_HOURS: u64 = 8_760;
 
 fn refused(field: &'static str, why: impl std::fmt::Display) -> ApiError {
     ApiError::invalid(vec![Violation::refused(Place::Query, field, why)])
 }
 
-/// The items of `address` that are something.
+/// The items of `address` that are not empty.
 fn list<T>(parts: &Parts, app: &App, parse: impl Fn(&str) -> Option<T>) -> Result<Vec<T>, ApiError> {
     let mut given = values(parts, "address").peekable();
     if given.peek().is_none() {

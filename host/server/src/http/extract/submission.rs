@@ -1,4 +1,4 @@
-//! Which submission a request is about, and whether it is one that was made before.
+//! The id of a submission in the path, and the `Idempotency-Key` that identifies a repeated request.
 
 use axum::{
     extract::{FromRequestParts, RawPathParams},
@@ -8,13 +8,13 @@ use uuid::Uuid;
 
 use crate::http::{ApiError, App};
 
-/// `{submission_id}`; `None` where it is no id that a submission can have.
+/// `{submission_id}`; `None` when it cannot be the id of a submission.
 pub struct SubmissionPath(pub Option<Uuid>);
 
 /// Longest `Idempotency-Key`.
 const LONGEST_KEY: usize = 255;
 
-/// The header `Idempotency-Key`, where it is sent.
+/// The header `Idempotency-Key`, when it is sent.
 pub struct RetryKey(pub Option<String>);
 
 impl FromRequestParts<App> for SubmissionPath {

@@ -1,4 +1,4 @@
-//! `GET /api/v2/report/`: several subjects together, in sums.
+//! `GET /api/v2/report/`: totals of several subjects together.
 
 use axum::{extract::State, response::Response};
 
@@ -10,11 +10,11 @@ use crate::http::{
     wire::AggregatedBody,
 };
 
-/// Several addresses in sums: dollars and counts are added, attestations merged, the earliest and the latest
-/// transaction named.
+/// Totals of several addresses: dollars and counts are added, attestations are merged, and the earliest and the latest
+/// transaction are given.
 ///
-/// Items that are neither address nor name are skipped; an address given twice counts once. Each address costs the
-/// units of one report.
+/// Items that are neither an address nor a name are skipped; an address that occurs twice counts once. Each address
+/// costs the units of one report.
 #[utoipa::path(
     get, path = "/api/v2/report/", tag = "reports", operation_id = "aggregated_report",
     params(("address" = String, Query, description = "Comma-separated addresses or ENS names", example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045,vitalik.eth")),

@@ -1,4 +1,4 @@
-//! `…/chain/{chain_id}`: what one chain says of an address, entry by entry and in sums.
+//! `…/chain/{chain_id}`: what one chain shows about an address, entry by entry and in totals.
 
 use axum::{extract::State, response::Response};
 
@@ -16,7 +16,7 @@ use crate::{
 
 /// The report of one address on one chain.
 ///
-/// An address that the chain does not know has a report of zeros.
+/// An address without activity on the chain has a report of zeros.
 #[utoipa::path(
     get, path = "/api/v2/report/address/{address}/chain/{chain_id}", tag = "reports", operation_id = "chain_report",
     params(
@@ -43,7 +43,7 @@ pub async fn report(
     }
 }
 
-/// One address on one chain, in sums.
+/// Totals of one address on one chain.
 #[utoipa::path(
     get, path = "/api/v2/report/address/{address}/chain/{chain_id}/summary", tag = "reports", operation_id = "chain_summary",
     params(

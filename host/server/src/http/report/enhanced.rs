@@ -1,5 +1,5 @@
-//! `POST /api/v2/report/address/{address}`: off-chain figures that the caller vouches for, added to what the chains
-//! say.
+//! `POST /api/v2/report/address/{address}`: off-chain figures from the caller, added to those of the chains. They are
+//! not verified.
 
 use axum::{Json, extract::State, response::Response};
 use serde::Deserialize;
@@ -18,7 +18,7 @@ use assay_domain::OffChain;
 #[schema(title = "OffChainReport", example = json!({ "name": "My bank", "total_asset_usd": 50_000, "count_transactions": 120 }))]
 #[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
 pub struct OffChainReport {
-    /// Of the source, in the caller's words.
+    /// Name of the source, as the caller describes it.
     #[schema(pattern = r"\S")]
     name: String,
     #[schema(minimum = 0)]
@@ -33,9 +33,9 @@ pub struct OffChainReport {
     count_transfers: Option<u64>,
 }
 
-/// One address in sums, with off-chain figures added to what the chains say.
+/// Totals of one address, with off-chain figures added to those of the chains.
 ///
-/// `chains` holds what each chain says alone. The answer is made anew for every request and may not be kept.
+/// `chains` has the figures of each chain alone. The response is computed for every request and must not be stored.
 #[utoipa::path(
     post, path = "/api/v2/report/address/{address}", tag = "reports", operation_id = "enhanced_report",
     params(("address" = String, Path, description = "Ethereum address or ENS name", example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045")),

@@ -30,7 +30,7 @@ pub fn body(app: &App, address: Address, mock: MockReport, labelled: bool) -> Re
     }
 }
 
-/// The part of the mock report that is on one chain.
+/// The part of the mock report that concerns one chain.
 pub(super) fn on_chain(app: &App, address: Address, mut mock: MockReport, chain: ChainId) -> ChainReportBody {
     let transactions = mock.transactions().find(|(active, _)| *active == chain).map(|(_, transactions)| transactions);
     mock.tokens.retain(|token| token.chain_id == chain);
@@ -53,7 +53,7 @@ pub(super) fn on_chain(app: &App, address: Address, mut mock: MockReport, chain:
 
 fn assets(mock: &MockReport) -> Assets {
     Assets {
-        // A generator's tokens are all there is: its portfolio adds up to the same.
+        // The mock tokens are the whole portfolio, so their sum is its total value.
         total_value_usd: mock.tokens.iter().map(|token| Usd(token.value_usd)).sum(),
         tokens: mock
             .tokens
@@ -92,7 +92,7 @@ fn defi(mock: &MockReport) -> Defi {
 }
 
 fn pool(mock: MockPool) -> Pool {
-    // The neutral name of a protocol that does not collect deposits says so in a mock too.
+    // A protocol that does not collect deposits has null for them, in a mock report too.
     let bare = mock.protocol == Protocol::LenderBV2.as_str();
     let deposits = |count| if bare { None } else { Some(count) };
     Pool {

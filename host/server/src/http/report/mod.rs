@@ -1,4 +1,4 @@
-//! `/api/v2/report/…`: everything known of one subject, and its parts and sums.
+//! `/api/v2/report/…`: everything known about one subject, its parts, and totals.
 
 pub mod aggregated;
 pub mod chain;
@@ -22,7 +22,7 @@ pub(super) use mock::body as mock_body;
 
 /// The credit report of one address: assets, lending positions, activity and lending events.
 ///
-/// An address that no chain knows has a report of zeros; a name that does not resolve has none.
+/// An address without activity on any chain has a report of zeros; a name that does not resolve has none.
 #[utoipa::path(
     get, path = "/api/v2/report/address/{address}", tag = "reports", operation_id = "report",
     params(("address" = String, Path, description = "Ethereum address or ENS name", example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045")),

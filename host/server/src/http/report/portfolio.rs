@@ -1,4 +1,4 @@
-//! `…/total/usd`: what an address holds in dollars, by chain and in all.
+//! `…/total/usd`: the holdings of an address in dollars, by chain and in total.
 
 use axum::{extract::State, response::Response};
 
@@ -10,7 +10,7 @@ use crate::http::{
     wire::{ChainValueBody, Moment, PortfolioBody, TotalBody, Usd},
 };
 
-/// What an address holds, chain by chain, in dollars.
+/// The holdings of an address in dollars, chain by chain.
 #[utoipa::path(
     get, path = "/api/v2/report/address/{address}/total/usd", tag = "reports", operation_id = "portfolio",
     params(("address" = String, Path, description = "Ethereum address or ENS name", example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045")),
@@ -33,7 +33,7 @@ pub async fn portfolio(
     Ok(app.mark(known.answer(one.fresh, &body)?))
 }
 
-/// What an address holds on all chains, as one figure in dollars.
+/// The holdings of an address on all chains, as one figure in dollars.
 #[utoipa::path(
     get, path = "/api/v2/report/address/{address}/total/usd/aggregate", tag = "reports", operation_id = "total",
     params(("address" = String, Path, description = "Ethereum address or ENS name", example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045")),

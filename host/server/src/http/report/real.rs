@@ -1,4 +1,4 @@
-//! A report from what the chains said.
+//! A report from what was read on the chains.
 
 use std::collections::BTreeMap;
 
@@ -92,8 +92,7 @@ fn defi(snapshot: &Snapshot) -> Defi {
     }
 }
 
-/// The protocols of the contract that no configured chain has a market of: their history is as unread as that of any
-/// other.
+/// The protocols of the API without a market on any configured chain. Their history is not read either.
 fn unread(snapshot: &Snapshot) -> impl Iterator<Item = String> {
     let is_read = |protocol: &Protocol| snapshot.pools().any(|pool| pool.protocol == *protocol);
     Protocol::ALL.into_iter().filter(move |protocol| !is_read(protocol)).map(|protocol| protocol.as_str().to_owned())

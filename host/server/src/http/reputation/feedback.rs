@@ -13,14 +13,14 @@ use crate::http::{
     responses,
 };
 
-/// Keccak-256 of the body: what the registry has as `feedbackHash`.
+/// Keccak-256 of the body, which the registry stores as `feedbackHash`.
 const HASH: HeaderName = HeaderName::from_static("x-feedback-hash");
-/// Its bytes never change.
+/// Cacheable for ever: its bytes never change.
 const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 
 /// The feedback document of a submission; free.
 ///
-/// The bytes are those on IPFS; `X-Feedback-Hash` is their Keccak-256, which is on the chain.
+/// The bytes are those on IPFS. `X-Feedback-Hash` is their Keccak-256, which is also on the chain.
 #[utoipa::path(
     get, path = "/api/v2/agents/{agent_id}/reputation/feedback/{submission_id}", tag = "reputation", operation_id = "agent_feedback_document",
     params(
@@ -44,7 +44,7 @@ pub async fn feedback(
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(header::CACHE_CONTROL, FOR_EVER);
     for (name, value) in [(header::ETAG, format!("\"{}\"", document.cid)), (HASH, document.hash.to_string())] {
-        // Letters and digits are always a header's value.
+        // Letters and digits are always a valid header value.
         headers.extend(HeaderValue::try_from(value).map(|value| (name, value)));
     }
     Ok(app.mark((headers, document.text).into_response()))

@@ -1,4 +1,4 @@
-//! Submissions of reputation, under both of the contract's paths: accepting one, how it stands, and its document.
+//! Submissions of reputation, under both paths of the API: the submission, its status, and its document.
 
 mod feedback;
 mod paid;
@@ -32,10 +32,10 @@ use assay_domain::{Tag, parse_address};
 pub use feedback::{__path_feedback, feedback};
 pub use status::{__path_status, status};
 
-/// Most tags taken of a request: there are three, and some name one twice.
+/// Most tags read from a request. There are three tags, and a request may repeat them.
 const MOST_TAGS: usize = 100;
 
-/// Whom to score, and what to say.
+/// The address to score, and the tags to submit.
 #[derive(Deserialize, ToSchema)]
 #[schema(title = "Submission", example = json!({ "address": "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045", "tags": ["creditScore", "sybilRisk"] }))]
 #[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
@@ -43,12 +43,12 @@ pub struct SubmissionBodyIn {
     /// Ethereum address to score for this agent.
     #[schema(pattern = "^0x[0-9a-fA-F]{40}$")]
     address: String,
-    /// `creditScore`, `sybilRisk`, `identityCount`; all three where absent.
+    /// `creditScore`, `sybilRisk`, `identityCount`; all three by default.
     #[schema(example = json!(["creditScore", "sybilRisk", "identityCount"]))]
     tags: Option<Vec<TagName>>,
 }
 
-/// What can be said of an agent.
+/// The tags of feedback on an agent.
 #[derive(Deserialize, ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub enum TagName {
@@ -57,16 +57,16 @@ pub enum TagName {
     IdentityCount,
 }
 
-/// Submits reputation of an agent.
+/// Submits reputation for an agent.
 ///
-/// The answer is immediate; scoring, upload and the transactions happen afterwards, and `status_url` says how far they
-/// are. Units of a submission that fails are given back. A request with the same `Idempotency-Key` and body within a
-/// day is the same submission.
+/// The response is immediate. Scoring, upload and the transactions happen afterwards, and `status_url` shows their
+/// progress. The units of a submission that fails are refunded. A request with the same `Idempotency-Key` and body
+/// within a day is the same submission.
 ///
-/// Where the server takes payments by x402, a request without a key is answered with 402 and the terms, and one with a
-/// payment once that has arrived. The same payment presented again with the same request is the same submission; with
-/// another request it is refused. The payment of a submission that fails is not lost: presented again, it pays for
-/// another one.
+/// When the server accepts payments by x402, a request without a key is answered with 402 and the terms, and a request
+/// with a payment is accepted once the payment is settled. The same payment sent again with the same request is the
+/// same submission; with another request it is refused. The payment of a submission that fails is not lost: sent again,
+/// it pays for another submission.
 #[utoipa::path(
     post, path = "/api/v2/agents/{agent_id}/reputation", tag = "reputation", operation_id = "submit_agent_reputation",
     params(
@@ -119,7 +119,7 @@ pub async fn submit(
     }
 }
 
-/// Which path a submission came by, and so where its status is.
+/// The path on which a submission arrived, which decides the path of its status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     Agents,
@@ -151,7 +151,7 @@ async fn accepted(app: &App, record: &SubmissionRecord, form: Form) -> Result<Re
 }
 
 /// # Errors
-/// 502 where submissions are not configured.
+/// 502 when submissions are not configured.
 fn service(app: &App) -> Result<&Reputation, ApiError> {
     let words = "Reputation is not configured on this server; its operator can add [agents], [reputation] and [ipfs]";
     app.reputation.as_ref().ok_or_else(|| ApiError::coded(StatusCode::BAD_GATEWAY, "reputation_not_configured", words))
@@ -170,7 +170,7 @@ fn refuse(error: SubmitError) -> ApiError {
             .retry_after(10)
         }
         SubmitError::Unpaid { cost, used, limit } => AccessError::UnitsExhausted { cost, used, limit }.into(),
-        // Told with the terms, where there is a payment.
+        // A request with a payment gets 402 with the terms instead, from `paid`.
         SubmitError::NotPaid => ApiError::internal("not_paid", error),
         SubmitError::OtherRequest => ApiError::coded(
             StatusCode::UNPROCESSABLE_ENTITY,

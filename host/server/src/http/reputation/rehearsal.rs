@@ -1,4 +1,4 @@
-//! Submissions of a server that is a sandbox.
+//! Submissions on a server in sandbox mode.
 
 use axum::{Json, http::StatusCode, response::Response};
 

@@ -1,4 +1,4 @@
-//! How a submission stands.
+//! The status of a submission.
 
 use crate::reputation::records::SubmissionRecord;
 use axum::{Json, extract::State, response::Response};
@@ -11,10 +11,10 @@ use crate::http::{
     wire::SubmissionBody,
 };
 
-/// How a submission stands; free.
+/// The status of a submission; free.
 ///
-/// Poll every 5 to 10 seconds until it is `confirmed` or `failed`. A key that may submit may ask, as may one that may
-/// read.
+/// Poll every 5 to 10 seconds until it is `confirmed` or `failed`. A key with permission to submit or to read may call
+/// this.
 #[utoipa::path(
     get, path = "/api/v2/agents/{agent_id}/reputation/status/{submission_id}", tag = "reputation", operation_id = "agent_reputation_status",
     params(

@@ -1,5 +1,5 @@
-//! `/api/v2/sandbox/…`: deterministic mocks of the same shapes, for integration tests. They cost nothing and read no
-//! chain.
+//! `/api/v2/sandbox/…`: deterministic mock responses in the same form, for integration tests. They cost nothing and
+//! read no chain.
 
 pub mod report;
 pub mod score;

@@ -13,7 +13,7 @@ use crate::http::{
 };
 use assay_domain::ChainId;
 
-/// What an address holds on one chain, in dollars.
+/// The holdings of an address on one chain, in dollars.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(title = "SandboxChainTotal")]
 pub struct ChainTotalBody {

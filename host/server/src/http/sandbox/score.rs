@@ -1,4 +1,4 @@
-//! Mock scores: one, boosted, the mean of several, and each of several.
+//! Mock scores: one, one with off-chain assets, the mean of several, and each of several.
 
 use axum::{Json, extract::State};
 
@@ -49,7 +49,7 @@ pub async fn post(
     Ok(Json(ScoreBody::mock(address, app.scoring.sandbox().boosted(address, assets)?)))
 }
 
-/// One mock score for several addresses: the mean of theirs. Addresses that are none are skipped.
+/// One mock score for several addresses: the mean of their scores. Invalid addresses are skipped.
 #[utoipa::path(
     get, path = "/api/v2/sandbox/score/", tag = "sandbox", operation_id = "sandbox_mean_score",
     params(("address" = String, Query, description = "Comma-separated addresses", example = "0x0000000000000000000000000000000000000001,0x0000000000000000000000000000000000000002")),
@@ -69,7 +69,7 @@ pub async fn mean(
     Ok(Json(mean.await?))
 }
 
-/// Mock scores of several addresses. Addresses that are none are skipped.
+/// Mock scores of several addresses. Invalid addresses are skipped.
 #[utoipa::path(
     get, path = "/api/v2/sandbox/score/batch/", tag = "sandbox", operation_id = "sandbox_scores",
     params(("address" = String, Query, description = "Comma-separated addresses", example = "0x0000000000000000000000000000000000000001,0x0000000000000000000000000000000000000002")),

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::scoring::Ask;
 
-/// Off-chain figures that the caller vouches for.
+/// Off-chain figures from the caller, which are not verified.
 #[derive(Deserialize, ToSchema)]
 #[schema(title = "OffChain", example = json!({ "total_asset_usd": 50_000 }))]
 #[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
@@ -28,8 +28,8 @@ pub struct OffChain {
 
 /// The score of one address.
 ///
-/// The first time an address is scored its lending history is read from the chains. Where that takes long, the answer
-/// says `pending` and `provisional`; ask again shortly.
+/// The first time an address is scored, its lending history is read from the chains. If that takes long, the response
+/// has `pending` and `provisional`; request it again shortly.
 #[utoipa::path(
     get, path = "/api/v2/score/address/{address}", tag = "scores", operation_id = "score",
     params(
@@ -56,7 +56,7 @@ pub async fn get(
 
 /// The score of one address with off-chain assets added.
 ///
-/// At most 15 % of the gap to 1000 is won, in proportion to the assets up to 50,000 USD.
+/// The score rises by at most 15 % of the gap to 1000, in proportion to the assets up to 50,000 USD.
 #[utoipa::path(
     post, path = "/api/v2/score/address/{address}", tag = "scores", operation_id = "enhanced_score",
     params(

@@ -1,5 +1,5 @@
-//! `/api/v2/score/{id}`: where a served score came from, for the key it was given to; and for auditors, whoever it was
-//! given to.
+//! `/api/v2/score/{id}`: where a served score came from, for the key that received it; and for auditors, whichever key
+//! received it.
 
 use crate::rollout::records::ServedRecord;
 use axum::{Json, extract::State};
@@ -12,10 +12,11 @@ use crate::http::{
 };
 use assay_store::StoreError;
 
-/// Where a served score came from: the exact input of the model, and the bytes that made it.
+/// Where a served score came from: the exact input of the model, and the digest of the model's bytes.
 ///
-/// The id is in the answer's header `Assay-Score-Id`, and is good for the key that was given it, as long as
-/// `scoring.provenance_days` says. From this and the model's bytes `assay replay` computes the same score again.
+/// The id is in the response header `Assay-Score-Id`. Only the key that received it can use it, for
+/// `scoring.provenance_days` days. From this response and the model's bytes `assay replay` computes the same score
+/// again.
 #[utoipa::path(
     get, path = "/api/v2/score/{id}", tag = "scores", operation_id = "provenance",
     params(("id" = String, Path, description = "From the header `Assay-Score-Id` of a score", example = "0b6d7c1e6f0e4a6c9a3e2d1c0b9a8f7e-1122334455667788")),

@@ -1,4 +1,4 @@
-//! `/api/v2/score/…` of several subjects: the mean of their scores, and each of them.
+//! `/api/v2/score/…` of several subjects: the mean of their scores, and each score.
 
 use axum::{extract::State, response::Response};
 
@@ -14,10 +14,10 @@ use crate::{
 };
 use assay_domain::Freshness;
 
-/// One score for several addresses: the mean of theirs.
+/// One score for several addresses: the mean of their scores.
 ///
-/// Items that are neither address nor name are skipped, as are addresses without activity; an address given twice
-/// counts once. Each address costs the units of one score.
+/// Items that are neither an address nor a name are skipped, and so are addresses without activity; an address that
+/// occurs twice counts once. Each address costs the units of one score.
 #[utoipa::path(
     get, path = "/api/v2/score/", tag = "scores", operation_id = "mean_score",
     params(
@@ -43,8 +43,8 @@ pub async fn mean(
 
 /// The score of each of several addresses.
 ///
-/// Items that are neither address nor name are skipped, as are addresses without activity; an address given twice comes
-/// once. Each address costs the units of one score.
+/// Items that are neither an address nor a name are skipped, and so are addresses without activity; an address that
+/// occurs twice is in the response once. Each address costs the units of one score.
 #[utoipa::path(
     get, path = "/api/v2/score/batch/", tag = "scores", operation_id = "scores",
     params(

@@ -8,7 +8,7 @@ use super::{Moment, ReferenceBody};
 use crate::rollout::AuditEntry;
 use assay_domain::{ModelKind, ModelRef};
 
-/// A page of the log, latest first.
+/// One page of the log, newest entry first.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(title = "Audit")]
 pub struct AuditBody {
@@ -18,30 +18,30 @@ pub struct AuditBody {
     pub limit: u64,
 }
 
-/// One step of a model, written before it was made.
+/// One change to a model, recorded before it is made.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(title = "AuditEntry")]
 pub struct AuditEntryBody {
     id: String,
     #[schema(value_type = String, format = DateTime)]
     at: Moment,
-    /// Name of the API key, or `assay` for what the server did by itself.
+    /// Name of the API key, or `assay` when the server made the change itself.
     by: String,
     /// `stage`, `challenge`, `promote`, `rollback`, `remove`, `bench` (taken out of service), or `appoint` (a first
     /// champion).
     action: String,
     #[schema(value_type = String)]
     kind: ModelKind,
-    /// Who was in the role.
+    /// The models that had the role before.
     from: Vec<ReferenceBody>,
-    /// Who was to be in it.
+    /// The models that were to get the role.
     to: Vec<ReferenceBody>,
     why: Option<String>,
-    /// The bounds of promotion were not to be looked at.
+    /// Whether the bounds of promotion were to be ignored.
     forced: bool,
-    /// `done`, `refused`, `not_done`; null while it is being made.
+    /// `done`, `refused`, `not_done`; null until the change has ended.
     outcome: Option<String>,
-    /// What was found at its end.
+    /// The details of the outcome.
     detail: Option<String>,
     #[schema(value_type = Option<String>, format = DateTime)]
     ended_at: Option<Moment>,

@@ -1,4 +1,4 @@
-//! The report of one chain: the part of a credit report that is there, without naming the chain in each entry.
+//! The report of one chain: the part of a credit report that concerns it. Entries do not name the chain.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 use super::{Assets, Checksummed, Defi, Moment, Usd};
 use assay_domain::ChainId;
 
-/// What one chain says of an address.
+/// What one chain shows about an address.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(title = "ChainReport")]
 pub struct ChainReportBody {
@@ -18,7 +18,7 @@ pub struct ChainReportBody {
     pub assets: ChainAssets,
     pub defi: ChainDefi,
     pub activity: ChainActivity,
-    /// Served from an earlier reading.
+    /// Whether the report comes from an earlier reading.
     pub cached: bool,
     #[schema(value_type = String, format = DateTime)]
     pub timestamp: Moment,
@@ -40,7 +40,7 @@ struct ChainToken {
     /// Whole tokens, exact.
     #[schema(example = "1.5")]
     balance: String,
-    /// 0 where no source has a price.
+    /// 0 when no source has a price.
     #[schema(value_type = f64)]
     value_usd: Usd,
 }
@@ -60,7 +60,7 @@ pub struct ChainDefi {
     total_borrowed: Usd,
 }
 
-/// What is supplied and borrowed in one protocol, in dollars.
+/// The amounts supplied to and borrowed from one protocol, in dollars.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 struct ChainProtocol {
     name: String,
@@ -72,7 +72,7 @@ struct ChainProtocol {
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ChainActivity {
-    /// Null where there is none.
+    /// Null when there is none.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub first_transaction: Option<Moment>,
     /// Transactions sent.

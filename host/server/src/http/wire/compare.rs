@@ -1,4 +1,4 @@
-//! Several versions on one subject.
+//! The comparison of several model versions for one address.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -7,52 +7,52 @@ use super::{Checksummed, CoverageName, Moment, RangeName, WeighedFactorBody};
 use crate::scoring::{Compared, Comparison, Gap, NoAnswer};
 use assay_domain::{Address, Assessment, Coverage, Factor};
 
-/// What several versions say of one and the same reading of an address.
+/// The results of several versions for the same reading of an address.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(title = "Comparison")]
 pub struct ComparisonBody {
     #[schema(value_type = String)]
     address: Checksummed,
-    /// When the reading behind all of them ended.
+    /// When the reading that all results are based on ended.
     #[schema(value_type = String, format = DateTime)]
     snapshot_time: Moment,
     #[schema(value_type = CoverageName)]
     credit_events_coverage: Coverage,
     provisional: bool,
-    /// In the order asked for; differences are to the first.
+    /// In the order of the request; differences are relative to the first version.
     versions: Vec<ComparedBody>,
     count: usize,
 }
 
-/// What one version says, or why it says nothing.
+/// The result of one version, or why it has none.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(title = "ComparedVersion")]
 pub struct ComparedBody {
     version: String,
-    /// SHA-256 of the model's bytes; null of a version that is not in service.
+    /// SHA-256 of the model's bytes; null when the version is not in service.
     digest: Option<String>,
     score: Option<u32>,
     decile: Option<u8>,
     range: Option<RangeName>,
     factors: Option<Vec<WeighedFactorBody>>,
-    /// Microseconds from asking to a checked answer.
+    /// Microseconds from the call to the checked answer.
     latency_us: Option<f64>,
-    /// What the call costs in instructions, roughly: the same number on every machine.
+    /// Approximate cost of the call in instructions: the same number on every machine.
     fuel: Option<u64>,
-    /// The most linear memory of the call, in bytes.
+    /// The largest linear memory during the call, in bytes.
     memory_bytes: Option<usize>,
-    /// To the first version; null of that itself, and where either says nothing.
+    /// Difference to the first version; null for the first version itself, and when either version has no score.
     difference: Option<GapBody>,
     error: Option<FailureBody>,
 }
 
-/// This version less the first.
+/// The value of this version minus the value of the first.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(title = "Difference")]
 pub struct GapBody {
     score: i32,
     decile: i32,
-    /// Null where both are in the same range.
+    /// Null when both are in the same range.
     range: Option<RangeMoveBody>,
     factors: Vec<FactorGapBody>,
 }
@@ -71,7 +71,7 @@ pub struct FactorGapBody {
     points: i32,
 }
 
-/// A code that never changes, and a sentence.
+/// A stable code and a message.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(title = "VersionError")]
 pub struct FailureBody {

@@ -1,4 +1,4 @@
-//! Who an address is said to belong to.
+//! Names and attestations of an address.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -7,7 +7,7 @@ use super::{Checksummed, Moment, score::CoverageName};
 use crate::scoring::IdentityReport;
 use assay_domain::{Attestation, B256, ChainId, Coverage, IdentitySource};
 
-/// Names that stand for an address and attestations about its owner.
+/// Names that resolve to an address, and attestations about its owner.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(title = "Identity", example = json!({
     "address": "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045",
@@ -23,16 +23,16 @@ pub struct IdentityBody {
     /// With its EIP-55 checksum.
     #[schema(value_type = String)]
     pub address: Checksummed,
-    /// Those that held when they were read: not revoked, not expired, of the right attester.
+    /// The attestations that were valid when they were read: not revoked, not expired, from the right attester.
     pub attestations: Vec<AttestationBody>,
-    /// Distinct statements. The same one on several chains counts once.
+    /// Distinct attestations. The same one on several chains counts once.
     pub count: usize,
-    /// Of the sources together. What is not complete may lack attestations that exist.
+    /// Coverage of all sources together. When it is not `complete`, existing attestations may be missing.
     #[schema(value_type = CoverageName)]
     pub coverage: Coverage,
-    /// Who was asked. A provider that is not among them is not known to say nothing.
+    /// The providers that were read. For a provider that is not in the list, nothing is known.
     pub sources: Vec<IdentitySourceBody>,
-    /// Served from an earlier reading.
+    /// Whether the response comes from an earlier reading.
     pub cached: bool,
     #[schema(value_type = String, format = DateTime)]
     pub timestamp: Moment,
@@ -41,15 +41,15 @@ pub struct IdentityBody {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(title = "Attestation")]
 pub struct AttestationBody {
-    /// `ens`, `basename`, `coinbase`, `human-passport` and those that this server's operator has added.
+    /// `ens`, `basename`, `coinbase`, `human-passport`, and those that the operator of this server has added.
     pub provider: String,
-    /// Which of the provider's statements, where it makes several: `verified-account`.
+    /// Which attestation of the provider, when it has several: `verified-account`.
     pub kind: Option<String>,
     #[schema(value_type = u64)]
     pub chain_id: ChainId,
-    /// The name, where it is one.
+    /// The name, when the entry is a name.
     pub name: Option<String>,
-    /// Schema and number in the Ethereum Attestation Service, where it is there.
+    /// Schema and UID in the Ethereum Attestation Service, when the attestation is stored there.
     #[schema(value_type = Option<String>)]
     pub schema: Option<B256>,
     #[schema(value_type = Option<String>)]
@@ -60,7 +60,7 @@ pub struct AttestationBody {
     pub issued_at: Option<Moment>,
     #[schema(value_type = Option<String>, format = DateTime)]
     pub expires_at: Option<Moment>,
-    /// The provider's own score, where it gives one.
+    /// The provider's own score, when it has one.
     pub score: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! What leaves the process, as the contract shapes it. Nothing else in the server is serialised for a client.
+//! The bodies of responses, in the form that the API defines. No other type of the server is serialised for a client.
 
 mod audit;
 mod chain;
@@ -47,7 +47,7 @@ impl Serialize for Checksummed {
     }
 }
 
-/// A moment in UTC, to the second: `2026-01-15T10:30:00Z`.
+/// A time in UTC, to the second: `2026-01-15T10:30:00Z`.
 #[derive(Debug, Clone, Copy)]
 pub struct Moment(pub Time);
 

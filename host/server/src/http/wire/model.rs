@@ -7,7 +7,7 @@ use super::Moment;
 use assay_domain::{ModelKind, ModelRef};
 use assay_registry::ModelStatus;
 
-/// One model, or one file that is none.
+/// One model, or one file that could not be loaded as a model.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(title = "Model", example = json!({
     "kind": "credit", "version": "1.1", "title": "Five-factor scorecard", "authors": ["Assay"], "reads": ["chains.first-transaction"],
@@ -15,23 +15,23 @@ use assay_registry::ModelStatus;
     "reason": null, "file": "credit-1.1.wasm", "loaded_at": "2026-01-15T10:30:00Z", "calls": 1201, "failures": 0
 }))]
 pub struct ModelBody {
-    /// `credit`, `boost`, `sybil` or `sandbox`; null for a file that never said.
+    /// `credit`, `boost`, `sybil` or `sandbox`; null when the file does not declare it.
     #[schema(value_type = Option<String>)]
     kind: Option<ModelKind>,
     version: Option<String>,
     title: Option<String>,
     authors: Vec<String>,
-    /// The inputs this model looks at.
+    /// The inputs that this model reads.
     reads: Vec<String>,
     /// SHA-256 of the component's bytes.
     digest: Option<String>,
-    /// `champion` (answers), `challenger` (scores in the shadow), `available`, or `none` for what is not loaded.
+    /// `champion` (answers), `challenger` (scores in the shadow), `available`, or `none` when it is not loaded.
     #[schema(value_type = String)]
     role: &'static str,
     /// `ready`, `benched` (taken out of service) or `failed` (not loaded).
     #[schema(value_type = String)]
     state: &'static str,
-    /// Why it is not simply ready.
+    /// Why it is not ready.
     reason: Option<ReasonBody>,
     /// File on the shelf.
     file: Option<String>,
@@ -39,11 +39,11 @@ pub struct ModelBody {
     loaded_at: Option<Moment>,
     /// Calls since it was loaded.
     calls: u64,
-    /// Calls that failed by the model's fault.
+    /// Calls that failed because of the model.
     failures: u64,
 }
 
-/// A code that never changes, and a sentence.
+/// A stable code and a message.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(title = "Reason")]
 pub struct ReasonBody {
@@ -52,7 +52,7 @@ pub struct ReasonBody {
     message: String,
 }
 
-/// Every model there is.
+/// All models on the shelf.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(title = "Models")]
 pub struct ModelsBody {
@@ -72,7 +72,7 @@ pub struct ReferenceBody {
     digest: String,
 }
 
-/// The roles of one kind, after they were moved.
+/// The roles of one kind after a change.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(title = "Roles", example = json!({ "kind": "credit", "champion": "1.1", "challengers": ["1.0"] }))]
 pub struct RolesBody {

@@ -1,24 +1,24 @@
-//! Dollars on the wire.
+//! Dollar amounts in responses.
 
 use std::iter::Sum;
 
 use serde::{Serialize, Serializer};
 
-/// An amount in US dollars, written to the cent. It is rounded when it is written, so that a sum is the sum of what was
-/// there and not of what was shown.
+/// An amount in US dollars. It is rounded to the cent only when it is written, so that a sum adds amounts that are not
+/// rounded.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Usd(pub f64);
 
 impl Usd {
-    /// To the cent; 0 where there is no number.
+    /// Rounds to the cent; 0 when it is not a number.
     pub fn cents(self) -> f64 {
         if !self.0.is_finite() {
             return 0.0;
         }
         let cents = self.0 * 100.0;
-        // Beyond this an f64 has no cents, and the multiplication may not have a result.
+        // A larger f64 cannot represent cents, and the multiplication may overflow.
         let rounded = if cents.abs() < 9e15 { cents.round() / 100.0 } else { self.0 };
-        // Zero has no sign.
+        // Write zero without a sign.
         rounded + 0.0
     }
 }

@@ -1,5 +1,5 @@
-//! What is asked of a client that has not paid: the body of the first version of x402, with a `detail` like every error
-//! here.
+//! The payment that a client without a key must make: the body of x402 version 1, with a `detail` as in every other
+//! error.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use crate::access::x402::DemandBody;
 
-/// The terms of a payment. The header `PAYMENT-REQUIRED` has them for the second version of x402.
+/// The terms of a payment. The header `PAYMENT-REQUIRED` contains them for x402 version 2.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(title = "PaymentRequired", example = json!({
@@ -21,15 +21,15 @@ use crate::access::x402::DemandBody;
     "detail": "Invalid or missing API key; this call can also be paid for by x402, 0.1 USD Coin as `accepts` says"
 }))]
 pub struct PaymentRequiredBody {
-    /// Always 1: the body is that of the first version.
+    /// Always 1: the body is that of version 1.
     #[schema(minimum = 1, maximum = 1)]
     pub x402_version: u8,
-    /// Why no payment was taken, as a word that clients of the protocol know.
+    /// Why no payment was accepted, as an error code of the x402 protocol.
     pub error: String,
     /// How to pay.
     #[schema(value_type = Vec<Object>)]
     pub accepts: Vec<Value>,
-    /// The same for people, and what to do.
+    /// The reason as a sentence for people, and what to do.
     pub detail: String,
 }
 

@@ -1,4 +1,4 @@
-//! What an address holds, in dollars: by chain and in all.
+//! The holdings of an address in dollars, by chain and in total.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 use super::{Checksummed, Moment, Usd};
 use assay_domain::{Address, ChainId};
 
-/// What an address holds by chain.
+/// The holdings of an address by chain.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(title = "Portfolio")]
 pub struct PortfolioBody {
@@ -14,10 +14,10 @@ pub struct PortfolioBody {
     pub address: Checksummed,
     #[schema(value_type = String, format = DateTime)]
     pub timestamp: Moment,
-    /// Over the chains listed.
+    /// The total of the chains in the list.
     #[schema(value_type = f64)]
     pub total_asset_usd: Usd,
-    /// The chains that could be read. One that is absent is not known to be empty.
+    /// The chains that could be read. An absent chain was not read, so its holdings are unknown.
     pub chains: Vec<ChainValueBody>,
 }
 
@@ -31,7 +31,7 @@ pub struct ChainValueBody {
     pub total_asset_usd: Usd,
 }
 
-/// What an address holds in all.
+/// The total holdings of an address.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(title = "Total")]
 pub struct TotalBody {
@@ -39,7 +39,7 @@ pub struct TotalBody {
     address: Checksummed,
     #[schema(value_type = String, format = DateTime)]
     timestamp: Moment,
-    /// Over the chains that could be read.
+    /// The total of the chains that could be read.
     #[schema(value_type = f64)]
     total_asset_usd: Usd,
 }

@@ -12,7 +12,7 @@ use assay_domain::{
     features::{Features, exact},
 };
 
-/// A served score with everything it was made of.
+/// A served score with everything that it was computed from.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(title = "Provenance")]
 pub struct ProvenanceBody {
@@ -29,7 +29,7 @@ pub struct ProvenanceBody {
     /// When the score was calculated.
     #[schema(value_type = String, format = DateTime)]
     timestamp: Moment,
-    /// When the reading behind it had ended.
+    /// When the reading that the score is based on ended.
     #[schema(value_type = String, format = DateTime)]
     snapshot_time: Moment,
     #[schema(value_type = CoverageName)]
@@ -37,23 +37,23 @@ pub struct ProvenanceBody {
     provisional: bool,
     /// The model, with the SHA-256 of its bytes.
     model: ReferenceBody,
-    /// Off-chain assets that were added, and by which model; null where none were.
+    /// Off-chain assets that were added, and the model that added them; null when there were none.
     boost: Option<BoostBody>,
     /// Version of the server.
     host_version: String,
-    /// Exactly what the model was given, as a line of a features file says it: times in Unix seconds, dollars to the
-    /// last bit; a number that is infinite or none is a text.
+    /// The exact input of the model, in the format of a line of a features file: times in Unix seconds, dollars with
+    /// every bit of the number; a number that is infinite or not a number is a text.
     #[schema(value_type = Object)]
     features: Features,
 }
 
-/// The same for an auditor.
+/// The same, with the stored record, for an auditor.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(title = "AuditedProvenance")]
 pub struct AuditedBody {
     /// Name of the key that the score was first computed for.
     asked_by: String,
-    /// As it stands in the store: what `assay replay` computes the score from.
+    /// The record as it is in the store. `assay replay` computes the score from it.
     #[schema(value_type = Object)]
     record: ServedRecord,
     #[serde(flatten)]
@@ -68,7 +68,7 @@ pub struct WeighedFactorBody {
     /// A range name.
     pub rating: String,
     pub description: String,
-    /// Added to the base, negative where taken away.
+    /// Points added to the base; negative when they are subtracted.
     pub points: i32,
     /// The most this factor can add.
     pub possible: u32,

@@ -1,4 +1,4 @@
-//! The credit report's shape. What fills it is in `report/`.
+//! The fields of the credit report. The code in `report/` fills them.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -16,7 +16,7 @@ pub struct ReportBody {
     pub assets: Assets,
     pub defi: Defi,
     pub activity: Activity,
-    /// Served from an earlier reading.
+    /// Whether the report comes from an earlier reading.
     pub cached: bool,
     #[schema(value_type = String, format = DateTime)]
     pub timestamp: Moment,
@@ -51,7 +51,7 @@ pub struct TokenBody {
     /// Whole tokens, exact.
     #[schema(example = "1.5")]
     pub balance: String,
-    /// 0 where no source has a price.
+    /// 0 when no source has a price.
     #[schema(value_type = f64)]
     pub value_usd: Usd,
     #[schema(value_type = u64)]
@@ -76,7 +76,7 @@ pub struct Defi {
     pub total_borrowed: Usd,
 }
 
-/// What is supplied and borrowed in one protocol on one chain, in dollars.
+/// The amounts supplied to and borrowed from one protocol on one chain, in dollars.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(title = "Protocol")]
 pub struct ProtocolBody {
@@ -91,7 +91,7 @@ pub struct ProtocolBody {
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Activity {
-    /// Over all chains; null where there is none.
+    /// The first transaction on any chain; null when there is none.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub first_transaction: Option<Moment>,
     /// Transactions sent.
@@ -103,7 +103,7 @@ pub struct Activity {
 /// Lending events, pool by pool.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct CreditEvents {
-    /// The least complete of any pool.
+    /// The least complete coverage of all pools.
     #[schema(value_type = CoverageName)]
     pub coverage: Coverage,
     /// Whether these events contribute to the score.
@@ -112,11 +112,11 @@ pub struct CreditEvents {
     pub pools: Vec<Pool>,
     pub defaults: NotApplicable,
     pub delinquencies: NotApplicable,
-    /// Lending protocols whose history is not read: a missing record is not a clean one.
+    /// Lending protocols whose history is not read. The absence of events there does not mean that there were none.
     pub not_covered: Vec<String>,
 }
 
-/// Events over all pools. A pool that does not collect a type adds nothing to it.
+/// Total events of all pools. A pool that does not collect an event type adds nothing to its count.
 #[derive(Debug, Clone, Copy, Default, Serialize, ToSchema)]
 pub struct Totals {
     pub supply: u64,
@@ -126,7 +126,7 @@ pub struct Totals {
     pub liquidation: u64,
 }
 
-/// Events of one pool; null where a type is not collected, which is not 0.
+/// Events of one pool. Null means that an event type is not collected, which is not 0.
 #[derive(Debug, Clone, Copy, Default, Serialize, ToSchema)]
 pub struct Counts {
     pub supply: Option<u64>,
@@ -143,9 +143,10 @@ pub struct Pool {
     /// `lenderA_v2`, `lenderA_v3`, `lenderB_v2` or `lenderB_v3`.
     pub protocol: String,
     pub market_address: String,
-    /// Null where the protocol has one pool on the chain.
+    /// Null when the protocol has one pool on the chain.
     pub market: Option<String>,
-    /// False while the reading of this protocol is still validated: shown, and not scored.
+    /// False while the reading of this protocol is still being validated: its events are shown and do not change the
+    /// score.
     pub feeds_score: bool,
     #[schema(value_type = u64)]
     pub chain_id: ChainId,
@@ -181,7 +182,7 @@ impl NotApplicable {
 }
 
 impl CreditEvents {
-    /// Coverage, totals and whether the score is fed, from `pools`.
+    /// Computes the coverage, the totals and whether the events contribute to the score, from `pools`.
     pub fn over(pools: Vec<Pool>, not_covered: Vec<String>) -> Self {
         let sum = |count: fn(&Counts) -> Option<u64>| {
             pools.iter().filter_map(|p| count(&p.counts)).fold(0, u64::saturating_add)

@@ -1,4 +1,4 @@
-//! The score object, alone, as a mean and in a batch.
+//! The score in responses: of one address, as a mean, and in a batch.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -59,7 +59,7 @@ pub struct ScoreBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub factors: Option<Vec<FactorBody>>,
-    /// How completely the lending events had been read. Absent in the sandbox.
+    /// How completely the lending events were read. Absent in the sandbox.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<CoverageName>, nullable = false)]
     pub credit_events_coverage: Option<Coverage>,
@@ -81,7 +81,7 @@ pub enum CoverageName {
     Failed,
 }
 
-/// One part of the assessment, in words for the wallet's owner.
+/// One part of the score, described for the owner of the wallet.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(title = "Factor", example = json!({
     "label": "Repayment History", "rating": "good", "description": "12 loans repaid and none liquidated. More repaid loans raise this."
@@ -96,10 +96,10 @@ pub struct FactorBody {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(title = "MeanScore")]
 pub struct MeanBody {
-    /// The addresses behind the mean: those of the request that were valid and have a score, each once.
+    /// The addresses in the mean: the valid addresses of the request that have a score, each once.
     #[schema(value_type = Vec<String>)]
     pub address: Vec<Checksummed>,
-    /// The mean, rounded half up.
+    /// The mean, rounded to the nearest whole number; a half is rounded up.
     #[schema(minimum = 300, maximum = 1000)]
     pub score: u32,
     #[schema(minimum = 1, maximum = 10)]
@@ -110,7 +110,7 @@ pub struct MeanBody {
     /// When the oldest of the scores was calculated.
     #[schema(value_type = String, format = DateTime)]
     pub timestamp: Moment,
-    /// The least complete of any of them. Absent in the sandbox.
+    /// The least complete coverage of all the scores. Absent in the sandbox.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<CoverageName>, nullable = false)]
     pub credit_events_coverage: Option<Coverage>,
@@ -154,12 +154,12 @@ impl ScoreBody {
         }
     }
 
-    /// A mock score, of this moment.
+    /// A mock score with the current time.
     pub fn mock(address: Address, mock: SandboxScore) -> Self {
         Self::bare(address, mock.score, mock.decile, mock.model.version, Moment::now())
     }
 
-    /// With the fields that only production scores have.
+    /// Adds the fields that only production scores have.
     #[must_use]
     pub fn read(self, coverage: Coverage) -> Self {
         Self { credit_events_coverage: Some(coverage), provisional: Some(coverage.is_provisional()), ..self }
@@ -180,7 +180,7 @@ impl MeanBody {
         }
     }
 
-    /// With the fields that only production scores have.
+    /// Adds the fields that only production scores have.
     #[must_use]
     pub fn read(self, coverage: Coverage) -> Self {
         Self { credit_events_coverage: Some(coverage), provisional: Some(coverage.is_provisional()), ..self }

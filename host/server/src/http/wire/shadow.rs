@@ -1,4 +1,4 @@
-//! How challengers stood in the shadow.
+//! The shadow report: challengers compared with the champion.
 
 use crate::rollout::records::CostRecord;
 use assay_domain::ModelPin;
@@ -12,7 +12,7 @@ use assay_domain::{
     stats::{Histogram, INVESTIGATE, Joint, SIGNIFICANT},
 };
 
-/// What challengers of one kind showed beside the champion, of all hosts together.
+/// The results of the challengers of one kind compared with the champion, of all hosts together.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(title = "ShadowReport")]
 pub struct ShadowBody {
@@ -21,52 +21,53 @@ pub struct ShadowBody {
     pub window_hours: u64,
     #[schema(value_type = String, format = DateTime)]
     pub timestamp: Moment,
-    /// Share of the computed scores that challengers see on this host.
+    /// Share of the computed scores that are given to challengers on this host.
     pub share: f64,
-    /// One for each challenger beside each champion of the window. Empty where nothing was scored in the shadow, and
-    /// for kinds other than credit, which have none.
+    /// One entry for each pair of a challenger and a champion in the window. Empty when nothing was scored in the
+    /// shadow, and for kinds other than credit, which have no shadow.
     pub pairs: Vec<PairBody>,
     pub count: usize,
 }
 
-/// One challenger beside one champion.
+/// One challenger compared with one champion.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(title = "ShadowPair")]
 pub struct PairBody {
     champion: ReferenceBody,
     challenger: ReferenceBody,
-    /// Scores that the champion computed; an answer from the cache is not computed.
+    /// Scores that the champion computed. An answer from the cache is not computed.
     seen: u64,
-    /// Of those, in the sample.
+    /// The computed scores that are in the sample.
     sampled: u64,
-    /// Of the sample, left out because the shadow was behind.
+    /// Scores of the sample that were left out because the shadow was behind.
     dropped: u64,
-    /// Of the sample, scored by both.
+    /// Scores of the sample that both models computed.
     scored: u64,
-    /// Of the sample, refused by the challenger.
+    /// Scores of the sample that the challenger refused to compute.
     refused: u64,
-    /// Of the sample, failed by the challenger.
+    /// Scores of the sample for which the challenger failed.
     failed: u64,
     /// Failures by their code.
     failures: Vec<FailureCount>,
     champion_scores: ScoresSummary,
     challenger_scores: ScoresSummary,
-    /// Population stability index of the scores, in tenths of the champion's; null where nothing was scored by both.
+    /// Population stability index of the scores, in tenths of the champion's scores; null when no subject was scored by
+    /// both.
     psi: Option<f64>,
     /// `no significant change` (below 0.1), `requires investigation` (below 0.25), `significant change`.
     #[schema(value_type = Option<String>)]
     psi_band: Option<&'static str>,
     /// Subjects by the champion's range (rows) and the challenger's (columns), low to excellent.
     range_migration: [[u64; 5]; 5],
-    /// Share of subjects in the same range by both.
+    /// Share of subjects that both models put in the same range.
     same_range: Option<f64>,
-    /// Share of subjects in the same decile by both, each by its own table.
+    /// Share of subjects that both models put in the same decile, each model by its own table.
     same_decile: Option<f64>,
-    /// Rank correlation after Spearman; null where a model gives all the same.
+    /// Spearman's rank correlation; null when a model gives every subject the same score.
     spearman: Option<f64>,
-    /// Rank correlation after Kendall (tau-b).
+    /// Kendall's rank correlation (tau-b).
     kendall: Option<f64>,
-    /// The challenger's score less the champion's.
+    /// The challenger's score minus the champion's.
     difference: DifferenceBody,
     factors: Vec<FactorDriftBody>,
     champion_cost: CostBody,
@@ -88,7 +89,7 @@ pub struct ScoresSummary {
     p10: Option<f64>,
     p50: Option<f64>,
     p90: Option<f64>,
-    /// Every score that was given, with how often.
+    /// Every score that occurred, with its count.
     histogram: Vec<(u32, u64)>,
 }
 
@@ -97,14 +98,14 @@ pub struct ScoresSummary {
 pub struct DifferenceBody {
     mean: Option<f64>,
     p50: Option<f64>,
-    /// Of the distance, whichever way.
+    /// Of the absolute difference.
     p95_absolute: Option<f64>,
     higher: u64,
     equal: u64,
     lower: u64,
 }
 
-/// Mean points of one factor; null where the model has none of this label.
+/// Mean points of one factor; null for a model without a factor of this label.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(title = "FactorDrift")]
 pub struct FactorDriftBody {
@@ -113,8 +114,8 @@ pub struct FactorDriftBody {
     challenger_points: Option<f64>,
 }
 
-/// What calls cost in the shadow, where both models are measured alike, the champion now and then; figures are right to
-/// 1.6 %.
+/// Cost of calls in the shadow, where both models are measured in the same way. The champion is measured only for some
+/// calls. The figures are accurate to 1.6 %.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(title = "ShadowCost")]
 pub struct CostBody {

@@ -1,4 +1,4 @@
-//! A submission of reputation: as it is accepted, and as it stands.
+//! A submission of reputation: the response that accepts it, and its status.
 
 use crate::reputation::records::{Stage, SubmissionRecord};
 use serde::Serialize;
@@ -20,7 +20,7 @@ pub enum SubmissionStatus {
     Failed,
 }
 
-/// A submission that was accepted.
+/// An accepted submission.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(title = "Submitted", example = json!({
     "submission_id": "550e8400-e29b-41d4-a716-446655440000", "agent_id": 1, "status": "pending", "estimated_completion_seconds": 45,
@@ -33,15 +33,15 @@ pub struct SubmittedBody {
     /// Always `pending`.
     #[schema(value_type = SubmissionStatus)]
     pub status: &'static str,
-    /// What recent submissions took, until they were confirmed.
+    /// Seconds that recent submissions needed until they were confirmed.
     pub estimated_completion_seconds: u32,
-    /// Where to poll, relative to the server.
+    /// The URL to poll, relative to the server.
     pub status_url: String,
     #[schema(value_type = Vec<String>)]
     pub tags: Vec<Tag>,
 }
 
-/// How a submission stands.
+/// The status of a submission.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(title = "SubmissionState", example = json!({
     "submission_id": "550e8400-e29b-41d4-a716-446655440000", "agent_id": 1, "status": "confirmed",
@@ -60,11 +60,11 @@ pub struct SubmissionBody {
     pub status: &'static str,
     /// Null before scoring.
     pub scores: Option<SubmittedScores>,
-    /// Those with their confirmations, one for each tag.
+    /// The confirmed transactions, one for each tag.
     pub transactions: Vec<FeedbackTransactionBody>,
-    /// Null before the document is in place.
+    /// Null until the document is stored.
     pub feedback_uri: Option<String>,
-    /// Why it failed, and what became of the units.
+    /// Why it failed, and whether the units were refunded.
     pub error: Option<String>,
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Moment,

@@ -1,4 +1,4 @@
-//! Summary-style reports: of one chain, of several addresses, and with off-chain figures added.
+//! Reports in totals: of one chain, of several addresses, and with off-chain figures added.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -7,7 +7,7 @@ use super::{Checksummed, Moment, Usd, score::CoverageName};
 use crate::scoring::{Aggregate, Summarized};
 use assay_domain::{ChainId, ChainSummary, Coverage, OffChain, SeenOn, Summary};
 
-/// A transaction, by where it is.
+/// A transaction, given by its time, block and chain.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 #[schema(title = "Transaction", example = json!({ "timestamp": 1_455_404_000, "block_number": 1_000_000, "chain_id": 1 }))]
 pub struct TransactionBody {
@@ -24,7 +24,7 @@ impl From<SeenOn> for TransactionBody {
     }
 }
 
-/// Sums in dollars, and counts.
+/// Totals in dollars, and counts.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 #[schema(title = "Summary")]
 pub struct SummaryBody {
@@ -38,15 +38,14 @@ pub struct SummaryBody {
     total_debt_usd: Usd,
     /// Transactions sent.
     count_transactions: u64,
-    /// Token transfers in and out, as far as explorers list them: 0 of a chain without one.
+    /// Token transfers in and out, as explorers list them; 0 for a chain without an explorer.
     count_transfers: u64,
-    /// Tokens of which something is held.
+    /// Tokens with a balance above zero.
     count_balances: u64,
-    /// Over all lending pools that could be read; see `credit_events_coverage`.
+    /// Repayments in all lending pools that could be read; see `credit_events_coverage`.
     count_repayments: u64,
     count_liquidations: u64,
-    /// How completely the lending events had been read. Until it is `complete`, repayments and liquidations may be
-    /// missing.
+    /// How completely the lending events were read. Until it is `complete`, repayments and liquidations may be missing.
     #[schema(value_type = CoverageName)]
     credit_events_coverage: Coverage,
 }
@@ -67,7 +66,7 @@ impl From<Summary> for SummaryBody {
     }
 }
 
-/// One chain in sums.
+/// Totals of one chain.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(title = "ChainSummary")]
 pub struct ChainSummaryBody {
@@ -86,7 +85,7 @@ struct ChainSummaryReport {
 }
 
 impl From<&Summarized> for ChainSummaryBody {
-    /// `one` has this chain alone.
+    /// `one` is a summary of this chain alone.
     fn from(one: &Summarized) -> Self {
         let chain = one.whole();
         Self {
@@ -101,7 +100,7 @@ impl From<&Summarized> for ChainSummaryBody {
     }
 }
 
-/// Several addresses in sums.
+/// Totals of several addresses.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(title = "AggregatedReport")]
 pub struct AggregatedBody {
@@ -110,15 +109,15 @@ pub struct AggregatedBody {
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
 struct AggregatedReport {
-    /// The addresses behind the sums: those of the request that were valid and could be read, each once.
+    /// The addresses in the totals: the valid addresses of the request that could be read, each once.
     #[schema(value_type = Vec<String>)]
     address: Vec<Checksummed>,
-    /// Of the oldest reading behind it.
+    /// Time of the oldest reading that the totals are based on.
     #[schema(value_type = String, format = DateTime)]
     timestamp: Moment,
-    /// The earliest of any address.
+    /// The earliest transaction of all the addresses.
     first_transaction: Option<TransactionBody>,
-    /// The latest of any address.
+    /// The latest transaction of all the addresses.
     last_transaction: Option<TransactionBody>,
     summary: AggregatedSummary,
 }
@@ -129,7 +128,7 @@ struct AggregatedSummary {
     summary: SummaryBody,
     /// Unique attestations.
     count_identity_attestations: usize,
-    /// Merged, each once.
+    /// The merged attestations, each once.
     list_identity_attestations: Vec<String>,
 }
 
@@ -151,7 +150,7 @@ impl From<Aggregate> for AggregatedBody {
     }
 }
 
-/// An address in sums, with off-chain figures added to what the chains say.
+/// Totals of an address, with off-chain figures added to those of the chains.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(title = "EnhancedReport")]
 pub struct EnhancedBody {
@@ -165,10 +164,10 @@ struct EnhancedReport {
     #[schema(value_type = String, format = DateTime)]
     timestamp: Moment,
     first_transaction: Option<TransactionBody>,
-    /// What the chains say and the off-chain figures together.
+    /// Totals of the chains and the off-chain figures together.
     summary: SummaryBody,
     additional: Additional,
-    /// What each chain says, without the off-chain figures.
+    /// Totals of each chain, without the off-chain figures.
     chains: Vec<ChainPart>,
 }
 
@@ -179,12 +178,12 @@ struct Additional {
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
 struct Source {
-    /// Where the off-chain figures come from, in the caller's words.
+    /// The source of the off-chain figures, as the caller describes it.
     name: String,
     data: OffChainData,
 }
 
-/// The off-chain figures that were added: those that were given.
+/// The off-chain figures that the request gave and that were added.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 pub struct OffChainData {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -216,14 +215,14 @@ impl From<OffChain> for OffChainData {
     }
 }
 
-/// What one chain says.
+/// Totals of one chain.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(title = "ChainPart")]
 struct ChainPart {
     #[schema(value_type = u64)]
     chain_id: ChainId,
     chain_name: String,
-    /// `failed` where the chain could not be read: its figures are then zero, and say nothing.
+    /// `failed` when the chain could not be read: its figures are then zero and mean nothing.
     #[schema(value_type = CoverageName)]
     coverage: Coverage,
     first_transaction: Option<TransactionBody>,
@@ -232,7 +231,7 @@ struct ChainPart {
 }
 
 impl EnhancedBody {
-    /// `chain_name` says what a chain is called.
+    /// `chain_name` returns the name of a chain.
     pub fn of(one: &Summarized, name: String, off_chain: OffChain, chain_name: impl Fn(ChainId) -> String) -> Self {
         let whole = one.whole();
         let part = |ChainSummary { chain_id, coverage, summary }: &ChainSummary| ChainPart {
