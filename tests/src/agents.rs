@@ -1,5 +1,5 @@
-//! The agent registries on a small chain, as stubs that keep to the published interface, and the servers of strangers
-//! that agents point at.
+//! The agent registries on a small chain, as stubs with the published interface, and a mock of the servers that agents'
+//! URIs point to.
 
 pub mod documents;
 

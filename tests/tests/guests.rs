@@ -1,5 +1,5 @@
-//! The shelf and its source agree: built again, the components have the released bytes, and they answer what native
-//! code answers.
+//! The released components match their source: a new build has the same bytes, and the components give the same answers
+//! as native code.
 
 use std::{
     env, fs,
@@ -21,7 +21,7 @@ use sha2::{Digest, Sha256};
 
 const COMPONENTS: [&str; 5] = ["credit-1.0", "credit-1.1", "enhanced-boost", "sandbox", "sybil-1.0"];
 
-/// Of each model that scores features.
+/// For each model that scores features.
 const FEATURE_SETS: usize = 12_000;
 
 fn root() -> &'static Path {
@@ -32,14 +32,14 @@ fn shelf() -> PathBuf {
     root().join("plugins")
 }
 
-/// Runs one script at a time: two that add a target to rustup at once fail.
+/// Runs one script at a time: two concurrent scripts that add a target to rustup fail.
 fn script(arguments: &[&str]) -> String {
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let output = Command::new(root().join(".ci/models"))
         .args(arguments)
         .stderr(Stdio::inherit())
-        // This test's own cargo sets these for itself.
+        // Cargo sets these variables for this test; the script needs its own.
         .env_remove("CARGO")
         .env_remove("RUSTC")
         .env_remove("CARGO_TARGET_DIR")
@@ -49,13 +49,13 @@ fn script(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// Every component, built from source once for all tests here.
+/// Every component, built from source once for all tests of this file.
 fn rebuilt() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("guests");
         let cores = folder.join("cores");
-        // The script does not overwrite what differs.
+        // The script does not overwrite files that differ.
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).expect("a folder");
         script(&["--core", cores.to_str().expect("a path of text")]);
@@ -72,12 +72,12 @@ fn file(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{name}.wasm"))
 }
 
-/// The models of a folder, behind the host's own checks and confinement.
+/// The models of a folder, with the host's checks and confinement.
 struct Shelf(Arc<Registry>);
 
 impl Shelf {
     fn open(folder: &Path) -> Self {
-        // Unoptimised tests on a busy machine are slow; the answers are what counts here.
+        // Unoptimised tests on a busy machine are slow, and this test compares only answers.
         let limits =
             Limits { deadline: Duration::from_secs(60), self_test: Duration::from_secs(600), ..Limits::default() };
         Self(Registry::open(Settings { watch: false, limits, ..Settings::new(folder) }).expect("a registry"))
@@ -89,7 +89,7 @@ impl Shelf {
     }
 }
 
-/// What two implementations of a model must agree on.
+/// The results that must be equal in two implementations of a model.
 #[derive(Debug, PartialEq)]
 enum Answer {
     Score { score: u32, decile: u8, factors: Vec<Factor> },
@@ -123,7 +123,7 @@ fn native_score(answer: Result<Assessment, types::Refusal>) -> Answer {
     }
 }
 
-/// The released components, and those built again where the bytes do not already say that they are the same.
+/// The released components; also the new build, unless its bytes are equal.
 fn folders() -> Vec<PathBuf> {
     let same = COMPONENTS
         .iter()
@@ -239,7 +239,7 @@ fn the_sandbox_answers_as_native_code_does() {
     }
 }
 
-/// The generator's report as the host holds it.
+/// The generator's report in the host's type.
 fn native_report(report: sandbox::MockReport) -> MockReport {
     let token = |t: sandbox::Token| MockToken {
         symbol: t.symbol,

@@ -1,5 +1,5 @@
-//! The registry on real files: what it refuses and in which words, and that nothing on the shelf disturbs what is
-//! served.
+//! The registry on real files: which files it rejects and with which messages, and that no file disturbs the served
+//! models.
 
 use std::{
     fs,
@@ -31,7 +31,7 @@ fn put(shelf: &Path, name: &str, bytes: &[u8]) {
     fs::rename(&part, shelf.join(format!("{name}.wasm"))).unwrap();
 }
 
-/// A shelf with these models on it, looked at only when told to.
+/// A registry on a shelf with these models. It reads the shelf only on request.
 fn open(models: &[(&str, Vec<u8>)]) -> (TempDir, Arc<Registry>) {
     let shelf = TempDir::new().unwrap();
     for (name, bytes) in models {
@@ -325,7 +325,7 @@ async fn forty_swaps_under_load_lose_no_call_and_mislabel_none() {
         let hammers: Vec<_> = (0..4).map(|_| scope.spawn(hammer)).collect();
         for swap in 0..40 {
             registry.set_champion(KIND, &v(["1.0", "1.1"][swap % 2])).unwrap();
-            // As long as it takes to score a few times on what was just put in force.
+            // Waits as long as some scores of the new champion take.
             (0..20).for_each(|_| drop(registry.champion::<CreditModel>().unwrap().score(&at(1)).unwrap()));
         }
         done.store(true, Relaxed);

@@ -17,11 +17,11 @@ use crate::{
 };
 use assay_domain::Digest;
 
-/// Records in a chunk: enough that handing one over costs nothing beside scoring it, few enough that all cores end
-/// together.
+/// Records in a chunk: enough that passing one to a thread costs little compared with scoring it, and few enough that
+/// all cores end at about the same time.
 const RECORDS: usize = 128;
 
-/// What records are counted in.
+/// The unit of record numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
@@ -49,11 +49,11 @@ pub struct Source {
 
 enum Form {
     Lines(Lines),
-    /// With the file itself, to take its digest of.
+    /// A table, with the file itself for its digest.
     Table(Box<Rows>, File),
 }
 
-/// Some records as the file has them.
+/// Some records in the form of the file.
 pub struct Chunk {
     /// Counted from 0.
     pub index: u64,
@@ -65,12 +65,12 @@ pub struct Chunk {
 }
 
 enum Raw {
-    /// A line that is too long is cut behind its bound.
+    /// A line that is too long is cut after the limit.
     Lines(Vec<Vec<u8>>),
     Rows(Batch),
 }
 
-/// Whether there is such a file, and it is a Parquet table by its first bytes.
+/// Whether the file exists and is a Parquet table by its first bytes.
 pub fn is_table(path: &Path) -> bool {
     let mut first = [0; MAGIC.len()];
     File::open(path).and_then(|mut file| file.read_exact(&mut first)).is_ok() && first == *MAGIC

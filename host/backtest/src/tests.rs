@@ -1,5 +1,4 @@
-//! Files run through scorers written here: what is counted must not depend on threads, and what others wrote must stay
-//! text.
+//! Runs files through scorers defined here: counts must not depend on threads, and text from the file must remain text.
 
 use std::{io::Write as _, path::Path, sync::atomic::AtomicBool};
 
@@ -9,7 +8,7 @@ use crate::{About, Identity, Progress, Report, Run, RunError, Scorer, Tally};
 use assay_domain::{Assessment, Decile, Digest, Factor, Range, Score, features::Features};
 use assay_registry::{Refusal, ScoreError};
 
-/// Scores by the clock of the features alone.
+/// Scores by `as_of` of the features alone.
 struct Formula {
     label: &'static str,
     score: fn(u64) -> Result<u32, ScoreError>,
@@ -91,7 +90,7 @@ fn the_result_is_the_same_however_many_threads_there_are() {
     let file = file(wallets(600));
     let result = |threads| {
         let mut report = report(file.path(), threads);
-        // Time is what differs.
+        // Only durations differ.
         report.models.iter_mut().for_each(|model| (model.cost.p50_us, model.cost.p99_us) = (None, None));
         serde_json::to_value(&report).unwrap()
     };
@@ -145,7 +144,7 @@ fn what_others_wrote_stays_text() {
     let json = page.split("id=\"result\">").nth(1).unwrap().split("</script>").next().unwrap();
     let result: serde_json::Value = serde_json::from_str(json).unwrap();
     assert_eq!(result["comparisons"][0]["factors"][0]["label"], "<b>Other</b>");
-    // Every element that is opened is closed.
+    // Every opened element is closed.
     for tag in ["section", "table", "tr", "td", "th", "svg", "figure", "details", "div", "p", "text", "title"] {
         let opened = visible.matches(&format!("<{tag}>")).count() + visible.matches(&format!("<{tag} ")).count();
         assert_eq!(opened, visible.matches(&format!("</{tag}>")).count(), "{tag}");

@@ -80,8 +80,8 @@ fn order(found: &Comparison) -> String {
     format!("{word} (rank correlation {})", decimal(Some(rank), 2))
 }
 
-/// Whether one tells outcomes apart better: only where the interval of the difference leaves out 0, and not without
-/// saying so where both do worse than chance.
+/// Whether one model separates outcomes better: only if the interval of the difference excludes 0. If both are worse
+/// than chance, the sentence says so.
 fn foresight(found: &Comparison, outcomes: &OutcomePart) -> String {
     let (first, intervals) = (&found.first, &outcomes.auc.intervals);
     let pair = format!("AUC {} against {}", decimal(outcomes.auc.second, 3), decimal(outcomes.auc.first, 3));

@@ -1,8 +1,8 @@
-//! An agent of the ERC-8004 identity registry, and what others said of it.
+//! An agent of the ERC-8004 identity registry, and the feedback that others gave about it.
 
 use crate::Address;
 
-/// A token of the registry with what its owner says of it.
+/// A token of the registry with the details that its owner publishes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Agent {
     /// The ERC-721 token id, at least 1.
@@ -12,25 +12,25 @@ pub struct Agent {
     pub metadata: Option<AgentMetadata>,
 }
 
-/// What the owner's document says, cleaned. A field that is not a text there is absent.
+/// The cleaned details of the owner's document. A field that is not a text in the document is absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AgentMetadata {
     pub name: Option<String>,
     pub description: Option<String>,
-    /// An `ipfs://` or web URI, never fetched here.
+    /// An `ipfs://` or web URI. The host never fetches it.
     pub image: Option<String>,
 }
 
-/// What the reputation registry holds of an agent, as far as it was read.
+/// The feedback about an agent in the reputation registry, as far as it was read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AgentReputation {
     /// By tag.
     pub summaries: Vec<TagSummary>,
-    /// Those who ever gave feedback.
+    /// Clients that ever gave feedback.
     pub clients: usize,
-    /// Of them, those whose feedback was read: the latest.
+    /// Those of them whose feedback was read: the latest clients.
     pub clients_read: usize,
-    /// Everything that stands there was read.
+    /// Whether all feedback of the registry was read.
     pub complete: bool,
 }
 

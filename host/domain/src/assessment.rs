@@ -1,17 +1,17 @@
-//! What a model says of a subject, after the host has checked it.
+//! A model's assessment of a subject, after the host has checked it.
 
 use crate::{Decile, Range, Score};
 
-/// One part of an assessment, in words for the wallet's owner.
+/// One part of an assessment, with a text for the wallet's owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Factor {
     /// Short name, for example `Repayment History`.
     pub label: String,
-    /// How this part alone looks.
+    /// The rating of this part alone.
     pub rating: Range,
-    /// What was seen, and what would help.
+    /// What the model saw, and what would improve the score.
     pub description: String,
-    /// Points added to the base, negative where it took points away.
+    /// Points added to the base score; negative where points are subtracted.
     pub points: i32,
     /// The most points this factor can add.
     pub possible: u32,

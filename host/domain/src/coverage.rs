@@ -1,6 +1,6 @@
-//! How completely a history had been read when a figure was taken.
+//! How completely a history had been read when a figure was computed.
 
-/// Ordered from least to most complete, so that a report is `min` over its pools.
+/// Ordered from least to most complete, so that the coverage of a report is the `min` over its pools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Coverage {
@@ -20,7 +20,7 @@ impl Coverage {
         all.into_iter().min().unwrap_or(Self::Complete)
     }
 
-    /// A score from anything but complete coverage may still change.
+    /// A score may still change unless its coverage is complete.
     pub fn is_provisional(self) -> bool {
         self != Self::Complete
     }

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use crate::Time;
 
-/// How long an answer stays valid: a complete one for one time, an incomplete one, which may soon be complete, for
-/// another.
+/// How long an answer stays valid. An incomplete answer has its own lifetime, because it may soon be complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lifetimes {
     pub complete: Duration,
@@ -18,7 +17,7 @@ impl Lifetimes {
     }
 }
 
-/// When the figures of an answer were read, and how long they stay valid from then on.
+/// When the figures of an answer were read, and how long they stay valid after that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Freshness {
     pub read_at: Time,
@@ -26,12 +25,12 @@ pub struct Freshness {
 }
 
 impl Freshness {
-    /// Time since the reading; none where the clock was turned back.
+    /// Time since the reading; 0 if the clock was turned back.
     pub fn age(self, now: Time) -> Duration {
         (now - self.read_at).to_std().unwrap_or_default()
     }
 
-    /// The one that ends first: what was put together of several lasts no longer.
+    /// The one that expires first: an answer combined from several is valid no longer than each of them.
     pub fn soonest(all: impl IntoIterator<Item = Self>) -> Option<Self> {
         let life = |fresh: &Self| i64::try_from(fresh.life.as_millis()).unwrap_or(i64::MAX);
         all.into_iter().min_by_key(|fresh| fresh.read_at.timestamp_millis().saturating_add(life(fresh)))

@@ -1,13 +1,13 @@
-//! What a wallet holds. Amounts stay integers; dollars are computed when they are shown or scored.
+//! The assets of a wallet. Amounts stay integers; dollars are computed when an amount is shown or scored.
 
 use std::collections::HashMap;
 
 use crate::{Address, ChainId, U256};
 
-/// Dollars for one whole token, by contract; `None` stands for the native currency.
+/// Dollars for one whole token, by contract; `None` is the native currency.
 pub type Prices = HashMap<Option<Address>, f64>;
 
-/// The classes that a model tells apart.
+/// The asset classes that models distinguish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AssetClass {
@@ -43,7 +43,8 @@ pub struct TokenBalance {
     /// In the asset's smallest unit.
     pub amount: U256,
     pub decimals: u8,
-    /// Dollars for one whole token; `None` where no source has a fresh price. Such a token is shown, and worth nothing.
+    /// Dollars for one whole token; `None` where no source has a fresh price. Such a token is shown and counts as 0
+    /// dollars.
     pub price_usd: Option<f64>,
     pub class: AssetClass,
 }

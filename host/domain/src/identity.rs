@@ -1,16 +1,16 @@
-//! Who the owner of an address is said to be, by whom, and how much of that could be asked.
+//! Statements about the owner of an address, their providers, and how completely the providers answered.
 
 use crate::{Address, B256, ChainId, Coverage, Time};
 
-/// A statement about who the owner is, found valid when it was read.
+/// A statement about the owner, found valid when it was read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Attestation {
-    /// `ens`, `basename`, `coinbase`, `human-passport`, and what the configuration adds.
+    /// `ens`, `basename`, `coinbase`, `human-passport`, or a provider from the configuration.
     pub provider: String,
-    /// Which of a provider's several statements.
+    /// Distinguishes several statements of one provider.
     pub kind: Option<String>,
     pub chain_id: ChainId,
-    /// The name, where the statement is one.
+    /// The name, where the statement is a name.
     pub name: Option<String>,
     /// Schema and number of an attestation in the Ethereum Attestation Service.
     pub schema: Option<B256>,
@@ -23,7 +23,8 @@ pub struct Attestation {
 }
 
 impl Attestation {
-    /// What is counted once however many chains and addresses have it: `ens`, or `coinbase/verified-account`.
+    /// The label under which repeated statements on several chains or addresses count once: `ens`, or
+    /// `coinbase/verified-account`.
     pub fn label(&self) -> String {
         match &self.kind {
             Some(kind) => format!("{}/{kind}", self.provider),
@@ -32,18 +33,18 @@ impl Attestation {
     }
 }
 
-/// One place that was asked for statements.
+/// One source of statements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdentitySource {
     pub provider: String,
     pub kind: Option<String>,
     pub chain_id: ChainId,
-    /// Complete or failed: whether no statement means that there is none.
+    /// Complete or failed. No statement from a complete source means that there is none.
     pub coverage: Coverage,
 }
 
 impl IdentitySource {
-    /// Complete where all answered, failed where none did. Nobody to ask leaves nothing unread.
+    /// Complete where all sources answered, failed where none did. Without any source it is complete.
     pub fn coverage(all: &[Self]) -> Coverage {
         let failed = all.iter().filter(|source| source.coverage != Coverage::Complete).count();
         match failed {

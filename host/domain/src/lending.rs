@@ -1,8 +1,8 @@
-//! Lending: the four protocol versions, a wallet's events in one market, and what it owes there now.
+//! Lending: the four protocol versions, a wallet's events in one market, and its current position there.
 
 use crate::{Address, ChainId, Coverage, Time};
 
-/// The neutral names of the contract for four lending-protocol versions.
+/// Four lending-protocol versions, under the neutral names of the API contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Protocol {
     /// Aave v2.
@@ -31,13 +31,13 @@ impl Protocol {
         }
     }
 
-    /// A protocol whose reading is still being validated is shown, and does not move the score.
+    /// Whether the protocol counts in the score. One whose reading is still being validated is only shown.
     pub fn feeds_score(self) -> bool {
         self != Self::LenderBV2
     }
 }
 
-/// Events by type. `None` where this type is not collected, which is not zero.
+/// Events by type. `None` where this type is not collected, which differs from zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub struct EventCounts {
     pub supply: Option<u64>,
@@ -48,11 +48,11 @@ pub struct EventCounts {
 }
 
 impl EventCounts {
-    /// Every type collected, none seen.
+    /// Every type is collected, and no event was found.
     pub const ZERO: Self =
         Self { supply: Some(0), withdraw: Some(0), borrow: Some(0), repay: Some(0), liquidation: Some(0) };
 
-    /// Field by field; a type collected on either side is collected in the sum.
+    /// Adds field by field; a type collected on either side is collected in the sum.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         let add = |a: Option<u64>, b: Option<u64>| match (a, b) {
@@ -79,7 +79,7 @@ pub struct PoolHistory {
     pub market: Option<String>,
     pub feeds_score: bool,
     pub coverage: Coverage,
-    /// History is complete through this block; `None` until the market has been read once.
+    /// History is complete through this block; `None` before the first reading of the market.
     pub synced_to_block: Option<u64>,
     /// All `None` when coverage is failed.
     pub counts: EventCounts,
@@ -88,7 +88,7 @@ pub struct PoolHistory {
     pub last_liquidation_at: Option<Time>,
 }
 
-/// What a wallet has in one market now, in dollars.
+/// The current position of a wallet in one market, in dollars.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Position {
     pub chain_id: ChainId,

@@ -1,8 +1,8 @@
-//! Who a model is: its kind, its version, and the digest of its bytes.
+//! The identity of a model: its kind, its version, and the digest of its bytes.
 
 use std::{fmt, str::FromStr};
 
-/// What a component can be.
+/// The kinds of components.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ModelKind {
@@ -47,7 +47,7 @@ pub struct ModelVersion {
 }
 
 impl ModelVersion {
-    /// At most this many characters.
+    /// The most characters of a version.
     pub const MAX_LEN: usize = 32;
 
     pub fn as_str(&self) -> &str {
@@ -106,7 +106,7 @@ impl fmt::Display for ModelVersion {
     }
 }
 
-/// SHA-256 of a component's bytes, as they were found on the shelf.
+/// SHA-256 of a component's bytes, as found on the shelf.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Digest(pub [u8; 32]);
 
@@ -122,7 +122,7 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// What a component says of itself.
+/// The kind and version that a component declares.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelInfo {
     pub kind: ModelKind,

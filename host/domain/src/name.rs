@@ -1,5 +1,5 @@
-//! Names as ENS writes them. Two spellings of one name are one name; what ENSIP-15 does not allow, such as a mixture of
-//! scripts made to look like another name, is none.
+//! ENS names. Spellings with one normal form are one name. A name that ENSIP-15 does not allow is invalid, such as a
+//! mixture of scripts that imitates another name.
 
 use crate::subject::InvalidAddress;
 
@@ -8,18 +8,18 @@ use crate::subject::InvalidAddress;
 pub struct Name(String);
 
 impl Name {
-    /// The longest name looked up, in bytes. DNS allows 253, ENS more; nobody owns a longer one.
+    /// The longest name that is looked up, in bytes. DNS allows 253; ENS allows more, but such names are not in use.
     pub const MAX: usize = 255;
 
     /// # Errors
     /// [`InvalidAddress`] for anything that ENSIP-15 refuses, a single label, and what is longer than [`Name::MAX`].
     pub fn parse(text: &str) -> Result<Self, InvalidAddress> {
-        // Before normalising, which costs time in proportion.
+        // Checked before normalisation, whose time grows with the length.
         if text.len() > Self::MAX {
             return Err(InvalidAddress);
         }
         let name = ens_normalize::ens_normalize(text).map_err(|_| InvalidAddress)?;
-        // What separates parts of a URL separates names too: the normal form has none of these, a list of names would.
+        // A normal form has none of the characters that separate parts of a URL, so a list of names is not a name.
         if name.contains('.') && name.len() <= Self::MAX && name.split('.').all(|label| !label.is_empty()) {
             Ok(Self(name))
         } else {
@@ -31,7 +31,7 @@ impl Name {
         &self.0
     }
 
-    /// Whether it is a name below `parent`, which is itself not.
+    /// Whether the name is a subname of `parent`, and not `parent` itself.
     pub fn is_under(&self, parent: &str) -> bool {
         self.0.strip_suffix(parent).is_some_and(|rest| rest.ends_with('.'))
     }

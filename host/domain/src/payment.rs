@@ -1,5 +1,5 @@
-//! A payment by signature (ERC-3009): what the payer allows, the hash they sign by EIP-712, and who signed it. Nothing
-//! here knows whether it was used.
+//! A payment by signature (ERC-3009): what the payer authorises, the EIP-712 hash that the payer signs, and the signer.
+//! This module does not know whether the payment was used.
 
 use alloy::{
     primitives::Signature,
@@ -21,21 +21,21 @@ sol! {
     }
 }
 
-/// What a payer allows: this much, to this account, once.
+/// A payer's authorisation of one transfer of an amount to an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Authorization {
     pub from: Address,
     pub to: Address,
     /// In the smallest unit of the asset.
     pub value: U256,
-    /// Unix seconds; both ends are outside.
+    /// Unix seconds; both ends are exclusive.
     pub valid_after: U256,
     pub valid_before: U256,
-    /// Chosen by the payer. An asset takes each of a payer's nonces once.
+    /// Chosen by the payer. An asset accepts each nonce of a payer once.
     pub nonce: B256,
 }
 
-/// Tells a payment from every other: no asset takes a payer's nonce twice.
+/// Identifies a payment: no asset accepts a nonce of a payer twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct PaymentId {
     pub chain: ChainId,
@@ -44,7 +44,7 @@ pub struct PaymentId {
     pub nonce: B256,
 }
 
-/// What ties a signature to one asset on one chain.
+/// The EIP-712 domain: it limits a signature to one asset on one chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SigningDomain {
     pub name: String,
@@ -54,12 +54,12 @@ pub struct SigningDomain {
 }
 
 impl SigningDomain {
-    /// What a contract calls its `DOMAIN_SEPARATOR`.
+    /// The value that a contract returns as its `DOMAIN_SEPARATOR`.
     pub fn separator(&self) -> B256 {
         self.eip712().separator()
     }
 
-    /// What is signed for `authorization`.
+    /// The hash that the payer signs for `authorization`.
     pub fn hash(&self, authorization: &Authorization) -> B256 {
         let Authorization { from, to, value, valid_after, valid_before, nonce } = *authorization;
         TransferWithAuthorization { from, to, value, validAfter: valid_after, validBefore: valid_before, nonce }
@@ -72,8 +72,8 @@ impl SigningDomain {
     }
 }
 
-/// The account whose key made `signature`, 65 bytes, of `hash`. `None` for any other form, and for the second form that
-/// each signature has, which assets refuse.
+/// The account whose key signed `hash` with the 65 bytes of `signature`. `None` for any other form, and for the second
+/// valid form of each signature, which assets reject.
 pub fn signer(hash: B256, signature: &[u8]) -> Option<Address> {
     let last = *signature.get(64).filter(|last| signature.len() == 65 && [0, 1, 27, 28].contains(*last))?;
     let signature = Signature::from_bytes_and_parity(signature.get(..64)?, last % 27 == 1);
@@ -129,7 +129,7 @@ mod tests {
         ] {
             assert_ne!(signer(other, &bytes), Some(key.address()));
         }
-        // n - s with the other parity is a signature of the same key, of which no asset knows anything.
+        // n - s with the other parity is a signature of the same key, but assets do not accept it.
         let order = "0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141".parse::<U256>().unwrap();
         let high = Signature::new(signature.r(), order - signature.s(), !signature.v()).as_bytes();
         for wrong in [&high[..], &bytes[..64], &[&bytes[..64], &[29]].concat(), &[]] {

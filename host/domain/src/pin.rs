@@ -1,10 +1,10 @@
-//! A model by version and bytes, as records and the audit log name it.
+//! A model by version and digest, as records and the audit log name it.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Digest, ModelRef, ModelVersion};
 
-/// A model by version and bytes, so that a role can never point to other bytes than it was given to.
+/// A model by version and digest, so that a role always points to the same bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelPin {
     pub version: ModelVersion,

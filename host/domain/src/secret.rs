@@ -1,10 +1,11 @@
-//! Values that must not be printed.
+//! Values that are never printed.
 
 use std::{env, fmt};
 
 use serde::{Deserialize, Deserializer, de::Error};
 
-/// Text that may hold a credential. `$NAME` in the file is read from the environment; it never reaches a log.
+/// Text that may contain a credential. `$NAME` in the file is replaced from the environment. The text never reaches a
+/// log.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -13,7 +14,7 @@ impl Secret {
         Self(text.into())
     }
 
-    /// The text itself, to be used and not shown.
+    /// The text itself, for use and never for display.
     pub fn expose(&self) -> &str {
         &self.0
     }

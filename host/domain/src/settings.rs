@@ -1,5 +1,5 @@
-//! What every section of a configuration uses: durations in the unit that their key names, and the problems of a
-//! section.
+//! Shared by all sections of a configuration: durations in the unit that their key names, and the list of a section's
+//! problems.
 
 use std::{
     fmt,
@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer};
 const HOUR: u64 = 3_600;
 const DAY: u64 = 24 * HOUR;
 
-/// One thing that is wrong, with the path of its key.
+/// One problem, with the path of its key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     pub key: String,
@@ -25,7 +25,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Everything that is wrong with one section. Its keys are relative to that section.
+/// All problems of one section. Their keys are relative to that section.
 #[derive(Debug, Default)]
 pub struct Problems(Vec<Problem>);
 
@@ -34,14 +34,14 @@ impl Problems {
         self.0.push(Problem { key: key.into(), what: what.into() });
     }
 
-    /// Adds the problem where `wrong`.
+    /// Adds the problem if `wrong` is true.
     pub fn add_if(&mut self, wrong: bool, key: impl Into<String>, what: &str) {
         if wrong {
             self.add(key, what);
         }
     }
 
-    /// Adds the problems of the section at `path`. A problem with an empty key is one of the section itself.
+    /// Adds the problems of the section at `path`. A problem with an empty key belongs to the section itself.
     pub fn section(&mut self, path: &str, section: Self) {
         self.0.extend(section.0.into_iter().map(|Problem { key, what }| {
             let key = if key.is_empty() { path.to_owned() } else { format!("{path}.{key}") };
@@ -49,7 +49,7 @@ impl Problems {
         }));
     }
 
-    /// Adds a problem where `value` is out of `bounds`.
+    /// Adds a problem if `value` is out of `bounds`.
     pub fn number(&mut self, key: &str, value: impl TryInto<u64>, bounds: impl RangeBounds<u64>) {
         let value = value.try_into().unwrap_or(u64::MAX);
         let what = match (bounds.start_bound(), bounds.end_bound()) {
@@ -60,22 +60,22 @@ impl Problems {
         self.add(key, what);
     }
 
-    /// Adds a problem where `value` is out of `bounds`, which are in milliseconds.
+    /// Adds a problem if `value` is out of `bounds`, which are in milliseconds.
     pub fn millis(&mut self, key: &str, value: Duration, bounds: impl RangeBounds<u64>) {
         self.number(key, value.as_millis(), bounds);
     }
 
-    /// Adds a problem where `value` is out of `bounds`, which are in hours.
+    /// Adds a problem if `value` is out of `bounds`, which are in hours.
     pub fn hours(&mut self, key: &str, value: Duration, bounds: impl RangeBounds<u64>) {
         self.number(key, value.as_secs() / HOUR, bounds);
     }
 
-    /// Adds a problem where `value` is out of `bounds`, which are in days.
+    /// Adds a problem if `value` is out of `bounds`, which are in days.
     pub fn days(&mut self, key: &str, value: Duration, bounds: impl RangeBounds<u64>) {
         self.number(key, value.as_secs() / DAY, bounds);
     }
 
-    /// Adds a problem where `value` is no share.
+    /// Adds a problem if `value` is not a share from 0 to 1.
     pub fn share(&mut self, key: &str, value: f64) {
         if !(0.0..=1.0).contains(&value) {
             self.add(key, format!("{value}; a share is 0 to 1"));
@@ -90,7 +90,7 @@ impl Problems {
 /// Reads a duration, for a key such as `timeout_ms`.
 ///
 /// # Errors
-/// Where the value is no number of milliseconds.
+/// If the value is not a number of milliseconds.
 pub fn millis<'de, D: Deserializer<'de>, T: From<Duration>>(deserializer: D) -> Result<T, D::Error> {
     u64::deserialize(deserializer).map(|millis| Duration::from_millis(millis).into())
 }
@@ -98,7 +98,7 @@ pub fn millis<'de, D: Deserializer<'de>, T: From<Duration>>(deserializer: D) -> 
 /// Reads a duration, for a key in seconds.
 ///
 /// # Errors
-/// Where the value is no number of seconds.
+/// If the value is not a number of seconds.
 pub fn seconds<'de, D: Deserializer<'de>, T: From<Duration>>(deserializer: D) -> Result<T, D::Error> {
     u64::deserialize(deserializer).map(|seconds| Duration::from_secs(seconds).into())
 }
@@ -106,7 +106,7 @@ pub fn seconds<'de, D: Deserializer<'de>, T: From<Duration>>(deserializer: D) ->
 /// Reads a duration, for a key such as `window_hours`.
 ///
 /// # Errors
-/// Where the value is no number of hours.
+/// If the value is not a number of hours.
 pub fn hours<'de, D: Deserializer<'de>, T: From<Duration>>(deserializer: D) -> Result<T, D::Error> {
     u64::deserialize(deserializer).map(|hours| Duration::from_secs(hours.saturating_mul(HOUR)).into())
 }
@@ -114,7 +114,7 @@ pub fn hours<'de, D: Deserializer<'de>, T: From<Duration>>(deserializer: D) -> R
 /// Reads a duration, for a key such as `provenance_days`.
 ///
 /// # Errors
-/// Where the value is no number of days.
+/// If the value is not a number of days.
 pub fn days<'de, D: Deserializer<'de>, T: From<Duration>>(deserializer: D) -> Result<T, D::Error> {
     u64::deserialize(deserializer).map(|days| Duration::from_secs(days.saturating_mul(DAY)).into())
 }

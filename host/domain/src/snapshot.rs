@@ -1,25 +1,25 @@
-//! Everything read about one address at one moment: the input of features, and of every report.
+//! Everything that was read about one address at one moment: the input of features and of every report.
 
 use std::collections::BTreeMap;
 
 use crate::{Address, Attestation, ChainId, Coverage, IdentitySource, Nft, PoolHistory, Position, Time, TokenBalance};
 
-/// What one chain says of an address.
+/// The data of one chain about an address.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChainSnapshot {
     pub chain_id: ChainId,
     pub chain_name: String,
-    /// Of activity, balances and positions. When failed or pending, those are empty and say nothing.
+    /// Coverage of activity, balances and positions. Where it is failed or pending, they are empty and mean nothing.
     pub coverage: Coverage,
     pub activity: Activity,
     pub tokens: Vec<TokenBalance>,
     pub nfts: Vec<Nft>,
     pub positions: Vec<Position>,
-    /// One entry per configured market, also where the chain could not be read.
+    /// One entry per configured market, also if the chain could not be read.
     pub pools: Vec<PoolHistory>,
 }
 
-/// What an address has done on one chain. `None` where no source tells.
+/// What an address has done on one chain. `None` where no source provides the value.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Activity {
     pub first_transaction: Option<Seen>,
@@ -40,7 +40,7 @@ pub struct Seen {
     pub time: Time,
 }
 
-/// Everything read about one address.
+/// Everything that was read about one address.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Snapshot {
     pub address: Address,
@@ -49,7 +49,7 @@ pub struct Snapshot {
     /// One entry per configured chain, by ascending id.
     pub chains: Vec<ChainSnapshot>,
     pub attestations: Vec<Attestation>,
-    /// Who was asked for those.
+    /// The sources of the attestations.
     pub identity: Vec<IdentitySource>,
 }
 
@@ -59,22 +59,22 @@ impl Snapshot {
         Coverage::least(self.pools().map(|pool| pool.coverage))
     }
 
-    /// The least complete coverage of anything that the chains say.
+    /// The least complete coverage of all chain data.
     pub fn coverage(&self) -> Coverage {
         Coverage::least(self.chains.iter().map(|chain| chain.coverage)).min(self.events_coverage())
     }
 
-    /// Of the attestations.
+    /// The coverage of the attestations.
     pub fn identity_coverage(&self) -> Coverage {
         IdentitySource::coverage(&self.identity)
     }
 
-    /// Those that have not ended before the snapshot was finished.
+    /// Attestations that had not expired when the snapshot was finished.
     pub fn valid_attestations(&self) -> impl Iterator<Item = &Attestation> {
         self.attestations.iter().filter(|attestation| attestation.expires.is_none_or(|at| at > self.as_of))
     }
 
-    /// Each statement once, by its label, however many chains repeat it: the one with the highest score.
+    /// Each statement once, by its label: of repeated ones, the one with the highest score.
     pub fn distinct_attestations(&self) -> BTreeMap<String, &Attestation> {
         let mut distinct = BTreeMap::<String, &Attestation>::new();
         for attestation in self.valid_attestations() {
@@ -86,7 +86,7 @@ impl Snapshot {
         distinct
     }
 
-    /// Nothing is left to be read: decides how long it may be cached.
+    /// Whether nothing is left to read. It decides how long the snapshot may be cached.
     pub fn is_whole(&self) -> bool {
         self.coverage() == Coverage::Complete && self.identity_coverage() == Coverage::Complete
     }
@@ -95,7 +95,7 @@ impl Snapshot {
         self.chains.iter().flat_map(|chain| &chain.pools)
     }
 
-    /// Whether any chain knows this address: it sent something, holds something, or has a lending history.
+    /// Whether the address has activity on any chain: transactions, holdings, or a lending history.
     pub fn has_activity(&self) -> bool {
         self.chains.iter().any(|chain| {
             chain.activity.transactions > 0
@@ -107,7 +107,7 @@ impl Snapshot {
         })
     }
 
-    /// No chain could be read at all.
+    /// Whether no chain could be read.
     pub fn all_failed(&self) -> bool {
         !self.chains.is_empty() && self.chains.iter().all(|chain| chain.coverage == Coverage::Failed)
     }

@@ -1,13 +1,13 @@
-//! Whom a request is about: an address, or a name that still has to be resolved.
+//! The subject of a request: an address, or a name that still has to be resolved.
 
 use crate::{Address, Name};
 
-/// Neither an address nor a name.
+/// The text is neither an address nor a name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("Invalid Ethereum address format")]
 pub struct InvalidAddress;
 
-/// Whom a request is about.
+/// The subject of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
     Address(Address),
@@ -16,7 +16,7 @@ pub enum Subject {
 
 impl Subject {
     /// # Errors
-    /// [`InvalidAddress`] where `text` is neither.
+    /// [`InvalidAddress`] if `text` is neither.
     pub fn parse(text: &str) -> Result<Self, InvalidAddress> {
         match parse_address(text) {
             Ok(address) => Ok(Self::Address(address)),
@@ -25,8 +25,8 @@ impl Subject {
     }
 }
 
-/// Reads `0x` and 40 hex digits. Mixed case must carry the EIP-55 checksum: a typing error must not become somebody
-/// else's score.
+/// Reads `0x` and 40 hex digits. Mixed case must carry the EIP-55 checksum, so that a typing error does not select
+/// another wallet.
 ///
 /// # Errors
 /// [`InvalidAddress`] otherwise.

@@ -1,4 +1,4 @@
-//! The sums of a summary-style report: over one chain, one address on all its chains, or several addresses.
+//! The sums of a summary report: over one chain, one address on all its chains, or several addresses.
 
 use crate::{ChainId, ChainSnapshot, Coverage, Seen, Time, TokenBalance};
 
@@ -10,7 +10,7 @@ pub struct SeenOn {
     pub time: Time,
 }
 
-/// Dollars and counts. Two summaries add up to that of both.
+/// Dollars and counts. Two summaries can be added.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Summary {
     pub first: Option<SeenOn>,
@@ -21,18 +21,18 @@ pub struct Summary {
     pub collateral_usd: f64,
     pub debt_usd: f64,
     pub transactions: u64,
-    /// Those that a source tells of.
+    /// Transfers that a source reports.
     pub transfers: u64,
-    /// Tokens of which something is held.
+    /// The number of tokens with a balance above zero.
     pub balances: u64,
-    /// Over the pools that could be read.
+    /// Counted over the pools that could be read.
     pub repayments: u64,
     pub liquidations: u64,
-    /// How completely the lending events had been read.
+    /// How completely the lending events were read.
     pub events: Coverage,
 }
 
-/// The summary of one chain, and how completely that chain could be read. Of a failed one the figures say nothing.
+/// The summary of one chain, and how completely that chain was read. Figures of a failed chain mean nothing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChainSummary {
     pub chain_id: ChainId,
@@ -40,7 +40,7 @@ pub struct ChainSummary {
     pub summary: Summary,
 }
 
-/// Figures that the caller vouches for. Dollars and counts are not negative.
+/// Off-chain figures that the caller provides and is responsible for. Dollars and counts are not negative.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct OffChain {
     pub asset_usd: Option<f64>,
@@ -51,7 +51,7 @@ pub struct OffChain {
 }
 
 impl Summary {
-    /// Of nothing at all.
+    /// The summary of no chains.
     pub const EMPTY: Self = Self {
         first: None,
         last: None,
@@ -66,13 +66,13 @@ impl Summary {
         events: Coverage::Complete,
     };
 
-    /// Sums, the earliest first, the latest last, and the less complete coverage.
+    /// Adds the figures, and takes the earliest first moment, the latest last moment, and the less complete coverage.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         let either = |a: Option<SeenOn>, b: Option<SeenOn>| [a, b].into_iter().flatten();
         Self {
             first: either(self.first, other.first).min_by_key(|seen| seen.time),
-            // Of two at the same time the one that was there before: `max_by_key` would take the later.
+            // Of two equal times, the earlier entry wins: `max_by_key` would take the later entry.
             last: either(other.last, self.last).max_by_key(|seen| seen.time),
             asset_usd: self.asset_usd + other.asset_usd,
             collateral_usd: self.collateral_usd + other.collateral_usd,
@@ -86,7 +86,7 @@ impl Summary {
         }
     }
 
-    /// With off-chain figures on top. They are no events on a chain, so neither dates nor coverage change.
+    /// Adds off-chain figures. They are not events on a chain, so dates and coverage do not change.
     #[must_use]
     pub fn with(self, off_chain: &OffChain) -> Self {
         self.plus(Self {
@@ -128,7 +128,7 @@ impl From<&ChainSnapshot> for ChainSummary {
     }
 }
 
-/// The sum of those that are numbers.
+/// The sum of the finite amounts.
 fn dollars(amounts: impl Iterator<Item = f64>) -> f64 {
     amounts.filter(|amount| amount.is_finite()).fold(0.0, |sum, amount| sum + amount)
 }

@@ -1,4 +1,4 @@
-//! What a feedback is about: the tags of the contract.
+//! The subject of a feedback: the tags of the API contract.
 
 use std::{fmt, str::FromStr};
 
@@ -32,7 +32,7 @@ impl fmt::Display for Tag {
     }
 }
 
-/// Not a tag of the contract.
+/// The text is not a tag of the API contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("tag is not one of creditScore, sybilRisk, identityCount")]
 pub struct UnknownTag;

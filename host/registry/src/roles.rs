@@ -45,7 +45,7 @@ impl Roles {
         self.0.get(&kind).map_or(&[], |roles| roles.challengers.as_slice())
     }
 
-    /// Makes `version` the champion, and the present champion an earlier one. A champion is no challenger.
+    /// Makes `version` the champion, and the current champion an earlier one. A champion is not a challenger.
     pub fn promote(&mut self, kind: ModelKind, version: &ModelVersion) {
         let roles = self.0.entry(kind).or_default();
         if roles.champion.as_ref() == Some(version) {
@@ -59,7 +59,7 @@ impl Roles {
         roles.challengers.retain(|challenger| challenger != version);
     }
 
-    /// Makes `version` the champion again. The present champion does not become an earlier one.
+    /// Makes `version` the champion again. The current champion does not become an earlier one.
     pub fn roll_back(&mut self, kind: ModelKind, version: &ModelVersion) {
         let roles = self.0.entry(kind).or_default();
         roles.previous.retain(|known| known != version);

@@ -1,5 +1,5 @@
-//! The spans of a trace: one target for all of them, and the headers that name a trace to another server. Every crate
-//! that calls out makes spans; the server's `telemetry` alone sends them to a collector.
+//! The spans of a trace: one target for all of them, and the headers that identify a trace to another server. Every
+//! crate that makes outgoing calls makes spans; only `telemetry` of the server sends them to a collector.
 
 use http::HeaderMap;
 use opentelemetry::{Context, propagation::TextMapPropagator};
@@ -8,11 +8,11 @@ use opentelemetry_sdk::propagation::TraceContextPropagator;
 use tracing::Span;
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 
-/// Target of the spans that traces are made of.
+/// Target of the spans of traces.
 pub const TRACE: &str = "assay::trace";
 
-/// Makes `span`, of work that may outlive its caller, a part of the current trace. A span that is entered here would
-/// not end before that work does.
+/// Makes `span` a child of the current trace, for work that may outlast its caller. A span that is entered here would
+/// end before that work.
 pub fn adopt(span: Span) -> Span {
     if !span.is_disabled() {
         let _ = span.set_parent(Span::current().context());
@@ -20,7 +20,7 @@ pub fn adopt(span: Span) -> Span {
     span
 }
 
-/// The headers that name the current trace to another server; empty where nothing is traced.
+/// The headers that identify the current trace to another server; empty if there is no trace.
 pub fn outgoing() -> HeaderMap {
     let mut headers = HeaderMap::new();
     let context: Context = Span::current().context();

@@ -1,5 +1,5 @@
-//! A mock of the servers that agents' URIs point at, for strangers do not run here: it answers over real HTTP, counts
-//! what is asked, and has a path for each way to misbehave.
+//! A mock of the servers that agents' URIs point to: it answers over real HTTP, counts connections and requests, and
+//! has a path for each misbehaviour.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,8 +22,8 @@ pub struct Documents {
 }
 
 impl Documents {
-    /// Paths: `/named/{name}` and `/ipfs/{name}` are documents with that name; `/status/{status}`, `/slow`, `/huge`,
-    /// `/endless`, `/garbage`, `/deep`, `/round` and `/inward`, which sends on to `inward`.
+    /// Paths: `/named/{name}` and `/ipfs/{name}` are documents with that name; the others are `/status/{status}`,
+    /// `/slow`, `/huge`, `/endless`, `/garbage`, `/deep`, `/round` and `/inward`, which redirects to `inward`.
     ///
     /// # Panics
     /// When no port can be bound.
@@ -46,7 +46,7 @@ impl Documents {
         Self { url, connections, asked, server }
     }
 
-    /// `host:port`, as the host's configuration allows it.
+    /// `host:port`, in the form of the host's configuration.
     pub fn at(&self) -> &str {
         self.url.trim_start_matches("http://")
     }
@@ -56,7 +56,7 @@ impl Documents {
         self.connections.load(Ordering::SeqCst)
     }
 
-    /// Paths asked for since the last call of this.
+    /// The requested paths since the last call of this function.
     pub fn take(&self) -> Vec<String> {
         std::mem::take(&mut *self.asked.lock().unwrap_or_else(PoisonError::into_inner))
     }

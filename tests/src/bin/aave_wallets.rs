@@ -1,19 +1,20 @@
-//! `aave_wallets FILE`: features of real wallets from a table of what they did on Aave v2 on Polygon, for `assay
+//! `aave_wallets FILE`: features of real wallets from a table of their events on Aave v2 on Polygon, for `assay
 //! backtest`.
 //!
-//! The table is comma-separated with a head, one wallet a line, and is kept beside the project: nothing here needs it.
-//! The columns that are read are `wallet`, `first_ts`, `last_ts` (Unix seconds), `n_supply`, `n_withdraw`, `n_borrow`,
-//! `n_repay`, `n_liquidation`, `usd_supply`, `usd_withdraw`, `usd_borrow`, `usd_repay`, `n_assets` and `active_days`.
+//! The table is comma-separated with a header and one wallet on each line. It is not part of this repository, and
+//! nothing else needs it. The columns that are read are `wallet`, `first_ts`, `last_ts` (Unix seconds), `n_supply`,
+//! `n_withdraw`, `n_borrow`, `n_repay`, `n_liquidation`, `usd_supply`, `usd_withdraw`, `usd_borrow`, `usd_repay`,
+//! `n_assets` and `active_days`.
 //!
-//! What a record says, and what it cannot say:
-//! - `as_of` is the last event of the whole table, so that every wallet is seen at the same moment.
-//! - The chain's transactions are the lending events, the only ones that the table knows: a lower bound, and its
-//!   coverage `partial`.
-//! - What is supplied and owed is what came in less what went out, in dollars of the day of each event, and not less
-//!   than nothing. What is supplied is held as collateral; anything else that the wallet held is not known.
-//! - `outcome` is whether the wallet was ever liquidated. The features then say nothing of liquidations (`none`, not
-//!   collected), which would give the answer away; the other counts include what happened after one. So the outcome
-//!   shows whether a score goes with liquidation, and not whether it foresaw it.
+//! The meaning and the limits of a record:
+//! - `as_of` is the time of the last event of the whole table, so it is equal for all wallets.
+//! - The chain's transactions are the lending events, because the table has no others: a lower bound with the coverage
+//!   `partial`.
+//! - The supplied and the borrowed amount are the difference of the flows in and out, in dollars on the day of each
+//!   event, and at least 0. The supplied amount is held as collateral; other holdings are unknown.
+//! - `outcome` is whether the wallet was ever liquidated. Features have no count of liquidations (`none`, not
+//!   collected), because it would reveal the outcome. The other counts include events after a liquidation, so the
+//!   outcome shows whether the score correlates with liquidation, and not whether it predicts it.
 
 use std::{
     collections::HashMap,

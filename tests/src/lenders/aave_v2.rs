@@ -1,5 +1,5 @@
-//! Aave v2 from its published artifacts, with a stub of the controller of its rewards, and what a wallet did in it,
-//! counted from the receipts of every block.
+//! Aave v2 from its published artifacts, with a stub of its rewards controller; and the events of a wallet, counted
+//! from the receipts of every block.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -65,18 +65,18 @@ sol! {
     }
 }
 
-/// A deployed pool whose oracle quotes in ether.
+/// A deployed pool whose oracle quotes prices in ether.
 #[derive(Debug, Clone)]
 pub struct Market {
     pub pool: Address,
-    /// Wrapped ether, which the oracle takes for one.
+    /// Wrapped ether, which the oracle prices at one ether.
     pub weth: Reserve,
     pub usdc: Reserve,
-    /// Quotes the stablecoin in ether.
+    /// The price feed of the stablecoin, in ether.
     pub usdc_feed: Address,
-    /// What wrapped ether is supplied as.
+    /// The aToken of wrapped ether.
     pub a_weth: Address,
-    /// Supplies and withdraws ether for others.
+    /// The gateway that supplies and withdraws ether for other accounts.
     pub gateway: Address,
     data_provider: Address,
     provider: Address,
@@ -88,7 +88,7 @@ pub struct Reserve {
     pub decimals: u8,
 }
 
-/// Where the world's v2 deployments keep their data provider.
+/// The id under which Aave's v2 deployments register their data provider.
 fn data_provider_id() -> B256 {
     B256::right_padding_from(&[1])
 }
@@ -105,9 +105,9 @@ struct Deployment<'a> {
     chain: &'a mut Small,
     modules: &'a Path,
     libraries: BTreeMap<String, Address>,
-    /// Who keeps the rewards of every token.
+    /// The contract that manages the rewards of every token.
     rewards: Address,
-    /// Creation code of what an aToken is wrapped in to name them.
+    /// Creation code of the wrapper of an aToken that names the rewards contract.
     rewarded: Bytes,
 }
 
@@ -224,7 +224,7 @@ pub async fn deploy(chain: &mut Small, usdc_per_ether: u64) -> Result<Market, Er
     deploy.chain.mine().await?;
     let call = DataProvider::getReserveTokensAddressesCall { asset: weth.asset };
     market.a_weth = deploy.chain.view(data_provider, &call, deploy.chain.head).await?.aToken;
-    // Minted out of nothing, wrapped ether has no ether behind it.
+    // Minted wrapped ether has no ether as backing.
     let plenty = units_of_ether(1_000_000);
     let _: serde_json::Value =
         deploy.chain.rpc.request("anvil_setBalance", serde_json::json!([weth.asset, plenty])).await?;
@@ -238,18 +238,18 @@ impl Market {
         chain.queue(admin(), self.usdc_feed, &feed::Feed::setCall { answer, updatedAt: U256::ZERO });
     }
 
-    /// Queues tokens for `wallet`, all of which the pool may take.
+    /// Queues a mint of tokens for `wallet` and an approval of all of them for the pool.
     pub fn queue_tokens(&self, chain: &mut Small, wallet: Address, reserve: Reserve, amount: U256) {
         chain.queue(wallet, reserve.asset, &Token::mintCall { value: amount });
         chain.queue(wallet, reserve.asset, &Token::approveCall { spender: self.pool, amount: U256::MAX });
     }
 
-    /// Takes the data provider from where it is looked for, in the next block.
+    /// Queues the removal of the data provider from the addresses registry.
     pub fn queue_no_data_provider(&self, chain: &mut Small) {
         chain.queue(admin(), self.provider, &Governance::setAddressCall { id: data_provider_id(), at: Address::ZERO });
     }
 
-    /// Supplied and borrowed of one reserve at the newest block, in whole tokens.
+    /// The supplied and borrowed amounts of one reserve at the newest block, in whole tokens.
     ///
     /// # Errors
     /// When the node does not answer.
@@ -260,7 +260,7 @@ impl Market {
         Ok((whole(held.aTokenBalance), whole(held.stableDebt) + whole(held.variableDebt)))
     }
 
-    /// The events that `wallet` owns, and withdrawals by whom it gave wrapped ether's aTokens to.
+    /// The events of `wallet`, including withdrawals by the account that received its aTokens of wrapped ether.
     ///
     /// # Errors
     /// When the node does not answer.

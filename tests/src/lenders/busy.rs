@@ -1,5 +1,5 @@
-//! A stub of an Aave v3 pool in which a wallet does very much, and what it did, counted from the receipts of every
-//! block. Never asks for logs by filter, and shares no code with the host.
+//! A stub of an Aave v3 pool with a wallet that has very many events, counted from the receipts of every block. This
+//! module never queries logs by filter, and shares no code with the host.
 
 use alloy::primitives::{Address, U256};
 use alloy::sol;
@@ -15,10 +15,10 @@ sol! {
     }
 }
 
-/// Rounds in one transaction, each of four events: half of the gas that one may take.
+/// Rounds in one transaction, with four events each; they use half of the gas limit.
 const ROUNDS: u64 = 500;
 
-/// Deploys the pool and tells where it is.
+/// Deploys the pool and returns its address.
 ///
 /// # Errors
 /// When compiling or a transaction fails.
@@ -30,7 +30,7 @@ pub async fn deploy(chain: &mut Small) -> Result<Address, Error> {
     Ok(pool)
 }
 
-/// `wallet` supplies, borrows, repays and withdraws so often, one transaction to a day.
+/// `wallet` supplies, borrows, repays and withdraws this many times, with one transaction a day.
 ///
 /// # Errors
 /// When a transaction fails.
@@ -45,7 +45,7 @@ pub async fn live(chain: &mut Small, pool: Address, wallet: Address, rounds: u64
     Ok(())
 }
 
-/// What `wallet` did in `pool`.
+/// The events of `wallet` in `pool`.
 ///
 /// # Errors
 /// When the node does not answer.

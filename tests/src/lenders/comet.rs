@@ -1,5 +1,5 @@
-//! A stub of a Comet market, and what a wallet did in it, told by the market's own balances before and after each
-//! block. Never looks at an amount in a log.
+//! A stub of a Comet market. The events of a wallet are computed from the market's own balances before and after each
+//! block; amounts in logs are never used.
 
 use alloy::primitives::{Address, B256, U256, keccak256};
 use alloy::sol;
@@ -29,11 +29,11 @@ pub struct Market {
     pub comet: Address,
     pub base: Address,
     pub decimals: u8,
-    /// With 18 decimals each.
+    /// Tokens with 18 decimals.
     pub collateral: Vec<Address>,
 }
 
-/// A wallet's part of a market at the end of a block.
+/// A wallet's position in a market at the end of a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Balances {
     pub supplied: U256,
@@ -41,8 +41,8 @@ pub struct Balances {
     pub collateral: Vec<U256>,
 }
 
-/// Deploys one market for each of `bases` (decimals and price) with two collateral assets of the given prices, all
-/// prices in what the market quotes in.
+/// Deploys one market for each of `bases` (decimals and price), with two collateral assets of the given prices. All
+/// prices are in the quote currency of the market.
 ///
 /// # Errors
 /// When compiling or a transaction fails.
@@ -82,19 +82,19 @@ impl Market {
         Ok(Balances { supplied, borrowed, collateral })
     }
 
-    /// What `wallet` did and what befell it, in the blocks with a log of the market that names it.
+    /// The events of `wallet`, from the blocks with a log of the market that names it.
     ///
     /// # Errors
     /// When the node does not answer.
     pub async fn lived(&self, chain: &Small, wallet: Address) -> Result<LendingEvents, Error> {
         let (named, absorbed) = (wallet.into_word(), keccak256("AbsorbDebt(address,address,uint256,uint256)"));
         let mut lived = LendingEvents::default();
-        // The market is there from the first block on.
+        // The market exists from the first block on.
         for number in 2..=chain.head {
             let (time, logs) = chain.block(number).await?;
             let own = |topics: &[B256]| topics.iter().skip(1).any(|topic| *topic == named);
             let logs: Vec<_> = logs.iter().filter(|log| log.address == self.comet && own(&log.topics)).collect();
-            // Who supplies for another is named too.
+            // The log also names an account that supplies for another.
             let (before, after) =
                 (self.balances(chain, wallet, number - 1).await?, self.balances(chain, wallet, number).await?);
             if logs.is_empty() || before == after {

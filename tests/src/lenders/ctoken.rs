@@ -1,5 +1,5 @@
-//! A stub of Compound v2, and what a wallet did in one of its markets, counted from the receipts of every block. Never
-//! asks for logs by filter, and shares no code with the host.
+//! A stub of Compound v2. The events of a wallet in one market are counted from the receipts of every block. This
+//! module never queries logs by filter, and shares no code with the host.
 
 use alloy::primitives::{Address, U256};
 use alloy::sol;
@@ -21,7 +21,7 @@ sol! {
         function distribute() external;
         function claimComp(address holder, address market) external;
     }
-    /// Of every market.
+    /// The interface of every market.
     interface CToken {
         event Borrow(address borrower, uint256 borrowAmount, uint256 accountBorrows, uint256 totalBorrows);
         event RepayBorrow(address payer, address borrower, uint256 repayAmount, uint256 accountBorrows, uint256 totalBorrows);
@@ -60,7 +60,7 @@ pub struct Market {
     pub dollars: f64,
 }
 
-/// All that is deployed.
+/// All deployed contracts.
 #[derive(Debug, Clone)]
 pub struct Compound {
     pub comptroller: Address,
@@ -70,7 +70,7 @@ pub struct Compound {
     pub bundle: Address,
 }
 
-/// Units of the underlying for one cToken unit, times 10^18, at first.
+/// The initial exchange rate: units of the underlying for one cToken unit, times 10^18.
 const RATE: u64 = 200_000_000_000_000;
 
 /// # Errors
@@ -114,7 +114,7 @@ impl Compound {
 }
 
 impl Market {
-    /// Dollars supplied and borrowed at the newest block.
+    /// The supplied and borrowed dollars at the newest block.
     ///
     /// # Errors
     /// When the node does not answer.
@@ -126,8 +126,8 @@ impl Market {
         Ok((dollars(f64::from(tokens) * (f64::from(rate) / 1e18)), dollars(f64::from(debt))))
     }
 
-    /// What `wallet` did, and what befell it, in `blocks`: the time and the logs of each. Every liquidation is told by
-    /// one repayment besides.
+    /// The events of `wallet` in `blocks`, given as the time and the logs of each. Every liquidation also emits one
+    /// repayment.
     pub fn lived(&self, blocks: &[(u64, Vec<Log>)], wallet: Address) -> LendingEvents {
         let mut lived = LendingEvents::default();
         let mut repaid = 0;

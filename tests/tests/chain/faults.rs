@@ -1,4 +1,4 @@
-//! Nodes that refuse, limit, lie or are gone.
+//! Nodes that refuse, limit, return wrong data, or do not answer.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -46,7 +46,8 @@ fn limits_in_any_wording_are_learned_once() {
                     "{name}: {wording}"
                 );
             }
-            // Three queries a range and four ranges at once; halving takes a few rounds where no width is named.
+            // Three queries for each range, and four ranges at once. Without a width in the message, the width is
+            // halved for a few rounds.
             let first = refused.load(Ordering::Relaxed);
             assert!(first <= 3 + 4 * 8, "{first} refusals: {wording}");
             reader.read(devnet.wallet("whale").address).await;
@@ -102,7 +103,7 @@ fn what_fails_at_width_one_is_a_gap_and_not_nothing() {
         assert_eq!((read.coverage, read.synced_to_block), (Coverage::Partial, Some(bad - 1)));
         assert!(read.counts.repay > Some(0) && read.counts.repay < Some(26));
 
-        // Where nothing at all can be read, nothing is claimed.
+        // If nothing can be read, the report contains no figures.
         proxy.rule(|call| match call.method.as_str() {
             "eth_getLogs" => Reply::Error { code: -32601, message: "the method eth_getLogs does not exist".into() },
             _ => Reply::Pass,
@@ -295,8 +296,8 @@ fn a_node_without_old_state_still_counts() {
     });
 }
 
-/// Whether `read` is what an undisturbed read said, as far as it claims to be whole. What it does not claim it may
-/// leave out.
+/// Asserts that every part that `read` reports as complete equals the undisturbed read `whole`. Incomplete parts may
+/// lack data.
 fn is_right_or_honest(read: &Snapshot, whole: &Snapshot, what: &str) {
     let (read, whole) = (&read.chains[0], &whole.chains[0]);
     for (pool, right) in read.pools.iter().zip(&whole.pools) {
@@ -317,7 +318,7 @@ fn is_right_or_honest(read: &Snapshot, whole: &Snapshot, what: &str) {
     }
 }
 
-/// A wallet that owes something on chain 1, and what an undisturbed read says of it.
+/// A wallet with debt on chain 1, and an undisturbed read of it.
 async fn indebted(devnet: &Devnet) -> (Address, Arc<Snapshot>) {
     let reader = Reader::of(devnet).ethereum().started().await;
     for wallet in &devnet.wallets {
@@ -336,12 +337,12 @@ fn impatient(config: &mut assay::config::Config) {
     config.scoring.incomplete_cache_ttl = Duration::ZERO;
 }
 
-/// What a fault leads to where it lasts.
+/// The result while a fault lasts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ends {
-    /// As if there were none.
+    /// As without the fault.
     Well,
-    /// With nothing claimed of the lending history.
+    /// Without a lending history.
     Unread,
 }
 
@@ -359,7 +360,7 @@ fn no_spoilt_answer_becomes_a_wrong_number() {
             (Fault::Unordered, Ends::Well),
             (Fault::Twice, Ends::Well),
             (Fault::Foreign, Ends::Well),
-            // Debt without a borrowing: the history is not believed.
+            // A debt without a borrow event: the history is rejected.
             (Fault::NoLogs, Ends::Unread),
             (Fault::Removed, Ends::Unread),
             (Fault::Pending, Ends::Unread),
@@ -367,7 +368,7 @@ fn no_spoilt_answer_becomes_a_wrong_number() {
             let proxy = Proxy::start(devnet.ethereum.url()).await;
             let reader = Reader::of(devnet).ethereum().through(&[&proxy]).with(impatient).started().await;
             reader.read(devnet.wallet("saver").address).await;
-            // Its logs alone first, then everything there is.
+            // The fault first applies to logs alone, then to all responses.
             proxy.rule(move |call| if call.method == "eth_getLogs" { Reply::Spoil(fault) } else { Reply::Pass });
             let read = reader.read(wallet).await;
             is_right_or_honest(&read, &whole, &format!("{fault:?} of logs"));
@@ -375,11 +376,11 @@ fn no_spoilt_answer_becomes_a_wrong_number() {
             assert_eq!(read.events_coverage() == Coverage::Complete, expected, "{fault:?}");
             proxy.rule(move |_| Reply::Spoil(fault));
             is_right_or_honest(&*reader.read(wallet).await, &whole, &format!("{fault:?} of everything"));
-            // Logs left out stay out of what was settled meanwhile: the report says so for as long as the debt stands.
+            // Logs that are missing in the settled part stay missing: the report shows this while the debt exists.
             if fault == Fault::NoLogs {
                 continue;
             }
-            // Once it is over, nothing of it is left.
+            // After the fault, the report is correct again.
             proxy.rule(|_| Reply::Pass);
             let well = async {
                 loop {
@@ -403,7 +404,7 @@ fn a_batch_that_is_answered_in_part_or_in_another_order_is_no_other_answer() {
         let whole = Reader::of(devnet).ethereum().started().await.read(wallet).await;
         for fault in [Fault::Partly, Fault::Backwards, Fault::OtherId] {
             let proxy = Proxy::start(devnet.ethereum.url()).await;
-            // Without a multicall contract everything goes in batches.
+            // Without a multicall contract all calls go in batches.
             let batched = |config: &mut assay::config::Config| config.chains[0].multicall = None;
             let reader = Reader::of(devnet).ethereum().through(&[&proxy]).with(impatient).with(batched).started().await;
             proxy.rule(move |call| match call.method.as_str() {
@@ -425,7 +426,7 @@ fn a_head_that_lags_and_goes_back_is_followed() {
         let reader = Reader::of(devnet).ethereum().through(&[&proxy]).with(impatient).started().await;
         let whole = reader.read(wallet).await;
         let head = on.head().await.unwrap().0;
-        // Within what is settled, below it, and back again.
+        // Within the settled blocks, below them, and back again.
         for behind in [5, 40, 2, 0] {
             proxy.rule(move |call| match call.method.as_str() {
                 "eth_getBlockByNumber" if call.params[0] == "latest" => {

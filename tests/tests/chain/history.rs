@@ -1,4 +1,4 @@
-//! Progress that is kept: continued, read again near the head, and dropped when the chain is another.
+//! Stored progress: it is continued, read again near the head, and dropped after a reorganisation.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ sol! {
     function withdraw(address asset, uint256 amount, address to) external returns (uint256);
 }
 
-/// The saver withdraws a dollar, which is one event more.
+/// The saver withdraws a dollar, which adds one event.
 pub(super) async fn one_more_event(devnet: &Devnet, on: &Chain) {
     let wallet = devnet.wallet("saver").address;
     let asset = on.market.token("USDC").unwrap().address;
@@ -28,7 +28,7 @@ pub(super) async fn one_more_event(devnet: &Devnet, on: &Chain) {
     on.send(wallet, on.market.pool, call, U256::ZERO).await.unwrap();
 }
 
-/// The node answers ten blocks at a time.
+/// The node answers queries of at most ten blocks.
 fn narrow(call: &Call) -> Reply {
     match call.span() {
         Some((from, to)) if to - from >= 10 => {
@@ -38,7 +38,7 @@ fn narrow(call: &Call) -> Reply {
     }
 }
 
-/// The node answers ten blocks at a time, and after `calls` answers does something else.
+/// The node answers queries of at most ten blocks, and gives the reply `then` after `calls` answers.
 fn narrow_until(calls: usize, then: Reply) -> impl FnMut(&Call) -> Reply {
     let mut answered = 0;
     move |call| {
@@ -80,7 +80,7 @@ fn a_read_that_was_killed_goes_on_from_its_last_checkpoint() {
         let proxy = Proxy::start(devnet.ethereum.url()).await;
         let one_by_one = |config: &mut Config| config.reading.log_concurrency = 1;
         let mut reader = Reader::of(devnet).ethereum().through(&[&proxy]).with(one_by_one).started().await;
-        // Nineteen ranges of three queries each are answered, then the node is silent and the host is killed.
+        // The node answers nineteen ranges of three queries each, then it stops answering and the host is killed.
         proxy.rule(narrow_until(57, Reply::Hold));
         let (chains, wallet) = (reader.chains().clone(), devnet.wallet("busy").address);
         let waiting = tokio::spawn(async move { chains.snapshot(wallet).await });
@@ -100,7 +100,7 @@ fn a_history_without_amounts_is_read_once_more() {
         let wallet = devnet.wallet("borrower").address;
         let pool = reader.pool(wallet).await;
         let key = progress::lending(1, pool.market_address, wallet);
-        // As a host wrote it that did not sum, of a node that told it nothing.
+        // As an older host without sums stored it, after a node that returned no events.
         let older = |kept: LendingProgress| LendingProgress { counts: EventCounts::ZERO, flows: None, ..kept };
         reader
             .restart_after(async |store| {
@@ -119,7 +119,7 @@ fn a_history_without_amounts_is_read_once_more() {
     });
 }
 
-/// What the reader says of the saver now is what the chain says.
+/// Asserts that the reader's figures of the saver equal those of the chain.
 async fn is_current(reader: &Reader, devnet: &Devnet, what: &str) -> LendingEvents {
     let (on, wallet) = (&devnet.ethereum, devnet.wallet("saver").address);
     let read = reader.read(wallet).await;

@@ -1,4 +1,4 @@
-//! Nodes that leave logs out and say nothing: what the wallet has gives them away.
+//! Nodes that omit logs without an error: the wallet's position reveals the gap.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -19,7 +19,7 @@ pub(super) fn topic(log: &Value, index: usize) -> Option<B256> {
     log["topics"][index].as_str()?.parse().ok()
 }
 
-/// Leaves out the first log with this topic in which the wallet is named by that one.
+/// Omits the first log with topic `kind` that has the wallet in topic `named`.
 pub(super) fn first_of(kind: B256, named: usize, wallet: Address) -> impl FnMut(&Value) -> bool + Send {
     let mut first = None;
     move |log| {
@@ -31,7 +31,7 @@ pub(super) fn first_of(kind: B256, named: usize, wallet: Address) -> impl FnMut(
     }
 }
 
-/// Leaves out whatever names the wallet in these transactions, in whatever order it is asked for.
+/// Omits all logs of these transactions, in any order of queries.
 pub(super) fn all_of(transactions: HashSet<String>) -> impl FnMut(&Value) -> bool + Send {
     move |log| log["transactionHash"].as_str().is_some_and(|hash| transactions.contains(hash))
 }
@@ -42,7 +42,7 @@ async fn read(devnet: &Devnet, wallet: Address, forgets: impl FnMut(&Value) -> b
     Reader::of(devnet).ethereum().through(&[&proxy]).started().await.pool(wallet).await
 }
 
-/// The transaction in which the wallet did this with the greatest amount.
+/// The transaction of the wallet's event of this kind with the largest amount.
 async fn greatest(devnet: &Devnet, wallet: Address, kind: B256, named: usize, amount_at: usize) -> Option<String> {
     let filter = serde_json::json!([{ "fromBlock": "0x0", "toBlock": "latest", "address": devnet.ethereum.market.pool, "topics": [kind] }]);
     let logs: Vec<Value> = devnet.ethereum.rpc.request("eth_getLogs", filter).await.unwrap();
@@ -94,7 +94,7 @@ fn one_log_that_is_left_out_is_found_or_does_not_pass() {
                 }
                 let pool = read(devnet, wallet, first_of(signature, named, wallet)).await;
                 match pool.coverage {
-                    // An aToken that moved led to the receipt.
+                    // The transfer of an aToken led to the receipt.
                     Coverage::Complete => assert_eq!(counted(&pool), truth, "{name} without a {kind}"),
                     coverage => assert_eq!(coverage, Coverage::Partial, "{name} without a {kind}"),
                 }
@@ -108,7 +108,7 @@ fn one_log_that_is_left_out_is_found_or_does_not_pass() {
 #[test]
 fn a_position_without_any_log_does_not_pass() {
     with(async |devnet| {
-        // Who left has nothing any more, and still the tokens that it had tell of it.
+        // A wallet without a position is detected too: its transfers of tokens show its earlier activity.
         for name in WALLETS {
             let pool = read(devnet, devnet.wallet(name).address, |_| true).await;
             assert_eq!((pool.coverage, counted(&pool)), (Coverage::Partial, LendingEvents::default()), "{name}");
@@ -120,7 +120,7 @@ fn uncached(config: &mut assay::config::Config) {
     (config.scoring.cache_ttl, config.scoring.incomplete_cache_ttl) = (Duration::ZERO, Duration::ZERO);
 }
 
-/// Which logs are left out.
+/// Selects the logs that are omitted.
 type Lie = Box<dyn FnMut(&Value) -> bool + Send>;
 
 #[test]
@@ -177,7 +177,7 @@ fn a_blank_history_is_held_against_another_endpoint_once() {
             assert_eq!((pool.coverage, counted(&pool)), (Coverage::Complete, truth));
             assert_eq!((asked(&first), asked(&second)), queries);
         }
-        // What is left out of the blocks that are read again is told by the position, as ever.
+        // The position reveals a log that is missing in the blocks that are read again, as before.
         let wallet = devnet.wallet("borrower").address;
         let truth = lending_events(&devnet.ethereum, wallet).await.unwrap();
         let pool = reader.pool(wallet).await;
@@ -186,8 +186,8 @@ fn a_blank_history_is_held_against_another_endpoint_once() {
         assert!(pool.coverage == Coverage::Partial || counted(&pool) == truth, "{pool:?}");
         first.take();
         second.take();
-        // Who has none is asked about once, and whose other endpoint does not answer is believed: its first error ends
-        // the asking.
+        // A wallet without events is checked once on the other endpoint. If that endpoint does not answer, the empty
+        // history is accepted: its first error ends the check.
         for (nobody, fewest) in [(0x5a, 3), (0x5b, 1)] {
             let nobody = Address::repeat_byte(nobody);
             for (queries, others) in [(3, fewest..=3), (2, 0..=0)] {

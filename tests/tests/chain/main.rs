@@ -1,4 +1,4 @@
-//! Reading real chains: what the host says of the devnet's wallets, and how it holds up when nodes do not.
+//! Reads real chains: the host's figures of the devnet's wallets, and its behaviour when nodes fail.
 
 mod explorer;
 mod faults;
@@ -30,12 +30,12 @@ use tokio_util::task::TaskTracker;
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
 static DEVNET: OnceCell<RwLock<Devnet>> = OnceCell::const_new();
 
-/// Runs a test that leaves the devnet as it is, beside others.
+/// Runs a test that does not change the devnet, in parallel with others.
 fn with<T>(test: impl AsyncFnOnce(&Devnet) -> T) -> T {
     RUNTIME.block_on(async { test(&*devnet().await.read().await).await })
 }
 
-/// Runs a test that changes the devnet, alone.
+/// Runs a test that changes the devnet, with no other test in parallel.
 fn alone<T>(test: impl AsyncFnOnce(&Devnet) -> T) -> T {
     RUNTIME.block_on(async { test(&*devnet().await.write().await).await })
 }
@@ -44,7 +44,7 @@ async fn devnet() -> &'static RwLock<Devnet> {
     DEVNET.get_or_init(async || RwLock::new(Devnet::start(|_| {}).await.unwrap())).await
 }
 
-/// A reader with a store of its own.
+/// A reader with its own store.
 struct Reader {
     config: Config,
     folder: TempDir,
@@ -61,7 +61,7 @@ impl Reader {
         Self::configured(|store| devnet.config_toml("127.0.0.1:0", Path::new("plugins"), store, "a-key-for-tests"))
     }
 
-    /// Configured by this text, which is given the path of the store.
+    /// A reader with the configuration that `toml` makes from the path of the store.
     fn configured(toml: impl FnOnce(&Path) -> String) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("assay.toml");
@@ -74,13 +74,13 @@ impl Reader {
         self
     }
 
-    /// Asks chain 1 through `proxies`, in this order.
+    /// Reads chain 1 through `proxies`, in this order.
     fn through(self, proxies: &[&Proxy]) -> Self {
         let rpc = proxies.iter().map(|proxy| Secret::new(&proxy.url)).collect();
         self.with(|config| config.chains[0].rpc = rpc)
     }
 
-    /// Chain 1 alone.
+    /// Reads only chain 1.
     fn ethereum(self) -> Self {
         self.with(|config| config.chains.truncate(1))
     }
@@ -107,17 +107,17 @@ impl Reader {
         self.running = Some(Running { chains, stop });
     }
 
-    /// Ends everything at once and forgets what is in memory. What is in the store stays.
+    /// Stops everything at once and drops the memory. The store stays.
     async fn restart(&mut self) {
         self.restart_after(async |_| ()).await;
     }
 
-    /// As [`restart`](Self::restart), with something done to the store between.
+    /// As [`restart`](Self::restart), with a change of the store before the new start.
     async fn restart_after(&mut self, change: impl AsyncFnOnce(&Store)) {
         let Some(running) = self.running.take() else { return };
         running.stop.cancel();
         drop(running);
-        // The store's file is free when the last task that holds it has gone.
+        // The store's file is free when the last task that uses it has ended.
         loop {
             match Store::open(&self.config.store).await {
                 Ok(store) => break change(&store).await,
@@ -135,7 +135,7 @@ impl Reader {
         self.chains().snapshot(wallet).await.snapshot
     }
 
-    /// Chain 1's part of a snapshot that is read anew.
+    /// Chain 1's part of a new snapshot.
     async fn pool(&self, wallet: Address) -> PoolHistory {
         self.read(wallet).await.chains[0].pools[0].clone()
     }
@@ -155,5 +155,5 @@ fn chain(snapshot: &Snapshot, id: u64) -> &ChainSnapshot {
     snapshot.chains.iter().find(|chain| chain.chain_id == id).unwrap()
 }
 
-/// No test should take so long; one that waits for an event that does not come ends here.
+/// No test takes so long; a test that waits for a missing event fails here.
 const PATIENCE: Duration = Duration::from_secs(60);

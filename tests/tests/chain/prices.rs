@@ -1,5 +1,5 @@
-//! Where a price comes from, and what is said where there is none: real calls of stub aggregators on a real node, and a
-//! mock of the external APIs.
+//! The sources of prices, and the answers without a price: real calls of stub aggregators on a real node, and a mock of
+//! the external APIs.
 
 use std::time::Duration;
 
@@ -14,16 +14,16 @@ use serde_json::{Value, json};
 
 use super::{PATIENCE, Reader, alone};
 
-/// Stub that answers every call with 1000 tokens: an ERC-20 that everybody holds.
+/// Stub that answers every call with 1000 tokens: an ERC-20 that every account holds.
 const HELD: &str = "0x683635c9adc5dea000005f5260205ff3";
 const HOUR: u64 = 3_600;
 
-/// Addresses that only these tests use.
+/// Addresses for these tests only.
 fn at(number: u64) -> Address {
     Address::left_padding_from(&(0xfeed_0000_0000 + number).to_be_bytes())
 }
 
-/// The stub aggregator of the devnet, with its own answer, which is 10^-8 dollars, and age.
+/// The stub aggregator of the devnet, with its own answer (in units of 10^-8 dollars) and age.
 async fn aggregator(devnet: &Devnet, address: Address, answer: i64, age: u64) {
     let creation = feed::creation_code();
     let (_, now) = devnet.ethereum.head().await.unwrap();
@@ -41,7 +41,7 @@ async fn set_code(devnet: &Devnet, address: Address, code: &str) {
         devnet.ethereum.rpc.request("anvil_setCode", json!([address, code.parse::<Bytes>().unwrap()])).await.unwrap();
 }
 
-/// A wallet with one ether and 1000 of a token that has a feed of its own; the wrapped ether is the market's.
+/// A wallet with one ether and 1000 of a token that has its own feed. The wrapped ether is that of the market.
 struct Held {
     wallet: Address,
     token: Address,
@@ -116,7 +116,7 @@ fn a_stale_or_impossible_feed_gives_way_to_the_api() {
         assert_eq!(told().await, (Some(2_500.0), Some(3.0), 5_500.0, Complete));
         assert_eq!(api.take(), [], "the chain knew everything");
 
-        // Its heartbeat and a fifth is 4,320 s.
+        // Its heartbeat plus a fifth is 4,320 s.
         aggregator(devnet, held.feed, 300_000_000, 4_300).await;
         assert_eq!(told().await.1, Some(3.0));
         for (answer, age) in [(300_000_000, 4_400), (0, 60), (-5, 60)] {
@@ -160,7 +160,7 @@ fn a_sequencer_that_is_not_up_takes_the_chains_own_prices_away() {
             held.told(&reader(Some(&api.url)).started().await).await,
             (Some(2_500.0), Some(3.0), 5_500.0, Complete)
         );
-        // Nothing at all at that address.
+        // There is no code at that address.
         set_code(devnet, uptime, "0x").await;
         assert_eq!(held.told(&reader(None).started().await).await.3, Partial);
     });
@@ -186,7 +186,8 @@ fn what_has_no_price_counts_as_nothing_and_is_told() {
         aggregator(devnet, held.feed, 0, 60).await;
         let told = held.told(&held.reader(devnet, None).started().await).await;
         assert_eq!(told, (Some(2_500.0), None, 2_500.0, Partial));
-        // A token that nothing was ever configured to price is no less than whole; while an API fails, nobody knows.
+        // A token without any configured price source does not make the report partial. While an API fails, it does,
+        // because the API may have a price.
         let unpriced = |config: &mut Config| config.chains[0].tokens[0].feed = None;
         let told = held.told(&held.reader(devnet, None).with(unpriced).started().await).await;
         assert_eq!(told, (Some(2_500.0), None, 2_500.0, Complete));
@@ -196,7 +197,7 @@ fn what_has_no_price_counts_as_nothing_and_is_told() {
         api.rule(|_| Reply::Status(500, None));
         let told = held.told(&held.reader(devnet, Some(&api.url)).with(unpriced).started().await).await;
         assert_eq!(told, (Some(2_500.0), None, 2_500.0, Partial));
-        // The wrapped currency is priced as the native one, and goes without a price with it.
+        // The wrapped currency has the price of the native one, and has no price when that one has none.
         let wrapping = |config: &mut Config| {
             config.chains[0].tokens[0].feed = None;
             config.chains[0].native.wrapped = Some(held.token);
@@ -226,7 +227,7 @@ fn the_oracle_of_a_market_prices_what_has_no_feed_and_misses_what_it_lists() {
         let before = read().await;
         assert!(before.tokens[0].price_usd.is_some_and(|price| price > 0.0));
         assert_eq!(before.coverage, Complete);
-        // The oracle's own source for it has nothing to say.
+        // The oracle's own source has no price for it.
         let id = devnet.ethereum.snapshot().await.unwrap();
         devnet.ethereum.set_price("WETH", 0.0).await.unwrap();
         let after = read().await;
@@ -291,7 +292,7 @@ fn the_second_api_has_what_the_first_has_not() {
         assert_eq!((asked.api, asked.coins), ("coingecko", vec![format!("ethereum:{:#x}", held.token)]));
         assert_eq!(asked.key.as_deref(), Some("x-cg-demo-api-key: CG-s3cret"));
         assert!(asked.query.contains("usd") && !asked.query.contains("s3cret"), "{}", asked.query);
-        // One that is down does not keep the other from answering.
+        // An API that does not respond does not delay the other.
         first.rule(|_| Reply::Stall);
         assert_eq!(held.told(&reader().started().await).await, (Some(2_500.0), Some(4.0), 6_500.0, Complete));
     });
@@ -303,7 +304,7 @@ fn a_token_that_lost_its_only_price_is_told() {
         let held = Held::new(devnet, 7).await;
         let api = PriceApi::start().await;
         api.says(held.token, 4.0);
-        // Prices live for a second, the shortest time there is.
+        // Prices are cached for a second, the shortest lifetime.
         let reader = held.reader(devnet, Some(&api.url)).with(|config| {
             config.prices.refresh = Duration::ZERO;
             config.chains[0].tokens[0].feed = None;
@@ -345,7 +346,7 @@ fn fifty_wallets_at_once_are_one_request_to_each_source() {
             assert_eq!((token.price_usd, read.chains[0].coverage), (Some(4.0), Complete));
         }
         assert_eq!((first.take().len(), second.take().len()), (1, 1));
-        // Within the minute nobody asks again, not even for what one of them has no price for.
+        // Within the minute no API is asked again, not even for a token that an API has no price for.
         assert_eq!(held.told(&reader).await, (Some(2_600.0), Some(4.0), 6_600.0, Complete));
         assert_eq!((first.take().len(), second.take().len()), (0, 0));
     });

@@ -1,4 +1,4 @@
-//! Few requests to the chain for many to the host.
+//! Many requests to the host cause few requests to the chain.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -65,7 +65,7 @@ fn a_first_read_that_outlasts_its_budget_is_pending_and_then_done() {
         assert_eq!((pool.coverage, pool.synced_to_block), (Coverage::Pending, None));
         assert_eq!((early.coverage(), early.chains[0].coverage), (Coverage::Pending, Coverage::Complete));
         assert!(early.chains[0].activity.transactions > 0 && !early.chains[0].positions.is_empty());
-        // Kept only while the read goes on, which nobody starts again.
+        // Cached only while the read continues; no second read starts.
         assert!(reader.chains().snapshot(wallet).await.cached);
         assert_eq!(count(&proxy.take(), "eth_getLogs"), 3);
         proxy.rule(|_| Reply::Pass);
@@ -95,7 +95,7 @@ fn reads_in_the_background_are_bounded_and_leave_room() {
         proxy.rule(|call| if call.method == "eth_getLogs" { Reply::Hold } else { Reply::Pass });
         let wallets: Vec<_> = (1..=40).map(Address::repeat_byte).collect();
         let early = join_all(wallets.iter().map(|wallet| reader.read(*wallet))).await;
-        // Queries that nobody answers do not keep other calls waiting.
+        // Queries without an answer do not delay other calls.
         assert!(
             early
                 .iter()

@@ -1,4 +1,4 @@
-//! Every wallet of the devnet, held against the chain's own receipts and the market's own data provider.
+//! Compares every wallet of the devnet with the chain's receipts and the market's data provider.
 
 use assay_domain::{Activity, Address, Coverage, PoolHistory, Snapshot, Time};
 use assay_tests::devnet::data_provider::position;

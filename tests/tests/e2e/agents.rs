@@ -1,5 +1,5 @@
-//! Agents through the whole server: stubs of the registries on a node that says it is Base, documents on servers of our
-//! own.
+//! Agents through the whole server: stubs of the registries on a node with the chain id of Base, and documents on local
+//! servers.
 
 use std::time::Duration;
 
@@ -17,9 +17,9 @@ use super::run;
 
 const BASE: u64 = 8453;
 const FINALITY: u64 = 2;
-/// Often enough that a test need not wait.
+/// An interval so short that a test need not wait.
 pub(super) const OFTEN: u64 = 100;
-/// A server of nobody: nothing listens there.
+/// A server where nothing listens.
 const NOBODY: &str = "http://127.0.0.1:9/";
 const NOT_READ: &str = "Failed to read from the Identity Registry contract";
 
@@ -39,14 +39,14 @@ impl World {
         self.agents.register(&mut self.chain, owner, uris).await.expect("agents are registered");
     }
 
-    /// Mines until all there is so far is final.
+    /// Mines until all present events are final.
     pub async fn settle(&mut self) {
         for _ in 0..FINALITY {
             self.chain.mine().await.expect("a block");
         }
     }
 
-    /// A configuration that reaches the chain at `rpc`.
+    /// A configuration with the chain at `rpc`.
     pub fn config(&self, rpc: &str, refresh_ms: u64, more: &str) -> String {
         let chain = format!(
             "[[chains]]\nid = {BASE}\nname = \"Base\"\nrpc = [\"{rpc}\"]\nfinality = {FINALITY}\nmulticall = \"none\"\nsequencer = \"none\"\n\
@@ -65,7 +65,7 @@ fn ids(body: &Value) -> Vec<u64> {
     body["agents"].as_array().expect("a list").iter().map(|agent| agent["agent_id"].as_u64().expect("an id")).collect()
 }
 
-/// Asks until the answer is as it should be: the index follows the chain in its own time.
+/// Requests `path` until the answer is as expected: the index follows the chain with a delay.
 pub(super) async fn until(api: &Caller, path: &str, holds: impl Fn(&Value) -> bool) -> Value {
     let mut last = String::new();
     for _ in 0..300 {
@@ -79,7 +79,7 @@ pub(super) async fn until(api: &Caller, path: &str, holds: impl Fn(&Value) -> bo
     panic!("{path} stays {last}");
 }
 
-/// A figure of the metrics; 0 where there is none.
+/// A value of the metrics; 0 if it is absent.
 pub(super) async fn metric(api: &Caller, line: &str) -> f64 {
     let text = api.get("/metrics").await.text;
     text.lines().find_map(|found| found.strip_prefix(line)?.trim().parse().ok()).unwrap_or(0.0)
@@ -140,7 +140,7 @@ fn agents_are_listed_one_by_one_and_found() {
             let body = api.get(path).await.ok();
             assert_eq!(body, json!({ "agents": expected, "total": 10, "page": 1, "limit": 20 }), "{path}");
         }
-        // The count is one read of storage.
+        // The count is read from storage with one call.
         proxy.take();
         let body = api.get("/api/v2/agents?page=3&limit=3").await.ok();
         assert_eq!(
@@ -163,7 +163,7 @@ fn agents_are_listed_one_by_one_and_found() {
             found,
             json!({ "agents": [expected[0]], "total_results": 1, "query": "LENDS TO", "page": 1, "limit": 20 })
         );
-        // Each in its time: those of other servers are fetched after the others.
+        // Documents of other servers are fetched later than the others.
         until(&api, "/api/v2/agents/search?q=is+elsewhere", |body| ids(body) == [4, 5]).await;
         for (query, expected) in [
             ("strasse", vec![2]),
@@ -231,7 +231,7 @@ fn every_wrong_request_has_its_row() {
             }
         }
 
-        // The registry does not answer; the search does, from its index.
+        // The registry does not respond; search still works from its index.
         proxy.rule(|call| {
             if call.method == "eth_call" { Reply::Error { code: -32000, message: "no".into() } } else { Reply::Pass }
         });
@@ -242,7 +242,7 @@ fn every_wrong_request_has_its_row() {
         assert_eq!(reputation, unread("Failed to read from the Reputation Registry contract"));
         assert_eq!(ids(&api.get("/api/v2/agents/search?q=one").await.ok()), [1]);
 
-        // No contract at the address of the registry, a server without one, and an index that was never built.
+        // No contract at the address of the registry, a server without a registry, and an index that was never built.
         let mut elsewhere = World { agents: Agents { identity: wallet("nobody"), ..world.agents }, chain: world.chain };
         let service = Service::start(&elsewhere.config(elsewhere.chain.url(), OFTEN, ""));
         for path in ["/api/v2/agents", "/api/v2/agents/1"] {
@@ -307,7 +307,7 @@ fn hostile_documents_keep_nobody_waiting() {
         let (good, bad, inward) =
             (Documents::start(NOBODY).await, Documents::start(NOBODY).await, Documents::start(NOBODY).await);
         let sending = Documents::start(&format!("{}/named/secret", inward.url)).await;
-        // One in twenty.
+        // Every twentieth agent.
         let ways = ["/slow", "/huge", "/endless", "/garbage", "/deep", "/round", "/status/500"];
         let uri = |n: usize| match n % 20 {
             7 if n == 7 => format!("{}/named/secret", inward.url),
@@ -325,7 +325,7 @@ fn hostile_documents_keep_nobody_waiting() {
         let service = Service::start(&world.config(world.chain.url(), 1_800_000, &more));
         let api = service.keyed();
 
-        // A page of a hundred with ways to wait for ever is answered in the time of a request.
+        // A page of a hundred agents with servers that never finish is answered within the time of a request.
         let started = std::time::Instant::now();
         let page = api.get("/api/v2/agents?limit=100&page=1").await.ok();
         assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
@@ -340,7 +340,7 @@ fn hostile_documents_keep_nobody_waiting() {
                 .collect()
         };
 
-        // The index is whole but for the hostile ones, and says why.
+        // The index is complete except for the hostile agents, and states the reason for each.
         let hostile: Vec<u64> = (0..200).filter(|n| n % 20 == 7).collect();
         until(&api, "/api/v2/agents/search?q=a", |body| body["total_results"] == 199 - hostile.len()).await;
         for _ in 0..200 {
@@ -356,8 +356,8 @@ fn hostile_documents_keep_nobody_waiting() {
                 metric(&api, &format!("assay_agents_without_metadata{{reason=\"{reason}\"}}")).await as u64,
             ));
         }
-        // By n / 20: 0 at a private address, 1 sent to one, 2 endless, 3 garbage, 4 deep, 5 round, 6 status, 7 slow, 8
-        // huge, 9 endless.
+        // By n / 20: 0 at a private address, 1 redirects to one, 2 endless, 3 garbage, 4 deep, 5 round, 6 status, 7
+        // slow, 8 huge, 9 endless.
         assert_eq!(
             reasons,
             [
@@ -406,7 +406,7 @@ fn the_index_follows_the_chain_and_outlives_the_process() {
         until(&api, "/api/v2/agents/search?q=second", |body| ids(body) == [2]).await;
         assert_eq!(documents.take(), ["/named/Second"]);
 
-        // What happens while the server runs: an owner, a URI, a burn, a new agent; before it is final.
+        // Changes while the server runs: an owner, a URI, a burn, a new agent; all before finality.
         let (ada, emil, identity) = (wallet("ada"), wallet("emil"), world.agents.identity);
         world.chain.queue(ada, identity, &Identity::transferFromCall { from: ada, to: emil, agentId: U256::from(1) });
         world.chain.queue(
@@ -427,7 +427,7 @@ fn the_index_follows_the_chain_and_outlives_the_process() {
             assert_eq!(ids(&api.get(&format!("/api/v2/agents/search?q={query}")).await.ok()), expected, "{query}");
         }
         world.settle().await;
-        // Settled now, without being fetched again.
+        // The events are settled now, and the documents are not fetched again.
         proxy.take();
         let head = world.chain.head;
         let mut settled = false;
@@ -444,7 +444,7 @@ fn the_index_follows_the_chain_and_outlives_the_process() {
         assert!(settled, "the last final block is settled");
         assert_eq!(documents.take(), ["/named/Fourth"]);
 
-        // Killed, and started while the chain is silent: the index is there at once.
+        // Killed, and started while the chain does not respond: the index is available at once.
         let dir = service.kill();
         proxy.rule(|_| Reply::Status(500, None));
         let service = Service::start_in(dir, &config, &[]);
@@ -452,7 +452,7 @@ fn the_index_follows_the_chain_and_outlives_the_process() {
         until(&api, "/api/v2/agents/search?q=fourth", |body| ids(body) == [4]).await;
         assert_eq!(ids(&api.get("/api/v2/agents/search?q=r").await.ok()), [1, 2, 4]);
 
-        // It goes on behind the last settled block.
+        // The index continues after the last settled block.
         let dir = service.kill();
         proxy.rule(|_| Reply::Pass);
         proxy.take();
@@ -518,7 +518,7 @@ fn reputation_is_summed_up_by_tag() {
             reputation,
             &Reputation::revokeFeedbackCall { agentId: U256::from(1), index: 2 },
         );
-        // One client who goes on and on.
+        // One client that gives feedback repeatedly.
         for value in 0..25 {
             world.chain.queue(wallet("nina"), reputation, &give(value, 0, "uptime"));
         }

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use super::{devnet, run};
 
-/// A folder with a configuration whose shelf is the released one.
+/// A folder with a configuration that uses the released shelf.
 struct Desk {
     folder: TempDir,
 }
@@ -54,7 +54,7 @@ impl Desk {
     }
 }
 
-/// A wallet with so many transactions, whom the clock makes one of 200.
+/// A wallet with `n` transactions; `as_of` gives it one of 200 scores.
 fn wallet(n: u64) -> String {
     format!(
         r#"{{"id":"wallet {n}","as_of":{},"outcome":{},"chains":[{{"chain_id":1,"coverage":"complete","first_transaction":1600000000,"transactions":{n},"assets_usd":0,"supplied_usd":0,"borrowed_usd":0}}]}}"#,
@@ -97,7 +97,7 @@ fn two_models_are_compared_on_a_file() {
         assert_eq!(report["models"][model]["digest"], digest);
         assert!(report["models"][model]["cost"]["fuel_p50"].as_f64().unwrap() > 1000.0, "{}", report["models"][model]);
     }
-    // The scores written are those counted.
+    // The written scores are the counted ones.
     let scores = std::fs::read_to_string(desk.path("s.csv")).unwrap();
     let sum: f64 =
         scores.lines().skip(1).map(|line| line.split(',').next_back().unwrap().parse::<f64>().unwrap()).sum();
@@ -105,7 +105,7 @@ fn two_models_are_compared_on_a_file() {
     let page = std::fs::read_to_string(desk.path("p.html")).unwrap();
     assert!(page.starts_with("<!doctype html>") && page.contains(found["verdict"].as_str().unwrap()), "{page:.500}");
     assert!(!desk.path("p.html.part").exists() && !desk.path("s.csv.part").exists());
-    // Counted again, everything but time is the same.
+    // In a second run, everything except durations is the same.
     let (_, _, _) = desk.run(&[
         "backtest",
         "--models",
@@ -172,7 +172,7 @@ fn what_cannot_be_done_is_said() {
 fn a_table_is_compared_as_its_lines_are_and_a_bad_row_is_named() {
     let desk = Desk::shelf();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/backtest/tests/features");
-    // A name says nothing of what is in a file.
+    // The name of a file does not decide its format.
     std::fs::copy(folder.join("polars.parquet"), desk.path("w.jsonl")).unwrap();
     std::fs::copy(folder.join("wallets.jsonl"), desk.path("w.parquet")).unwrap();
     let results = ["w.jsonl", "w.parquet"].map(|file| {
@@ -198,16 +198,16 @@ fn a_table_is_compared_as_its_lines_are_and_a_bad_row_is_named() {
 #[test]
 fn an_interrupted_backtest_leaves_nothing() {
     let desk = Desk::shelf();
-    // A pipe: the run is under way for as long as nobody ends it.
+    // A pipe: the run lasts until the test closes it.
     let pipe = desk.path("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let arguments = ["backtest", "--models", "1.0,1.1", "--features", "pipe", "--json", "r.json", "--scores", "s.csv"];
     let child = desk.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // Opening it waits for the reader.
+    // Opening the pipe waits for the reader.
     let mut lines = std::fs::OpenOptions::new().write(true).open(&pipe).unwrap();
     (0..500).for_each(|n| writeln!(lines, "{}", wallet(n)).unwrap());
     assert!(Command::new("kill").args(["-s", "INT", &child.id().to_string()]).status().unwrap().success());
-    // The reader looks at the flag with the next chunk.
+    // The reader checks the flag at the next chunk.
     while (0..200).all(|n| writeln!(lines, "{}", wallet(n)).is_ok()) {}
     let done = child.wait_with_output().unwrap();
     assert_eq!(done.status.code(), Some(130), "{}", String::from_utf8_lossy(&done.stderr));
@@ -233,7 +233,7 @@ fn features_are_exported_from_real_chains_and_the_export_goes_on() {
         let (code, _, err) = export(&["--from", "list", "0xnonsense"]);
         assert_eq!(code, Some(1), "{err}");
         assert!(err.contains("0xnonsense: Invalid Ethereum address format") && err.contains("2 written"), "{err}");
-        // What an interruption left of a last line is written anew, and what is there is not read again.
+        // An incomplete last line of an interrupted export is replaced, and existing records are not read again.
         let mut file = std::fs::OpenOptions::new().append(true).open(desk.path("f.jsonl")).unwrap();
         file.write_all(br#"{"id":"0xcut"#).unwrap();
         let (code, _, err) = export(&[&one, &three, &known, &two]);
@@ -252,7 +252,8 @@ fn features_are_exported_from_real_chains_and_the_export_goes_on() {
         let (code, out, err) = desk.run(&["backtest", "--models", "1.0,1.1", "--features", "f.jsonl"]);
         assert_eq!(code, Some(0), "{out}\n{err}");
         assert!(out.contains("4 wallets") && out.contains("too few to say much"), "{out}");
-        // The same into a table, in two goes: what the first read stands beside it until then, and in it afterwards.
+        // The same into a table, in two steps: records of the first step are in a file beside it until the table is
+        // complete.
         let table = |more: &[&str]| {
             let mut arguments = vec!["features", "export", "-o", "f.parquet"];
             arguments.extend(more);

@@ -1,4 +1,4 @@
-//! `assay check-config --live` on real chains: silent about what is right, and naming everything that is wrong at once.
+//! `assay check-config --live` on real chains: it prints nothing about correct parts, and names all errors at once.
 
 use std::{path::Path, process::Command};
 
@@ -49,13 +49,13 @@ fn everything_that_is_wrong_is_listed_at_once() {
         let (ethereum, base) = (&devnet.ethereum.market, &devnet.base.market);
         let usdc = ethereum.token("USDC").expect("USDC is a token of the devnet").address;
         let nobody = "0x00000000000000000000000000000000000000AA";
-        // Chain 1 stands first in the file.
+        // Chain 1 is the first in the file.
         let mut config = config()
             .await
             .replacen("symbol = \"WETH\", decimals = 18", "symbol = \"WETH\", decimals = 17", 1)
             .replacen(&format!("feed = \"{}\"", ethereum.native_feed), &format!("feed = \"{usdc}\""), 1)
             .replacen(&format!("multicall = \"{}\"", ethereum.multicall), &format!("multicall = \"{usdc}\""), 1);
-        // Chain 8453 stands last, so that these are markets of it.
+        // Chain 8453 is the last, so these markets belong to it.
         let usdc_there = base.token("USDC").expect("USDC is a token of the devnet").address;
         for (protocol, name, address, from_block) in [
             ("lenderA_v3", "Nowhere", nobody.to_owned(), 1),

@@ -1,5 +1,5 @@
-//! Many who ask at once, of a server that never saw them: every answer is right, and neither memory nor what the chains
-//! are asked grows beyond bounds.
+//! Many concurrent requests to a new server: every answer is right, and memory and calls to the chains stay within
+//! bounds.
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ use serde_json::Value;
 
 use super::{devnet, run};
 
-/// Different addresses.
+/// Distinct addresses.
 const ADDRESSES: usize = 1_000;
-/// Resident memory that all of them may add.
+/// The most resident memory that all of them may add.
 const ROOM: u64 = 200 << 20;
-/// Resident memory that answers without an end may take: three times what the server has room for among the large and
-/// the largest, because an allocator gives back late, the later the busier the machine, and what a read takes besides.
+/// The most resident memory that endless responses may add: three times the server's limit for large and very large
+/// responses, because an allocator returns memory late on a busy machine, plus the other memory of a read.
 const ENDLESS: u64 = 3 * (64 << 20) + (24 << 20);
-/// Calls to a chain that a first read of an address may take, searches for its first and last transaction included.
+/// The most calls to a chain in a first read of an address, with the searches for its first and last transaction.
 const CALLS: usize = 60;
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -32,7 +32,7 @@ async fn watched() -> (Service, Vec<Proxy>) {
         config = config.replace(chain.url(), &proxy.url);
         proxies.push(proxy);
     }
-    // Nobody of a crowd is turned away with a part: what is measured is the whole of the work.
+    // Limits so high that no request gets a partial answer: the test measures the whole work.
     (
         Service::start(&format!(
             "{config}\n[http]\nmax_requests = 100000\nmax_connections_per_address = 0\n[scoring]\nread_budget_ms = 25000\nincomplete_cache_ms = 1\n"
@@ -47,7 +47,7 @@ fn path(index: usize, address: Address) -> String {
     format!("/api/v2/{kind}/address/{address}")
 }
 
-/// Status and body, without when it was read and whether it was kept.
+/// Status and body, without the reading time and the cache flag.
 async fn asked(api: &Caller, path: &str) -> (u16, Value) {
     let answer = api.get(path).await;
     let mut body = answer.json();
@@ -58,7 +58,7 @@ async fn asked(api: &Caller, path: &str) -> (u16, Value) {
     (answer.status.as_u16(), body)
 }
 
-/// Whether an answer claims to be all there is: neither provisional nor an apology.
+/// Whether an answer is final: neither provisional nor an error.
 fn is_whole((status, body): &(u16, Value)) -> bool {
     let coverage = body.pointer("/credit_events/coverage").or_else(|| body.get("credit_events_coverage"));
     !matches!(status, 502..=504) && coverage.is_none_or(|coverage| coverage == "complete")
@@ -90,8 +90,8 @@ fn a_thousand_different_addresses_at_once_are_all_answered_right() {
         assert!(peak < before + ROOM, "{} MiB before, {} MiB at most", before >> 20, peak >> 20);
         assert!(calls.iter().all(|calls| *calls <= ADDRESSES * CALLS), "{calls:?}");
 
-        // The chains are up all the time, so that nobody is told otherwise. What was not ready in time says so, and is
-        // whole when it is asked for again.
+        // The chains respond all the time, so no answer is a 5xx. An answer that was not ready in time is provisional,
+        // and is complete in a later request.
         for (path, (status, body)) in paths.iter().zip(&crowd) {
             assert!(*status < 500, "{path}: {status} {body}");
         }
@@ -110,7 +110,7 @@ fn a_thousand_different_addresses_at_once_are_all_answered_right() {
         }
         println!("{late} of them were not ready at first and said so");
         let crowd = settled;
-        // One after another, from a server that heard of none of them.
+        // One request after another, to a server with an empty cache.
         let (calm, _proxies) = watched().await;
         let api = calm.keyed();
         for (path, crowded) in

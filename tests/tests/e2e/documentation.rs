@@ -28,7 +28,7 @@ fn pages() -> Vec<(PathBuf, String)> {
     pages
 }
 
-/// What stands between backticks, outside of code blocks.
+/// The text between backticks, outside of code blocks.
 fn quoted(page: &str) -> Vec<String> {
     let prose: Vec<_> = page.split("\n```").step_by(2).collect();
     prose.iter().flat_map(|part| part.split('`').skip(1).step_by(2)).map(str::to_owned).collect()

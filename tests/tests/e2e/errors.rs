@@ -1,4 +1,4 @@
-//! Every error that a caller can cause: its status and its body, to the letter.
+//! Every error that a caller can cause: its exact status and body.
 
 use assay_tests::service::{Service, answer, plugins, sandbox_config};
 use reqwest::Method;

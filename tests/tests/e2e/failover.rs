@@ -30,7 +30,7 @@ fn a_new_master_is_found_and_counts_on() {
         let master = servers.master.take().expect("it runs");
         assert_eq!(redis::ask(master.port, &["wait", "1", "60000"]).trim(), "1", "the replica has it all");
         drop(master);
-        // One after another, so that none but the first can be under way while the master dies.
+        // One after another, so that only the first can be in progress while the master dies.
         for used in 11..=20 {
             assert_eq!(store.take(&meter, 1, 100).await.unwrap(), Take::Taken { used });
         }
@@ -56,7 +56,7 @@ fn a_cluster_keeps_together_what_must_happen_together() {
         assert_eq!(store.take(&meter, 5, 9).await.unwrap(), Take::Exhausted { used: 5 });
         assert_eq!(store.list(&SHADOWS).await.unwrap().len(), 1);
 
-        // Each on a node of its own, written and read in one go all the same.
+        // Each record may be on another node; they are written and read in one call nevertheless.
         let wallets: Vec<_> = (0..100).map(|n| Family::spread("first/").key(Address::repeat_byte(n))).collect();
         let seen = |n: usize| Seen { block: n as u64, time: time_from_unix(1) };
         let mut batch = Batch::new();

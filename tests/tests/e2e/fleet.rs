@@ -1,5 +1,5 @@
-//! Several hosts that share one Redis: one shelf, one set of roles, keys, units and rates, each submission once; and
-//! what is left of a host whose Redis is away. `ASSAY_SOAK=1` raises the numbers to those that are promised (`make
+//! Several hosts that share one Redis: one shelf, one set of roles, keys, units and rates, and each submission once;
+//! and the functions of a host that cannot reach Redis. `ASSAY_SOAK=1` raises the numbers to the promised ones (`make
 //! soak`).
 
 mod killed;
@@ -25,7 +25,7 @@ const SANDBOX: &str = "/api/v2/sandbox/score/address/0xd8dA6BF26964aF9D7eEd9e03E
 /// Requests a minute.
 const RATE: usize = 6;
 const METERED: &str = "assay_fleet_counted";
-/// Longest wait for what the hosts agree on.
+/// Longest wait until the hosts agree.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn soak() -> bool {
@@ -42,7 +42,7 @@ fn on(port: u16, config: &str) -> String {
     redis::on(config, &format!("redis://127.0.0.1:{port}"), PREFIX)
 }
 
-/// Asks until the answer is as it should be, and gives back how long that took.
+/// Repeats a request until the answer is as expected, and returns the time that it took.
 async fn until(api: &Caller, path: &str, is_so: impl Fn(&assay_tests::service::Answer) -> bool) -> Duration {
     let started = Instant::now();
     loop {
@@ -89,7 +89,7 @@ fn hosts_share_a_shelf_roles_and_keys() {
             }
         };
         let role = until(&b, "/api/v2/models", champion("1.0")).await;
-        // And from the other side, on what was read there.
+        // In the other direction, based on the state that was read there.
         b.put("/api/v2/admin/models/credit/champion", &json!({ "version": "1.1" })).await.ok();
         until(&a, "/api/v2/models", champion("1.1")).await;
         println!("a component reached the other host after {shelf:?}, a role after {role:?}");
@@ -136,7 +136,7 @@ fn the_index_of_agents_is_kept_by_whoever_is_left() {
             let (path, is_so) = found("first");
             agents::until(&host.keyed(), &path, is_so).await;
         }
-        // Its lease, if it has one just now, ends by itself.
+        // Its lease, if it has one, expires.
         drop(one);
         world.register("ada", &[agent("Second")]).await;
         world.settle().await;
@@ -176,7 +176,7 @@ fn without_its_redis_a_host_answers_what_it_can_and_comes_back() {
 
         let _server = Redis::start_in(dir, port, &DURABLE).unwrap();
         until(&api, "/readyz", |answer| answer.status == 200).await;
-        // What was refused was not charged: exactly four of five units are left.
+        // Refused requests were not charged: exactly four of five units are left.
         for _ in 0..4 {
             counted.get(&path("busy")).await.ok();
         }
@@ -184,7 +184,8 @@ fn without_its_redis_a_host_answers_what_it_can_and_comes_back() {
     });
 }
 
-/// Half of twice as many requests at once as a key may make is answered; no more come back than that takes time for.
+/// Sends twice as many requests at once as a key may make: half of them are answered, and only the elapsed time allows
+/// more.
 async fn exhaust(callers: &[Caller]) {
     let started = Instant::now();
     let answers = join_all((0..2 * RATE).map(|n| callers[n % callers.len()].get(SANDBOX))).await;

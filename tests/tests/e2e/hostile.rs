@@ -1,4 +1,4 @@
-//! Components that mean harm, handed to a running server by every door, while it answers others.
+//! Malicious components, given to a running server by every way, while it answers other callers.
 
 use std::{
     sync::{
@@ -18,7 +18,7 @@ use super::{on_devnet, run};
 
 const SANDBOX: &str = "/api/v2/sandbox/score/address/0x0000000000000000000000000000000000000001";
 
-/// Asks the sandbox until told to stop; every answer must be a good one.
+/// Requests sandbox scores until `stop`; every answer must be correct.
 fn bystander(api: &Caller, stop: &Arc<AtomicBool>) -> tokio::task::JoinHandle<u64> {
     let (api, stop) = (api.clone(), stop.clone());
     tokio::spawn(async move {
@@ -54,7 +54,7 @@ fn what_is_refused_is_refused_by_name_and_nobody_notices() {
             let file = format!("{}.wasm", case.name);
             std::fs::write(shelf.path().join(&file), &case.bytes).unwrap();
             let started = Instant::now();
-            // A large file may be looked at while it is still being written, and is looked at again when it is whole.
+            // The server may read a large file while it is still being written; it reads the complete file again.
             loop {
                 let list = api.get("/api/v2/models").await.ok();
                 let entry = listed(&list, &file);

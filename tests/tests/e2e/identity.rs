@@ -1,5 +1,5 @@
-//! Who an address belongs to, through the whole server: names that stand for it on two chains, and attestations of the
-//! real service.
+//! The identity of an address, through the whole server: primary names on two chains, and attestations of the real
+//! service.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -61,7 +61,7 @@ impl World {
         Self { ethereum, base, ens, basenames, eas, index, account, country, passport, open }
     }
 
-    /// Mines an attestation by `attester` that the index knows.
+    /// Mines an indexed attestation by `attester`.
     async fn attest(&mut self, attester: &str, schema: B256, recipient: Address, expires: u64, data: Vec<u8>) -> B256 {
         let uid = self
             .eas
@@ -141,7 +141,7 @@ fn what_holds_is_listed_and_what_does_not_is_not() {
         let mut world = World::start().await;
         let (ada, emil) = (wallet("ada"), wallet("emil"));
         let far = world.base.now() + 1_000 * 86_400;
-        // Ada has everything. Emil has one of each that does not count.
+        // Ada has one valid statement of each kind. Emil has one of each that is not valid.
         let account = world.attest("coinbase", world.account, ada, 0, true.abi_encode()).await;
         let revoked = world.attest("coinbase", world.country, ada, 0, "DE".to_owned().abi_encode()).await;
         world.attest("coinbase", world.passport, ada, far, score(254_321, 4)).await;
@@ -149,7 +149,8 @@ fn what_holds_is_listed_and_what_does_not_is_not() {
         world.attest("coinbase", world.country, emil, 0, "Germany".to_owned().abi_encode()).await;
         let soon = world.base.now() + 86_400 + 10;
         world.attest("coinbase", world.passport, emil, soon, score(254_321, 4)).await;
-        // In a schema of everybody: a stranger's is the newest, and the indexer knows them all.
+        // In a schema that every attester may use: the newest attestation is a stranger's, and the indexer has all of
+        // them.
         for attester in ["coinbase", "stranger"] {
             let request = (world.open, ada);
             let uid = world
@@ -163,7 +164,7 @@ fn what_holds_is_listed_and_what_does_not_is_not() {
                 .await
                 .expect("indexed");
         }
-        // Ada's names stand for her. Emil claims hers, and one that is not his to claim on the other chain.
+        // Ada's names point back to her. Emil claims her names on both chains, without a right to them.
         world.ens.name(&mut world.ethereum, "ada.eth", ada);
         world.ens.call_itself(&mut world.ethereum, ada, "addr.reverse", "ada.eth");
         world.ens.call_itself(&mut world.ethereum, emil, "addr.reverse", "ada.eth");
@@ -175,7 +176,7 @@ fn what_holds_is_listed_and_what_does_not_is_not() {
 
         let service = world.serve();
         let api = service.keyed();
-        // By its name on the other chain, which no gateway is needed for.
+        // By the name on the other chain, which needs no gateway.
         let answer = attestations(&api, "ADA.base.eth").await;
         let body = answer.ok();
         assert_eq!(body["address"], json!(ada.to_checksum(None)));
@@ -214,7 +215,7 @@ fn what_holds_is_listed_and_what_does_not_is_not() {
         attestations(&api, "nonsense").await.expect(400);
         attestations(&service.anonymous(), ada).await.expect(401);
 
-        // Merged over addresses, each once, and counted.
+        // Merged over addresses, each statement once.
         let list = format!("/api/v2/report/?address={ada},{emil}");
         let summary = &api.get(&list).await.ok()["report"]["summary"];
         let mut sorted = all.map(str::to_owned);
@@ -224,7 +225,8 @@ fn what_holds_is_listed_and_what_does_not_is_not() {
             (&json!(6), &json!(sorted))
         );
 
-        // Revoked, and sold: another server reads anew what this one still has in its cache.
+        // One attestation is revoked, and the name is sold: another server reads the new state, while this one still
+        // has the old state in its cache.
         world.eas.revoke(&mut world.base, wallet("coinbase"), world.country, revoked).await.expect("it is revoked");
         world.ens.name(&mut world.ethereum, "ada.eth", emil);
         world.ethereum.mine().await.expect("the name is sold");
@@ -244,7 +246,7 @@ fn what_could_not_be_read_is_not_called_absent() {
         world.ethereum.mine().await.expect("names are registered");
         let (ethereum, base) = (Proxy::start(world.ethereum.url()).await, Proxy::start(world.base.url()).await);
 
-        // A chain that is down.
+        // A chain that does not respond.
         let service = Service::start(&world.config(world.ethereum.url(), &base.url));
         base.rule(|_| Reply::Status(500, None));
         let answer = attestations(&service.keyed(), ada).await;
@@ -254,8 +256,8 @@ fn what_could_not_be_read_is_not_called_absent() {
             body["sources"].as_array().into_iter().flatten().filter(|source| source["coverage"] == "failed").count();
         assert_eq!((failed, answer.headers["cache-control"].to_str().ok()), (5, Some("private, max-age=30")));
 
-        // The chain answers, but not about these contracts: the report is whole, the attestations are not, and it is
-        // kept no longer.
+        // The chain responds, but calls of these contracts fail: the report is complete, the attestations are not, and
+        // the cache lifetime is that of an incomplete answer.
         let service_contract = json!(world.eas.service.to_string().to_lowercase());
         base.rule(move |call| match call.params[0]["to"] == service_contract {
             true => Reply::Error { code: -32000, message: "not now".into() },
@@ -270,7 +272,7 @@ fn what_could_not_be_read_is_not_called_absent() {
             (vec!["ens".to_owned()], &json!("partial"), &json!(true))
         );
 
-        // Nothing answers at all.
+        // No call is answered.
         ethereum.rule(|_| Reply::Status(500, None));
         base.rule(|_| Reply::Status(500, None));
         let service = Service::start(&world.config(&ethereum.url, &base.url));
@@ -294,13 +296,13 @@ fn attestations_cost_one_request_and_nothing_where_there_are_none() {
         base.take();
         attestations(&service.keyed(), wallet("second")).await.ok();
         let calls = base.take();
-        // Four indexes, and the reverse name with the two above it: one batch, there being no Multicall3 on this chain.
+        // Four indexes, and the reverse name with its two parents: one batch, because this chain has no Multicall3.
         assert_eq!(about(&calls), vec!["eth_call"; 7], "{calls:?}");
         assert!(calls.iter().all(|call| call.method != "eth_getCode"), "which contracts are there is remembered");
         attestations(&service.keyed(), wallet("second")).await.ok();
         assert_eq!(about(&base.take()), Vec::<String>::new());
 
-        // On a chain with none of the shipped contracts each is looked for once.
+        // On a chain without the shipped contracts, each contract is looked up once.
         let proxy = Proxy::start(devnet().await.base.url()).await;
         let config = devnet().await.config_toml("127.0.0.1:0", &plugins(), Path::new("{dir}/assay.redb"), KEY);
         let service = Service::start(&config.replace(devnet().await.base.url(), &proxy.url));

@@ -1,4 +1,4 @@
-//! `assay key`, as its user meets it: a key is minted, listed, used and revoked.
+//! `assay key` as a process: a key is created, listed, used and revoked.
 
 use std::{path::Path, process::Command};
 

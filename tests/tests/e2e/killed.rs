@@ -1,4 +1,4 @@
-//! A server that dies in the middle of a first read: the next one goes on where it was.
+//! A server that dies during a first read: the next one continues from the stored progress.
 
 use assay_tests::devnet::{actors, receipts};
 use assay_tests::proxy::{Call, Proxy, Reply};
@@ -6,7 +6,7 @@ use assay_tests::service::{KEY, Service, plugins};
 
 use super::{agents, devnet, run};
 
-/// The node answers ten blocks at a time.
+/// The node answers queries of at most ten blocks.
 fn narrow(call: &Call) -> Reply {
     match call.span() {
         Some((from, to)) if to - from >= 10 => {
@@ -23,7 +23,7 @@ fn a_killed_server_continues_a_first_read_where_it_was() {
         let proxy = Proxy::start(chain.url()).await;
         let config =
             devnet().await.config_toml("127.0.0.1:0", &plugins(), std::path::Path::new("{dir}/assay.redb"), KEY);
-        // One range after another, so that the place where it stops is one place.
+        // One range after another, so that the progress has one end.
         let config = format!("{}\n[reading]\nlog_concurrency = 1\n", config.replace(chain.url(), &proxy.url));
         let mut answered = 0;
         proxy.rule(move |call| {
@@ -40,7 +40,7 @@ fn a_killed_server_continues_a_first_read_where_it_was() {
             async move { api.request(reqwest::Method::GET, &path).send().await.is_ok() }
         });
         proxy.held().await;
-        // Progress is written in the background, on a busy machine a while later.
+        // Progress is written in the background, with a delay on a busy machine.
         while agents::metric(&service.keyed(), "assay_lending_checkpoints_total{chain=\"1\"}").await < 1.0 {
             tokio::time::sleep(std::time::Duration::from_millis(20)).await;
         }

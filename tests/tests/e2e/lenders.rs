@@ -1,5 +1,5 @@
-//! Lenders that the devnet does not have, through the whole server: what cannot be wholly known is said by the report
-//! and the score, and what does not move the score is shown all the same.
+//! Lenders that the devnet does not have, through the whole server: the report and the score state what is incomplete,
+//! and protocols that do not count in the score are still shown.
 
 use std::path::Path;
 
@@ -94,7 +94,7 @@ fn a_ctoken_shows_its_events_and_does_not_move_the_score() {
         for (protocol, said) in [("lenderB_v2", false), ("lenderB_v3", true), ("lenderA_v3", true)] {
             assert_eq!(not_covered.contains(&json!(protocol)), said, "{protocol}");
         }
-        // What the reader cannot find is named.
+        // The report names what the reader cannot find.
         assert!(
             not_covered.iter().any(|entry| entry.as_str().is_some_and(|text| text.starts_with("Compound v2 ETH debt")))
         );

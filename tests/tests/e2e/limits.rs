@@ -1,4 +1,4 @@
-//! Too many, too often, too slow: each is told so at once and harms nobody else.
+//! Too many, too frequent and too slow requests: each is refused at once and does not affect other callers.
 
 mod overload;
 
@@ -27,7 +27,7 @@ fn header<'a>(answer: &'a Answer, name: &str) -> &'a str {
     answer.headers.get(name).map_or("", |value| value.to_str().expect("a text"))
 }
 
-/// Policy and standing, by the headers.
+/// Status, and the headers with the policy and the current limit.
 fn limit(answer: &Answer) -> (u16, &str, &str) {
     (answer.status.as_u16(), header(answer, "ratelimit-policy"), header(answer, "ratelimit"))
 }
@@ -42,7 +42,7 @@ fn with_rates(http: &str) -> String {
 async fn a_rate_is_counted_down_in_every_answer_and_then_told() {
     let host = Service::start(&with_rates(""));
     let api = host.with_key(RATED);
-    // A request comes back every 20 seconds, and everything here takes less.
+    // One request returns every 20 seconds, and the test takes less time.
     let policy = "\"key\";q=3;w=60";
     assert_eq!(limit(&api.get(SCORE).await), (200, policy, "\"key\";r=2;t=20"));
     assert_eq!(limit(&api.get("/api/v2/nothing").await), (404, policy, "\"key\";r=1;t=40"));
@@ -59,7 +59,7 @@ async fn a_rate_is_counted_down_in_every_answer_and_then_told() {
             "violated-policies": ["key"]
         })
     );
-    // Nobody else pays for it: neither the key without a rate, nor those who watch over the server, nor strangers.
+    // Other callers are not affected: the key without a rate, operators, and callers without a key.
     let other = host.keyed().get(SCORE).await;
     assert_eq!(limit(&other), (200, "", ""));
     let policy = "\"address\";q=2;w=60";
@@ -89,7 +89,7 @@ async fn a_burst_gets_what_the_rate_allows_and_not_one_more() {
 
 #[tokio::test]
 async fn units_and_rate_are_told_side_by_side() {
-    // No chain is configured, so that a score costs nothing, but a key without units is refused before it.
+    // No chain is configured, so a score costs nothing; a key without units is refused before that.
     let host = Service::start(&with_rates("").replace("units = 1\n", "units = 0\n"));
     let refused = host.with_key(RATED).get("/api/v2/score/address/0x0000000000000000000000000000000000000001").await;
     assert_eq!(limit(&refused), (429, "\"units\";q=0, \"key\";q=3;w=60", "\"units\";r=0, \"key\";r=2;t=20"));
@@ -121,7 +121,7 @@ async fn only_a_trusted_proxy_says_where_a_request_comes_from() {
     }
 }
 
-/// A server with room for two requests, whose chain is a node that holds every call.
+/// A server with room for two requests, and a chain whose node holds every call.
 async fn full_house() -> (Service, Proxy) {
     let proxy = Proxy::start("http://127.0.0.1:9").await;
     proxy.rule(|_| Reply::Hold);
@@ -181,7 +181,7 @@ async fn clients_that_trickle_are_let_go_and_keep_nobody_out() {
     let trickle = async || {
         let mut stream = TcpStream::connect(&address).await.expect("a connection");
         let _ = stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: assay\r\nx-slow: ").await;
-        // Always something new, and never the end, for as long as it is let.
+        // Sends another byte again and again, without an end, until the server closes the connection.
         let mut answer = [0; 1_024];
         loop {
             tokio::select! {
@@ -199,7 +199,7 @@ async fn clients_that_trickle_are_let_go_and_keep_nobody_out() {
         }
         let_go.fetch_add(1, Ordering::SeqCst);
     };
-    // Twice as many as there are connections, and behind them somebody who has a question.
+    // Twice as many as the limit of connections, and one ordinary request after them.
     let api = host.keyed();
     let both = async { tokio::join!(join_all((0..8).map(|_| trickle())), api.get(SCORE)) };
     let (_, answer) = tokio::time::timeout(PATIENCE, both).await.expect("they are let go");
@@ -217,7 +217,7 @@ async fn a_body_that_does_not_arrive_is_not_waited_for() {
     let mut text = String::new();
     tokio::time::timeout(PATIENCE, stream.read_to_string(&mut text)).await.expect("an answer").expect("text");
     assert!(text.starts_with("HTTP/1.1 408 ") && text.contains("Request body did not arrive in time"), "{text}");
-    // A head that is larger than it may be.
+    // Headers above the size limit.
     let long = host.keyed().request(Method::GET, SCORE).header("x-long", "a".repeat(300_000));
     let refused = long.send().await.expect("an answer");
     assert_eq!(refused.status(), 431);
@@ -247,12 +247,12 @@ fn bounds_are_held_to_their_own_bounds() {
     }
 }
 
-/// Whether a body is one of those that say to come back later.
+/// Whether a body tells the caller to retry later.
 fn is_later(body: &Value) -> bool {
     matches!(body["code"].as_str(), Some("busy" | "too_many_requests"))
 }
 
-/// One more question of a caller, and how long its answer took.
+/// Sends one more request, and measures the time of its answer.
 async fn timed(api: &Caller, path: &str) -> (u16, Duration, Value) {
     let started = Instant::now();
     let answer = api.get(path).await;

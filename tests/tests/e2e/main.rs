@@ -1,4 +1,4 @@
-//! The whole of Assay on real parts: one binary, so that the chains are started once.
+//! End-to-end tests of Assay with real parts: one binary, so that the chains start once.
 
 mod agents;
 mod backtest;
@@ -42,12 +42,12 @@ use tokio::{runtime::Runtime, sync::OnceCell};
 
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().expect("a runtime"));
 
-/// Runs a test on the runtime of all tests: the chains and their connections live as long as it does.
+/// Runs a test on the runtime of all tests: the chains and their connections have its lifetime.
 fn run(test: impl Future<Output = ()>) {
     RUNTIME.block_on(test);
 }
 
-/// The two chains that all tests here read, and none changes.
+/// The two chains that all tests here read and no test changes.
 async fn devnet() -> &'static Devnet {
     static DEVNET: OnceCell<Devnet> = OnceCell::const_new();
     DEVNET.get_or_init(|| async { Devnet::start(|_| ()).await.expect("the devnet starts") }).await

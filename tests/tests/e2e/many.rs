@@ -1,4 +1,4 @@
-//! Hundreds of models that come, answer, go and come again: nothing of them stays behind, and nothing old is ever
+//! Hundreds of models are added, answer, are removed and added again: no resources remain, and no old model is ever
 //! served.
 
 use assay_tests::{hostile::Credit, service::shelf_copy};
@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 use super::{on_devnet, run};
 
 const MODELS: u32 = 500;
-/// Loaded at one time.
+/// Models that are loaded at one time.
 const AT_ONCE: u32 = 5;
-/// One in so many comes again; every one under `make soak`.
+/// One model in this many is added again; every model under `make soak`.
 const AGAIN: u32 = 10;
 
-/// Each with a score of its own.
+/// Each model has its own score.
 fn model(n: u32, generation: u32) -> Vec<u8> {
     Credit::new(&format!("8.{n}")).score(&format!("(i32.const {})", 300 + (n + generation * 350) % 701)).build()
 }
@@ -39,8 +39,7 @@ fn five_hundred_models_come_and_go_and_nothing_of_them_stays() {
             if n >= AT_ONCE {
                 let old = n - AT_ONCE;
                 assert_eq!(api.delete(&format!("/api/v2/admin/models/credit/8.{old}")).await.status, 204);
-                // The same version comes again with other bytes, which a cache by version would mistake for the old
-                // ones.
+                // The same version returns with other bytes; a cache by version would confuse it with the old model.
                 if old.is_multiple_of(every) {
                     api.post_bytes("/api/v2/admin/models", model(old, 1)).await.expect(201);
                     let answer = api.get(&format!("{path}?model_version=8.{old}")).await.ok();
@@ -56,7 +55,7 @@ fn five_hundred_models_come_and_go_and_nothing_of_them_stays() {
                     .collect();
                 assert_eq!(versions(&list), expected, "after {n}");
             }
-            // Pools, caches and the allocator have settled.
+            // By now pools, caches and the allocator have a stable size.
             if n == MODELS / 2 {
                 warm = service.resident();
             }

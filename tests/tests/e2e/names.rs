@@ -1,5 +1,5 @@
-//! Names instead of addresses, through the whole server: the real registry and resolver of ENS, stubs of resolvers
-//! whose records are elsewhere, and a gateway of our own.
+//! Names instead of addresses, through the whole server: the real registry and resolver of ENS, stubs of resolvers with
+//! off-chain records, and a local gateway.
 
 use std::time::{Duration, Instant};
 
@@ -36,7 +36,7 @@ impl World {
         ens.name(&mut chain, "ada.eth", wallet("ada"));
         ens.name(&mut chain, "🅰🅱.eth", wallet("emil"));
         ens.name(&mut chain, "zero.eth", Address::ZERO);
-        // A wallet has a score when it has done something.
+        // A wallet needs activity to have a score.
         for name in ["ada", "emil"] {
             chain.queue(
                 wallet(name),
@@ -48,7 +48,7 @@ impl World {
         Self { chain, ens }
     }
 
-    /// A server that reaches the chain at `rpc`.
+    /// A server with the chain at `rpc`.
     fn serve(&self, rpc: &str, more: &str) -> Service {
         let toml = with_chain(1, rpc);
         let registry = self.ens.registry;
@@ -59,7 +59,7 @@ impl World {
     }
 }
 
-/// A configuration with one chain that has nothing but wallets.
+/// A configuration with one chain that has only wallets.
 fn with_chain(id: u64, rpc: &str) -> String {
     let chain =
         format!("[[chains]]\nid = {id}\nname = \"Local\"\nrpc = [\"{rpc}\"]\nfinality = 16\nmulticall = \"none\"");
@@ -78,7 +78,8 @@ fn a_name_is_as_good_as_the_address_it_stands_for() {
         let api = service.keyed();
         let (ada, emil) = (wallet("ada").to_checksum(None), wallet("emil").to_checksum(None));
 
-        // Every spelling of a name, a name with signs in it, and one that only a resolver above it knows.
+        // Several spellings of a name, a name with symbols, and a name that only a parent's resolver (a wildcard)
+        // answers.
         for (name, owner) in [("ada.eth", &ada), ("AdA.ETH", &ada), ("🅰️🅱.eth", &emil), ("x.y.wild.eth", &emil)]
         {
             let report = api.get(&format!("/api/v2/report/address/{name}")).await.ok();
@@ -86,12 +87,12 @@ fn a_name_is_as_good_as_the_address_it_stands_for() {
             let score = api.get(&format!("/api/v2/score/address/{name}")).await.ok();
             assert_eq!((&score["address"], &score["score"]), (&json!(owner), &report["score"]["value"]), "{name}");
         }
-        // Nobody's, one that stands for no address, and those that the wildcard does not answer for.
+        // An unregistered name, a name without an address, and names that the wildcard does not answer.
         for name in ["nobody.eth", "zero.eth", "wild.eth", "x.wild.eth", "sub.ada.eth"] {
             let answer = api.get(&format!("/api/v2/report/address/{name}")).await.expect(404);
             assert_eq!(answer, json!({ "detail": NOT_FOUND }), "{name}");
         }
-        // A Cyrillic letter, a hidden joiner, labels that are none; and an address with one letter in the wrong case.
+        // A Cyrillic letter, a hidden joiner, invalid labels; and an address with one letter in the wrong case.
         let wrong = ada.char_indices().rev().find(|(_, c)| c.is_ascii_alphabetic()).map(|(at, c)| {
             let other = if c.is_ascii_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() };
             format!("{}{other}{}", &ada[..at], &ada[at + 1..])
@@ -135,7 +136,7 @@ fn a_name_is_asked_for_once_and_a_silence_is_no_answer() {
                 .count()
         };
 
-        // Twenty at once, then again in another spelling; and a name of nobody.
+        // Twenty concurrent requests, then one with another spelling; and an unregistered name.
         let path = |name: &str| format!("/api/v2/report/address/{name}");
         let first = join_all((0..20).map(|_| api.get("/api/v2/report/address/ada.eth"))).await;
         assert!(first.iter().all(|answer| answer.status == 200));
@@ -147,7 +148,8 @@ fn a_name_is_asked_for_once_and_a_silence_is_no_answer() {
             assert_eq!(asked("nobody.eth"), times);
         }
 
-        // The chain does not answer: what is known stands, what is not is neither found nor absent, and is asked again.
+        // The chain does not respond: cached names still resolve, and others are neither found nor absent and are
+        // looked up again.
         proxy.rule(|_| Reply::Error { code: -32000, message: "down".into() });
         api.get(&path("ada.eth")).await.ok();
         let silent = api.get(&path("🅰🅱.eth")).await;
@@ -186,7 +188,7 @@ fn records_that_are_elsewhere_are_fetched_from_there_and_from_nowhere_inward() {
         let gateway = Gateway::start(owner, format!("{}/stolen", inward.url)).await;
         let at = |path: &str| format!("{}{path}", gateway.url);
         let none = Address::ZERO;
-        // What a name has its gateways at, who it says it is, how often it refers on, and what comes of it.
+        // For each name: its gateways, the sender that it declares, the number of its rounds, and the expected status.
         let cases = [
             ("get.eth", vec![at("/{sender}/{data}.json")], none, 1, 200),
             ("post.eth", vec![at("/post/{sender}")], none, 1, 200),
@@ -206,14 +208,15 @@ fn records_that_are_elsewhere_are_fetched_from_there_and_from_nowhere_inward() {
             world.chain.mine().await.expect("a name is registered");
         }
 
-        // By default nothing private is fetched, and nothing is connected to to find that out.
+        // By default no private address is contacted, not even for a connection.
         let service = world.serve(world.chain.url(), "");
         for (name, ..) in &cases {
             service.keyed().get(&format!("/api/v2/report/address/{name}")).await.expect(404);
         }
         assert_eq!((gateway.connections(), inward.connections()), (0, 0));
 
-        // The operator vouches for the gateway. It sends some to another port of the same host, and nobody goes.
+        // The operator allows the gateway. It redirects some requests to another port of the same host, which is not
+        // contacted.
         let allowed = gateway.url.trim_start_matches("http://");
         let service = world.serve(world.chain.url(), &format!("[outbound]\nallow = [\"{allowed}\"]\n"));
         for (name, _, _, rounds, status) in &cases {

@@ -1,5 +1,5 @@
-//! Promotion and its audit log: bounds that hold, steps that are all there, and a role that is one or the other
-//! whenever the server dies.
+//! Promotion and its audit log: bounds are enforced, every step is logged, and after a crash the role is either the old
+//! or the new one.
 
 use std::{collections::BTreeSet, process::Command, time::Duration};
 
@@ -105,7 +105,7 @@ fn a_promotion_beyond_its_bounds_is_refused_unless_forced_with_a_reason() {
         api.post_bytes("/api/v2/admin/models", strange).await.expect(201);
         api.put("/api/v2/admin/models/credit/challengers", &json!({ "versions": ["7.0"] })).await.ok();
         let path = format!("/api/v2/score/address/{}", assay_tests::devnet::actors::address("borrower"));
-        // Two within a millisecond are one computed score, with one id.
+        // Two requests within a millisecond share one computed score with one id.
         let mut computed = BTreeSet::new();
         while computed.len() < 12 {
             computed.insert(api.get(&path).await.headers["assay-score-id"].to_str().unwrap().to_owned());
@@ -127,7 +127,7 @@ fn a_promotion_beyond_its_bounds_is_refused_unless_forced_with_a_reason() {
         let unreasoned = api.put(CHAMPION, &json!({ "version": "7.0", "force": true })).await.expect(422);
         assert_eq!(unreasoned["detail"][0]["loc"], json!(["body", "why"]));
 
-        // By the command, which speaks to this server.
+        // By the command, which calls this server.
         let promote = |arguments: &[&str]| {
             let mut command = Command::new(binary());
             command.args([
@@ -177,7 +177,7 @@ fn an_automatic_return_is_a_step_too_and_its_cause_is_not_promoted_again_unseen(
         }
         assert_eq!(champion(&api).await, "1.1");
         let started = std::time::Instant::now();
-        // The role comes back at once, and is written down right after.
+        // The role returns at once, and the log entry follows.
         let last = loop {
             let last = log(&api).await.pop().unwrap();
             if last["action"] == "bench" {
@@ -204,13 +204,13 @@ fn whenever_the_server_dies_the_role_is_one_or_the_other_and_the_log_says_which(
         let shelf = shelf_copy();
         let config = configured(shelf.path(), "").await;
         let mut service = Service::start(&config);
-        // The first champion was chosen by nobody, and is written down beside the first requests.
+        // The first champion is chosen automatically, and logged during the first requests.
         let started = std::time::Instant::now();
         while log(&service.keyed()).await.is_empty() {
             assert!(started.elapsed() < Duration::from_secs(30));
         }
         let mut answered = 0;
-        // From before the step is written to after it is answered.
+        // From before the step is written until after it is answered.
         for (round, delay_us) in
             [0, 300, 700, 1_200, 2_000, 3_000, 5_000, 8_000, 12_000, 20_000].into_iter().enumerate()
         {

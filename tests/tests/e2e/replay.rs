@@ -1,4 +1,4 @@
-//! Where a served score came from, and the same score again from the same bytes.
+//! The provenance of a served score, and the same score computed again from the same bytes.
 
 use std::{
     collections::HashMap,
@@ -48,7 +48,7 @@ fn where_a_score_came_from_is_its_owners_alone() {
             .clone();
 
         let wait = |caller: assay_tests::service::Caller, id: String| async move {
-            // Written right after the answer.
+            // Written directly after the answer.
             for _ in 0..500 {
                 let answer = caller.get(&format!("/api/v2/score/{id}")).await;
                 if answer.status == 200 {
@@ -116,7 +116,7 @@ fn a_thousand_scores_come_out_the_same_after_three_swaps_and_a_restart() {
         let handmade = Credit::new("7.0")
             .score("(i32.add (i32.const 300) (i32.wrap_i64 (i64.rem_u (local.get $as_of) (i64.const 700))))");
         api.post_bytes("/api/v2/admin/models", handmade.build()).await.expect(201);
-        // Body by id, as it was served.
+        // Served bodies by id.
         let mut served: HashMap<String, String> = HashMap::new();
         for version in ["1.1", "1.0", "7.0", "1.1"] {
             api.put("/api/v2/admin/models/credit/champion", &json!({ "version": version })).await.ok();
@@ -137,7 +137,7 @@ fn a_thousand_scores_come_out_the_same_after_three_swaps_and_a_restart() {
                 served.insert(id(&answer), answer.text);
             }
         }
-        // Concurrent requests may share one computed score; the rest is asked for one by one.
+        // Concurrent requests may share one computed score; the others are sent one by one.
         for n in 0.. {
             if served.len() >= 1_000 {
                 break;
@@ -157,7 +157,7 @@ fn a_thousand_scores_come_out_the_same_after_three_swaps_and_a_restart() {
 
         let replay = |input: &str| {
             let mut command = Command::new(binary());
-            // The server has the store; it listens on a port that the file does not name.
+            // The server has the store open, and listens on a port that is not in the file.
             command
                 .args(["replay", "-", "--json", "--server", service.base(), "--config"])
                 .arg(service.dir().join("assay.toml"));
@@ -185,14 +185,14 @@ fn a_thousand_scores_come_out_the_same_after_three_swaps_and_a_restart() {
         assert_eq!(same, served.len());
         assert!(same >= 1_000);
 
-        // Without the bytes nothing can be computed again, and the command says which are missing.
+        // Without the bytes no score can be computed again, and the command names the missing ones.
         let some = served.iter().find(|(_, body)| body.contains("\"model_version\":\"7.0\"")).unwrap().0;
         assert_eq!(service.keyed().delete("/api/v2/admin/models/credit/7.0").await.status, 204);
         let output = tokio::task::block_in_place(|| replay(some));
         assert_eq!(output.status.code(), Some(2));
         assert!(String::from_utf8_lossy(&output.stderr).contains("are not on the shelf"), "{output:?}");
 
-        // A stopped server leaves the store to the command.
+        // After the server has stopped, the command opens the store.
         let dir = service.terminate_keeping().await;
         let (id, body) = served.iter().find(|(_, body)| body.contains("\"model_version\":\"1.0\"")).unwrap();
         let output = Command::new(binary())

@@ -1,4 +1,4 @@
-//! Sums, parts and several subjects on the devnet, against the whole report and against the receipts.
+//! Sums, parts and several subjects on the devnet, compared with the full report and with the receipts.
 
 use assay_tests::{
     devnet::{Devnet, receipts},
@@ -19,13 +19,13 @@ fn dollars(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{value} is no amount"))
 }
 
-/// Equal but for the rounding of each part to a cent.
+/// Equal except for the rounding of each part to a cent.
 #[track_caller]
 fn assert_near(a: f64, b: f64, what: &str) {
     assert!((a - b).abs() < 0.05 + b.abs() * 1e-9, "{what}: {a} and {b}");
 }
 
-/// First and last transaction by the receipts: time, block, chain.
+/// First and last transaction from the receipts: time, block, chain.
 async fn seen(devnet: &Devnet, names: &[&str]) -> [Value; 2] {
     let (mut first, mut last) = (None, None);
     for name in names {

@@ -20,12 +20,12 @@ use serde_json::{Value, json};
 /// Longest wait for a submission to end.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Somebody to be scored.
+/// Address number `n` to be scored.
 pub(super) fn subject(n: usize) -> Address {
     Address::from_word(keccak256(format!("subject {n}")))
 }
 
-/// Submits for agent 1 and gives back the path of the status.
+/// Submits for agent 1 and returns the path of the status.
 async fn submit(api: &Caller, n: usize) -> String {
     let body = api.post("/api/v2/agents/1/reputation", &json!({ "address": subject(n) })).await.expect(202);
     body["status_url"].as_str().expect("a path").to_owned()
@@ -50,7 +50,7 @@ pub(super) async fn confirmed(api: &Caller, status_url: &str) -> Value {
     body
 }
 
-/// Holds a confirmed submission against the chain and IPFS: one feedback for each tag, with the values of the status
+/// Compares a confirmed submission with the chain and IPFS: one feedback for each tag, with the values of the status
 /// and the hash of the document, and no other feedback with its URI.
 pub(super) fn check(world: &World, held: &[Held], status: &Value, tags: &[&str]) {
     let uri = status["feedback_uri"].as_str().expect("a URI");

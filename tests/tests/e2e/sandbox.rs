@@ -231,7 +231,7 @@ async fn sandbox_mode_answers_the_production_paths_from_the_generator() {
     assert_eq!(report.ok()["score"]["value"], mock["score"]);
 }
 
-/// A server that is a sandbox.
+/// A server in sandbox mode.
 fn rehearsing() -> Service {
     Service::start(&format!("sandbox = true\n{}", assay_tests::service::sandbox_config(&plugins())))
 }
@@ -257,7 +257,7 @@ async fn sandbox_mode_answers_the_agent_routes_the_same_each_time() {
     let list = api.get("/api/v2/agents?limit=100").await.ok();
     assert_eq!(keys(&list), ["agents", "limit", "page", "total"]);
     let agents = list["agents"].as_array().unwrap();
-    // Some were burned, and the documents of some cannot be had.
+    // Some agents were burned, and some documents are unavailable.
     assert!(list["total"].as_u64().unwrap() > 100 && agents.len() < 100);
     assert!(
         agents.iter().any(|agent| agent["metadata"].is_null())
@@ -285,7 +285,7 @@ async fn sandbox_mode_answers_the_agent_routes_the_same_each_time() {
     assert_eq!(one.anonymous().get("/api/v2/agents").await.expect(401)["detail"], "Invalid or missing API key");
 }
 
-/// Every status that a submission is seen in, and the last answer.
+/// Every status that is observed for a submission, and the last answer.
 async fn followed(api: &Caller, status_url: &str) -> (Vec<String>, Value) {
     let mut seen = Vec::<String>::new();
     for _ in 0..600 {
@@ -307,7 +307,7 @@ async fn followed(api: &Caller, status_url: &str) -> (Vec<String>, Value) {
             ]
         );
         let status = body["status"].as_str().unwrap().to_owned();
-        // Each field is there from its own state on, as in production.
+        // Each field appears from its state on, as in production.
         let known = ["pending", "scoring", "uploading", "submitting", "confirmed", "failed"]
             .iter()
             .position(|known| *known == status);
@@ -336,7 +336,7 @@ async fn sandbox_mode_rehearses_submissions_on_both_paths() {
         assay_tests::service::sandbox_config(&plugins())
     );
     let host = Service::start(&config);
-    // Nothing costs units here.
+    // Requests cost no units here.
     let api = host.with_key("assay_poor_key_0001");
     let score = host.keyed().get(&format!("/api/v2/score/address/{VITALIK}")).await.ok();
     let order = ["pending", "scoring", "uploading", "submitting", "confirmed"];
@@ -361,7 +361,7 @@ async fn sandbox_mode_rehearses_submissions_on_both_paths() {
         assert_eq!(body["tags"], tags);
 
         let (seen, status) = followed(&api, &format!("{status_path}/{id}")).await;
-        // A loaded machine may miss one; the order it never breaks.
+        // On a busy machine the test may miss a status, but the order is always right.
         let mut rest = order.iter();
         assert!(
             seen.iter().all(|status| rest.any(|next| next == status))

@@ -1,5 +1,5 @@
-//! Challengers in the shadow: they change no answer, what they show is reported, and one that misbehaves is benched
-//! with its reason.
+//! Challengers in the shadow: they change no answer, their results are reported, and a failing challenger goes out of
+//! service with a reason.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{configured, on_devnet, run};
 
-/// Every request reads and computes anew, and each is in the sample.
+/// Every request reads and computes again, and each is in the sample.
 pub const ALWAYS: &str =
     "\n[scoring]\ncache_ms = 1\nincomplete_cache_ms = 1\nshadow_share = 1.0\nshadow_budget = 1.0\n";
 
@@ -21,7 +21,7 @@ fn path(wallet: &str) -> String {
     format!("/api/v2/score/address/{}?include_factors=true", assay_tests::devnet::actors::address(wallet))
 }
 
-/// What is said of every wallet, but for the time.
+/// The answers for every wallet, without times.
 async fn said(api: &Caller) -> Vec<Value> {
     let mut answers = Vec::new();
     for wallet in WALLETS {
@@ -42,7 +42,7 @@ async fn pair(api: &Caller, challenger: &str) -> Option<Value> {
     pairs.iter().find(|pair| pair["challenger"]["version"] == challenger).cloned()
 }
 
-/// Asks until the report says what it should.
+/// Requests the report until it is as expected.
 async fn until(api: &Caller, challenger: &str, is: impl Fn(&Value) -> bool) -> Value {
     let started = Instant::now();
     loop {

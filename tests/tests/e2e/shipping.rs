@@ -1,5 +1,5 @@
-//! What ships the server names what there is: files, commands, options, keys and times. Nothing is built or started by
-//! it.
+//! The shipped files name only what exists: files, commands, options, keys and times. The test builds and starts
+//! nothing.
 
 use std::{
     fs,
@@ -17,12 +17,12 @@ fn text(file: &str) -> String {
     fs::read_to_string(root().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
 }
 
-/// What follows `before` on each line that has it.
+/// The text after `before` on each line that begins with it.
 fn after<'a>(text: &'a str, before: &'a str) -> impl Iterator<Item = &'a str> {
     text.lines().filter_map(move |line| line.trim().strip_prefix(before)).map(str::trim)
 }
 
-/// Every command line knows its command and its options.
+/// Asserts that the command and its options exist.
 fn is_known(line: &str) {
     let mut words = line.split_whitespace();
     let command = words.next().expect("a command");
@@ -34,7 +34,7 @@ fn is_known(line: &str) {
     }
 }
 
-/// `check-config` with these variables, as the process that is shipped would have them.
+/// `check-config` with these variables, as the shipped process has them.
 fn is_configured(config: Option<&str>, variables: &str) {
     let mut command = Command::new(binary());
     command.arg("check-config").current_dir(std::env::temp_dir()).env("ASSAY_KEY", "0123456789abcdef0123456789abcdef");

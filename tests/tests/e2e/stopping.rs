@@ -1,4 +1,5 @@
-//! A server that is told to stop: it says so first, fails nobody, and stops at once when told again.
+//! A server that receives a signal to stop: it announces the stop first, fails no request, and stops at once at a
+//! second signal.
 
 use std::{fs, path::Path, process::Command};
 
@@ -14,7 +15,7 @@ fn service(notice_ms: u64) -> Service {
     Service::start(&format!("{}\n[http]\ndrain_notice_ms = {notice_ms}\n", sandbox_config(&plugins())))
 }
 
-/// Asks again and again over its connection until an answer says that this was the last one.
+/// Repeats requests on its connection until an answer announces that it is the last one.
 async fn until_sent_away(caller: Caller) -> u32 {
     let mut answered = 0;
     loop {
@@ -96,7 +97,7 @@ fn a_backup_of_a_running_server_is_what_it_was_at_that_moment() {
         let service = Service::start_in(dir, &config, &[]);
         assert_eq!(steps(&service.keyed()).await, before);
         let dir = service.terminate_keeping().await;
-        // And back to what stood there.
+        // Restores the earlier store.
         assert_eq!(restore(dir.path(), Path::new(&aside)).0, Some(0));
         let service = Service::start_in(dir, &config, &[]);
         assert!(steps(&service.keyed()).await > before);

@@ -1,4 +1,4 @@
-//! Swapping models under load: no request fails, and no answer carries another model's label.
+//! Changing models under load: no request fails, and no answer has the label of another model.
 
 use std::{
     collections::BTreeMap,
@@ -19,7 +19,7 @@ use super::{devnet, on_devnet, run};
 
 const SANDBOX: &str = "/api/v2/sandbox/score/address/0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045";
 
-/// By path and version: score and decile.
+/// Score and decile by path and version.
 type Expected = BTreeMap<(String, String), (u64, u64)>;
 
 fn answer(body: &Value) -> (String, (u64, u64)) {
@@ -33,7 +33,7 @@ async fn promote(api: &Caller, version: &str) {
     api.put("/api/v2/admin/models/credit/champion", &json!({ "version": version })).await.ok();
 }
 
-/// Waits until a version is listed as ready; the list is the event.
+/// Waits until a version is listed as ready.
 async fn until_listed(api: &Caller, version: &str) {
     let started = Instant::now();
     loop {
@@ -48,7 +48,7 @@ async fn until_listed(api: &Caller, version: &str) {
     }
 }
 
-/// What every version says of every path.
+/// The answer of every version for every path.
 async fn learn(api: &Caller, paths: &[String], versions: &[&str]) -> Expected {
     let mut expected = Expected::new();
     for version in versions {
@@ -62,7 +62,7 @@ async fn learn(api: &Caller, paths: &[String], versions: &[&str]) -> Expected {
     expected
 }
 
-/// 64 connections ask in turn for `paths` until `stop`; returns how many answers there were, each checked.
+/// 64 connections request `paths` in turn until `stop`; returns the number of answers, each of which is checked.
 async fn hammer(api: &Caller, paths: &[String], expected: &Arc<Expected>, stop: &Arc<AtomicBool>) -> u64 {
     let answers = Arc::new(AtomicU64::new(0));
     let connections = (0..64).map(|n| {
@@ -93,14 +93,14 @@ fn forty_swaps_under_load_fail_nobody_and_mislabel_nothing() {
         let api = service.keyed();
         let wallets = ["saver", "borrower", "liquidated"].map(devnet_path);
         let paths: Vec<String> = wallets.into_iter().chain([SANDBOX.to_owned()]).collect();
-        // Learnt beforehand, with a model that is then taken away again, so that the swap below meets a new file.
+        // Expected answers come from a model that is then removed, so that the swap below loads a new file.
         let newcomer = Credit::new("7.0").score("(i32.const 777)").build();
         std::fs::write(shelf.path().join("newcomer.wasm"), &newcomer).unwrap();
         until_listed(&api, "7.0").await;
         let expected = Arc::new(learn(&api, &paths, &["7.0", "1.0", "1.1"]).await);
         std::fs::remove_file(shelf.path().join("newcomer.wasm")).unwrap();
 
-        // The first rounds warm allocator, pools and caches; what they settle at is where memory began.
+        // The first rounds warm up allocator, pools and caches; memory growth is measured from there.
         let warm = Arc::new(AtomicBool::new(false));
         let warming = tokio::spawn({
             let (api, paths, expected, warm) = (api.clone(), paths.clone(), expected.clone(), warm.clone());
@@ -121,7 +121,7 @@ fn forty_swaps_under_load_fail_nobody_and_mislabel_nothing() {
         until_listed(&api, "7.0").await;
         for step in 0..40 {
             promote(&api, ["7.0", "1.0", "1.1"][step % 3]).await;
-            // The pace of the scenario: 40 moves over 20 seconds.
+            // The rate of the scenario: 40 changes in 20 seconds.
             tokio::time::sleep(Duration::from_millis(500)).await;
         }
         promote(&api, "1.1").await;

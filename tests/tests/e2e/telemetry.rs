@@ -1,4 +1,4 @@
-//! What an operator sees: a log with the ids of requests, traces at a collector, and metrics.
+//! Telemetry for operators: a log with the ids of requests, traces at a collector, and metrics.
 
 use std::collections::HashSet;
 
@@ -64,8 +64,7 @@ fn a_request_is_one_trace_from_its_caller_to_the_endpoints() {
             logs.iter().all(|logs| logs.kind == 3 && logs.attributes["assay.outcome"] == "ok") && logs.len() >= 6,
             "{logs:?}"
         );
-        // What an endpoint was asked for this request, it was asked in its name. Looking at the chain's newest block is
-        // nobody's request.
+        // Calls to an endpoint for this request carry its trace. Reads of the newest block belong to no request.
         let told: Vec<_> = calls
             .iter()
             .filter_map(|call| call.traceparent.as_deref())
@@ -76,7 +75,7 @@ fn a_request_is_one_trace_from_its_caller_to_the_endpoints() {
             let asked = spans.iter().find(|span| parent == format!("00-{TRACE}-{}-01", span.id));
             assert!(asked.is_some_and(|span| span.kind == 3), "{parent}");
         }
-        // Nothing of anybody's address, nor of a key.
+        // The spans contain no address and no key.
         let written = format!("{spans:?}").to_lowercase();
         assert!(
             !written.contains(&actors::address("borrower").to_string().to_lowercase())
@@ -103,7 +102,7 @@ fn what_is_not_sampled_is_not_sent_and_endpoints_are_told_nothing_unasked() {
         assert!(service.terminate().await.success());
         let spans = collector.spans();
         assert!(spans.iter().all(|span| span.trace != TRACE), "{spans:?}");
-        // Without a caller's, a trace of its own; and where this server is at fault it says so.
+        // Without a trace of the caller, the server starts one; and a failure of the server marks its span as an error.
         let [health] = named(&spans, "GET /healthz")[..] else { panic!("{spans:?}") };
         assert_eq!((health.parent.as_str(), health.status), ("", 0));
         let [agents] = named(&spans, "GET /api/v2/agents")[..] else { panic!("{spans:?}") };
@@ -140,7 +139,7 @@ fn lines_of_a_request_carry_its_id_and_a_bad_one_is_replaced() {
             let line = |line: &str| {
                 serde_json::from_str::<Value>(line).ok().filter(|line| line["span"]["id"] == echoed.as_str())
             };
-            // The line is written before the answer is sent, and read by another thread.
+            // The line is written before the answer is sent, and another thread reads it.
             let found = loop {
                 match service.log().lines().find_map(line) {
                     Some(found) => break found,
@@ -179,7 +178,7 @@ fn every_metric_says_what_it_is_and_names_its_unit() {
                 "histogram" => assert!(name.ends_with("_seconds") || name.ends_with("_writes"), "{name}"),
                 _ => {}
             }
-            // Time is in seconds, and what is said of it says time.
+            // Metrics of time are in seconds, and their help texts begin accordingly.
             assert_eq!(
                 name.ends_with("_seconds"),
                 said.starts_with("Time") || said.starts_with("Age"),

@@ -1,4 +1,4 @@
-//! What answers cost, as the answers themselves and `GET /api/v2/usage` tell it.
+//! The cost of answers, in the answers themselves and in `GET /api/v2/usage`.
 
 use assay_tests::{
     devnet::actors,
@@ -11,7 +11,7 @@ use super::{on_devnet, run};
 const METERED: &str = "assay_usage_metered";
 const FREE: &str = "assay_usage_free";
 
-/// Cost and units left, by the headers.
+/// Cost and remaining units, from the headers.
 fn bill(answer: &Answer) -> (Option<&str>, Option<&str>) {
     let header = |name: &str| answer.headers.get(name).map(|value| value.to_str().expect("a text"));
     (header("assay-units-cost"), header("assay-units-left"))
@@ -32,7 +32,7 @@ fn every_answer_that_costs_says_so_and_usage_adds_up() {
         assert_eq!((score.status.as_u16(), bill(&score)), (200, (Some("1"), Some("4"))));
         let several = metered.get(&format!("/api/v2/score/batch/?address={borrower},{empty}")).await;
         assert_eq!((several.status.as_u16(), bill(&several)), (200, (Some("2"), Some("2"))), "{}", several.text);
-        // What nobody knows was looked for as well; what is no address was not.
+        // An unknown address costs a unit, because the server read the chains; an invalid address costs nothing.
         let unknown = metered.get(&format!("/api/v2/score/address/{empty}")).await;
         assert_eq!((unknown.status.as_u16(), bill(&unknown)), (404, (Some("1"), Some("1"))));
         assert_eq!(bill(&metered.get("/api/v2/score/address/0x12").await), (None, None));
@@ -41,7 +41,7 @@ fn every_answer_that_costs_says_so_and_usage_adds_up() {
             (beyond.expect(429)["violated-policies"].clone(), bill(&beyond)),
             (json!(["units"]), (Some("0"), Some("1")))
         );
-        // A chain that is not configured here is nothing that anybody pays for.
+        // A chain that is not configured here costs nothing.
         let ours = metered.get(&format!("/api/v2/report/address/{borrower}/chain/10")).await;
         assert_eq!((ours.status.as_u16(), bill(&ours)), (502, (None, None)));
         let sandbox = metered.get(&format!("/api/v2/sandbox/score/address/{borrower}")).await;

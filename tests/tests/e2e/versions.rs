@@ -1,4 +1,4 @@
-//! Any version on request, and several side by side on one subject.
+//! Any version on request, and several versions for one subject.
 
 use assay_tests::{
     hostile::{Credit, IN_PRODUCTION, act},
@@ -88,7 +88,7 @@ fn versions_are_compared_on_the_very_same_features() {
         let service = on_devnet(shelf.path(), "").await;
         let api = service.keyed();
         let address = assay_tests::devnet::actors::address("borrower");
-        // Says what time its features are of, so that two readings could not go unnoticed.
+        // The score depends on the time of the features, so two different readings would be noticed.
         let clock = "(i32.add (i32.const 300) (i32.wrap_i64 (i64.rem_u (local.get $as_of) (i64.const 701))))";
         for model in [
             Credit::new("7.1").score(clock),

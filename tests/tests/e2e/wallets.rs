@@ -1,4 +1,4 @@
-//! Every wallet of the devnet, through the whole server, against what the chains themselves say.
+//! Every wallet of the devnet, through the whole server, compared with the chains.
 
 use assay_tests::devnet::{data_provider, receipts};
 use futures::{StreamExt, stream};
@@ -68,7 +68,7 @@ fn reports_say_what_the_receipts_and_the_data_provider_say() {
     });
 }
 
-/// Equal to 0.01 %, or to a cent: dollars on the wire have two decimals.
+/// Equal to 0.01 %, or to a cent: dollars in answers have two decimals.
 #[track_caller]
 fn assert_near(reported: f64, expected: f64, who: &str) {
     assert!(
@@ -208,7 +208,7 @@ fn a_key_pays_for_answers_and_not_for_mistakes() {
         for _ in 0..5 {
             api.get("/api/v2/score/address/nonsense").await.expect(400);
         }
-        // That an address is unknown is an answer too, found at the same expense.
+        // The answer that an address is unknown has the same cost.
         api.get(&score("empty")).await.expect(404);
         for _ in 0..2 {
             api.get(&score("saver")).await.ok();

@@ -1,4 +1,5 @@
-//! Payment by call through the whole server: a real chain with a stub of the dollar, the public clients as they are.
+//! Payment by call through the whole server: a real chain with a stub of the dollar token, and the unchanged public
+//! clients.
 
 mod checked;
 mod clients;
@@ -15,12 +16,12 @@ use serde_json::{Value, json};
 
 const PATH: &str = "/api/v2/agents/1/reputation";
 
-/// Submits the `n`th with a payment of version 1.
+/// Makes submission `n` with a payment of version 1.
 async fn pay(api: &Caller, header: &str, n: usize) -> Answer {
     answer(request(api, header, n)).await
 }
 
-/// As [`pay`]; `None` where the server was gone before it answered.
+/// As [`pay`]; `None` if the server ended before it answered.
 async fn try_pay(api: &Caller, header: &str, n: usize) -> Option<Answer> {
     try_answer(request(api, header, n)).await.ok()
 }
@@ -30,13 +31,13 @@ fn request(api: &Caller, header: &str, n: usize) -> reqwest::RequestBuilder {
     api.request(Method::POST, PATH).header("x-payment", header).json(&body)
 }
 
-/// What the header of version 1 says of a payment.
+/// The payment result in the header of version 1.
 #[track_caller]
 fn receipt(answer: &Answer) -> Value {
     decode(answer.headers["x-payment-response"].to_str().expect("text"))
 }
 
-/// Presents a payment until it is not being settled any more.
+/// Sends a payment repeatedly until its settlement has ended.
 async fn pay_until_settled(api: &Caller, header: &str, n: usize) -> Answer {
     loop {
         let answer = pay(api, header, n).await;
@@ -54,7 +55,7 @@ async fn serve(till: &Till, x402: &str) -> (Service, Caller) {
     (service, api)
 }
 
-/// Submissions that the store of a server that has ended holds, and payments.
+/// The number of pending submissions in this text of metrics.
 fn submissions_of(text: &str) -> usize {
     text.lines()
         .filter(|line| line.starts_with("assay_submissions_total") && line.contains("status=\"pending\""))

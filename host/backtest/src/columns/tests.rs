@@ -1,5 +1,4 @@
-//! Tables that others wrote (host/tests/features/make.py makes them), tables of our own, and tables that somebody
-//! tampered with.
+//! Tables of other programs (host/tests/features/make.py makes them), our own tables, and tampered tables.
 
 use std::{
     fs,
@@ -113,12 +112,12 @@ fn a_damaged_table_ends_in_words() {
         let error = read(file.path()).unwrap_err();
         assert!(error.contains("cut off or damaged"), "{length}: {error}");
     }
-    // A column that begins before the file does, and one of more bytes than it has, as fuzzing made them.
+    // Found by fuzzing: a column that begins before the file, and a column with more bytes than the file.
     let error = read(&recorded("negative.parquet")).unwrap_err();
     assert!(error.contains("row group 1: the file is damaged"), "{error}");
     let error = read(&recorded("levels.parquet")).unwrap_err();
     assert!(error.contains("rows 1 to 2: the file is damaged"), "{error}");
-    // A byte that was changed is an error, another value, or nothing that matters.
+    // A changed byte leads to an error, to another value, or to no difference.
     let mut refused = 0;
     for at in (4..whole.len()).step_by(11) {
         let mut bytes = whole.clone();

@@ -1,11 +1,11 @@
-//! Snapshot to features.
+//! Derives features from a snapshot.
 
 use std::collections::BTreeMap;
 
 use super::{AttestationFeature, ChainFeatures, Features, Holding, MarketFeatures};
 use crate::{AssetClass, Attestation, ChainSnapshot, PoolHistory, Seen, Snapshot, Time, TokenBalance};
 
-/// What a model may know of `snapshot`.
+/// The features of `snapshot`.
 pub fn features(snapshot: &Snapshot) -> Features {
     Features {
         as_of: unix(snapshot.as_of),
@@ -61,7 +61,7 @@ fn market(chain: &ChainSnapshot, pool: &PoolHistory) -> MarketFeatures {
     }
 }
 
-/// Holdings by class. Lending deposits are the class `Collateral`.
+/// Holdings by class. Lending deposits have the class `Collateral`.
 fn holdings(snapshot: &Snapshot) -> Vec<Holding> {
     let mut by_class = BTreeMap::<AssetClass, (f64, u32)>::new();
     let mut add = |class, usd, assets| {

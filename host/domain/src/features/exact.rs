@@ -1,5 +1,5 @@
-//! Numbers in JSON that come back to the bit, also those that JSON has no form for: these are texts, `"inf"`, `"-inf"`
-//! and `"NaN"`. Any number may be a text, as it is in the oldest records.
+//! Reads and writes numbers in JSON without loss of a bit. Numbers that JSON cannot represent are texts: `"inf"`,
+//! `"-inf"` and `"NaN"`. Any number may be a text, as in the oldest records.
 
 use std::fmt;
 
@@ -42,7 +42,7 @@ impl Visitor<'_> for Number {
     }
 }
 
-/// One that may be absent.
+/// The same for a number that may be absent.
 pub mod optional {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

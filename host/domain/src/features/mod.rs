@@ -1,7 +1,7 @@
-//! What a model may know of a subject, taken from a snapshot. Pure: no I/O, no clock, no address.
+//! The features that a model receives about a subject, derived from a snapshot. Pure: no I/O, no clock, no address.
 //!
-//! Kept as JSON, the names are those of the WIT record with underscores; an absent option is none, and a name that is
-//! not here is refused.
+//! In JSON, the names are those of the WIT record with underscores. An optional field that is absent or `null` is
+//! `None`, and an unknown name is an error.
 
 mod derive;
 pub mod exact;
@@ -45,7 +45,7 @@ pub struct ChainFeatures {
     pub borrowed_usd: f64,
 }
 
-/// One lending market on one chain. `None` counts are not collected there.
+/// One lending market on one chain. A count is `None` where it is not collected.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MarketFeatures {

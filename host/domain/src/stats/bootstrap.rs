@@ -1,4 +1,4 @@
-//! How far a figure would scatter had the sample been another one: the bootstrap.
+//! The bootstrap: how much a figure varies between samples.
 
 use super::{Interval, Labelled, Outcomes, quantile};
 use crate::Score;
@@ -11,23 +11,23 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The most subjects that are drawn in all, some seconds of work.
+    /// The most draws in all; they take some seconds.
     const MOST_DRAWS: u64 = 200_000_000;
 
-    /// 1,000 resamples of a sample of `count`, fewer of more than 200,000, and never fewer than 100.
+    /// 1,000 resamples of a sample of `count`; fewer if `count` is above 200,000, and never fewer than 100.
     pub fn of(count: u64) -> Self {
         let resamples = (Self::MOST_DRAWS / count.max(1)).clamp(100, 1000);
         Self { resamples: u32::try_from(resamples).unwrap_or(1000), seed: 1 }
     }
 }
 
-/// A figure of each model, and the second less the first, over all resamples.
+/// A figure of each model, and the second minus the first, over all resamples.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Resampled {
     pub first: Option<Interval>,
     pub second: Option<Interval>,
     pub difference: Option<Interval>,
-    /// Resamples in which both figures exist; the intervals are of these.
+    /// Resamples in which both figures exist; the intervals come from these.
     pub used: u32,
 }
 
@@ -83,7 +83,7 @@ impl Labelled {
     }
 }
 
-/// What 95 % of `values` lie in.
+/// The interval that contains the middle 95 % of `values`.
 fn middle(mut values: Vec<f64>) -> Option<Interval> {
     values.sort_by(f64::total_cmp);
     let at = |p| quantile(values.iter().map(|value| (*value, 1)), p);

@@ -1,9 +1,9 @@
-//! The decile table of a scorecard: how outcomes fall with the score, tenth by tenth.
+//! The decile table of a scorecard: the outcomes in each tenth of the scores.
 
 use super::{Edges, Interval, Outcomes, wilson};
 
-/// One tenth of the sample, worst scores first. Equal scores stay together, so a tenth may be larger than another, or
-/// empty and left out.
+/// One tenth of the sample, worst scores first. Equal scores stay together, so a tenth may be larger than another. An
+/// empty tenth is left out.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct DecileRow {
     /// Lowest and highest score in it.
@@ -12,21 +12,21 @@ pub struct DecileRow {
     pub count: u64,
     pub bad: u64,
     pub bad_rate: f64,
-    /// Of the bad rate, 95 %, by Wilson.
+    /// The 95 % interval of the bad rate, by Wilson.
     pub interval: Interval,
-    /// The mean probability of a bad outcome by the logistic fit, where there is one.
+    /// The mean probability of a bad outcome by the logistic fit, if there is a fit.
     pub expected_rate: Option<f64>,
     /// Shares of all subjects, of the bad and of the good, from the lowest score to the end of this row.
     pub cumulative: f64,
     pub cumulative_bad: f64,
     pub cumulative_good: f64,
-    /// The difference of the last two.
+    /// The difference between the shares of the bad and of the good.
     pub ks: f64,
 }
 
 impl Outcomes {
     /// The table of tenths by score (Siddiqi, "Credit Risk Scorecards", Wiley, 2006, chapter 7), with edges at the
-    /// sample's own deciles. Beside the observed rate stands the expected one, so the table is also the calibration
+    /// sample's own deciles. Each row has the observed and the expected rate, so the table is also the calibration
     /// curve (a reliability diagram as in DeGroot and Fienberg, The Statistician 32, 1983).
     pub fn deciles(&self) -> Vec<DecileRow> {
         let scores = self.scores();

@@ -1,4 +1,4 @@
-//! How far apart two distributions of scores are.
+//! The distance between two distributions of scores.
 
 use super::Histogram;
 
@@ -10,9 +10,9 @@ pub fn ks(first: &Histogram, second: &Histogram) -> Option<f64> {
     Some(gaps(first, second)?.fold(0.0, f64::max))
 }
 
-/// The first Wasserstein distance in points: how far scores must be moved, on average, to make one distribution the
-/// other. In one dimension it is the area between the two distribution functions (Vallender, Theory Probab. Appl. 18,
-/// 1974).
+/// The first Wasserstein distance in points: how far scores must be moved, on average, to turn one distribution into
+/// the other. In one dimension it is the area between the two distribution functions (Vallender, Theory Probab. Appl.
+/// 18, 1974).
 ///
 /// `None` where a sample is empty.
 pub fn wasserstein(first: &Histogram, second: &Histogram) -> Option<f64> {

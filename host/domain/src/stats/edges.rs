@@ -1,25 +1,25 @@
-//! Bins of a scale, by the edges between them.
+//! Bins of a scale, defined by the edges between them.
 
 use super::Histogram;
 
-/// The edges between bins, rising: of `e` edges, `e + 1` bins. A bin ends with its upper edge and begins behind its
-/// lower one, `(lower, upper]`, and the outer ones are open.
+/// The edges between bins, in rising order: `e` edges make `e + 1` bins. A bin includes its upper edge and excludes its
+/// lower one, `(lower, upper]`; the outer bins are open.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Edges(Vec<f64>);
 
 impl Edges {
-    /// Where the named ranges of a score meet: low, fair, good, very_good, excellent.
+    /// The edges between the named ranges of a score: low, fair, good, very_good, excellent.
     pub fn of_ranges() -> Self {
         Self(vec![639.0, 749.0, 839.0, 919.0])
     }
 
-    /// Twenty bins of 35 points, whatever the sample: the first also has 300.
+    /// Twenty bins of 35 points, independent of the sample; the first bin also includes 300.
     pub fn fixed() -> Self {
         Self((1..20_u32).map(|bin| f64::from(300 + 35 * bin)).collect())
     }
 
-    /// Edges at the `bins`-quantiles of a reference sample. Equal ones are one edge, so that a score that a tenth of
-    /// the sample shares makes fewer bins.
+    /// Edges at the `bins`-quantiles of a reference sample. Equal edges are merged, so there are fewer bins where a
+    /// tenth of the sample has the same score.
     pub fn quantiles(reference: &Histogram, bins: u32) -> Self {
         let mut edges: Vec<f64> =
             (1..bins).filter_map(|bin| reference.quantile(f64::from(bin) / f64::from(bins))).collect();

@@ -1,4 +1,4 @@
-//! How often each score was given: 701 counts, so that every statistic of a distribution of scores is exact.
+//! How often each score was given: 701 counts, so that every statistic of the scores is exact.
 
 use super::{NoSuchScore, quantile};
 use crate::Score;
@@ -6,7 +6,7 @@ use crate::Score;
 /// Scores from 300 to 1000.
 const SCORES: usize = 701;
 
-/// Counts of scores. Kept as pairs of a score and its count, where that is not 0.
+/// Counts of scores. In JSON: pairs of a score and its count, without counts of 0.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(into = "Vec<(u16, u64)>", try_from = "Vec<(u16, u64)>")]
 pub struct Histogram {
@@ -36,7 +36,7 @@ impl Histogram {
         }
     }
 
-    /// Forgets everything, and keeps its memory.
+    /// Resets all counts and reuses the memory.
     pub fn clear(&mut self) {
         self.counts.fill(0);
     }
@@ -54,26 +54,26 @@ impl Histogram {
         (Score::MIN.get()..).zip(self.counts.iter().copied())
     }
 
-    /// The scores that were given, rising.
+    /// The scores with a count above 0, in rising order.
     pub fn given(&self) -> impl Iterator<Item = (u32, u64)> + Clone + '_ {
         self.all().filter(|(_, count)| *count > 0)
     }
 
-    /// `None` of nothing.
+    /// `None` if there are no scores.
     pub fn mean(&self) -> Option<f64> {
         let sum: f64 = self.given().map(|(score, count)| f64::from(score) * count as f64).sum();
         let count = self.count();
         (count > 0).then(|| sum / count as f64)
     }
 
-    /// The unbiased variance, divided by n - 1; `None` of fewer than two scores.
+    /// The unbiased variance, divided by n - 1; `None` if there are fewer than two scores.
     pub fn variance(&self) -> Option<f64> {
         let (mean, count) = (self.mean()?, self.count());
         let squares: f64 = self.given().map(|(score, count)| (f64::from(score) - mean).powi(2) * count as f64).sum();
         (count > 1).then(|| squares / (count - 1) as f64)
     }
 
-    /// The sample quantile at `p` of 0 to 1, see [`quantile`](super::quantile()).
+    /// The sample quantile at `p` from 0 to 1, see [`quantile`](super::quantile()).
     pub fn quantile(&self, p: f64) -> Option<f64> {
         quantile(self.given().map(|(score, count)| (f64::from(score), count)), p)
     }

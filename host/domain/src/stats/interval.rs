@@ -1,4 +1,4 @@
-//! Intervals that a figure lies in.
+//! Confidence intervals of figures.
 
 /// Two ends, the lower first.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
@@ -17,8 +17,8 @@ impl Interval {
 const Z: f64 = 1.959_963_984_540_054;
 
 /// The 95 % interval of a share of `part` in `of` (Wilson, "Probable Inference, the Law of Succession, and Statistical
-/// Inference", J. Am. Stat. Assoc. 22, 1927), without correction for continuity. It is right also for small counts and
-/// shares near 0, and says 0 to 1 of nothing.
+/// Inference", J. Am. Stat. Assoc. 22, 1927), without correction for continuity. It is also valid for small counts and
+/// shares near 0. If `of` is 0, it is 0 to 1.
 pub fn wilson(part: u64, of: u64) -> Interval {
     if of == 0 {
         return Interval { low: 0.0, high: 1.0 };
@@ -27,7 +27,7 @@ pub fn wilson(part: u64, of: u64) -> Interval {
     let scale = 1.0 + Z * Z / count;
     let middle = (share + Z * Z / (2.0 * count)) / scale;
     let half = Z / scale * (share * (1.0 - share) / count + Z * Z / (4.0 * count * count)).sqrt();
-    // At the ends the formula gives exactly the end, up to rounding.
+    // At a share of 0 or 1, the formula gives exactly this end, except for rounding.
     let low = if part == 0 { 0.0 } else { (middle - half).max(0.0) };
     let high = if part >= of { 1.0 } else { (middle + half).min(1.0) };
     Interval { low, high }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::{Histogram, NoSuchScore, quantile};
 use crate::{Decile, Score};
 
-/// Counts of pairs of scores, the reference model's first. At most 701 × 701 cells, and only those that occurred take
-/// memory. Kept as triples of both scores and their count.
+/// Counts of pairs of scores, the reference model's first. At most 701 × 701 cells; only pairs that occurred take
+/// memory. In JSON: triples of both scores and their count.
 #[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(into = "Vec<(u16, u16, u64)>", try_from = "Vec<(u16, u16, u64)>")]
 pub struct Joint {
@@ -39,7 +39,7 @@ impl Joint {
         self.cells.is_empty()
     }
 
-    /// The pairs that occurred, by rising first and then second score.
+    /// The pairs that occurred, in rising order of the first and then of the second score.
     pub fn cells(&self) -> impl Iterator<Item = (Score, Score, u64)> + Clone + '_ {
         self.cells.iter().map(|((first, second), count)| (*first, *second, *count))
     }
@@ -58,17 +58,17 @@ impl Joint {
         histogram
     }
 
-    /// How many subjects' pairs satisfy `is`.
+    /// The number of subjects whose pair satisfies `is`.
     pub fn count_where(&self, is: impl Fn(Score, Score) -> bool) -> u64 {
         self.cells().filter(|(first, second, _)| is(*first, *second)).map(|(_, _, count)| count).sum()
     }
 
-    /// Subjects whom both models put in the same named range.
+    /// The number of subjects in the same named range in both models.
     pub fn same_range(&self) -> u64 {
         self.count_where(|first, second| first.range() == second.range())
     }
 
-    /// Subjects whom both models give the same decile, each by its own table.
+    /// The number of subjects in the same decile in both models, each by its own table.
     pub fn same_decile(
         &self,
         first: impl Fn(Score) -> Option<Decile>,
@@ -77,7 +77,7 @@ impl Joint {
         self.count_where(|a, b| first(a).is_some() && first(a) == second(b))
     }
 
-    /// The second score less the first.
+    /// The second score minus the first.
     pub fn differences(&self) -> Differences {
         let mut counts = BTreeMap::<i32, u64>::new();
         for (first, second, count) in self.cells() {
@@ -87,10 +87,10 @@ impl Joint {
     }
 }
 
-/// How often the second score differs from the first by so many points.
+/// The count of each difference between the second and the first score, in points.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Differences {
-    /// Rising.
+    /// In rising order of the difference.
     pub counts: Vec<(i32, u64)>,
 }
 
@@ -105,7 +105,7 @@ impl Differences {
         quantile(self.counts.iter().map(|(points, count)| (f64::from(*points), *count)), p)
     }
 
-    /// The quantile of the distance, whichever way.
+    /// The quantile of the absolute difference.
     pub fn absolute_quantile(&self, p: f64) -> Option<f64> {
         let mut counts = BTreeMap::<u32, u64>::new();
         for (points, count) in &self.counts {
@@ -114,7 +114,7 @@ impl Differences {
         quantile(counts.iter().map(|(points, count)| (f64::from(*points), *count)), p)
     }
 
-    /// How many subjects the second model gives more, the same, and less.
+    /// The numbers of subjects whose second score is higher, equal, and lower.
     pub fn signs(&self) -> (u64, u64, u64) {
         let of =
             |is: fn(i32) -> bool| self.counts.iter().filter(|(points, _)| is(*points)).map(|(_, count)| count).sum();

@@ -1,4 +1,4 @@
-//! Two models' scores of the same subjects, beside what became of them.
+//! Two models' scores of the same subjects, with the subjects' outcomes.
 
 use super::{Joint, Outcomes};
 use crate::Score;
@@ -24,12 +24,12 @@ impl Labelled {
         self.good.count() + self.bad.count()
     }
 
-    /// Of the first model.
+    /// The scores of the first model.
     pub fn first(&self) -> Outcomes {
         Outcomes { good: self.good.first(), bad: self.bad.first() }
     }
 
-    /// Of the second model.
+    /// The scores of the second model.
     pub fn second(&self) -> Outcomes {
         Outcomes { good: self.good.second(), bad: self.bad.second() }
     }

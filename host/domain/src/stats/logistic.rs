@@ -1,4 +1,4 @@
-//! From a score to a probability of a bad outcome.
+//! Converts a score to a probability of a bad outcome.
 
 use super::Outcomes;
 
@@ -7,16 +7,16 @@ use super::Outcomes;
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Logistic {
     pub intercept: f64,
-    /// Per point; negative where a higher score stands for fewer bad outcomes.
+    /// Per point; negative where a higher score means fewer bad outcomes.
     pub slope: f64,
 }
 
-/// Scores are fitted as `(score - MIDDLE) / HALF`, -1 to 1, so that the equations are well conditioned.
+/// Scores are scaled to `(score - MIDDLE) / HALF`, -1 to 1, so that the equations are well conditioned.
 const MIDDLE: f64 = 650.0;
 const HALF: f64 = 350.0;
-/// Newton's method doubles the digits with each step: a fit that needs more steps does not exist.
+/// Newton's method doubles the digits with each step: if more steps are needed, there is no fit.
 const STEPS: u32 = 60;
-/// A slope this steep over half the scale tells the outcomes apart altogether: there is no finite fit.
+/// Above this slope over half the scale, the score separates the outcomes completely, and there is no finite fit.
 const STEEPEST: f64 = 200.0;
 
 impl Logistic {
@@ -34,9 +34,9 @@ impl Logistic {
 impl Outcomes {
     /// The maximum-likelihood fit of a logistic curve to the outcomes: logistic regression on the score alone (Cox,
     /// "The Regression Analysis of Binary Sequences", J. R. Stat. Soc. B 20, 1958), as in Platt's scaling (1999)
-    /// without his prior. By Newton's method, halving steps that do not gain.
+    /// without his prior. It uses Newton's method and halves a step that does not improve the likelihood.
     ///
-    /// `None` without both outcomes, of a single score, and where the scores tell the outcomes apart altogether.
+    /// `None` if one of the outcomes is missing, all scores are equal, or the scores separate the outcomes completely.
     pub fn logistic(&self) -> Option<Logistic> {
         let bins: Vec<(f64, f64, f64)> = self
             .good
@@ -70,7 +70,8 @@ impl Outcomes {
             if step.0.abs().max(step.1.abs()) < 1e-13 * (1.0 + at.0.abs() + at.1.abs()) {
                 break;
             }
-            // Far from the top a full step may overshoot; near it rounding hides the gain, and the step is taken.
+            // Far from the maximum a full step may overshoot. Near it, rounding hides the gain, so the step is
+            // accepted.
             let mut next = (at.0 + step.0, at.1 + step.1);
             while likelihood(&bins, next) < best - 1e-9 * best.abs() {
                 step = (step.0 / 2.0, step.1 / 2.0);

@@ -1,18 +1,18 @@
-//! How two models' scores are compared, and how well a score tells outcomes apart: accumulators that take one subject
-//! at a time, and the published statistics that can be computed from them exactly. Pure: no I/O, no clock, no
-//! randomness but a stated seed.
+//! Compares two models' scores, and measures how well a score separates outcomes: accumulators that take one subject at
+//! a time, and published statistics that are computed from them exactly. Pure: no I/O, no clock, and no randomness
+//! except a stated seed.
 //!
-//! A score is a whole number from 300 to 1000, so counts say everything: a [`Joint`] of two models' scores has at most
-//! 701 × 701 cells, however many subjects it has seen. Every accumulator can be merged with that of another host and
-//! kept as JSON.
+//! A score is a whole number from 300 to 1000, so counts lose nothing: a [`Joint`] of two models' scores has at most
+//! 701 × 701 cells for any number of subjects. Every accumulator can be merged with that of another host and stored as
+//! JSON.
 //!
 //! | file | owns |
 //! |---|---|
-//! | `histogram`, `joint`, `labelled`, `sketch`, `moments` | what is accumulated: scores, pairs of scores, pairs with an outcome, any figure |
-//! | `quantile`, `edges`, `psi`, `distance`, `rank` | how distributions and orders differ |
-//! | `swap` | who crosses a range or a cut-off |
-//! | `outcomes`, `logistic`, `deciles` | how well a score tells those who failed from those who did not |
-//! | `interval`, `bootstrap` | how sure all that is |
+//! | `histogram`, `joint`, `labelled`, `sketch`, `moments` | counts of scores, pairs of scores, outcomes and figures |
+//! | `quantile`, `edges`, `psi`, `distance`, `rank` | differences of distributions and of orders |
+//! | `swap` | subjects that cross a range or a cut-off |
+//! | `outcomes`, `logistic`, `deciles` | how well a score separates good outcomes from bad ones |
+//! | `interval`, `bootstrap` | the uncertainty of these statistics |
 
 mod bootstrap;
 mod deciles;
@@ -47,7 +47,7 @@ pub use quantile::quantile;
 pub use sketch::{Band, Figures, Sketch};
 pub use swap::{Migration, SwapSet};
 
-/// Why kept counts cannot be taken up again.
+/// Why stored counts cannot be loaded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a count of score {0}, which no model can give")]
 pub struct NoSuchScore(u16);

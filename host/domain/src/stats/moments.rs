@@ -1,4 +1,4 @@
-//! Count, mean and variance of any figure, one at a time.
+//! Count, mean and variance of a figure, updated one value at a time.
 
 /// Running moments (Welford, Technometrics 4, 1962), merged after Chan, Golub and LeVeque, "Updating Formulae and a
 /// Pairwise Algorithm for Computing Sample Variances" (1979).
@@ -34,12 +34,12 @@ impl Moments {
         self.count
     }
 
-    /// `None` of nothing.
+    /// `None` if there are no values.
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then_some(self.mean)
     }
 
-    /// Divided by n - 1; `None` of fewer than two.
+    /// Divided by n - 1; `None` if there are fewer than two values.
     pub fn variance(&self) -> Option<f64> {
         (self.count > 1).then(|| self.squares / (self.count - 1) as f64)
     }

@@ -1,9 +1,9 @@
-//! One model's scores beside what became of the subjects: how well it tells the two apart. A high score stands for a
+//! One model's scores with the subjects' outcomes: how well the score separates good from bad. A high score predicts a
 //! good outcome.
 
 use super::{Histogram, ks};
 
-/// Scores of those with a good outcome, and of those with a bad one.
+/// Scores of subjects with a good outcome, and of those with a bad one.
 #[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub struct Outcomes {
     pub good: Histogram,
@@ -15,25 +15,25 @@ impl Outcomes {
         self.good.count() + self.bad.count()
     }
 
-    /// The share of bad outcomes; `None` of nothing.
+    /// The share of bad outcomes; `None` if there are no subjects.
     pub fn bad_rate(&self) -> Option<f64> {
         let count = self.count();
         (count > 0).then(|| self.bad.count() as f64 / count as f64)
     }
 
-    /// Everyone's scores.
+    /// The scores of all subjects.
     pub fn scores(&self) -> Histogram {
         let mut all = self.good.clone();
         all.merge(&self.bad);
         all
     }
 
-    /// The area under the ROC curve, 0 to 1: the chance that of one subject with a good outcome and one with a bad one
-    /// the good has the higher score, equal scores counting half. It is the statistic of Mann and Whitney, Ann. Math.
-    /// Statist. 18 (1947), over the number of pairs (Hanley and McNeil, "The Meaning and Use of the Area under a ROC
-    /// Curve", Radiology 143, 1982).
+    /// The area under the ROC curve, 0 to 1: the probability that a subject with a good outcome has a higher score than
+    /// one with a bad outcome; equal scores count half. It is the statistic of Mann and Whitney, Ann. Math. Statist. 18
+    /// (1947), divided by the number of pairs (Hanley and McNeil, "The Meaning and Use of the Area under a ROC Curve",
+    /// Radiology 143, 1982).
     ///
-    /// `None` without both outcomes.
+    /// `None` if one of the outcomes is missing.
     pub fn auc(&self) -> Option<f64> {
         let pairs = u128::from(self.good.count()) * u128::from(self.bad.count());
         let (mut bad_below, mut twice) = (0_u64, 0_u128);
@@ -55,13 +55,13 @@ impl Outcomes {
         ks(&self.good, &self.bad)
     }
 
-    /// The Brier score, 0 to 1, the lower the better: the mean squared difference between the probability of a bad
-    /// outcome and the outcome (Brier, "Verification of Forecasts Expressed in Terms of Probability", Mon. Weather Rev.
-    /// 78, 1950).
+    /// The Brier score, 0 to 1, lower is better: the mean squared difference between the probability of a bad outcome
+    /// and the outcome (Brier, "Verification of Forecasts Expressed in Terms of Probability", Mon. Weather Rev. 78,
+    /// 1950).
     ///
-    /// A score is no probability, so the probability is that of [`logistic`](Self::logistic), fitted to these same
-    /// outcomes: the Brier score says what the order and spacing of the scores are worth after calibration, not whether
-    /// a promised probability was kept. `None` where there is no fit.
+    /// A score is not a probability, so the probability is that of [`logistic`](Self::logistic), fitted to these same
+    /// outcomes. The Brier score therefore measures the order and spacing of the scores after calibration, not the
+    /// accuracy of a stated probability. `None` if there is no fit.
     pub fn brier(&self) -> Option<f64> {
         let fit = self.logistic()?;
         let squares = |scores: &Histogram, outcome: f64| -> f64 {
@@ -73,7 +73,7 @@ impl Outcomes {
         Some((squares(&self.good, 0.0) + squares(&self.bad, 1.0)) / self.count() as f64)
     }
 
-    /// The Brier score of giving everyone the sample's own bad rate: what a model has to beat.
+    /// The Brier score of a model that gives every subject the sample's bad rate: a useful model has a lower one.
     pub fn brier_of_base_rate(&self) -> Option<f64> {
         self.bad_rate().map(|rate| rate * (1.0 - rate))
     }

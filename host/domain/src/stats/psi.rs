@@ -1,11 +1,11 @@
 //! The population stability index.
 
-/// A share below this is taken for this, in both samples: an empty bin would make the index infinite. It is not
-/// renormalised.
+/// The smallest share of a bin: smaller shares are raised to it in both samples, because an empty bin would make the
+/// index infinite. The shares are not renormalised.
 pub const FLOOR: f64 = 1e-4;
-/// From here on a shift is worth looking into.
+/// From this value on, a shift deserves an investigation.
 pub const INVESTIGATE: f64 = 0.1;
-/// From here on the population is another one.
+/// From this value on, the population has changed.
 pub const SIGNIFICANT: f64 = 0.25;
 
 /// The population stability index of two samples counted in the same bins: the sum over the bins of `(a - e) ln(a /
@@ -14,7 +14,7 @@ pub const SIGNIFICANT: f64 = 0.25;
 /// Soc. A 186 (1946), on binned data; its use on scores and the bands 0.1 and 0.25 are from Siddiqi, "Credit Risk
 /// Scorecards" (Wiley, 2006), chapter 9.
 ///
-/// `None` where a sample is empty or the bins are not the same.
+/// `None` if a sample is empty or the bins differ.
 pub fn psi(expected: &[u64], actual: &[u64]) -> Option<f64> {
     let (all_expected, all_actual): (u64, u64) = (expected.iter().sum(), actual.iter().sum());
     if expected.len() != actual.len() || all_expected == 0 || all_actual == 0 {

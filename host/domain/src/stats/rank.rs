@@ -1,13 +1,13 @@
-//! Rank correlations: whether two models put subjects in the same order, whatever the points.
+//! Rank correlations: whether two models put subjects in the same order, independent of the points.
 
 use super::{Histogram, Joint};
 
 impl Joint {
-    /// Spearman's rank correlation, -1 to 1: Pearson's correlation of the ranks, equal scores sharing the mean of their
-    /// ranks (Spearman, "The Proof and Measurement of Association between Two Things", Am. J. Psychol. 15, 1904; with
-    /// ties, Kendall and Gibbons, "Rank Correlation Methods", 5th ed., 1990, chapter 3).
+    /// Spearman's rank correlation, -1 to 1: Pearson's correlation of the ranks, where equal scores have the mean of
+    /// their ranks (Spearman, "The Proof and Measurement of Association between Two Things", Am. J. Psychol. 15, 1904;
+    /// with ties, Kendall and Gibbons, "Rank Correlation Methods", 5th ed., 1990, chapter 3).
     ///
-    /// `None` where a model gives everyone the same score.
+    /// `None` if a model gives all subjects the same score.
     pub fn spearman(&self) -> Option<f64> {
         let (first, second) = (mid_ranks(&self.first()), mid_ranks(&self.second()));
         let mean = (self.count() as f64 + 1.0) / 2.0;
@@ -23,12 +23,12 @@ impl Joint {
         (scale > 0.0).then(|| (products / scale).clamp(-1.0, 1.0))
     }
 
-    /// Kendall's tau-b, -1 to 1: pairs of subjects in the same order less those in opposite orders, over the geometric
-    /// mean of the pairs that each model tells apart (Kendall, "The Treatment of Ties in Ranking Problems", Biometrika
-    /// 33, 1945). Counted in one pass over the cells with a tree of partial sums, after Knight, J. Am. Stat. Assoc. 61
-    /// (1966).
+    /// Kendall's tau-b, -1 to 1: pairs of subjects in the same order minus those in opposite orders, divided by the
+    /// geometric mean of the pairs with different scores in each model (Kendall, "The Treatment of Ties in Ranking
+    /// Problems", Biometrika 33, 1945). Counted in one pass over the cells with a tree of partial sums, after Knight,
+    /// J. Am. Stat. Assoc. 61 (1966).
     ///
-    /// `None` where a model gives everyone the same score.
+    /// `None` if a model gives all subjects the same score.
     pub fn kendall(&self) -> Option<f64> {
         let pairs = |count: u64| i128::from(count) * (i128::from(count) - 1) / 2;
         let all = pairs(self.count());
@@ -87,7 +87,7 @@ impl Sums {
         }
     }
 
-    /// The sum of what is before `at`.
+    /// The sum of the counts before `at`.
     fn below(&self, at: usize) -> u64 {
         let (mut node, mut sum) = (at, 0);
         while node > 0 {

@@ -1,4 +1,4 @@
-//! The distribution of any figure that is not negative, such as dollars, counts and seconds, in little memory.
+//! The distribution of a figure that is not negative, such as dollars, counts and seconds, in little memory.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use super::psi;
 /// Bits of an `f64` below its exponent and the first five bits of its fraction.
 const SHIFT: u32 = 47;
 
-/// Counts in bands whose width is a thirty-second of an octave of their size: quantiles are right to 1.6 %, and two
-/// sketches merge without loss. The guarantee is that of DDSketch (Masson, Rim and Lee, VLDB 2019), with the bands of
-/// an HDR histogram. At most 32,768 bands, a few hundred in use.
+/// Counts in bands; each octave has 32 bands. Quantiles have an error of at most 1.6 %, and two sketches merge without
+/// loss. The guarantee is that of DDSketch (Masson, Rim and Lee, VLDB 2019), with the bands of an HDR histogram. At
+/// most 32,768 bands exist; a few hundred are in use.
 #[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub struct Sketch {
-    /// Absent, or no number.
+    /// Absent values, and values that are not a number.
     missing: u64,
-    /// Zero, or less.
+    /// Zero and negative values.
     zero: u64,
     bands: BTreeMap<u16, u64>,
 }
@@ -28,15 +28,15 @@ pub struct Band {
     pub actual: u64,
 }
 
-/// Which figures are in a bin.
+/// The values of a bin.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 #[serde(rename_all = "snake_case", tag = "figures")]
 pub enum Figures {
-    /// None, or no number.
+    /// Absent, or not a number.
     Absent,
-    /// Zero, or less.
+    /// Zero or negative.
     Zero,
-    /// At least `from`, and less than `below` where there is such an edge.
+    /// At least `from`, and less than `below` if there is such an edge.
     Positive { from: f64, below: Option<f64> },
 }
 
@@ -58,12 +58,12 @@ impl Sketch {
         }
     }
 
-    /// Figures seen, absent ones included.
+    /// The number of values, absent ones included.
     pub fn count(&self) -> u64 {
         self.missing + self.present()
     }
 
-    /// Figures that were absent, or no number.
+    /// The number of values that were absent or not a number.
     pub fn missing(&self) -> u64 {
         self.missing
     }
@@ -72,7 +72,8 @@ impl Sketch {
         self.zero + self.bands.values().sum::<u64>()
     }
 
-    /// The figure that a share `p` of 0 to 1 of those present does not exceed, to 1.6 %; `None` of nothing.
+    /// The value that a share `p` (0 to 1) of the present values does not exceed, with an error of at most 1.6 %;
+    /// `None` if there are none.
     pub fn quantile(&self, p: f64) -> Option<f64> {
         let present = self.present();
         // The smallest rank whose share reaches `p`.
@@ -93,8 +94,8 @@ impl Sketch {
         None
     }
 
-    /// The two samples in bins: the absent figures, zero, and `bins` bins of positive ones that each have about as many
-    /// of this sample, or fewer bins where many figures are equal.
+    /// Both samples in bins: one of absent values, one of zero, and `bins` bins of positive values with about equal
+    /// counts in this sample. There are fewer bins where many values are equal.
     pub fn bins(&self, actual: &Self, bins: u32) -> Vec<Band> {
         let mut found = vec![
             Band { figures: Figures::Absent, expected: self.missing, actual: actual.missing },
@@ -102,7 +103,7 @@ impl Sketch {
         ];
         let above: u64 = self.bands.values().sum();
         let most = above.div_ceil(u64::from(bins.max(1))).max(1);
-        // The first bin begins at zero, which is not in it.
+        // The first bin begins at zero, which it excludes.
         let mut edges: Vec<u16> = vec![0];
         let mut seen = 0;
         for (band, count) in &self.bands {
@@ -112,7 +113,7 @@ impl Sketch {
                 seen = 0;
             }
         }
-        // Nothing is expected beyond the last edge: that is part of the last bin.
+        // No value of this sample is beyond the last edge, so values there belong to the last bin.
         if seen == 0 && edges.len() > 1 {
             edges.pop();
         }
@@ -137,12 +138,12 @@ impl Sketch {
     }
 }
 
-/// The band of a positive number: they are ordered as their bits are.
+/// The band of a positive number. Positive floats have the same order as their bits.
 fn band(value: f64) -> u16 {
     u16::try_from(value.to_bits() >> SHIFT).unwrap_or(u16::MAX)
 }
 
-/// Where a band begins.
+/// The lower edge of a band.
 fn lower(band: u16) -> f64 {
     f64::from_bits(u64::from(band) << SHIFT)
 }

@@ -1,21 +1,21 @@
-//! Who crosses a range or a cut-off when the other model answers.
+//! Subjects that cross a range or a cut-off when the other model answers.
 
 use super::Joint;
 use crate::{Range, Score};
 
-/// Subjects by the range the first model puts them in (row) and the second (column), worst range first.
+/// Subjects by the range of the first model (row) and of the second (column), worst range first.
 pub type Migration = [[u64; 5]; 5];
 
-/// What a lender with a cut-off would see (Siddiqi, "Credit Risk Scorecards", Wiley, 2006, chapter 8): those that only
-/// one of the two models would accept are the swap set.
+/// The effect for a lender with a cut-off (Siddiqi, "Credit Risk Scorecards", Wiley, 2006, chapter 8). The swap set are
+/// the subjects that only one of the two models would accept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct SwapSet {
-    /// Who reaches this score is accepted.
+    /// A subject with at least this score is accepted.
     pub cut_off: Score,
     pub both: u64,
-    /// Accepted by the second model alone.
+    /// Accepted only by the second model.
     pub swapped_in: u64,
-    /// Accepted by the first model alone.
+    /// Accepted only by the first model.
     pub swapped_out: u64,
     pub neither: u64,
 }
@@ -44,7 +44,7 @@ impl Joint {
     }
 }
 
-/// Worst range first.
+/// The index of a range, worst first.
 fn place(range: Range) -> usize {
     match range {
         Range::Low => 0,

@@ -1,5 +1,5 @@
-//! Holds `assay_domain::stats` to what NumPy, SciPy and scikit-learn say of the same samples. `figures.py` asked them, and
-//! says which versions; their answers are kept beside it in `figures.json`.
+//! Compares `assay_domain::stats` with NumPy, SciPy and scikit-learn on the same samples. `figures.py` computes the
+//! expected values and names the versions; `figures.json` beside it stores them.
 
 #![expect(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -26,7 +26,7 @@ fn score(value: &Value) -> Score {
     Score::new(u32::try_from(value.as_u64().unwrap()).unwrap()).unwrap()
 }
 
-/// The sample, taken in as two hosts would and merged.
+/// The sample, counted as by two hosts and merged.
 fn labelled(sample: &Value) -> Labelled {
     let mut halves = [Labelled::default(), Labelled::default()];
     let rows = list(&sample["first"]).iter().zip(list(&sample["second"])).zip(list(&sample["outcome"]));

@@ -101,8 +101,8 @@ impl Asset {
         Ok(None)
     }
 
-    /// Whether the authorized transfer is the log right after the log of the use: contracts emit both in one call, so
-    /// that a transfer belongs to one use alone, whatever else the transaction does.
+    /// Whether the authorized transfer is the log directly after the log of the use. Contracts emit both in one call,
+    /// so a transfer belongs to exactly one use, whatever else the transaction does.
     async fn use_in_receipt(
         &self,
         authorization: &Authorization,

@@ -78,7 +78,7 @@ mod tests {
             market.replacement(last, 113 * GWEI),
             Some(Offer { max_fee: 113 * GWEI, priority_fee: GWEI + GWEI / 4 })
         );
-        // A base fee that has run away is followed in one step.
+        // If the base fee has risen far above the last offer, one replacement reaches it.
         let spiked = FeeMarket { base: 400 * GWEI, tip: 1 };
         assert!(spiked.replacement(last, 1_000 * GWEI).is_some_and(|offer| offer.max_fee > 800 * GWEI));
     }

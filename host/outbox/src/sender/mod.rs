@@ -54,7 +54,7 @@ pub struct Sender {
     ceiling: u64,
 }
 
-/// One feedback as the registry takes it.
+/// One feedback, as the registry accepts it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Feedback<'a> {
     pub agent_id: u64,

@@ -62,7 +62,7 @@ impl Sender {
         let status = |found: &Result<Option<(u64, B256, Receipt)>, Fault>| match found {
             Err(_) => TransactionStatus::Unknown,
             Ok(None) => TransactionStatus::Missing,
-            // A block newer than the view is judged with the next view.
+            // The next view decides about a block that is newer than this view.
             Ok(Some((block, ..))) if *block > view.head.block => TransactionStatus::Unknown,
             Ok(Some((block, hash, receipt))) => match blocks.get(block) {
                 Some(Ok(known)) if *known == Some(*hash) => TransactionStatus::Mined {

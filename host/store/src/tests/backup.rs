@@ -1,4 +1,4 @@
-//! Backups: what they hold, and that they never stand in anybody's way.
+//! Backups: their contents, and that they never delay other calls.
 
 use std::{fs, time::Duration};
 
@@ -23,7 +23,7 @@ async fn a_backup_opens_as_the_store_that_it_was() {
     assert_eq!(backup.get_many(&[kept.clone(), ending.clone(), later]).await.unwrap(), [Some(1), Some(2), None]);
     time.forward(60_000);
     assert_eq!(backup.get(&ending).await.unwrap(), None);
-    // What has expired is swept from the copy as well.
+    // Expired records are removed from the copy too.
     backup.put(&kept, &4).await.unwrap();
     let Backend::Embedded(file) = &backup.backend else { panic!() };
     assert_eq!(file.stored().await.unwrap(), 1);

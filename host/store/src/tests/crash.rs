@@ -1,4 +1,4 @@
-//! A process that is killed loses nothing it was told is written.
+//! A process that is killed loses no write that was answered.
 
 use std::{
     env,
@@ -10,7 +10,7 @@ use std::{
 use super::*;
 use crate::Batch;
 
-/// Set for the process to be killed: where its store is.
+/// Set only in the process that is killed: the path of its store.
 const VICTIM: &str = "ASSAY_TEST_CRASH_STORE";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

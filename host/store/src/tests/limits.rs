@@ -1,4 +1,4 @@
-//! Counters and rates that never pass their limit, and leases that one at a time holds.
+//! Counters and rates never pass their limit, and a lease has one holder at a time.
 
 use std::{num::NonZeroU32, time::Duration};
 
@@ -25,7 +25,7 @@ async fn however_many_take_at_once_the_limit_holds() {
 async fn however_many_hosts_count_one_rate_holds_for_all() {
     let config = server::config();
     let hosts = [Store::open(&config).await.unwrap(), Store::open(&config).await.unwrap()];
-    // Nothing of it comes back while this runs.
+    // The window is so long that no used request returns during the test.
     let (rate, window) = (NonZeroU32::new(7).unwrap(), Duration::from_secs(36_000));
     let draws = (0..100).map(|n| {
         let host = hosts[n % 2].clone();

@@ -1,4 +1,4 @@
-//! The store on real files and on a real server.
+//! Tests of the store on real files and on a real server.
 
 mod backup;
 mod crash;
@@ -19,7 +19,7 @@ use std::{
 use crate::config;
 use crate::{Family, Key, Store, backend::Backend, clock::Clock, embedded::Embedded};
 
-/// A time that moves only when a test moves it, in milliseconds.
+/// A clock that only a test moves, in milliseconds.
 #[derive(Clone, Default)]
 struct ManualTime(Arc<AtomicU64>);
 
@@ -49,10 +49,10 @@ fn at(path: &Path) -> config::Store {
     config::Store::embedded(path.to_owned())
 }
 
-/// An empty store of each backend, for what both do alike.
+/// An empty store of each backend, to test their common behaviour.
 async fn each() -> [Store; 2] {
     let Fixture { store, folder, .. } = Fixture::new().await;
-    // The file lives on in the store; the folder's name is of no use to who is given the store alone.
+    // The store keeps the file open; a test that has only the store does not need the name of the folder.
     drop(folder);
     [store, Store::open(&server::config()).await.unwrap()]
 }
@@ -72,7 +72,7 @@ fn counted(policy: &str, caller: &str) -> Key<u64> {
     Family::spread("rate/").key(format_args!("{policy}/{caller}"))
 }
 
-/// A record as an owner may keep it.
+/// A sample record.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 struct Sample {
     name: String,

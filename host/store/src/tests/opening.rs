@@ -1,4 +1,4 @@
-//! What is refused on opening, and that a refusal changes nothing.
+//! Stores that cannot be opened, and that a refused store is not changed.
 
 use std::fs;
 

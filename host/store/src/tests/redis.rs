@@ -1,4 +1,4 @@
-//! What only a server can do to us: go away, come back, lose an answer, be the wrong one.
+//! Failures of a server: it stops, restarts, loses an answer, or is the wrong server.
 
 use std::{
     num::NonZeroU32,
@@ -17,8 +17,8 @@ use super::{
 };
 use crate::{Admission, Batch, OpenError, StoreError, Take};
 
-/// Passes connections on, and breaks each once a write of this many more has been answered by the server and not yet by
-/// it.
+/// Forwards connections. After a number of further writes, it closes the connection when the server has answered the
+/// write and before the answer is forwarded.
 #[derive(Clone)]
 struct Breaker {
     left: Arc<Mutex<Option<u32>>>,
@@ -38,7 +38,7 @@ impl Breaker {
         this
     }
 
-    /// Loses the answer after so many more.
+    /// Loses the answer after this number of further answers.
     fn lose_after(&self, answers: u32) {
         *self.left.lock().unwrap_or_else(PoisonError::into_inner) = Some(answers);
     }
@@ -139,7 +139,7 @@ async fn a_server_that_goes_away_is_an_error_until_it_is_back() {
     let (folder, port) = server.kill();
     let error = store.get(&number("a")).await.unwrap_err();
     assert!(matches!(error, StoreError::Away { .. }), "{error}");
-    // The first one may have been on its way.
+    // The first call may have been sent before.
     store.take(&number("a"), 1, 9).await.unwrap_err();
     let error = store.take(&number("a"), 1, 9).await.unwrap_err();
     assert!(matches!(error, StoreError::Away { .. }), "{error}");
@@ -169,7 +169,7 @@ async fn a_rate_does_not_wait_for_a_server_that_is_slow_or_away() {
     let draw = || async { store.admit(&counted("key", "a"), NonZeroU32::MAX, Duration::from_secs(60)).await };
     let client = ::redis::Client::open(format!("redis://127.0.0.1:{}", server.port)).unwrap();
     let mut other = client.get_multiplexed_async_connection().await.unwrap();
-    // The server takes what writes, and leaves it until it is told to go on.
+    // The server accepts write commands, and executes them only when the pause ends.
     ::redis::cmd("CLIENT").arg("PAUSE").arg(3_600_000).arg("WRITE").exec_async(&mut other).await.unwrap();
     assert_eq!((draw().await, draw().await), (None, None));
     assert!(!store.is_failing());

@@ -1,4 +1,4 @@
-//! A real redis-server of these tests, that ends with their process. Each store has a prefix of its own.
+//! A real redis-server for these tests, which ends with their process. Each store has its own prefix.
 
 use std::{
     io::{BufRead, BufReader},
@@ -13,7 +13,7 @@ use uuid::Uuid;
 use crate::config;
 use assay_domain::Secret;
 
-/// Reads its input until that is closed, by us or by our end; then the server ends too.
+/// A shell that waits until its input is closed, which also happens when this process ends; then it ends the server.
 const GUARD: &str = r#""$@" </dev/null & child=$!; cat >/dev/null; kill -9 $child"#;
 
 pub(super) struct Server {
@@ -23,7 +23,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Whose records last as long as the process.
+    /// A server whose records last as long as the process.
     pub fn start() -> Self {
         Self::start_in(tempfile::tempdir().unwrap(), free_port(), &["--save", "", "--appendonly", "no"])
     }
@@ -35,17 +35,17 @@ impl Server {
         let mut shell = command.spawn().unwrap();
         let mut lines = BufReader::new(shell.stdout.take().unwrap()).lines().map_while(Result::ok);
         assert!(lines.any(|line| line.contains("Ready to accept connections")), "redis-server ended; is it installed?");
-        // A pipe that nobody reads would stop it.
+        // A pipe that nobody reads would block the server.
         std::thread::spawn(move || lines.for_each(drop));
         Self { shell, folder, port }
     }
 
-    /// A store of its own on this server.
+    /// A new store on this server.
     pub fn config(&self) -> config::Store {
         on(&format!("redis://127.0.0.1:{}", self.port))
     }
 
-    /// Ended at once, keeping its folder.
+    /// Kills the server at once and keeps its folder.
     pub fn kill(mut self) -> (tempfile::TempDir, u16) {
         self.end();
         let folder = std::mem::replace(&mut self.folder, tempfile::tempdir().unwrap());
@@ -64,7 +64,7 @@ impl Drop for Server {
     }
 }
 
-/// A store of its own on the server of all these tests.
+/// A new store on the server that all tests share.
 pub(super) fn config() -> config::Store {
     static SERVER: OnceLock<Server> = OnceLock::new();
     SERVER.get_or_init(Server::start).config()
@@ -75,7 +75,7 @@ pub(super) fn on(url: &str) -> config::Store {
         backend: config::Backend::Redis,
         url: Some(Secret::new(url)),
         prefix: format!("{}:", Uuid::new_v4().simple()),
-        // So that no test fails because the machine was busy.
+        // Long timeouts, so that no test fails on a busy machine.
         connect_timeout: Duration::from_secs(20),
         answer_timeout: Duration::from_secs(20),
         call_timeout: Duration::from_secs(20),
@@ -88,7 +88,7 @@ pub(super) fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-/// Waits until it is so.
+/// Waits until the condition is true.
 pub(super) async fn until<F: Future<Output = bool>>(mut is_so: impl FnMut() -> F) {
     while !is_so().await {
         tokio::time::sleep(Duration::from_millis(5)).await;

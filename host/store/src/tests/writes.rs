@@ -1,4 +1,4 @@
-//! Reading back, batches, compare-and-swap, expiry, listing.
+//! Reads of written records, batches, compare-and-swap, expiry, lists.
 
 use std::time::Duration;
 

@@ -11,12 +11,12 @@ use super::super::wallets::same_activity;
 use super::super::{alone, chain, with};
 use super::{of_chain, reader};
 
-/// What the blocks of a chain say of an address, counted without the explorer.
+/// The activity of an address in the blocks of a chain, counted without the explorer.
 #[derive(Debug, Default)]
 struct Counted {
     transfers: u64,
     others: BTreeSet<Address>,
-    /// Unix seconds of the transactions sent, in order.
+    /// Times of the sent transactions in Unix seconds, in order.
     sent: Vec<u64>,
 }
 
@@ -131,7 +131,7 @@ fn what_is_settled_is_not_asked_for_again_and_the_tail_follows_a_reorganisation(
         on.mine(1).await.unwrap();
         assert_eq!(current(&reader, "reorganised").await, before);
 
-        // Another chain, on which a settled block has another time.
+        // A reorganised chain, in which a settled block has another time.
         let here = on.snapshot().await.unwrap();
         send().await;
         on.mine(40).await.unwrap();

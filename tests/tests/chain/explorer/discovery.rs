@@ -1,5 +1,5 @@
-//! What a node's own logs tell where a chain has no explorer, held against the receipts of every block, and what
-//! becomes of it when the node does not answer such queries.
+//! Discovery by a node's logs on a chain without an explorer, compared with the receipts of every block; and its
+//! behaviour when the node refuses such queries.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -28,7 +28,7 @@ sol! {
     event TransferBatch(address indexed operator, address indexed from, address indexed to, uint256[] ids, uint256[] values);
 }
 
-/// Tokens that moved from or to an address: how many times, and the contracts of those that are amounts.
+/// Token transfers from or to an address: their number, and the contracts of fungible tokens.
 #[derive(Debug, PartialEq, Eq, Default)]
 struct Moved {
     times: u64,
@@ -69,18 +69,18 @@ fn by_logs(config: &mut Config) {
     config.scoring.incomplete_cache_ttl = Duration::ZERO;
 }
 
-/// Chain 1 of the devnet, asked through `proxy`.
+/// A reader of chain 1 of the devnet through `proxy`.
 fn reader(devnet: &Devnet, proxy: &Proxy) -> Reader {
     Reader::of(devnet).ethereum().through(&[proxy]).with(by_logs)
 }
 
-/// Whether it asks for logs of all contracts.
+/// Whether the call queries logs of all contracts.
 fn names_none(call: &Call) -> bool {
     call.span().is_some() && call.params[0].get("address").is_none()
 }
 
-/// The spans of the queries for logs of all contracts since the last look, and how many queries for logs there were
-/// besides.
+/// Since the last call of this function: the spans of the queries for logs of all contracts, and the number of other
+/// log queries.
 fn asked(proxy: &Proxy) -> (Vec<(u64, u64)>, usize) {
     let calls = proxy.take();
     let (all, named): (Vec<_>, Vec<_>) =
@@ -88,8 +88,8 @@ fn asked(proxy: &Proxy) -> (Vec<(u64, u64)>, usize) {
     (all.into_iter().filter_map(Call::span).collect(), named.len())
 }
 
-/// Queries that name no contract, of a first read that is refused and of the next. The first of the three to be refused
-/// may call the others back before they are sent.
+/// The numbers of queries without a contract in a first read that is refused, and in the next read. The first refusal
+/// may cancel the others before they are sent.
 const REFUSED: [RangeInclusive<usize>; 2] = [1..=3, 0..=0];
 
 fn told(read: &ChainSnapshot) -> (Coverage, Option<u64>) {
@@ -118,7 +118,7 @@ fn what_moved_is_found_in_logs_as_in_receipts() {
             .await
             .unwrap();
         scene.chain.call(WALLET, gone, &transferCall { to: OTHER, amount: U256::from(5 * ETHER) }).await.unwrap();
-        // To itself, which two queries find.
+        // A transfer to itself, which two queries return.
         scene.chain.call(WALLET, coin, &transferCall { to: WALLET, amount: U256::from(ETHER) }).await.unwrap();
         let away = (U256::from(8), U256::from(1), alloy::primitives::Bytes::new());
         let away = Things::safeTransferFromCall { from: WALLET, to: OTHER, id: away.0, amount: away.1, data: away.2 };
@@ -131,7 +131,7 @@ fn what_moved_is_found_in_logs_as_in_receipts() {
         let expected = moved(&scene.chain.rpc, WALLET).await;
         assert_eq!(expected, Moved { times: 12, contracts: [pair, coin, gone].into() });
         assert_eq!(told(&read), (Coverage::Complete, Some(expected.times)));
-        // Logs do not tell transactions.
+        // Logs do not show transactions.
         let activity = &read.activity;
         assert_eq!((activity.transactions, activity.counterparties, activity.active_days), (5, None, None));
         assert_eq!((activity.active_hours, activity.median_gap_seconds), (None, None));
@@ -175,7 +175,7 @@ fn no_such_query_is_made_unless_it_is_wanted() {
         let (all, named) = asked(&proxy);
         assert!(all.is_empty() && named > 0, "{all:?}");
 
-        // Where it is, three tell everything, and three go on from there.
+        // On a node that answers them, three queries return everything, and the next read needs three.
         let reader = reader(devnet, &proxy).started().await;
         let head = devnet.ethereum.head().await.unwrap().0;
         let read = reader.read(wallet).await.chains[0].clone();
@@ -187,7 +187,7 @@ fn no_such_query_is_made_unless_it_is_wanted() {
     });
 }
 
-/// Answers logs of all contracts by `reply`.
+/// Applies `reply` to queries for logs of all contracts.
 fn all_contracts(reply: impl Fn(&Call) -> Reply + Send + 'static) -> impl FnMut(&Call) -> Reply + Send + 'static {
     move |call| if names_none(call) { reply(call) } else { Reply::Pass }
 }
@@ -211,7 +211,7 @@ fn an_endpoint_that_wants_a_contract_named_is_left_alone() {
             assert!(queries.contains(&asked(&proxy).0.len()), "{queries:?}");
         }
 
-        // What it has told before still counts, and what came since is missing.
+        // Earlier results still count, and newer transfers are missing.
         proxy.rule(|_| Reply::Pass);
         reader.restart().await;
         let before = reader.read(wallet).await.chains[0].clone();
@@ -235,8 +235,8 @@ fn an_endpoint_that_would_take_for_ever_is_left_alone() {
         scene.chain.mine().await.unwrap();
         scene.give(coin, WALLET, ETHER);
         scene.chain.mine().await.unwrap();
-        // A chain that is long enough takes too long to mine here: the node says of its newest block that it is the 20
-        // millionth.
+        // Mining a chain of that length takes too long here, so the node reports number 20 million for its newest
+        // block.
         let mut head: Value = scene.chain.rpc.request("eth_getBlockByNumber", json!(["latest", false])).await.unwrap();
         head["number"] = json!("0x1312d00");
         let proxy = Proxy::start(scene.chain.url()).await;
@@ -255,7 +255,7 @@ fn an_endpoint_that_would_take_for_ever_is_left_alone() {
     });
 }
 
-/// Answers ten blocks at a time, and after `answers` does something else.
+/// The node answers queries of at most ten blocks, and gives the reply `then` after `answers`.
 fn narrow(answers: usize, then: Reply) -> impl FnMut(&Call) -> Reply + Send + 'static {
     let mut answered = 0;
     move |call| match call.span() {
@@ -279,7 +279,7 @@ fn a_long_read_goes_on_in_the_background_and_after_a_restart() {
             config.scoring.read_budget = Duration::from_millis(3_000);
         };
         let mut reader = reader(devnet, &proxy).with(short).started().await;
-        // Nineteen ranges of three queries each, then the node is silent.
+        // Nineteen ranges of three queries each, then the node stops answering.
         proxy.rule(narrow(57, Reply::Hold));
         let read = reader.read(wallet).await.chains[0].clone();
         assert_eq!(read.coverage, Coverage::Partial);
@@ -289,7 +289,7 @@ fn a_long_read_goes_on_in_the_background_and_after_a_restart() {
             read.activity
         );
 
-        // The host is killed. What was settled is not asked for again.
+        // The host is killed. Settled blocks are not read again.
         reader.restart().await;
         proxy.rule(narrow(6, Reply::Hold));
         proxy.take();
@@ -297,7 +297,7 @@ fn a_long_read_goes_on_in_the_background_and_after_a_restart() {
         let start = asked(&proxy).0.iter().map(|(from, _)| *from).min().unwrap();
         assert!((160..=190).contains(&start) && start % 10 == 0, "{start}");
 
-        // The same read ends without being asked again.
+        // The same read completes without another request for it.
         proxy.rule(narrow(usize::MAX, Reply::Pass));
         proxy.release(1_000);
         let whole = async {

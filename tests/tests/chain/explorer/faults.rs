@@ -1,4 +1,4 @@
-//! An explorer that misbehaves: each time the right answer, or a coverage that says it is none.
+//! An explorer that misbehaves: each result is correct, or its coverage is incomplete.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ async fn read(reader: &Reader, devnet: &Devnet) -> ChainSnapshot {
     chain(&*reader.read(devnet.wallet("collector").address).await, ETHEREUM).clone()
 }
 
-/// A reader that knows nothing yet, of an explorer that answers by `rule`.
+/// A new reader of an explorer with the rule `rule`.
 async fn started(devnet: &Devnet, explorer: &Explorer, rule: impl FnMut(&Asked) -> Reply + Send + 'static) -> Reader {
     explorer.rule(rule);
     explorer.take();
@@ -23,7 +23,7 @@ async fn started(devnet: &Devnet, explorer: &Explorer, rule: impl FnMut(&Asked) 
     reader(devnet, explorer).with(hurried).started().await
 }
 
-/// Does `reply` with the first calls, and then what is right.
+/// Applies `reply` to the first calls; later calls are correct.
 fn at_first(calls: usize, reply: Reply) -> impl FnMut(&Asked) -> Reply + Send + 'static {
     let mut left = calls;
     move |_| {
@@ -87,7 +87,7 @@ fn what_does_not_pass_leaves_the_node_and_says_so() {
             let again = read(&reader, devnet).await;
             for read in [&first, &again] {
                 assert_eq!(read.coverage, Coverage::Partial, "{what}");
-                // What the node and the configuration know is all there.
+                // All data of the node and of configured tokens is present.
                 assert_eq!(read.activity.transactions, right.activity.transactions, "{what}");
                 assert_eq!(read.activity.first_transaction, right.activity.first_transaction, "{what}");
                 assert_eq!((&read.positions, &read.pools), (&right.positions, &right.pools), "{what}");

@@ -1,5 +1,4 @@
-//! What an address holds that nobody configured: tokens, shares of pools and non-fungible tokens, on a chain of its
-//! own.
+//! Holdings that are not configured: tokens, pool shares and non-fungible tokens, on a separate chain.
 
 use alloy::primitives::{Bytes, U256};
 use alloy::sol;
@@ -37,7 +36,7 @@ const DOLLAR: u128 = 1_000_000;
 pub(super) const WALLET: Address = Address::repeat_byte(0xa1);
 pub(super) const OTHER: Address = Address::repeat_byte(0xa2);
 
-/// A chain with two tokens that have prices: ether at 2,000 dollars, and a dollar.
+/// A chain with two priced tokens: ether at 2,000 dollars, and a dollar token.
 pub(super) struct Scene {
     pub(super) chain: Small,
     code: std::collections::BTreeMap<String, Bytes>,
@@ -75,7 +74,7 @@ impl Scene {
         self.chain.queue(actors::address(actors::DEPLOYER), token, &mintCall { to, amount: U256::from(amount) });
     }
 
-    /// A pool with these reserves, of which the wallet gets all shares but those that are locked for ever.
+    /// A pool with these reserves. The wallet gets all shares except those that are locked forever.
     pub(super) async fn pool(
         &mut self,
         factory: Address,
@@ -92,7 +91,7 @@ impl Scene {
         Ok(pair)
     }
 
-    /// What the wallet's share of a pool of ether and dollars is worth by the pool's own arithmetic.
+    /// The value of the wallet's share of a pool of ether and dollars, by the pool's own arithmetic.
     async fn share(&self, pair: Address) -> Result<f64, Error> {
         let at = self.chain.head;
         let reserves = self.chain.view(pair, &getReservesCall {}, at).await?;
@@ -108,7 +107,7 @@ impl Scene {
         let configured = Reader::configured(|store| {
             self.setup.toml(self.chain.url(), std::path::Path::new("plugins"), store, "a-key-for-tests")
         });
-        // The chain's id is a known one's, whose markets are not here.
+        // The chain has a known id, but not the markets of the real chain.
         configured.with(|config| config.chains[0].markets.clear())
     }
 
@@ -197,11 +196,11 @@ fn a_share_of_a_pool_is_worth_its_reserves_and_no_more_when_they_are_moved() {
                 held.value_usd()
             );
             assert_eq!((held.class, held.symbol.as_str()), (AssetClass::Liquidity, "UNI-V2"));
-            // A token that has no price is worth nothing in a pool too.
+            // A token without a price counts as 0 dollars in a pool too.
             assert!(near(of(&read, half_priced).unwrap().value_usd(), 500.0));
         }
 
-        // Somebody pushes the price to a hundredth: 90 ether in, and what the pool gives for it.
+        // A trade lowers the price to a hundredth: 90 ether in, and the pool's payout for it.
         let balanced = scene.share(pair).await.unwrap();
         let input = 90.0 * 0.997;
         let output = (20_000.0 * DOLLAR as f64 * input / (10.0 + input)) as u128 - DOLLAR;
@@ -267,7 +266,7 @@ fn tokens_that_stand_for_a_deposit_or_a_debt_are_not_counted_twice() {
             let (expected, read) = (bare.read(wallet).await, listed.read(wallet).await);
             assert!(!expected.chains[0].positions.is_empty(), "{name}");
             assert_eq!(read.chains[0].tokens, expected.chains[0].tokens, "{name}");
-            // The same balances where nobody configured them, and only those.
+            // The same balances, found without configuration, and no others.
             let amounts = |snapshot: &assay_domain::Snapshot| {
                 let mut amounts: Vec<_> = snapshot.chains[0]
                     .tokens

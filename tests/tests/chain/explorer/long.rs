@@ -1,5 +1,4 @@
-//! Addresses with more rows than an explorer gives at once. No chain here has so many: the rows are made up by the
-//! mock.
+//! Addresses with more rows than one explorer response. No chain here has so many, so the mock generates the rows.
 
 use assay::config::Config;
 use assay_domain::{Address, Coverage};
@@ -10,10 +9,10 @@ use serde_json::{Value, json};
 use super::super::{alone, chain};
 use super::{Reader, of_chain, reader};
 
-/// As far below the head as the devnet's chains count as settled.
+/// The finality of the devnet's chains, in blocks.
 const FINALITY: u64 = 16;
 
-/// An address that has sent as many transactions as `rows` lists, by block.
+/// An address with one sent transaction for each entry of `rows`, which are block numbers.
 async fn busy(devnet: &Devnet, explorer: &Explorer, rows: Vec<u64>) -> Address {
     let (on, wallet) = (&devnet.ethereum, Address::repeat_byte(0xb5));
     let _: Value = on.rpc.request("anvil_setNonce", json!([wallet, format!("{:#x}", rows.len())])).await.unwrap();
@@ -48,7 +47,7 @@ fn more_rows_than_pages_may_count_are_read_to_the_last() {
     alone(async |devnet| {
         let here = devnet.ethereum.snapshot().await.unwrap();
         let explorer = of_chain(Flavour::Etherscan, &devnet.ethereum).await;
-        // 12,345 rows: seventy to a block, and one block that fills two pages and a half.
+        // 12,345 rows: seventy in a block, and one block that fills two and a half pages.
         let spread = (0..9_845).map(|i| 10 + i / 70);
         let rows: Vec<u64> = spread.chain(std::iter::repeat_n(160, 2_500)).collect();
         let wallet = busy(devnet, &explorer, rows).await;
@@ -61,12 +60,12 @@ fn more_rows_than_pages_may_count_are_read_to_the_last() {
         assert!((13..=16).contains(&asked.len()), "{asked:?}");
         assert!(asked.iter().any(|(_, page)| *page == 3), "{asked:?}");
 
-        // Nothing of it is asked for again, also by another process.
+        // No row is requested again, also after a restart.
         reader.restart().await;
         assert_eq!(reader.read(wallet).await.chains[0].activity, read.activity);
         assert_eq!(lists(&explorer), [(161, 1)]);
 
-        // An explorer that gives fewer than asked for, without a word.
+        // An explorer that returns fewer rows than requested, without an error.
         explorer.rule(|_| Reply::Capped(500));
         let capped = super::reader(devnet, &explorer).started().await;
         let spread: Vec<u64> = (0..4_321).map(|i| 10 + i / 30).collect();
@@ -82,7 +81,7 @@ fn very_many_rows_are_read_over_several_requests() {
     alone(async |devnet| {
         let here = devnet.ethereum.snapshot().await.unwrap();
         let explorer = of_chain(Flavour::Blockscout, &devnet.ethereum).await;
-        // Pages of a hundred rows, of which one read takes no more than 25.
+        // Pages of a hundred rows; one read takes at most 25 pages.
         explorer.rule(|_| Reply::Capped(100));
         let wallet = busy(devnet, &explorer, (0..6_000).map(|i| 10 + i / 30).collect()).await;
         let uncached = |config: &mut Config| config.chains[0].finality = FINALITY;
@@ -101,7 +100,7 @@ fn very_many_rows_are_read_over_several_requests() {
                 break;
             }
             assert!(reads < 9);
-            // What was read is kept, whatever happens between.
+            // Rows that were read stay stored, also after a restart.
             reader.restart().await;
         }
         assert!(reads >= 3, "{reads} reads");

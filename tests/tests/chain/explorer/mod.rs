@@ -1,5 +1,5 @@
-//! Activity and holdings with an explorer, in both of its flavours, and by the logs of a node alone, held against what
-//! the blocks themselves say.
+//! Activity and holdings with an explorer in both flavours, and from the logs of a node alone, compared with the
+//! blocks.
 
 mod activity;
 mod discovery;
@@ -21,8 +21,8 @@ async fn of_chain(flavour: Flavour, chain: &Chain) -> Explorer {
     Explorer::start(flavour, chain.id, chain.rpc.clone()).await
 }
 
-/// A reader of chain 1 of the devnet with its explorer. Nothing is cached, and the explorer is asked as fast as it
-/// answers.
+/// A reader of chain 1 of the devnet with its explorer. Nothing is cached, and requests to the explorer have no rate
+/// limit.
 fn reader(devnet: &Devnet, explorer: &Explorer) -> Reader {
     with_explorer(Reader::of(devnet).ethereum(), explorer)
 }

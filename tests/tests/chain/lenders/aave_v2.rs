@@ -1,5 +1,5 @@
-//! Aave v2, the real contracts: every wallet is what receipts and the data provider say, beside a market of another
-//! lender.
+//! Aave v2 with the real contracts: the figures of every wallet equal the receipts and the data provider, beside a
+//! market of another lender.
 
 use alloy::primitives::{Address, U256};
 use alloy::sol_types::SolEvent;
@@ -19,8 +19,8 @@ use super::super::{RUNTIME, Reader};
 use super::{Done, pool, position};
 
 const ETHER_USD: f64 = 2_500.0;
-/// Of the stablecoin for one ether, so that one is worth a dollar at first, half a dollar for a day, and two dollars at
-/// last.
+/// Stablecoin for one ether, at the start, when it is worth a dollar. Later it is half a dollar for a day, and two
+/// dollars at the end.
 pub(super) const USDC_PER_ETHER: u64 = 2_500;
 const LOW_USDC_PER_ETHER: u64 = 5_000;
 const LAST_USDC_PER_ETHER: u64 = 1_250;
@@ -28,7 +28,7 @@ const LAST_USDC_PER_ETHER: u64 = 1_250;
 struct World {
     chain: Small,
     market: Market,
-    /// Another lender's market on the same chain.
+    /// A market of another lender on the same chain.
     comet: Address,
     setup: Setup,
 }
@@ -43,7 +43,7 @@ fn units(amount: u64, reserve: Reserve) -> U256 {
     U256::from(amount) * U256::from(10).pow(U256::from(reserve.decimals))
 }
 
-/// The pool's calls, on a chain.
+/// Calls of the pool on a chain.
 pub(super) struct On<'a>(pub &'a mut Small, pub &'a Market);
 
 impl On<'_> {
@@ -80,7 +80,7 @@ impl On<'_> {
     }
 }
 
-/// Half the stablecoin's worth is gone, and a quarter of one ether of `user`'s debt is paid for it.
+/// The stablecoin loses half of its value, and the liquidator repays a quarter of one ether of `user`'s debt.
 pub(super) async fn liquidate(on: &mut On<'_>, user: &str) -> Done {
     let (weth, usdc) = (on.1.weth, on.1.usdc);
     on.1.queue_price(on.0, LOW_USDC_PER_ETHER);
@@ -112,9 +112,9 @@ async fn live(chain: &mut Small, market: &Market) -> Done {
     on.borrow("ben", weth, 1, 2).await?;
     on.deposit("ivan", "ivan", usdc, 4_000).await?;
     on.borrow("ivan", weth, 1, 2).await?;
-    // The stablecoin loses half of itself, and who pledged it is liquidated.
+    // The stablecoin loses half of its value, and a wallet with it as collateral is liquidated.
     liquidate(&mut on, "ben").await?;
-    // And who likewise did, by one who takes what is supplied.
+    // Another one is liquidated by a liquidator that takes aTokens.
     let user = wallet("ivan");
     let call = Pool::liquidationCallCall {
         collateralAsset: usdc.asset,
@@ -127,7 +127,7 @@ async fn live(chain: &mut Small, market: &Market) -> Done {
     on.0.call(wallet("liquidator"), market.pool, &call).await?;
     market.queue_price(on.0, LAST_USDC_PER_ETHER);
     on.0.mine().await?;
-    // Supplies that move without the pool: to be withdrawn as ether, and given away.
+    // Supplies that leave without a call of the pool: withdrawn as ether, and transferred to another wallet.
     on.deposit("gwen", "gwen", weth, 5).await?;
     on.0.call(wallet("gwen"), market.a_weth, &Token::approveCall { spender: market.gateway, amount: U256::MAX })
         .await?;
@@ -135,7 +135,7 @@ async fn live(chain: &mut Small, market: &Market) -> Done {
         .await?;
     on.0.call(wallet("gwen"), market.a_weth, &Token::transferCall { to: wallet("hugo"), amount: units(1, weth) })
         .await?;
-    // And one who left with all that she had.
+    // A wallet that closes its whole position.
     on.deposit("kay", "kay", weth, 4).await?;
     on.borrow("kay", usdc, 100, 2).await?;
     market.queue_tokens(on.0, wallet("kay"), usdc, units(50, usdc));
@@ -252,7 +252,7 @@ fn a_log_that_is_left_out_is_found_or_does_not_pass() {
                 partial += 1;
             }
         }
-        // What an aToken leads to is found: deposits, withdrawals and liquidations.
+        // The events that an aToken transfer leads to are found: deposits, withdrawals and liquidations.
         assert_eq!((found, partial), (4, 4));
     });
 }

@@ -1,4 +1,4 @@
-//! A very long history, in a stub of a pool: every event is counted, and a read that goes on with it asks for little.
+//! A very long history, in a stub of a pool: every event is counted, and a continued read needs few queries.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ fn twenty_thousand_events_are_counted_and_not_read_again() {
         let market = busy::deploy(&mut chain).await.unwrap();
         let wallet = Address::repeat_byte(0xb5);
         busy::live(&mut chain, market, wallet, 5_000).await.unwrap();
-        // Some of the chain is settled.
+        // Settles a part of the chain.
         for _ in 0..20 {
             chain.mine().await.unwrap();
         }

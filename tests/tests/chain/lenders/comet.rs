@@ -1,4 +1,4 @@
-//! Comet, as a stub: every wallet is what the market's own balances say, before and after each of its transactions.
+//! Comet, as a stub: the figures of every wallet equal the market's balances before and after each transaction.
 
 use alloy::primitives::{Address, U256, keccak256};
 use alloy::providers::bindings::IMulticall3;
@@ -16,7 +16,7 @@ use super::super::{RUNTIME, Reader};
 use super::{Done, pool, position};
 
 const ETHER_USD: f64 = 2_000.0;
-/// What one base token of each market is worth, and what its collateral is in what the market quotes in.
+/// The price of a base token of each market, and of its collateral in the quote currency of the market.
 const DOLLARS: (f64, [f64; 2]) = (0.5, [2_000.0, 30.0]);
 const ETHER: (f64, [f64; 2]) = (ETHER_USD, [1.25, 0.5]);
 
@@ -40,7 +40,7 @@ fn units(amount: f64, decimals: u8) -> U256 {
     U256::from((amount * 1e6) as u128) * U256::from(10).pow(U256::from(decimals)) / U256::from(1_000_000)
 }
 
-/// One market's calls, on a chain.
+/// Calls of one market on a chain.
 struct On<'a>(&'a mut Small, &'a Market);
 
 impl On<'_> {
@@ -71,7 +71,7 @@ impl On<'_> {
         self.0.call(wallet(from), self.1.comet, &call).await
     }
 
-    /// Interest: supply and debt grow to this many millionths of what was put in.
+    /// Interest: supply and debt grow to this many millionths of the initial amounts.
     async fn accrue(&mut self, supply: u64, debt: u64) -> Done {
         let index = |millionths: u64| U256::from(millionths) * U256::from(1_000_000_007_u64);
         let call = Comet::accrueCall { supplyIndex: index(supply), borrowIndex: index(debt) };
@@ -79,7 +79,7 @@ impl On<'_> {
     }
 }
 
-/// Every way that a position changes, by ada, ben, cleo, dora and emil; finn has none.
+/// Every kind of position change, by ada, ben, cleo, dora and emil; finn has no position.
 async fn live(chain: &mut Small, market: &Market) -> Done {
     let (base, usd) = (market.base, |amount| units(amount, market.decimals));
     let mut on = On(chain, market);
@@ -112,7 +112,7 @@ async fn live(chain: &mut Small, market: &Market) -> Done {
     on.0.call(wallet("ben"), market.comet, &Comet::absorbCall { account: wallet("dora") }).await?;
     on.withdraw("dora", U256::MAX).await?;
 
-    // A debt that no log tells of.
+    // A debt without a log of a borrowing.
     on.pledge("emil", 0, 1.0).await?;
     on.transfer("emil", "ben", base, usd(50.0)).await
 }
@@ -223,7 +223,7 @@ fn a_log_that_is_left_out_is_made_up_for_or_does_not_pass() {
             proxy.forget(first_of(keccak256(event), named, wallet(name)));
             let read = world.reader().through(&[&proxy]).started().await.read(wallet(name)).await;
             if pool(&read.chains[0], world.dollars.comet).coverage == Coverage::Complete {
-                // The log right after it tells the same.
+                // The next log contains the same information.
                 world.compare(name, &read.chains[0]).await;
             } else {
                 assert_eq!(
@@ -251,7 +251,7 @@ fn without_a_price_of_its_base_asset_a_position_is_not_guessed() {
         assert_eq!(read.coverage, Coverage::Partial);
         assert!(position(read, world.ether.comet).is_none() && position(read, world.dollars.comet).is_some());
         assert_eq!(pool(read, world.ether.comet).counts.supply, Some(2));
-        // A market in dollars needs no other price.
+        // A market that quotes in dollars needs no other price.
         let reader = world.reader().with(|config| config.chains[0].tokens.clear()).started().await;
         assert_eq!(reader.read(wallet("ada")).await.chains[0].coverage, Coverage::Complete);
     });

@@ -1,5 +1,5 @@
-//! Compound v2, as a stub: every wallet is what the receipts of all blocks say, and its transactions are found without
-//! reading those of anybody else.
+//! Compound v2, as a stub: the figures of every wallet equal the receipts of all blocks, and its transactions are found
+//! without reading those of other wallets.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ const RECEIPT: &str = "eth_getTransactionReceipt";
 struct World {
     chain: Small,
     compound: Compound,
-    /// Time and logs of every block, from its receipts.
+    /// Time and logs of every block, read from its receipts.
     blocks: Vec<(u64, Vec<Log>)>,
     setup: Setup,
 }
@@ -42,7 +42,7 @@ fn units(amount: u64, market: &Market) -> U256 {
     U256::from(amount) * U256::from(10).pow(U256::from(market.decimals))
 }
 
-/// One market's calls, on a chain.
+/// Calls of one market on a chain.
 struct On<'a>(&'a mut Small, Market);
 
 impl On<'_> {
@@ -94,7 +94,7 @@ impl On<'_> {
 }
 
 /// One transaction: a repayment and two liquidations of the same amount by the same contract, and a repayment of
-/// another.
+/// another amount.
 async fn liquidate_in_a_bundle(chain: &mut Small, compound: &Compound, of: &str) -> Done {
     let (market, borrower) = (compound.dai, wallet(of));
     let mut on = On(chain, market);
@@ -107,8 +107,8 @@ async fn liquidate_in_a_bundle(chain: &mut Small, compound: &Compound, of: &str)
     chain.call(wallet("anybody"), compound.bundle, &Bundle::runCall { targets, calls }).await
 }
 
-/// Ada borrows everything, ben lends, cleo has her debt paid by others, dora is liquidated, emil has debt from before
-/// the Comptroller told anything, and hal had; finn has nothing, gus only moves tokens about.
+/// Ada makes every kind of event, ben lends, others repay cleo's debt, dora is liquidated. Emil has a debt from before
+/// the first event of the Comptroller, and hal had one. Finn has no events, and gus only transfers tokens.
 async fn live(chain: &mut Small, compound: &Compound) -> Done {
     let (usdc, dai, ether) = (compound.usdc, compound.dai, compound.ether);
     On(chain, ether).pay("ben", CEther::mintCall {}, 500).await?;
@@ -144,7 +144,7 @@ async fn live(chain: &mut Small, compound: &Compound) -> Done {
         .await?;
 
     On(chain, ether).pay("hal", CEther::repayBorrowCall {}, 4).await?;
-    // Somebody claims for her what she never had.
+    // Another account claims rewards for ida, who has no position.
     for market in compound.markets() {
         let call = Comptroller::claimCompCall { holder: wallet("ida"), market: market.ctoken };
         chain.call(wallet("anybody"), compound.comptroller, &call).await?;
@@ -160,7 +160,7 @@ async fn live(chain: &mut Small, compound: &Compound) -> Done {
     chain
         .call(wallet("ben"), usdc.underlying, &Token::transferCall { to: wallet("gus"), amount: U256::from(1) })
         .await?;
-    // Everything above is deeper than the chain's finality.
+    // All blocks above are settled.
     for _ in 0..40 {
         chain.mine().await?;
     }
@@ -207,7 +207,7 @@ impl World {
     }
 }
 
-/// As counted by the host. Supplies and withdrawals are not collected, which is not zero.
+/// The counts of the host. Supplies and withdrawals are not collected, which differs from zero.
 fn counted(pool: &PoolHistory) -> LendingEvents {
     let counts = pool.counts;
     assert_eq!((counts.supply, counts.withdraw), (None, None));
@@ -250,7 +250,8 @@ fn every_wallet_is_what_receipts_and_balances_say() {
             let total = world.compare(name, read).await;
             told.push((name, total.borrow, total.repay, total.liquidation));
         }
-        // Dora's liquidations, one alone and two in a bundle, are not also repayments; those made for her are.
+        // Dora's liquidations, one alone and two in a bundle, are not also counted as repayments; repayments for her
+        // are.
         let expected = [
             ("ada", 4, 2, 0),
             ("ben", 0, 0, 0),
@@ -290,7 +291,7 @@ fn a_history_without_any_log_does_not_pass_where_there_was_a_debt() {
     with(async |world| {
         let proxy = Proxy::start(world.chain.url()).await;
         let reader = world.reader().with(uncached).through(&[&proxy]).started().await;
-        // Whom only others gave an index is looked up, and nobody else who has no debts.
+        // A wallet with an index that other accounts created is looked up; other wallets without debt are not.
         for (name, places) in [("finn", 0), ("ida", 3)] {
             reader.read(wallet(name)).await;
             proxy.take();
@@ -316,7 +317,7 @@ fn a_history_without_any_log_does_not_pass_where_there_was_a_debt() {
                 left += usize::from(lived.borrow > 0 && held.1 == 0.0);
             }
         }
-        // Cleo of two markets, and hal.
+        // Cleo in two markets, and hal in one.
         assert_eq!(left, 3);
     });
 }
@@ -326,22 +327,22 @@ fn only_transactions_that_concern_the_wallet_cost_a_receipt() {
     with(async |world| {
         let proxy = Proxy::start(world.chain.url()).await;
         let reader = world.reader().with(uncached).through(&[&proxy]).started().await;
-        // Three queries: for either topic that names the wallet, and for transfers between it and the markets. A
-        // receipt for every deposit, withdrawal, borrowing and repayment; none for tokens that came from or went to
-        // somebody else.
+        // Three queries: one for each of the two topics that may name the wallet, and one for transfers between it and
+        // the markets. One receipt for every deposit, withdrawal, borrowing and repayment; none for token transfers
+        // from or to other wallets.
         for (name, receipts) in [("ada", 8), ("cleo", 6), ("gus", 0), ("finn", 0)] {
             proxy.take();
             reader.read(wallet(name)).await;
             assert_eq!(costs(&proxy.take()), (3, receipts), "{name}");
         }
-        // What is settled is not asked for again, and what follows takes a query less.
+        // Settled blocks are not read again, and the next read needs one query less.
         let again = reader.read(wallet("ada")).await;
         assert_eq!(costs(&proxy.take()), (2, 0));
         world.compare("ada", &again.chains[0]).await;
     });
 }
 
-/// Reads ada while the node gives `lie`, made from the true receipt, for the transaction of her last receipt.
+/// Reads ada while the node returns `lie` of the true receipt for the transaction of her last receipt.
 async fn deceived(world: &World, lie: impl Fn(Value) -> Value) -> (Arc<Snapshot>, Reader, Proxy) {
     let proxy = Proxy::start(world.chain.url()).await;
     let reader = world.reader().with(uncached).through(&[&proxy]).started().await;
@@ -353,7 +354,7 @@ async fn deceived(world: &World, lie: impl Fn(Value) -> Value) -> (Arc<Snapshot>
     proxy.rule(move |call| {
         if call.method == RECEIPT && call.params[0] == victim { Reply::Result(lie.clone()) } else { Reply::Pass }
     });
-    // Another store, which has read nothing yet.
+    // A new store without progress.
     let reader = world.reader().with(uncached).through(&[&proxy]).started().await;
     (reader.read(wallet("ada")).await, reader, proxy)
 }
@@ -407,7 +408,7 @@ fn a_read_that_broke_off_at_a_receipt_goes_on_there() {
         let proxy = Proxy::start(world.chain.url()).await;
         let one_by_one = |config: &mut Config| config.reading.log_concurrency = 1;
         let mut reader = world.reader().with(one_by_one).through(&[&proxy]).started().await;
-        // The node answers four blocks at a time, and five receipts.
+        // The node answers queries of at most four blocks, and five receipts.
         let narrow = |call: &Call| match call.span() {
             Some((from, to)) if to - from >= 4 => {
                 Some(Reply::Error { code: -32602, message: "range 1 exceeds limit of 4".into() })
@@ -432,7 +433,7 @@ fn a_read_that_broke_off_at_a_receipt_goes_on_there() {
         assert_eq!(read.events_coverage(), Coverage::Complete);
         world.compare("ada", &read.chains[0]).await;
         assert_eq!(calls.iter().filter_map(Call::span).map(|(from, _)| from).min(), Some(through + 1));
-        // Of eight receipts, those of the ranges before the gap are not asked for again.
+        // Of eight receipts, those of ranges before the gap are not requested again.
         assert!((3..8).contains(&costs(&calls).1), "{:?}", costs(&calls));
     });
 }

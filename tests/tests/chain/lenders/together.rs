@@ -1,4 +1,4 @@
-//! Aave v2, Aave v3 and Comet on one chain: a history that is gone on with costs two log queries.
+//! Aave v2, Aave v3 and Comet on one chain: a continued history costs two log queries.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ fn a_repeated_read_takes_two_log_queries_and_misses_no_liquidation() {
         let supply =
             comet::Comet::supplyToCall { dst: wallet("ben"), asset: comet.base, amount: U256::from(5_000_000) };
         chain.call(wallet("ben"), comet.comet, &supply).await.unwrap();
-        // Some of the chain is settled.
+        // Settles a part of the chain.
         for _ in 0..20 {
             chain.mine().await.unwrap();
         }

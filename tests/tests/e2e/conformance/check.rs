@@ -1,4 +1,4 @@
-//! Whether an answer is one that the document declares.
+//! Checks whether the document declares an answer.
 
 use assay_tests::service::Answer;
 
@@ -9,9 +9,9 @@ use super::{
 };
 
 pub enum Verdict {
-    /// With its status.
+    /// The answer is declared; contains its status.
     Right(String),
-    /// Why.
+    /// The answer is not declared; contains the reason.
     Wrong(String),
 }
 
@@ -28,7 +28,7 @@ pub fn check(document: &Document, request: &Request, answer: &Answer) -> Verdict
 
 fn wrong(document: &Document, request: &Request, answer: &Answer) -> Option<String> {
     let status = answer.status.as_u16();
-    // Served by this host if its operator adds the chain, or reputation: the one failure that a request can cause here.
+    // The chain or reputation is not configured on this host: the only 5xx that a request may cause here.
     let unconfigured = status == 502 && answer.text.contains("_not_configured\"");
     if status >= 500 && !unconfigured {
         return Some(format!("{status} is a failure of the server"));
@@ -44,7 +44,7 @@ fn wrong(document: &Document, request: &Request, answer: &Answer) -> Option<Stri
         let complete = methods.iter().all(|method| allowed.contains(method));
         return match status {
             405 if complete => body(&document.error, "application/json", answer),
-            // A body beyond the limit is refused before anything else is looked at.
+            // A body above the limit is refused before any other check.
             413 if request.body.is_some() => body(&document.error, "application/json", answer),
             405 => Some(format!("Allow says {allowed:?}, the document {methods:?}")),
             _ => Some("a method that the path does not take is not 405".to_owned()),
@@ -54,7 +54,7 @@ fn wrong(document: &Document, request: &Request, answer: &Answer) -> Option<Stri
     undeclared(document.operations.iter().find(same)?, answer)
 }
 
-/// What of an answer the document does not declare of the operation.
+/// The parts of an answer that the document does not declare for the operation.
 pub fn undeclared(operation: &Operation, answer: &Answer) -> Option<String> {
     let status = answer.status.as_u16();
     match operation.answers.get(&status) {

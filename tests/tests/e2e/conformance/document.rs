@@ -1,5 +1,4 @@
-//! What the OpenAPI document says: whether it holds together, and its operations with the schema of each answer they
-//! declare.
+//! The OpenAPI document: its validity, and its operations with the schema of each declared answer.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -19,13 +18,13 @@ pub struct Document {
 }
 
 pub struct Operation {
-    /// In capitals.
+    /// In upper case.
     pub method: String,
     pub path: String,
     pub parameters: Vec<Parameter>,
     /// Content type and schema.
     pub body: Option<(String, Value)>,
-    /// By status: content type and schema, or nothing where the answer has no body.
+    /// Content type and schema by status; `None` for an answer without a body.
     pub answers: BTreeMap<u16, Option<(String, Schema)>>,
 }
 
@@ -53,7 +52,7 @@ fn refs<'a>(value: &'a Value, into: &mut Vec<&'a str>) {
     }
 }
 
-/// Everything that keeps the document from saying what it should.
+/// All errors of the document.
 pub fn faults(document: &Value) -> Vec<String> {
     let mut faults = Vec::new();
     let mut found = Vec::new();
@@ -141,7 +140,7 @@ impl Document {
         Self { operations, error: schema(&json!({ "$ref": "#/components/schemas/DetailBody" })) }
     }
 
-    /// Methods that a path takes.
+    /// The methods of a path.
     pub fn methods(&self, path: &str) -> Vec<&str> {
         self.operations
             .iter()

@@ -1,5 +1,5 @@
-//! The API against its own description: the document is whole, thousands of generated requests get nothing but what it
-//! declares, and recorded answers keep their shape.
+//! The API compared with its description: the document is valid, thousands of generated requests get only declared
+//! answers, and recorded answers keep their shape.
 
 mod check;
 mod document;
@@ -26,7 +26,7 @@ use request::{Key, Request};
 use values::Dice;
 
 const REQUESTS: usize = 3_000;
-/// Each run makes the same requests, unless `ASSAY_SEED` says otherwise.
+/// Each run makes the same requests, unless `ASSAY_SEED` sets another seed.
 const SEED: u64 = 0x5EED_0001;
 const AT_ONCE: usize = 24;
 
@@ -34,7 +34,7 @@ const READER: &str = "assay_conformance_reader";
 const METERED: &str = "assay_conformance_metered";
 const SUBMITTER: &str = "assay_conformance_submitter";
 
-/// Keys with every set of scopes that makes a difference.
+/// Keys with every relevant set of scopes.
 fn keys() -> String {
     let key =
         |name: &str, key: &str, rest: &str| format!("[[access.keys]]\nname = \"{name}\"\nkey = \"{key}\"\n{rest}\n");
@@ -46,7 +46,7 @@ fn keys() -> String {
     .concat()
 }
 
-/// Holds an answer to `method` at `path`, with its parameters unfilled, against the server's own document.
+/// Checks an answer to `method` at `path` (with placeholders for its parameters) against the server's own document.
 #[track_caller]
 pub(super) fn assert_declared(document: &Value, method: &str, path: &str, answer: &Answer) {
     let document = Document::read(document);
@@ -55,7 +55,7 @@ pub(super) fn assert_declared(document: &Value, method: &str, path: &str, answer
     assert_eq!(undeclared, None, "{} {}", answer.status, answer.text);
 }
 
-/// A chain with a few agents, and how a server is told of it.
+/// A chain with a few agents, and its section of the server's configuration.
 async fn registries() -> (Small, String) {
     let mut chain = Small::start(31_337).await.expect("the chain starts");
     let agents = agents::deploy(&mut chain).await.expect("the registries are deployed");
@@ -94,7 +94,7 @@ async fn send(api: &Caller, request: &Request, document: &Document) -> Verdict {
     Verdict::Wrong("no answer, five times".to_owned())
 }
 
-/// The smallest request like this one that fails too.
+/// The smallest variant of this request that fails too.
 async fn smallest(api: &Caller, request: Request, document: &Document) -> (Request, String) {
     let mut smallest = request;
     'shrink: loop {
@@ -128,7 +128,7 @@ fn thousands_of_requests_get_only_what_the_document_declares() {
         let (_chain, registries) = registries().await;
         let service = on_devnet(shelf.path(), &format!("{}{registries}", keys())).await;
         let document = Document::read(&service.anonymous().get("/openapi.json").await.ok());
-        // The one answer that is not there from the start.
+        // The only answer that is not available from the start.
         while service.keyed().get("/api/v2/agents/search?q=a").await.status == 503 {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }

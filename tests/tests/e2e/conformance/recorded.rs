@@ -1,6 +1,5 @@
-//! Every row of the contract's tables of scores and reports: whole answers about the devnet's wallets as they were
-//! recorded, with what changes from run to run taken out. A change of shape is a change of these files:
-//! `ASSAY_RECORD=1` writes them anew.
+//! Every row of the contract's tables of scores and reports: recorded full answers about the devnet's wallets, without
+//! the values that change between runs. A change of shape changes these files: `ASSAY_RECORD=1` writes them again.
 
 use std::path::Path;
 
@@ -47,7 +46,7 @@ fn every_row_of_scores_and_reports_is_as_recorded() {
         let api = service.keyed();
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/e2e/recorded");
         let record = std::env::var_os("ASSAY_RECORD").is_some();
-        // Read once before, so that every row is of a known reading.
+        // The first request of each wallet happens before, so that every row uses an existing reading.
         for wallet in ["borrower", "liquidated", "empty"] {
             api.get(&filled(&format!("/api/v2/report/address/{{{wallet}}}"))).await.ok();
         }
@@ -89,7 +88,7 @@ fn filled(path: &str) -> String {
     })
 }
 
-/// Without what the clock moves: times, and amounts, which bear interest.
+/// Removes values that depend on the time: times, and amounts, which bear interest.
 fn steady(value: Value, field: &str) -> Value {
     match value {
         Value::Object(fields) => {

@@ -1,4 +1,4 @@
-//! A request that somebody might make: drawn at random, made simpler, told as a `curl` line.
+//! A possible request: generated at random, simplified, and printed as a `curl` line.
 
 use super::{
     document::Document,
@@ -19,7 +19,7 @@ pub enum Key {
 #[derive(Debug, Clone)]
 pub struct Request {
     pub method: String,
-    /// The path with its parameters unfilled.
+    /// The path with placeholders for its parameters.
     pub template: String,
     path: Vec<(String, String)>,
     query: Vec<(String, String)>,
@@ -92,12 +92,12 @@ impl Request {
         if query.is_empty() { path } else { format!("{path}?{}", query.join("&")) }
     }
 
-    /// Whether a segment of the path is missing, or means another one.
+    /// Whether a segment of the path is missing or changes the meaning of the path.
     pub fn is_off_the_map(&self) -> bool {
         self.path.iter().any(|(_, value)| matches!(value.as_str(), "" | "." | ".."))
     }
 
-    /// The same request with one thing less.
+    /// The variants of the request with one part less.
     pub fn simpler(&self) -> Vec<Self> {
         let mut all = Vec::new();
         let mut with = |change: &dyn Fn(&mut Self)| {
@@ -127,7 +127,7 @@ impl Request {
         all
     }
 
-    /// A line for a shell that makes this request.
+    /// A shell command that makes this request.
     pub fn curl(&self, base: &str) -> String {
         let mut line = format!("curl -i -X {} {}", self.method, quoted(&format!("{base}{}", self.path_and_query())));
         if let Some(authorization) = self.key.authorization() {
@@ -163,7 +163,7 @@ fn shorter(value: &str) -> Vec<String> {
         .collect()
 }
 
-/// Percent-encoded but for what never needs it.
+/// Percent-encoded, except for characters that never need it.
 fn encoded(value: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~,".contains(&byte);
     value.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()

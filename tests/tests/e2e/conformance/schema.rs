@@ -1,11 +1,11 @@
-//! Values held against the document's schemas: the part of JSON Schema that the document uses, read strictly. An object
-//! has no fields but those its schema names, and a keyword that is not known here is an error and not passed over.
+//! Validates values against the document's schemas: the part of JSON Schema that the document uses, read strictly. An
+//! object has only the fields of its schema, and an unknown keyword is an error.
 
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-/// Keywords that say nothing about a value.
+/// Keywords that do not restrict a value.
 const SILENT: [&str; 6] = ["title", "description", "example", "examples", "default", "deprecated"];
 
 pub struct Schema {
@@ -18,7 +18,7 @@ impl Schema {
         Self { schema: schema.clone(), components: components.clone() }
     }
 
-    /// What is wrong with `value`, each with its place in it.
+    /// The errors of `value`, each with its position.
     pub fn errors(&self, value: &Value) -> Vec<String> {
         let mut errors = Vec::new();
         self.check(&self.schema, value, "", true, &mut errors);
@@ -31,7 +31,7 @@ impl Schema {
         self.components.get(name).unwrap_or_else(|| panic!("{reference} refers to nothing"))
     }
 
-    /// `closed` where the value may have no fields beyond those named.
+    /// `closed` is true if the value may have only the named fields.
     fn check(&self, schema: &Value, value: &Value, at: &str, closed: bool, errors: &mut Vec<String>) {
         let keywords = schema.as_object().unwrap_or_else(|| panic!("{schema} is no schema"));
         let mut wrong = |what: String| errors.push(format!("{at}: {what}"));
@@ -131,7 +131,7 @@ impl Schema {
                         errors.push(format!("{at}: {value} has {fits} of the forms {inner}"));
                     }
                 }
-                // Patterns describe what is sent and not what is answered.
+                // Patterns apply to requests and not to answers.
                 ("type" | "enum" | "minimum" | "maximum" | "format" | "required" | "pattern", _) => {}
                 (silent, _) if SILENT.contains(&silent) => {}
                 (keyword, _) => panic!("the keyword {keyword} is not known here"),
@@ -139,7 +139,7 @@ impl Schema {
         }
     }
 
-    /// The fields that a schema and its parts name.
+    /// The field names of a schema and its parts.
     fn named<'a>(&'a self, schema: &'a Value) -> Vec<&'a str> {
         let own = schema["properties"].as_object().into_iter().flat_map(Map::keys).map(String::as_str);
         let target = schema["$ref"].as_str().map(|reference| self.target(reference));

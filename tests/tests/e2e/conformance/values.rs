@@ -1,10 +1,10 @@
-//! Values that callers send: right, at the edge, and hostile.
+//! Values in requests: valid, at the limits, and hostile.
 
 use assay_tests::devnet::actors;
 use assay_tests::service::plugins;
 use serde_json::{Value, json};
 
-/// Random numbers that a seed makes again (splitmix64).
+/// Random numbers that depend only on a seed (splitmix64).
 pub struct Dice(u64);
 
 impl Dice {
@@ -20,7 +20,7 @@ impl Dice {
         z ^ (z >> 31)
     }
 
-    /// Below `sides`.
+    /// A number below `sides`.
     pub fn below(&mut self, sides: usize) -> usize {
         (self.roll() % sides.max(1) as u64) as usize
     }
@@ -118,7 +118,7 @@ pub fn parameter(name: &str, kind: &str, dice: &mut Dice) -> String {
     }
 }
 
-/// A list of addresses, as long as lists get.
+/// A list for a parameter of addresses: short, at the limit, too long, or invalid.
 pub fn list(dice: &mut Dice) -> String {
     let items = match dice.below(10) {
         0 => return text(dice),
@@ -140,7 +140,7 @@ pub fn text(dice: &mut Dice) -> String {
     }
 }
 
-/// JSON that has nothing to do with what is asked for.
+/// JSON that does not match any schema.
 fn anything(dice: &mut Dice, depth: usize) -> Value {
     match dice.below(if depth > 3 { 9 } else { 12 }) {
         0 => Value::Null,
@@ -158,7 +158,7 @@ fn anything(dice: &mut Dice, depth: usize) -> Value {
     }
 }
 
-/// A value of this schema, most of the time.
+/// A value that usually matches this schema.
 fn of_schema(schema: &Value, dice: &mut Dice) -> Value {
     if dice.percent(15) {
         return anything(dice, 0);
@@ -201,7 +201,7 @@ fn of_schema(schema: &Value, dice: &mut Dice) -> Value {
     }
 }
 
-/// A body of this content type and schema; bytes that are none now and then.
+/// A body of this content type and schema; sometimes invalid bytes.
 pub fn body(kind: &str, schema: &Value, dice: &mut Dice) -> Option<Vec<u8>> {
     if dice.percent(4) {
         return None;
@@ -225,7 +225,7 @@ pub fn body(kind: &str, schema: &Value, dice: &mut Dice) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// What is sent where a component belongs.
+/// A body for an upload of a component.
 fn component(dice: &mut Dice) -> Vec<u8> {
     let released = || {
         let file = std::fs::read_dir(plugins()).expect("the shelf").flatten().map(|entry| entry.path());

@@ -1,5 +1,5 @@
-//! Three hosts on one Redis behind the shipped proxy, with everybody calling the proxy, while hosts are killed in turn,
-//! Redis is restarted and one host is cut off from it and from the chain.
+//! Three hosts on one Redis behind the shipped proxy. All requests go to the proxy, while hosts are killed in turn,
+//! Redis is restarted, and one host loses its connections to Redis and the chain.
 
 use std::{
     fmt,
@@ -28,20 +28,20 @@ const HOSTS: usize = 3;
 /// Submissions before each kill, and before Redis is restarted.
 const AT_ONCE: usize = 3;
 const READERS: usize = 4;
-/// What may fail of all requests while hosts are killed, in percent.
+/// The most failed requests while hosts are killed, in percent.
 const BOUND: f64 = 1.0;
 
-/// What goes on besides. A request belongs to the worst that it has seen.
+/// The current fault. A request that sees several counts for the worst one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// One host after another is killed, and started again.
+    /// One host after another is killed and started again.
     Kills,
-    /// Until every host is ready again.
+    /// Redis is restarted; lasts until every host is ready again.
     Restart,
     Cut,
 }
 
-/// Requests of one kind in each phase, and those that failed.
+/// The number of requests of one kind in each phase, and of those that failed.
 #[derive(Default)]
 struct Tally([(AtomicU64, AtomicU64); 3]);
 
@@ -68,13 +68,13 @@ impl fmt::Display for Tally {
     }
 }
 
-/// Those who call the proxy.
+/// The callers of the proxy.
 struct Crowd {
     proxy: Caller,
     phase: AtomicUsize,
     reads: Tally,
     posts: Tally,
-    /// Where the submissions that were accepted are looked at.
+    /// The status paths of accepted submissions.
     accepted: Mutex<Vec<String>>,
     stop: AtomicBool,
 }
@@ -88,7 +88,7 @@ impl Crowd {
         self.phase.load(Relaxed)
     }
 
-    /// Submits the `n`th until it is accepted; its id.
+    /// Makes submission `n`, repeats it until it is accepted, and returns its id.
     async fn submit(self: Arc<Self>, n: usize) -> Value {
         let started = Instant::now();
         loop {
@@ -119,7 +119,7 @@ impl Crowd {
         }
     }
 
-    /// Reads, by turns, what needs no store and what is nowhere else, until told to stop.
+    /// Reads in turn what needs no store and what only the store has, until `stop`.
     async fn read(self: Arc<Self>) {
         for n in 0.. {
             if self.stop.load(Relaxed) {
@@ -143,17 +143,17 @@ impl Crowd {
     }
 }
 
-/// A host that is killed and comes back at the same place.
+/// A host that is killed and starts again at the same address.
 struct Host {
     service: Option<Service>,
     config: String,
     address: SocketAddr,
-    /// What it has of the world: its store and its chain.
+    /// Its connections: to the store and to the chain.
     wires: [Wire; 2],
 }
 
 impl Host {
-    /// The `n`th has an address of its own, so that nobody's outgoing connection takes its port while it is dead.
+    /// Host `n` has its own address, so that no outgoing connection takes its port while it is dead.
     async fn start(n: usize, world: &World, redis: u16, more: &str) -> Self {
         let chain = world.chain.url().rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port");
         let wires = [Wire::to(redis).await, Wire::to(chain).await];
@@ -210,7 +210,7 @@ fn whoever_is_killed_or_cut_off_each_submission_is_on_the_chain_once() {
         };
         for life in 0..kills {
             submit(AT_ONCE);
-            // Any moment may be the last: that is what is tried here.
+            // The test kills at many moments; this is the next one.
             tokio::time::sleep(Duration::from_millis(150 + 331 * life as u64 % 900)).await;
             hosts[life % HOSTS].restart();
             if life == kills / 2 {

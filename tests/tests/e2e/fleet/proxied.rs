@@ -1,4 +1,4 @@
-//! Hosts behind the proxy that is shipped with them.
+//! Hosts behind the shipped proxy.
 
 use assay_tests::{
     nginx::Nginx,
@@ -8,7 +8,7 @@ use reqwest::Method;
 
 use super::{SANDBOX, run};
 
-/// As [`super::killed`] has it: what a host needs to know of the proxy of the tests.
+/// As in [`super::killed`]: the setting with which a host trusts the proxy of the tests.
 pub(super) const TRUSTING: &str = "[http]\ntrusted_proxies = [\"127.0.0.1\"]\n";
 
 #[test]
@@ -27,7 +27,8 @@ fn callers_behind_the_shipped_proxy_are_told_apart_whatever_they_say() {
                 http.request(Method::GET, format!("{}{SANDBOX}", proxy.base)).header("x-forwarded-for", forwarded);
             request.send().await.expect("the proxy answers").status().as_u16()
         };
-        // What one of them makes up is not believed, and does not use up what another one has.
+        // An address that a client invents in `X-Forwarded-For` is ignored, and does not use up the rate of another
+        // client.
         for (client, forwarded, status) in [
             ([127, 0, 0, 2], "198.51.100.1", 401),
             ([127, 0, 0, 2], "198.51.100.2", 401),

@@ -1,4 +1,4 @@
-//! The host that works on the submissions dies with some of them on their way: another one goes on.
+//! The host that processes the submissions dies while some are open: another host continues them.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use serde_json::json;
 use super::{on, run, soak, until};
 use crate::reputation;
 
-/// Submissions that are open when it dies.
+/// Open submissions when the host dies.
 const OPEN: usize = 4;
 
 async fn submit(api: &Caller, n: usize) -> String {
@@ -27,7 +27,7 @@ fn another_host_takes_over_the_submissions_of_one_that_died() {
         let world = World::start().await;
         let server = Redis::start(&DURABLE);
         let config = on(server.port, &world.config(world.chain.url(), ""));
-        // Alone, it is the one that works.
+        // The only host, so it is the one that processes submissions.
         let mut worker = Service::start(&config);
         let mut paths = vec![submit(&worker.keyed(), 0).await];
         reputation::confirmed(&worker.keyed(), &paths[0]).await;
@@ -40,9 +40,9 @@ fn another_host_takes_over_the_submissions_of_one_that_died() {
             for n in first..first + OPEN {
                 paths.push(submit(&api, n).await);
             }
-            // Transactions of its are under way, which no block holds yet.
+            // Some of its transactions are sent and not yet mined.
             until(&api, &paths[first], |answer| answer.ok()["status"] == "submitting").await;
-            // Leases are renewed every few seconds: not always just after that.
+            // Leases are renewed every few seconds, so the pause varies the time since the last renewal.
             tokio::time::sleep(Duration::from_millis(700 * round)).await;
             let dir = worker.kill();
             let died = Instant::now();

@@ -1,9 +1,8 @@
-//! Four times what the server sustains, for a minute (`ASSAY_SOAK=1`; a few seconds otherwise): who is let in is
-//! answered as fast as ever, who is not is told at once, memory stays, and afterwards everything is as before.
+//! Four times the sustained load, for a minute (`ASSAY_SOAK=1`; a few seconds otherwise): admitted requests are
+//! answered as fast as before, others are refused at once, memory does not grow, and afterwards all is as before.
 //!
-//! Capacity is what a chain allows: every score here is read anew from a node that takes its time, so that a score
-//! takes as long as its calls do and the server's own work is small beside it. What it sustains is then its room by
-//! that time.
+//! The chain limits the capacity: every score reads anew from a slow node, so a score takes as long as its calls, and
+//! the server's own work is small. The sustained load is then the number of concurrent requests divided by that time.
 
 use std::{
     sync::Arc,
@@ -21,11 +20,11 @@ use tokio::{net::TcpListener, sync::Mutex};
 use super::{is_later, timed};
 use crate::run;
 
-/// Requests at work at once.
+/// Requests that are processed at the same time.
 const ROOM: usize = 8;
-/// What every call of the chain takes.
+/// The duration of every call to the chain.
 const CALL: Duration = Duration::from_millis(25);
-/// Resident memory that a minute of it may add.
+/// The most resident memory that a minute of overload may add.
 const GROWTH: u64 = 64 << 20;
 
 /// Length of the overload.
@@ -33,7 +32,7 @@ fn length() -> Duration {
     Duration::from_secs(if std::env::var_os("ASSAY_SOAK").is_some_and(|on| on == "1") { 60 } else { 3 })
 }
 
-/// A node behind a line that takes `CALL` to answer, for everybody alike and however many ask.
+/// A proxy of a node in which every call takes `CALL`, for any number of concurrent callers.
 async fn slow_line(upstream: &str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
@@ -55,18 +54,18 @@ async fn slow_line(upstream: &str) -> String {
     url
 }
 
-/// An address that nobody asked for yet.
+/// An address that no request has used.
 fn fresh(n: usize) -> String {
     format!("/api/v2/score/address/{}", Address::from_word(keccak256(format!("overload {n}"))))
 }
 
-/// The time that all but one of a hundred stay below.
+/// The 99th percentile of the times.
 fn p99(times: &mut [Duration]) -> Duration {
     times.sort_unstable();
     times[(times.len() * 99).div_ceil(100).saturating_sub(1).min(times.len() - 1)]
 }
 
-/// What came of requests.
+/// The results of requests.
 #[derive(Default)]
 struct Seen {
     accepted: Vec<Duration>,
@@ -77,7 +76,7 @@ struct Seen {
 impl Seen {
     fn take(&mut self, (status, took, body): (u16, Duration, Value)) {
         match status {
-            // Nobody knows these addresses: that takes a whole reading to say.
+            // These addresses are unknown, which only a full reading shows.
             200 | 404 => self.accepted.push(took),
             503 | 429 if is_later(&body) => self.refused.push(took),
             _ => self.wrong.push((status, body)),
@@ -85,7 +84,7 @@ impl Seen {
     }
 }
 
-/// So many callers who ask without a break until `until`.
+/// `count` callers that send requests without a pause until `until`.
 async fn callers(api: &Caller, count: usize, from: usize, until: Instant) -> Seen {
     let seen = Arc::new(Mutex::new(Seen::default()));
     let all = (0..count).map(|caller| {
@@ -103,7 +102,7 @@ async fn callers(api: &Caller, count: usize, from: usize, until: Instant) -> See
     std::mem::take(&mut *seen.lock().await)
 }
 
-/// `rate` requests a second, evenly, whatever becomes of those before.
+/// `rate` requests a second at equal intervals, independent of the answers to earlier ones.
 async fn offered(api: &Caller, rate: f64, from: usize, length: Duration) -> Seen {
     let seen = Arc::new(Mutex::new(Seen::default()));
     let mut due = tokio::time::interval(Duration::from_secs_f64(1.0 / rate));
@@ -136,7 +135,7 @@ fn four_times_too_much_is_sent_away_and_the_rest_served_as_ever() {
         let api = service.keyed();
         let (length, soak) = (length(), length() >= Duration::from_secs(60));
 
-        // Uncontended: one caller. Then what it sustains: as many as there is room for.
+        // First one caller without competition. Then the sustained load: as many callers as there is room for.
         let mut alone = callers(&api, 1, 0, Instant::now() + length / 4).await;
         let full = callers(&api, ROOM, 1_000_000, Instant::now() + length / 4).await;
         assert!(alone.wrong.is_empty() && full.wrong.is_empty(), "{:?} {:?}", alone.wrong.first(), full.wrong.first());
@@ -148,7 +147,7 @@ fn four_times_too_much_is_sent_away_and_the_rest_served_as_ever() {
         assert!(seen.wrong.is_empty(), "{} others, such as {:?}", seen.wrong.len(), seen.wrong.first());
         assert!(!seen.accepted.is_empty() && !seen.refused.is_empty(), "{} let in", seen.accepted.len());
 
-        // Afterwards it is as it was, at once.
+        // Directly afterwards, times are as before.
         let over = Instant::now();
         let mut again = callers(&api, 1, 9_000_000, over + Duration::from_secs(1)).await;
         assert!(
@@ -171,11 +170,11 @@ fn four_times_too_much_is_sent_away_and_the_rest_served_as_ever() {
             })
         );
         assert!(after.saturating_sub(before) < GROWTH, "{} bytes more", after.saturating_sub(before));
-        // Times are asserted in the soak alone, which has the machine to itself.
+        // Only the soak asserts times, because it has the machine to itself.
         if soak {
             assert!(busy <= 2 * quiet, "p99 {busy:?}, uncontended {quiet:?}");
-            // At once: in a fraction of what the work would take, and also the slowest of these clients in no more than
-            // those let in.
+            // A refusal takes a fraction of the work's time; even the slowest of these clients waits no longer than the
+            // admitted ones.
             assert!(
                 4 * median <= quiet && told <= 2 * quiet,
                 "it took {median:?} to be sent away, and at worst {told:?}"

@@ -165,7 +165,7 @@ fn what_is_wrong_is_said_and_costs_nothing() {
                 assert_eq!(said, json!({ "detail": "Submission not found" }));
             }
         }
-        // Of 35 units three submissions can be paid, whatever was refused before.
+        // 35 units pay for three submissions, whatever was refused before.
         for n in 0..3 {
             api.post("/api/v2/reputation/1", &json!({ "address": subject(n), "tags": ["sybilRisk"] }))
                 .await

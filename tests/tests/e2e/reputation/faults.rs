@@ -1,5 +1,5 @@
-//! Everything around the host at its worst: confirmed all the same, or failed with words and the units given back;
-//! never twice.
+//! Failures of everything around the host: each submission is confirmed, or it fails with a message and a refund; none
+//! is written twice.
 
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,7 @@ use crate::run;
 
 const METERED: &str = "assay_reputation_faulty";
 
-/// A server with a key of 10 units: a second submission is admitted only if the first gave its units back.
+/// A server with a key of 10 units: a second submission is admitted only if the first was refunded.
 fn serve(world: &World, rpc: &str, reputation: &str) -> (Service, Caller) {
     let key = format!(
         "[[access.keys]]\nname = \"faulty\"\nkey = \"{METERED}\"\nscopes = [\"read\", \"submit\"]\nunits = 10\n"
@@ -30,7 +30,7 @@ fn serve(world: &World, rpc: &str, reputation: &str) -> (Service, Caller) {
     (service, api)
 }
 
-/// Waits until the node has so many transactions that are not mined.
+/// Waits until the node has this many pending transactions.
 async fn waiting(world: &World, transactions: u64) {
     let started = Instant::now();
     loop {
@@ -53,7 +53,7 @@ async fn check_one(world: &World, status: &Value) {
     assert_eq!(held.len(), ALL.len());
 }
 
-/// One more, which 10 units pay only where they were given back.
+/// Makes one more submission, which 10 units pay only after a refund.
 async fn check_given_back(api: &Caller, status: &Value) {
     assert_eq!(status["status"], "failed");
     assert!(status["error"].as_str().is_some_and(|error| error.contains("units were given back")), "{status}");
@@ -70,7 +70,7 @@ fn a_node_that_fails_three_calls_of_ten_delays_and_no_more() {
         let mut calls = 0_u64;
         proxy.rule(move |_| {
             calls += 1;
-            // Mixed well: a sequence that is only spread evenly would hit every batch.
+            // A hash: an evenly spread sequence would hit every batch.
             let mixed = calls.wrapping_mul(0x9E37_79B9_7F4A_7C15);
             let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
             match (mixed ^ (mixed >> 27)) >> 40 & 0xff {
@@ -179,7 +179,7 @@ fn what_cannot_be_mined_in_time_is_taken_back_before_it_fails() {
         let (service, api) = serve(&world, world.chain.url(), "give_up_after_ms = 3000");
         let url = submit(&api, 1).await;
         waiting(&world, 3).await;
-        // Given up, but not failed: its transactions could still be mined.
+        // Its transactions are replaced, and the submission has not failed: they could still be mined.
         let started = Instant::now();
         while !service.anonymous().get("/metrics").await.text.contains("assay_transactions_replaced_total 3") {
             assert!(started.elapsed() < PATIENCE, "nothing is cancelled");
@@ -208,7 +208,7 @@ fn an_account_without_funds_waits_and_then_says_so() {
     });
 }
 
-/// A transfer of nothing with the signer's key, which no host knows of, at a price that drives any other out.
+/// An empty transfer with the signer's key that no host knows of, with a fee that replaces any other transaction.
 fn foreign(world: &World, nonce: u64) -> Bytes {
     let transaction = TxEip1559 {
         chain_id: CHAIN,

@@ -1,5 +1,5 @@
-//! Exactly once, whenever the process is killed: at random moments, and at every step on purpose. `ASSAY_SOAK=1` raises
-//! the numbers to those that are promised (`make soak`).
+//! Each submission is written exactly once, whenever the process is killed: at random moments, and deliberately at
+//! every step. `ASSAY_SOAK=1` raises the numbers to the promised ones (`make soak`).
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -15,7 +15,7 @@ use crate::run;
 
 const METERED: &str = "assay_reputation_counted";
 
-/// Submissions and kills.
+/// The numbers of submissions and kills.
 fn numbers() -> (usize, usize) {
     if std::env::var_os("ASSAY_SOAK").is_some_and(|on| on == "1") { (60, 40) } else { (8, 8) }
 }
@@ -26,14 +26,14 @@ fn key(units: usize) -> String {
     )
 }
 
-/// Submits the `n`th under an `Idempotency-Key` of its own; `None` where the server was gone before it answered.
+/// Makes submission `n` with its own `Idempotency-Key`; `None` if the server ended before it answered.
 async fn try_submit(api: Caller, n: usize) -> Option<Value> {
     let request = api.request(reqwest::Method::POST, "/api/v2/agents/1/reputation");
     let request = request.header("idempotency-key", format!("submission {n}")).json(&json!({ "address": subject(n) }));
     Some(try_answer(request).await.ok()?.expect(202))
 }
 
-/// Milliseconds from `least` to twice that and some more, by a seed.
+/// A pseudorandom duration from 20 to 719 ms, by a seed.
 fn moment(seed: usize) -> Duration {
     let mixed = (seed as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33;
     Duration::from_millis(20 + mixed % 700)
@@ -51,7 +51,7 @@ fn whenever_it_is_killed_each_submission_is_on_the_chain_once() {
             let api = service.with_key(METERED);
             let mine = submissions * life / kills..submissions * (life + 1) / kills;
             let asked: Vec<_> = mine.clone().map(|n| tokio::spawn(try_submit(api.clone(), n))).collect();
-            // Any moment may be the last: that is what is tried here.
+            // The test kills at many moments; this is the next one.
             tokio::time::sleep(moment(life)).await;
             let dir = service.kill();
             for (n, asked) in mine.zip(asked) {
@@ -75,7 +75,7 @@ fn whenever_it_is_killed_each_submission_is_on_the_chain_once() {
             check(&world, &held, status, &ALL);
         }
         assert_eq!(held.len(), submissions * ALL.len());
-        // Every unit was charged, and none twice: exactly nothing is left.
+        // Every unit was charged once: no unit is left.
         let refused = api.post("/api/v2/agents/1/reputation", &json!({ "address": subject(0) })).await.expect(429);
         let left = format!("has 0 of {} left", submissions * 10);
         assert!(refused["detail"].as_str().is_some_and(|detail| detail.contains(&left)), "{refused}");
@@ -83,16 +83,16 @@ fn whenever_it_is_killed_each_submission_is_on_the_chain_once() {
     });
 }
 
-/// Where the process is killed.
+/// The moment when the process is killed.
 #[derive(Debug, Clone, Copy)]
 enum Boundary {
-    /// As soon as it has accepted.
+    /// Directly after it has accepted the submission.
     Accepted,
-    /// While the document is on its way to IPFS.
+    /// During the upload of the document to IPFS.
     Upload,
-    /// When it makes the nth call of a method, before the node hears of it.
+    /// At the nth call of a method, before the call reaches the node.
     At(&'static str, usize),
-    /// When it makes the first call after that one, whose effect it has not seen.
+    /// At the first call after that one, so the process has not seen its effect.
     After(&'static str, usize),
 }
 
@@ -107,8 +107,8 @@ const BOUNDARIES: [Boundary; 11] = [
     Boundary::After("eth_sendRawTransaction", 3),
     Boundary::At("eth_getTransactionReceipt", 1),
     Boundary::After("eth_getTransactionReceipt", 1),
-    // Each of the three transactions is asked for once at least; how often else depends on how many blocks come between
-    // two looks.
+    // Each of the three receipts is requested at least once; further requests depend on the number of blocks between
+    // two checks.
     Boundary::At("eth_getTransactionReceipt", 3),
 ];
 

@@ -1,5 +1,5 @@
-//! An IPFS node that is gone: nothing listens where it was, with submissions under way, and then it is there again.
-//! `ASSAY_SOAK=1` makes it a whole minute.
+//! An outage of the IPFS node: nothing listens at its address while submissions are open, and then it returns.
+//! `ASSAY_SOAK=1` extends the outage to a minute.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ fn key(units: usize) -> String {
     format!("[[access.keys]]\nname = \"outage\"\nkey = \"{METERED}\"\nscopes = [\"submit\"]\nunits = {units}\n")
 }
 
-/// Uploads that did not succeed so far.
+/// The number of failed uploads.
 async fn retries(service: &Service) -> u64 {
     let text = service.anonymous().get("/metrics").await.text;
     let line = text.lines().find_map(|line| line.strip_prefix("assay_submission_retries_total{status=\"uploading\"} "));
@@ -31,7 +31,7 @@ fn an_ipfs_node_that_is_gone_for_a_while_delays_and_no_more() {
         let config = world.config(world.chain.url(), "") + &key(SUBMISSIONS * 10);
         let service = Service::start(&config);
         let api = service.with_key(METERED);
-        // Some are under way when it goes.
+        // Some submissions are open when the node stops.
         let mut urls = Vec::new();
         for n in 0..SUBMISSIONS / 2 {
             urls.push(submit(&api, n).await);
@@ -45,7 +45,7 @@ fn an_ipfs_node_that_is_gone_for_a_while_delays_and_no_more() {
             assert!(gone.elapsed() < PATIENCE, "it is not tried again");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        // What is known before the document is in place, and nothing more.
+        // The fields that are known before the upload, and no others.
         let waiting = api.get(&urls[SUBMISSIONS - 1]).await.ok();
         assert_eq!(
             (&waiting["status"], &waiting["transactions"], &waiting["feedback_uri"], &waiting["error"]),
@@ -80,7 +80,7 @@ fn an_ipfs_node_that_does_not_come_back_in_time_is_an_honest_failure() {
         let service = Service::start(&(world.config(world.chain.url(), "give_up_after_ms = 1500") + &key(10)));
         let api = service.with_key(METERED);
         world.ipfs.stop().await;
-        // One unit too few for a second one, had the first not given its back.
+        // One unit is missing for the second submission unless the first was refunded.
         for n in 0..2 {
             let status = ended(&api, &submit(&api, n).await).await;
             let error = status["error"].as_str().expect("a message");

@@ -1,5 +1,5 @@
-//! A pinning service beside the IPFS node, played by a mock that speaks its API: nothing goes to the chain before it
-//! keeps the document.
+//! A pinning service beside the IPFS node, as a mock with its API: no transaction is sent before the service has pinned
+//! the document.
 
 use assay_tests::{
     pinning::{Mood, Pinning, TOKEN},
@@ -13,7 +13,7 @@ use crate::run;
 
 const METERED: &str = "assay_reputation_pinned";
 
-/// A server whose one key pays one submission at a time.
+/// A server with one key that pays for one submission at a time.
 fn serve(world: &World, pinning: &Pinning, reputation: &str) -> (Service, Caller) {
     let section = format!("[ipfs]\npinning = {{ api = \"{}\", key = \"{TOKEN}\" }}\n", pinning.url);
     let key = format!("[[access.keys]]\nname = \"pinned\"\nkey = \"{METERED}\"\nscopes = [\"submit\"]\nunits = 10\n");
@@ -48,7 +48,7 @@ fn a_service_that_does_not_keep_the_document_keeps_it_from_the_chain() {
         .enumerate()
         {
             pinning.be(mood);
-            // The units of the one before were given back, or this one could not be paid.
+            // Accepted only if the units of the previous submission were refunded.
             let status = ended(&api, &submit(&api, n).await).await;
             let error = status["error"].as_str().expect("a message");
             assert_eq!((&status["status"], &status["transactions"]), (&json!("failed"), &json!([])), "{mood:?}");
@@ -69,7 +69,7 @@ fn a_service_that_stalls_delays_and_no_more() {
         pinning.held().await;
         assert_eq!(api.get(&url).await.ok()["status"], "uploading");
         assert!(world.held().await.is_empty());
-        // Killed while it waits, it asks again, and the document is asked for once all the same.
+        // Killed while it waits, the host reads the status again, and requests the pin only once.
         let dir = service.kill();
         pinning.be(Mood::Well);
         pinning.release(1);

@@ -1,5 +1,5 @@
-//! Rows of the contract that stand beside the way of a submission: who may ask, what is said where something is
-//! missing, and what an answer costs.
+//! Other rows of the contract about submissions: who may submit, the answers when something is missing, and the cost of
+//! an answer.
 
 use assay_tests::{
     proxy::{Proxy, Reply},

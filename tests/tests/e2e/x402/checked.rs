@@ -1,4 +1,4 @@
-//! What an operator is told of `[access.x402]` before anybody pays.
+//! The problems of `[access.x402]` that an operator sees before the first payment.
 
 use alloy::primitives::Address;
 use assay_tests::payment::{Till, USDC};
@@ -9,7 +9,7 @@ use crate::{check_config::check, run};
 fn an_asset_that_is_not_what_the_configuration_says_is_found_beforehand() {
     run(async {
         let till = Till::start().await;
-        // The account of the world owns an agent, which is found too, and is no matter of payments.
+        // The account of the test chain owns an agent. The check reports this too, but it does not concern payments.
         let check = |x402: &str| check(&till.config(till.world.chain.url(), x402));
         let (_, out, err) = check("");
         assert!(!err.contains("access.x402"), "{err}");

@@ -1,4 +1,4 @@
-//! The terms, and the public clients that pay by them.
+//! The terms of payment, and the public clients that pay by them.
 
 use alloy::primitives::Address;
 use assay_tests::{
@@ -49,7 +49,7 @@ fn what_is_asked_for_stands_in_both_versions() {
                 assert_eq!(asked.headers["cache-control"], "no-store");
             }
         }
-        // Everything else asks for a key as before, but for what is free.
+        // All other paths need a key as before, except the free ones.
         for path in [
             "/api/v2/models",
             "/api/v2/score/address/0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045",
@@ -61,7 +61,7 @@ fn what_is_asked_for_stands_in_both_versions() {
         answer(api.request(reqwest::Method::GET, "/api/v2/agents/1").header("x-payment", "Free")).await.ok();
         api.get("/api/v2/agents/1/reputation/status/550e8400-e29b-41d4-a716-446655440000").await.expect(404);
         assert_eq!(service.with_key("wrong").get("/api/v2/agents").await.status, 401);
-        // A key pays by its units, whatever else is in the request.
+        // With a key, its units pay, whatever else the request contains.
         let keyed = service.with_key(KEY).post(PATH, &json!({ "address": subject(1), "tags": ["sybilRisk"] })).await;
         keyed.expect(202);
         assert_eq!(till.balance().await, 0);
@@ -107,7 +107,7 @@ fn the_public_clients_pay_in_both_versions_and_their_submissions_are_confirmed()
                 println!("{client} client, version {version}: {said}");
                 paid(&till, &said, network, payments).await;
                 payments += 1;
-                // Who paid sees without a key what became of it.
+                // The payer reads the status without a key.
                 let status = confirmed(&api, said["body"]["status_url"].as_str().expect("a path")).await;
                 check(&till.world, &till.world.held().await, &status, &ALL);
             }
@@ -117,7 +117,7 @@ fn the_public_clients_pay_in_both_versions_and_their_submissions_are_confirmed()
     });
 }
 
-/// What a client printed is an accepted submission, and the one transfer since `before` is what paid for it.
+/// Asserts that a client's output is an accepted submission, and that the only transfer since `before` paid for it.
 pub(super) async fn paid(till: &Till, said: &Value, network: &str, before: usize) {
     assert_eq!((&said["status"], &said["body"]["status"]), (&json!(202), &json!("pending")), "{said}");
     let receipt = &said["receipt"];

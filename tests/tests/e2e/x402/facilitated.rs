@@ -1,4 +1,4 @@
-//! Payments that a facilitator settles, also one that is not to be believed.
+//! Payments that a facilitator settles, also one that gives wrong answers.
 
 use std::time::Duration;
 
@@ -45,12 +45,13 @@ fn whatever_a_facilitator_says_the_chain_decides() {
         let facilitator = Facilitator::start(&till.world.chain.rpc).await;
         let (_service, api) = serve(&till, &keys(&facilitator)).await;
         let mut arrived = 0;
-        // It settles, and the answer is lost or is none.
+        // The facilitator settles, and its response is lost, invalid or a refusal.
         for (n, manner) in [Manner::Mute, Manner::Garbled, Manner::Denying].into_iter().enumerate() {
             facilitator.be(manner);
             let header = till.order().header();
             let answer = pay_until_settled(&api, &header, n).await;
-            // One that denies what it did may be faster than the chain: presented again, the payment is there.
+            // After a false refusal the transfer may not be mined yet: when the payment is presented again, the server
+            // finds it.
             let answer = if answer.status == 402 { pay_until_settled(&api, &header, n).await } else { answer };
             answer.expect(202);
             arrived += 1;
@@ -60,7 +61,7 @@ fn whatever_a_facilitator_says_the_chain_decides() {
                 "{manner:?}"
             );
         }
-        // It does not settle at first. Nothing is bought until it does, with the payment that was there.
+        // The facilitator does not settle at first. The server accepts nothing until it settles this same payment.
         for (n, manner) in [Manner::Stalled, Manner::Broken, Manner::Lying].into_iter().enumerate() {
             facilitator.be(manner);
             let (header, asked) = (till.order().header(), facilitator.asked("settle"));
@@ -87,7 +88,7 @@ fn whatever_a_facilitator_says_the_chain_decides() {
         let refused = pay(&api, &header, 20).await;
         assert_eq!(refused.expect(402)["error"], "insufficient_funds");
         assert_eq!(receipt(&refused)["success"], false);
-        // It was not settled, so that it can be.
+        // The payment was not settled, so it can be settled now.
         facilitator.be(Manner::Well);
         pay(&api, &header, 20).await.expect(202);
         assert_eq!(till.transfers().await.len(), arrived + 1);
@@ -113,7 +114,7 @@ fn killed_while_a_facilitator_settles_it_is_one_transfer_and_one_submission() {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
             let dir = service.kill();
-            // Whatever it was told is lost with the process.
+            // The client's answer, if there is one, is lost with the process.
             drop(presented.await);
             facilitator.be(Manner::Well);
             service = Service::start_in(dir, &config, &[]);

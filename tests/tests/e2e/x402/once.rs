@@ -1,4 +1,4 @@
-//! Settled once and spent once, however often it is presented and whenever the process dies.
+//! A payment is settled once and spent once, however often it is presented and whenever the process dies.
 
 use std::collections::BTreeSet;
 
@@ -34,7 +34,7 @@ fn fifty_replays_at_once_are_one_transfer_and_one_submission() {
         confirmed(&api, answers[0].json()["status_url"].as_str().expect("a path")).await;
         assert_eq!((till.balance().await, till.transfers().await.len(), till.world.held().await.len()), (PRICE, 1, 1));
         assert_eq!(submissions_of(&api.get("/metrics").await.text), 1);
-        // The client that lost our answer gets it again, also after the end; another request has to pay for itself.
+        // A client that lost the answer gets it again, also after the end; another request needs its own payment.
         assert_eq!(pay(&api, &header, 1).await.expect(202)["submission_id"].to_string(), *ids.first().expect("one"));
         let other = pay(&api, &header, 2).await;
         assert_eq!(other.expect(402)["error"], "invalid_exact_evm_nonce_already_used");
@@ -49,11 +49,11 @@ fn who_is_slower_than_another_with_the_same_payment_gets_the_same() {
         let proxy = Proxy::start(till.world.chain.url()).await;
         let service = Service::start(&till.config(&proxy.url, ""));
         let api = service.anonymous();
-        // What the asset is asked once, at the beginning, has been asked.
+        // The first payment also makes the calls to the asset that happen only once.
         let first = pay_until_settled(&api, &till.order().header(), 0).await.expect(202);
         confirmed(&api, first["status_url"].as_str().expect("a path")).await;
         let header = till.order().header();
-        // Found to be nobody's yet, it is held up on the way to the asset, to which it is then a payment that was used.
+        // The server finds the payment unused; its call to the asset is then held until the payment has been used.
         let mut held = false;
         proxy.rule(move |call| {
             let asset = call.params[0]["to"].as_str().is_some_and(|to| to.eq_ignore_ascii_case(&USDC.to_string()));
@@ -83,7 +83,7 @@ fn fifty_payments_at_once_all_arrive_beside_submissions_of_keys() {
         let (service, api) = serve(&till, "settle_ms = 29_000").await;
         let headers: Vec<String> = (0..12).map(|_| till.order().header()).collect();
         let paying = join_all(headers.iter().enumerate().map(|(n, header)| pay_until_settled(&api, header, n)));
-        // The same account gives the feedback of these: nonces are given out in one place.
+        // The same account sends the feedback of these submissions: all its nonces are assigned in one place.
         let keyed = service.keyed();
         let submitting = join_all((0..4).map(async |n| {
             let body =
@@ -200,7 +200,7 @@ fn the_payment_of_a_failed_submission_pays_for_another() {
             let request = api.request(reqwest::Method::POST, path).header("x-payment", &header);
             assay_tests::service::answer(request.json(&json!({ "address": subject(n), "tags": ["sybilRisk"] }))).await
         };
-        // The registry refuses feedback for agent 2, which is the account's own.
+        // The registry refuses feedback for agent 2, which the account itself owns.
         let failed = submit("/api/v2/agents/2/reputation", 1).await.expect(202);
         let status = ended(&api, failed["status_url"].as_str().expect("a path")).await;
         assert_eq!(status["status"], "failed");
@@ -213,16 +213,16 @@ fn the_payment_of_a_failed_submission_pays_for_another() {
     });
 }
 
-/// Where the process is killed.
+/// The moment when the process is killed.
 #[derive(Debug, Clone, Copy)]
 enum Boundary {
-    /// When it makes the nth call of a method, before the node hears of it.
+    /// At the nth call of a method, before the call reaches the node.
     At(&'static str, usize),
-    /// When it makes the first call after that one, whose effect it has not seen.
+    /// At the first call after that one, so the process has not seen its effect.
     After(&'static str, usize),
-    /// As soon as the money has arrived.
+    /// Directly after the transfer is mined.
     Arrived,
-    /// As soon as it has answered.
+    /// Directly after the answer.
     Answered,
 }
 
@@ -247,7 +247,7 @@ fn killed_around_settling_it_is_one_transfer_and_one_submission() {
         let mut ids = BTreeSet::new();
         for (n, boundary) in BOUNDARIES.into_iter().enumerate() {
             let (api, header) = (service.anonymous(), till.order().header());
-            // What the last life left is done by then, so that calls are counted for this payment alone.
+            // The open work of the last process is done by then, so only calls for this payment are counted.
             let presented = match boundary {
                 Boundary::At(method, nth) => Some(hold_at(method, nth, false)),
                 Boundary::After(method, nth) => Some(hold_at(method, nth, true)),

@@ -1,4 +1,4 @@
-//! Payments that are not taken: each for a reason of its own, and nothing is queued, written or moved.
+//! Payments that are refused, each with its own reason; nothing is queued, written or transferred.
 
 use alloy::primitives::{Address, Bytes, U256};
 use alloy::signers::local::PrivateKeySigner;
@@ -45,7 +45,7 @@ fn each_payment_that_is_wrong_is_refused_for_its_own_reason() {
             ),
             ("invalid_exact_evm_payload_signature", "not by", order.signed(forged.into())),
             ("invalid_exact_evm_payload_signature", "not by", order.signed(Bytes::from_static(&[1, 2, 3]))),
-            // Version 1 names no asset: a signature for another one is nobody's for this.
+            // Version 1 names no asset, so a signature for another asset does not match.
             (
                 "invalid_exact_evm_payload_signature",
                 "asset",
@@ -98,7 +98,7 @@ fn each_payment_that_is_wrong_is_refused_for_its_own_reason() {
             assert_eq!(decode(refused.headers["payment-required"].to_str().expect("text"))["error"], *reason);
             assert!(!refused.headers.contains_key("x-payment-response"), "nothing was tried");
         }
-        // Version 2 repeats the terms, and takes exactly what they ask for.
+        // Version 2 repeats the terms and accepts exactly the requested amount.
         let asked = api.post(PATH, &json!({})).await;
         let accepts = decode(asked.headers["payment-required"].to_str().expect("text"))["accepts"][0].clone();
         let two = async |order: &Order, accepted: &Value| {
@@ -130,7 +130,7 @@ fn each_payment_that_is_wrong_is_refused_for_its_own_reason() {
             let body = two(&order, &accepted).await.expect(402);
             assert_eq!(body["error"], reason, "{body}");
         }
-        // What is no payment is no reason to ask for one.
+        // A malformed payment header is an error of its own, and not a request without payment.
         for header in
             ["Free", "", "e30=", "%%%", &"A".repeat(17_000), &encode(&json!({ "x402Version": 1, "scheme": "exact" }))]
         {
@@ -144,7 +144,7 @@ fn each_payment_that_is_wrong_is_refused_for_its_own_reason() {
             answer(twice.json(&json!({ "address": subject(1) }))).await.expect(400)["code"],
             "malformed_payment"
         );
-        // Nothing is taken for a request that would come to nothing.
+        // A request that would fail anyway takes no payment.
         for (path, body, status) in [
             (PATH, json!({}), 400),
             (PATH, json!({ "address": "nobody" }), 400),
@@ -159,7 +159,7 @@ fn each_payment_that_is_wrong_is_refused_for_its_own_reason() {
         let metrics = api.get("/metrics").await.text;
         assert_eq!(submissions_of(&metrics), 0, "{metrics}");
         assert!(!metrics.contains("assay_payments_total"), "{metrics}");
-        // The one that was presented with all of these was never taken.
+        // The payment in all these requests was not taken, so it is still valid.
         let accepted = pay(&api, &order.header(), 1).await;
         declared(&accepted);
         assert_eq!((accepted.status.as_u16(), receipt(&accepted)["success"].as_bool()), (202, Some(true)));
@@ -176,7 +176,7 @@ fn more_than_the_price_is_taken_by_version_one_and_a_contract_pays_by_its_own_ru
         order.authorization.value = U256::from(PRICE + 5);
         pay(&api, &order.header(), 1).await.expect(202);
         assert_eq!(till.balance().await, PRICE + 5);
-        // Who holds the key of a contract that pays signs with a letter more, and the contract alone knows.
+        // The owner of a contract account signs in the contract's own format, which only the contract can check.
         let wallet = Address::repeat_byte(0x71);
         let code = stubs("Dollar.sol").await.expect("the stubs compile")["WalletStub"].clone();
         let code = [code.as_ref(), till.payer.address().into_word().as_slice()].concat();
@@ -202,7 +202,7 @@ fn what_goes_elsewhere_at_the_last_moment_is_refused_after_it_was_tried() {
         let proxy = assay_tests::proxy::Proxy::start(till.world.chain.url()).await;
         let service = assay_tests::service::Service::start(&till.config(&proxy.url, ""));
         let api = service.anonymous();
-        // The payer spends what they have while the transfer is being signed.
+        // The payer spends the balance while the transfer is being signed.
         proxy.rule(|call| {
             if call.method == "eth_estimateGas" {
                 assay_tests::proxy::Reply::Hold
@@ -233,7 +233,7 @@ fn what_goes_elsewhere_at_the_last_moment_is_refused_after_it_was_tried() {
             (&told["success"], &told["errorReason"], &told["transaction"]),
             (&json!(false), &json!("insufficient_funds"), &json!(""))
         );
-        // With money again, the same payment is good.
+        // With a new balance, the same payment is valid.
         till.mint(till.payer.address(), PRICE).await;
         pay(&api, &header, 1).await.expect(202);
         assert_eq!((till.balance().await, till.transfers().await.len()), (PRICE, 1));
