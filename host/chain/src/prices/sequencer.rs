@@ -11,7 +11,7 @@ const GRACE: u64 = 3_600;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sequencer {
     Up,
-    /// Up, but for no longer than [`GRACE`].
+    /// Up, but for no longer than one hour.
     JustUp,
     Down,
     /// The feed was never written, or answers something else.
