@@ -38,17 +38,7 @@ impl Labelled {
     /// is number `r * count + d` of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014) scaled to the subjects in the order
     /// good before bad, then first score, then second.
     pub fn resample<const N: usize>(&self, plan: Plan, figures: [fn(&Outcomes) -> Option<f64>; N]) -> [Resampled; N] {
-        let cells: Vec<(Score, Score, bool)> = [(&self.good, false), (&self.bad, true)]
-            .into_iter()
-            .flat_map(|(joint, bad)| joint.cells().map(move |(a, b, _)| (a, b, bad)))
-            .collect();
-        let counts = self.good.cells().chain(self.bad.cells()).map(|(_, _, count)| count);
-        let ends: Vec<u64> = counts
-            .scan(0, |end, count| {
-                *end += count;
-                Some(*end)
-            })
-            .collect();
+        let (cells, ends) = self.cells_with_ends();
         let count = self.count();
         let mut found: [[Vec<f64>; 3]; N] = std::array::from_fn(|_| Default::default());
         let (mut first, mut second, mut draw) = (Outcomes::default(), Outcomes::default(), 0_u64);
@@ -80,6 +70,22 @@ impl Labelled {
             second: middle(second),
             difference: middle(difference),
         })
+    }
+
+    /// The cells of both outcomes, good before bad, and the number of subjects up to the end of each.
+    fn cells_with_ends(&self) -> (Vec<(Score, Score, bool)>, Vec<u64>) {
+        let cells = [(&self.good, false), (&self.bad, true)]
+            .into_iter()
+            .flat_map(|(joint, bad)| joint.cells().map(move |(a, b, _)| (a, b, bad)))
+            .collect();
+        let counts = self.good.cells().chain(self.bad.cells()).map(|(_, _, count)| count);
+        let ends = counts
+            .scan(0, |end, count| {
+                *end += count;
+                Some(*end)
+            })
+            .collect();
+        (cells, ends)
     }
 }
 

@@ -52,21 +52,7 @@ impl Outcomes {
         let (mut at, mut best) = (((bad / good).ln(), 0.0), f64::NEG_INFINITY);
         best = best.max(likelihood(&bins, at));
         for _ in 0..STEPS {
-            let (mut g0, mut g1, mut h00, mut h01, mut h11) = (0.0, 0.0, 0.0, 0.0, 0.0);
-            for (x, good, bad) in &bins {
-                let p = 1.0 / (1.0 + (-(at.0 + at.1 * x)).exp());
-                let (gradient, weight) = (bad - (good + bad) * p, (good + bad) * p * (1.0 - p));
-                g0 += gradient;
-                g1 += gradient * x;
-                h00 += weight;
-                h01 += weight * x;
-                h11 += weight * x * x;
-            }
-            let determinant = h00 * h11 - h01 * h01;
-            if determinant.is_nan() || determinant <= 1e-14 * h00 * h11 {
-                return None;
-            }
-            let mut step = ((h11 * g0 - h01 * g1) / determinant, (h00 * g1 - h01 * g0) / determinant);
+            let mut step = newton_step(&bins, at)?;
             if step.0.abs().max(step.1.abs()) < 1e-13 * (1.0 + at.0.abs() + at.1.abs()) {
                 break;
             }
@@ -88,6 +74,25 @@ impl Outcomes {
         }
         Some(Logistic { intercept: at.0 - at.1 * MIDDLE / HALF, slope: at.1 / HALF })
     }
+}
+
+/// The step of Newton's method from `at`; `None` where the bins do not determine it.
+fn newton_step(bins: &[(f64, f64, f64)], at: (f64, f64)) -> Option<(f64, f64)> {
+    let (mut g0, mut g1, mut h00, mut h01, mut h11) = (0.0, 0.0, 0.0, 0.0, 0.0);
+    for (x, good, bad) in bins {
+        let p = 1.0 / (1.0 + (-(at.0 + at.1 * x)).exp());
+        let (gradient, weight) = (bad - (good + bad) * p, (good + bad) * p * (1.0 - p));
+        g0 += gradient;
+        g1 += gradient * x;
+        h00 += weight;
+        h01 += weight * x;
+        h11 += weight * x * x;
+    }
+    let determinant = h00 * h11 - h01 * h01;
+    if determinant.is_nan() || determinant <= 1e-14 * h00 * h11 {
+        return None;
+    }
+    Some(((h11 * g0 - h01 * g1) / determinant, (h00 * g1 - h01 * g0) / determinant))
 }
 
 fn likelihood(bins: &[(f64, f64, f64)], (intercept, slope): (f64, f64)) -> f64 {

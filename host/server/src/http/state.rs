@@ -85,6 +85,18 @@ pub struct Limits {
     pub arrival: Duration,
 }
 
+impl Limits {
+    fn of(config: &Config) -> Self {
+        Self {
+            body: config.http.max_body_bytes as u64,
+            component: config.models.max_component_bytes,
+            addresses: config.http.max_addresses,
+            request: config.http.request_timeout,
+            arrival: config.http.body_timeout,
+        }
+    }
+}
+
 impl App {
     pub fn new(
         config: &Config,
@@ -114,13 +126,7 @@ impl App {
             stopping: CancellationToken::new(),
             reads_chains: !config.chains.is_empty(),
             not_covered: config.reading.not_covered.clone(),
-            limits: Limits {
-                body: config.http.max_body_bytes as u64,
-                component: config.models.max_component_bytes,
-                addresses: config.http.max_addresses,
-                request: config.http.request_timeout,
-                arrival: config.http.body_timeout,
-            },
+            limits: Limits::of(config),
             request_permits: Semaphore::new(config.http.max_requests),
             proxies: config.http.trusted_proxies.clone(),
             chains: config::chain_names().chain(configured).collect(),
