@@ -13,11 +13,11 @@ mod several;
 mod source;
 mod summary;
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use crate::{config, rollout::Rollout};
 use assay_chain::Chains;
-use assay_domain::{Freshness, Snapshot};
+use assay_domain::{Freshness, Lifetimes, Snapshot};
 use assay_registry::Registry;
 
 pub use appraisal::{Appraisal, AppraisalError, IDENTITY_SCHEME};
@@ -45,13 +45,6 @@ struct Inner {
     lifetimes: Lifetimes,
 }
 
-/// Lifetime of an answer.
-#[derive(Clone, Copy)]
-struct Lifetimes {
-    complete: Duration,
-    incomplete: Duration,
-}
-
 impl Scoring {
     pub fn new(registry: Arc<Registry>, chains: Chains, rollout: Rollout, settings: &config::Scoring) -> Self {
         let lifetimes = Lifetimes { complete: settings.cache_ttl, incomplete: settings.incomplete_cache_ttl };
@@ -64,8 +57,6 @@ impl Scoring {
     }
 
     fn freshness(&self, snapshot: &Snapshot) -> Freshness {
-        let Lifetimes { complete, incomplete } = self.inner.lifetimes;
-        let life = if snapshot.is_whole() { complete } else { incomplete };
-        Freshness { read_at: snapshot.as_of, life }
+        Freshness { read_at: snapshot.as_of, life: self.inner.lifetimes.of(snapshot.is_whole()) }
     }
 }
