@@ -117,7 +117,7 @@ async fn check(
             stale.push(index);
         }
     }
-    // Stale records are read again from the start and settled on the way.
+    // Stale records are read again from their first block, and stored once their blocks are final.
     let settles = match head.number.checked_sub(reader.finality).filter(|_| !stale.is_empty()) {
         Some(deepest) => return Ok((stale, reader.client.block(deepest).await?)),
         None => reader.settles(records, head),

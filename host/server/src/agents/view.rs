@@ -20,7 +20,7 @@ use assay_domain::{Agent, AgentMetadata, B256};
 const TIMEOUT: Duration = Duration::from_millis(1_000);
 /// Most documents that requests fetch at once.
 const WAITING: usize = 1_000;
-/// Most documents cached, and the lifetime of a document and of a failure.
+/// The most documents in the cache, and how long a document and a failed fetch stay there.
 const CACHED: u64 = 10_000;
 const READ: Duration = Duration::from_secs(30 * 60);
 const UNREAD: Duration = Duration::from_secs(60);
