@@ -22,6 +22,7 @@ pub mod stats;
 mod subject;
 mod summary;
 mod tag;
+mod unread;
 
 pub use agent::{Agent, AgentMetadata, AgentReputation, TagSummary};
 pub use assessment::{Assessment, Factor, RiskAssessment};
@@ -41,6 +42,7 @@ pub use snapshot::{Activity, ChainSnapshot, Seen, Snapshot};
 pub use subject::{InvalidAddress, Subject, parse_address};
 pub use summary::{ChainSummary, OffChain, SeenOn, Summary};
 pub use tag::{Tag, UnknownTag};
+pub use unread::{Part, Unread};
 
 pub use alloy::primitives::{Address, B256, U256, address};
 
