@@ -5,6 +5,7 @@ mod faults;
 mod history;
 mod lenders;
 mod lies;
+mod pace;
 mod prices;
 mod sharing;
 mod wallets;
