@@ -3,7 +3,6 @@
 
 pub mod distant;
 mod fault;
-mod limit;
 mod wire;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,8 +19,6 @@ use tokio::task::JoinHandle;
 use crate::gate::Gate;
 
 pub use fault::Fault;
-use limit::Limiter;
-pub use limit::{Limit, Tally};
 pub use wire::Wire;
 
 /// One call.
@@ -90,7 +87,6 @@ struct Shared {
     upstream: String,
     http: reqwest::Client,
     rule: Mutex<Rule>,
-    limiter: Mutex<Limiter>,
     forgets: Mutex<Choice>,
     asked: Mutex<Vec<Call>>,
     gate: Gate,
@@ -104,7 +100,6 @@ impl Proxy {
             upstream: upstream.to_owned(),
             http: reqwest::Client::builder().no_proxy().build().unwrap_or_default(),
             rule: Mutex::new(Box::new(|_| Reply::Pass)),
-            limiter: Mutex::default(),
             forgets: Mutex::new(Box::new(|_| false)),
             asked: Mutex::default(),
             gate: Gate::default(),
@@ -122,16 +117,6 @@ impl Proxy {
     /// Sets the rule for every later call.
     pub fn rule(&self, rule: impl FnMut(&Call) -> Reply + Send + 'static) {
         *self.shared.rule.lock().unwrap_or_else(PoisonError::into_inner) = Box::new(rule);
-    }
-
-    /// Limits the rate of later requests.
-    pub fn limit(&self, limit: Limit) {
-        *self.shared.limiter.lock().unwrap_or_else(PoisonError::into_inner) = Limiter::new(limit);
-    }
-
-    /// The requests since the limit was set.
-    pub fn tally(&self) -> Tally {
-        self.shared.limiter.lock().unwrap_or_else(PoisonError::into_inner).tally
     }
 
     /// Removes these logs from every later response to `eth_getLogs`. Receipts still have them.
@@ -167,9 +152,6 @@ async fn answer(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Byt
         Value::Array(requests) => (false, requests),
         request => (true, vec![request]),
     };
-    if let Some(limit) = shared.limiter.lock().unwrap_or_else(PoisonError::into_inner).refuses(requests.len()) {
-        return status(429, limit.after);
-    }
     let mut answered = Vec::new();
     let mut passed = Vec::new();
     let mut spoilt = None;
@@ -186,7 +168,13 @@ async fn answer(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Byt
             Reply::Hold => {
                 shared.gate.hold().await;
             }
-            Reply::Status(code, after) => return status(code, after),
+            Reply::Status(status, after) => {
+                let mut headers = HeaderMap::new();
+                if let Some(after) = after {
+                    headers.insert(header::RETRY_AFTER, HeaderValue::from(after));
+                }
+                return (StatusCode::from_u16(status).unwrap_or_default(), headers).into_response();
+            }
             Reply::Result(result) => {
                 answered.push(json!({ "jsonrpc": "2.0", "id": request["id"], "result": result }));
                 continue;
@@ -223,10 +211,4 @@ async fn answer(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Byt
         return fault.carry(body.to_string());
     }
     ([(header::CONTENT_TYPE, "application/json")], body.to_string()).into_response()
-}
-
-fn status(code: u16, after: Option<u64>) -> Response {
-    let headers = after.map(|after| [(header::RETRY_AFTER, HeaderValue::from(after))]);
-    (StatusCode::from_u16(code).unwrap_or_default(), headers.map(HeaderMap::from_iter).unwrap_or_default())
-        .into_response()
 }

@@ -128,7 +128,11 @@ impl Failover {
             }
             let Attempt { index, endpoint, .. } = attempt;
             let (answered, began) = (endpoint.answered(), Instant::now());
-            match self.ask(&attempt, packet).await {
+            let answer = self.ask(&attempt, packet).await;
+            if answer.is_ok() {
+                endpoint.record_answer();
+            }
+            match answer {
                 Ok(answer) if is_lesser(&answer) => lesser = lesser.or(Some((index, answer))),
                 Err(fault) if fault.is_for_next_endpoint() && !is_heavy(packet, &fault) => {
                     // An endpoint that answered other requests meanwhile was busy and not down.
@@ -139,9 +143,6 @@ impl Failover {
                     last = fault;
                 }
                 answer => {
-                    if answer.is_ok() {
-                        endpoint.record_answer();
-                    }
                     self.set_current(index);
                     return answer;
                 }

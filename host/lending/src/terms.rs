@@ -105,3 +105,43 @@ async fn look_up(client: &Client, markets: &[Market], at: B256) -> Result<Vec<Op
     });
     Ok(terms.collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use assay_domain::{Protocol, Secret};
+    use assay_evm::{
+        config::{Endpoints, RpcLimits},
+        endpoint,
+    };
+
+    use super::*;
+    use crate::config::MarketConfig;
+
+    #[tokio::test]
+    async fn old_terms_serve_and_are_only_refreshed_aside() {
+        let rpc = vec![Secret::new("http://127.0.0.1:9")];
+        let limits = RpcLimits {
+            timeout: Duration::from_secs(10),
+            concurrency: 1,
+            per_second: 0,
+            retries: 0,
+            traceparent: false,
+        };
+        let client = Client::new(&endpoint::http(), &Endpoints { chain: 1, rpc, multicall: None }, &limits);
+        let config = MarketConfig {
+            protocol: Protocol::LenderAV3,
+            market: None,
+            address: assay_domain::Address::ZERO,
+            from_block: 0,
+        };
+        let (markets, at) = ([Market::new(config)], B256::ZERO);
+        let cache = TermsCache::default();
+        assert!(cache.current(&client, &markets, at).await.is_err());
+        let old = Instant::now().checked_sub(INCOMPLETE_LIFETIME).unwrap();
+        *cache.latest.lock().unwrap() = Some((old, Arc::new(vec![None])));
+        assert!(cache.refresh(&client, &markets, at).await.is_err());
+        assert_eq!(cache.current(&client, &markets, at).await.unwrap().len(), 1);
+        *cache.latest.lock().unwrap() = Some((Instant::now(), Arc::new(vec![None])));
+        assert!(cache.refresh(&client, &markets, at).await.is_ok(), "new ones are not looked up");
+    }
+}

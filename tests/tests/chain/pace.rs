@@ -5,7 +5,10 @@ use std::time::Duration;
 use assay::config::Config;
 use assay_domain::{Coverage, Secret};
 use assay_tests::devnet::{Devnet, ETHEREUM};
-use assay_tests::proxy::{Call, Limit, Proxy, Reply};
+use assay_tests::proxy::{
+    Call, Proxy, Reply,
+    distant::{Counted, Distant, Limit, Manner, Meter},
+};
 use futures::future::join_all;
 use tokio::time::timeout;
 
@@ -20,38 +23,48 @@ fn uncached(config: &mut Config) {
     config.scoring.incomplete_cache_ttl = Duration::ZERO;
 }
 
-/// Asserts that the first `wallets` wallets, read at once through an endpoint with this limit, are read as without it,
-/// and that it refuses at most a twentieth of the requests.
-async fn keeps_to(devnet: &Devnet, limit: Limit, wallets: usize) {
-    let proxy = Proxy::start(devnet.ethereum.url()).await;
-    proxy.limit(limit);
-    let reader = Reader::of(devnet).ethereum().through(&[&proxy]).with(patient).started().await;
+const fn ten(counted: Counted, retry_after: Option<u64>) -> Limit {
+    Limit { counted, per_second: 10, retry_after }
+}
+
+async fn limited(devnet: &Devnet, limit: Limit, meter: &Meter) -> Distant {
+    Distant::start(devnet.ethereum.url(), Manner { limit: Some(limit), ..Manner::spread(1) }, meter).await
+}
+
+/// Asserts that ten wallets, read at once through an endpoint with this limit, are read as without it, and that it
+/// refuses at most a twentieth of the requests.
+async fn keeps_to(devnet: &Devnet, limit: Limit) {
+    let meter = Meter::default();
+    let endpoint = limited(devnet, limit, &meter).await;
+    let there = vec![Secret::new(&endpoint.url)];
+    let reader =
+        Reader::of(devnet).ethereum().with(patient).with(|config| config.chains[0].rpc = there).started().await;
     let free = Reader::of(devnet).ethereum().started().await;
-    let reads = devnet.wallets.iter().take(wallets).map(async |wallet| {
+    let reads = devnet.wallets.iter().take(10).map(async |wallet| {
         let (read, whole) = (reader.read(wallet.address).await, free.read(wallet.address).await);
         assert_eq!(read.coverage(), Coverage::Complete, "{} at {limit:?}", wallet.name);
         assert_eq!(read.chains, whole.chains, "{} at {limit:?}", wallet.name);
     });
     join_all(reads).await;
-    let tally = proxy.tally();
-    assert!(tally.refused > 0 && tally.refused * 20 <= tally.requests, "{tally:?} at {limit:?}");
+    let traffic = meter.take();
+    assert!(traffic.refused > 0 && traffic.refused * 20 <= traffic.requests, "{traffic:?} at {limit:?}");
     assert!(reader.chains().client(ETHEREUM).unwrap().is_paced());
     assert!(!free.chains().client(ETHEREUM).unwrap().is_paced());
 }
 
 #[test]
 fn ten_requests_a_second_are_kept_to() {
-    with(async |devnet| keeps_to(devnet, Limit { per_second: 10, counts_calls: false, after: None }, 10).await);
+    with(async |devnet| keeps_to(devnet, ten(Counted::Requests, None)).await);
 }
 
 #[test]
 fn ten_requests_a_second_are_kept_to_where_the_endpoint_says_when() {
-    with(async |devnet| keeps_to(devnet, Limit { per_second: 10, counts_calls: false, after: Some(1) }, 10).await);
+    with(async |devnet| keeps_to(devnet, ten(Counted::Requests, Some(1))).await);
 }
 
 #[test]
 fn ten_calls_a_second_make_batches_smaller() {
-    with(async |devnet| keeps_to(devnet, Limit { per_second: 10, counts_calls: true, after: None }, 10).await);
+    with(async |devnet| keeps_to(devnet, ten(Counted::Calls, Some(1))).await);
 }
 
 /// Asserts that only the watcher tries the endpoint of `first` while it fails, and that reads are right meanwhile.
@@ -120,13 +133,17 @@ fn an_endpoint_that_refuses_connections_is_left_for_the_next() {
 #[test]
 fn a_configured_bound_splits_batches() {
     with(async |devnet| {
-        let proxy = Proxy::start(devnet.ethereum.url()).await;
-        proxy.limit(Limit { per_second: 30, counts_calls: true, after: None });
-        let bounded = |config: &mut Config| config.reading.rpc.per_second = 30;
-        let reader = Reader::of(devnet).ethereum().through(&[&proxy]).with(patient).with(bounded).started().await;
+        let meter = Meter::default();
+        let endpoint = limited(devnet, ten(Counted::Calls, None), &meter).await;
+        let there = vec![Secret::new(&endpoint.url)];
+        let bounded = |config: &mut Config| {
+            config.reading.rpc.per_second = 5;
+            config.chains[0].rpc = there;
+        };
+        let reader = Reader::of(devnet).ethereum().with(patient).with(bounded).started().await;
         let wallet = devnet.wallet("borrower").address;
         let whole = Reader::of(devnet).ethereum().started().await.read(wallet).await;
         assert_eq!(reader.read(wallet).await.chains, whole.chains);
-        assert_eq!(proxy.tally().refused, 0);
+        assert_eq!(meter.take().refused, 0);
     });
 }

@@ -1,12 +1,14 @@
 //! How fast an endpoint may be asked. No standard names its limit, so its refusals teach it: they lower the pace, and
 //! seconds in which the pace is used up raise it slowly. A pure state machine; the queue of the endpoint asks it.
 
+mod refused;
 mod window;
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
+use refused::Refused;
 use window::{Amount, MARGIN, Unit, WINDOW, Window};
 
 /// No endpoint refuses so few requests a second, except for the calls in them.
@@ -60,17 +62,6 @@ pub(super) struct Sent {
     load: Amount,
 }
 
-/// Requests that were refused together.
-#[derive(Debug, Clone, Copy, Default)]
-struct Refused {
-    amount: Amount,
-    /// The least load with one of them.
-    least: Amount,
-    /// The load when the first refusal came.
-    load: Amount,
-    before: Option<Limit>,
-}
-
 #[derive(Debug)]
 pub(super) struct Pace {
     /// Calls in one window that the configuration allows.
@@ -87,6 +78,8 @@ pub(super) struct Pace {
     /// A request waited since the pace was raised.
     is_used_up: bool,
     refused: Refused,
+    /// The limit before these.
+    earlier: Option<Limit>,
     /// The last request that was sent.
     latest: Option<Sent>,
 }
@@ -105,6 +98,7 @@ impl Pace {
             trial: Trial::None,
             is_used_up: false,
             refused: Refused::default(),
+            earlier: None,
             latest: None,
         }
     }
@@ -196,8 +190,8 @@ impl Pace {
             self.refusals = self.refusals.saturating_add(1);
             self.trial = Trial::Due;
             let latest = self.latest.filter(|latest| latest.at < sent.at + WINDOW).unwrap_or(*sent);
-            self.refused =
-                Refused { load: latest.load, least: sent.load, amount: Amount::default(), before: self.limit };
+            self.refused = Refused::of(latest.load, sent.load);
+            self.earlier = self.limit;
             self.hold(after)
         } else {
             after.unwrap_or_default()
@@ -220,16 +214,15 @@ impl Pace {
     fn lower(&mut self, sent: &Sent, now: Instant) {
         let own = Amount { requests: 1, calls: sent.calls };
         self.refused.add(own, sent.load);
-        let Refused { amount, load, least, before } = self.refused;
+        let load = self.refused.load;
         if load.calls == 1 {
             // The wait was too short; the pace cannot be too fast.
             return;
         }
         let unit = if self.are_calls_counted(load) { Unit::Calls } else { Unit::Requests };
-        // Neither is exact: requests overtake each other, and some endpoints count what they refuse.
-        let too_much = least.of(unit).max(load.of(unit) - amount.of(unit) + own.of(unit));
-        let before = before.filter(|limit| limit.unit == unit).map_or(f64::INFINITY, |limit| limit.rate);
-        let rate = (LOWER * too_much).max(1.0).min(before);
+        let too_much = self.refused.too_much(own, unit);
+        let earlier = self.earlier.filter(|limit| limit.unit == unit).map_or(f64::INFINITY, |limit| limit.rate);
+        let rate = (LOWER * too_much).max(1.0).min(earlier);
         self.limit = Some(Limit { unit, rate, too_much, raised: now, refused: now });
         self.is_used_up = false;
     }
@@ -239,17 +232,7 @@ impl Pace {
     fn are_calls_counted(&self, load: Amount) -> bool {
         let fewer = load.requests < self.best.requests.min(EXPECTED.requests) && load.calls > self.best.calls;
         let few = load.requests <= FEW && load.calls > load.requests;
-        few || fewer || self.refused.before.is_some_and(|limit| limit.unit == Unit::Calls)
-    }
-}
-
-impl Refused {
-    fn add(&mut self, own: Amount, load: Amount) {
-        self.amount.requests += own.requests;
-        self.amount.calls += own.calls;
-        if load.requests < self.least.requests {
-            self.least = load;
-        }
+        few || fewer || self.earlier.is_some_and(|limit| limit.unit == Unit::Calls)
     }
 }
 

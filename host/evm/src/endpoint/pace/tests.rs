@@ -1,49 +1,17 @@
-//! The pace against simulated endpoints that count requests or calls, over a sliding second or over seconds of a clock.
+//! The pace against simulated endpoints that count requests or calls: over the second that just went by, over seconds
+//! of a clock, or with a bucket that refills evenly.
+
+mod endpoint;
 
 use std::collections::VecDeque;
 
 use proptest::prelude::*;
 
 use super::*;
+use endpoint::{Counting, Endpoint, SECOND};
 
 /// Requests in progress at one time.
 const PERMITS: usize = 15;
-const SECOND: u64 = 1_000;
-
-/// An endpoint with a limit. Times are milliseconds.
-#[derive(Debug, Clone)]
-struct Endpoint {
-    limit: usize,
-    unit: Unit,
-    /// Counts over seconds of its clock, which is this far ahead; otherwise over the second that just went by.
-    clock: Option<u64>,
-    /// Counts what it refuses too.
-    counts_refused: bool,
-    says_when: bool,
-    /// From a request to its answer.
-    takes: u64,
-    counted: Vec<(u64, usize)>,
-}
-
-impl Endpoint {
-    fn answers(&mut self, calls: usize, now: u64) -> bool {
-        let amount = if self.unit == Unit::Calls { calls } else { 1 };
-        let since = match self.clock {
-            Some(ahead) => ((now + ahead) / SECOND * SECOND).saturating_sub(ahead),
-            None => (now + 1).saturating_sub(SECOND),
-        };
-        self.counted.retain(|(at, _)| *at >= since);
-        let answers = self.counted.iter().map(|(_, amount)| amount).sum::<usize>() + amount <= self.limit;
-        if answers || self.counts_refused {
-            self.counted.push((now, amount));
-        }
-        answers
-    }
-
-    fn until_next(&self, now: u64) -> Duration {
-        Duration::from_secs(if self.clock.is_some_and(|ahead| (now + ahead) % SECOND > 900) { 0 } else { 1 })
-    }
-}
 
 /// A request in progress.
 struct InProgress {
@@ -144,13 +112,13 @@ prop_compose! {
     fn endpoint(limits: std::ops::Range<usize>)(
         limit in limits,
         is_for_calls in any::<bool>(),
-        clock in proptest::option::of(0..SECOND),
+        counting in prop_oneof![Just(Counting::Sliding), (0..SECOND).prop_map(Counting::Clock), Just(Counting::Bucket)],
         counts_refused in any::<bool>(),
         says_when in any::<bool>(),
         takes in 1..=800_u64,
     ) -> Endpoint {
         let unit = if is_for_calls { Unit::Calls } else { Unit::Requests };
-        Endpoint { limit, unit, clock, counts_refused, says_when, takes, counted: Vec::new() }
+        Endpoint { limit, unit, counting, counts_refused, says_when, takes, counted: Vec::new() }
     }
 }
 
@@ -177,7 +145,15 @@ proptest! {
 }
 
 fn steady(limit: usize, unit: Unit, takes: u64) -> Endpoint {
-    Endpoint { limit, unit, clock: None, counts_refused: true, says_when: false, takes, counted: Vec::new() }
+    Endpoint {
+        limit,
+        unit,
+        counting: Counting::Sliding,
+        counts_refused: true,
+        says_when: false,
+        takes,
+        counted: Vec::new(),
+    }
 }
 
 #[test]
