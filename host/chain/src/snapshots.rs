@@ -237,7 +237,7 @@ async fn watch(chain: Arc<Chain>, stop: CancellationToken) {
         let _ = tokio::time::timeout(WARM_TIMEOUT, chain.warm()).await;
         loop {
             tokio::time::sleep(WATCH_INTERVAL).await;
-            let _ = chain.head().await;
+            let _ = chain.watch().await;
         }
     };
     stop.run_until_cancelled(watch).await;
