@@ -20,16 +20,16 @@ pub(super) use facts::{ASKS, asks};
 pub(super) use history::{AnchorCheck, Histories, Source};
 pub(super) use logs::NodeLogs;
 pub(super) use node::{ActivityReader, NodeActivity, Question, Sent};
-pub(super) use progress::Listed;
+pub(super) use progress::{Listed, Scope};
 pub(super) use transfers::rows;
 
 use assay_domain::{Activity, Part, Unread};
-use progress::Scope;
 
 /// What the node tells and what is listed as one, and what is unread of it. A list of all transactions dates the first
 /// and the last one. An explorer that lists another number of them than the node counts is behind, or leaves some out.
-pub(super) fn combined(node: NodeActivity, listed: &Listed) -> (Activity, Vec<Unread>) {
+pub(super) fn combined(node: NodeActivity, listed: Option<&Listed>) -> (Activity, Vec<Unread>) {
     let NodeActivity { activity, mut unread, has_code } = node;
+    let Some(listed) = listed else { return (activity, unread) };
     match listed.scope {
         Scope::Nothing => return (activity, unread),
         Scope::Transfers => return (Activity { transfers: Some(listed.progress.transfers), ..activity }, unread),

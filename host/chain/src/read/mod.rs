@@ -7,6 +7,7 @@ mod discover;
 mod health;
 mod plan;
 mod rounds;
+mod unread;
 
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    activity::{ActivityReader, Histories, NodeLogs, Sent, Source, records::ActivityProgress},
+    activity::{self, ActivityReader, Histories, NodeLogs, Sent, Source, records::ActivityProgress},
     config::{self, ChainConfig, Reading},
     explorer::Explorers,
     holdings::Finder,
@@ -168,9 +169,9 @@ impl Chain {
             Err(_) => return (assemble::without_state(&self.config, answered.pools, false), rest),
         };
         let (pools, sums, discovered) = (answered.pools, answered.sums, answered.discovered);
-        let (activity, unread) = rounds::combined_activity(answered.activity, discovered.as_ref());
-        let activity_complete = unread.is_empty();
-        let parts = Parts { account, quotes, activity, activity_complete, pools, sums, discovered };
+        let listed = discovered.as_ref().map(|discovered| &discovered.listed);
+        let (activity, activity_unread) = activity::combined(answered.activity, listed);
+        let parts = Parts { account, quotes, activity, activity_unread, pools, sums, discovered };
         let (snapshot, doubted) = assemble::snapshot(&self.config, self.markets(), head, parts);
         self.lending.doubt(wallet, &doubted, &blank).await;
         (snapshot, rest)

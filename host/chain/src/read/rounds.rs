@@ -14,11 +14,11 @@ use tokio::{
 
 use super::{Chain, Stored, discover::Discovered, plan::Plan};
 use crate::{
-    activity::{self, NodeActivity, Question},
+    activity::{NodeActivity, Question},
     holdings::Account,
     prices::Quotes,
 };
-use assay_domain::{Activity, Address, Part, PoolHistory, Unread};
+use assay_domain::{Address, PoolHistory};
 use assay_evm::{client::Block, fault::Fault};
 use assay_lending::{AllSums, AllTerms, Rest, hints};
 
@@ -100,20 +100,6 @@ impl Chain {
         );
         account.map(|account| (account, prices))
     }
-}
-
-/// The activity that the node counts with what the source lists, and what is unread of both.
-pub(super) fn combined_activity(node: NodeActivity, discovered: Option<&Discovered>) -> (Activity, Vec<Unread>) {
-    let Some(discovered) = discovered else { return (node.activity, node.unread) };
-    let (activity, mut unread) = activity::combined(node, &discovered.listed);
-    if !discovered.listed.complete {
-        let reason = "the list of the source is not whole yet; ask again shortly";
-        unread.extend([Part::ListedTokens, Part::Transfers, Part::Nfts].map(|part| Unread::new(part, reason)));
-    } else if !discovered.complete {
-        let reason = "some could not be looked up or priced; ask again shortly";
-        unread.push(Unread::new(Part::ListedTokens, reason));
-    }
-    (activity, unread)
 }
 
 /// Completes when all have; `None` where there is none.

@@ -22,6 +22,9 @@ pub struct ChainReportBody {
     pub cached: bool,
     #[schema(value_type = String, format = DateTime)]
     pub timestamp: Moment,
+    /// What was not read, or not completely, in words: `first transaction on chain 1: …`. Figures without these parts may
+    /// be too low. Empty where everything was read.
+    pub unread: Vec<String>,
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
