@@ -111,7 +111,9 @@ impl ActivityReader {
         if self.searches.is_hopeless(wallet, nonce).await {
             return (found(&facts, &search, top, Open::Missing), None);
         }
-        if is_listed(listed, &facts).await {
+        // An explorer that takes longer than a quarter of the time is not waited for.
+        let patience = deadline - deadline.saturating_duration_since(Instant::now()) * 3 / 4;
+        if timeout_at(patience, is_listed(listed, &facts)).await == Ok(true) {
             return (counted(&facts, nonce), None);
         }
         let (search, open, rest) = self.search(job, search, |search| start(search, None), top, deadline).await;

@@ -178,8 +178,8 @@ impl Searcher {
         };
         // The second round goes out with the question for the nonce: it is the newest one in almost all cases.
         let (facts, ahead) = tokio::join!(Facts::from(answers), ahead);
-        let facts = facts?;
-        let Some(sent) = facts.sent() else { return Ok(()) };
+        // Where the account cannot be read, the read that asks says so.
+        let Some(sent) = facts.ok().and_then(|facts| facts.sent()) else { return Ok(()) };
         *nonce = sent;
         let top = Point { block: head.number, nonce: sent };
         let mut search = ahead.unwrap_or(checked);
