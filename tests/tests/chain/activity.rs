@@ -11,7 +11,9 @@ use assay_tests::proxy::{Call, Proxy, Reply};
 use serde_json::{Value, json};
 
 use super::explorer::{of_chain, reader as explored};
-use super::{PATIENCE, Reader, with};
+use super::history::one_more_event;
+use super::wallets::same_activity;
+use super::{PATIENCE, Reader, alone, with};
 
 const HEIGHT: u64 = 25_000_000;
 /// Blocks in which the wallet sent.
@@ -32,6 +34,22 @@ fn probed(call: &Call) -> Option<u64> {
 
 fn is_head(call: &Call) -> bool {
     call.method == "eth_getBlockByNumber" && call.params[0] == "latest"
+}
+
+/// Holds the requests of each round after the first one, each once: those that begin at a lower block than the
+/// one before ended at, and besides those that `also` names.
+fn hold_rounds(proxy: &Proxy, mut also: impl FnMut(&Call) -> bool + Send + 'static) {
+    let mut before = 0;
+    proxy.rule(move |call| {
+        let begins = probed(call).is_some_and(|block| std::mem::replace(&mut before, block) > block);
+        if begins || also(call) { Reply::Hold } else { Reply::Pass }
+    });
+}
+
+fn uncached(config: &mut Config) {
+    config.scoring.read_budget = Duration::from_secs(3);
+    config.scoring.cache_ttl = Duration::ZERO;
+    config.scoring.incomplete_cache_ttl = Duration::ZERO;
 }
 
 /// A devnet's chain 1 that is as high as Ethereum, where the wallet has sent, and the proxy through which it is read.
@@ -80,26 +98,15 @@ impl Tall {
     /// A reader that has seen the head. Nothing is cached.
     async fn reader(&self, devnet: &Devnet, budget: Duration) -> Reader {
         let change = |config: &mut Config| {
+            uncached(config);
             config.chains[0].markets.clear();
             config.scoring.read_budget = budget;
-            config.scoring.cache_ttl = Duration::ZERO;
-            config.scoring.incomplete_cache_ttl = Duration::ZERO;
         };
         let reader = Reader::of(devnet).ethereum().through(&[&self.proxy]).with(change).started().await;
         // Without a transaction there is nothing to search.
         reader.read(devnet.wallet("empty").address).await;
         self.proxy.take();
         reader
-    }
-
-    /// Holds the requests of each round after the first one, each once: those that probe fewer blocks than the request
-    /// before, and besides those that `also` names.
-    fn hold_rounds(&self, mut also: impl FnMut(&Call) -> bool + Send + 'static) {
-        let mut before = 0;
-        self.proxy.rule(move |call| {
-            let begins = probed(call).is_some_and(|block| std::mem::replace(&mut before, block) > block);
-            if begins || also(call) { Reply::Hold } else { Reply::Pass }
-        });
     }
 
     fn dates(read: &ChainSnapshot) -> [Option<(u64, i64)>; 2] {
@@ -132,7 +139,7 @@ fn a_cold_wallet_costs_five_round_trips_and_a_warm_one_two() {
         let tall = Tall::start(devnet).await;
         let mut reader = tall.reader(devnet, PATIENCE).await;
         let (mut heads, mut pinned) = (0, 0);
-        tall.hold_rounds(move |call| {
+        hold_rounds(&tall.proxy, move |call| {
             let count = call.method == "eth_getTransactionCount";
             let head = is_head(call) && std::mem::replace(&mut heads, 1) == 0;
             let state = count && call.params[1].is_object() && std::mem::replace(&mut pinned, 1) == 0;
@@ -152,7 +159,6 @@ fn a_cold_wallet_costs_five_round_trips_and_a_warm_one_two() {
         assert_eq!((Tall::dates(&read.chains[0]), read.coverage()), (tall.right(), Coverage::Complete));
         let calls = tall.proxy.take();
         assert!(calls.len() < 340, "{} calls", calls.len());
-        eprintln!("{} calls", calls.len());
 
         tall.proxy.rule(|_| Reply::Pass);
         for restarted in [false, true] {
@@ -172,7 +178,7 @@ fn a_slow_endpoint_is_read_over_several_requests() {
     with(async |devnet| {
         let tall = Tall::start(devnet).await;
         let reader = tall.reader(devnet, Duration::from_secs(3)).await;
-        tall.hold_rounds(|_| false);
+        hold_rounds(&tall.proxy, |_| false);
         let (mut rounds, mut estimated) = (0, false);
         loop {
             let read = reader.read(WALLET).await;
@@ -197,7 +203,7 @@ fn a_search_goes_on_after_a_restart() {
     with(async |devnet| {
         let tall = Tall::start(devnet).await;
         let mut reader = tall.reader(devnet, Duration::from_secs(3)).await;
-        tall.hold_rounds(|_| false);
+        hold_rounds(&tall.proxy, |_| false);
         for _ in 0..2 {
             tall.is_right_or_said(&reader.read(WALLET).await.chains[0]);
             tokio::time::timeout(PATIENCE, tall.proxy.held()).await.unwrap();
@@ -213,6 +219,29 @@ fn a_search_goes_on_after_a_restart() {
         let near = |block: u64| [SENT[0], SENT[2]].into_iter().any(|sent| block.abs_diff(sent) < 1_000);
         let probes: Vec<u64> = tall.proxy.take().iter().filter_map(probed).collect();
         assert!(!probes.is_empty() && probes.iter().copied().all(near), "{probes:?}");
+    });
+}
+
+#[test]
+fn a_transaction_that_is_sent_during_a_search_is_found() {
+    alone(async |devnet| {
+        let (on, wallet) = (&devnet.ethereum, devnet.wallet("saver").address);
+        let here = on.snapshot().await.unwrap();
+        let proxy = Proxy::start(on.url()).await;
+        let reader = Reader::of(devnet).ethereum().through(&[&proxy]).with(uncached).started().await;
+        reader.read(devnet.wallet("empty").address).await;
+        hold_rounds(&proxy, |_| false);
+        let early = reader.read(wallet).await;
+        assert_eq!(early.chains[0].coverage, Coverage::Partial);
+        assert!(early.chains[0].activity.transactions > 0);
+        tokio::time::timeout(PATIENCE, proxy.held()).await.unwrap();
+        one_more_event(devnet, on).await;
+        proxy.rule(|_| Reply::Pass);
+        proxy.release(1);
+        let read = reader.read(wallet).await;
+        assert_eq!(read.coverage(), Coverage::Complete);
+        same_activity(on, wallet, &read.chains[0].activity, "after the search").await;
+        on.revert(here).await.unwrap();
     });
 }
 
