@@ -3,6 +3,7 @@
 mod activity;
 mod explorer;
 mod faults;
+mod hidden;
 mod history;
 mod lenders;
 mod lies;

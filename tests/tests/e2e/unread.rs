@@ -15,7 +15,7 @@ sol! {
     function getUserReserveData(address asset, address user) external;
 }
 
-const NOBODY: &str = "0x00000000000000000000000000000000000bEEF0";
+const NOBODY: &str = "0x00000000000000000000000000000000000beef0";
 
 /// A chain without markets whose endpoint refuses connections.
 fn gone() -> String {
@@ -30,7 +30,7 @@ fn gone() -> String {
 fn missing(report: &Value) -> Vec<String> {
     let all = report["unread"].as_array().expect("a list").iter();
     let all = all.map(|sentence| sentence.as_str().expect("a sentence").to_owned());
-    all.filter(|sentence| !sentence.contains("no source lists them")).collect()
+    all.filter(|sentence| !sentence.contains("no source lists them") && !sentence.contains("attestations of")).collect()
 }
 
 /// The market has no function for the balances of a wallet, also where a multicall asks.

@@ -26,7 +26,7 @@ pub fn body(app: &App, address: Address, mock: MockReport, labelled: bool) -> Re
         cached: false,
         timestamp: Moment::now(),
         credit_events: CreditEvents::over(mock.pools.into_iter().map(pool).collect(), app.not_covered.to_vec()),
-        unread: Vec::new(),
+        unread: None,
         sandbox: labelled.then_some(true),
     }
 }
@@ -49,7 +49,7 @@ pub(super) fn on_chain(app: &App, address: Address, mut mock: MockReport, chain:
         },
         cached: false,
         timestamp: Moment::now(),
-        unread: Vec::new(),
+        unread: None,
     }
 }
 

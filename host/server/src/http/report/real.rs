@@ -26,7 +26,7 @@ pub(super) fn body(report: &Report, not_covered: &[String]) -> ReportBody {
             snapshot.pools().map(pool).collect(),
             without_market(snapshot).chain(not_covered.iter().cloned()).collect(),
         ),
-        unread: sentences(snapshot.unread()),
+        unread: Some(sentences(snapshot.unread())),
         sandbox: None,
     }
 }
@@ -43,7 +43,7 @@ pub(super) fn on_chain(report: &ChainReport, chain_id: ChainId, chain_name: Stri
         activity: ChainActivity { first_transaction, total_transactions },
         cached: report.cached,
         timestamp: Moment(snapshot.as_of),
-        unread: sentences(snapshot.unread().filter(|(chain, _)| *chain == chain_id)),
+        unread: Some(sentences(snapshot.unread().filter(|(chain, _)| *chain == chain_id))),
     }
 }
 
