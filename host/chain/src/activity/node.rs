@@ -26,7 +26,6 @@ pub(crate) struct ActivityReader {
 }
 
 /// What earlier reads learned of a wallet, or else the first round of its search.
-#[derive(Default)]
 pub(crate) struct Sent {
     pub known: Option<Known>,
     scout: Option<Scout>,

@@ -160,7 +160,7 @@ impl Searcher {
         end
     }
 
-    /// Searches until nothing is left to ask. `nonce` gets that at the head, unless it is that of no account with
+    /// Searches until nothing is left to ask, or a round teaches nothing. `nonce` gets that at the head, unless it is that of no account with
     /// transactions.
     async fn search(&self, start: Start, view: &watch::Sender<Search>, nonce: &mut u64) -> Result<(), Fault> {
         let Start { wallet, head, answers, search: checked, scout } = start;
@@ -189,8 +189,8 @@ impl Searcher {
             let before = search.clone();
             let asked = self.ask(wallet, &mut search, top, head).await;
             view.send_replace(search.clone());
-            asked?;
             if search == before {
+                asked?;
                 return Err(Fault::Malformed("a block that exists is unknown".into()));
             }
         }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::bracket::Bracket;
 use assay_evm::client::Block;
 
-/// Brackets of at most this width get their ends dated: half a day to a week of blocks, on most chains.
+/// Brackets of at most this width get their ends dated: some hours to a week of blocks.
 const DATED_WIDTH: u64 = 50_000;
 
 /// The nonce of a wallet after a block.
