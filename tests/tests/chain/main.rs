@@ -7,6 +7,7 @@ mod hidden;
 mod history;
 mod lenders;
 mod lies;
+mod pace;
 mod prices;
 mod sharing;
 mod wallets;

@@ -191,10 +191,11 @@ impl Chain {
         Stored { lending, sent, listed }
     }
 
-    /// Asks for the head and looks up the markets' terms, so that the first read need not.
-    pub(super) async fn warm(&self) {
-        let Ok(head) = self.watch().await else { return };
-        if let Err(fault) = self.terms.current(&self.client, self.markets(), head.hash).await {
+    /// Asks for the head, and looks up the markets' terms where that is due, so that reads need not.
+    pub(super) async fn refresh(&self) {
+        if let Ok(head) = self.watch().await
+            && let Err(fault) = self.terms.refresh(&self.client, self.markets(), head.hash).await
+        {
             tracing::warn!(chain = self.config.id, %fault, "lending markets cannot be looked up");
         }
     }
