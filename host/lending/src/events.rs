@@ -1,5 +1,7 @@
 //! From logs to events: which logs concern which market, and their order.
 
+use std::collections::BTreeSet;
+
 use alloy::rpc::types::Log;
 
 use crate::{
@@ -35,6 +37,8 @@ pub(super) struct Found {
 pub(super) struct Extract {
     pub events: Vec<Event>,
     pub moves: Vec<Moved>,
+    /// Markets, by index, and blocks in which their logs may not show everything.
+    pub incomplete: BTreeSet<(usize, u64)>,
 }
 
 /// An amount that moved in a market.
@@ -73,6 +77,8 @@ pub(super) fn extract(markets: &[Market], plan: &Plan, mut found: Found) -> Extr
             let time = log.block_timestamp.filter(|time| *time > 0);
             Some(Event { market: index, kind, block: log.block_number?, time })
         }));
+        let incomplete = market.protocol.incomplete(&evidence, wallet).into_iter();
+        extract.incomplete.extend(incomplete.filter_map(|log| Some((index, log.block_number?))));
         let moves = market.protocol.moves(&evidence, wallet).into_iter();
         extract
             .moves

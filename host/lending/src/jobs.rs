@@ -38,10 +38,12 @@ const BACKGROUND: usize = 32;
 /// A read that took longer than this goes on to where the head is then.
 const CURRENT: Duration = Duration::from_secs(20);
 
-/// A history that its position contradicts is read once more, and then not again for this time: where the cause is no
-/// endpoint but a change without a log, every request would read the whole history.
+/// A history that its position contradicts is read once more at once. Where it is contradicted again, it is read after
+/// this time, and then after twice the time before, so that one which nothing explains costs little.
 const DOUBT: Duration = Duration::from_secs(600);
-/// Wallets whose doubts are cached.
+/// The longest of these times.
+const LONGEST_DOUBT: Duration = Duration::from_secs(86_400);
+/// Histories whose doubts are cached.
 const DOUBTED: u64 = 10_000;
 
 /// Completes when a read in the background has ended.
@@ -55,9 +57,19 @@ pub struct Jobs {
     reader: Arc<Reader>,
     running: SingleFlight<Address, Progress, Arc<Job>>,
     background: Arc<Semaphore>,
-    doubted: Cache<Address, ()>,
+    /// By wallet and index of the market.
+    doubted: Cache<(Address, usize), Doubt>,
     tasks: TaskTracker,
     stop: CancellationToken,
+}
+
+/// A history that its position contradicted.
+#[derive(Clone, Copy)]
+struct Doubt {
+    /// How often it was read again.
+    times: u32,
+    /// It is not read again before.
+    until: Instant,
 }
 
 /// What the callers of a running read share.
@@ -91,7 +103,7 @@ impl Drop for BackgroundPermit {
 impl Jobs {
     pub fn new(reader: Reader, tasks: TaskTracker, stop: CancellationToken) -> Self {
         let background = Arc::new(Semaphore::new(BACKGROUND));
-        let doubted = Cache::builder().max_capacity(DOUBTED).time_to_live(DOUBT).build();
+        let doubted = Cache::builder().max_capacity(DOUBTED).time_to_live(LONGEST_DOUBT * 2).build();
         Self { reader: Arc::new(reader), running: SingleFlight::default(), background, doubted, tasks, stop }
     }
 
@@ -109,21 +121,41 @@ impl Jobs {
         stored.0.iter().map(|record| record.as_ref().is_none_or(Settled::is_blank)).collect()
     }
 
-    /// Makes the next read begin again in the markets where the history of `wallet` is `doubted`: another endpoint, or
-    /// the same one later, may return the logs that are missing. `blank` ones cost no more than a first read, and are
-    /// read again each time where only missing logs can be the cause.
+    /// Makes the next read begin again in the markets where the history of `wallet` is `doubted`, and follow old state
+    /// where a position can change without a log: another endpoint, or the same one later, may return the logs that are
+    /// missing. Those that were `blank` before and after the read cost no more than a first read, and are read again
+    /// each time where only missing logs can be the cause.
     pub async fn doubt(&self, wallet: Address, doubted: &[usize], blank: &[bool]) {
-        if doubted.is_empty() {
-            return;
-        }
-        let lacks_logs = |index: &usize| {
+        let (mut again, blank_now) = (Vec::new(), self.blank(&self.stored(wallet).await));
+        for index in doubted {
             let logged = self.reader.markets.get(*index).is_some_and(|market| market.protocol.logs_its_traces());
-            logged && blank.get(*index).is_some_and(|blank| *blank)
-        };
-        if !doubted.iter().all(lacks_logs) && !self.doubted.entry(wallet).or_insert(()).await.is_fresh() {
-            return;
+            let is_blank = |list: &[bool]| list.get(*index).is_some_and(|blank| *blank);
+            let lacks_logs = logged && is_blank(blank) && is_blank(&blank_now);
+            if self.is_due((wallet, *index), lacks_logs).await {
+                again.push(*index);
+            }
         }
-        self.reader.doubt(wallet, doubted).await;
+        if !again.is_empty() {
+            self.reader.doubt(wallet, &again).await;
+        }
+    }
+
+    /// Whether a doubted history is to be read again now; `always` without a pause.
+    async fn is_due(&self, history: (Address, usize), always: bool) -> bool {
+        let (now, known) = (Instant::now(), self.doubted.get(&history).await);
+        if !always && known.is_some_and(|doubt| now < doubt.until) {
+            return false;
+        }
+        let times = known.map_or(0, |doubt| doubt.times);
+        let pause = DOUBT.saturating_mul(2_u32.saturating_pow(times)).min(LONGEST_DOUBT);
+        let doubt = Doubt { times: times.saturating_add(1), until: now + if always { Duration::ZERO } else { pause } };
+        self.doubted.insert(history, doubt).await;
+        true
+    }
+
+    /// The markets in which the history of `wallet` was doubted not long ago.
+    fn doubted(&self, wallet: Address) -> Vec<usize> {
+        (0..self.reader.markets.len()).filter(|index| self.doubted.contains_key(&(wallet, *index))).collect()
     }
 
     /// The highest block through which `stored` is settled. Only its number and hash are known.
@@ -149,7 +181,8 @@ impl Jobs {
         head: Block,
         deadline: Instant,
     ) -> (Vec<PoolHistory>, AllSums, Option<Rest>) {
-        let start = Start { wallet, records: stored.0, hints, blocks, head };
+        let doubted = self.doubted(wallet);
+        let start = Start { wallet, records: stored.0, hints, doubted, blocks, head };
         let work = self.running.join(wallet, || self.start(start));
         if !work.joined {
             // The read goes on without its callers.
@@ -199,7 +232,7 @@ impl Jobs {
 
 /// Reads to the head; after a long read once more, to where the head is then.
 async fn read_to_the_head(reader: &Reader, mut start: Start, view: &watch::Sender<Ledger>) -> Progress {
-    let (wallet, hints) = (start.wallet, start.hints.shared());
+    let (wallet, hints, doubted) = (start.wallet, start.hints.shared(), start.doubted.clone());
     start.hints = hints.clone().boxed();
     loop {
         let started = Instant::now();
@@ -211,6 +244,6 @@ async fn read_to_the_head(reader: &Reader, mut start: Start, view: &watch::Sende
         let records = reader.records(wallet).await;
         let (client, anchors) = (reader.client.clone(), reader.anchors(&records, head));
         let blocks = async move { client.blocks(&anchors).await }.boxed();
-        start = Start { wallet, records, hints: hints.clone().boxed(), blocks, head };
+        start = Start { wallet, records, hints: hints.clone().boxed(), doubted: doubted.clone(), blocks, head };
     }
 }
