@@ -77,7 +77,7 @@ impl LendingProtocol for Comet {
     }
 
     fn incomplete<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<&'a Log> {
-        transfers::one_sided(&evidence.receipts, wallet)
+        transfers::incomplete(&evidence.receipts, wallet)
     }
 
     fn unlogged<'a>(&self, quest: Quest<'a>) -> BoxFuture<'a, Result<Unlogged, Obstacle>> {

@@ -8,7 +8,7 @@ const WALLET: B256 = B256::with_last_byte(0xaa);
 const OTHER: B256 = B256::with_last_byte(0xbb);
 const NOBODY: B256 = B256::ZERO;
 
-fn log(index: u64, topic0: B256, from: B256, to: B256, amount: u64) -> Log {
+pub(super) fn log(index: u64, topic0: B256, from: B256, to: B256, amount: u64) -> Log {
     let data = LogData::new_unchecked(vec![topic0, from, to], Bytes::from(U256::from(amount).to_be_bytes_vec()));
     Log {
         inner: alloy::primitives::Log { address: Address::ZERO, data },
@@ -81,46 +81,6 @@ fn a_neighbour_that_is_larger_belongs_to_another_action() {
     let burn = |amount| log(5, TRANSFER, WALLET, NOBODY, amount);
     assert_eq!(told_by(&[withdraw.clone(), burn(1_009)]), [EventKind::Withdraw]);
     assert_eq!(told_by(&[withdraw, burn(1_010)]), [EventKind::Borrow, EventKind::Withdraw]);
-}
-
-/// The events of a wallet in the logs of a whole transaction.
-fn told_by_receipt(logs: &[Log], wallet: B256) -> Vec<(EventKind, i64)> {
-    let own = logs.iter().filter(|log| log.topics().contains(&wallet)).collect();
-    let evidence = Evidence { own, receipts: logs.iter().collect(), ..Evidence::default() };
-    let net = Comet.moves(&evidence, wallet).iter().map(|(moved, _)| i64::try_from(moved.amount).unwrap()).sum();
-    let events = Comet.events(&evidence, wallet).into_iter().map(|(kind, _)| kind);
-    events.map(|kind| (kind, net)).collect()
-}
-
-#[test]
-fn the_other_side_of_a_transfer_tells_of_debt() {
-    let transfer = |lost, got| [log(4, TRANSFER, WALLET, NOBODY, lost), log(5, TRANSFER, NOBODY, OTHER, got)];
-    for (lost, got, sent, received) in [
-        (500, 500, vec![(EventKind::Withdraw, -500)], vec![(EventKind::Supply, 500)]),
-        (500, 509, vec![(EventKind::Withdraw, -500)], vec![(EventKind::Supply, 509)]),
-        (500, 800, vec![(EventKind::Withdraw, -800), (EventKind::Borrow, -800)], vec![(EventKind::Supply, 800)]),
-        (500, 100, vec![(EventKind::Withdraw, -500)], vec![(EventKind::Supply, 500), (EventKind::Repay, 500)]),
-    ] {
-        let logs = transfer(lost, got);
-        assert_eq!(told_by_receipt(&logs, WALLET), sent, "{lost} of {got}");
-        assert_eq!(told_by_receipt(&logs, OTHER), received, "{lost} of {got}");
-    }
-    // The first log is a withdrawal's, and the second a transfer's of somebody without supply.
-    let [burn, mint] = transfer(500, 800);
-    let withdrawal = [log(3, WITHDRAW, WALLET, OTHER, 500), burn, mint];
-    assert_eq!(told_by_receipt(&withdrawal, WALLET), [(EventKind::Withdraw, -500)]);
-}
-
-#[test]
-fn only_a_transfer_needs_its_receipt() {
-    let hint = &hints(Address::ZERO)[1];
-    let (supply, mint) = (log(4, SUPPLY, OTHER, WALLET, 1_000), |amount| log(5, TRANSFER, NOBODY, WALLET, amount));
-    let explained = |log: &Log, own: &[&Log]| Comet.is_explained(hint, log, WALLET, own, &[]);
-    assert!(explained(&mint(700), &[&supply]) && explained(&mint(700), &[&mint(700), &supply]));
-    assert!(!explained(&mint(1_010), &[&supply]) && !explained(&mint(700), &[&mint(700)]));
-    let withdraw = log(4, WITHDRAW, WALLET, OTHER, 1_000);
-    assert!(!explained(&mint(700), &[&withdraw]));
-    assert!(explained(&log(5, TRANSFER, WALLET, NOBODY, 700), &[&withdraw]));
 }
 
 #[test]

@@ -91,14 +91,19 @@ pub(super) fn debts<'a>(logs: &[&'a Log], wallet: B256) -> Vec<(EventKind, Move,
     debts.collect()
 }
 
-/// The logs in `logs` of transfers of `wallet` without a log of the other side: they may have moved its debt, too.
-pub(super) fn one_sided<'a>(logs: &[&'a Log], wallet: B256) -> Vec<&'a Log> {
-    let sides: Vec<_> = transfers(logs).iter().flat_map(|transfer| [transfer.sent, transfer.received]).collect();
-    let alone = logs.iter().enumerate().filter(|(index, log)| {
+/// The logs in `logs` of transfers of `wallet` that may have moved more of its debt than they show: the market logged
+/// nothing of the other side, or another amount.
+pub(super) fn incomplete<'a>(logs: &[&'a Log], wallet: B256) -> Vec<&'a Log> {
+    let plain = transfers(logs).into_iter().filter(|transfer| transfer.lost.abs_diff(transfer.got) < ROUNDING);
+    let plain: Vec<_> = plain.flat_map(|transfer| [transfer.sent, transfer.received]).collect();
+    let doubtful = logs.iter().enumerate().filter(|(index, log)| {
         let own = matches!(change(log), Some(Change::Burnt(owner, _) | Change::Minted(owner, _)) if owner == wallet);
         let before = index.checked_sub(1).and_then(|index| logs.get(index));
-        own && !before.is_some_and(|before| belongs_to(before, log))
-            && !sides.iter().any(|side| std::ptr::eq(*side, **log))
+        let is_part = before.is_some_and(|before| belongs_to(before, log));
+        own && !is_part && !plain.iter().any(|side| std::ptr::eq(*side, **log))
     });
-    alone.map(|(_, log)| *log).collect()
+    doubtful.map(|(_, log)| *log).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -304,6 +304,32 @@ fn a_log_that_is_left_out_is_made_up_for_or_does_not_pass() {
 }
 
 #[test]
+fn a_log_that_is_left_out_for_long_never_makes_a_wrong_history_complete() {
+    with(async |world| {
+        for (name, event, named) in [
+            ("ada", "Supply(address,address,uint256)", 2),
+            ("ada", "Withdraw(address,address,uint256)", 1),
+            ("ben", "Supply(address,address,uint256)", 2),
+            ("cleo", "Withdraw(address,address,uint256)", 1),
+            ("dora", "AbsorbDebt(address,address,uint256,uint256)", 2),
+            ("dora", "AbsorbCollateral(address,address,address,uint256,uint256)", 2),
+            ("gina", "Withdraw(address,address,uint256)", 1),
+            ("hugo", "Transfer(address,address,uint256)", 2),
+        ] {
+            let proxy = Proxy::start(world.chain.url()).await;
+            proxy.forget(first_of(keccak256(event), named, wallet(name)));
+            let reader = world.reader().through(&[&proxy]).with(uncached).started().await;
+            for _ in 0..3 {
+                let read = reader.read(wallet(name)).await;
+                if pool(&read.chains[0], world.dollars.comet).coverage == Coverage::Complete {
+                    world.compare(name, &read.chains[0]).await;
+                }
+            }
+        }
+    });
+}
+
+#[test]
 fn without_a_price_of_its_base_asset_a_position_is_not_guessed() {
     with(async |world| {
         let reader = world.reader().with(|config| config.chains[0].native.wrapped = None).started().await;
