@@ -54,9 +54,8 @@ pub fn cross_check(
             Some((sums, balances)) => adds_up(pool, sums, balances, state.at) && !(held && is_missing(pool, sums)),
             None => is_explained(pool, state.positions) && !(held && is_missing(pool, &Sums::default())),
         };
-        if fits {
-            pool.remark = None;
-        } else {
+        // What old state could not explain stays in doubt, also where interest covers the difference now.
+        if !fits || pool.remark.is_some() {
             pool.coverage = Coverage::Partial;
             pool.remark.get_or_insert_with(|| DIFFERS.into());
             doubted.extend(index);

@@ -3,10 +3,15 @@
 use alloy::primitives::I256;
 
 use crate::{
-    config::MarketConfig, hints::AllHints, market::Market, progress::Unexplained, records::Settled, sums::Sums,
+    config::MarketConfig,
+    hints::AllHints,
+    market::Market,
+    progress::{Side, Unexplained},
+    records::Settled,
+    sums::Sums,
     tally::Tally,
 };
-use assay_domain::{ChainId, Coverage, EventCounts, PoolHistory};
+use assay_domain::{Address, ChainId, Coverage, EventCounts, PoolHistory};
 
 /// One entry per market of the chain.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -117,6 +122,12 @@ impl Ledger {
 }
 
 impl Entry {
+    /// The sum of the base amounts that were read.
+    pub(super) fn base(&self) -> I256 {
+        let net = |sums: &Sums| sums.of(Side::Base, Address::ZERO).net;
+        self.settled_sums.as_ref().map(net).unwrap_or_default().saturating_add(net(&self.tail_sums))
+    }
+
     fn pool(&self, chain: ChainId, market: &Market, progress: Progress) -> PoolHistory {
         let progress = if self.left_out { Progress::Stopped } else { progress };
         let all = self.settled.plus(self.tail);
@@ -168,7 +179,7 @@ pub fn failed_pool(chain: ChainId, market: &MarketConfig) -> PoolHistory {
 mod tests {
     use super::*;
     use crate::protocol::EventKind;
-    use assay_domain::{Address, B256, Protocol};
+    use assay_domain::{B256, Protocol};
 
     fn pool(settled: Option<u64>, through: Option<u64>, progress: Progress) -> PoolHistory {
         let config =

@@ -45,7 +45,7 @@ impl Pass<'_> {
             match entry.followed.filter(|_| span.from <= span.to) {
                 Some(followed) => outcomes.push((index, self.steps(market, &logged(), span, followed).await?)),
                 None if blocks.is_empty() || blocks.len() > MOST_INCOMPLETE => {}
-                None => outcomes.push((index, self.look(market, &logged(), &blocks).await?)),
+                None => outcomes.push((index, self.look(market, entry.base(), &logged(), &blocks).await?)),
             }
         }
         for (index, outcome) in outcomes {
@@ -101,14 +101,26 @@ impl Pass<'_> {
         Ok(Outcome::Followed(changes, followed))
     }
 
-    /// The changes in each of `blocks`. Where old state does not tell, the position decides whether the logs suffice.
-    async fn look(&self, market: &Market, logged: &[(u64, Move)], blocks: &[u64]) -> Result<Outcome, Fault> {
-        let mut changes = Vec::new();
+    /// The changes in each of `blocks`. Where old state does not tell, nothing is missing for a wallet that owed nothing
+    /// before the block: `base` is the sum of its earlier amounts.
+    async fn look(
+        &self,
+        market: &Market,
+        base: I256,
+        logged: &[(u64, Move)],
+        blocks: &[u64],
+    ) -> Result<Outcome, Fault> {
+        let mut changes: Changes = Vec::new();
         for block in blocks {
             match self.unlogged(market, logged, Span { from: *block, to: *block }, None).await {
                 Ok(unlogged) => changes.extend(unlogged.changes),
                 Err(Obstacle::Unread(fault)) => return Err(fault),
-                Err(Obstacle::Lasting(_)) => break,
+                Err(Obstacle::Lasting(reason)) => {
+                    let earlier = logged.iter().filter(|(at, _)| at < block).map(|(_, moved)| moved.amount);
+                    if earlier.fold(base, I256::saturating_add).is_negative() {
+                        return Ok(Outcome::Unexplained(reason));
+                    }
+                }
             }
         }
         Ok(Outcome::Looked(changes))
