@@ -8,10 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use alloy::primitives::{Address, B256, Bytes, U256};
+use alloy::primitives::{Address, B256, Bytes, U256, keccak256};
 use alloy::signers::local::PrivateKeySigner;
 use alloy::sol;
 use alloy::sol_types::{SolEvent, SolValue};
+use futures::future::join_all;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
@@ -33,6 +34,8 @@ sol! {
 /// Time between two blocks.
 const BLOCK: Duration = Duration::from_millis(150);
 pub const CHAIN: u64 = 8_453;
+/// Addresses that hold something, so that they can be scored.
+const SUBJECTS: usize = 300;
 
 /// One feedback on the chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +50,11 @@ pub struct Held {
     pub hash: B256,
     pub transaction: B256,
     pub block: u64,
+}
+
+/// Address number `n` to be scored. The first 300 hold a balance.
+pub fn subject(n: usize) -> Address {
+    Address::from_word(keccak256(format!("subject {n}")))
 }
 
 /// Everything except the server.
@@ -86,6 +94,7 @@ impl World {
             signer,
         };
         world.fund(U256::from(10).pow(U256::from(20))).await;
+        world.fund_subjects().await;
         // From here the node's clock is near the real one, and registrations have their confirmations.
         let now =
             std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map(|d| d.as_secs()).unwrap_or_default();
@@ -110,6 +119,11 @@ impl World {
 
     pub async fn fund(&self, wei: U256) {
         self.rpc("anvil_setBalance", json!([self.signer.address(), wei])).await;
+    }
+
+    async fn fund_subjects(&self) {
+        let fund = |n| self.rpc("anvil_setBalance", json!([subject(n), U256::from(1)]));
+        join_all((0..SUBJECTS).map(fund)).await;
     }
 
     /// # Panics

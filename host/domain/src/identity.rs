@@ -1,6 +1,6 @@
 //! Statements about the owner of an address, their providers, and how completely the providers answered.
 
-use crate::{Address, B256, ChainId, Coverage, Time};
+use crate::{Address, B256, ChainId, Coverage, Part, Time, Unread};
 
 /// A statement about the owner, found valid when it was read.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,6 +44,12 @@ pub struct IdentitySource {
 }
 
 impl IdentitySource {
+    /// What is missing where the source did not answer.
+    pub(crate) fn unread(&self) -> Option<Unread> {
+        let part = || Part::Attestations(self.provider.clone());
+        (self.coverage != Coverage::Complete).then(|| Unread::new(part(), "could not be read; try again later"))
+    }
+
     /// Complete where all sources answered, failed where none did. Without any source it is complete.
     pub fn coverage(all: &[Self]) -> Coverage {
         let failed = all.iter().filter(|source| source.coverage != Coverage::Complete).count();

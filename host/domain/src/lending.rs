@@ -1,6 +1,6 @@
 //! Lending: the four protocol versions, a wallet's events in one market, and its current position there.
 
-use crate::{Address, ChainId, Coverage, Time};
+use crate::{Address, ChainId, Coverage, Part, Time, Unread};
 
 /// Four lending-protocol versions, under the neutral names of the API contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
@@ -102,6 +102,22 @@ pub struct PoolHistory {
     pub last_liquidation_at: Option<Time>,
     /// Why the events do not explain the position, without a full stop.
     pub remark: Option<String>,
+}
+
+impl PoolHistory {
+    /// What is missing of the history, unless it is complete.
+    pub(crate) fn unread(&self) -> Option<Unread> {
+        let reason = match (self.coverage, self.synced_to_block) {
+            (Coverage::Complete, _) => return None,
+            (Coverage::Failed, _) => "could not be read; try again later".to_owned(),
+            (Coverage::Pending, _) => "being read for the first time; ask again shortly".to_owned(),
+            (Coverage::Partial, Some(block)) => {
+                format!("not known to be complete after block {block}; ask again shortly")
+            }
+            (Coverage::Partial, None) => "not known to be complete; ask again shortly".to_owned(),
+        };
+        Some(Unread::new(Part::History(self.protocol, self.market_address), reason))
+    }
 }
 
 /// The current position of a wallet in one market, in dollars.

@@ -2,14 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Address, Attestation, ChainId, Coverage, IdentitySource, Nft, PoolHistory, Position, Time, TokenBalance};
+use crate::{
+    Address, Attestation, ChainId, Coverage, IdentitySource, Nft, PoolHistory, Position, Time, TokenBalance, Unread,
+};
 
 /// The data of one chain about an address.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChainSnapshot {
     pub chain_id: ChainId,
     pub chain_name: String,
-    /// Coverage of activity, balances and positions. Where it is failed or pending, they are empty and mean nothing.
+    /// Coverage of activity, balances and positions. Where it is failed or pending, they are empty and mean nothing;
+    /// partial where a part that a score uses is in `unread`.
     pub coverage: Coverage,
     pub activity: Activity,
     pub tokens: Vec<TokenBalance>,
@@ -17,6 +20,39 @@ pub struct ChainSnapshot {
     pub positions: Vec<Position>,
     /// One entry per configured market, also if the chain could not be read.
     pub pools: Vec<PoolHistory>,
+    /// What was not read, or not completely. Lending histories have a coverage of their own.
+    pub unread: Vec<Unread>,
+}
+
+impl ChainSnapshot {
+    /// The least complete coverage of any lending pool.
+    pub fn events_coverage(&self) -> Coverage {
+        Coverage::least(self.pools.iter().map(|pool| pool.coverage))
+    }
+
+    /// The coverage that a score shows: that of the lending events, and at most partial where another part that a score
+    /// uses was not read completely.
+    pub fn score_coverage(&self) -> Coverage {
+        match self.coverage {
+            Coverage::Complete => self.events_coverage(),
+            _ => self.events_coverage().min(Coverage::Partial),
+        }
+    }
+
+    /// Everything that was not read completely, with the lending histories.
+    pub fn all_unread(&self) -> impl Iterator<Item = Unread> {
+        self.unread.iter().cloned().chain(self.pools.iter().filter_map(PoolHistory::unread))
+    }
+
+    /// Whether the chain shows a transaction, a holding, or a lending history.
+    pub fn has_activity(&self) -> bool {
+        self.activity.transactions > 0
+            || self.activity.first_transaction.is_some()
+            || self.tokens.iter().any(|token| !token.amount.is_zero())
+            || !self.nfts.is_empty()
+            || self.positions.iter().any(|p| p.supplied_usd > 0.0 || p.borrowed_usd > 0.0)
+            || self.pools.iter().any(|pool| pool.first_event_at.is_some())
+    }
 }
 
 /// What an address has done on one chain. `None` where no source provides the value.
@@ -56,7 +92,18 @@ pub struct Snapshot {
 impl Snapshot {
     /// The least complete coverage of any lending pool.
     pub fn events_coverage(&self) -> Coverage {
-        Coverage::least(self.pools().map(|pool| pool.coverage))
+        Coverage::least(self.chains.iter().map(ChainSnapshot::events_coverage))
+    }
+
+    /// The coverage that a score shows; see [`ChainSnapshot::score_coverage`].
+    pub fn score_coverage(&self) -> Coverage {
+        Coverage::least(self.chains.iter().map(ChainSnapshot::score_coverage))
+    }
+
+    /// Everything that was not read completely, by chain.
+    pub fn unread(&self) -> impl Iterator<Item = (ChainId, Unread)> {
+        let chains = self.chains.iter().flat_map(|chain| chain.all_unread().map(|unread| (chain.chain_id, unread)));
+        chains.chain(self.identity.iter().filter_map(|source| Some((source.chain_id, source.unread()?))))
     }
 
     /// The least complete coverage of all chain data.
@@ -95,16 +142,20 @@ impl Snapshot {
         self.chains.iter().flat_map(|chain| &chain.pools)
     }
 
-    /// Whether the address has activity on any chain: transactions, holdings, or a lending history.
+    /// Whether the address has activity on any chain.
     pub fn has_activity(&self) -> bool {
-        self.chains.iter().any(|chain| {
-            chain.activity.transactions > 0
-                || chain.activity.first_transaction.is_some()
-                || chain.tokens.iter().any(|token| !token.amount.is_zero())
-                || !chain.nfts.is_empty()
-                || chain.positions.iter().any(|p| p.supplied_usd > 0.0 || p.borrowed_usd > 0.0)
-                || chain.pools.iter().any(|pool| pool.first_event_at.is_some())
-        })
+        self.chains.iter().any(ChainSnapshot::has_activity)
+    }
+
+    /// Whether a part that was not read could show activity.
+    pub fn may_have_activity(&self) -> bool {
+        self.unread().any(|(_, unread)| unread.part.can_show_activity())
+    }
+
+    /// The chains that could not be read.
+    pub fn failed_chains(&self) -> Vec<ChainId> {
+        let failed = self.chains.iter().filter(|chain| chain.coverage == Coverage::Failed);
+        failed.map(|chain| chain.chain_id).collect()
     }
 
     /// Whether no chain could be read.
@@ -116,7 +167,7 @@ impl Snapshot {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time_from_unix;
+    use crate::{Part, time_from_unix};
 
     fn attestation(provider: &str, kind: Option<&str>, expires: Option<u64>, score: Option<f64>) -> Attestation {
         Attestation {
@@ -131,6 +182,43 @@ mod tests {
             expires: expires.map(time_from_unix),
             score,
         }
+    }
+
+    fn chain(coverage: Coverage, unread: Vec<Unread>) -> ChainSnapshot {
+        ChainSnapshot {
+            chain_id: 1,
+            chain_name: "One".into(),
+            coverage,
+            activity: Activity::default(),
+            tokens: Vec::new(),
+            nfts: Vec::new(),
+            positions: Vec::new(),
+            pools: Vec::new(),
+            unread,
+        }
+    }
+
+    fn snapshot(chains: Vec<ChainSnapshot>) -> Snapshot {
+        let (attestations, identity) = (Vec::new(), Vec::new());
+        Snapshot { address: Address::ZERO, as_of: time_from_unix(100), chains, attestations, identity }
+    }
+
+    #[test]
+    fn a_score_is_at_most_partial_where_anything_that_it_uses_is_unread() {
+        let all = |coverage| snapshot(vec![chain(Coverage::Complete, Vec::new()), chain(coverage, Vec::new())]);
+        assert_eq!(all(Coverage::Complete).score_coverage(), Coverage::Complete);
+        for coverage in [Coverage::Partial, Coverage::Pending, Coverage::Failed] {
+            assert_eq!(all(coverage).events_coverage(), Coverage::Complete);
+            assert_eq!(all(coverage).score_coverage(), Coverage::Partial);
+        }
+    }
+
+    #[test]
+    fn only_what_could_show_activity_may() {
+        let without = |part| snapshot(vec![chain(Coverage::Partial, vec![Unread::new(part, "no answer")])]);
+        assert!(without(Part::Balances).may_have_activity());
+        assert!(!without(Part::FirstTransaction).may_have_activity());
+        assert!(!without(Part::Nfts).may_have_activity());
     }
 
     #[test]

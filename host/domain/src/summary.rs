@@ -28,7 +28,7 @@ pub struct Summary {
     /// Counted over the pools that could be read.
     pub repayments: u64,
     pub liquidations: u64,
-    /// How completely the lending events were read.
+    /// How completely the lending events were read; at most partial where another figure was not read completely.
     pub events: Coverage,
 }
 
@@ -122,7 +122,7 @@ impl From<&ChainSnapshot> for ChainSummary {
             balances: held().count() as u64,
             repayments: chain.pools.iter().filter_map(|pool| pool.counts.repay).fold(0, u64::saturating_add),
             liquidations: chain.pools.iter().filter_map(|pool| pool.counts.liquidation).fold(0, u64::saturating_add),
-            events: Coverage::least(chain.pools.iter().map(|pool| pool.coverage)),
+            events: chain.score_coverage(),
         };
         Self { chain_id: chain.chain_id, coverage: chain.coverage, summary }
     }
@@ -202,6 +202,7 @@ mod tests {
                 pool(Coverage::Complete, EventCounts { repay: Some(7), liquidation: Some(1), ..EventCounts::ZERO }),
                 pool(Coverage::Failed, EventCounts::default()),
             ],
+            unread: Vec::new(),
         };
         let expected = Summary {
             first: at(10, 10),

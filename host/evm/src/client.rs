@@ -147,8 +147,17 @@ impl Client {
 
     /// The results of `calls` in the state after block `at`, in their order; `None` for a call that reverted.
     pub async fn calls(&self, calls: &[Call], at: B256) -> Result<Vec<Option<Bytes>>, Fault> {
+        self.calls_after(calls, pinned(at)).await
+    }
+
+    /// As [`calls`](Self::calls), in the state after the newest block.
+    pub async fn latest_calls(&self, calls: &[Call]) -> Result<Vec<Option<Bytes>>, Fault> {
+        self.calls_after(calls, json!("latest")).await
+    }
+
+    async fn calls_after(&self, calls: &[Call], block: Value) -> Result<Vec<Option<Bytes>>, Fault> {
         if let Some(multicall) = self.multicall.filter(|_| !self.multicall_missing.load(Ordering::Relaxed)) {
-            let parts = calls.chunks(CALLS_AT_ONCE).map(|part| self.aggregate(multicall, part, at));
+            let parts = calls.chunks(CALLS_AT_ONCE).map(|part| self.aggregate(multicall, part, &block));
             let answers: Option<Vec<_>> = try_join_all(parts).await?.into_iter().collect();
             if let Some(answers) = answers {
                 return Ok(answers.into_iter().flatten().collect());
@@ -157,7 +166,7 @@ impl Client {
                 tracing::warn!(chain = self.chain, contract = %multicall, "no Multicall3 at chains.multicall; calls are batched instead");
             }
         }
-        let answers = self.batch(calls.iter().map(|call| call.ask(pinned(at))).collect()).await?;
+        let answers = self.batch(calls.iter().map(|call| call.ask(block.clone())).collect()).await?;
         calls.iter().zip(answers).map(|(call, answer)| call.answered(answer)).collect()
     }
 
@@ -194,10 +203,10 @@ impl Client {
         &self,
         multicall: Address,
         calls: &[Call],
-        at: B256,
+        block: &Value,
     ) -> Result<Option<Vec<Option<Bytes>>>, Fault> {
         let request = json!({ "to": multicall, "data": call::aggregate(multicall, calls) });
-        let answer: Bytes = self.rpc.request("eth_call", (request, pinned(at))).await?;
+        let answer: Bytes = self.rpc.request("eth_call", (request, block)).await?;
         if answer.is_empty() { Ok(None) } else { call::aggregated(&answer, calls.len()).map(Some) }
     }
 

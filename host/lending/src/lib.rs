@@ -30,6 +30,6 @@ pub use crosscheck::{AllSums, State, cross_check};
 pub use jobs::{Jobs, Rest, Stored};
 pub use ledger::failed_pool;
 pub use market::Market;
-pub use protocol::{LendingTerms, MarketTerms};
+pub use protocol::{Held, LendingTerms, MarketTerms};
 pub use reader::{Reader, Recent};
 pub use terms::{AllTerms, TermsCache, hints};

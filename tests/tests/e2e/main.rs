@@ -27,6 +27,7 @@ mod shipping;
 mod stopping;
 mod swap;
 mod telemetry;
+mod unread;
 mod usage;
 mod versions;
 mod wallets;

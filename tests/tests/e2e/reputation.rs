@@ -10,20 +10,17 @@ mod rows;
 
 use std::time::{Duration, Instant};
 
-use alloy::primitives::{Address, keccak256};
+use alloy::primitives::keccak256;
 use assay_tests::{
     reputation::{Held, World},
     service::Caller,
 };
 use serde_json::{Value, json};
 
+pub(super) use assay_tests::reputation::subject;
+
 /// Longest wait for a submission to end.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
-
-/// Address number `n` to be scored.
-pub(super) fn subject(n: usize) -> Address {
-    Address::from_word(keccak256(format!("subject {n}")))
-}
 
 /// Submits for agent 1 and returns the path of the status.
 async fn submit(api: &Caller, n: usize) -> String {

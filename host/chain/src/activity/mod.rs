@@ -19,12 +19,11 @@ use serde_json::json;
 pub(super) use history::{AnchorCheck, Histories, Source};
 pub(super) use logs::NodeLogs;
 pub(super) use node::{ActivityReader, Latest, anchors, ask_nonce};
-pub(super) use progress::Listed;
+pub(super) use progress::{Listed, Scope};
 pub(super) use transfers::rows;
 
 use assay_domain::{Activity, Address};
 use assay_evm::client::{Block, Client, pinned};
-use progress::Scope;
 
 /// `activity` of the node and what is listed as one, and whether it is complete. An explorer that lists another number
 /// of transactions than the node counts is behind, or leaves some out.

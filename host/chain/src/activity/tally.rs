@@ -10,7 +10,7 @@ use assay_domain::{Activity, Address, Seen, time_from_unix};
 const DAY: u64 = 86_400;
 const HOUR: u64 = 3_600;
 /// Token contracts that are remembered, those seen last: each read asks for as many balances.
-const MAX_TOKENS: usize = 200;
+const MAX_TOKENS: usize = 1_000;
 /// Non-fungible tokens that are remembered, those received last.
 const MAX_NFTS: usize = 100;
 

@@ -29,8 +29,40 @@ pub(crate) struct Account {
     markets: Vec<Option<(MarketTerms, Vec<Option<Bytes>>)>>,
     /// Whether the wallet ever had a position in each market, as far as that was asked.
     ever_held: Vec<bool>,
-    /// Every token contract answered.
-    pub complete: bool,
+    /// Configured tokens that did not answer.
+    pub silent: Vec<Address>,
+}
+
+/// The calls about a wallet: balances first, then the position in each market, then the traces of earlier positions.
+pub(crate) struct Questions {
+    pub calls: Vec<Call>,
+    /// Number of calls about the position in each market, and about traces there.
+    positions: Vec<usize>,
+    traces: Vec<usize>,
+}
+
+/// A storage slot with a trace that no call returns.
+pub(crate) struct TraceSlot {
+    /// Index of its market.
+    market: usize,
+    slot: (Address, U256),
+}
+
+impl Questions {
+    /// `blank` are the markets whose stored history is empty: only they are asked for traces.
+    pub(crate) fn new(chain: &ChainConfig, terms: &AllTerms, blank: &[bool], wallet: Address) -> Self {
+        let mut calls = vec![Call::Balance(wallet)];
+        calls.extend(chain.tokens.iter().map(|token| Call::new(token.address, &balanceOfCall { owner: wallet })));
+        let positions = terms.iter().map(|terms| terms.as_ref().map(|t| t.calls(wallet)).unwrap_or_default());
+        let positions: Vec<Vec<Call>> = positions.collect();
+        let traces =
+            terms.iter().zip(blank).map(|(terms, blank)| terms.as_ref().filter(|_| *blank).map(|t| t.traces(wallet)));
+        let traces: Vec<Vec<Call>> = traces.map(Option::unwrap_or_default).collect();
+        let counts = |lists: &[Vec<Call>]| lists.iter().map(Vec::len).collect();
+        let (of_positions, of_traces) = (counts(&positions), counts(&traces));
+        calls.extend(positions.into_iter().chain(traces).flatten());
+        Self { calls, positions: of_positions, traces: of_traces }
+    }
 }
 
 impl Account {
@@ -38,7 +70,8 @@ impl Account {
     /// whether the wallet ever had a position.
     ///
     /// # Errors
-    /// [`Fault`] where the chain did not answer. A single contract that does not answer makes the account incomplete.
+    /// [`Fault`] where the chain did not answer. A single contract that does not answer is silent, or a market without a
+    /// position that can be read.
     pub(crate) async fn read(
         client: &Client,
         chain: &ChainConfig,
@@ -47,47 +80,53 @@ impl Account {
         wallet: Address,
         head: Block,
     ) -> Result<Self, Fault> {
-        let mut calls = vec![Call::Balance(wallet)];
-        calls.extend(chain.tokens.iter().map(|token| Call::new(token.address, &balanceOfCall { owner: wallet })));
-        let balances = calls.len();
-        let plans: Vec<Vec<Call>> =
-            terms.iter().map(|terms| terms.as_ref().map(|t| t.calls(wallet)).unwrap_or_default()).collect();
-        let traces =
-            terms.iter().zip(blank).map(|(terms, blank)| terms.as_ref().filter(|_| *blank).map(|t| t.traces(wallet)));
-        let traces: Vec<Vec<Call>> = traces.map(Option::unwrap_or_default).collect();
-        calls.extend(plans.iter().chain(&traces).flatten().cloned());
-        let answers = client.calls(&calls, head.hash).await?;
-        let (balances, mut rest) = answers.split_at(balances.min(answers.len()));
-        let mut account = Self::balances(chain, balances)?;
-        for (terms, plan) in terms.iter().zip(&plans) {
-            let own = take(&mut rest, plan.len());
-            account.markets.push(terms.clone().map(|terms| (terms, own.to_vec())));
-        }
-        let mut slots = Vec::new();
-        for (index, (terms, asked)) in terms.iter().zip(&traces).enumerate() {
-            let own = take(&mut rest, asked.len());
-            account.ever_held.push(terms.as_ref().is_some_and(|terms| terms.ever_held(own)));
-            slots.extend(terms.as_ref().and_then(|terms| Some((index, terms, terms.trace_slot(own, wallet)?))));
-        }
-        let words = client.storage(&slots.iter().map(|(.., slot)| *slot).collect::<Vec<_>>(), head.hash).await;
-        for ((index, terms, _), word) in slots.into_iter().zip(words) {
-            if let Some(held) = account.ever_held.get_mut(index) {
+        let questions = Questions::new(chain, terms, blank, wallet);
+        let answers = client.calls(&questions.calls, head.hash).await?;
+        let (mut account, slots) = Self::answered(chain, terms, &questions, &answers, wallet)?;
+        let words = client.storage(&slots.iter().map(|trace| trace.slot).collect::<Vec<_>>(), head.hash).await;
+        for (TraceSlot { market, .. }, word) in slots.into_iter().zip(words) {
+            let terms = terms.get(market).and_then(Option::as_ref);
+            if let (Some(held), Some(terms)) = (account.ever_held.get_mut(market), terms) {
                 *held |= word.is_some_and(|word| terms.is_trace(word));
             }
         }
         Ok(account)
     }
 
+    /// The account in the answers to `questions`, and the storage slots to ask for.
+    pub(crate) fn answered(
+        chain: &ChainConfig,
+        terms: &AllTerms,
+        questions: &Questions,
+        answers: &[Option<Bytes>],
+        wallet: Address,
+    ) -> Result<(Self, Vec<TraceSlot>), Fault> {
+        let (balances, mut rest) = answers.split_at((1 + chain.tokens.len()).min(answers.len()));
+        let mut account = Self::balances(chain, balances)?;
+        for (terms, count) in terms.iter().zip(&questions.positions) {
+            let own = take(&mut rest, *count);
+            account.markets.push(terms.clone().map(|terms| (terms, own.to_vec())));
+        }
+        let mut slots = Vec::new();
+        for (index, (terms, count)) in terms.iter().zip(&questions.traces).enumerate() {
+            let own = take(&mut rest, *count);
+            account.ever_held.push(terms.as_ref().is_some_and(|terms| terms.ever_held(own)));
+            let slot = terms.as_ref().and_then(|terms| terms.trace_slot(own, wallet));
+            slots.extend(slot.map(|slot| TraceSlot { market: index, slot }));
+        }
+        Ok((account, slots))
+    }
+
     /// The account with the native balance and those of the configured tokens.
     fn balances(chain: &ChainConfig, answers: &[Option<Bytes>]) -> Result<Self, Fault> {
         let native = returned::<getEthBalanceCall>(answers.first());
         let native = native.ok_or_else(|| Fault::Malformed("no native balance".into()))?;
-        let mut account = Self { native, complete: true, ..Self::default() };
+        let mut account = Self { native, ..Self::default() };
         for (index, token) in chain.tokens.iter().enumerate() {
             let balance = returned::<balanceOfCall>(answers.get(index + 1));
             if balance.is_none() {
                 tracing::warn!(chain = chain.id, token = %token.address, symbol = token.symbol, "no ERC-20 answers at this address of chains.tokens");
-                account.complete = false;
+                account.silent.push(token.address);
             }
             account.tokens.push(balance.unwrap_or_default());
         }
@@ -104,13 +143,18 @@ impl Account {
         self.markets.iter().map(|read| read.as_ref().and_then(|(terms, answers)| terms.balances(answers))).collect()
     }
 
-    /// The lending positions, and whether that is all of them: one that cannot be read or priced is left out.
-    pub(crate) fn positions(&self, chain: &ChainConfig, markets: &[Market], prices: &Prices) -> (Vec<Position>, bool) {
-        let (mut positions, mut complete) = (Vec::new(), true);
-        for (market, read) in markets.iter().zip(&self.markets) {
+    /// The lending positions, and the markets (by index) with one that cannot be read or priced, which is left out.
+    pub(crate) fn positions(
+        &self,
+        chain: &ChainConfig,
+        markets: &[Market],
+        prices: &Prices,
+    ) -> (Vec<Position>, Vec<usize>) {
+        let (mut positions, mut unread) = (Vec::new(), Vec::new());
+        for (index, (market, read)) in markets.iter().zip(&self.markets).enumerate() {
             let Some(held) = read.as_ref().and_then(|(terms, answers)| terms.held_at(answers, prices)) else {
                 tracing::warn!(chain = chain.id, market = %market.config.address, "a position cannot be read or priced");
-                complete = false;
+                unread.push(index);
                 continue;
             };
             if held.supplied_usd > 0.0 || held.borrowed_usd > 0.0 {
@@ -125,7 +169,7 @@ impl Account {
                 });
             }
         }
-        (positions, complete)
+        (positions, unread)
     }
 
     /// The balances above zero, with prices where there are any.

@@ -10,4 +10,6 @@ mod records;
 mod tokens;
 
 pub(super) use account::Account;
+#[cfg(test)]
+pub(super) use account::Questions;
 pub(super) use found::{Finder, Found};

@@ -86,8 +86,9 @@ impl Registry {
     /// # Errors
     /// [`Unanswered`].
     pub(super) async fn address(&self, name: &Name) -> Result<Option<Option<Address>>, Unanswered> {
-        let head = self.client.head().await?;
-        let answers = self.client.calls(&self.calls(name.as_str()), head.hash).await?;
+        // Side by side: a registry that changes in the same moment is read as of either block.
+        let calls = self.calls(name.as_str());
+        let (head, answers) = tokio::try_join!(self.client.head(), self.client.latest_calls(&calls))?;
         let Some(resolver) = Self::found(&answers) else { return Ok(None) };
         let Some(resolver) = resolver else { return Ok(Some(None)) };
         let call = addrCall { node: node::namehash(name.as_str()) };

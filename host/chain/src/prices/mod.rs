@@ -13,7 +13,7 @@ mod oracle;
 mod sequencer;
 
 use std::{
-    collections::HashSet,
+    collections::{BTreeSet, HashSet},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -48,6 +48,26 @@ pub(super) struct Quotes {
     pub trusted: bool,
 }
 
+impl Quotes {
+    /// The prices of the chain's sources, completed with those `found`.
+    fn new(sources: &Sources, on_chain: &OnChain, quotes: &[Address], found: &FoundPrices) -> Self {
+        let (mut prices, mut lacking) = (on_chain.prices.clone(), HashSet::new());
+        for (asset, _) in sources.assets(quotes) {
+            if prices.contains_key(&asset) {
+                continue;
+            }
+            let token = sources.token(asset);
+            let is_unknown = || token.is_some_and(|token| found.lacking.contains(&token));
+            match token.and_then(|token| found.prices.get(&Some(token))) {
+                Some(price) => _ = prices.insert(asset, *price),
+                None if on_chain.sourced.contains(&asset) || is_unknown() => _ = lacking.insert(asset),
+                None => {}
+            }
+        }
+        Self { prices, lacking, trusted: on_chain.trusted }
+    }
+}
+
 /// The last read of the chain's sources, for callers with the same oracles and quote tokens: a read without a market's
 /// oracle lacks the assets that it lists.
 struct Latest {
@@ -55,6 +75,15 @@ struct Latest {
     oracles: Vec<Oracle>,
     quotes: Vec<Address>,
     on_chain: Arc<OnChain>,
+}
+
+/// The prices of tokens that were discovered in a wallet.
+#[derive(Debug, Clone, Default)]
+pub(super) struct FoundPrices {
+    /// A token without an entry has no price, unless it is `lacking`.
+    pub prices: Prices,
+    /// Tokens whose price cannot be read now.
+    pub lacking: BTreeSet<Address>,
 }
 
 /// Reads the prices of one chain.
@@ -88,40 +117,19 @@ impl PriceReader {
         self.completed(&on_chain, quotes).await
     }
 
-    /// Dollar prices of tokens discovered in a wallet, from the external APIs alone; a token without an entry has none.
-    /// Never fails: where no API is configured or answers, there are no prices.
-    pub(super) async fn found(&self, tokens: &[Address]) -> Prices {
-        self.external.prices(self.chain, tokens).await.into_iter().map(|(token, price)| (Some(token), price)).collect()
-    }
-
-    /// Whether `prices`, found for `tokens`, lack one that was there lately: the wallet is then worth more than the
-    /// prices show.
-    pub(super) fn lost(&self, tokens: &[Address], prices: &Prices) -> bool {
-        tokens.iter().any(|token| !prices.contains_key(&Some(*token)) && self.external.was_priced(self.chain, *token))
+    /// Dollar prices of tokens discovered in a wallet, from the external APIs alone. Never fails: where no API is
+    /// configured, there are no prices.
+    pub(super) async fn found(&self, tokens: &[Address]) -> FoundPrices {
+        let stated = self.external.prices(self.chain, tokens).await;
+        let prices = stated.prices.into_iter().map(|(token, price)| (Some(token), price)).collect();
+        FoundPrices { prices, lacking: stated.unknown }
     }
 
     /// The prices of the chain, completed with those of the external APIs.
     async fn completed(&self, on_chain: &OnChain, quotes: &[Address]) -> Quotes {
-        let mut prices = on_chain.prices.clone();
-        let assets = self.sources.assets(quotes).into_iter().map(|(asset, _)| asset);
-        let missing: Vec<Priced> = assets.filter(|asset| !prices.contains_key(asset)).collect();
-        let tokens: Vec<Address> = missing.iter().filter_map(|asset| self.sources.token(*asset)).collect();
-        let found = if tokens.is_empty() { Prices::new() } else { self.found(&tokens).await };
-        let mut lacking = HashSet::new();
-        for asset in missing {
-            let token = self.sources.token(asset);
-            match token.and_then(|token| found.get(&Some(token))) {
-                Some(price) => _ = prices.insert(asset, *price),
-                None if on_chain.sourced.contains(&asset)
-                    || self.external.is_failing(self.chain)
-                    || token.is_some_and(|token| self.lost(&[token], &found)) =>
-                {
-                    lacking.insert(asset);
-                }
-                None => {}
-            }
-        }
-        Quotes { prices, lacking, trusted: on_chain.trusted }
+        let tokens = self.sources.unpriced(on_chain, quotes);
+        let found = if tokens.is_empty() { FoundPrices::default() } else { self.found(&tokens).await };
+        Quotes::new(&self.sources, on_chain, quotes, &found)
     }
 
     async fn on_chain(
@@ -151,4 +159,27 @@ impl PriceReader {
 
 fn count(chain: ChainId, source: &'static str) {
     metrics::counter!("assay_prices_read_total", "chain" => chain.to_string(), "source" => source).increment(1);
+}
+
+/// For tests of what is made from prices: the questions to the sources of a chain, and the prices in their answers.
+#[cfg(test)]
+pub(crate) mod pure {
+    use super::{Address, ChainConfig, FoundPrices, Oracle, Quotes, Sources};
+    use alloy::primitives::Bytes;
+    use assay_evm::call::Call;
+
+    pub fn calls(chain: &ChainConfig, oracles: &[Oracle], quotes: &[Address]) -> Vec<Call> {
+        Sources::new(chain).calls(oracles, quotes)
+    }
+
+    pub fn quotes(
+        chain: &ChainConfig,
+        oracles: &[Oracle],
+        quotes: &[Address],
+        now: u64,
+        answers: &[Option<Bytes>],
+    ) -> Quotes {
+        let sources = Sources::new(chain);
+        Quotes::new(&sources, &sources.answered(oracles, quotes, now, answers), quotes, &FoundPrices::default())
+    }
 }

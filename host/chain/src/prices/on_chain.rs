@@ -63,22 +63,37 @@ impl Sources {
         quotes: &[Address],
         head: Block,
     ) -> Result<OnChain, Fault> {
-        let assets = self.assets(quotes);
+        let calls = self.calls(oracles, quotes);
+        let answers = if calls.is_empty() { Vec::new() } else { client.calls(&calls, head.hash).await? };
+        Ok(self.answered(oracles, quotes, head.time, &answers))
+    }
+
+    pub(super) fn calls(&self, oracles: &[Oracle], quotes: &[Address]) -> Vec<Call> {
         let mut calls: Vec<Call> =
             self.sequencer.iter().map(|sequencer| Call::new(*sequencer, &latestRoundDataCall {})).collect();
-        for (asset, feed) in &assets {
+        for (asset, feed) in self.assets(quotes) {
             calls.extend(feed.iter().flat_map(Feed::ask));
-            calls.extend(self.token(*asset).into_iter().flat_map(|token| oracle::ask(oracles, token)));
+            calls.extend(self.token(asset).into_iter().flat_map(|token| oracle::ask(oracles, token)));
         }
-        let answers = if calls.is_empty() { Vec::new() } else { client.calls(&calls, head.hash).await? };
+        calls
+    }
+
+    /// The prices in the answers to [`calls`](Self::calls).
+    pub(super) fn answered(
+        &self,
+        oracles: &[Oracle],
+        quotes: &[Address],
+        now: u64,
+        answers: &[Option<Bytes>],
+    ) -> OnChain {
         let mut answers = answers.iter();
-        let trusted = self.sequencer.is_none_or(|_| self.is_up(answers.next(), head.time));
+        let trusted = self.sequencer.is_none_or(|_| self.is_up(answers.next(), now));
         let mut on_chain = OnChain { trusted, ..OnChain::default() };
-        for (asset, feed) in assets {
-            self.take(&mut on_chain, asset, feed, oracles, &mut answers, head.time);
+        for (asset, feed) in self.assets(quotes) {
+            self.take(&mut on_chain, asset, feed, oracles, &mut answers, now);
         }
         self.price_wrapped(&mut on_chain);
-        Ok(on_chain)
+        on_chain
     }
 
     /// The result where the chain cannot be read: each asset may have a price there.
@@ -151,6 +166,12 @@ impl Sources {
             }
         }
         assets
+    }
+
+    /// The tokens whose prices these sources do not give.
+    pub(super) fn unpriced(&self, on_chain: &OnChain, quotes: &[Address]) -> Vec<Address> {
+        let missing = self.assets(quotes).into_iter().filter(|(asset, _)| !on_chain.prices.contains_key(asset));
+        missing.filter_map(|(asset, _)| self.token(asset)).collect()
     }
 
     /// The token by which sources of tokens price `asset`: the native currency has the price of its wrapped form.

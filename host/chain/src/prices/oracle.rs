@@ -19,7 +19,7 @@ pub(super) type Oracle = (Address, U256);
 pub(super) struct Quote {
     /// Dollars for one whole token, from the first oracle that has a price.
     pub price: Option<f64>,
-    /// An oracle has a source for the asset, so that it should have a price.
+    /// An oracle has a source for the asset, or does not answer: there should be a price.
     pub listed: bool,
 }
 
@@ -37,7 +37,7 @@ pub(super) fn quote<'a>(oracles: &[Oracle], answers: &mut impl Iterator<Item = &
     for (_, unit) in oracles {
         let price = returned::<getAssetPriceCall>(answers.next()).filter(|price| !price.is_zero());
         let source = returned::<getSourceOfAssetCall>(answers.next());
-        quote.listed |= price.is_some() || source.is_some_and(|source| source != Address::ZERO);
+        quote.listed |= price.is_some() || source.is_none_or(|source| source != Address::ZERO);
         quote.price = quote.price.or(price.map(|price| f64::from(price) / f64::from(*unit)));
     }
     quote
@@ -77,6 +77,10 @@ mod tests {
         assert_eq!(of([price(0), source(ASSET)]), Quote { price: None, listed: true });
         assert_eq!(of([None, source(ASSET)]), Quote { price: None, listed: true });
         assert_eq!(of([None, source(Address::ZERO)]), Quote::default());
-        assert_eq!(of([None, None]), Quote::default());
+        assert_eq!(
+            of([None, None]),
+            Quote { price: None, listed: true },
+            "an oracle that does not answer may have one"
+        );
     }
 }

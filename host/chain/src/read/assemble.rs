@@ -1,8 +1,8 @@
 //! The snapshot of one chain, made from the answers. Asks nothing.
 
-use super::discover::Discovered;
+use super::{discover::Discovered, unread};
 use crate::{config::ChainConfig, holdings::Account, prices::Quotes};
-use assay_domain::{Activity, ChainSnapshot, Coverage, PoolHistory};
+use assay_domain::{Activity, ChainSnapshot, Coverage, Nft, Part, PoolHistory, TokenBalance, Unread};
 use assay_evm::client::Block;
 use assay_lending::{AllSums, Market, State, cross_check, failed_pool};
 
@@ -11,7 +11,7 @@ pub(super) struct Parts {
     pub account: Account,
     pub quotes: Quotes,
     pub activity: Activity,
-    pub activity_complete: bool,
+    pub activity_unread: Vec<Unread>,
     pub pools: Vec<PoolHistory>,
     pub sums: AllSums,
     pub discovered: Option<Discovered>,
@@ -29,13 +29,13 @@ pub(super) fn failed(config: &ChainConfig) -> ChainSnapshot {
         nfts: Vec::new(),
         positions: Vec::new(),
         pools,
+        unread: vec![Unread::new(Part::Chain, "no endpoint answers; try again later")],
     }
 }
 
 /// The snapshot of a chain that answers, but not before the deadline.
 pub(super) fn pending(config: &ChainConfig) -> ChainSnapshot {
-    let mut snapshot = failed(config);
-    snapshot.coverage = Coverage::Pending;
+    let mut snapshot = ChainSnapshot { coverage: Coverage::Pending, unread: vec![unread::late()], ..failed(config) };
     snapshot.pools.iter_mut().for_each(|pool| pool.coverage = Coverage::Pending);
     snapshot
 }
@@ -46,11 +46,8 @@ pub(super) fn without_state(config: &ChainConfig, mut pools: Vec<PoolHistory>, i
         return ChainSnapshot { pools, ..failed(config) };
     }
     // The account's positions could not be compared with the history yet.
-    pools
-        .iter_mut()
-        .filter(|pool| pool.coverage == Coverage::Complete)
-        .for_each(|pool| pool.coverage = Coverage::Partial);
-    ChainSnapshot { pools, coverage: Coverage::Pending, ..failed(config) }
+    pools.iter_mut().for_each(unread::lower);
+    ChainSnapshot { pools, coverage: Coverage::Pending, unread: vec![unread::late()], ..failed(config) }
 }
 
 /// The snapshot of `parts`, and the markets (by index) whose history contradicts the account's positions.
@@ -60,31 +57,37 @@ pub(super) fn snapshot(
     head: Block,
     parts: Parts,
 ) -> (ChainSnapshot, Vec<usize>) {
-    let Parts { account, quotes, activity, activity_complete, mut pools, sums, discovered } = parts;
-    let (positions, all_positions) = account.positions(config, markets, &quotes.prices);
+    let Parts { account, quotes, activity, activity_unread, mut pools, sums, discovered } = parts;
+    let (positions, without) = account.positions(config, markets, &quotes.prices);
     let balances = account.amounts();
     let state = State { positions: &positions, balances: &balances, ever_held: account.ever_held(), at: head.time };
     let doubted = cross_check(&mut pools, markets, &sums, &state);
-    let mut tokens = account.holdings(config, &quotes.prices);
-    // A held token that lost its price counts as nothing, and a price that is not trusted may value a position wrongly:
-    // in both cases the snapshot is partial.
-    let priced =
-        !tokens.iter().any(|held| quotes.lacking.contains(&held.contract)) && (quotes.trusted || positions.is_empty());
-    let complete = account.complete && all_positions && activity_complete && priced;
-    let nfts = discovered.map(|discovered| {
-        // Prices of feeds and oracles take precedence over those of external APIs.
-        let prices = discovered.prices.into_iter().chain(quotes.prices).collect();
-        tokens.extend(discovered.found.tokens(config, &prices));
-        discovered.found.nfts
-    });
+    let tokens = account.holdings(config, &quotes.prices);
+    let mut unread = activity_unread;
+    unread.extend(unread::silent(&account.silent));
+    unread.extend(unread::prices(&quotes, &tokens));
+    unread.extend(unread::positions(markets, &without, &mut pools));
+    unread.extend(unread::untrusted(&quotes, &positions));
+    unread.extend(unread::listed(discovered.as_ref()));
+    let (found, nfts) = discovered.map(|discovered| listed(config, &quotes, discovered)).unwrap_or_default();
     let snapshot = ChainSnapshot {
-        coverage: if complete { Coverage::Complete } else { Coverage::Partial },
+        coverage: unread::coverage(&unread),
         activity,
-        tokens,
-        nfts: nfts.unwrap_or_default(),
+        tokens: tokens.into_iter().chain(found).collect(),
+        nfts,
         positions,
         pools,
+        unread,
         ..failed(config)
     };
     (snapshot, doubted)
 }
+
+/// What the wallet holds of the listed tokens. Prices of feeds and oracles take precedence over those of external APIs.
+fn listed(config: &ChainConfig, quotes: &Quotes, discovered: Discovered) -> (Vec<TokenBalance>, Vec<Nft>) {
+    let prices = discovered.prices.prices.into_iter().chain(quotes.prices.clone()).collect();
+    (discovered.found.tokens(config, &prices), discovered.found.nfts)
+}
+
+#[cfg(test)]
+mod tests;

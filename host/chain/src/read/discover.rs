@@ -6,6 +6,7 @@ use super::{Chain, plan::Plan};
 use crate::{
     activity::{Histories, Listed, records::ActivityProgress},
     holdings::{Finder, Found},
+    prices::FoundPrices,
 };
 use assay_domain::{Address, Prices};
 use assay_evm::client::Block;
@@ -21,9 +22,7 @@ pub(super) struct Discovery {
 pub(super) struct Discovered {
     pub listed: Listed,
     pub found: Found,
-    pub prices: Prices,
-    /// Nothing is missing.
-    pub complete: bool,
+    pub prices: FoundPrices,
 }
 
 impl Chain {
@@ -50,11 +49,11 @@ impl Chain {
         };
         let tokens = found.to_price();
         let prices = match tokens.is_empty() {
-            true => Ok(Prices::new()),
-            false => timeout_at(deadline, self.prices.found(&tokens)).await,
+            true => FoundPrices::default(),
+            false => timeout_at(deadline, self.prices.found(&tokens))
+                .await
+                .unwrap_or_else(|_| FoundPrices { prices: Prices::new(), lacking: tokens.into_iter().collect() }),
         };
-        let priced = prices.as_ref().is_ok_and(|prices| !self.prices.lost(&tokens, prices));
-        let complete = listed.complete && found.complete && priced;
-        (Some(Discovered { listed, found, prices: prices.unwrap_or_default(), complete }), rest)
+        (Some(Discovered { listed, found, prices }), rest)
     }
 }

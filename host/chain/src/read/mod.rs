@@ -7,6 +7,7 @@ mod discover;
 mod health;
 mod plan;
 mod rounds;
+mod unread;
 
 use std::sync::Arc;
 
@@ -163,9 +164,9 @@ impl Chain {
             Err(_) => return (assemble::without_state(&self.config, answered.pools, false), rest),
         };
         let (pools, sums, discovered) = (answered.pools, answered.sums, answered.discovered);
-        let (activity, activity_complete) =
+        let (activity, activity_unread) =
             self.combined_activity(wallet, answered.activity, discovered.as_ref(), head, deadline).await;
-        let parts = Parts { account, quotes, activity, activity_complete, pools, sums, discovered };
+        let parts = Parts { account, quotes, activity, activity_unread, pools, sums, discovered };
         let (snapshot, doubted) = assemble::snapshot(&self.config, self.markets(), head, parts);
         self.lending.doubt(wallet, &doubted, &blank).await;
         (snapshot, rest)

@@ -9,7 +9,7 @@ use tokio::time::{Instant, error::Elapsed, timeout_at};
 
 use super::{Chain, Stored, discover::Discovered, plan::Plan};
 use crate::{activity, holdings::Account, prices::Quotes};
-use assay_domain::{Activity, Address, PoolHistory};
+use assay_domain::{Activity, Address, Part, PoolHistory, Unread};
 use assay_evm::{client::Block, fault::Fault};
 use assay_lending::{AllSums, AllTerms, Rest, hints};
 
@@ -83,7 +83,7 @@ impl Chain {
         account.map(|account| (account, prices))
     }
 
-    /// The activity that the node counts with what the source lists, and whether it is complete.
+    /// The activity that the node counts with what the source lists, and what is unread of it.
     pub(super) async fn combined_activity(
         &self,
         wallet: Address,
@@ -91,20 +91,22 @@ impl Chain {
         discovered: Option<&Discovered>,
         head: Block,
         deadline: Instant,
-    ) -> (Activity, bool) {
+    ) -> (Activity, Vec<Unread>) {
+        let unread = || vec![Unread::new(Part::Transactions, "not read in time; ask again shortly")];
         let activity = match activity {
             Ok(Ok(activity)) => activity,
             Ok(Err(fault)) => {
                 tracing::warn!(chain = self.config.id, %fault, "activity cannot be read");
-                return (Activity::default(), false);
+                return (Activity::default(), unread());
             }
-            Err(_) => return (Activity::default(), false),
+            Err(_) => return (Activity::default(), unread()),
         };
-        let Some(discovered) = discovered else { return (activity, true) };
+        let Some(discovered) = discovered else { return (activity, Vec::new()) };
         let combined = activity::combined(&self.client, wallet, head, activity.clone(), &discovered.listed);
         match timeout_at(deadline, combined).await {
-            Ok((activity, complete)) => (activity, complete && discovered.complete),
-            Err(_) => (activity, false),
+            Ok((activity, true)) => (activity, Vec::new()),
+            Ok((activity, false)) => (activity, unread()),
+            Err(_) => (activity, unread()),
         }
     }
 }

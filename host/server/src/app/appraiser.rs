@@ -13,6 +13,9 @@ use crate::{
 use assay_domain::{Address, ModelVersion};
 use assay_registry::ScoreError;
 
+/// Unread parts that a message names.
+const MOST_NAMED: usize = 5;
+
 /// Appraises by the model versions of the configuration.
 pub struct PinnedModels {
     scoring: Scoring,
@@ -30,14 +33,27 @@ impl PinnedModels {
 impl Appraiser for PinnedModels {
     fn appraise(&self, address: Address) -> BoxFuture<'_, Result<ScoresRecord, NoAppraisal>> {
         async move {
-            self.scoring
-                .appraisal(address, &self.credit, &self.sybil)
-                .await
-                .map(ScoresRecord::from)
-                .map_err(no_appraisal)
+            self.scoring.appraisal(address, &self.credit, &self.sybil).await.map_err(no_appraisal).and_then(complete)
         }
         .boxed()
     }
+}
+
+/// The scores, unless a part that they use was not read.
+fn complete(appraisal: Appraisal) -> Result<ScoresRecord, NoAppraisal> {
+    if appraisal.unread.is_empty() {
+        return Ok(appraisal.into());
+    }
+    let parts: Vec<String> = appraisal
+        .unread
+        .iter()
+        .map(|(chain, unread)| format!("{} on chain {chain}: {}", unread.part, unread.reason))
+        .collect();
+    let more = match parts.len().saturating_sub(MOST_NAMED) {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    Err(NoAppraisal::Unread(format!("{}{more}", parts.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join("; "))))
 }
 
 fn no_appraisal(error: AppraisalError) -> NoAppraisal {

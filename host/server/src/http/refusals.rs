@@ -65,7 +65,7 @@ impl From<ScoringError> for ApiError {
             ScoringError::NotFound => Self::new(StatusCode::NOT_FOUND, "Address not found or has no on-chain activity"),
             ScoringError::NoneValid => Self::no_valid_address(),
             ScoringError::NotYetRead => Self::too_slow().retry_after(MOMENT),
-            ScoringError::ChainsDown | ScoringError::ChainDown(_) => {
+            ScoringError::ChainsDown | ScoringError::ChainsMissing(_) | ScoringError::ChainDown(_) => {
                 Self::new(StatusCode::BAD_GATEWAY, error.to_string()).retry_after(WHILE)
             }
             ScoringError::Name(NameError::NotConfigured) => {

@@ -17,5 +17,7 @@ pub trait Appraiser: Send + Sync + 'static {
 pub enum NoAppraisal {
     /// A later attempt may succeed.
     NotYet(String),
+    /// Parts of the address were not read, so that scores would be wrong; which ones. A later attempt may read them.
+    Unread(String),
     Never(String),
 }

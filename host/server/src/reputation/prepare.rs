@@ -4,10 +4,9 @@ use chrono::Utc;
 
 use super::{
     Event, NoAppraisal, Reputation, document,
-    records::{ScoresRecord, Stage, Start, SubmissionRecord},
+    records::{Stage, Start, SubmissionRecord},
 };
 use assay_chain::IpfsError;
-use assay_domain::Coverage;
 use assay_store::{Lease, Lost};
 
 impl Reputation {
@@ -50,12 +49,17 @@ impl Reputation {
         let scores = match self.inner.appraiser.appraise(record.address).await {
             Ok(scores) => scores,
             Err(NoAppraisal::NotYet(why)) => return Event::Retry(why),
+            Err(NoAppraisal::Unread(what)) => {
+                let waited = (Utc::now() - record.created_at).to_std().unwrap_or_default();
+                return match waited < self.inner.settings.coverage_wait {
+                    true => Event::Retry(format!("The chains have not been read completely yet: {what}")),
+                    false => Event::Refused(format!(
+                        "The chains could not be read completely, and a score without these parts would be wrong: {what}"
+                    )),
+                };
+            }
             Err(NoAppraisal::Never(why)) => return Event::Refused(why),
         };
-        let waited = (Utc::now() - record.created_at).to_std().unwrap_or_default();
-        if !is_read(&scores) && waited < self.inner.settings.coverage_wait {
-            return Event::Retry("The chains have not been read completely yet".into());
-        }
         match document::document(record, &scores, &self.inner.settings.endpoint) {
             Ok(document) => Event::Scored { feedback: document::feedback(record, &scores), scores, document },
             Err(why) => Event::Refused(why),
@@ -76,11 +80,4 @@ impl Reputation {
         let given = sender.feedback_count(record.agent_id, settled).await.map_err(|error| error.to_string())?;
         Ok(Event::Placed(Start { block: settled.block, given }))
     }
-}
-
-/// Whether nothing is missing that a further read may add soon.
-fn is_read(scores: &ScoresRecord) -> bool {
-    let coverage = scores.coverage;
-    let settled = |coverage| matches!(coverage, Coverage::Complete | Coverage::Partial);
-    settled(coverage.chains) && settled(coverage.credit_events) && coverage.identity == Coverage::Complete
 }

@@ -1,7 +1,9 @@
 //! The scores of an address that go on a chain: by pinned models, with the coverage of the data behind them.
 
 use super::{Scoring, ScoringError, identity};
-use assay_domain::{Address, Coverage, ModelKind, ModelRef, ModelVersion, Time, features::features};
+use assay_domain::{
+    Address, ChainId, Coverage, ModelKind, ModelRef, ModelVersion, Part, Time, Unread, features::features,
+};
 use assay_registry::{CreditModel, Model, OfKind, SybilModel};
 
 /// How attestations are counted: each statement once, also where several chains repeat it.
@@ -24,6 +26,8 @@ pub struct Appraisal {
     pub coverage: Coverage,
     pub events_coverage: Coverage,
     pub identity_coverage: Coverage,
+    /// What was not read of all that the scores use, by chain.
+    pub unread: Vec<(ChainId, Unread)>,
 }
 
 /// Why there is no appraisal.
@@ -36,11 +40,10 @@ pub enum AppraisalError {
 }
 
 impl Scoring {
-    /// The appraisal of `address` by these versions, regardless of their roles. An address without activity has the
-    /// lowest score.
+    /// The appraisal of `address` by these versions, regardless of their roles.
     ///
     /// # Errors
-    /// [`AppraisalError`].
+    /// [`AppraisalError`]; as [`Scoring::score`] for an address without activity.
     pub async fn appraisal(
         &self,
         address: Address,
@@ -48,7 +51,7 @@ impl Scoring {
         sybil: &ModelVersion,
     ) -> Result<Appraisal, AppraisalError> {
         let (credit, sybil): (CreditModel, SybilModel) = (self.pinned(credit)?, self.pinned(sybil)?);
-        let snapshot = self.read(address).await?.snapshot;
+        let snapshot = self.active(address).await?;
         let features = features(&snapshot);
         let reference = |model: &Model| model.reference().clone();
         Ok(Appraisal {
@@ -61,6 +64,7 @@ impl Scoring {
             coverage: snapshot.coverage(),
             events_coverage: snapshot.events_coverage(),
             identity_coverage: snapshot.identity_coverage(),
+            unread: snapshot.unread().filter(|(_, unread)| is_used(&unread.part)).collect(),
         })
     }
 
@@ -68,4 +72,9 @@ impl Scoring {
         let found = self.inner.registry.version(version);
         found.ok_or_else(|| AppraisalError::NoModel { kind: M::KIND, version: version.clone() })
     }
+}
+
+/// Whether one of the scores uses this part: the sybil score and the count of attestations also use attestations.
+fn is_used(part: &Part) -> bool {
+    part.is_scored() || matches!(part, Part::Attestations(_))
 }

@@ -120,7 +120,7 @@ impl Scoring {
         }
         let snapshot = self.active(self.address(subject).await?).await?;
         let Snapshot { address, as_of, .. } = *snapshot;
-        let coverage = snapshot.events_coverage();
+        let coverage = snapshot.score_coverage();
         // The first measurement compiles a version, which takes as long as loading it.
         let work = tokio::task::spawn_blocking(move || {
             let features = features(&snapshot);

@@ -13,6 +13,9 @@ pub enum ScoringError {
     /// No chain could be read.
     #[error("No chain could be read; try again later")]
     ChainsDown,
+    /// These chains could not be read, and the others show no activity.
+    #[error("Chain {} could not be read, and the others show no activity; try again later", list(.0))]
+    ChainsMissing(Vec<ChainId>),
     /// The requested chain could not be read.
     #[error("Chain {0} could not be read; try again later")]
     ChainDown(ChainId),
@@ -30,6 +33,10 @@ pub enum ScoringError {
     Version(#[from] RoleError),
     #[error(transparent)]
     Model(ScoreError),
+}
+
+fn list(chains: &[ChainId]) -> String {
+    chains.iter().map(ChainId::to_string).collect::<Vec<_>>().join(", ")
 }
 
 impl From<NameError> for ScoringError {

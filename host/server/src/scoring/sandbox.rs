@@ -99,6 +99,7 @@ impl Sandbox {
             coverage: Coverage::Complete,
             events_coverage: Coverage::Complete,
             identity_coverage: Coverage::Complete,
+            unread: Vec::new(),
         })
     }
 
@@ -182,7 +183,7 @@ fn now() -> (Time, Freshness) {
 
 fn mock(address: Address, chains: Vec<ChainSummary>) -> Summarized {
     let (_, fresh) = now();
-    Summarized { address, fresh, chains, identity: BTreeSet::new() }
+    Summarized { address, fresh, chains, identity: BTreeSet::new(), unread: Vec::new() }
 }
 
 /// Seconds between two blocks of a mock chain, whose block 0 was in 1970: a generator gives times and no block numbers.

@@ -12,7 +12,7 @@ use crate::{
 };
 use assay_chain::Read;
 use assay_domain::{
-    Address, Coverage, Digest, Snapshot, Subject, Time,
+    Address, Digest, Snapshot, Subject, Time,
     features::{Features, features},
 };
 use assay_registry::CreditModel;
@@ -31,7 +31,8 @@ impl Scoring {
     ///
     /// # Errors
     /// [`ScoringError::NotFound`] for an address without activity or a name that does not resolve,
-    /// [`ScoringError::ChainsDown`] where nothing could be read, [`ScoringError::Version`] where the requested version
+    /// [`ScoringError::ChainsDown`] where nothing could be read, [`ScoringError::ChainsMissing`] where the chains that
+    /// could be read show no activity, [`ScoringError::Version`] where the requested version
     /// is not in service, otherwise the failure of the model.
     pub async fn score(&self, subject: &Subject, ask: &Ask<'_>) -> Result<Arc<Scored>, ScoringError> {
         let model = self.credit(ask)?;
@@ -62,12 +63,13 @@ impl Scoring {
     pub(super) async fn active(&self, address: Address) -> Result<Arc<Snapshot>, ScoringError> {
         let snapshot = self.read(address).await?.snapshot;
         if !snapshot.has_activity() {
-            match snapshot.coverage() {
-                Coverage::Complete => return Err(ScoringError::NotFound),
-                // The address may be active on a chain that could not be read.
-                Coverage::Partial | Coverage::Failed => return Err(ScoringError::ChainsDown),
-                // The first read is under way: the score is provisional.
-                Coverage::Pending => {}
+            let failed = snapshot.failed_chains();
+            if !failed.is_empty() {
+                return Err(ScoringError::ChainsMissing(failed));
+            }
+            // Where an unread part could show activity, the score is provisional.
+            if !snapshot.may_have_activity() {
+                return Err(ScoringError::NotFound);
             }
         }
         Ok(snapshot)
@@ -106,7 +108,7 @@ impl Scoring {
             assessment,
             model: model.reference().clone(),
             at: Utc::now(),
-            coverage: snapshot.events_coverage(),
+            coverage: snapshot.score_coverage(),
             fresh: self.freshness(snapshot),
             record: slot.as_ref().map(|slot| slot.id),
         });

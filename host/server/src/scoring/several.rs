@@ -94,7 +94,9 @@ impl Scoring {
                 // Another address may look unknown because a chain is down, so that error wins.
                 Err(ScoringError::NotFound) if matches!(none, ScoringError::NoneValid) => none = ScoringError::NotFound,
                 Err(ScoringError::NotFound) => {}
-                Err(error @ (ScoringError::ChainsDown | ScoringError::NotYetRead)) => none = error,
+                Err(error @ (ScoringError::ChainsDown | ScoringError::ChainsMissing(_) | ScoringError::NotYetRead)) => {
+                    none = error;
+                }
                 Err(error) => return Err(error),
             }
         }

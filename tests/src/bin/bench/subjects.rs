@@ -63,6 +63,7 @@ fn chain(chain_id: ChainId, markets: u8) -> ChainSnapshot {
         nfts: Vec::new(),
         positions: (0..markets).map(|index| position(chain_id, index)).collect(),
         pools: (0..markets).map(|index| pool(chain_id, index)).collect(),
+        unread: Vec::new(),
     }
 }
 

@@ -40,6 +40,15 @@ pub(super) struct Asset {
     pub token: Address,
 }
 
+/// What the APIs say of some tokens. A token that is in neither list has no price at any of them.
+#[derive(Debug, Default)]
+pub(super) struct Stated {
+    /// Dollars for one whole token.
+    pub prices: HashMap<Address, f64>,
+    /// Tokens whose price cannot be read now.
+    pub unknown: BTreeSet<Address>,
+}
+
 /// All external APIs, for all chains.
 pub(crate) struct External {
     apis: Vec<Api>,
@@ -78,10 +87,10 @@ impl External {
         self.lifetime
     }
 
-    /// The dollar prices of these tokens. One without an entry has no price, or its price cannot be read now.
-    pub(super) async fn prices(&self, chain: ChainId, tokens: &[Address]) -> HashMap<Address, f64> {
+    /// What the APIs say of these tokens.
+    pub(super) async fn prices(&self, chain: ChainId, tokens: &[Address]) -> Stated {
         if !self.covers(chain) {
-            return HashMap::new();
+            return Stated::default();
         }
         let wanted: BTreeSet<Asset> = tokens.iter().map(|token| Asset { chain, token: *token }).collect();
         let missing = self.unanswered(wanted.iter().copied());
@@ -94,23 +103,16 @@ impl External {
             // After the timeout the caller gets the answers that are there.
             let _ = timeout(TIMEOUT, self.ask_in_turn(missing)).await;
         }
-        let mut prices = HashMap::new();
+        let mut stated = Stated::default();
         for asset in wanted {
-            if let Some(Some(price)) = self.answers.get(&asset).await {
-                prices.insert(asset.token, price);
+            match self.answers.get(&asset).await {
+                Some(Some(price)) => _ = stated.prices.insert(asset.token, price),
+                Some(None) if !self.priced.contains_key(&asset) => {}
+                // No answer, or a price that was there lately is gone.
+                _ => _ = stated.unknown.insert(asset.token),
             }
         }
-        prices
-    }
-
-    /// Whether this token had a price lately.
-    pub(super) fn was_priced(&self, chain: ChainId, token: Address) -> bool {
-        self.priced.contains_key(&Asset { chain, token })
-    }
-
-    /// Whether an API for `chain` fails now, so that a missing price has no meaning.
-    pub(super) fn is_failing(&self, chain: ChainId) -> bool {
-        self.of(chain).any(|api| api.pause().is_some())
+        stated
     }
 
     fn covers(&self, chain: ChainId) -> bool {

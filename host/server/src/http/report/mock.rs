@@ -30,6 +30,7 @@ pub fn body(app: &App, address: Address, mock: MockReport, labelled: bool) -> Re
             app.not_covered.to_vec(),
             Vec::new(),
         ),
+        unread: None,
         sandbox: labelled.then_some(true),
     }
 }
@@ -52,6 +53,7 @@ pub(super) fn on_chain(app: &App, address: Address, mut mock: MockReport, chain:
         },
         cached: false,
         timestamp: Moment::now(),
+        unread: None,
     }
 }
 

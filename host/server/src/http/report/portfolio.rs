@@ -7,7 +7,7 @@ use crate::http::{
     extract::{Caller, SubjectPath, charge},
     fresh::Known,
     responses,
-    wire::{ChainValueBody, Moment, PortfolioBody, TotalBody, Usd},
+    wire::{ChainValueBody, Moment, PortfolioBody, TotalBody, Usd, sentences},
 };
 
 /// The holdings of an address in dollars, chain by chain.
@@ -29,7 +29,8 @@ pub async fn portfolio(
         chain_name: app.chain_label(chain.chain_id),
         total_asset_usd: Usd(chain.summary.asset_usd),
     });
-    let body = PortfolioBody::of(one.address, Moment(one.fresh.read_at), chains.collect());
+    let unread = sentences(one.unread.iter().cloned());
+    let body = PortfolioBody::of(one.address, Moment(one.fresh.read_at), chains.collect(), unread);
     Ok(app.mark(known.answer(one.fresh, &body)?))
 }
 
@@ -47,6 +48,8 @@ pub async fn total(
     SubjectPath(subject): SubjectPath,
 ) -> Result<Response, ApiError> {
     let one = app.charged(&caller, 1, app.source.holdings(&subject)).await?;
-    let body = TotalBody::of(one.address, Moment(one.fresh.read_at), one.read().map(|chain| chain.summary.asset_usd));
+    let values = one.read().map(|chain| chain.summary.asset_usd);
+    let unread = Some(sentences(one.unread.iter().cloned()));
+    let body = TotalBody::of(one.address, Moment(one.fresh.read_at), values, unread);
     Ok(app.mark(known.answer(one.fresh, &body)?))
 }

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use crate::{
     http::wire::{
         Activity, Assets, ChainActivity, ChainReportBody, Checksummed, Counts, CreditEvents, Defi, Moment, NftBody,
-        Pool, ProtocolBody, ReportBody, ReportScore, TokenBody, Usd,
+        Pool, ProtocolBody, ReportBody, ReportScore, TokenBody, Usd, sentences,
     },
     scoring::{ChainReport, Report},
 };
-use assay_domain::{ChainId, ChainSnapshot, EventCounts, PoolHistory, Protocol, Snapshot};
+use assay_domain::{ChainId, EventCounts, PoolHistory, Protocol, Snapshot};
 
 pub(super) fn body(report: &Report, not_covered: &[String]) -> ReportBody {
     let snapshot = &*report.snapshot;
@@ -24,9 +24,10 @@ pub(super) fn body(report: &Report, not_covered: &[String]) -> ReportBody {
         timestamp: Moment(snapshot.as_of),
         credit_events: CreditEvents::over(
             snapshot.pools().map(pool).collect(),
-            unread(snapshot).chain(not_covered.iter().cloned()).collect(),
+            without_market(snapshot).chain(not_covered.iter().cloned()).collect(),
             remarks(snapshot),
         ),
+        unread: Some(sentences(snapshot.unread())),
         sandbox: None,
     }
 }
@@ -43,6 +44,7 @@ pub(super) fn on_chain(report: &ChainReport, chain_id: ChainId, chain_name: Stri
         activity: ChainActivity { first_transaction, total_transactions },
         cached: report.cached,
         timestamp: Moment(snapshot.as_of),
+        unread: Some(sentences(snapshot.unread().filter(|(chain, _)| *chain == chain_id))),
     }
 }
 
@@ -94,9 +96,9 @@ fn defi(snapshot: &Snapshot) -> Defi {
 }
 
 /// The protocols of the API without a market on any configured chain. Their history is not read either.
-fn unread(snapshot: &Snapshot) -> impl Iterator<Item = String> {
-    let unread = Protocol::ALL.into_iter().filter(|protocol| !is_read(snapshot, *protocol));
-    unread.map(|protocol| protocol.as_str().to_owned())
+fn without_market(snapshot: &Snapshot) -> impl Iterator<Item = String> {
+    let without = Protocol::ALL.into_iter().filter(|protocol| !is_read(snapshot, *protocol));
+    without.map(|protocol| protocol.as_str().to_owned())
 }
 
 fn is_read(snapshot: &Snapshot, protocol: Protocol) -> bool {
@@ -125,17 +127,8 @@ fn activity(snapshot: &Snapshot) -> Activity {
             .min()
             .map(Moment),
         total_transactions: chains.iter().fold(0, |sum, chain| sum.saturating_add(chain.activity.transactions)),
-        active_chains: chains.iter().filter(|chain| is_active(chain)).map(|chain| chain.chain_id).collect(),
+        active_chains: chains.iter().filter(|chain| chain.has_activity()).map(|chain| chain.chain_id).collect(),
     }
-}
-
-fn is_active(chain: &ChainSnapshot) -> bool {
-    chain.activity.transactions > 0
-        || chain.activity.first_transaction.is_some()
-        || chain.tokens.iter().any(|token| !token.amount.is_zero())
-        || !chain.nfts.is_empty()
-        || chain.positions.iter().any(|position| position.supplied_usd > 0.0 || position.borrowed_usd > 0.0)
-        || chain.pools.iter().any(|pool| pool.first_event_at.is_some())
 }
 
 fn pool(pool: &PoolHistory) -> Pool {

@@ -57,7 +57,7 @@ pub async fn total(
     AddressPath(address): AddressPath,
 ) -> Result<Json<TotalBody>, ApiError> {
     let portfolio = app.scoring.sandbox().portfolio(address)?;
-    Ok(Json(TotalBody::of(address, Moment::now(), portfolio.iter().map(|chain| chain.total_asset_usd))))
+    Ok(Json(TotalBody::of(address, Moment::now(), portfolio.iter().map(|chain| chain.total_asset_usd), None)))
 }
 
 /// The mock value of what an address holds on one chain.

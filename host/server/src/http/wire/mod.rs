@@ -14,6 +14,7 @@ mod score;
 mod shadow;
 mod submission;
 mod summary;
+mod unread;
 
 pub use audit::{AuditBody, AuditEntryBody};
 pub use chain::{ChainActivity, ChainReportBody};
@@ -32,6 +33,7 @@ pub use score::{CoverageName, FactorBody, MeanBody, RangeName, ScoreBody, Scores
 pub use shadow::ShadowBody;
 pub use submission::{FeedbackTransactionBody, SubmissionBody, SubmissionStatus, SubmittedBody, SubmittedScores};
 pub use summary::{AggregatedBody, ChainSummaryBody, EnhancedBody, OffChainData};
+pub use unread::sentences;
 
 use serde::{Serialize, Serializer};
 

@@ -19,6 +19,9 @@ pub struct PortfolioBody {
     pub total_asset_usd: Usd,
     /// The chains that could be read. An absent chain was not read, so its holdings are unknown.
     pub chains: Vec<ChainValueBody>,
+    /// What was not read, or not completely, in words: `first transaction on chain 1: …`. Figures without these parts may
+    /// be too low. Empty where everything was read.
+    pub unread: Vec<String>,
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -42,17 +45,26 @@ pub struct TotalBody {
     /// The total of the chains that could be read.
     #[schema(value_type = f64)]
     total_asset_usd: Usd,
+    /// What was not read, or not completely, in words: `balances on chain 1: …`. Absent in the sandbox.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    unread: Option<Vec<String>>,
 }
 
 impl PortfolioBody {
-    pub fn of(address: Address, timestamp: Moment, chains: Vec<ChainValueBody>) -> Self {
+    pub fn of(address: Address, timestamp: Moment, chains: Vec<ChainValueBody>, unread: Vec<String>) -> Self {
         let total_asset_usd = chains.iter().map(|chain| chain.total_asset_usd).sum();
-        Self { address: Checksummed(address), timestamp, total_asset_usd, chains }
+        Self { address: Checksummed(address), timestamp, total_asset_usd, chains, unread }
     }
 }
 
 impl TotalBody {
-    pub fn of(address: Address, timestamp: Moment, chains: impl Iterator<Item = f64>) -> Self {
-        Self { address: Checksummed(address), timestamp, total_asset_usd: chains.map(Usd).sum() }
+    pub fn of(
+        address: Address,
+        timestamp: Moment,
+        chains: impl Iterator<Item = f64>,
+        unread: Option<Vec<String>>,
+    ) -> Self {
+        Self { address: Checksummed(address), timestamp, total_asset_usd: chains.map(Usd).sum(), unread }
     }
 }

@@ -3,9 +3,9 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Checksummed, Moment, Usd, score::CoverageName};
+use super::{Checksummed, Moment, Usd, score::CoverageName, sentences};
 use crate::scoring::{Aggregate, Summarized};
-use assay_domain::{ChainId, ChainSummary, Coverage, OffChain, SeenOn, Summary};
+use assay_domain::{Address, ChainId, ChainSummary, Coverage, OffChain, SeenOn, Summary, Unread};
 
 /// A transaction, given by its time, block and chain.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
@@ -38,14 +38,15 @@ pub struct SummaryBody {
     total_debt_usd: Usd,
     /// Transactions sent.
     count_transactions: u64,
-    /// Token transfers in and out, as explorers list them; 0 for a chain without an explorer.
+    /// Token transfers in and out, as a source lists them; 0 for a chain without a source, which `unread` names.
     count_transfers: u64,
     /// Tokens with a balance above zero.
     count_balances: u64,
     /// Repayments in all lending pools that could be read; see `credit_events_coverage`.
     count_repayments: u64,
     count_liquidations: u64,
-    /// How completely the lending events were read. Until it is `complete`, repayments and liquidations may be missing.
+    /// How completely the lending events were read; at most `partial` where another figure was not read completely. Until
+    /// it is `complete`, figures may be too low.
     #[schema(value_type = CoverageName)]
     credit_events_coverage: Coverage,
 }
@@ -82,6 +83,9 @@ struct ChainSummaryReport {
     first_transaction: Option<TransactionBody>,
     last_transaction: Option<TransactionBody>,
     summary: SummaryBody,
+    /// What was not read, or not completely, in words: `first transaction on chain 1: …`. Figures without these parts may
+    /// be too low. Empty where everything was read.
+    unread: Vec<String>,
 }
 
 impl From<&Summarized> for ChainSummaryBody {
@@ -95,6 +99,7 @@ impl From<&Summarized> for ChainSummaryBody {
                 first_transaction: chain.first.map(Into::into),
                 last_transaction: chain.last.map(Into::into),
                 summary: chain.into(),
+                unread: sentences(one.unread.iter().cloned()),
             },
         }
     }
@@ -120,6 +125,8 @@ struct AggregatedReport {
     /// The latest transaction of all the addresses.
     last_transaction: Option<TransactionBody>,
     summary: AggregatedSummary,
+    /// What was not read of each address, in words: `0x…: balances on chain 1: …`.
+    unread: Vec<String>,
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -145,9 +152,14 @@ impl From<Aggregate> for AggregatedBody {
                     count_identity_attestations: all.identity.len(),
                     list_identity_attestations: all.identity.into_iter().collect(),
                 },
+                unread: all.unread.into_iter().flat_map(|(address, unread)| of_address(address, unread)).collect(),
             },
         }
     }
+}
+
+fn of_address(address: Address, unread: Vec<(ChainId, Unread)>) -> impl Iterator<Item = String> {
+    sentences(unread).into_iter().map(move |sentence| format!("{address}: {sentence}"))
 }
 
 /// Totals of an address, with off-chain figures added to those of the chains.
@@ -169,6 +181,9 @@ struct EnhancedReport {
     additional: Additional,
     /// Totals of each chain, without the off-chain figures.
     chains: Vec<ChainPart>,
+    /// What was not read, or not completely, in words: `first transaction on chain 1: …`. Figures without these parts may
+    /// be too low. Empty where everything was read.
+    unread: Vec<String>,
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -250,6 +265,7 @@ impl EnhancedBody {
                 summary: whole.with(&off_chain).into(),
                 additional: Additional { source: Source { name, data: off_chain.into() } },
                 chains: one.chains.iter().map(part).collect(),
+                unread: sentences(one.unread.iter().cloned()),
             },
         }
     }

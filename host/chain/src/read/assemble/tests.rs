@@ -1,0 +1,193 @@
+//! Hides answers at random: the snapshot without them has the features of the true one, or says that it lacks a part.
+
+use alloy::{
+    primitives::{Bytes, I256, aliases::U80},
+    sol_types::SolValue,
+};
+use proptest::prelude::*;
+
+use super::*;
+use crate::{
+    config::{NativeConfig, Slugs, TokenConfig},
+    holdings::Questions,
+    prices::pure,
+};
+use assay_domain::{
+    Address, AssetClass, B256, EventCounts, Protocol, Seen, Snapshot, U256, features::features, time_from_unix,
+};
+use assay_evm::Call;
+use assay_lending::{AllTerms, Held, LendingTerms, MarketTerms, config::MarketConfig};
+
+const NOW: u64 = 1_700_000_000;
+const WALLET: Address = Address::repeat_byte(0xaa);
+const FEED: Address = Address::repeat_byte(0xfe);
+const ORACLE: (Address, U256) = (Address::repeat_byte(0x0c), U256::from_limbs([1, 0, 0, 0]));
+/// Priced by a feed, by the oracle, and by nobody.
+const TOKENS: [Address; 3] = [Address::repeat_byte(1), Address::repeat_byte(2), Address::repeat_byte(3)];
+const MARKET: Address = Address::repeat_byte(0x3a);
+
+/// A market with a supply of 30 and a debt of 10, in units of the second token.
+#[derive(Debug)]
+struct Vault;
+
+impl LendingTerms for Vault {
+    fn calls(&self, wallet: Address) -> Vec<Call> {
+        vec![Call::Balance(wallet), Call::Balance(MARKET)]
+    }
+
+    fn held(&self, answers: &[Option<Bytes>], quote_usd: Option<f64>) -> Option<Held> {
+        let amount = |at: usize| Some(f64::from(U256::abi_decode(answers.get(at)?.as_deref()?).ok()?));
+        let (supplied, borrowed, price) = (amount(0)?, amount(1)?, quote_usd?);
+        Some(Held { supplied_usd: supplied * price, borrowed_usd: borrowed * price, supplied_assets: 1 })
+    }
+
+    fn traces(&self, _: Address) -> Vec<Call> {
+        Vec::new()
+    }
+
+    fn ever_held(&self, _: &[Option<Bytes>]) -> bool {
+        false
+    }
+
+    fn quoted_in(&self) -> Option<Address> {
+        Some(TOKENS[1])
+    }
+}
+
+fn config() -> ChainConfig {
+    let heartbeat = std::time::Duration::from_secs(3_600);
+    let token = |address, feed| TokenConfig {
+        address,
+        symbol: "T".into(),
+        decimals: 0,
+        feed,
+        heartbeat,
+        class: AssetClass::Token,
+    };
+    let market = MarketConfig { protocol: Protocol::LenderAV3, market: None, address: MARKET, from_block: 0 };
+    ChainConfig {
+        id: 1,
+        name: "One".into(),
+        rpc: Vec::new(),
+        explorer: None,
+        finality: 64,
+        multicall: None,
+        sequencer: Some(FEED),
+        native: NativeConfig { symbol: "ETH".into(), feed: Some(FEED), heartbeat, wrapped: None },
+        tokens: vec![token(TOKENS[0], Some(FEED)), token(TOKENS[1], None), token(TOKENS[2], None)],
+        markets: vec![market],
+        slugs: Slugs::default(),
+        shipped: Vec::new(),
+    }
+}
+
+fn number(number: u64) -> Option<Bytes> {
+    Some(U256::from(number).abi_encode().into())
+}
+
+/// The answers about the account: native, three tokens, supply, debt.
+fn state() -> Vec<Option<Bytes>> {
+    [2_000_000_000_000_000_000, 500, 10, 7, 30, 10].map(number).to_vec()
+}
+
+/// The answers about prices: the sequencer; feeds of the native currency and of the first token; and for each token its
+/// price and its source at the oracle.
+fn prices() -> Vec<Option<Bytes>> {
+    let round = |answer: i64, at: u64| {
+        let time = U256::from(at);
+        let answer = I256::try_from(answer).unwrap_or_default();
+        Some((U80::ZERO, answer, time, time, U80::ZERO).abi_encode().into())
+    };
+    let up = round(0, NOW - 86_400);
+    let source = |address: Address| Some(address.abi_encode().into());
+    let feed = |price| [round(price, NOW - 60), number(0)];
+    [
+        vec![up],
+        feed(2_000).to_vec(),
+        feed(1).to_vec(),
+        vec![None, source(Address::ZERO)],
+        vec![number(3), source(FEED)],
+        vec![None, source(Address::ZERO)],
+    ]
+    .concat()
+}
+
+fn activity() -> Activity {
+    let seen = |time| Some(Seen { block: time, time: time_from_unix(time) });
+    Activity { first_transaction: seen(1_000), last_transaction: seen(2_000), transactions: 5, ..Activity::default() }
+}
+
+/// What is hidden: answers about the account and about prices, the market's terms, the activity, and the history.
+#[derive(Debug, Default, Clone)]
+struct Hidden {
+    state: Vec<bool>,
+    prices: Vec<bool>,
+    terms: bool,
+    activity: bool,
+    history: bool,
+}
+
+fn hide(answers: Vec<Option<Bytes>>, hidden: &[bool]) -> Vec<Option<Bytes>> {
+    let shown = |(index, answer): (usize, Option<Bytes>)| answer.filter(|_| hidden.get(index) != Some(&true));
+    answers.into_iter().enumerate().map(shown).collect()
+}
+
+fn read(hidden: &Hidden) -> Snapshot {
+    let config = config();
+    let markets: Vec<Market> = config.markets.iter().cloned().map(Market::new).collect();
+    let terms: AllTerms = std::sync::Arc::new(vec![(!hidden.terms).then(|| std::sync::Arc::new(Vault) as MarketTerms)]);
+    let questions = Questions::new(&config, &terms, &[false], WALLET);
+    let answers = hide(state(), &hidden.state);
+    let answers = answers.get(..questions.calls.len()).unwrap_or(&answers);
+    let account = Account::answered(&config, &terms, &questions, answers, WALLET);
+    let quotes = terms.iter().flatten().filter_map(|terms| terms.quoted_in()).collect::<Vec<_>>();
+    assert_eq!(pure::calls(&config, &[ORACLE], &quotes).len(), prices().len());
+    let quotes = pure::quotes(&config, &[ORACLE], &quotes, NOW, &hide(prices(), &hidden.prices));
+    let coverage = if hidden.history { Coverage::Partial } else { Coverage::Complete };
+    let counts = EventCounts { repay: Some(if hidden.history { 0 } else { 4 }), borrow: Some(1), ..EventCounts::ZERO };
+    let pools = vec![PoolHistory { coverage, counts, ..failed_pool(1, &config.markets[0]) }];
+    let chain = match account {
+        Err(_) => without_state(&config, pools, true),
+        Ok((account, _)) => {
+            let (activity, activity_unread) = match hidden.activity {
+                true => (Activity::default(), vec![Unread::new(Part::Transactions, "hidden")]),
+                false => (activity(), Vec::new()),
+            };
+            let parts = Parts { account, quotes, activity, activity_unread, pools, sums: vec![None], discovered: None };
+            snapshot(&config, &markets, Block { number: 9, hash: B256::ZERO, time: NOW }, parts).0
+        }
+    };
+    let (attestations, identity) = (Vec::new(), Vec::new());
+    Snapshot { address: WALLET, as_of: time_from_unix(NOW), chains: vec![chain], attestations, identity }
+}
+
+#[test]
+fn the_true_snapshot_is_complete() {
+    let truth = read(&Hidden::default());
+    assert_eq!((truth.coverage(), truth.score_coverage()), (Coverage::Complete, Coverage::Complete));
+    let chain = &features(&truth).chains[0];
+    assert_eq!((chain.assets_usd, chain.supplied_usd, chain.borrowed_usd), (4_530.0, 90.0, 30.0));
+    let parts: Vec<Part> = truth.unread().map(|(_, unread)| unread.part).collect();
+    assert_eq!(parts, [Part::Transfers, Part::Nfts], "what no score uses");
+}
+
+fn hidden() -> impl Strategy<Value = Hidden> {
+    let some = |count| proptest::collection::vec(proptest::bool::weighted(0.15), count);
+    let rarely = || proptest::bool::weighted(0.1);
+    (some(state().len()), some(prices().len()), rarely(), rarely(), rarely())
+        .prop_map(|(state, prices, terms, activity, history)| Hidden { state, prices, terms, activity, history })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(10_000))]
+
+    #[test]
+    fn whatever_is_hidden_the_features_are_true_or_the_score_is_provisional(hidden in hidden()) {
+        let (truth, seen) = (read(&Hidden::default()), read(&hidden));
+        if seen.score_coverage() == Coverage::Complete {
+            prop_assert_eq!(features(&seen), features(&truth));
+        } else {
+            prop_assert!(seen.unread().any(|(_, unread)| unread.part.is_scored()), "what is missing is not said");
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! What a snapshot of one chain lacks, in words. Asks nothing.
+
+use super::discover::Discovered;
+use crate::{activity::Scope, prices::Quotes};
+use assay_domain::{Address, Coverage, Part, PoolHistory, Position, TokenBalance, Unread};
+use assay_lending::Market;
+
+/// The coverage of a chain without these parts.
+pub(super) fn coverage(unread: &[Unread]) -> Coverage {
+    if unread.iter().any(|unread| unread.part.is_scored()) { Coverage::Partial } else { Coverage::Complete }
+}
+
+/// Everything, where the deadline passed first.
+pub(super) fn late() -> Unread {
+    Unread::new(Part::Chain, "not read in time; ask again shortly")
+}
+
+/// A history is not known to be complete while it cannot be compared with the position.
+pub(super) fn lower(pool: &mut PoolHistory) {
+    if pool.coverage == Coverage::Complete {
+        pool.coverage = Coverage::Partial;
+    }
+}
+
+/// Configured tokens that do not answer.
+pub(super) fn silent(tokens: &[Address]) -> impl Iterator<Item = Unread> {
+    tokens
+        .iter()
+        .map(|token| Unread::new(Part::Balances, format!("token {token} does not answer; correct chains.tokens")))
+}
+
+/// Prices that held tokens should have.
+pub(super) fn prices(quotes: &Quotes, held: &[TokenBalance]) -> impl Iterator<Item = Unread> {
+    let lacking = held.iter().filter(|token| quotes.lacking.contains(&token.contract));
+    lacking.map(|token| Unread::new(Part::Price(token.contract), "no source has a fresh price; try again later"))
+}
+
+/// The positions in the markets `without` one that could be read and priced. Their histories count as partial.
+pub(super) fn positions(markets: &[Market], without: &[usize], pools: &mut [PoolHistory]) -> Vec<Unread> {
+    let mut unread = Vec::new();
+    for market in without.iter().filter_map(|index| markets.get(*index)) {
+        let (protocol, address) = (market.config.protocol, market.config.address);
+        let own = |pool: &&mut PoolHistory| pool.protocol == protocol && pool.market_address == address;
+        pools.iter_mut().filter(own).for_each(lower);
+        unread.push(Unread::new(Part::Position(protocol, address), "its amounts or prices could not be read"));
+    }
+    unread
+}
+
+/// Positions that a market values with prices that are not believed.
+pub(super) fn untrusted(quotes: &Quotes, positions: &[Position]) -> impl Iterator<Item = Unread> {
+    let positions = if quotes.trusted { &[] } else { positions };
+    positions.iter().map(|position| {
+        let part = Part::Position(position.protocol, position.market_address);
+        Unread::new(part, "the chain's price sources cannot be believed now; try again later")
+    })
+}
+
+/// What the source of a chain did not list, or all that it lists where the chain has none.
+pub(super) fn listed(discovered: Option<&Discovered>) -> Vec<Unread> {
+    let no_source = "no source lists them; configure an explorer or reading.discovery = \"logs\"";
+    let Some(Discovered { listed, found, prices }) = discovered else {
+        return vec![Unread::new(Part::Transfers, no_source), Unread::new(Part::Nfts, no_source)];
+    };
+    let mut unread = Vec::new();
+    if listed.scope == Scope::Nothing || !listed.complete {
+        let reason = "the list of the source is not complete; ask again shortly";
+        unread.extend([Part::ListedTokens, Part::Transfers, Part::Nfts].map(|part| Unread::new(part, reason)));
+    } else if listed.progress.tokens_left_out {
+        let reason = "the wallet has more tokens than are looked up";
+        unread.push(Unread::new(Part::ListedTokens, reason));
+    } else if !found.complete {
+        let reason = "the chain did not answer for all of them; try again later";
+        unread.extend([Part::ListedTokens, Part::Nfts].map(|part| Unread::new(part, reason)));
+    }
+    let lacking = prices.lacking.iter();
+    unread.extend(lacking.map(|token| Unread::new(Part::Price(Some(*token)), "no API answers; try again later")));
+    unread
+}
