@@ -131,8 +131,9 @@ pub(crate) trait LendingProtocol: Debug + Send + Sync {
         false
     }
 
-    /// The logs beside which the same transaction may have changed the position without a log.
-    fn incomplete<'a>(&self, _evidence: &Evidence<'a>, _wallet: B256) -> Vec<&'a Log> {
+    /// The logs beside which the same transaction may have changed the position without a log, each with what the
+    /// wallet owned at least after it, in the market's only asset.
+    fn incomplete<'a>(&self, _evidence: &Evidence<'a>, _wallet: B256) -> Vec<(I256, &'a Log)> {
         Vec::new()
     }
 

@@ -14,7 +14,7 @@ mod transfers;
 mod unlogged;
 
 use alloy::{
-    primitives::{U256, b256},
+    primitives::{I256, U256, b256},
     rpc::types::Log,
 };
 use futures::{FutureExt, future::BoxFuture};
@@ -76,7 +76,7 @@ impl LendingProtocol for Comet {
         true
     }
 
-    fn incomplete<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<&'a Log> {
+    fn incomplete<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(I256, &'a Log)> {
         transfers::incomplete(&evidence.receipts, wallet)
     }
 

@@ -2,7 +2,7 @@
 //! supply that the other got. Where these differ, the rest was debt: of the sender, who borrowed it, or of the receiver,
 //! whom it repaid. The receipt shows both logs. Where a transfer moved debt of both, or no supply of one, it shows less.
 
-use alloy::rpc::types::Log;
+use alloy::{primitives::I256, rpc::types::Log};
 
 use super::{
     ABSORB_DEBT, SUPPLY, WITHDRAW, follows,
@@ -92,17 +92,21 @@ pub(super) fn debts<'a>(logs: &[&'a Log], wallet: B256) -> Vec<(EventKind, Move,
 }
 
 /// The logs in `logs` of transfers of `wallet` that may have moved more of its debt than they show: the market logged
-/// nothing of the other side, or another amount.
-pub(super) fn incomplete<'a>(logs: &[&'a Log], wallet: B256) -> Vec<&'a Log> {
+/// nothing of the other side, or another amount. After supply that appeared, the wallet owned at least that.
+pub(super) fn incomplete<'a>(logs: &[&'a Log], wallet: B256) -> Vec<(I256, &'a Log)> {
     let plain = transfers(logs).into_iter().filter(|transfer| transfer.lost.abs_diff(transfer.got) < ROUNDING);
     let plain: Vec<_> = plain.flat_map(|transfer| [transfer.sent, transfer.received]).collect();
-    let doubtful = logs.iter().enumerate().filter(|(index, log)| {
-        let own = matches!(change(log), Some(Change::Burnt(owner, _) | Change::Minted(owner, _)) if owner == wallet);
+    let doubtful = logs.iter().enumerate().filter_map(|(index, log)| {
+        let owned = match change(log)? {
+            Change::Minted(owner, amount) if owner == wallet => signed(amount),
+            Change::Burnt(owner, _) if owner == wallet => I256::MIN,
+            _ => return None,
+        };
         let before = index.checked_sub(1).and_then(|index| logs.get(index));
         let is_part = before.is_some_and(|before| belongs_to(before, log));
-        own && !is_part && !plain.iter().any(|side| std::ptr::eq(*side, **log))
+        (!is_part && !plain.iter().any(|side| std::ptr::eq(*side, *log))).then_some((owned, *log))
     });
-    doubtful.map(|(_, log)| *log).collect()
+    doubtful.collect()
 }
 
 #[cfg(test)]

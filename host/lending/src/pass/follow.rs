@@ -40,8 +40,8 @@ impl Pass<'_> {
                 let own = |moved: &&Moved| moved.market == index && moved.amount.side == Side::Base;
                 found.moves.iter().filter(own).map(|moved| (moved.block, moved.amount)).collect()
             };
-            let blocks: Vec<u64> =
-                found.incomplete.range((index, span.from)..=(index, through)).map(|key| key.1).collect();
+            let places = (index, span.from)..=(index, through.max(span.from));
+            let blocks: Vec<_> = found.incomplete.range(places).map(|(place, owned)| (place.1, *owned)).collect();
             match entry.followed.filter(|_| span.from <= span.to) {
                 Some(followed) => outcomes.push((index, self.steps(market, &logged(), span, followed).await?)),
                 None if blocks.is_empty() || blocks.len() > MOST_INCOMPLETE => {}
@@ -101,23 +101,23 @@ impl Pass<'_> {
         Ok(Outcome::Followed(changes, followed))
     }
 
-    /// The changes in each of `blocks`. Where old state does not tell, nothing is missing for a wallet that owed nothing
-    /// before the block: `base` is the sum of its earlier amounts.
+    /// The changes in each of `blocks`. Where old state does not tell, something is missing if all amounts, of which
+    /// those before are `base`, are less than the wallet owned at least: it owed the rest and repaid it.
     async fn look(
         &self,
         market: &Market,
         base: I256,
         logged: &[(u64, Move)],
-        blocks: &[u64],
+        blocks: &[(u64, I256)],
     ) -> Result<Outcome, Fault> {
         let mut changes: Changes = Vec::new();
-        for block in blocks {
+        for (block, owned) in blocks {
             match self.unlogged(market, logged, Span { from: *block, to: *block }, None).await {
                 Ok(unlogged) => changes.extend(unlogged.changes),
                 Err(Obstacle::Unread(fault)) => return Err(fault),
                 Err(Obstacle::Lasting(reason)) => {
-                    let earlier = logged.iter().filter(|(at, _)| at < block).map(|(_, moved)| moved.amount);
-                    if earlier.fold(base, I256::saturating_add).is_negative() {
+                    let amounts = logged.iter().filter(|(at, _)| at <= block).map(|(_, moved)| moved.amount);
+                    if amounts.fold(base, I256::saturating_add) < *owned {
                         return Ok(Outcome::Unexplained(reason));
                     }
                 }
