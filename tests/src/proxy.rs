@@ -1,6 +1,7 @@
 //! A node that misbehaves on purpose: it forwards JSON-RPC to a real node, records calls, and responds itself where a
 //! rule says so.
 
+pub mod distant;
 mod fault;
 mod wire;
 

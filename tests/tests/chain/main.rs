@@ -2,6 +2,7 @@
 
 mod explorer;
 mod faults;
+mod hidden;
 mod history;
 mod lenders;
 mod lies;

@@ -9,6 +9,7 @@ mod cores;
 mod drops;
 mod fleet;
 mod load;
+mod reading;
 mod reports;
 mod search;
 mod server;
@@ -32,7 +33,8 @@ type Failure = Box<dyn std::error::Error>;
 
 /// Measure Assay against references in the same run, and print a table
 ///
-/// Needs the `assay` binary in the same folder. Takes about six minutes on an idle machine.
+/// Needs the `assay` binary in the same folder. Takes about six minutes on an idle machine, and up to half an hour
+/// more for the group `reading`.
 #[derive(Parser)]
 #[command(name = "bench", version, subcommand_negates_reqs = true)]
 struct Cli {
@@ -70,6 +72,8 @@ enum Group {
     Drops,
     /// Cold and warm reports, compared with the RPC calls alone
     Reports,
+    /// Reading through distant and faulty endpoints, compared with a script of the client library viem
+    Reading,
     /// Searches of 60,000 agents
     Search,
     /// Scores with a challenger, compared with scores without one
@@ -123,6 +127,7 @@ fn measure(cli: &Cli) -> Result<ExitCode, Failure> {
             Group::Answers => answers::measure(effort),
             Group::Drops => drops::measure(effort),
             Group::Reports => reports::measure(effort),
+            Group::Reading => reading::measure(effort),
             Group::Search => search::measure(effort),
             Group::Shadow => shadow::measure(effort),
             Group::Fleet => fleet::measure(effort),

@@ -13,7 +13,7 @@ const NOW: u64 = 1_767_225_600;
 const YEAR: u64 = 31_557_600;
 
 /// The chains of the API contract.
-const CHAINS: [ChainId; 12] = [1, 10, 56, 137, 250, 324, 8453, 42_161, 42_220, 43_114, 59_144, 534_352];
+pub const CHAINS: [ChainId; 12] = [1, 10, 56, 137, 250, 324, 8453, 42_161, 42_220, 43_114, 59_144, 534_352];
 
 /// A wallet, and its name in a row.
 pub struct Subject {

@@ -13,7 +13,7 @@ pub struct Row {
     pub reference: String,
     pub reference_value: f64,
     pub unit: Unit,
-    /// The figure divided by its reference, in the same rounds.
+    /// The figure divided by its reference, in the same rounds; no number where that says nothing.
     pub ratio: f64,
     pub target: Target,
     /// A remark on the measurement.
@@ -25,6 +25,9 @@ pub enum Unit {
     Microseconds,
     Milliseconds,
     PerSecond,
+    Count,
+    Percent,
+    Kilobytes,
 }
 
 /// The target of a row.
@@ -71,11 +74,16 @@ impl Row {
 impl Unit {
     fn show(self, value: f64) -> String {
         match self {
+            _ if value.is_nan() => String::new(),
             Self::Microseconds if value < 100.0 => format!("{value:.2} us"),
             Self::Microseconds => format!("{value:.0} us"),
             Self::Milliseconds if value < 100.0 => format!("{value:.1} ms"),
             Self::Milliseconds => format!("{value:.0} ms"),
             Self::PerSecond => format!("{value:.0}/s"),
+            Self::Count if value.fract() > 0.0 => format!("{value:.1}"),
+            Self::Count => format!("{value:.0}"),
+            Self::Percent => format!("{value:.1} %"),
+            Self::Kilobytes => format!("{value:.1} kB"),
         }
     }
 
@@ -84,6 +92,9 @@ impl Unit {
             Self::Microseconds => "us",
             Self::Milliseconds => "ms",
             Self::PerSecond => "1/s",
+            Self::Count => "1",
+            Self::Percent => "%",
+            Self::Kilobytes => "kB",
         }
     }
 }
@@ -122,7 +133,11 @@ impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let head = ["what", "measured", "reference", "", "ratio", "target", ""].map(str::to_owned);
         let line = |row: &Row| {
-            let ratio = if row.ratio < 100.0 { format!("{:.2}", row.ratio) } else { format!("{:.0}", row.ratio) };
+            let ratio = match row.ratio {
+                ratio if ratio.is_nan() => String::new(),
+                ratio if ratio < 100.0 => format!("{ratio:.2}"),
+                ratio => format!("{ratio:.0}"),
+            };
             let (measured, reference) = (row.unit.show(row.measured), row.unit.show(row.reference_value));
             [
                 row.what.clone(),

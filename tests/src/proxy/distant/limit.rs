@@ -1,0 +1,60 @@
+//! A rate limit as providers have it: a bucket that refills evenly, and holds what one second refills.
+
+use std::sync::{Mutex, PoisonError};
+
+use tokio::time::Instant;
+
+/// What a limit counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counted {
+    Requests,
+    /// Each call of a batch.
+    Calls,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limit {
+    pub counted: Counted,
+    pub per_second: u32,
+    /// The `Retry-After` of a refusal, in seconds.
+    pub retry_after: Option<u64>,
+}
+
+pub(super) struct Bucket {
+    limit: Limit,
+    /// How much is left, and since when.
+    left: Mutex<(f64, Instant)>,
+}
+
+impl Bucket {
+    pub fn new(limit: Limit) -> Self {
+        Self { limit, left: Mutex::new((f64::from(limit.per_second), Instant::now())) }
+    }
+
+    /// `None` where a request with so many calls is within the limit, else the `Retry-After` of its refusal.
+    pub fn refusal(&self, calls: usize, now: Instant) -> Option<Option<u64>> {
+        let cost = if self.limit.counted == Counted::Calls { calls as f64 } else { 1.0 };
+        let most = f64::from(self.limit.per_second);
+        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        let filled = (left.0 + most * (now - left.1).as_secs_f64()).min(most);
+        let passes = cost <= filled;
+        *left = (if passes { filled - cost } else { filled }, now);
+        (!passes).then_some(self.limit.retry_after)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_second_refills_what_a_second_may_cost() {
+        let bucket = Bucket::new(Limit { counted: Counted::Calls, per_second: 10, retry_after: Some(1) });
+        let (start, refused) = (Instant::now(), Some(Some(1)));
+        assert_eq!([11, 10, 1].map(|calls| bucket.refusal(calls, start)), [refused, None, refused]);
+        let later = start + Duration::from_millis(500);
+        assert_eq!([6, 5].map(|calls| bucket.refusal(calls, later)), [refused, None]);
+    }
+}
