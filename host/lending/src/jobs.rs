@@ -8,7 +8,6 @@ use std::{
 
 use futures::{FutureExt, future::BoxFuture};
 use metrics::Gauge;
-use moka::future::Cache;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, watch},
     task::AbortHandle,
@@ -19,6 +18,7 @@ use tracing::Instrument;
 
 use crate::{
     crosscheck::AllSums,
+    doubts::Doubts,
     hints::Hinted,
     ledger::{Ledger, Progress},
     read::{Blocks, Start, read},
@@ -38,14 +38,6 @@ const BACKGROUND: usize = 32;
 /// A read that took longer than this goes on to where the head is then.
 const CURRENT: Duration = Duration::from_secs(20);
 
-/// A history that its position contradicts is read once more at once. Where it is contradicted again, it is read after
-/// this time, and then after twice the time before, so that one which nothing explains costs little.
-const DOUBT: Duration = Duration::from_secs(600);
-/// The longest of these times.
-const LONGEST_DOUBT: Duration = Duration::from_secs(86_400);
-/// Histories whose doubts are cached.
-const DOUBTED: u64 = 10_000;
-
 /// Completes when a read in the background has ended.
 pub type Rest = BoxFuture<'static, ()>;
 
@@ -57,19 +49,9 @@ pub struct Jobs {
     reader: Arc<Reader>,
     running: SingleFlight<Address, Progress, Arc<Job>>,
     background: Arc<Semaphore>,
-    /// By wallet and index of the market.
-    doubted: Cache<(Address, usize), Doubt>,
+    doubts: Doubts,
     tasks: TaskTracker,
     stop: CancellationToken,
-}
-
-/// A history that its position contradicted.
-#[derive(Clone, Copy)]
-struct Doubt {
-    /// How often it was read again.
-    times: u32,
-    /// It is not read again before.
-    until: Instant,
 }
 
 /// What the callers of a running read share.
@@ -103,8 +85,8 @@ impl Drop for BackgroundPermit {
 impl Jobs {
     pub fn new(reader: Reader, tasks: TaskTracker, stop: CancellationToken) -> Self {
         let background = Arc::new(Semaphore::new(BACKGROUND));
-        let doubted = Cache::builder().max_capacity(DOUBTED).time_to_live(LONGEST_DOUBT * 2).build();
-        Self { reader: Arc::new(reader), running: SingleFlight::default(), background, doubted, tasks, stop }
+        let (reader, doubts) = (Arc::new(reader), Doubts::default());
+        Self { reader, running: SingleFlight::default(), background, doubts, tasks, stop }
     }
 
     pub fn reader(&self) -> &Reader {
@@ -131,31 +113,13 @@ impl Jobs {
             let logged = self.reader.markets.get(*index).is_some_and(|market| market.protocol.logs_its_traces());
             let is_blank = |list: &[bool]| list.get(*index).is_some_and(|blank| *blank);
             let lacks_logs = logged && is_blank(blank) && is_blank(&blank_now);
-            if self.is_due((wallet, *index), lacks_logs).await {
+            if self.doubts.is_due(wallet, *index, lacks_logs).await {
                 again.push(*index);
             }
         }
         if !again.is_empty() {
             self.reader.doubt(wallet, &again).await;
         }
-    }
-
-    /// Whether a doubted history is to be read again now; `always` without a pause.
-    async fn is_due(&self, history: (Address, usize), always: bool) -> bool {
-        let (now, known) = (Instant::now(), self.doubted.get(&history).await);
-        if !always && known.is_some_and(|doubt| now < doubt.until) {
-            return false;
-        }
-        let times = known.map_or(0, |doubt| doubt.times);
-        let pause = DOUBT.saturating_mul(2_u32.saturating_pow(times)).min(LONGEST_DOUBT);
-        let doubt = Doubt { times: times.saturating_add(1), until: now + if always { Duration::ZERO } else { pause } };
-        self.doubted.insert(history, doubt).await;
-        true
-    }
-
-    /// The markets in which the history of `wallet` was doubted not long ago.
-    fn doubted(&self, wallet: Address) -> Vec<usize> {
-        (0..self.reader.markets.len()).filter(|index| self.doubted.contains_key(&(wallet, *index))).collect()
     }
 
     /// The highest block through which `stored` is settled. Only its number and hash are known.
@@ -181,7 +145,7 @@ impl Jobs {
         head: Block,
         deadline: Instant,
     ) -> (Vec<PoolHistory>, AllSums, Option<Rest>) {
-        let doubted = self.doubted(wallet);
+        let doubted = self.doubts.of(wallet, self.reader.markets.len());
         let start = Start { wallet, records: stored.0, hints, doubted, blocks, head };
         let work = self.running.join(wallet, || self.start(start));
         if !work.joined {
