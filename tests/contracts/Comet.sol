@@ -11,6 +11,16 @@ contract TokenStub {
     }
 }
 
+/// Several calls in one transaction, from one account.
+contract Together {
+    function run(address target, bytes[] calldata calls) external {
+        for (uint256 i = 0; i < calls.length; i++) {
+            (bool done,) = target.call(calls[i]);
+            require(done, "a call failed");
+        }
+    }
+}
+
 /// A stub of a Comet market, in place of the real one, which no package carries compiled. Balances are signed principals times
 /// indexes, rounded as in the real one, and the events are the real ones in the real order. Tokens are numbers, indexes and
 /// prices are set by anyone, and anybody may borrow anything and be absorbed at any time.
@@ -53,6 +63,14 @@ contract CometStub {
         uint128 _reserved;
     }
 
+    struct UserBasic {
+        int104 principal;
+        uint64 baseTrackingIndex;
+        uint64 baseTrackingAccrued;
+        uint16 assetsIn;
+        uint8 _reserved;
+    }
+
     uint256 constant INDEX_SCALE = 1e15;
 
     address public immutable baseToken;
@@ -80,6 +98,10 @@ contract CometStub {
 
     function totalsBasic() external view returns (TotalsBasic memory) {
         return TotalsBasic(uint64(supplyIndex), uint64(borrowIndex), 0, 0, 0, 0, uint40(block.timestamp), 0);
+    }
+
+    function userBasic(address account) external view returns (UserBasic memory) {
+        return UserBasic(int104(principal[account]), 0, 0, 0, 0);
     }
 
     function numAssets() external view returns (uint8) {

@@ -31,6 +31,20 @@ impl Protocol {
         }
     }
 
+    /// What no reading of the protocol's history finds, without full stops.
+    pub fn blind_spots(self) -> &'static [&'static str] {
+        match self {
+            Self::LenderAV2 | Self::LenderAV3 => &[],
+            Self::LenderBV2 => &[
+                "debt in ETH before autumn 2021 is found in part",
+                "repayments by others before June 2020 are not found",
+            ],
+            Self::LenderBV3 => &[
+                "debt that a transfer of the base asset moved is found only where the other events do not explain the position",
+            ],
+        }
+    }
+
     /// Whether the protocol counts in the score. One whose reading is still being validated is only shown.
     pub fn feeds_score(self) -> bool {
         self != Self::LenderBV2
@@ -86,6 +100,8 @@ pub struct PoolHistory {
     pub first_event_at: Option<Time>,
     pub last_event_at: Option<Time>,
     pub last_liquidation_at: Option<Time>,
+    /// Why the events do not explain the position, without a full stop.
+    pub remark: Option<String>,
 }
 
 impl PoolHistory {

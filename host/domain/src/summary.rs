@@ -170,6 +170,7 @@ mod tests {
             first_event_at: None,
             last_event_at: None,
             last_liquidation_at: None,
+            remark: None,
         }
     }
 

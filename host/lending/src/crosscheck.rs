@@ -17,6 +17,9 @@
 use crate::{balance::Balance, market::Market, sums::Sums};
 use assay_domain::{ChainId, Coverage, PoolHistory, Position};
 
+/// The remark on a history whose difference has no known cause.
+const DIFFERS: &str = "the events do not explain the position";
+
 /// The sums of a wallet's moves, one entry per market; `None` where they are not known.
 pub type AllSums = Vec<Option<Sums>>;
 
@@ -51,8 +54,10 @@ pub fn cross_check(
             Some((sums, balances)) => adds_up(pool, sums, balances, state.at) && !(held && is_missing(pool, sums)),
             None => is_explained(pool, state.positions) && !(held && is_missing(pool, &Sums::default())),
         };
-        if !fits {
+        // What old state could not explain stays in doubt, also where interest covers the difference now.
+        if !fits || pool.remark.is_some() {
             pool.coverage = Coverage::Partial;
+            pool.remark.get_or_insert_with(|| DIFFERS.into());
             doubted.extend(index);
         }
     }

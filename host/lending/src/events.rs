@@ -1,6 +1,8 @@
 //! From logs to events: which logs concern which market, and their order.
 
-use alloy::rpc::types::Log;
+use std::collections::BTreeMap;
+
+use alloy::{primitives::I256, rpc::types::Log};
 
 use crate::{
     market::Market,
@@ -35,6 +37,9 @@ pub(super) struct Found {
 pub(super) struct Extract {
     pub events: Vec<Event>,
     pub moves: Vec<Moved>,
+    /// Markets, by index, and blocks in which their logs may not show everything, with what the wallet owned at least
+    /// after them.
+    pub incomplete: BTreeMap<(usize, u64), I256>,
 }
 
 /// An amount that moved in a market.
@@ -73,6 +78,10 @@ pub(super) fn extract(markets: &[Market], plan: &Plan, mut found: Found) -> Extr
             let time = log.block_timestamp.filter(|time| *time > 0);
             Some(Event { market: index, kind, block: log.block_number?, time })
         }));
+        for (owned, log) in market.protocol.incomplete(&evidence, wallet) {
+            let place = (index, log.block_number.unwrap_or_default());
+            extract.incomplete.entry(place).and_modify(|most| *most = owned.max(*most)).or_insert(owned);
+        }
         let moves = market.protocol.moves(&evidence, wallet).into_iter();
         extract
             .moves

@@ -8,7 +8,6 @@ use std::{
 
 use futures::{FutureExt, future::BoxFuture};
 use metrics::Gauge;
-use moka::future::Cache;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, watch},
     task::AbortHandle,
@@ -19,6 +18,7 @@ use tracing::Instrument;
 
 use crate::{
     crosscheck::AllSums,
+    doubts::Doubts,
     hints::Hinted,
     ledger::{Ledger, Progress},
     read::{Blocks, Start, read},
@@ -38,12 +38,6 @@ const BACKGROUND: usize = 32;
 /// A read that took longer than this goes on to where the head is then.
 const CURRENT: Duration = Duration::from_secs(20);
 
-/// A history that its position contradicts is read once more, and then not again for this time: where the cause is no
-/// endpoint but a change without a log, every request would read the whole history.
-const DOUBT: Duration = Duration::from_secs(600);
-/// Wallets whose doubts are cached.
-const DOUBTED: u64 = 10_000;
-
 /// Completes when a read in the background has ended.
 pub type Rest = BoxFuture<'static, ()>;
 
@@ -55,7 +49,7 @@ pub struct Jobs {
     reader: Arc<Reader>,
     running: SingleFlight<Address, Progress, Arc<Job>>,
     background: Arc<Semaphore>,
-    doubted: Cache<Address, ()>,
+    doubts: Doubts,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
@@ -91,8 +85,8 @@ impl Drop for BackgroundPermit {
 impl Jobs {
     pub fn new(reader: Reader, tasks: TaskTracker, stop: CancellationToken) -> Self {
         let background = Arc::new(Semaphore::new(BACKGROUND));
-        let doubted = Cache::builder().max_capacity(DOUBTED).time_to_live(DOUBT).build();
-        Self { reader: Arc::new(reader), running: SingleFlight::default(), background, doubted, tasks, stop }
+        let (reader, doubts) = (Arc::new(reader), Doubts::default());
+        Self { reader, running: SingleFlight::default(), background, doubts, tasks, stop }
     }
 
     pub fn reader(&self) -> &Reader {
@@ -109,27 +103,23 @@ impl Jobs {
         stored.0.iter().map(|record| record.as_ref().is_none_or(Settled::is_blank)).collect()
     }
 
-    /// Makes the next read begin again in the markets where the history of `wallet` is `doubted`: another endpoint, or
-    /// the same one later, may return the logs that are missing. `blank` ones cost no more than a first read, and are
-    /// read again each time where only missing logs can be the cause.
+    /// Makes the next read begin again in the markets where the history of `wallet` is `doubted`, and follow old state
+    /// where a position can change without a log: another endpoint, or the same one later, may return the logs that are
+    /// missing. Those that were `blank` before and after the read cost no more than a first read, and are read again
+    /// each time where only missing logs can be the cause.
     pub async fn doubt(&self, wallet: Address, doubted: &[usize], blank: &[bool]) {
-        if doubted.is_empty() {
-            return;
-        }
-        let lacks_logs = |index: &usize| {
+        let (mut again, blank_now) = (Vec::new(), self.blank(&self.stored(wallet).await));
+        for index in doubted {
             let logged = self.reader.markets.get(*index).is_some_and(|market| market.protocol.logs_its_traces());
-            logged && blank.get(*index).is_some_and(|blank| *blank)
-        };
-        if !doubted.iter().all(lacks_logs) && !self.doubted.entry(wallet).or_insert(()).await.is_fresh() {
-            return;
+            let is_blank = |list: &[bool]| list.get(*index).is_some_and(|blank| *blank);
+            let lacks_logs = logged && is_blank(blank) && is_blank(&blank_now);
+            if self.doubts.is_due(wallet, *index, lacks_logs).await {
+                again.push(*index);
+            }
         }
-        self.reader.doubt(wallet, doubted).await;
-    }
-
-    /// The highest block through which `stored` is settled. Only its number and hash are known.
-    pub fn settled(&self, stored: &Stored) -> Option<Block> {
-        let highest = stored.0.iter().flatten().max_by_key(|record| record.through)?;
-        Some(Block { number: highest.through, hash: highest.hash, time: 0 })
+        if !again.is_empty() {
+            self.reader.doubt(wallet, &again).await;
+        }
     }
 
     /// The blocks by which `stored` is checked at `head`, for [`history`](Self::history). They can be requested in a
@@ -149,7 +139,8 @@ impl Jobs {
         head: Block,
         deadline: Instant,
     ) -> (Vec<PoolHistory>, AllSums, Option<Rest>) {
-        let start = Start { wallet, records: stored.0, hints, blocks, head };
+        let doubted = self.doubts.of(wallet, self.reader.markets.len());
+        let start = Start { wallet, records: stored.0, hints, doubted, blocks, head };
         let work = self.running.join(wallet, || self.start(start));
         if !work.joined {
             // The read goes on without its callers.
@@ -199,7 +190,7 @@ impl Jobs {
 
 /// Reads to the head; after a long read once more, to where the head is then.
 async fn read_to_the_head(reader: &Reader, mut start: Start, view: &watch::Sender<Ledger>) -> Progress {
-    let (wallet, hints) = (start.wallet, start.hints.shared());
+    let (wallet, hints, doubted) = (start.wallet, start.hints.shared(), start.doubted.clone());
     start.hints = hints.clone().boxed();
     loop {
         let started = Instant::now();
@@ -211,6 +202,6 @@ async fn read_to_the_head(reader: &Reader, mut start: Start, view: &watch::Sende
         let records = reader.records(wallet).await;
         let (client, anchors) = (reader.client.clone(), reader.anchors(&records, head));
         let blocks = async move { client.blocks(&anchors).await }.boxed();
-        start = Start { wallet, records, hints: hints.clone().boxed(), blocks, head };
+        start = Start { wallet, records, hints: hints.clone().boxed(), doubted: doubted.clone(), blocks, head };
     }
 }

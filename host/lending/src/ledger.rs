@@ -1,7 +1,17 @@
 //! The counts and sums of a wallet's lending history, during a read and after it.
 
-use crate::{config::MarketConfig, hints::AllHints, market::Market, records::Settled, sums::Sums, tally::Tally};
-use assay_domain::{ChainId, Coverage, EventCounts, PoolHistory};
+use alloy::primitives::I256;
+
+use crate::{
+    config::MarketConfig,
+    hints::AllHints,
+    market::Market,
+    progress::{Side, Unexplained},
+    records::Settled,
+    sums::Sums,
+    tally::Tally,
+};
+use assay_domain::{Address, ChainId, Coverage, EventCounts, PoolHistory};
 
 /// One entry per market of the chain.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -26,6 +36,18 @@ pub(super) struct Entry {
     pub next: u64,
     /// The hints of this market are not known now, so that it is not read.
     pub left_out: bool,
+    /// What old state shows, where the history is followed by it.
+    pub followed: Option<Followed>,
+    pub unexplained: Option<Unexplained>,
+}
+
+/// What old state shows of a position, in a protocol in which it can change without a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Followed {
+    /// After the settled blocks that were read.
+    pub settled: I256,
+    /// After all blocks that were read.
+    pub latest: I256,
 }
 
 /// How far a read of the history is.
@@ -52,6 +74,8 @@ impl Ledger {
                 read_before: settled.is_some(),
                 next: settled.as_ref().map_or(market.config.from_block, |s| s.through.saturating_add(1)),
                 left_out: false,
+                followed: settled.as_ref().and_then(|s| s.principal).map(|at| Followed { settled: at, latest: at }),
+                unexplained: settled.as_ref().and_then(|s| s.unexplained),
             }
         };
         Self { entries: markets.iter().zip(settled).map(entry).collect() }
@@ -65,6 +89,17 @@ impl Ledger {
                 None => (entry.left_out, entry.next) = (true, u64::MAX),
                 Some(hints) if !market.protocol.adds_up(hints) => entry.settled_sums = None,
                 Some(_) => {}
+            }
+        }
+        self
+    }
+
+    /// Follows these markets by old state, as far as they are read from their beginning and can change without a log.
+    #[must_use]
+    pub(super) fn following(mut self, markets: &[Market], followed: &[usize]) -> Self {
+        for (index, (entry, market)) in self.entries.iter_mut().zip(markets).enumerate() {
+            if followed.contains(&index) && !entry.read_before && market.protocol.changes_without_logs() {
+                entry.followed = Some(Followed::default());
             }
         }
         self
@@ -87,11 +122,19 @@ impl Ledger {
 }
 
 impl Entry {
+    /// The sum of the base amounts that were read.
+    pub(super) fn base(&self) -> I256 {
+        let net = |sums: &Sums| sums.of(Side::Base, Address::ZERO).net;
+        self.settled_sums.as_ref().map(net).unwrap_or_default().saturating_add(net(&self.tail_sums))
+    }
+
     fn pool(&self, chain: ChainId, market: &Market, progress: Progress) -> PoolHistory {
         let progress = if self.left_out { Progress::Stopped } else { progress };
         let all = self.settled.plus(self.tail);
+        let mut remark = self.unexplained.map(Unexplained::as_str);
         let coverage = match (progress, self.through) {
             (Progress::Done, _) if market.protocol.lacks_a_borrowing(&all.counts) => {
+                remark = Some("a debt was repaid, and its borrowing is not found");
                 let market = market.config.address;
                 tracing::warn!(chain, %market, "a debt was repaid without a borrowing in the history; the history counts as partial");
                 Coverage::Partial
@@ -108,6 +151,7 @@ impl Entry {
             first_event_at: all.first,
             last_event_at: all.last,
             last_liquidation_at: all.last_liquidation,
+            remark: remark.map(str::to_owned),
             ..failed_pool(chain, &market.config)
         }
     }
@@ -127,6 +171,7 @@ pub fn failed_pool(chain: ChainId, market: &MarketConfig) -> PoolHistory {
         first_event_at: None,
         last_event_at: None,
         last_liquidation_at: None,
+        remark: None,
     }
 }
 
@@ -134,7 +179,7 @@ pub fn failed_pool(chain: ChainId, market: &MarketConfig) -> PoolHistory {
 mod tests {
     use super::*;
     use crate::protocol::EventKind;
-    use assay_domain::{Address, B256, Protocol};
+    use assay_domain::{B256, Protocol};
 
     fn pool(settled: Option<u64>, through: Option<u64>, progress: Progress) -> PoolHistory {
         let config =
@@ -142,7 +187,9 @@ mod tests {
         let markets = [Market::new(config)];
         let mut tally = Tally::of(EventCounts::ZERO);
         tally.add(EventKind::Repay, Some(5));
-        let settled = settled.map(|block| Settled { tally, sums: None, through: block, hash: B256::ZERO });
+        let hash = B256::ZERO;
+        let settled =
+            settled.map(|through| Settled { tally, sums: None, through, hash, principal: None, unexplained: None });
         let mut ledger = Ledger::new(&markets, std::slice::from_ref(&settled));
         assert_eq!(ledger.entries[0].next, settled.map_or(10, |s| s.through + 1));
         ledger.entries[0].through = ledger.entries[0].through.max(through);

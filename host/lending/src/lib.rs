@@ -7,6 +7,7 @@ mod comet;
 pub mod config;
 mod crosscheck;
 mod ctoken;
+mod doubts;
 mod events;
 pub mod fuzz;
 mod hints;

@@ -1,6 +1,8 @@
 //! One pass over the blocks of a read: events are counted in the order of the chain, and settled history is saved at
 //! checkpoints.
 
+mod follow;
+
 use std::time::{Duration, Instant};
 
 use futures::{StreamExt, future::try_join_all, stream};
@@ -53,11 +55,13 @@ impl<'a> Pass<'a> {
         reader: &'a Reader,
         plan: Plan,
         records: Vec<Option<Settled>>,
+        doubted: &[usize],
         head: Block,
         settled_to: Option<Block>,
     ) -> Self {
         let blank = !plan.is_tail && records.iter().flatten().all(Settled::is_blank);
-        let ledger = Ledger::new(&reader.markets, &records).planned(&reader.markets, &plan.hints);
+        let markets = &reader.markets;
+        let ledger = Ledger::new(markets, &records).planned(markets, &plan.hints).following(markets, doubted);
         let at = ledger.start();
         let saved = Saved { when: Instant::now(), ranges_since: 0, all: false };
         Self { reader, plan, head, settled_to, ledger, records, at, empty_from: blank.then_some(at), saved }
@@ -101,7 +105,9 @@ impl Pass<'_> {
         if let Some(through) = chunk.through {
             let found: Found = chunk.found.into_iter().collect();
             self.empty_from = self.empty_from.filter(|_| found.logs.is_empty());
-            self.count(extract(&self.reader.markets, &self.plan, found)).await?;
+            let mut found = extract(&self.reader.markets, &self.plan, found);
+            self.follow(&mut found, through).await?;
+            self.count(found).await?;
             self.at = through.saturating_add(1);
             for entry in &mut self.ledger.entries {
                 if through >= entry.next {
@@ -225,6 +231,8 @@ impl Pass<'_> {
                 sums: entry.settled_sums.clone(),
                 through: block.number,
                 hash: block.hash,
+                principal: entry.followed.map(|followed| followed.settled),
+                unexplained: entry.unexplained,
             };
             batch = batch.and_then(|batch| records::put(batch, self.reader.chain, market, self.plan.wallet, &settled));
             *record = Some(settled);

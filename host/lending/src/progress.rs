@@ -23,6 +23,36 @@ pub struct LendingProgress {
     /// The sums of the amounts. Absent where they were not summed, and in records older than this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flows: Option<Vec<FlowRecord>>,
+    /// What old state shows after that block. Absent where the history is not compared with old state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub principal: Option<I256>,
+    /// Absent where old state explains the history, or was not asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unexplained: Option<Unexplained>,
+}
+
+/// Why old state does not explain a position that the logs contradict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unexplained {
+    /// The endpoint does not return it.
+    NoOldState,
+    /// It shows changes that come with logs, and these were not read.
+    LogsMissing,
+    /// There are too many changes to compare.
+    TooMany,
+}
+
+impl Unexplained {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NoOldState => {
+                "a change without a log is possible, and the endpoint keeps no old state that shows it; configure an archive endpoint"
+            }
+            Self::LogsMissing => "the endpoint leaves out logs; another endpoint may have them",
+            Self::TooMany => "changes without a log are possible, and there are too many changes to find them",
+        }
+    }
 }
 
 /// Which part of a position an amount belongs to.

@@ -2,12 +2,15 @@
 
 use std::{fmt::Debug, sync::Arc};
 
-use alloy::{primitives::Bytes, rpc::types::Log};
-use futures::future::BoxFuture;
+use alloy::{
+    primitives::{Bytes, I256},
+    rpc::types::Log,
+};
+use futures::{FutureExt, future::BoxFuture};
 
-use crate::{balance::Balance, config::MarketConfig, hints::Hint, sums::Move};
+use crate::{balance::Balance, config::MarketConfig, hints::Hint, progress::Unexplained, sums::Move};
 use assay_domain::{Address, B256, EventCounts, Prices, U256};
-use assay_evm::{Call, Client, Fault};
+use assay_evm::{Call, Client, Fault, Span};
 
 /// A log that a market emits about a wallet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +46,45 @@ pub(crate) struct Evidence<'a> {
 
 /// The terms of several markets, in their order; `None` for one that does not answer as its protocol should.
 pub(crate) type FoundTerms<'a> = BoxFuture<'a, Result<Vec<Option<MarketTerms>>, Fault>>;
+
+/// The blocks in which changes without a log are sought, and what is known of them.
+pub(crate) struct Quest<'a> {
+    pub client: &'a Client,
+    pub market: Address,
+    pub wallet: Address,
+    pub span: Span,
+    /// What old state shows before `span`, where it is known.
+    pub before: Option<I256>,
+    /// The amounts that the logs of `span` show, by block.
+    pub logged: Vec<(u64, Move)>,
+}
+
+/// What old state adds to the logs of a span.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Unlogged {
+    /// In the order of the chain. `None` where the logs show a part of the same event.
+    pub changes: Vec<(u64, Option<EventKind>, Move)>,
+    /// What old state shows after the span.
+    pub after: I256,
+}
+
+/// Why it is not known.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Obstacle {
+    /// For now.
+    Unread(Fault),
+    /// Another try ends in the same way.
+    Lasting(Unexplained),
+}
+
+impl From<Fault> for Obstacle {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::NoState | Fault::Refused { .. } => Self::Lasting(Unexplained::NoOldState),
+            fault => Self::Unread(fault),
+        }
+    }
+}
 
 /// How the history of a wallet is read in the markets of one protocol.
 pub(crate) trait LendingProtocol: Debug + Send + Sync {
@@ -82,6 +124,22 @@ pub(crate) trait LendingProtocol: Debug + Send + Sync {
     /// Whether the logs show all that changes a position, so that amounts can be compared with it.
     fn adds_up(&self, _hints: &[Hint]) -> bool {
         false
+    }
+
+    /// Whether a position can change without a log, which [`unlogged`](Self::unlogged) then finds.
+    fn changes_without_logs(&self) -> bool {
+        false
+    }
+
+    /// The logs beside which the same transaction may have changed the position without a log, each with what the
+    /// wallet owned at least after it, in the market's only asset.
+    fn incomplete<'a>(&self, _evidence: &Evidence<'a>, _wallet: B256) -> Vec<(I256, &'a Log)> {
+        Vec::new()
+    }
+
+    /// The changes of a position that no log shows.
+    fn unlogged<'a>(&self, quest: Quest<'a>) -> BoxFuture<'a, Result<Unlogged, Obstacle>> {
+        std::future::ready(Ok(Unlogged { changes: Vec::new(), after: quest.before.unwrap_or_default() })).boxed()
     }
 
     /// Whether a market's own logs are worth reading while its terms are not known.

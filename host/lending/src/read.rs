@@ -29,6 +29,8 @@ pub(super) struct Start {
     /// One entry per market.
     pub records: Vec<Option<Settled>>,
     pub hints: Hinted,
+    /// The markets whose history the position contradicted not long ago.
+    pub doubted: Vec<usize>,
     /// Those of [`anchors`](Reader::anchors).
     pub blocks: Blocks,
     pub head: Block,
@@ -36,7 +38,7 @@ pub(super) struct Start {
 
 /// Reads from the records to the head as far as possible, and publishes its progress in `view`.
 pub(super) async fn read(reader: &Reader, start: Start, view: &watch::Sender<Ledger>) -> Progress {
-    let Start { wallet, records, hints, blocks, head } = start;
+    let Start { wallet, records, hints, doubted, blocks, head } = start;
     let hints = hints.await;
     let ledger = Ledger::new(&reader.markets, &records).planned(&reader.markets, &hints);
     let from = ledger.start();
@@ -61,7 +63,7 @@ pub(super) async fn read(reader: &Reader, start: Start, view: &watch::Sender<Led
             return Progress::Stopped;
         }
     };
-    run(reader.chain, Pass::new(reader, plan, records, head, settled_to), first, view).await
+    run(reader.chain, Pass::new(reader, plan, records, &doubted, head, settled_to), first, view).await
 }
 
 /// The first chunk from block `from`.

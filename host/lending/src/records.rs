@@ -1,9 +1,11 @@
 //! The records of a wallet's lending history between reads: one per market, settled through a block that no
 //! reorganisation can reach.
 
+use alloy::primitives::I256;
+
 use crate::{
     market::Market,
-    progress::{self, LendingProgress},
+    progress::{self, LendingProgress, Unexplained},
     sums::Sums,
     tally::Tally,
 };
@@ -18,6 +20,9 @@ pub(super) struct Settled {
     pub sums: Option<Sums>,
     pub through: u64,
     pub hash: B256,
+    /// What old state shows after that block, where the history is followed by it.
+    pub principal: Option<I256>,
+    pub unexplained: Option<Unexplained>,
 }
 
 impl Settled {
@@ -35,6 +40,8 @@ impl From<LendingProgress> for Settled {
             sums: record.flows.map(Sums::from_iter),
             through: record.synced_to_block,
             hash: record.synced_block_hash,
+            principal: record.principal,
+            unexplained: record.unexplained,
         }
     }
 }
@@ -67,6 +74,8 @@ pub(super) fn put(
         synced_to_block: settled.through,
         synced_block_hash: settled.hash,
         flows: settled.sums.as_ref().map(Sums::records),
+        principal: settled.principal,
+        unexplained: settled.unexplained,
     };
     batch.put(&progress::lending(chain, market.config.address, wallet), &record)
 }

@@ -1,5 +1,5 @@
-//! A stub of a Comet market. The events of a wallet are computed from the market's own balances before and after each
-//! block; amounts in logs are never used.
+//! A stub of a Comet market. The events of a wallet are computed from the market's own principals and collateral before
+//! and after each block; of logs, only the absorption of a debt is used.
 
 use alloy::primitives::{Address, B256, U256, keccak256};
 use alloy::sol;
@@ -20,6 +20,10 @@ sol! {
         function balanceOf(address account) external view returns (uint256 balance);
         function borrowBalanceOf(address account) external view returns (uint256 balance);
         function userCollateral(address account, address asset) external view returns (uint128 balance, uint128 reserved);
+        function userBasic(address account) external view returns (int104 principal, uint64 index, uint64 accrued, uint16 assets, uint8 reserved);
+    }
+    interface Together {
+        function run(address target, bytes[] calls) external;
     }
 }
 
@@ -68,6 +72,17 @@ pub async fn deploy(chain: &mut Small, bases: &[(u8, f64, [f64; 2])]) -> Result<
     Ok(markets)
 }
 
+/// Deploys the contract that makes several calls in one transaction.
+///
+/// # Errors
+/// When compiling or the transaction fails.
+pub async fn together(chain: &mut Small) -> Result<Address, Error> {
+    let code = stubs("Comet.sol").await?.remove("Together");
+    let at = chain.create(code.ok_or_else(|| Error::Unknown("the stub Together".to_owned()))?, "several calls in one");
+    chain.mine().await?;
+    Ok(at)
+}
+
 impl Market {
     /// # Errors
     /// When the node does not answer.
@@ -82,7 +97,15 @@ impl Market {
         Ok(Balances { supplied, borrowed, collateral })
     }
 
-    /// The events of `wallet`, from the blocks with a log of the market that names it.
+    /// Supply and debt before interest, and collateral.
+    async fn held(&self, chain: &Small, account: Address, block: u64) -> Result<Held, Error> {
+        let basic = chain.view(self.comet, &Comet::userBasicCall { account }, block).await?;
+        let principal = i128::try_from(basic.principal).map_err(|e| Error::Rpc(e.to_string()))?;
+        let Balances { collateral, .. } = self.balances(chain, account, block).await?;
+        Ok(Held { supply: principal.max(0), debt: principal.min(0).abs(), collateral })
+    }
+
+    /// The events of `wallet`: what its position was before and after each block.
     ///
     /// # Errors
     /// When the node does not answer.
@@ -90,25 +113,22 @@ impl Market {
         let (named, absorbed) = (wallet.into_word(), keccak256("AbsorbDebt(address,address,uint256,uint256)"));
         let mut lived = LendingEvents::default();
         // The market exists from the first block on.
+        let mut after = self.held(chain, wallet, 1).await?;
         for number in 2..=chain.head {
-            let (time, logs) = chain.block(number).await?;
-            let own = |topics: &[B256]| topics.iter().skip(1).any(|topic| *topic == named);
-            let logs: Vec<_> = logs.iter().filter(|log| log.address == self.comet && own(&log.topics)).collect();
-            // The log also names an account that supplies for another.
-            let (before, after) =
-                (self.balances(chain, wallet, number - 1).await?, self.balances(chain, wallet, number).await?);
-            if logs.is_empty() || before == after {
+            let before = std::mem::replace(&mut after, self.held(chain, wallet, number).await?);
+            if before == after {
                 continue;
             }
-            let gone = |b: &Balances, a: &Balances| {
-                a.supplied < b.supplied || a.collateral.iter().zip(&b.collateral).any(|(a, b)| a < b)
-            };
-            if logs.iter().any(|log| log.topics.first() == Some(&absorbed) && log.topics.get(2) == Some(&named)) {
+            let (time, logs) = chain.block(number).await?;
+            let is_absorbed = |topics: &[B256]| topics.first() == Some(&absorbed) && topics.get(2) == Some(&named);
+            let gone =
+                |b: &Held, a: &Held| a.supply < b.supply || a.collateral.iter().zip(&b.collateral).any(|(a, b)| a < b);
+            if logs.iter().any(|log| log.address == self.comet && is_absorbed(&log.topics)) {
                 lived.liquidation += 1;
                 lived.last_liquidation = Some(time);
             } else {
-                lived.repay += u64::from(after.borrowed < before.borrowed);
-                lived.borrow += u64::from(after.borrowed > before.borrowed);
+                lived.repay += u64::from(after.debt < before.debt);
+                lived.borrow += u64::from(after.debt > before.debt);
                 lived.withdraw += u64::from(gone(&before, &after));
                 lived.supply += u64::from(gone(&after, &before));
             }
@@ -117,4 +137,12 @@ impl Market {
         }
         Ok(lived)
     }
+}
+
+/// A position at the end of a block, which interest does not change.
+#[derive(Debug, PartialEq, Eq)]
+struct Held {
+    supply: i128,
+    debt: i128,
+    collateral: Vec<U256>,
 }

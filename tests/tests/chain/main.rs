@@ -1,5 +1,6 @@
 //! Reads real chains: the host's figures of the devnet's wallets, and its behaviour when nodes fail.
 
+mod activity;
 mod explorer;
 mod faults;
 mod hidden;

@@ -122,7 +122,7 @@ async fn reports_and_portfolios_have_the_contracts_shape() {
     let events = &report["credit_events"];
     assert_eq!(
         keys(events),
-        ["coverage", "defaults", "delinquencies", "feeds_score", "not_covered", "pools", "totals"]
+        ["coverage", "defaults", "delinquencies", "feeds_score", "not_covered", "pools", "remarks", "totals"]
     );
     for kind in ["supply", "withdraw", "borrow", "repay", "liquidation"] {
         let sum: u64 =

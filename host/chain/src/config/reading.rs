@@ -19,7 +19,7 @@ pub struct Reading {
     pub log_range: u64,
     /// Log ranges that are read at the same time, for one address on one chain.
     pub log_concurrency: usize,
-    /// Lending history that is not read. Every report names it, so that a missing record does not count as a clean one.
+    /// The names of lending protocols whose history is not read. Every report names it, so that a missing record does not count as a clean one.
     /// Each report adds the supported protocols that have no market in the configuration.
     pub not_covered: Vec<String>,
 }

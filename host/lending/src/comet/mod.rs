@@ -3,23 +3,27 @@
 //! changed the debt.
 //!
 //! A transfer of a position counts as a withdrawal by the sender and a supply by the receiver. No log shows debt that a
-//! transfer of the base asset makes or repays. The amounts then do not add up to the position, which lowers the
-//! coverage.
+//! transfer of the base asset makes or repays. The other wallet's log beside it often tells ([`transfers`]). Where it does
+//! not, the amounts do not add up to the position, which lowers the coverage until old state shows the borrowing or the
+//! repayment ([`unlogged`]).
 
 mod positions;
+mod principal;
 mod split;
+mod transfers;
+mod unlogged;
 
 use alloy::{
-    primitives::{U256, b256},
+    primitives::{I256, U256, b256},
     rpc::types::Log,
 };
-use futures::FutureExt;
+use futures::{FutureExt, future::BoxFuture};
 
 use crate::{
     config::MarketConfig,
-    hints::{Hint, TRANSFER},
+    hints::{Hint, Naming, TRANSFER},
     progress::Side,
-    protocol::{EventKind, Evidence, FoundTerms, LendingProtocol, Signature, boxed},
+    protocol::{EventKind, Evidence, FoundTerms, LendingProtocol, Obstacle, Quest, Signature, Unlogged, boxed},
     sums::{Move, address_at, amount_at},
 };
 use assay_domain::{Address, B256};
@@ -45,11 +49,19 @@ impl LendingProtocol for Comet {
 
     fn events<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(EventKind, &'a Log)> {
         let read = read(&evidence.own, wallet).into_iter();
-        read.flat_map(|read| read.kinds.into_iter().flatten().map(move |kind| (kind, read.log))).collect()
+        let logged = read.flat_map(|read| read.kinds.into_iter().flatten().map(move |kind| (kind, read.log)));
+        let debts = transfers::debts(&evidence.receipts, wallet).into_iter().map(|(kind, _, log)| (kind, log));
+        in_order(logged.chain(debts))
     }
 
     fn moves<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(Move, &'a Log)> {
-        read(&evidence.own, wallet).into_iter().filter_map(|read| Some((read.moved?, read.log))).collect()
+        let logged = read(&evidence.own, wallet).into_iter().filter_map(|read| Some((read.moved?, read.log)));
+        let debts = transfers::debts(&evidence.receipts, wallet).into_iter().map(|(_, moved, log)| (moved, log));
+        in_order(logged.chain(debts))
+    }
+
+    fn is_explained(&self, _: &Hint, log: &Log, _: B256, own: &[&Log], _: &[&Log]) -> bool {
+        !transfers::is_transfer(log, own)
     }
 
     fn logs_its_traces(&self) -> bool {
@@ -58,6 +70,18 @@ impl LendingProtocol for Comet {
 
     fn adds_up(&self, _: &[Hint]) -> bool {
         true
+    }
+
+    fn changes_without_logs(&self) -> bool {
+        true
+    }
+
+    fn incomplete<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(I256, &'a Log)> {
+        transfers::incomplete(&evidence.receipts, wallet)
+    }
+
+    fn unlogged<'a>(&self, quest: Quest<'a>) -> BoxFuture<'a, Result<Unlogged, Obstacle>> {
+        unlogged::find(quest).boxed()
     }
 }
 
@@ -115,27 +139,28 @@ fn read<'a>(logs: &[&'a Log], wallet: B256) -> Vec<Reading<'a>> {
     let mut found = Vec::new();
     let mut logs = logs.iter().filter_map(|log| Some((action(log, wallet)?, *log))).peekable();
     while let Some((action, log)) = logs.next() {
-        let mut neighbour = |wanted: fn(Action) -> Option<U256>| {
-            let amount = logs.peek().filter(|(_, next)| follows(log, next)).and_then(|(action, _)| wanted(*action));
-            if amount.is_some() {
+        let mut neighbour = |amount: U256, wanted: fn(Action) -> Option<U256>| {
+            let next = logs.peek().filter(|(_, next)| follows(log, next)).and_then(|(action, _)| wanted(*action));
+            let part = next.filter(|part| split::is_part(amount, *part));
+            if part.is_some() {
                 logs.next();
             }
-            amount.unwrap_or_default()
+            part.unwrap_or_default()
         };
         let minted = |action| if let Action::Minted(amount) = action { Some(amount) } else { None };
         let burnt = |action| if let Action::Burnt(amount) = action { Some(amount) } else { None };
         let (position, debt) = match action {
             Action::Supply(amount) => {
-                let parts = split::split(amount, neighbour(minted));
+                let parts = split::split(amount, neighbour(amount, minted));
                 (parts.supply.then_some(EventKind::Supply), parts.debt.then_some(EventKind::Repay))
             }
             Action::Withdraw(amount) => {
-                let parts = split::split(amount, neighbour(burnt));
+                let parts = split::split(amount, neighbour(amount, burnt));
                 (parts.supply.then_some(EventKind::Withdraw), parts.debt.then_some(EventKind::Borrow))
             }
-            Action::Absorbed(_) => {
+            Action::Absorbed(amount) => {
                 // The market returns the rest of the collateral as base supply, which is no supply of the wallet.
-                neighbour(minted);
+                neighbour(amount, minted);
                 (None, Some(EventKind::Liquidation))
             }
             Action::Seized(_) => (None, None),
@@ -186,6 +211,17 @@ fn action(log: &Log, wallet: B256) -> Option<Action> {
         TRANSFER if from == wallet && to.is_zero() => Some(Action::Burnt(amount(0)?)),
         _ => None,
     }
+}
+
+/// The hints of a market: its own logs of supply that appears or disappears, which may be of a transfer.
+fn hints(market: Address) -> Vec<Hint> {
+    [1, 2].map(|topic| Hint { contract: market, topic0: TRANSFER, naming: Naming::At(topic), explained_by: &[] }).into()
+}
+
+fn in_order<'a, T>(found: impl Iterator<Item = (T, &'a Log)>) -> Vec<(T, &'a Log)> {
+    let mut found: Vec<_> = found.collect();
+    found.sort_by_key(|(_, log)| (log.block_number, log.log_index));
+    found
 }
 
 /// Whether `next` is the very next log of the same transaction.

@@ -6,6 +6,7 @@ use alloy::{primitives::Bytes, sol};
 
 use crate::{
     balance::{Balance, Interest},
+    hints::Hint,
     progress::Side,
     protocol::{Held, LendingTerms},
     sums::signed,
@@ -179,6 +180,10 @@ impl LendingTerms for Terms {
             balances.push(Balance::still(Side::Collateral, asset.token, U256::from(balance)));
         }
         Some(balances)
+    }
+
+    fn hints(&self) -> Vec<Hint> {
+        super::hints(self.market)
     }
 
     fn quoted_in(&self) -> Option<Address> {

@@ -4,7 +4,13 @@ use assay_domain::U256;
 
 /// The market computes the supplied part from its rounded-down principal, which may differ by a few of the smallest
 /// units. An amount of debt below this is taken for rounding and not for a borrowing or repayment.
-const ROUNDING: U256 = U256::from_limbs([10, 0, 0, 0]);
+pub(super) const ROUNDING: U256 = U256::from_limbs([10, 0, 0, 0]);
+
+/// Whether `supply`, which the market logs right after `amount`, can be the part of it that moved supply. A larger one
+/// belongs to another action of the same transaction.
+pub(super) fn is_part(amount: U256, supply: U256) -> bool {
+    supply.saturating_sub(amount) < ROUNDING
+}
 
 /// What an amount changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +30,27 @@ pub(super) fn split(amount: U256, supply: U256) -> Parts {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn every_amount_but_dust_is_supply_or_debt(amount in 0u64..100_000, supply in 0u64..100_000) {
+            let (amount, supply) = (U256::from(amount), U256::from(supply));
+            prop_assume!(is_part(amount, supply));
+            let parts = split(amount, supply);
+            prop_assert_eq!(parts.debt, amount >= supply + ROUNDING);
+            prop_assert!(parts.supply || parts.debt || amount < ROUNDING);
+        }
+
+        #[test]
+        fn a_part_is_no_larger_than_the_amount_and_its_rounding(amount in any::<u128>(), more in any::<u64>()) {
+            let (amount, more) = (U256::from(amount), U256::from(more));
+            prop_assert!(is_part(amount, amount));
+            prop_assert_eq!(is_part(amount, amount + more), more < ROUNDING);
+        }
+    }
 
     #[test]
     fn an_amount_is_supply_debt_or_both() {

@@ -8,7 +8,7 @@ const WALLET: B256 = B256::with_last_byte(0xaa);
 const OTHER: B256 = B256::with_last_byte(0xbb);
 const NOBODY: B256 = B256::ZERO;
 
-fn log(index: u64, topic0: B256, from: B256, to: B256, amount: u64) -> Log {
+pub(super) fn log(index: u64, topic0: B256, from: B256, to: B256, amount: u64) -> Log {
     let data = LogData::new_unchecked(vec![topic0, from, to], Bytes::from(U256::from(amount).to_be_bytes_vec()));
     Log {
         inner: alloy::primitives::Log { address: Address::ZERO, data },
@@ -69,6 +69,18 @@ fn a_neighbour_of_another_transaction_or_the_other_direction_is_none() {
     assert_eq!(told_by(&[log(4, SUPPLY, OTHER, WALLET, 1_000), elsewhere]), [EventKind::Repay, EventKind::Supply]);
     let burn = log(5, TRANSFER, WALLET, NOBODY, 1_000);
     assert_eq!(told_by(&[log(4, SUPPLY, OTHER, WALLET, 1_000), burn]), [EventKind::Repay, EventKind::Withdraw]);
+}
+
+#[test]
+fn a_neighbour_that_is_larger_belongs_to_another_action() {
+    let supply = log(4, SUPPLY, OTHER, WALLET, 1_000);
+    let mint = |amount| log(5, TRANSFER, NOBODY, WALLET, amount);
+    assert_eq!(told_by(&[supply.clone(), mint(1_009)]), [EventKind::Supply]);
+    assert_eq!(told_by(&[supply, mint(1_010)]), [EventKind::Repay, EventKind::Supply]);
+    let withdraw = log(4, WITHDRAW, WALLET, OTHER, 1_000);
+    let burn = |amount| log(5, TRANSFER, WALLET, NOBODY, amount);
+    assert_eq!(told_by(&[withdraw.clone(), burn(1_009)]), [EventKind::Withdraw]);
+    assert_eq!(told_by(&[withdraw, burn(1_010)]), [EventKind::Borrow, EventKind::Withdraw]);
 }
 
 #[test]

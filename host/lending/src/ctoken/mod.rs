@@ -9,7 +9,7 @@
 //!
 //! The logs show a wallet's deposits as well, but the API has no count for them in this protocol.
 //!
-//! Not found, and named in `reading.not_covered`: before the first distribution (block 10,228,864, June 2020), debt in
+//! Not found, and said in the `remarks` of reports: before the first distribution (block 10,228,864, June 2020), debt in
 //! ETH and repayments by others, unless another log of the transaction is a hint; and until the autumn of 2021, when
 //! the Comptroller was replaced, the first borrowing of ETH by a wallet, for which it emitted no log. Where such a debt
 //! still exists, or a repayment or liquidation is found and no borrowing, the market's coverage is partial. A repaid

@@ -25,7 +25,11 @@ pub fn body(app: &App, address: Address, mock: MockReport, labelled: bool) -> Re
         defi: defi(&mock),
         cached: false,
         timestamp: Moment::now(),
-        credit_events: CreditEvents::over(mock.pools.into_iter().map(pool).collect(), app.not_covered.to_vec()),
+        credit_events: CreditEvents::over(
+            mock.pools.into_iter().map(pool).collect(),
+            app.not_covered.to_vec(),
+            Vec::new(),
+        ),
         unread: None,
         sandbox: labelled.then_some(true),
     }

@@ -25,6 +25,7 @@ pub(super) fn body(report: &Report, not_covered: &[String]) -> ReportBody {
         credit_events: CreditEvents::over(
             snapshot.pools().map(pool).collect(),
             without_market(snapshot).chain(not_covered.iter().cloned()).collect(),
+            remarks(snapshot),
         ),
         unread: Some(sentences(snapshot.unread())),
         sandbox: None,
@@ -96,8 +97,24 @@ fn defi(snapshot: &Snapshot) -> Defi {
 
 /// The protocols of the API without a market on any configured chain. Their history is not read either.
 fn without_market(snapshot: &Snapshot) -> impl Iterator<Item = String> {
-    let is_read = |protocol: &Protocol| snapshot.pools().any(|pool| pool.protocol == *protocol);
-    Protocol::ALL.into_iter().filter(move |protocol| !is_read(protocol)).map(|protocol| protocol.as_str().to_owned())
+    let without = Protocol::ALL.into_iter().filter(|protocol| !is_read(snapshot, *protocol));
+    without.map(|protocol| protocol.as_str().to_owned())
+}
+
+fn is_read(snapshot: &Snapshot, protocol: Protocol) -> bool {
+    snapshot.pools().any(|pool| pool.protocol == protocol)
+}
+
+/// What no reading finds in the protocols that are read, and what this one cannot explain.
+fn remarks(snapshot: &Snapshot) -> Vec<String> {
+    let protocols = Protocol::ALL.into_iter().filter(|protocol| is_read(snapshot, *protocol));
+    let blind = protocols.flat_map(|protocol| protocol.blind_spots().iter().map(move |spot| (protocol, spot)));
+    let blind = blind.map(|(protocol, spot)| format!("{}: {spot}", protocol.as_str()));
+    let own = snapshot.pools().filter_map(|pool| {
+        let PoolHistory { protocol, market_address, chain_id, .. } = pool;
+        Some(format!("{} {market_address} on chain {chain_id}: {}", protocol.as_str(), pool.remark.as_ref()?))
+    });
+    blind.chain(own).collect()
 }
 
 fn activity(snapshot: &Snapshot) -> Activity {

@@ -119,6 +119,9 @@ pub struct CreditEvents {
     pub delinquencies: NotApplicable,
     /// Lending protocols whose history is not read. The absence of events there does not mean that there were none.
     pub not_covered: Vec<String>,
+    /// What the events of the listed pools do not show: what no reading of a protocol finds, and why the events of a
+    /// pool do not explain its position. Empty when there is nothing to say.
+    pub remarks: Vec<String>,
 }
 
 /// Total events of all pools. A pool that does not collect an event type adds nothing to its count.
@@ -188,7 +191,7 @@ impl NotApplicable {
 
 impl CreditEvents {
     /// Computes the coverage, the totals and whether the events contribute to the score, from `pools`.
-    pub fn over(pools: Vec<Pool>, not_covered: Vec<String>) -> Self {
+    pub fn over(pools: Vec<Pool>, not_covered: Vec<String>, remarks: Vec<String>) -> Self {
         let sum = |count: fn(&Counts) -> Option<u64>| {
             pools.iter().filter_map(|p| count(&p.counts)).fold(0, u64::saturating_add)
         };
@@ -206,6 +209,7 @@ impl CreditEvents {
             defaults: NotApplicable::DEFAULTS,
             delinquencies: NotApplicable::DELINQUENCIES,
             not_covered,
+            remarks,
         }
     }
 }

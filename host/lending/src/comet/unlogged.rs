@@ -1,0 +1,209 @@
+//! Changes of a base position that no log shows, found in old state.
+//!
+//! A transfer of the base asset is logged as far as it moves supply. What it moves of a debt is in no log, and where it
+//! moves nothing else, neither is the wallet. The market keeps a principal for each wallet, which changes with its base
+//! position and not with interest: it is the same from one block with logs to the next, unless a change between them
+//! came without a log. A search then finds its block, and so does a comparison of the amounts within each block with
+//! logs. An unlogged change of debt is one borrowing or one repayment. It is believed where the market logged no change
+//! of the wallet in the block beside those that were read.
+//!
+//! Two such changes in the same block, or between two blocks with logs, that cancel each other leave no difference.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use alloy::{
+    primitives::{Bytes, I256},
+    sol_types::SolCall,
+};
+use serde_json::{Value, json};
+
+use super::{
+    ABSORB_COLLATERAL, SIGNATURES,
+    positions::{totalsBasicCall, userBasicCall},
+    principal::{Indexes, Logged, event},
+    read,
+    transfers::debts,
+};
+use crate::{
+    progress::{Side, Unexplained},
+    protocol::{EventKind, Obstacle, Quest, Unlogged},
+};
+use assay_evm::{
+    Call, Fault, Span,
+    client::hex,
+    logs::{LogQuery, in_order},
+};
+
+/// Parts of a span in one round of the search: with sixteen, seven rounds find a block among 25 million.
+const PARTS: u64 = 16;
+/// Blocks with logs in one quest, which cost three calls each.
+const MOST_LOGGED: usize = 2_000;
+/// Unlogged changes in one quest.
+const MOST_FOUND: usize = 64;
+
+/// The changes that `quest` asks for.
+pub(super) async fn find(quest: Quest<'_>) -> Result<Unlogged, Obstacle> {
+    let mut logged = BTreeMap::<u64, Logged>::new();
+    quest.logged.iter().for_each(|(block, moved)| logged.entry(*block).or_default().add(moved.amount));
+    if logged.len() > MOST_LOGGED {
+        return Err(Obstacle::Lasting(Unexplained::TooMany));
+    }
+    let span = quest.span;
+    let before = span.from.saturating_sub(1);
+    let principals = quest.before.map(|principal| (before, principal)).into_iter().collect();
+    let mut state = OldState { quest, principals };
+    let edges = logged.keys().flat_map(|block| [block.saturating_sub(1), *block]);
+    state.learn(edges.chain([before, span.to])).await?;
+    let mut blocks = state.search(between(span, logged.keys().copied())).await?;
+    blocks.extend(
+        logged.iter().filter(|(block, logged)| state.moved(**block) || !logged.net().is_zero()).map(|(b, _)| b),
+    );
+    let mut changes = Vec::new();
+    for (block, hidden) in state.hidden(&blocks, &logged).await? {
+        let (kind, amount) = event(hidden);
+        let told = state.verify(block, logged.get(&block).copied().unwrap_or_default()).await?;
+        changes.push((block, (!told.contains(&kind)).then_some(kind), amount));
+    }
+    Ok(Unlogged { changes, after: state.principal(span.to) })
+}
+
+/// The spans of `span` between these blocks, which are in order.
+fn between(span: Span, blocks: impl Iterator<Item = u64>) -> Vec<Span> {
+    let (mut spans, mut from) = (Vec::new(), span.from);
+    for block in blocks.chain([span.to.saturating_add(1)]) {
+        if from < block {
+            spans.push(Span { from, to: block.saturating_sub(1) });
+        }
+        from = block.saturating_add(1);
+    }
+    spans
+}
+
+/// What is known of a wallet's principal.
+struct OldState<'a> {
+    quest: Quest<'a>,
+    /// After these blocks.
+    principals: BTreeMap<u64, I256>,
+}
+
+impl OldState<'_> {
+    fn principal(&self, block: u64) -> I256 {
+        self.principals.get(&block).copied().unwrap_or_default()
+    }
+
+    /// Whether the principal changed in this block, before and after which it is known.
+    fn moved(&self, block: u64) -> bool {
+        self.changed(Span { from: block, to: block })
+    }
+
+    fn changed(&self, span: Span) -> bool {
+        self.principal(span.from.saturating_sub(1)) != self.principal(span.to)
+    }
+
+    /// Learns the principal after each of `blocks`.
+    async fn learn(&mut self, blocks: impl Iterator<Item = u64>) -> Result<(), Fault> {
+        let blocks: BTreeSet<u64> = blocks.filter(|block| !self.principals.contains_key(block)).collect();
+        let account = self.quest.wallet;
+        let answers = self.ask(&blocks, &userBasicCall { account }).await?;
+        self.principals.extend(answers.into_iter().map(|(block, basic)| {
+            let principal = basic.and_then(|basic| I256::try_from(i128::try_from(basic.principal).ok()?).ok());
+            (block, principal.unwrap_or_default())
+        }));
+        Ok(())
+    }
+
+    /// What a view of the market returned after each of `blocks`; `None` before the market existed.
+    async fn ask<C: SolCall>(&self, blocks: &BTreeSet<u64>, view: &C) -> Result<Vec<(u64, Option<C::Return>)>, Fault> {
+        let call = Call::new(self.quest.market, view);
+        let answers =
+            self.quest.client.batch(blocks.iter().map(|block| call.ask(json!(hex(*block)))).collect()).await?;
+        blocks.iter().zip(answers).map(|(block, answer)| Ok((*block, returned::<C>(answer)?))).collect()
+    }
+
+    /// The blocks of `spans` in which the principal changed.
+    async fn search(&mut self, mut spans: Vec<Span>) -> Result<BTreeSet<u64>, Obstacle> {
+        let mut found = BTreeSet::new();
+        loop {
+            spans.retain(|span| self.changed(*span));
+            let (blocks, wider): (Vec<_>, Vec<_>) = spans.into_iter().partition(|span| span.width() == 1);
+            found.extend(blocks.iter().map(|span| span.to));
+            if found.len() + wider.len() > MOST_FOUND {
+                return Err(Obstacle::Lasting(Unexplained::TooMany));
+            }
+            if wider.is_empty() {
+                return Ok(found);
+            }
+            spans = wider.iter().flat_map(|span| span.pieces(span.width().div_ceil(PARTS))).collect();
+            self.learn(spans.iter().map(|span| span.to)).await?;
+        }
+    }
+
+    /// The blocks with a change that their logs do not show, in the order of the chain.
+    async fn hidden(
+        &self,
+        blocks: &BTreeSet<u64>,
+        logged: &BTreeMap<u64, Logged>,
+    ) -> Result<Vec<(u64, I256)>, Obstacle> {
+        let mut found = Vec::new();
+        for (block, totals) in self.ask(blocks, &totalsBasicCall {}).await? {
+            // The market updates its indexes in every block in which it changes a principal.
+            let totals = totals.ok_or_else(|| Fault::Malformed(format!("no indexes in block {block}")))?;
+            let indexes = Indexes { supply: totals.baseSupplyIndex, borrow: totals.baseBorrowIndex };
+            let (before, after) = (self.principal(block.saturating_sub(1)), self.principal(block));
+            let logged = logged.get(&block).copied().unwrap_or_default();
+            let hidden = indexes.hidden(before, after, logged).map_err(Obstacle::Lasting)?;
+            found.extend(hidden.map(|hidden| (block, hidden)));
+        }
+        Ok(found)
+    }
+
+    /// Checks that the market logged nothing else of the wallet in `block`: a query over one block may return what one
+    /// over many left out. A seizure shows that a log of the debt is missing. Returns the events that transfers in the
+    /// block tell of in part.
+    async fn verify(&self, block: u64, logged: Logged) -> Result<Vec<EventKind>, Obstacle> {
+        let query = LogQuery { addresses: vec![self.quest.market], ..LogQuery::default() };
+        let mut logs = self.quest.client.believed_logs(&query, Span { from: block, to: block }).await?;
+        in_order(&mut logs);
+        let wallet = self.quest.wallet.into_word();
+        let names = |topics: &[_]| {
+            SIGNATURES.iter().any(|s| topics.first() == Some(&s.topic0) && topics.get(s.wallet_at) == Some(&wallet))
+        };
+        let own: Vec<_> = logs.iter().filter(|log| names(log.topics())).collect();
+        let mut shown = Logged::default();
+        let told = debts(&logs.iter().collect::<Vec<_>>(), wallet);
+        let moves = read(&own, wallet).into_iter().filter_map(|read| read.moved);
+        let moves = moves.filter(|moved| moved.side == Side::Base).chain(told.iter().map(|(_, moved, _)| *moved));
+        moves.for_each(|moved| shown.add(moved.amount));
+        let seized = own.iter().any(|log| log.topic0() == Some(&ABSORB_COLLATERAL));
+        if seized || shown != logged {
+            return Err(Obstacle::Lasting(Unexplained::LogsMissing));
+        }
+        Ok(told.into_iter().map(|(kind, ..)| kind).collect())
+    }
+}
+
+/// What a view returned; `None` where there was no contract.
+fn returned<C: SolCall>(answer: Result<Value, Fault>) -> Result<Option<C::Return>, Fault> {
+    let data: Bytes = serde_json::from_value(answer?).map_err(|error| Fault::unreadable(&error))?;
+    if data.is_empty() {
+        return Ok(None);
+    }
+    C::abi_decode_returns(&data).map(Some).map_err(|error| Fault::Malformed(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_between_blocks_is_every_other_block() {
+        let cut = |blocks: &[u64]| {
+            let spans = between(Span { from: 10, to: 20 }, blocks.iter().copied());
+            spans.into_iter().map(|span| (span.from, span.to)).collect::<Vec<_>>()
+        };
+        assert_eq!(cut(&[]), [(10, 20)]);
+        assert_eq!(cut(&[10, 20]), [(11, 19)]);
+        assert_eq!(cut(&[12, 13, 17]), [(10, 11), (14, 16), (18, 20)]);
+        assert_eq!(cut(&[20]), [(10, 19)]);
+    }
+}
