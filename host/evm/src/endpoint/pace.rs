@@ -18,10 +18,12 @@ const EXPECTED: Amount = Amount { requests: 8, calls: 24 };
 const UNTRIED: f64 = 1.25;
 /// The new pace, as a part of the one that was refused.
 const LOWER: f64 = 0.8;
-/// The next pace after a second in which the pace was used up; the second one near the pace that was refused last.
+/// The next pace after a second in which the pace was used up; the second one near the pace that was refused last. Far
+/// below that one, it grows as where nothing was refused.
 const RAISE: f64 = 1.03;
 const CAREFUL: f64 = 1.005;
 const NEAR: f64 = 0.9;
+const FAR: f64 = 0.5;
 /// Where calls are counted, a second has room for this many of the largest batches: the smaller they are, the less of
 /// the second stays empty.
 const BATCHES: f64 = 3.0;
@@ -162,8 +164,11 @@ impl Pace {
             self.trial = Trial::Sent(now);
         }
         if let Some(limit) = self.limit.as_mut().filter(|limit| self.is_used_up && now >= limit.raised + WINDOW) {
-            let is_near = limit.rate > NEAR * limit.too_much && limit.rate < limit.too_much;
-            limit.rate *= if is_near { CAREFUL } else { RAISE };
+            limit.rate *= match limit.rate / limit.too_much {
+                ..FAR => UNTRIED,
+                NEAR..1.0 => CAREFUL,
+                _ => RAISE,
+            };
             limit.raised = now;
             self.is_used_up = false;
         }
@@ -222,7 +227,8 @@ impl Pace {
         let unit = if were_counted || are_counted { Unit::Calls } else { Unit::Requests };
         let too_much = self.refused.too_much(own, unit);
         let earlier = self.earlier.filter(|limit| limit.unit == unit).map_or(f64::INFINITY, |limit| limit.rate);
-        let rate = (LOWER * too_much).max(1.0).min(earlier);
+        let proven = self.best.of(unit).max(EXPECTED.of(Unit::Requests));
+        let rate = (LOWER * too_much).min(UNTRIED * proven).max(1.0).min(earlier);
         self.limit = Some(Limit { unit, rate, too_much, raised: now, refused: now });
         self.is_used_up = false;
     }
