@@ -22,5 +22,5 @@ pub use agents::{
 };
 pub use ipfs::{Ipfs, IpfsError, cid};
 pub use names::NameError;
-pub use read::ChainStatus;
+pub use read::{ChainStatus, NO_OLD_STATE, old_state};
 pub use snapshots::{Chains, Read};

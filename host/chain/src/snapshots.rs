@@ -36,8 +36,8 @@ use assay_trace::TRACE;
 
 /// Time between two background questions for a chain's head.
 const WATCH_INTERVAL: Duration = Duration::from_secs(30);
-/// Time for the first one, which also looks the markets up.
-const WARM_TIMEOUT: Duration = Duration::from_secs(15);
+/// Time for one of them, which may also look the markets up.
+const WATCH_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// All configured chains. Cheap to clone.
 #[derive(Clone)]
@@ -230,15 +230,14 @@ impl Inner {
     }
 }
 
-/// Keeps the status of a chain current without requests.
+/// Keeps the status of a chain, the terms of its markets and its endpoints current without requests.
 async fn watch(chain: Arc<Chain>, stop: CancellationToken) {
     let watch = async {
-        // A failure is recorded in the status; the next question follows after the interval.
-        let _ = tokio::time::timeout(WARM_TIMEOUT, chain.warm()).await;
         loop {
+            // A failure is recorded in the status; the next question follows after the interval.
+            let _ = tokio::time::timeout(WATCH_TIMEOUT, chain.refresh()).await;
             tokio::time::sleep(WATCH_INTERVAL).await;
-            let _ = chain.head().await;
         }
     };
-    stop.run_until_cancelled(watch).await;
+    stop.run_until_cancelled(async { tokio::join!(chain.client().watch(), watch) }).await;
 }

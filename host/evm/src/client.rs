@@ -1,6 +1,8 @@
 //! The client of one chain: the newest block, batches within the limits of the endpoint, logs, and contract calls
 //! pinned to one block.
 
+mod batch;
+
 use std::{
     sync::{
         Arc,
@@ -13,16 +15,13 @@ use alloy::{
     primitives::Bytes,
     rpc::{client::RpcClient, types::Log},
 };
-use futures::{
-    FutureExt,
-    future::{BoxFuture, Shared, try_join_all},
-};
+use futures::future::try_join_all;
 use serde_json::{Value, json};
 
 use crate::{
     call::{self, Call},
     config::{Endpoints, RpcLimits},
-    endpoint::Http,
+    endpoint::{Endpoint, Http},
     fault::Fault,
     logs::{LogQuery, RawLog, answers},
     request::Header,
@@ -31,6 +30,8 @@ use crate::{
     transport::Failover,
 };
 use assay_domain::{Address, B256, ChainId, U256};
+
+pub use batch::Answers;
 
 pub use crate::request::{Ask, Block, ask_block, block_from, hex, pinned, quantity};
 
@@ -47,9 +48,6 @@ pub struct Client {
     multicall_missing: Arc<AtomicBool>,
     head: SingleFlight<(), Result<Block, Fault>>,
 }
-
-/// Answers to a batch that several readers share. The first reader that awaits them sends it.
-pub type Answers = Shared<BoxFuture<'static, Result<Arc<[Result<Value, Fault>]>, Fault>>>;
 
 impl Client {
     pub fn new(http: &Http, chain: &Endpoints, limits: &RpcLimits) -> Self {
@@ -73,6 +71,16 @@ impl Client {
     pub fn other_endpoints(&self) -> Option<Self> {
         let transport = self.transport.other_endpoints()?;
         Some(Self { rpc: RpcClient::new(transport.clone(), false), transport, ..self.clone() })
+    }
+
+    /// Tries endpoints that rest after a failure, and puts them back into use. Does not end: a task of the chain runs it.
+    pub async fn watch(&self) {
+        self.transport.watch().await;
+    }
+
+    /// Whether the current endpoint has a limit of rate, as far as known.
+    pub fn is_paced(&self) -> bool {
+        self.transport.current().is_some_and(Endpoint::is_paced)
     }
 
     pub fn chain(&self) -> ChainId {
@@ -208,50 +216,5 @@ impl Client {
         let request = json!({ "to": multicall, "data": call::aggregate(multicall, calls) });
         let answer: Bytes = self.rpc.request("eth_call", (request, block)).await?;
         if answer.is_empty() { Ok(None) } else { call::aggregated(&answer, calls.len()).map(Some) }
-    }
-
-    /// Sends `asks` in as few round trips as the endpoint allows. The answers have the order of `asks`.
-    pub async fn batch(&self, asks: Vec<Ask>) -> Result<Vec<Result<Value, Fault>>, Fault> {
-        let mut answers = Vec::with_capacity(asks.len());
-        let mut rest = asks.as_slice();
-        while !rest.is_empty() {
-            let ceiling = self.transport.current().map_or(1, |endpoint| endpoint.batch_ceiling());
-            let (part, after) = rest.split_at(ceiling.min(rest.len()));
-            match self.batch_once(part).await {
-                Ok(part) => answers.extend(part),
-                // Some endpoints take fewer calls in a batch, some only one, and not every refusal names the reason.
-                Err(Fault::Refused { .. } | Fault::TooDense { .. } | Fault::TooWide { .. }) if part.len() > 1 => {
-                    if let Some(endpoint) = self.transport.current() {
-                        endpoint.lower_batch_ceiling(part.len() / 2);
-                    }
-                    continue;
-                }
-                Err(fault) => return Err(fault),
-            }
-            rest = after;
-        }
-        Ok(answers)
-    }
-
-    /// As [`batch`](Self::batch), for several readers.
-    pub fn together(&self, asks: Vec<Ask>) -> Answers {
-        let client = self.clone();
-        async move { client.batch(asks).await.map(Arc::from) }.boxed().shared()
-    }
-
-    async fn batch_once(&self, asks: &[Ask]) -> Result<Vec<Result<Value, Fault>>, Fault> {
-        if let [(method, params)] = asks {
-            return match self.rpc.request::<_, Value>(*method, params.clone()).await.map_err(Fault::from) {
-                Err(fault) if fault.is_for_next_endpoint() => Err(fault),
-                answer => Ok(vec![answer]),
-            };
-        }
-        let mut batch = self.rpc.new_batch();
-        let waiters = asks
-            .iter()
-            .map(|(method, params)| batch.add_call::<_, Value>(*method, params))
-            .collect::<Result<Vec<_>, _>>()?;
-        batch.send().await?;
-        Ok(futures::future::join_all(waiters).await.into_iter().map(|answer| answer.map_err(Fault::from)).collect())
     }
 }

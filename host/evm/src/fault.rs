@@ -18,6 +18,9 @@ pub enum Fault {
     Denied(String),
     #[error("endpoint limits the rate of requests: {message}")]
     RateLimited { message: String, after: Option<Duration> },
+    /// The endpoint counts each call of a batch, and takes at most that many at its pace.
+    #[error("endpoint takes at most {most} calls at once")]
+    TooManyCalls { most: usize },
     /// The span of blocks is wider than any that the endpoint answers; `limit` is the width in its message.
     #[error("endpoint refuses a range this wide")]
     TooWide { limit: Option<u64> },
@@ -43,9 +46,10 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// The same endpoint may answer a moment later. After a timeout, a retry would cost the same time again.
+    /// The same endpoint may answer a moment later. After a timeout, a retry would cost the same time again; a request
+    /// that was refused for its rate has already waited.
     pub fn is_worth_a_retry(&self) -> bool {
-        matches!(self, Self::Unreachable(_) | Self::RateLimited { .. } | Self::UnknownBlock)
+        matches!(self, Self::Unreachable(_) | Self::UnknownBlock)
     }
 
     /// The next endpoint is to be used.
@@ -69,6 +73,7 @@ impl Fault {
             Self::Denied(_) => "denied",
             Self::WrongChain { .. } => "wrong_chain",
             Self::RateLimited { .. } => "rate_limited",
+            Self::TooManyCalls { .. } => "too_many_calls",
             Self::TooWide { .. } => "too_wide",
             Self::TooDense { .. } => "too_dense",
             Self::Unscoped => "unscoped",

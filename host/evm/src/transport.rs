@@ -1,6 +1,8 @@
 //! The transport of one chain: its endpoints in the order of the configuration, each with its retries before the next.
 //! Alloy's own fallback asks several at once and ranks them by speed; here the first is preferred and the others get
-//! requests only when it fails.
+//! requests only when it fails, or has too many to wait for.
+
+mod attempts;
 
 use std::{
     sync::{
@@ -8,23 +10,26 @@ use std::{
         atomic::{AtomicUsize, Ordering},
     },
     task::{Context, Poll},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use alloy::{
     rpc::json_rpc::{RequestPacket, ResponsePacket, RpcError},
     transports::{TransportError, TransportErrorKind, TransportFut},
 };
+use futures::future::join_all;
+use tokio::time::Instant;
 use tower::Service;
 use tracing::{Instrument, field::Empty};
 use url::Url;
 
 use crate::{
     config::{Endpoints, RpcLimits},
-    endpoint::{Endpoint, Http, Readiness},
+    endpoint::{Endpoint, Http},
     fault::Fault,
 };
 use assay_trace::TRACE;
+use attempts::{Attempt, attempts};
 
 /// First wait before a retry; doubled with each further one, less up to half of it at random.
 const BACKOFF: Duration = Duration::from_millis(100);
@@ -41,7 +46,7 @@ pub struct Failover {
 }
 
 struct Inner {
-    endpoints: Vec<Endpoint>,
+    endpoints: Vec<Arc<Endpoint>>,
     retries: u32,
     chain: String,
     /// Index of the endpoint that answered last.
@@ -51,7 +56,7 @@ struct Inner {
 impl Failover {
     pub fn new(http: &Http, chain: &Endpoints, limits: &RpcLimits) -> Self {
         let urls = chain.rpc.iter().filter_map(|rpc| Url::parse(rpc.expose()).ok());
-        let endpoints = urls.map(|url| Endpoint::new(http.clone(), url, chain.chain, limits)).collect();
+        let endpoints = urls.map(|url| Arc::new(Endpoint::new(http.clone(), url, chain.chain, limits))).collect();
         let inner =
             Inner { endpoints, retries: limits.retries, chain: chain.chain.to_string(), current: AtomicUsize::new(0) };
         Self { inner: Arc::new(inner), without_current: false }
@@ -64,7 +69,12 @@ impl Failover {
 
     /// The endpoint that answered last; `None` where none is configured.
     pub fn current(&self) -> Option<&Endpoint> {
-        self.inner.endpoints.get(self.inner.current.load(Ordering::Relaxed))
+        self.inner.endpoints.get(self.inner.current.load(Ordering::Relaxed)).map(Arc::as_ref)
+    }
+
+    /// Tries endpoints that rest, and puts them back into use. Does not end.
+    pub async fn watch(&self) {
+        join_all(self.inner.endpoints.iter().map(Endpoint::watch)).await;
     }
 
     async fn send(&self, packet: RequestPacket) -> Result<ResponsePacket, Fault> {
@@ -107,27 +117,28 @@ impl Failover {
 
     /// Sends `packet` to the endpoints in their order until one gives a final answer.
     async fn ask_in_turn(&self, packet: &RequestPacket) -> Result<ResponsePacket, Fault> {
-        let mut last = Fault::Unreachable("no endpoint is configured".into());
+        let left_out = self.without_current.then(|| self.inner.current.load(Ordering::Relaxed));
+        let retries = if self.without_current { 0 } else { self.inner.retries };
+        let (attempts, mut last) = attempts(&self.inner.endpoints, left_out, retries);
         // An answer that another endpoint might improve on, used where none does.
         let mut lesser = None;
-        let left_out = self.without_current.then(|| self.inner.current.load(Ordering::Relaxed));
-        for (index, endpoint) in self.inner.endpoints.iter().enumerate().filter(|(index, _)| left_out != Some(*index)) {
-            let retries = match endpoint.readiness() {
-                Readiness::Ready if self.without_current => 0,
-                Readiness::Ready => self.inner.retries,
-                Readiness::OneAttempt => 0,
-                Readiness::Unusable(fault) => {
-                    last = fault;
-                    continue;
-                }
-            };
-            let answered = endpoint.answered();
-            match self.ask(endpoint, packet, retries).await {
+        for attempt in attempts {
+            if attempt.rests && lesser.is_some() {
+                break;
+            }
+            let Attempt { index, endpoint, .. } = attempt;
+            let (answered, began) = (endpoint.answered(), Instant::now());
+            let answer = self.ask(&attempt, packet).await;
+            if answer.is_ok() {
+                endpoint.record_answer();
+            }
+            match answer {
                 Ok(answer) if is_lesser(&answer) => lesser = lesser.or(Some((index, answer))),
                 Err(fault) if fault.is_for_next_endpoint() && !is_heavy(packet, &fault) => {
                     // An endpoint that answered other requests meanwhile was busy and not down.
-                    if !matches!(fault, Fault::TimedOut(_)) || endpoint.answered() == answered {
-                        endpoint.record_failure(&fault);
+                    let may_be_busy = matches!(fault, Fault::TimedOut(_) | Fault::RateLimited { .. });
+                    if !may_be_busy || endpoint.answered() == answered {
+                        endpoint.record_failure(&fault, began);
                     }
                     last = fault;
                 }
@@ -149,11 +160,12 @@ impl Failover {
         }
     }
 
-    async fn ask(&self, endpoint: &Endpoint, packet: &RequestPacket, retries: u32) -> Result<ResponsePacket, Fault> {
+    async fn ask(&self, attempt: &Attempt<'_>, packet: &RequestPacket) -> Result<ResponsePacket, Fault> {
+        let Attempt { endpoint, retries, patience, .. } = *attempt;
         let mut attempt = 0;
         loop {
             let answer = match endpoint.check_chain().await {
-                Ok(()) => endpoint.post(packet).await,
+                Ok(()) => endpoint.post(packet, patience).await,
                 Err(fault) => Err(fault),
             };
             let fault = match &answer {
@@ -165,7 +177,7 @@ impl Failover {
             if attempt >= retries || !fault.is_worth_a_retry() || (unknown && attempt >= UNKNOWN_BLOCK_RETRIES) {
                 return if unknown { answer } else { Err(fault) };
             }
-            tokio::time::sleep(wait(&fault, attempt)).await;
+            tokio::time::sleep(wait(attempt)).await;
             attempt += 1;
         }
     }
@@ -183,10 +195,7 @@ fn is_heavy(packet: &RequestPacket, fault: &Fault) -> bool {
 }
 
 /// How long to wait before the retry after `attempt` earlier ones.
-fn wait(fault: &Fault, attempt: u32) -> Duration {
-    if let Fault::RateLimited { after: Some(after), .. } = fault {
-        return *after;
-    }
+fn wait(attempt: u32) -> Duration {
     let whole = BACKOFF.saturating_mul(1 << attempt.min(10)).min(MAX_BACKOFF);
     let random = getrandom::u32().unwrap_or_default();
     whole.mul_f64(1.0 - 0.5 * f64::from(random) / f64::from(u32::MAX))
@@ -214,13 +223,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_grow_within_bounds_and_a_hint_decides() {
-        let fault = Fault::Unreachable("gone".into());
+    fn waits_grow_within_bounds() {
         for attempt in 0..20 {
-            let wait = wait(&fault, attempt);
+            let wait = wait(attempt);
             assert!(wait >= BACKOFF / 2 && wait <= MAX_BACKOFF, "{wait:?}");
         }
-        let after = Some(Duration::from_millis(7));
-        assert_eq!(wait(&Fault::RateLimited { message: String::new(), after }, 3), Duration::from_millis(7));
     }
 }

@@ -122,12 +122,6 @@ impl Jobs {
         }
     }
 
-    /// The highest block through which `stored` is settled. Only its number and hash are known.
-    pub fn settled(&self, stored: &Stored) -> Option<Block> {
-        let highest = stored.0.iter().flatten().max_by_key(|record| record.through)?;
-        Some(Block { number: highest.through, hash: highest.hash, time: 0 })
-    }
-
     /// The blocks by which `stored` is checked at `head`, for [`history`](Self::history). They can be requested in a
     /// batch with others.
     pub fn anchors(&self, stored: &Stored, head: Block) -> Vec<u64> {

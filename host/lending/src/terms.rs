@@ -1,13 +1,13 @@
-//! The terms of every market of a chain, looked up at run time and again every hour: governance changes them.
+//! The terms of every market of a chain, looked up at run time and again every hour: governance changes them. The
+//! watcher of the chain does that; meanwhile requests use the earlier terms.
 
 use std::{
     collections::BTreeMap,
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
 use futures::future::try_join_all;
-use tokio::sync::Mutex;
 
 use crate::{
     hints::AllHints,
@@ -28,29 +28,51 @@ pub type AllTerms = Arc<Vec<Option<MarketTerms>>>;
 #[derive(Default)]
 pub struct TermsCache {
     latest: Mutex<Option<(Instant, AllTerms)>>,
+    /// One look-up runs at a time.
+    looking: tokio::sync::Mutex<()>,
 }
 
 impl TermsCache {
-    /// The terms of `markets`, in their order. One look-up runs at a time; where it fails, earlier terms remain in use.
+    /// The latest terms of `markets`, in their order. Only where there are none yet, they are looked up.
     ///
     /// # Errors
     /// [`Fault`] where no look-up ever succeeded.
     pub async fn current(&self, client: &Client, markets: &[Market], at: B256) -> Result<AllTerms, Fault> {
-        let mut latest = self.latest.lock().await;
-        if let Some((found, terms)) = &*latest
-            && found.elapsed() < if terms.iter().all(Option::is_some) { LIFETIME } else { INCOMPLETE_LIFETIME }
-        {
-            return Ok(terms.clone());
+        if let Some((_, terms)) = self.latest() {
+            return Ok(terms);
         }
-        match look_up(client, markets, at).await {
-            Ok(terms) => {
-                let terms = Arc::new(terms);
-                *latest = Some((Instant::now(), terms.clone()));
-                Ok(terms)
-            }
-            Err(fault) => latest.as_ref().map(|(_, terms)| terms.clone()).ok_or(fault),
+        let _one_at_a_time = self.looking.lock().await;
+        match self.latest() {
+            Some((_, terms)) => Ok(terms),
+            None => self.renew(client, markets, at).await,
         }
     }
+
+    /// Looks the terms up where they are old, or where one is missing.
+    ///
+    /// # Errors
+    /// [`Fault`] where that fails; earlier terms remain in use.
+    pub async fn refresh(&self, client: &Client, markets: &[Market], at: B256) -> Result<(), Fault> {
+        let _one_at_a_time = self.looking.lock().await;
+        if self.latest().is_none_or(|(found, terms)| found.elapsed() >= lifetime(&terms)) {
+            self.renew(client, markets, at).await?;
+        }
+        Ok(())
+    }
+
+    fn latest(&self) -> Option<(Instant, AllTerms)> {
+        self.latest.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    async fn renew(&self, client: &Client, markets: &[Market], at: B256) -> Result<AllTerms, Fault> {
+        let terms = Arc::new(look_up(client, markets, at).await?);
+        *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), terms.clone()));
+        Ok(terms)
+    }
+}
+
+fn lifetime(terms: &AllTerms) -> Duration {
+    if terms.iter().all(Option::is_some) { LIFETIME } else { INCOMPLETE_LIFETIME }
 }
 
 /// The hints of `markets` by their `terms`; `None` for a market that cannot be read without terms.
@@ -82,4 +104,44 @@ async fn look_up(client: &Client, markets: &[Market], at: B256) -> Result<Vec<Op
         terms
     });
     Ok(terms.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_domain::{Protocol, Secret};
+    use assay_evm::{
+        config::{Endpoints, RpcLimits},
+        endpoint,
+    };
+
+    use super::*;
+    use crate::config::MarketConfig;
+
+    #[tokio::test]
+    async fn old_terms_serve_and_are_only_refreshed_aside() {
+        let rpc = vec![Secret::new("http://127.0.0.1:9")];
+        let limits = RpcLimits {
+            timeout: Duration::from_secs(10),
+            concurrency: 1,
+            per_second: 0,
+            retries: 0,
+            traceparent: false,
+        };
+        let client = Client::new(&endpoint::http(), &Endpoints { chain: 1, rpc, multicall: None }, &limits);
+        let config = MarketConfig {
+            protocol: Protocol::LenderAV3,
+            market: None,
+            address: assay_domain::Address::ZERO,
+            from_block: 0,
+        };
+        let (markets, at) = ([Market::new(config)], B256::ZERO);
+        let cache = TermsCache::default();
+        assert!(cache.current(&client, &markets, at).await.is_err());
+        let old = Instant::now().checked_sub(INCOMPLETE_LIFETIME).unwrap();
+        *cache.latest.lock().unwrap() = Some((old, Arc::new(vec![None])));
+        assert!(cache.refresh(&client, &markets, at).await.is_err());
+        assert_eq!(cache.current(&client, &markets, at).await.unwrap().len(), 1);
+        *cache.latest.lock().unwrap() = Some((Instant::now(), Arc::new(vec![None])));
+        assert!(cache.refresh(&client, &markets, at).await.is_ok(), "new ones are not looked up");
+    }
 }

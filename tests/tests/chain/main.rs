@@ -1,11 +1,13 @@
 //! Reads real chains: the host's figures of the devnet's wallets, and its behaviour when nodes fail.
 
+mod activity;
 mod explorer;
 mod faults;
 mod hidden;
 mod history;
 mod lenders;
 mod lies;
+mod pace;
 mod prices;
 mod sharing;
 mod wallets;

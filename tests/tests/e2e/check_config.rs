@@ -7,7 +7,8 @@ use assay_tests::{
     devnet::{Rpc, actors, feed},
     lenders::Small,
     node::Anvil,
-    service::{KEY, binary, plugins},
+    proxy::{Proxy, Reply},
+    service::{KEY, Service, binary, plugins},
 };
 use serde_json::{Value, json};
 
@@ -230,5 +231,41 @@ fn registries_of_agents_are_known_by_what_they_answer() {
             assert!(words.iter().all(|words| err.contains(words)), "{words:?} not in\n{err}");
             assert!(err.contains(&format!("disagree in {} point(s)", words.len())), "{err}");
         }
+    });
+}
+
+#[test]
+fn an_endpoint_without_old_state_is_a_warning() {
+    run(async {
+        let url = devnet().await.ethereum.url();
+        let proxy = Proxy::start(url).await;
+        proxy.rule(|call| match call.params[1].as_str() {
+            Some(block) if block.starts_with("0x") && call.method == "eth_getBalance" => {
+                Reply::Error { code: -32000, message: "missing trie node 0123 (path )".into() }
+            }
+            _ => Reply::Pass,
+        });
+        let config = config().await.replace(url, &proxy.url);
+        let words = "the endpoint keeps no state of old blocks";
+        let (code, out, err) = check(&config);
+        assert_eq!(code, Some(0), "{out}\n{err}");
+        assert_eq!(out.matches(&format!("chain 1 Ethereum: warning: {words}")).count(), 1, "{out}");
+        assert_eq!(out.matches(words).count(), 1, "{out}");
+
+        let service = Service::start(&crate::configured(&plugins(), "").await.replace(url, &proxy.url));
+        let warned = async {
+            loop {
+                let ready = service.keyed().get("/readyz").await.ok();
+                assert_eq!((&ready["status"], &ready["reasons"]), (&json!("ready"), &json!([])));
+                if let Some(warnings) = ready["warnings"].as_array() {
+                    break warnings.clone();
+                }
+            }
+        };
+        let warnings = tokio::time::timeout(std::time::Duration::from_secs(60), warned).await.expect("a warning");
+        assert_eq!(warnings.len(), 1);
+        assert!(
+            warnings[0].as_str().is_some_and(|said| said.starts_with("chain 1 Ethereum: ") && said.contains(words))
+        );
     });
 }

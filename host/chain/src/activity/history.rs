@@ -74,6 +74,11 @@ impl Histories {
         Self { reader: Arc::new(reader), jobs: SingleFlight::default(), tasks, stop }
     }
 
+    /// Whether its source lists the transactions that an address sent, and not only token transfers.
+    pub(crate) fn lists_transactions(&self) -> bool {
+        matches!(self.reader.source, Source::Explorer(_))
+    }
+
     /// What earlier reads settled.
     pub(crate) async fn stored(&self, wallet: Address) -> ActivityProgress {
         match self.reader.store.get(&records::activity(self.reader.chain, wallet)).await {

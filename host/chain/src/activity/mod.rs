@@ -2,6 +2,7 @@
 //! explorer, where there is one, lists counterparties, active days and transferred tokens; on other chains the logs of
 //! the node can list the tokens.
 
+mod facts;
 mod gaps;
 mod history;
 mod lists;
@@ -11,51 +12,43 @@ mod others;
 mod progress;
 mod reading;
 pub mod records;
+mod search;
 mod tally;
 mod transfers;
 
-use serde_json::json;
-
+pub(super) use facts::{ASKS, asks};
 pub(super) use history::{AnchorCheck, Histories, Source};
 pub(super) use logs::NodeLogs;
-pub(super) use node::{ActivityReader, Latest, anchors, ask_nonce};
+pub(super) use node::{ActivityReader, NodeActivity, Question, Sent};
 pub(super) use progress::{Listed, Scope};
 pub(super) use transfers::rows;
 
-use assay_domain::{Activity, Address};
-use assay_evm::client::{Block, Client, pinned};
+use assay_domain::{Activity, Part, Unread};
 
-/// `activity` of the node and what is listed as one, and whether it is complete. An explorer that lists another number
-/// of transactions than the node counts is behind, or leaves some out.
-pub(super) async fn combined(
-    client: &Client,
-    wallet: Address,
-    head: Block,
-    activity: Activity,
-    listed: &Listed,
-) -> (Activity, bool) {
+/// What the node tells and what is listed as one, and what is unread of it. A list of all transactions dates the first
+/// and the last one. An explorer that lists another number of them than the node counts is behind, or leaves some out.
+pub(super) fn combined(node: NodeActivity, listed: Option<&Listed>) -> (Activity, Vec<Unread>) {
+    let NodeActivity { activity, mut unread, has_code } = node;
+    let Some(listed) = listed else { return (activity, unread) };
     match listed.scope {
-        Scope::Nothing => return (activity, listed.complete),
-        Scope::Transfers => {
-            return (Activity { transfers: Some(listed.progress.transfers), ..activity }, listed.complete);
-        }
+        Scope::Nothing => return (activity, unread),
+        Scope::Transfers => return (Activity { transfers: Some(listed.progress.transfers), ..activity }, unread),
         Scope::All => {}
     }
-    let sent = listed.progress.sent;
-    let agree = !listed.complete || sent == activity.transactions || has_code(client, wallet, head).await;
-    if !agree {
-        tracing::warn!(
-            listed = sent,
-            counted = activity.transactions,
-            "the explorer lists another number of transactions than the node counts; activity counts as partial"
-        );
+    let counted = activity.transactions;
+    let is_counted = unread.iter().all(|unread| unread.part != Part::Transactions);
+    if let Some(sent) = listed.sent().filter(|_| is_counted) {
+        if sent == counted || has_code {
+            unread.retain(|unread| !matches!(unread.part, Part::FirstTransaction | Part::LastTransaction));
+        } else {
+            tracing::warn!(
+                listed = sent,
+                counted,
+                "the explorer lists another number of transactions than the node counts; activity counts as partial"
+            );
+            let reason = format!("the explorer lists {sent} and the node counts {counted}; ask again later");
+            unread.push(Unread::new(Part::Transactions, reason));
+        }
     }
-    (tally::complete(activity, &listed.progress), listed.complete && agree)
-}
-
-/// The nonce of an account with code also counts contracts that it created and authorizations (EIP-7702).
-async fn has_code(client: &Client, wallet: Address, head: Block) -> bool {
-    let answer = client.batch(vec![("eth_getCode", json!([wallet, pinned(head.hash)]))]).await;
-    let code = answer.ok().and_then(|answers| answers.into_iter().next()?.ok());
-    code.is_some_and(|code| code.as_str().is_some_and(|code| code.len() > 2))
+    (tally::complete(activity, &listed.progress), unread)
 }

@@ -1,288 +1,216 @@
-//! The first and the last transaction of an address, from the node alone: its nonce at the head, and the blocks after
-//! which the nonce became one and reached its value, found by a search in old state. A node without old state gives the
-//! count alone.
+//! The activity of an address from the node alone: its nonce at the head, and the times of the first and the last
+//! transaction, found by a search in old state. What is not found by the deadline is said, and searched on.
 
-use std::collections::BTreeSet;
-
-use moka::future::Cache;
-use serde_json::{Value, json};
-
-use super::records;
-use assay_domain::{Activity, Address, B256, ChainId, Seen};
-use assay_evm::{
-    client::{Answers, Ask, Block, Client, block_from, hex, pinned, quantity},
-    fault::Fault,
+use futures::FutureExt;
+use tokio::{
+    sync::oneshot,
+    time::{Instant, timeout_at},
 };
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::{
+    facts::Facts,
+    search::{Dated, End, Job, Known, Point, Scout, Search, Searches, Start},
+};
+use assay_domain::{Activity, Address, ChainId, Part, Seen, Unread};
+use assay_evm::client::{Answers, Block, Client};
+use assay_lending::Rest;
 use assay_store::Store;
 
-/// Blocks probed in one round trip of a search, which divides its span by one more.
-const PROBES: u64 = 7;
-/// Addresses whose last transaction is cached.
-const CACHE_ENTRIES: u64 = 50_000;
+/// A transaction is dated where the blocks that may have it are less than this apart, in seconds.
+const DAY: u64 = 86_400;
 
 /// Reads activity on one chain.
 pub(crate) struct ActivityReader {
-    chain: ChainId,
-    client: Client,
-    store: Store,
-    finality: u64,
-    latest: Cache<Address, Latest>,
+    searches: Searches,
 }
 
-/// What an earlier read found. It holds while the block of the last transaction is on the chain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Latest {
-    nonce: u64,
-    first: Option<Block>,
-    last: Option<Block>,
+/// What earlier reads learned of a wallet, or else the first round of its search.
+pub(crate) struct Sent {
+    pub known: Option<Known>,
+    scout: Option<Scout>,
 }
 
-/// A search for the first block after which a growing number has reached `target`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Search {
-    target: u64,
-    /// Not reached after this block.
-    low: u64,
-    /// Reached after this block.
-    high: u64,
-    /// The number after `low` is known; `false` where `low` only marks the end of missing state.
-    low_seen: bool,
+/// What is asked about one wallet.
+pub(crate) struct Question {
+    pub wallet: Address,
+    pub head: Block,
+    /// Those to [`asks`](super::asks), and then to the blocks by which what is known is checked.
+    pub answers: Answers,
+    /// The number of transactions sent that an explorer lists, where it lists all of them. A list that is whole needs
+    /// no search.
+    pub listed: Option<oneshot::Receiver<Option<u64>>>,
+    pub deadline: Instant,
 }
 
-impl Search {
-    fn probes(&self) -> impl Iterator<Item = u64> + use<> {
-        let (low, gap) = (self.low, self.high.saturating_sub(self.low));
-        let parts = PROBES + 1;
-        let mut probes: Vec<u64> = (1..parts)
-            .map(|i| low + u64::try_from(u128::from(gap) * u128::from(i) / u128::from(parts)).unwrap_or(gap))
-            .collect();
-        probes.dedup();
-        let high = self.high;
-        probes.into_iter().filter(move |probe| *probe > low && *probe < high)
-    }
-
-    /// Learns the number after block `at`; `None` where the node has no such old state.
-    fn learn(&mut self, at: u64, number: Option<u64>) {
-        match number {
-            Some(number) if number >= self.target => self.high = self.high.min(at),
-            Some(_) if at >= self.low => (self.low, self.low_seen) = (at, true),
-            // Nodes drop the oldest state first: the state before `at` is missing too.
-            None if at > self.low => (self.low, self.low_seen) = (at, false),
-            _ => {}
-        }
-    }
-
-    fn is_over(&self) -> bool {
-        self.high <= self.low + 1
-    }
-
-    /// The block, once the search is over; `None` where it may lie in missing state.
-    fn found(&self) -> Option<u64> {
-        (self.is_over() && self.low_seen).then_some(self.high)
-    }
+/// What the node tells of a wallet.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct NodeActivity {
+    pub activity: Activity,
+    pub unread: Vec<Unread>,
+    /// The nonce of an account with code also counts contracts that it created and authorizations (EIP-7702).
+    pub has_code: bool,
 }
 
-/// Asks for the nonce of `wallet` after `head`.
-pub(crate) fn ask_nonce(wallet: Address, head: Block) -> Ask {
-    ("eth_getTransactionCount", json!([wallet, pinned(head.hash)]))
-}
-
-/// The blocks by which `stored` is checked. A block with the same hash has the same past: a later `settled` block
-/// confirms the last transaction, and the last one the first.
-pub(crate) fn anchors(stored: &Latest, settled: Option<Block>) -> Vec<Block> {
-    match stored.last {
-        Some(last) if !last.hash.is_zero() => {
-            vec![settled.filter(|settled| settled.number >= last.number).unwrap_or(last)]
-        }
-        last => stored.first.into_iter().chain(last).collect(),
-    }
+/// Why a transaction is not found.
+#[derive(Debug, Clone, Copy)]
+enum Open {
+    Searched,
+    Broken,
+    Refused,
+    Missing,
 }
 
 impl ActivityReader {
-    pub(crate) fn new(chain: ChainId, client: Client, store: Store, finality: u64) -> Self {
-        Self { chain, client, store, finality, latest: Cache::builder().max_capacity(CACHE_ENTRIES).build() }
+    pub(crate) fn new(
+        chain: ChainId,
+        client: Client,
+        store: Store,
+        finality: u64,
+        tasks: TaskTracker,
+        stop: CancellationToken,
+    ) -> Self {
+        Self { searches: Searches::new(chain, client, store, finality, tasks, stop) }
     }
 
-    /// Transactions sent by `wallet` up to `head`, with the times of the first and the last where they can be found.
-    /// The read continues from what is [`stored`](Self::stored) where its `anchors` are still on the chain. `answers`
-    /// are those to [`ask_nonce`] and for blocks, the anchors among them.
-    ///
-    /// # Errors
-    /// [`Fault`] where the nonce cannot be read, or a search fails.
-    pub(crate) async fn read(
-        &self,
-        wallet: Address,
-        stored: Option<Latest>,
-        anchors: &[Block],
-        head: Block,
-        answers: Answers,
-    ) -> Result<Activity, Fault> {
-        let answers = answers.await?;
-        let mut answers = answers.iter().cloned();
-        let nonce = quantity(answers.next().unwrap_or(Ok(Value::Null))?)?;
-        let mut blocks = Vec::new();
-        for answer in answers {
-            blocks.extend(block_from(answer?)?);
-        }
-        // A block from the store has no hash: its number and time are compared.
-        let same = |a: &Block, b: &Block| {
-            a.number == b.number && if a.hash.is_zero() { a.time == b.time } else { a.hash == b.hash }
+    /// What earlier reads learned of `wallet`. Where that is nothing, its search begins over the blocks up to `top`.
+    pub(crate) async fn stored(&self, wallet: Address, top: Option<u64>) -> Sent {
+        let known = self.searches.known(wallet).await;
+        let scout = top.filter(|_| known.is_none()).map(|top| self.searches.scout(wallet, top));
+        Sent { known, scout }
+    }
+
+    /// Transactions sent by a wallet up to the head, with the times of the first and the last as far as they are found
+    /// by the deadline; and the rest of the search where it goes on.
+    pub(crate) async fn read(&self, sent: Sent, question: Question) -> (NodeActivity, Option<Rest>) {
+        let Question { wallet, head, answers, listed, deadline } = question;
+        let Sent { known, scout } = sent;
+        let start = |search, scout| Start { wallet, head, answers: answers.clone(), search, scout };
+        let job = match scout {
+            Some(scout) => self.searches.join(start(Search::default(), Some(scout))),
+            None => None,
         };
-        let is_on_chain = |anchor: &Block| blocks.iter().any(|block| same(anchor, block));
-        let known = stored.filter(|_| anchors.iter().all(is_on_chain));
-        if nonce == 0 {
-            return Ok(Activity::default());
-        }
-        let latest = match known {
-            Some(known) if known.nonce == nonce && known.last.is_some() => known,
-            known => {
-                let Some(found) = self.search(wallet, head, nonce, known).await? else {
-                    return Ok(Activity::default());
-                };
-                self.save(wallet, head, found).await;
-                found
+        let facts = match timeout_at(deadline, Facts::from(answers.clone())).await {
+            Ok(Ok(facts)) => facts,
+            Ok(Err(fault)) => {
+                tracing::warn!(chain = self.searches.chain(), %fault, "activity cannot be read");
+                return (unread("the endpoint failed; ask again shortly"), None);
+            }
+            Err(_) => {
+                let rest = job.map(|job| job.outcome.map(drop).boxed());
+                return (unread("the endpoint did not answer in time; ask again shortly"), rest);
             }
         };
-        let seen = |block: Block| Seen { block: block.number, time: block.moment() };
-        let (first_transaction, last_transaction) = (latest.first.map(seen), latest.last.map(seen));
-        Ok(Activity { first_transaction, last_transaction, transactions: nonce, ..Activity::default() })
-    }
-
-    /// What earlier reads found.
-    pub(crate) async fn stored(&self, wallet: Address) -> Option<Latest> {
-        if let Some(latest) = self.latest.get(&wallet).await {
-            return Some(latest);
+        let Some(nonce) = facts.sent() else { return (without_transactions(&facts), None) };
+        let top = Point { block: head.number, nonce };
+        let search = known.unwrap_or_default().verified(&facts.blocks);
+        if search.is_over(top) {
+            return (found(&facts, &search, top, Open::Searched), None);
         }
-        let first = self.store.get(&records::first_transaction(self.chain, wallet)).await.ok().flatten()?;
-        let time = u64::try_from(first.time.timestamp()).unwrap_or(0);
-        let first = Block { number: first.block, hash: B256::ZERO, time };
-        Some(Latest { nonce: 0, first: Some(first), last: None })
-    }
-
-    async fn save(&self, wallet: Address, head: Block, found: Latest) {
-        self.latest.insert(wallet, found).await;
-        let Some(first) = found.first.filter(|first| first.number.saturating_add(self.finality) <= head.number) else {
-            return;
-        };
-        let seen = Seen { block: first.number, time: first.moment() };
-        if let Err(error) = self.store.put(&records::first_transaction(self.chain, wallet), &seen).await {
-            tracing::error!(chain = self.chain, %error, "the first transaction of an address cannot be stored");
+        if self.searches.is_hopeless(wallet, nonce).await {
+            return (found(&facts, &search, top, Open::Missing), None);
         }
+        // An explorer that takes longer than a quarter of the time is not waited for.
+        let patience = deadline - deadline.saturating_duration_since(Instant::now()) * 3 / 4;
+        if timeout_at(patience, is_listed(listed, &facts)).await == Ok(true) {
+            return (counted(&facts, nonce), None);
+        }
+        let (search, open, rest) = self.search(job, search, |search| start(search, None), top, deadline).await;
+        (found(&facts, &search, top, open), rest)
     }
 
-    /// Searches for the first and the last transaction. `None` for a contract, whose nonce counts no transactions.
+    /// What `job`, or else one that starts with `search`, finds by `deadline`.
     async fn search(
         &self,
-        wallet: Address,
-        head: Block,
-        nonce: u64,
-        known: Option<Latest>,
-    ) -> Result<Option<Latest>, Fault> {
-        let first_known = known.and_then(|k| k.first);
-        let mut searches = searches(head, nonce, known);
-        if !self.run(&mut searches, wallet, head).await? {
-            return Ok(None);
-        }
-        let last = searches.first().and_then(Search::found);
-        let first = if nonce == 1 { last } else { searches.get(1).and_then(Search::found) };
-        let numbers: BTreeSet<u64> = [first.filter(|_| first_known.is_none()), last].into_iter().flatten().collect();
-        let numbers: Vec<u64> = numbers.into_iter().collect();
-        let blocks = if numbers.is_empty() { Vec::new() } else { self.client.blocks(&numbers).await? };
-        let block = |number: u64| blocks.iter().flatten().find(|block| block.number == number).copied();
-        Ok(Some(Latest { nonce, first: first_known.or(first.and_then(block)), last: last.and_then(block) }))
-    }
-
-    /// Runs `searches` together, each round trip a batch of probes; the first one also asks for code. `false` for a
-    /// contract.
-    async fn run(&self, searches: &mut [Search], wallet: Address, head: Block) -> Result<bool, Fault> {
-        let mut code = Some(("eth_getCode", json!([wallet, pinned(head.hash)])));
-        while code.is_some() || !searches.iter().all(Search::is_over) {
-            let probes: BTreeSet<u64> = searches.iter().flat_map(Search::probes).collect();
-            let asked_code = code.is_some();
-            let nonces = probes.iter().map(|block| ("eth_getTransactionCount", json!([wallet, hex(*block)])));
-            let mut answers = self.client.batch(code.take().into_iter().chain(nonces).collect()).await?.into_iter();
-            if asked_code && is_contract(&answers.next().unwrap_or(Ok(Value::Null))?) {
-                return Ok(false);
+        mut job: Option<Job>,
+        mut search: Search,
+        start: impl Fn(Search) -> Start,
+        top: Point,
+        deadline: Instant,
+    ) -> (Search, Open, Option<Rest>) {
+        loop {
+            let Some(job) = job.take().or_else(|| self.searches.join(start(search.clone()))) else {
+                return (search, Open::Refused, None);
+            };
+            let joined = job.joined;
+            let (learned, open, rest) = ended(job, deadline).await;
+            // An earlier read's job may have searched for an earlier transaction.
+            if !joined || rest.is_some() || learned.is_over(top) || !matches!(open, Open::Searched) {
+                return (learned, open, rest);
             }
-            for (probe, answer) in probes.iter().zip(answers) {
-                let number = match answer {
-                    Ok(value) => Some(quantity(value)?),
-                    Err(Fault::NoState) => None,
-                    Err(fault) => return Err(fault),
-                };
-                searches.iter_mut().for_each(|search| search.learn(*probe, number));
-            }
+            search = learned;
         }
-        Ok(true)
     }
 }
 
-/// The search for the last transaction and, where it is another and not known, for the first.
-fn searches(head: Block, nonce: u64, known: Option<Latest>) -> Vec<Search> {
-    let from_start = |target| Search { target, low: 0, high: head.number, low_seen: true };
-    let first_known = known.and_then(|k| k.first);
-    let mut last = from_start(nonce);
-    if let Some(block) = known.and_then(|k| k.last) {
-        last.low = block.number;
-    } else if let Some(block) = first_known.filter(|_| nonce > 1) {
-        last.low = block.number.saturating_sub(1);
-    }
-    let mut searches = vec![last];
-    if first_known.is_none() && nonce > 1 {
-        searches.push(from_start(1));
-    }
-    searches
+/// What `job` has learned by `deadline`.
+async fn ended(job: Job, deadline: Instant) -> (Search, Open, Option<Rest>) {
+    let end = timeout_at(deadline, job.outcome.clone()).await;
+    let (open, rest) = match end {
+        Ok(End::Over) => (Open::Searched, None),
+        Ok(End::Broken) => (Open::Broken, None),
+        Err(_) => (Open::Searched, Some(job.outcome.map(drop).boxed())),
+    };
+    let search = job.state.borrow().clone();
+    (search, open, rest)
 }
 
-/// An account whose code only delegates (EIP-7702) still sends transactions.
-fn is_contract(code: &Value) -> bool {
-    code.as_str().is_some_and(|code| code.len() > 2 && !code.starts_with("0xef0100"))
+/// Whether an explorer lists all transactions.
+async fn is_listed(listed: Option<oneshot::Receiver<Option<u64>>>, facts: &Facts) -> bool {
+    let Some(listed) = listed else { return false };
+    listed.await.ok().flatten().is_some_and(|sent| facts.has_code || sent == facts.nonce)
 }
 
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
+/// The activity where the number of transactions is unread.
+fn unread(reason: &str) -> NodeActivity {
+    NodeActivity { unread: vec![Unread::new(Part::Transactions, reason)], ..NodeActivity::default() }
+}
 
-    use super::*;
+fn without_transactions(facts: &Facts) -> NodeActivity {
+    NodeActivity { has_code: facts.has_code, ..NodeActivity::default() }
+}
 
-    /// Runs a search for an account that sent at `sent`, on a node that has state from block `oldest` on.
-    fn run(head: u64, sent: &[u64], target: u64, oldest: u64) -> (Option<u64>, u32) {
-        let mut search = Search { target, low: 0, high: head, low_seen: true };
-        let mut rounds = 0;
-        while !search.is_over() {
-            rounds += 1;
-            for probe in search.probes().collect::<Vec<_>>() {
-                let nonce = sent.iter().filter(|block| **block <= probe).count() as u64;
-                search.learn(probe, (probe >= oldest).then_some(nonce));
+/// The activity without dates.
+fn counted(facts: &Facts, transactions: u64) -> NodeActivity {
+    NodeActivity { activity: Activity { transactions, ..Activity::default() }, ..without_transactions(facts) }
+}
+
+/// The activity with the dates that `search` knows; `open` says why it does not know the others.
+fn found(facts: &Facts, search: &Search, top: Point, open: Open) -> NodeActivity {
+    let (first, first_unread) = date(search.dated(1, top), Part::FirstTransaction, open);
+    let (last, last_unread) = date(search.dated(top.nonce, top), Part::LastTransaction, open);
+    let mut read = counted(facts, top.nonce);
+    (read.activity.first_transaction, read.activity.last_transaction) = (first, last);
+    read.unread.extend(first_unread.into_iter().chain(last_unread));
+    read
+}
+
+/// The time of a transaction as far as it is known, and what is unread of it.
+fn date(dated: Dated, part: Part, open: Open) -> (Option<Seen>, Option<Unread>) {
+    let seen = |block: Block| Seen { block: block.number, time: block.moment() };
+    let (after, through) = match dated {
+        Dated::In(block) => return (Some(seen(block)), None),
+        Dated::Missing => return (None, Some(Unread::new(part, Open::Missing.reason("")))),
+        Dated::Between(after, through) => (after, through),
+    };
+    let (mut date, mut between) = (None, String::new());
+    if let Some((after, through)) = after.zip(through) {
+        date = (through.time.saturating_sub(after.time) < DAY).then(|| seen(through));
+        let day = |block: Block| block.moment().format("%Y-%m-%d").to_string();
+        between = format!(", between {} and {}", day(after), day(through));
+    }
+    (date, Some(Unread::new(part, open.reason(&between))))
+}
+
+impl Open {
+    fn reason(self, between: &str) -> String {
+        match self {
+            Self::Searched => format!("being searched{between}; ask again shortly"),
+            Self::Broken => format!("the endpoint failed during the search{between}; ask again shortly"),
+            Self::Refused => "too many searches are running; ask again shortly".into(),
+            Self::Missing => {
+                "the endpoint keeps no state of that age; configure an archive endpoint or an explorer".into()
             }
         }
-        (search.found(), rounds)
-    }
-
-    proptest! {
-        #[test]
-        fn the_block_is_found_in_a_third_of_the_round_trips(head in 2u64..100_000_000, at in proptest::collection::vec(0.0f64..1.0, 1..20)) {
-            let mut sent: Vec<u64> = at.iter().map(|f| 1 + (f * (head - 1) as f64) as u64).collect();
-            sent.sort_unstable();
-            let bits = u64::BITS - head.leading_zeros();
-            for target in [1, sent.len() as u64] {
-                let (found, rounds) = run(head, &sent, target, 0);
-                prop_assert_eq!(found, Some(sent[target as usize - 1]));
-                prop_assert!(rounds <= bits / 3 + 2, "{} rounds for {} bits", rounds, bits);
-            }
-        }
-
-        #[test]
-        fn what_lies_before_kept_state_is_not_guessed(head in 1_000u64..1_000_000, early in 1u64..400, kept in 500u64..900) {
-            prop_assert_eq!(run(head, &[early, head], 1, kept).0, None);
-            prop_assert_eq!(run(head, &[early, head], 2, kept).0, Some(head));
-        }
-    }
-
-    #[test]
-    fn delegated_accounts_are_no_contracts() {
-        assert!(is_contract(&json!("0x6001")));
-        assert!(!is_contract(&json!("0x")));
-        assert!(!is_contract(&json!(format!("0xef0100{}", "11".repeat(20)))));
     }
 }

@@ -37,6 +37,13 @@ pub(super) struct Output<'a> {
     pub view: &'a watch::Sender<Listed>,
 }
 
+impl Listed {
+    /// Number of transactions sent; `None` where not all are listed.
+    pub(crate) fn sent(&self) -> Option<u64> {
+        (self.scope == Scope::All && self.complete).then_some(self.progress.sent)
+    }
+}
+
 impl Output<'_> {
     /// Shows callers what is read so far.
     pub(super) fn publish(&self, reading: &Reading, scope: Scope, complete: bool) {

@@ -6,14 +6,26 @@ use assay_domain::{Address, B256, ChainId, Seen, U256};
 use assay_store::{Family, Key};
 use serde::{Deserialize, Serialize};
 
-/// Key of the first transaction of an address on one chain.
-pub fn first_transaction(chain: ChainId, address: Address) -> Key<Seen> {
-    Family::spread("first/").key(format_args!("{chain}/{address:#x}"))
+/// Key of what is known of the transactions that an address sent on one chain.
+pub fn sent(chain: ChainId, address: Address) -> Key<SentProgress> {
+    Family::spread("sent/").key(format_args!("{chain}/{address:#x}"))
 }
 
 /// Key of the progress of an address on one chain.
 pub fn activity(chain: ChainId, address: Address) -> Key<ActivityProgress> {
     Family::spread("activity/").key(format_args!("{chain}/{address:#x}"))
+}
+
+/// The settled part of the search for the first and the last transaction of an address.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SentProgress {
+    /// The final block through which it is settled. If its hash differs, the chain was replaced.
+    pub settled_to_block: u64,
+    pub settled_block_hash: B256,
+    /// Nonces after blocks, those next to the first and the last transaction.
+    pub nonces: BTreeMap<u64, u64>,
+    /// Times of those blocks, as far as known.
+    pub seen: Vec<Seen>,
 }
 
 /// The settled part of what is listed of an address. A list of an explorer is settled through its last row in a final

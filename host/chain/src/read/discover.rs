@@ -1,6 +1,9 @@
 //! What an explorer or the logs of a node list of a wallet, the tokens that it still holds of those, and their prices.
 
-use tokio::time::{Instant, timeout_at};
+use tokio::{
+    sync::oneshot,
+    time::{Instant, timeout_at},
+};
 
 use super::{Chain, plan::Plan};
 use crate::{
@@ -26,7 +29,13 @@ pub(super) struct Discovered {
 }
 
 impl Chain {
-    /// `None` for a chain without a source. The rest is the listing where it goes on after `deadline`.
+    /// Whether an explorer lists the transactions of this chain.
+    pub(super) fn has_list(&self) -> bool {
+        self.discovery.as_ref().is_some_and(|discovery| discovery.histories.lists_transactions())
+    }
+
+    /// `None` for a chain without a source. The rest is the listing where it goes on after `deadline`. `sent` gets the
+    /// number of transactions sent, where all are listed.
     pub(super) async fn discover(
         &self,
         wallet: Address,
@@ -34,11 +43,14 @@ impl Chain {
         plan: &Plan,
         head: Block,
         deadline: Instant,
+        sent: oneshot::Sender<Option<u64>>,
     ) -> (Option<Discovered>, Option<Rest>) {
         let Some(Discovery { histories, finder }) = &self.discovery else { return (None, None) };
         // The last quarter of the time is for looking up what is listed.
         let listing_deadline = deadline - deadline.saturating_duration_since(Instant::now()) / 4;
         let (listed, rest) = histories.read(wallet, stored, plan.listed_anchor(), head, listing_deadline).await;
+        // The receiver may be gone.
+        let _ = sent.send(listed.sent());
         let found = match timeout_at(deadline, finder.find(wallet, &listed.progress, head)).await {
             Ok(Ok(found)) => found,
             Ok(Err(fault)) => {

@@ -1,12 +1,19 @@
-//! The health of a chain's endpoints, as of the last question for the head.
+//! The health of a chain's endpoints, as of the last question for the head, and whether they keep old state.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
-use assay_domain::ChainId;
+use serde_json::json;
+
+use crate::config::ChainConfig;
+use assay_domain::{Address, ChainId};
 use assay_evm::{
-    client::{Block, Client},
+    client::{Block, Client, hex},
     fault::Fault,
 };
+
+/// What the lack of old state means, and what helps.
+pub const NO_OLD_STATE: &str = "the endpoint keeps no state of old blocks, so that first and last transactions are not \
+                                found; add an archive endpoint to chains.rpc, or set chains.explorer";
 
 /// What is known of a chain's endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +25,8 @@ pub struct ChainStatus {
     /// Newest block seen; `None` where the last question for it failed.
     pub head: Option<u64>,
     pub error: Option<String>,
+    /// Whether it keeps the state of old blocks; `None` where that is unknown, or an explorer makes it needless.
+    pub old_state: Option<bool>,
 }
 
 /// The last answer to a question for the head; both fields are `None` before the first one.
@@ -28,12 +37,15 @@ struct LastAnswer {
 }
 
 #[derive(Default)]
-pub(super) struct Health(Mutex<LastAnswer>);
+pub(super) struct Health {
+    last: Mutex<LastAnswer>,
+    old_state: OnceLock<bool>,
+}
 
 impl Health {
     /// Records an answer. Logs when the chain becomes readable or unreadable.
     pub(super) fn record(&self, chain: ChainId, client: &Client, head: &Result<Block, Fault>) {
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         *last = match head {
             Ok(head) => {
                 if last.head.is_none() {
@@ -51,17 +63,45 @@ impl Health {
         };
     }
 
+    /// Asks for old state until an answer is known. Logs once where there is none.
+    pub(super) async fn look_for_old_state(&self, chain: &ChainConfig, client: &Client) {
+        if self.old_state.get().is_some() {
+            return;
+        }
+        let Some(kept) = old_state(client, chain).await else { return };
+        if self.old_state.set(kept).is_ok() && !kept {
+            tracing::warn!(chain = chain.id, endpoint = client.endpoint(), "{NO_OLD_STATE}");
+        }
+    }
+
     /// Whether the last question for the head was answered.
     pub(super) fn is_up(&self) -> bool {
-        self.last().head.is_some()
+        self.head().is_some()
+    }
+
+    /// The newest block seen; `None` where the last question for it failed.
+    pub(super) fn head(&self) -> Option<u64> {
+        self.last().head
     }
 
     pub(super) fn status(&self, chain_id: ChainId, chain_name: String, endpoint: Option<String>) -> ChainStatus {
         let LastAnswer { head, error } = self.last();
-        ChainStatus { chain_id, chain_name, endpoint, head, error }
+        ChainStatus { chain_id, chain_name, endpoint, head, error, old_state: self.old_state.get().copied() }
     }
 
     fn last(&self) -> LastAnswer {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Whether the endpoint of `client` keeps the state of the first block of a market, or else of the chain; `None` where
+/// it does not say.
+pub async fn old_state(client: &Client, chain: &ChainConfig) -> Option<bool> {
+    let block = chain.markets.iter().map(|market| market.from_block).min().unwrap_or(0).max(1);
+    let answers = client.batch(vec![("eth_getBalance", json!([Address::ZERO, hex(block)]))]).await.ok()?;
+    match answers.into_iter().next()? {
+        Ok(_) => Some(true),
+        Err(Fault::NoState) => Some(false),
+        Err(_) => None,
     }
 }

@@ -1,5 +1,5 @@
-//! One chain's part of a snapshot. A read loads what earlier reads stored while it asks for the head; [`plan`] lists
-//! the questions that the histories share; [`rounds`] asks everything in the state after the head; [`assemble`] makes
+//! One chain's part of a snapshot. A read loads what earlier reads stored while it asks for the head, and begins the
+//! search for the first transaction of a new wallet; [`plan`] lists the questions that the histories share; [`rounds`] asks everything in the state after the head; [`assemble`] makes
 //! the snapshot from the answers.
 
 mod assemble;
@@ -18,7 +18,7 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    activity::{ActivityReader, Histories, Latest, NodeLogs, Source, records::ActivityProgress},
+    activity::{self, ActivityReader, Histories, NodeLogs, Sent, Source, records::ActivityProgress},
     config::{self, ChainConfig, Reading},
     explorer::Explorers,
     holdings::Finder,
@@ -34,8 +34,8 @@ use assay_lending::{Jobs, Market, Reader, Recent, Rest, TermsCache};
 use assay_store::Store;
 use assemble::Parts;
 use discover::Discovery;
-pub use health::ChainStatus;
 use health::Health;
+pub use health::{ChainStatus, NO_OLD_STATE, old_state};
 
 /// Reads of a chain's state at one time. Reads that run together share the endpoints' capacity, so that with a thousand
 /// of them none would end before all do; further ones wait.
@@ -68,8 +68,8 @@ pub(super) struct Setup<'a> {
 /// What earlier reads of a wallet stored.
 struct Stored {
     lending: assay_lending::Stored,
-    /// The first and the last transaction.
-    activity: Option<Latest>,
+    /// The search for the first and the last transaction.
+    sent: Sent,
     /// What the source has listed and settled.
     listed: ActivityProgress,
 }
@@ -85,6 +85,11 @@ impl Setup<'_> {
         let (store, tasks, stop) = (self.store.clone(), self.tasks.clone(), self.stop.clone());
         let histories = Histories::new(config.id, source, store.clone(), config.finality, tasks, stop);
         Some(Discovery { histories, finder: Finder::new(client.clone(), store, config) })
+    }
+
+    fn activity(&self, config: &ChainConfig, client: &Client) -> ActivityReader {
+        let (store, tasks, stop) = (self.store.clone(), self.tasks.clone(), self.stop.clone());
+        ActivityReader::new(config.id, client.clone(), store, config.finality, tasks, stop)
     }
 
     fn lending(&self, config: &ChainConfig, client: &Client) -> Jobs {
@@ -110,7 +115,7 @@ impl Chain {
             discovery: setup.discovery(config, &client),
             terms: Arc::default(),
             prices: PriceReader::new(config, setup.external),
-            activity: ActivityReader::new(config.id, client.clone(), setup.store.clone(), config.finality),
+            activity: setup.activity(config, &client),
             lending: setup.lending(config, &client),
             health: Health::default(),
             permits: Semaphore::new(MAX_READS),
@@ -164,8 +169,8 @@ impl Chain {
             Err(_) => return (assemble::without_state(&self.config, answered.pools, false), rest),
         };
         let (pools, sums, discovered) = (answered.pools, answered.sums, answered.discovered);
-        let (activity, activity_unread) =
-            self.combined_activity(wallet, answered.activity, discovered.as_ref(), head, deadline).await;
+        let listed = discovered.as_ref().map(|discovered| &discovered.listed);
+        let (activity, activity_unread) = activity::combined(answered.activity, listed);
         let parts = Parts { account, quotes, activity, activity_unread, pools, sums, discovered };
         let (snapshot, doubted) = assemble::snapshot(&self.config, self.markets(), head, parts);
         self.lending.doubt(wallet, &doubted, &blank).await;
@@ -179,18 +184,29 @@ impl Chain {
                 None => ActivityProgress::default(),
             }
         };
-        let (lending, activity, listed) =
-            tokio::join!(self.lending.stored(wallet), self.activity.stored(wallet), listed);
-        Stored { lending, activity, listed }
+        // An explorer's list may make the search needless.
+        let top = self.health.head().filter(|_| !self.has_list());
+        let (lending, sent, listed) =
+            tokio::join!(self.lending.stored(wallet), self.activity.stored(wallet, top), listed);
+        Stored { lending, sent, listed }
     }
 
-    /// Asks for the head and looks up the markets' terms, so that the first read need not.
-    pub(super) async fn warm(&self) {
-        if let Ok(head) = self.head().await
-            && let Err(fault) = self.terms.current(&self.client, self.markets(), head.hash).await
+    /// Asks for the head, and looks up the markets' terms where that is due, so that reads need not.
+    pub(super) async fn refresh(&self) {
+        if let Ok(head) = self.watch().await
+            && let Err(fault) = self.terms.refresh(&self.client, self.markets(), head.hash).await
         {
             tracing::warn!(chain = self.config.id, %fault, "lending markets cannot be looked up");
         }
+    }
+
+    /// Asks for the head and, until that is known, whether the endpoint keeps old state.
+    pub(super) async fn watch(&self) -> Result<Block, Fault> {
+        let head = self.head().await?;
+        if !self.has_list() {
+            self.health.look_for_old_state(&self.config, &self.client).await;
+        }
+        Ok(head)
     }
 
     /// The newest block. The answer is recorded in the status.

@@ -1,5 +1,5 @@
-//! The batch of questions that the activity, the lending history and the listed transfers of a wallet share: its nonce,
-//! and the blocks by which each checks that its stored progress is still on the chain.
+//! The batch of questions that the activity, the lending history and the listed transfers of a wallet share: its
+//! account, and the blocks by which each checks that its stored progress is still on the chain.
 
 use std::collections::BTreeSet;
 
@@ -17,11 +17,9 @@ use assay_lending::Jobs;
 /// The shared batch. The first reader that needs an answer sends it.
 pub(super) struct Plan {
     pub answers: Answers,
-    /// The blocks by which the stored activity is checked.
-    pub activity_anchors: Vec<Block>,
     lending_anchors: Vec<u64>,
     listed: ListedAnchor,
-    /// All blocks of the batch, in the order of their answers, which follow the nonce.
+    /// All blocks of the batch, in the order of their answers, which follow those about the account.
     numbers: BTreeSet<u64>,
 }
 
@@ -37,17 +35,15 @@ struct ListedAnchor {
 
 impl Plan {
     pub(super) fn new(client: &Client, lending: &Jobs, stored: &Stored, wallet: Address, head: Block) -> Self {
-        let settled = lending.settled(&stored.lending);
-        let activity = stored.activity.as_ref();
-        let activity_anchors = activity.map(|latest| activity::anchors(latest, settled)).unwrap_or_default();
+        let sent_anchors = stored.sent.known.iter().flat_map(|known| known.anchors());
         let lending_anchors = lending.anchors(&stored.lending, head);
         let (anchor, hash) = (stored.listed.anchor, stored.listed.anchor_hash);
         let block = anchor.filter(|anchor| anchor.block <= head.number);
         let listed = ListedAnchor { block, hash, behind: anchor.is_some() && block.is_none() };
-        let numbers = activity_anchors.iter().map(|block| block.number).chain(block.map(|block| block.block));
+        let numbers = sent_anchors.filter(|number| *number <= head.number).chain(block.map(|block| block.block));
         let numbers: BTreeSet<u64> = numbers.chain(lending_anchors.iter().copied()).collect();
-        let asks = std::iter::once(activity::ask_nonce(wallet, head)).chain(numbers.iter().copied().map(ask_block));
-        Self { answers: client.together(asks.collect()), activity_anchors, lending_anchors, listed, numbers }
+        let asks = activity::asks(wallet, head).into_iter().chain(numbers.iter().copied().map(ask_block));
+        Self { answers: client.together(asks.collect()), lending_anchors, listed, numbers }
     }
 
     /// The blocks by which the stored lending history is checked.
@@ -55,7 +51,8 @@ impl Plan {
         let (numbers, anchors) = (self.numbers.clone(), self.lending_anchors.clone());
         let blocks = self.answers.clone().map(move |answers| {
             let answers = answers?;
-            let blocks = numbers.iter().zip(answers.iter().skip(1)).filter(|(number, _)| anchors.contains(number));
+            let blocks =
+                numbers.iter().zip(answers.iter().skip(activity::ASKS)).filter(|(number, _)| anchors.contains(number));
             blocks.map(|(_, answer)| block_from(answer.clone()?)).collect()
         });
         blocks.boxed()
@@ -67,7 +64,7 @@ impl Plan {
         let place = block.and_then(|anchor| self.numbers.iter().position(|number| *number == anchor.block));
         let check = self.answers.clone().map(move |answers| {
             let Some((anchor, place)) = block.zip(place) else { return (!behind).then_some(true) };
-            let block = block_from(answers.ok()?.get(place + 1)?.clone().ok()?).ok()?;
+            let block = block_from(answers.ok()?.get(place + activity::ASKS)?.clone().ok()?).ok()?;
             // An explorer's rows name no block hash: the block's time is compared instead.
             Some(block.is_some_and(|block| hash.map_or(block.moment() == anchor.time, |hash| block.hash == hash)))
         });

@@ -1,15 +1,24 @@
 //! The rounds of questions of one read. State, activity, lending history and discovered tokens are read side by side;
-//! only then the node's activity is compared with what a source lists.
+//! only the search for first and last transaction waits for an explorer, whose list may make it needless.
+
+use std::sync::Arc;
 
 use futures::{
     FutureExt,
-    future::{BoxFuture, Shared},
+    future::{BoxFuture, Shared, join_all},
 };
-use tokio::time::{Instant, error::Elapsed, timeout_at};
+use tokio::{
+    sync::oneshot,
+    time::{Instant, error::Elapsed, timeout_at},
+};
 
 use super::{Chain, Stored, discover::Discovered, plan::Plan};
-use crate::{activity, holdings::Account, prices::Quotes};
-use assay_domain::{Activity, Address, Part, PoolHistory, Unread};
+use crate::{
+    activity::{NodeActivity, Question},
+    holdings::Account,
+    prices::Quotes,
+};
+use assay_domain::{Address, PoolHistory};
 use assay_evm::{client::Block, fault::Fault};
 use assay_lending::{AllSums, AllTerms, Rest, hints};
 
@@ -20,7 +29,7 @@ type Terms = Shared<BoxFuture<'static, Result<AllTerms, Fault>>>;
 /// The answers that come side by side.
 pub(super) struct Answered {
     pub state: Timed<(Account, Quotes)>,
-    pub activity: Timed<Activity>,
+    pub activity: NodeActivity,
     pub pools: Vec<PoolHistory>,
     pub sums: AllSums,
     pub discovered: Option<Discovered>,
@@ -43,20 +52,29 @@ impl Chain {
         let terms = self.market_terms(head);
         let (known, markets) = (terms.clone(), self.lending.reader().markets.clone());
         let hints = async move { hints(&markets, known.await.ok().as_ref()) }.boxed();
-        let own = async {
-            let answers = plan.answers.clone();
-            let activity = self.activity.read(wallet, stored.activity, &plan.activity_anchors, head, answers);
-            let state = self.state(wallet, terms, blank, head);
-            let own = tokio::join!(timeout_at(deadline, state), timeout_at(deadline, activity));
-            drop(permit);
-            own
+        let (sender, receiver) = oneshot::channel();
+        let listed = self.has_list().then_some(receiver);
+        let permit = Arc::new(permit);
+        // An explorer may be slow, and the read that waits for it asks the node for nothing.
+        let searching = listed.is_none().then(|| permit.clone());
+        let activity = async {
+            let question = Question { wallet, head, answers: plan.answers.clone(), listed, deadline };
+            let activity = self.activity.read(stored.sent, question).await;
+            drop(searching);
+            activity
         };
-        let ((state, activity), (pools, sums, history_rest), (discovered, listing_rest)) = tokio::join!(
-            own,
+        let state = async {
+            let state = timeout_at(deadline, self.state(wallet, terms, blank, head)).await;
+            drop(permit);
+            state
+        };
+        let (state, (activity, search_rest), (pools, sums, history_rest), (discovered, listing_rest)) = tokio::join!(
+            state,
+            activity,
             self.lending.history(wallet, stored.lending, hints, plan.lending_blocks(), head, deadline),
-            self.discover(wallet, stored.listed, &plan, head, deadline)
+            self.discover(wallet, stored.listed, &plan, head, deadline, sender)
         );
-        (Answered { state, activity, pools, sums, discovered }, join(history_rest, listing_rest))
+        (Answered { state, activity, pools, sums, discovered }, join([search_rest, history_rest, listing_rest]))
     }
 
     /// The terms of all markets, read once for the readers that need them.
@@ -82,41 +100,12 @@ impl Chain {
         );
         account.map(|account| (account, prices))
     }
-
-    /// The activity that the node counts with what the source lists, and what is unread of it.
-    pub(super) async fn combined_activity(
-        &self,
-        wallet: Address,
-        activity: Timed<Activity>,
-        discovered: Option<&Discovered>,
-        head: Block,
-        deadline: Instant,
-    ) -> (Activity, Vec<Unread>) {
-        let unread = || vec![Unread::new(Part::Transactions, "not read in time; ask again shortly")];
-        let activity = match activity {
-            Ok(Ok(activity)) => activity,
-            Ok(Err(fault)) => {
-                tracing::warn!(chain = self.config.id, %fault, "activity cannot be read");
-                return (Activity::default(), unread());
-            }
-            Err(_) => return (Activity::default(), unread()),
-        };
-        let Some(discovered) = discovered else { return (activity, Vec::new()) };
-        let combined = activity::combined(&self.client, wallet, head, activity.clone(), &discovered.listed);
-        match timeout_at(deadline, combined).await {
-            Ok((activity, true)) => (activity, Vec::new()),
-            Ok((activity, false)) => (activity, unread()),
-            Err(_) => (activity, unread()),
-        }
-    }
 }
 
-/// Completes when both have.
-fn join(one: Option<Rest>, other: Option<Rest>) -> Option<Rest> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(async { _ = tokio::join!(one, other) }.boxed()),
-        (one, other) => one.or(other),
-    }
+/// Completes when all have; `None` where there is none.
+fn join<const N: usize>(rests: [Option<Rest>; N]) -> Option<Rest> {
+    let rests: Vec<Rest> = rests.into_iter().flatten().collect();
+    (!rests.is_empty()).then(|| join_all(rests).map(drop).boxed())
 }
 
 /// Each oracle once, in the order of the markets.

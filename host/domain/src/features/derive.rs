@@ -25,7 +25,7 @@ fn chain(chain: &ChainSnapshot) -> ChainFeatures {
     ChainFeatures {
         chain_id: chain.chain_id,
         coverage: chain.coverage,
-        first_transaction: activity.first_transaction.map(seen),
+        first_transaction: first_transaction(chain),
         last_transaction: activity.last_transaction.map(seen),
         transactions: activity.transactions,
         transfers: activity.transfers,
@@ -37,6 +37,13 @@ fn chain(chain: &ChainSnapshot) -> ChainFeatures {
         supplied_usd: chain.positions.iter().map(|position| position.supplied_usd).sum(),
         borrowed_usd: chain.positions.iter().map(|position| position.borrowed_usd).sum(),
     }
+}
+
+/// Where the first transaction is not found, the first lending event still dates a wallet that has sent some.
+fn first_transaction(chain: &ChainSnapshot) -> Option<u64> {
+    let activity = &chain.activity;
+    let events = chain.pools.iter().filter_map(|pool| pool.first_event_at).filter(|_| activity.transactions > 0);
+    activity.first_transaction.map(|seen| seen.time).or_else(|| events.min()).map(unix)
 }
 
 fn market(chain: &ChainSnapshot, pool: &PoolHistory) -> MarketFeatures {
@@ -95,4 +102,44 @@ fn seen(seen: Seen) -> u64 {
 
 fn unix(time: Time) -> u64 {
     u64::try_from(time.timestamp()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Activity, Address, Coverage, EventCounts, Protocol, time_from_unix};
+
+    #[test]
+    fn a_lending_event_dates_a_wallet_whose_first_transaction_is_not_found() {
+        let pool = |first| PoolHistory {
+            chain_id: 1,
+            protocol: Protocol::LenderAV3,
+            market_address: Address::ZERO,
+            market: None,
+            feeds_score: true,
+            coverage: Coverage::Complete,
+            synced_to_block: Some(9),
+            counts: EventCounts::ZERO,
+            first_event_at: Some(time_from_unix(first)),
+            last_event_at: None,
+            last_liquidation_at: None,
+        };
+        let mut chain = ChainSnapshot {
+            chain_id: 1,
+            chain_name: "One".into(),
+            coverage: Coverage::Partial,
+            activity: Activity { transactions: 3, ..Activity::default() },
+            tokens: Vec::new(),
+            nfts: Vec::new(),
+            positions: Vec::new(),
+            pools: vec![pool(800), pool(700)],
+            unread: Vec::new(),
+        };
+        assert_eq!(first_transaction(&chain), Some(700));
+        chain.activity.first_transaction = Some(Seen { block: 5, time: time_from_unix(900) });
+        assert_eq!(first_transaction(&chain), Some(900));
+        // Somebody else may supply for a wallet that sends nothing.
+        chain.activity = Activity::default();
+        assert_eq!(first_transaction(&chain), None);
+    }
 }

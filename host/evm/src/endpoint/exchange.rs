@@ -26,10 +26,7 @@ impl Endpoint {
             let answered = self.answered.load(Ordering::Relaxed);
             let left = self.timeout.saturating_sub(started.elapsed());
             match timeout(longest.min(left), &mut answer).await {
-                Ok(answer) => {
-                    self.answered.fetch_add(1, Ordering::Relaxed);
-                    return Ok(answer);
-                }
+                Ok(answer) => return Ok(answer),
                 Err(_) if self.answered.load(Ordering::Relaxed) > answered && started.elapsed() < self.timeout => {}
                 Err(_) => return Err(started.elapsed()),
             }
@@ -110,6 +107,19 @@ impl Endpoint {
 pub(super) fn is_foreign(packet: &RequestPacket, response: &Response) -> bool {
     let nameless = response.id.is_none() && response.is_error();
     packet.as_single().is_some_and(|request| *request.id() != response.id) && !nameless
+}
+
+/// The fault of an answer that refuses the request for its rate, and for how long. Some endpoints refuse only some
+/// calls of a batch.
+pub(super) fn refused(answer: &Result<ResponsePacket, Fault>) -> Option<(Fault, Option<Duration>)> {
+    let limited = |fault: Fault| match fault {
+        Fault::RateLimited { after, .. } => Some((fault, after)),
+        _ => None,
+    };
+    match answer {
+        Ok(packet) => packet.iter_errors().map(Fault::from_payload).find_map(limited),
+        Err(fault) => limited(fault.clone()),
+    }
 }
 
 /// The innermost cause of an error: the outer layers of a connection error repeat it.

@@ -1,15 +1,25 @@
-//! Health of an endpoint: whether it may be used now, by its last failures and by the chain that it serves.
+//! Health of an endpoint: whether it may be used now, by its last failures and by the chain that it serves. One that
+//! failed rests; the watcher asks it for its chain id when its pause ends, and puts it back into use.
 
-use std::{sync::PoisonError, time::Duration};
+use std::{
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
 
 use alloy::{
     primitives::U64,
     rpc::json_rpc::{Id, Request, ResponsePacket},
 };
-use tokio::time::Instant;
+use tokio::{
+    sync::Notify,
+    time::{Instant, sleep_until},
+};
 
 use super::Endpoint;
-use crate::fault::Fault;
+use crate::{fault::Fault, single_flight::SingleFlight};
 use assay_domain::ChainId;
 
 /// First pause after a failure; doubled with each further one.
@@ -17,21 +27,31 @@ const PAUSE: Duration = Duration::from_secs(1);
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 /// An endpoint of another chain is checked again after this time: its operator may have corrected it.
 const WRONG_CHAIN_PAUSE: Duration = Duration::from_secs(60);
+/// Longest time in which the question for the chain id gets its turn.
+const PATIENCE: Duration = Duration::from_secs(2);
 
-#[derive(Debug, Clone)]
-pub(super) enum Health {
+#[derive(Default)]
+pub(super) struct Health {
+    state: Mutex<State>,
+    /// Failures since its last answer to a reader.
+    failures: AtomicU32,
+    /// A rest begins.
+    rests: Notify,
+    /// The question for the chain id that is in progress.
+    check: SingleFlight<(), Result<(), Fault>>,
+}
+
+#[derive(Debug, Clone, Default)]
+enum State {
     /// Its chain id is to be checked before its first use.
+    #[default]
     Unchecked,
     Good,
-    /// It failed `failures` times in a row, the last time with `fault`, and is not used until then.
-    Paused {
+    /// It failed at `since` with `fault`, and rests until then at least.
+    Rests {
+        since: Instant,
         until: Instant,
-        failures: u32,
         fault: Fault,
-    },
-    WrongChain {
-        until: Instant,
-        found: ChainId,
     },
 }
 
@@ -39,78 +59,116 @@ pub(super) enum Health {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Readiness {
     Ready,
-    /// It failed a moment ago: it gets one attempt without retries.
-    OneAttempt,
+    /// Only where no other endpoint is ready: it failed, and an attempt costs nothing, or its pause is over.
+    Rests,
     /// A request would cost the caller its time, or return data of another chain.
     Unusable(Fault),
 }
 
 impl Endpoint {
     pub fn readiness(&self) -> Readiness {
-        match &*self.health.lock().unwrap_or_else(PoisonError::into_inner) {
-            Health::Unchecked | Health::Good => Readiness::Ready,
-            Health::Paused { until, fault, .. } if *until > Instant::now() => match fault {
-                // A refused connection fails at once; an endpoint that does not answer costs the whole timeout.
-                Fault::Unreachable(_) => Readiness::OneAttempt,
-                fault => Readiness::Unusable(fault.clone()),
-            },
-            Health::WrongChain { until, found } if *until > Instant::now() => {
-                Readiness::Unusable(self.wrong_chain(*found))
-            }
-            Health::Paused { .. } | Health::WrongChain { .. } => Readiness::Ready,
+        match &*self.state() {
+            State::Unchecked | State::Good => Readiness::Ready,
+            // A refused connection fails at once; an endpoint that does not answer costs the whole timeout.
+            State::Rests { fault: Fault::Unreachable(_), .. } => Readiness::Rests,
+            State::Rests { until, .. } if *until <= Instant::now() => Readiness::Rests,
+            State::Rests { fault, .. } => Readiness::Unusable(fault.clone()),
         }
     }
 
-    /// Pauses the endpoint after `fault`.
-    pub fn record_failure(&self, fault: &Fault) {
-        let mut health = self.health.lock().unwrap_or_else(PoisonError::into_inner);
-        let failures = match &*health {
-            Health::Paused { failures, .. } => failures.saturating_add(1),
-            Health::Unchecked | Health::Good => 1,
-            Health::WrongChain { .. } => return,
+    /// Whether it failed and has not answered a reader since.
+    pub fn is_doubtful(&self) -> bool {
+        self.health.failures.load(Ordering::Relaxed) > 0
+    }
+
+    /// Rests the endpoint after `fault` of a request that began at `began`. Requests that fail together count once.
+    pub fn record_failure(&self, fault: &Fault, began: Instant) {
+        let mut state = self.state();
+        let earlier = match &*state {
+            State::Rests { since, .. } if began < *since => return,
+            State::Rests { fault, .. } => Some(fault),
+            State::Unchecked | State::Good => None,
         };
-        if failures == 1 {
-            tracing::warn!(chain = self.chain, endpoint = self.host, %fault, "endpoint failed");
-        }
-        let pause = PAUSE.saturating_mul(1 << failures.saturating_sub(1).min(8)).min(MAX_PAUSE);
-        *health = Health::Paused { until: Instant::now() + pause, failures, fault: fault.clone() };
+        let failures = self.health.failures.fetch_add(1, Ordering::Relaxed);
+        let (chain, endpoint) = (self.chain, &self.host);
+        let pause = if let Fault::WrongChain { found, .. } = fault {
+            if !matches!(earlier, Some(Fault::WrongChain { .. })) {
+                tracing::error!(
+                    chain,
+                    endpoint,
+                    found,
+                    "endpoint serves another chain and is not used; correct chains.rpc in the configuration"
+                );
+            }
+            WRONG_CHAIN_PAUSE
+        } else {
+            if failures == 0 {
+                tracing::warn!(chain, endpoint, %fault, "endpoint failed");
+            }
+            PAUSE.saturating_mul(1 << failures.min(8)).min(MAX_PAUSE)
+        };
+        let since = Instant::now();
+        *state = State::Rests { since, until: since + pause, fault: fault.clone() };
+        self.health.rests.notify_one();
     }
 
-    /// Checks that the endpoint serves the configured chain: before its first use, and after every failure.
+    /// Records that it answered a reader.
+    pub fn record_answer(&self) {
+        if self.is_doubtful() && self.health.failures.swap(0, Ordering::Relaxed) > 0 {
+            tracing::info!(chain = self.chain, endpoint = self.host, "endpoint answers again");
+        }
+    }
+
+    /// Checks that the endpoint serves the configured chain: before its first use, and after every failure. Concurrent
+    /// callers share the question.
     ///
     /// # Errors
     /// [`Fault::WrongChain`] where it serves another one.
-    pub async fn check_chain(&self) -> Result<(), Fault> {
-        let is_good = || matches!(*self.health.lock().unwrap_or_else(PoisonError::into_inner), Health::Good);
-        if is_good() {
+    pub async fn check_chain(self: &Arc<Self>) -> Result<(), Fault> {
+        if matches!(*self.state(), State::Good) {
             return Ok(());
         }
-        let _one_at_a_time = self.checking.lock().await;
-        if is_good() {
-            return Ok(());
+        let ask = || {
+            let endpoint = self.clone();
+            (async move { endpoint.compare_chain().await }, ())
+        };
+        self.health.check.join((), ask).outcome.await
+    }
+
+    /// Asks the endpoint for its chain id whenever a pause of it ends. Does not end.
+    pub async fn watch(self: &Arc<Self>) {
+        loop {
+            let due = match &*self.state() {
+                State::Rests { until, .. } => Some(*until),
+                State::Unchecked | State::Good => None,
+            };
+            let began = Instant::now();
+            match due {
+                None => self.health.rests.notified().await,
+                // A request that tried it meanwhile may have made the pause longer.
+                Some(due) if due > began => sleep_until(due).await,
+                Some(_) => {
+                    if let Err(fault) = self.check_chain().await {
+                        self.record_failure(&fault, began);
+                    }
+                }
+            }
         }
+    }
+
+    async fn compare_chain(&self) -> Result<(), Fault> {
         let found = self.ask_chain().await?;
-        let mut health = self.health.lock().unwrap_or_else(PoisonError::into_inner);
-        if found == self.chain {
-            *health = Health::Good;
-            return Ok(());
+        if found != self.chain {
+            return Err(Fault::WrongChain { found, expected: self.chain });
         }
-        if !matches!(&*health, Health::WrongChain { .. }) {
-            tracing::error!(
-                chain = self.chain,
-                endpoint = self.host,
-                found,
-                "endpoint serves another chain and is not used; correct chains.rpc in the configuration"
-            );
-        }
-        *health = Health::WrongChain { until: Instant::now() + WRONG_CHAIN_PAUSE, found };
-        Err(self.wrong_chain(found))
+        *self.state() = State::Good;
+        Ok(())
     }
 
     async fn ask_chain(&self) -> Result<ChainId, Fault> {
         let request =
             Request::new("eth_chainId", Id::Number(0), ()).serialize().map_err(|e| Fault::Malformed(e.to_string()))?;
-        let ResponsePacket::Single(response) = self.post(&request.into()).await? else {
+        let ResponsePacket::Single(response) = self.post(&request.into(), PATIENCE).await? else {
             return Err(Fault::Malformed("a batch for a single request".into()));
         };
         if let Some(payload) = response.payload.as_error() {
@@ -120,7 +178,7 @@ impl Endpoint {
         found.map(|id| id.to()).ok_or_else(|| Fault::Malformed("eth_chainId is no number".into()))
     }
 
-    fn wrong_chain(&self, found: ChainId) -> Fault {
-        Fault::WrongChain { found, expected: self.chain }
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.health.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -3,26 +3,27 @@
 
 mod exchange;
 mod health;
+mod pace;
+mod queue;
 
 use std::{
-    num::NonZeroU32,
-    sync::{
-        Mutex,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
-    },
+    sync::atomic::{AtomicU64, AtomicUsize, Ordering},
     time::Duration,
 };
 
 use alloy::rpc::json_rpc::{RequestPacket, ResponsePacket};
-use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use metrics::Gauge;
-use tokio::sync::Semaphore;
+use tokio::{
+    sync::{Semaphore, SemaphorePermit},
+    time::{Instant, timeout_at},
+};
 use url::Url;
 
 use crate::{config::RpcLimits, fault::Fault, redact::Redact};
 use assay_domain::ChainId;
-use exchange::is_foreign;
+use exchange::{is_foreign, refused};
 use health::Health;
+use queue::{Queue, TooManyCalls, Turn};
 
 pub use exchange::root_cause;
 pub use health::Readiness;
@@ -67,9 +68,8 @@ pub struct Endpoint {
     /// Log queries and receipts need one of these too: long histories in the background leave half of the permits to
     /// other requests.
     history_permits: Semaphore,
-    rate: Option<DefaultDirectRateLimiter>,
-    health: Mutex<Health>,
-    checking: tokio::sync::Mutex<()>,
+    queue: Queue,
+    health: Health,
     /// Number of its answers to any request.
     answered: AtomicU64,
     log_ceiling: AtomicU64,
@@ -102,6 +102,7 @@ impl Endpoint {
         let sample = http.as_ref().ok().and_then(|http| http.post(url.clone()).build().ok());
         let authorization = sample
             .and_then(|request| Some(request.headers().get(http::header::AUTHORIZATION)?.to_str().ok()?.to_owned()));
+        let pace = metrics::gauge!("assay_rpc_pace", "chain" => chain.to_string(), "endpoint" => host.clone());
         Self {
             http,
             redact: Redact::of(&url, authorization.as_deref()),
@@ -114,9 +115,8 @@ impl Endpoint {
             permits: Semaphore::new(limits.concurrency.saturating_sub(1).max(1)),
             first_permit: (limits.concurrency > 1).then(|| Semaphore::new(1)),
             history_permits: Semaphore::new((limits.concurrency / 2).max(1)),
-            rate: NonZeroU32::new(limits.per_second).map(|rate| RateLimiter::direct(Quota::per_second(rate))),
-            health: Mutex::new(Health::Unchecked),
-            checking: tokio::sync::Mutex::new(()),
+            queue: Queue::new(Some(limits.per_second).filter(|bound| *bound > 0), pace),
+            health: Health::default(),
             answered: AtomicU64::new(0),
             log_ceiling: AtomicU64::new(u64::MAX),
             batch_ceiling: AtomicUsize::new(MAX_BATCH),
@@ -145,36 +145,74 @@ impl Endpoint {
         }
     }
 
-    /// The largest batch that it accepts, as far as known.
+    /// The largest batch that it accepts now, as far as known.
     pub fn batch_ceiling(&self) -> usize {
-        self.batch_ceiling.load(Ordering::Relaxed)
+        self.batch_ceiling.load(Ordering::Relaxed).min(self.queue.ceiling())
     }
 
     pub fn lower_batch_ceiling(&self, calls: usize) {
         self.batch_ceiling.fetch_min(calls.max(1), Ordering::Relaxed);
     }
 
-    /// Sends `packet` once.
+    /// Whether it has a limit of rate, as far as known.
+    pub fn is_paced(&self) -> bool {
+        self.queue.is_limited()
+    }
+
+    /// Sends `packet` in its turn, and again after a refusal for rate. `patience` is the longest time for turns.
     ///
     /// # Errors
-    /// [`Fault`] where there is no JSON-RPC answer. An error in the answer is an answer.
-    pub async fn post(&self, packet: &RequestPacket) -> Result<ResponsePacket, Fault> {
-        let client = self.http.as_ref().map_err(|error| Fault::Unreachable(error.clone()))?;
+    /// [`Fault`] where there is no JSON-RPC answer. An error in the answer is an answer, except about the rate.
+    pub async fn post(&self, packet: &RequestPacket, patience: Duration) -> Result<ResponsePacket, Fault> {
         let body = serde_json::to_vec(packet).map_err(|error| Fault::Malformed(error.to_string()))?;
-        let closed = |_| Fault::Unreachable("stopped".into());
-        let method = packet.as_single().map_or("", |request| request.method());
-        let is_history = packet.requests().iter().any(|request| HISTORY.contains(&request.method()));
-        let waiting = Waiting::count(&self.waiting);
-        let _history = if is_history { Some(self.history_permits.acquire().await.map_err(closed)?) } else { None };
-        let permits = self.first_permit.as_ref().filter(|_| is_first(packet)).unwrap_or(&self.permits);
-        let _permit = permits.acquire().await.map_err(closed)?;
-        // After the permit, so that requests queue for permits, where the first ones have their own.
-        if let Some(rate) = &self.rate {
-            for _ in 0..packet.len() {
-                rate.until_ready().await;
+        let goes_ahead = is_first(packet);
+        let _permits = self.permits(packet, goes_ahead).await?;
+        let deadline = Instant::now() + patience;
+        let mut refusal = None;
+        loop {
+            let turn = match timeout_at(deadline, self.turn(packet.len(), goes_ahead)).await {
+                Ok(turn) => turn?,
+                Err(_) => return Err(refusal.unwrap_or_else(no_turn)),
+            };
+            let answer = self.send(packet, body.clone()).await;
+            let Some((fault, after)) = refused(&answer) else {
+                if answer.is_ok() {
+                    turn.answered();
+                    self.answered.fetch_add(1, Ordering::Relaxed);
+                }
+                return answer;
+            };
+            if turn.refused(after) {
+                tracing::info!(chain = self.chain, endpoint = self.host, %fault, "endpoint has a limit of rate; requests keep to it");
             }
+            refusal = Some(fault);
         }
-        drop(waiting);
+    }
+
+    /// Requests wait for permits first, and only those with a permit for their turn: the first ones have their own.
+    async fn permits(
+        &self,
+        packet: &RequestPacket,
+        goes_ahead: bool,
+    ) -> Result<(Option<SemaphorePermit<'_>>, SemaphorePermit<'_>), Fault> {
+        let closed = |_| Fault::Unreachable("stopped".into());
+        let is_history = packet.requests().iter().any(|request| HISTORY.contains(&request.method()));
+        let _waiting = Waiting::count(&self.waiting);
+        let history = if is_history { Some(self.history_permits.acquire().await.map_err(closed)?) } else { None };
+        let permits = self.first_permit.as_ref().filter(|_| goes_ahead).unwrap_or(&self.permits);
+        Ok((history, permits.acquire().await.map_err(closed)?))
+    }
+
+    async fn turn(&self, calls: usize, goes_ahead: bool) -> Result<Turn<'_>, Fault> {
+        let _waiting = Waiting::count(&self.waiting);
+        let turn = self.queue.turn(calls, goes_ahead).await;
+        turn.map_err(|TooManyCalls { most }| Fault::TooManyCalls { most })
+    }
+
+    /// Sends `packet` once.
+    async fn send(&self, packet: &RequestPacket, body: Vec<u8>) -> Result<ResponsePacket, Fault> {
+        let client = self.http.as_ref().map_err(|error| Fault::Unreachable(error.clone()))?;
+        let method = packet.as_single().map_or("", |request| request.method());
         let longest = if PROBES.contains(&method) { self.timeout.min(PROBE_TIMEOUT) } else { self.timeout };
         let is_batch = packet.as_batch().is_some();
         match self.within_timeout(longest, self.exchange(client, body, is_batch)).await {
@@ -190,6 +228,10 @@ impl Endpoint {
             Err(waited) => Err(Fault::TimedOut(waited)),
         }
     }
+}
+
+fn no_turn() -> Fault {
+    Fault::RateLimited { message: "too many requests wait for their turn".into(), after: None }
 }
 
 /// Whether every other request depends on `packet`.

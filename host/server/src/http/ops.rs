@@ -31,6 +31,9 @@ pub struct ReadyBody {
     status: &'static str,
     /// What is missing.
     reasons: Vec<String>,
+    /// What makes answers poorer; absent where there is nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
 }
 
 impl App {
@@ -57,10 +60,11 @@ pub async fn ready(State(app): State<App>) -> Response {
     let mut reasons = app.missing_models();
     reasons.extend(app.rollout.store_fault());
     reasons.extend(app.stopping.is_cancelled().then(|| "the server is stopping".to_owned()));
+    let warnings = app.scoring.chain_warnings();
     if reasons.is_empty() {
-        return Json(ReadyBody { status: "ready", reasons }).into_response();
+        return Json(ReadyBody { status: "ready", reasons, warnings }).into_response();
     }
-    (StatusCode::SERVICE_UNAVAILABLE, Json(ReadyBody { status: "not_ready", reasons })).into_response()
+    (StatusCode::SERVICE_UNAVAILABLE, Json(ReadyBody { status: "not_ready", reasons, warnings })).into_response()
 }
 
 /// Metrics as Prometheus reads them.

@@ -16,7 +16,7 @@ mod summary;
 use std::sync::Arc;
 
 use crate::{config, rollout::Rollout};
-use assay_chain::Chains;
+use assay_chain::{Chains, NO_OLD_STATE};
 use assay_domain::{Freshness, Lifetimes, Snapshot};
 use assay_registry::Registry;
 
@@ -54,6 +54,12 @@ impl Scoring {
     /// Mock answers from the sandbox champion of this moment.
     pub fn sandbox(&self) -> Sandbox {
         Sandbox::new(self.inner.registry.active())
+    }
+
+    /// What the endpoints of chains lack, in words that say what to do.
+    pub fn chain_warnings(&self) -> Vec<String> {
+        let lacking = self.inner.chains.status().into_iter().filter(|status| status.old_state == Some(false));
+        lacking.map(|status| format!("chain {} {}: {NO_OLD_STATE}", status.chain_id, status.chain_name)).collect()
     }
 
     fn freshness(&self, snapshot: &Snapshot) -> Freshness {

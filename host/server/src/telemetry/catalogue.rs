@@ -85,6 +85,12 @@ const GAUGES: &[(&str, Unit, &str)] = &[
         Unit::Count,
         "JSON-RPC requests that wait for the concurrency or rate limit of an endpoint, by chain",
     ),
+    (
+        "assay_rpc_pace",
+        Unit::CountPerSecond,
+        "Requests a second (calls, where the endpoint counts these) that an endpoint was found to allow, by chain and \
+         endpoint; 0 where it refused none",
+    ),
     ("assay_background_reads_running", Unit::Count, "Lending histories that are read in the background, by chain"),
     ("assay_agents_indexed", Unit::Count, "Agents in the search index"),
     (

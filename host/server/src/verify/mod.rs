@@ -13,7 +13,7 @@ use futures::future::join_all;
 use serde_json::json;
 
 use crate::config::Config;
-use assay_chain::config::ChainConfig;
+use assay_chain::{NO_OLD_STATE, config::ChainConfig, old_state};
 use assay_domain::{ChainId, Secret};
 use assay_evm::{
     client::{Block, Client},
@@ -65,7 +65,11 @@ pub async fn verify(chain: &ChainConfig, config: &Config, progress: impl Fn(Stri
         }
     }
     if let Some(head) = newest {
-        found.extend(contracts(&direct(good), chain, config, head, progress).await);
+        let client = direct(good);
+        if chain.explorer.is_none() && old_state(&client, chain).await == Some(false) {
+            progress(format!("warning: {NO_OLD_STATE}"));
+        }
+        found.extend(contracts(&client, chain, config, head, progress).await);
     }
     found
 }

@@ -17,13 +17,13 @@ use assay_tests::explorer::{Explorer, Flavour};
 use super::Reader;
 
 /// The explorer of a chain of the devnet.
-async fn of_chain(flavour: Flavour, chain: &Chain) -> Explorer {
+pub(super) async fn of_chain(flavour: Flavour, chain: &Chain) -> Explorer {
     Explorer::start(flavour, chain.id, chain.rpc.clone()).await
 }
 
 /// A reader of chain 1 of the devnet with its explorer. Nothing is cached, and requests to the explorer have no rate
 /// limit.
-fn reader(devnet: &Devnet, explorer: &Explorer) -> Reader {
+pub(super) fn reader(devnet: &Devnet, explorer: &Explorer) -> Reader {
     with_explorer(Reader::of(devnet).ethereum(), explorer)
 }
 

@@ -1,0 +1,84 @@
+//! The questions of a search as requests, and their answers.
+
+use futures::future::try_join_all;
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+
+use super::state::{Round, Search};
+use assay_domain::Address;
+use assay_evm::{
+    client::{Ask, Client, ask_block, block_from, hex, quantity},
+    fault::Fault,
+};
+
+/// Blocks probed in one round for each transaction: five rounds divide 33 million blocks (32 to the power of 5).
+const PROBES: u64 = 31;
+/// Most questions in one request. More are sent side by side, so that a round is one round trip.
+const MAX_ASKS: usize = 100;
+
+/// The first round, sent before the nonce is known.
+pub(crate) type Scout = JoinHandle<Option<Scouted>>;
+
+/// What the first round found.
+#[derive(Debug, Clone)]
+pub(crate) struct Scouted {
+    /// The newest nonce.
+    pub latest: u64,
+    pub search: Search,
+}
+
+/// Most nonces that one round asks `client` for, for each transaction.
+pub(super) fn probes(_client: &Client) -> u64 {
+    PROBES
+}
+
+/// Asks for the newest nonce of `wallet`, and for that after blocks up to `top`.
+pub(super) async fn scout(client: &Client, wallet: Address, top: u64) -> Result<Scouted, Fault> {
+    let round = Round::first(top, probes(client));
+    let latest = std::iter::once(ask_nonce(wallet, json!("latest")));
+    let mut answers = client.batch(latest.chain(asks(wallet, &round)).collect()).await?.into_iter();
+    let latest = quantity(answers.next().unwrap_or(Ok(Value::Null))?)?;
+    let mut search = Search::default();
+    // The rounds that follow ask again for what lies beside a fault.
+    let _ = learn(&mut search, &round, answers);
+    Ok(Scouted { latest, search })
+}
+
+/// Asks `round` for `wallet` and adds the answers to `search`.
+pub(super) async fn ask(client: &Client, wallet: Address, round: &Round, search: &mut Search) -> Result<(), Fault> {
+    let asks: Vec<Ask> = asks(wallet, round).collect();
+    let answers = try_join_all(asks.chunks(MAX_ASKS).map(|part| client.batch(part.to_vec()))).await?;
+    learn(search, round, answers.into_iter().flatten())
+}
+
+pub(crate) fn ask_nonce(wallet: Address, after: Value) -> Ask {
+    ("eth_getTransactionCount", json!([wallet, after]))
+}
+
+fn asks(wallet: Address, round: &Round) -> impl Iterator<Item = Ask> {
+    let nonces = round.nonces.iter().map(move |block| ask_nonce(wallet, json!(hex(*block))));
+    nonces.chain(round.blocks.iter().copied().map(ask_block))
+}
+
+/// Adds the answers to `round`, also those beside one that is a fault.
+fn learn(
+    search: &mut Search,
+    round: &Round,
+    mut answers: impl Iterator<Item = Result<Value, Fault>>,
+) -> Result<(), Fault> {
+    let mut failed = None;
+    for (block, answer) in round.nonces.iter().zip(answers.by_ref()) {
+        match answer.and_then(quantity) {
+            Ok(nonce) => search.learn(*block, Some(nonce)),
+            Err(Fault::NoState) => search.learn(*block, None),
+            Err(fault) => failed = Some(fault),
+        }
+    }
+    for (number, answer) in round.blocks.iter().zip(answers) {
+        match answer.and_then(block_from) {
+            Ok(block) => block.filter(|block| block.number == *number).into_iter().for_each(|b| search.learn_block(b)),
+            Err(fault) => failed = Some(fault),
+        }
+    }
+    failed.map_or(Ok(()), Err)
+}

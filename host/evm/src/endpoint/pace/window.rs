@@ -1,0 +1,67 @@
+//! What was sent or answered within the last second.
+
+use std::{collections::VecDeque, time::Duration};
+
+use tokio::time::Instant;
+
+/// Requests need different times to arrive: those that leave within more than a second may arrive within one.
+pub(super) const MARGIN: Duration = Duration::from_millis(100);
+/// Endpoints count over a second.
+pub(super) const WINDOW: Duration = Duration::from_secs(1).saturating_add(MARGIN);
+
+/// What an endpoint counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unit {
+    Requests,
+    /// Each call of a batch.
+    Calls,
+}
+
+/// Requests, and the calls in them.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Amount {
+    pub requests: usize,
+    pub calls: usize,
+}
+
+impl Amount {
+    pub fn of(self, unit: Unit) -> f64 {
+        match unit {
+            Unit::Requests => self.requests as f64,
+            Unit::Calls => self.calls as f64,
+        }
+    }
+}
+
+/// What happened within the last [`WINDOW`].
+#[derive(Debug, Default)]
+pub(super) struct Window {
+    /// Each request with its calls.
+    requests: VecDeque<(Instant, usize)>,
+    amount: Amount,
+}
+
+impl Window {
+    pub fn add(&mut self, calls: usize, now: Instant) {
+        self.drop_old(now);
+        self.requests.push_back((now, calls));
+        self.amount.requests += 1;
+        self.amount.calls += calls;
+    }
+
+    pub fn drop_old(&mut self, now: Instant) {
+        while let Some((_, calls)) = self.requests.pop_front_if(|(at, _)| *at + WINDOW <= now) {
+            self.amount.requests -= 1;
+            self.amount.calls -= calls;
+        }
+    }
+
+    /// As of the last change.
+    pub fn amount(&self) -> Amount {
+        self.amount
+    }
+
+    pub fn until_oldest_leaves(&self, now: Instant) -> Duration {
+        self.requests.front().map_or(Duration::ZERO, |(at, _)| (*at + WINDOW).saturating_duration_since(now))
+    }
+}

@@ -1,0 +1,147 @@
+//! The queue of one endpoint: first come, first served, at its pace. A request that is dropped leaves it.
+
+use std::{
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use metrics::Gauge;
+use tokio::{
+    sync::Notify,
+    time::{Instant, timeout},
+};
+
+use super::pace::{Pace, Sent};
+
+/// Longest wait for a request that goes ahead to say that it went.
+const YIELD: Duration = Duration::from_secs(1);
+
+pub(super) struct Queue {
+    pace: Mutex<Pace>,
+    /// Whoever has it is the next; others wait for it in the order of their arrival.
+    next: tokio::sync::Mutex<()>,
+    /// The same for requests that go ahead of these.
+    next_ahead: tokio::sync::Mutex<()>,
+    waiting_ahead: AtomicUsize,
+    /// An answer or a refusal changed the pace, or nobody goes ahead any more.
+    changed: Notify,
+    learned: Gauge,
+}
+
+/// A request that was its turn. It is to say what came of it.
+pub(super) struct Turn<'a> {
+    queue: &'a Queue,
+    sent: Sent,
+}
+
+/// The batch has more calls than the endpoint takes at its pace.
+pub(super) struct TooManyCalls {
+    pub most: usize,
+}
+
+impl Queue {
+    /// Of an endpoint that takes at most `bound` calls a second, if any. `learned` shows the pace.
+    pub fn new(bound: Option<u32>, learned: Gauge) -> Self {
+        Self {
+            pace: Mutex::new(Pace::new(bound)),
+            next: tokio::sync::Mutex::default(),
+            next_ahead: tokio::sync::Mutex::default(),
+            waiting_ahead: AtomicUsize::new(0),
+            changed: Notify::new(),
+            learned,
+        }
+    }
+
+    pub fn is_limited(&self) -> bool {
+        self.pace().is_limited()
+    }
+
+    /// Calls of the largest batch that fits the pace.
+    pub fn ceiling(&self) -> usize {
+        self.pace().ceiling()
+    }
+
+    /// Waits until a request of `calls` calls may go.
+    ///
+    /// # Errors
+    /// [`TooManyCalls`] where it has to be split, because calls are counted.
+    pub async fn turn(&self, calls: usize, goes_ahead: bool) -> Result<Turn<'_>, TooManyCalls> {
+        let _ahead = goes_ahead.then(|| Ahead::of(self));
+        let _next = if goes_ahead { self.next_ahead.lock().await } else { self.next.lock().await };
+        loop {
+            let changed = self.changed.notified();
+            let wait = match self.attempt(calls, goes_ahead)? {
+                Ok(turn) => return Ok(turn),
+                Err(wait) => wait,
+            };
+            // Whichever comes first: the next look decides.
+            let _ = timeout(wait, changed).await;
+        }
+    }
+
+    /// The turn, or how long to wait before the next attempt.
+    fn attempt(&self, calls: usize, goes_ahead: bool) -> Result<Result<Turn<'_>, Duration>, TooManyCalls> {
+        let (mut pace, now) = (self.pace(), Instant::now());
+        let most = pace.ceiling();
+        if calls > most {
+            return Err(TooManyCalls { most });
+        }
+        let delay = pace.delay(calls, now);
+        if !goes_ahead && self.waiting_ahead.load(Ordering::SeqCst) > 0 {
+            return Ok(Err(delay.max(YIELD)));
+        }
+        Ok(if delay.is_zero() { Ok(Turn { queue: self, sent: pace.on_sent(calls, now) }) } else { Err(delay) })
+    }
+
+    fn pace(&self) -> MutexGuard<'_, Pace> {
+        self.pace.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Turn<'_> {
+    pub fn answered(&self) {
+        self.tell(|pace| pace.on_answered(&self.sent, Instant::now()));
+    }
+
+    /// `after` is how long the endpoint wants to be left alone. Whether this is the first sign of a limit.
+    pub fn refused(&self, after: Option<Duration>) -> bool {
+        self.tell(|pace| {
+            let was_limited = pace.is_limited();
+            pace.on_refused(&self.sent, after, Instant::now());
+            !was_limited
+        })
+    }
+
+    fn tell<T>(&self, what: impl FnOnce(&mut Pace) -> T) -> T {
+        let (told, learned) = {
+            let mut pace = self.queue.pace();
+            (what(&mut pace), pace.learned())
+        };
+        self.queue.learned.set(learned.unwrap_or_default());
+        self.queue.changed.notify_waiters();
+        told
+    }
+}
+
+/// Counts a request that goes ahead until it went or is dropped.
+struct Ahead<'a>(&'a Queue);
+
+impl<'a> Ahead<'a> {
+    fn of(queue: &'a Queue) -> Self {
+        queue.waiting_ahead.fetch_add(1, Ordering::SeqCst);
+        Self(queue)
+    }
+}
+
+impl Drop for Ahead<'_> {
+    fn drop(&mut self) {
+        self.0.waiting_ahead.fetch_sub(1, Ordering::SeqCst);
+        self.0.changed.notify_waiters();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,50 @@
+//! The endpoints that a request may be sent to, in their order.
+
+use std::{sync::Arc, time::Duration};
+
+use crate::{
+    endpoint::{Endpoint, Readiness},
+    fault::Fault,
+};
+
+/// Longest time in which an endpoint takes a request at its pace: where another one follows, and where none does.
+const PATIENCE: Duration = Duration::from_secs(2);
+const LAST_PATIENCE: Duration = Duration::from_secs(20);
+
+/// One endpoint that a request may be sent to.
+pub(super) struct Attempt<'a> {
+    pub index: usize,
+    pub endpoint: &'a Arc<Endpoint>,
+    /// It failed; it is asked only where no other endpoint answers.
+    pub rests: bool,
+    pub retries: u32,
+    /// Longest time for the request's turn.
+    pub patience: Duration,
+}
+
+/// All `endpoints` that may be asked, those that rest last; and why there is none.
+pub(super) fn attempts(
+    endpoints: &[Arc<Endpoint>],
+    left_out: Option<usize>,
+    retries: u32,
+) -> (Vec<Attempt<'_>>, Fault) {
+    let mut fault = Fault::Unreachable("no endpoint is configured".into());
+    let (mut ready, mut resting) = (Vec::new(), Vec::new());
+    for (index, endpoint) in endpoints.iter().enumerate().filter(|(index, _)| left_out != Some(*index)) {
+        let attempt = Attempt { index, endpoint, rests: false, retries, patience: LAST_PATIENCE };
+        match endpoint.readiness() {
+            Readiness::Ready => ready.push(attempt),
+            Readiness::Rests => resting.push(Attempt { rests: true, retries: 0, ..attempt }),
+            Readiness::Unusable(why) => fault = why,
+        }
+    }
+    let last = ready.len().saturating_sub(1);
+    for attempt in ready.iter_mut().take(last) {
+        attempt.patience = PATIENCE;
+        if attempt.endpoint.is_doubtful() {
+            attempt.retries = 0;
+        }
+    }
+    ready.append(&mut resting);
+    (ready, fault)
+}

@@ -1,0 +1,294 @@
+//! The search for the first and the last transaction on a chain as high as Ethereum: its depth, what a slow endpoint
+//! leaves of it, and what is said where old state is missing.
+
+use std::time::Duration;
+
+use assay::config::Config;
+use assay_domain::{Address, ChainSnapshot, Coverage, Part};
+use assay_tests::devnet::Devnet;
+use assay_tests::explorer::Flavour;
+use assay_tests::proxy::{Call, Proxy, Reply};
+use serde_json::{Value, json};
+
+use super::explorer::{of_chain, reader as explored};
+use super::history::one_more_event;
+use super::wallets::same_activity;
+use super::{PATIENCE, Reader, alone, with};
+
+const HEIGHT: u64 = 25_000_000;
+/// Blocks in which the wallet sent.
+const SENT: [u64; 3] = [11_111_111, 14_000_000, 24_222_222];
+/// No account of the devnet.
+const WALLET: Address = Address::repeat_byte(0x77);
+const BLOCK_TIME: u64 = 12;
+const DAY: i64 = 86_400;
+
+fn number(value: &Value) -> Option<u64> {
+    u64::from_str_radix(value.as_str()?.strip_prefix("0x")?, 16).ok()
+}
+
+/// The block after which a call asks for a nonce.
+fn probed(call: &Call) -> Option<u64> {
+    (call.method == "eth_getTransactionCount").then(|| number(&call.params[1]))?
+}
+
+fn is_head(call: &Call) -> bool {
+    call.method == "eth_getBlockByNumber" && call.params[0] == "latest"
+}
+
+/// Holds the requests of each round after the first one, each once: those that begin at a lower block than the
+/// one before ended at, and besides those that `also` names.
+fn hold_rounds(proxy: &Proxy, mut also: impl FnMut(&Call) -> bool + Send + 'static) {
+    let mut before = 0;
+    proxy.rule(move |call| {
+        let begins = probed(call).is_some_and(|block| std::mem::replace(&mut before, block) > block);
+        if begins || also(call) { Reply::Hold } else { Reply::Pass }
+    });
+}
+
+fn uncached(config: &mut Config) {
+    config.scoring.read_budget = Duration::from_secs(3);
+    config.scoring.cache_ttl = Duration::ZERO;
+    config.scoring.incomplete_cache_ttl = Duration::ZERO;
+}
+
+/// A devnet's chain 1 that is as high as Ethereum, where the wallet has sent, and the proxy through which it is read.
+struct Tall {
+    chain: Proxy,
+    proxy: Proxy,
+    head: (String, u64),
+}
+
+impl Tall {
+    async fn start(devnet: &Devnet) -> Self {
+        let block: Value = devnet.ethereum.rpc.request("eth_getBlockByNumber", json!(["latest", false])).await.unwrap();
+        let head = (block["hash"].as_str().unwrap().to_owned(), number(&block["timestamp"]).unwrap());
+        let chain = Proxy::start(devnet.ethereum.url()).await;
+        let proxy = Proxy::start(&chain.url).await;
+        let tall = Self { chain, proxy, head };
+        tall.keeps_state_from(0);
+        tall
+    }
+
+    /// Answers for blocks and nonces; nonces after blocks before `oldest` are missing.
+    fn keeps_state_from(&self, oldest: u64) {
+        let (hash, time) = self.head.clone();
+        let block = move |number: u64| {
+            let hash = if number == HEIGHT { hash.clone() } else { format!("{number:#066x}") };
+            let time = time - (HEIGHT - number) * BLOCK_TIME;
+            Reply::Result(json!({ "number": format!("{number:#x}"), "hash": hash, "timestamp": format!("{time:#x}") }))
+        };
+        self.chain.rule(move |call| match call.method.as_str() {
+            "eth_getBlockByNumber" => block(number(&call.params[0]).unwrap_or(HEIGHT)),
+            "eth_getTransactionCount" if call.params[0] != json!(WALLET) => Reply::Pass,
+            "eth_getTransactionCount" | "eth_getBalance"
+                if number(&call.params[1]).is_some_and(|block| block < oldest) =>
+            {
+                Reply::Error { code: -32000, message: "missing trie node 0123 (path )".into() }
+            }
+            "eth_getTransactionCount" => {
+                let through = number(&call.params[1]).unwrap_or(HEIGHT);
+                Reply::Result(json!(format!("{:#x}", SENT.iter().filter(|block| **block <= through).count())))
+            }
+            "eth_getBalance" => Reply::Result(json!("0x0")),
+            _ => Reply::Pass,
+        });
+    }
+
+    /// A reader that has seen the head. Nothing is cached.
+    async fn reader(&self, devnet: &Devnet, budget: Duration) -> Reader {
+        let change = |config: &mut Config| {
+            uncached(config);
+            config.chains[0].markets.clear();
+            config.scoring.read_budget = budget;
+        };
+        let reader = Reader::of(devnet).ethereum().through(&[&self.proxy]).with(change).started().await;
+        // Without a transaction there is nothing to search.
+        reader.read(devnet.wallet("empty").address).await;
+        self.proxy.take();
+        reader
+    }
+
+    fn dates(read: &ChainSnapshot) -> [Option<(u64, i64)>; 2] {
+        let activity = &read.activity;
+        [activity.first_transaction, activity.last_transaction]
+            .map(|seen| seen.map(|seen| (seen.block, seen.time.timestamp())))
+    }
+
+    fn right(&self) -> [Option<(u64, i64)>; 2] {
+        let time = |block| (self.head.1 - (HEIGHT - block) * BLOCK_TIME) as i64;
+        [SENT[0], SENT[2]].map(|block| Some((block, time(block))))
+    }
+
+    /// Asserts that each date is the right one, or within a day of it or absent and said to be unread.
+    fn is_right_or_said(&self, read: &ChainSnapshot) {
+        assert_eq!(read.activity.transactions, SENT.len() as u64);
+        let parts = [Part::FirstTransaction, Part::LastTransaction];
+        for ((date, right), part) in Self::dates(read).into_iter().zip(self.right()).zip(parts) {
+            let near = date.zip(right).is_none_or(|(date, right)| (0..DAY).contains(&(date.1 - right.1)));
+            let said = read.unread.iter().any(|unread| unread.part == part);
+            assert!(near && (said || date == right), "{date:?} for {right:?}, unread {:?}", read.unread);
+            assert!(!said || read.coverage == Coverage::Partial);
+        }
+    }
+}
+
+#[test]
+fn a_cold_wallet_costs_five_round_trips_and_a_warm_one_two() {
+    with(async |devnet| {
+        let tall = Tall::start(devnet).await;
+        let mut reader = tall.reader(devnet, PATIENCE).await;
+        let (mut heads, mut pinned) = (0, 0);
+        hold_rounds(&tall.proxy, move |call| {
+            let count = call.method == "eth_getTransactionCount";
+            let head = is_head(call) && std::mem::replace(&mut heads, 1) == 0;
+            let state = count && call.params[1].is_object() && std::mem::replace(&mut pinned, 1) == 0;
+            head || state || (count && call.params[1] == "latest")
+        });
+        let chains = reader.chains().clone();
+        let reading = tokio::spawn(async move { chains.snapshot(WALLET).await.snapshot });
+        // Each request of a round is under way before one of them is answered.
+        for requests in [2, 2, 1, 1, 1] {
+            for _ in 0..requests {
+                tokio::time::timeout(PATIENCE, tall.proxy.held()).await.unwrap();
+            }
+            assert!(!reading.is_finished());
+            tall.proxy.release(requests);
+        }
+        let read = tokio::time::timeout(PATIENCE, reading).await.unwrap().unwrap();
+        assert_eq!((Tall::dates(&read.chains[0]), read.coverage()), (tall.right(), Coverage::Complete));
+        let calls = tall.proxy.take();
+        assert!(calls.len() < 340, "{} calls", calls.len());
+
+        tall.proxy.rule(|_| Reply::Pass);
+        for restarted in [false, true] {
+            if restarted {
+                reader.restart().await;
+            }
+            let again = reader.read(WALLET).await;
+            assert_eq!((Tall::dates(&again.chains[0]), again.coverage()), (tall.right(), Coverage::Complete));
+            let calls = tall.proxy.take();
+            assert!(calls.iter().all(|call| probed(call).is_none()), "{calls:?}");
+        }
+    });
+}
+
+#[test]
+fn a_slow_endpoint_is_read_over_several_requests() {
+    with(async |devnet| {
+        let tall = Tall::start(devnet).await;
+        let reader = tall.reader(devnet, Duration::from_secs(3)).await;
+        hold_rounds(&tall.proxy, |_| false);
+        let (mut rounds, mut estimated) = (0, false);
+        loop {
+            let read = reader.read(WALLET).await;
+            let chain = &read.chains[0];
+            tall.is_right_or_said(chain);
+            if chain.coverage == Coverage::Complete {
+                break;
+            }
+            let words = chain.unread.iter().any(|unread| unread.to_string().contains("being searched, between 20"));
+            estimated |= chain.activity.first_transaction.is_some() && words;
+            rounds += 1;
+            assert!(rounds <= 4, "{:?}", chain.activity);
+            tokio::time::timeout(PATIENCE, tall.proxy.held()).await.unwrap();
+            tall.proxy.release(1);
+        }
+        assert!(estimated && rounds == 4, "{rounds} rounds");
+    });
+}
+
+#[test]
+fn a_search_goes_on_after_a_restart() {
+    with(async |devnet| {
+        let tall = Tall::start(devnet).await;
+        let mut reader = tall.reader(devnet, Duration::from_secs(3)).await;
+        hold_rounds(&tall.proxy, |_| false);
+        for _ in 0..2 {
+            tall.is_right_or_said(&reader.read(WALLET).await.chains[0]);
+            tokio::time::timeout(PATIENCE, tall.proxy.held()).await.unwrap();
+            tall.proxy.release(1);
+        }
+        // The fourth round is under way; the second and the third are kept.
+        tokio::time::timeout(PATIENCE, tall.proxy.held()).await.unwrap();
+        reader.restart().await;
+        tall.proxy.rule(|_| Reply::Pass);
+        tall.proxy.take();
+        let read = reader.read(WALLET).await;
+        tall.is_right_or_said(&read.chains[0]);
+        let near = |block: u64| [SENT[0], SENT[2]].into_iter().any(|sent| block.abs_diff(sent) < 1_000);
+        let probes: Vec<u64> = tall.proxy.take().iter().filter_map(probed).collect();
+        assert!(!probes.is_empty() && probes.iter().copied().all(near), "{probes:?}");
+    });
+}
+
+#[test]
+fn a_transaction_that_is_sent_during_a_search_is_found() {
+    alone(async |devnet| {
+        let (on, wallet) = (&devnet.ethereum, devnet.wallet("saver").address);
+        let here = on.snapshot().await.unwrap();
+        let proxy = Proxy::start(on.url()).await;
+        let reader = Reader::of(devnet).ethereum().through(&[&proxy]).with(uncached).started().await;
+        reader.read(devnet.wallet("empty").address).await;
+        hold_rounds(&proxy, |_| false);
+        let early = reader.read(wallet).await;
+        assert_eq!(early.chains[0].coverage, Coverage::Partial);
+        assert!(early.chains[0].activity.transactions > 0);
+        tokio::time::timeout(PATIENCE, proxy.held()).await.unwrap();
+        one_more_event(devnet, on).await;
+        proxy.rule(|_| Reply::Pass);
+        proxy.release(1);
+        let read = reader.read(wallet).await;
+        assert_eq!(read.coverage(), Coverage::Complete);
+        same_activity(on, wallet, &read.chains[0].activity, "after the search").await;
+        on.revert(here).await.unwrap();
+    });
+}
+
+#[test]
+fn missing_old_state_is_said_and_not_searched_again() {
+    with(async |devnet| {
+        let tall = Tall::start(devnet).await;
+        tall.keeps_state_from(SENT[2] - 10_000);
+        let reader = tall.reader(devnet, PATIENCE).await;
+        let status = async {
+            loop {
+                if let Some(kept) = reader.chains().status()[0].old_state {
+                    break kept;
+                }
+                tokio::task::yield_now().await;
+            }
+        };
+        assert!(!tokio::time::timeout(PATIENCE, status).await.unwrap());
+        for searched in [true, false] {
+            tall.proxy.take();
+            let read = reader.read(WALLET).await;
+            assert_eq!(read.coverage(), Coverage::Partial);
+            // The last transaction is young enough, the first one is not.
+            assert_eq!(Tall::dates(&read.chains[0]), [None, tall.right()[1]]);
+            let said = read.chains[0].unread.iter().map(ToString::to_string);
+            let said: Vec<String> = said.filter(|said| said.contains("transaction")).collect();
+            let words = "first transaction: the endpoint keeps no state of that age; configure an archive endpoint or \
+                         an explorer";
+            assert_eq!(said, [words]);
+            assert_eq!(tall.proxy.take().iter().any(|call| probed(call).is_some()), searched);
+        }
+    });
+}
+
+#[test]
+fn a_list_that_is_whole_needs_no_search() {
+    with(async |devnet| {
+        let wallet = devnet.wallet("collector").address;
+        let whole = Reader::of(devnet).ethereum().started().await.read(wallet).await;
+        let explorer = of_chain(Flavour::Etherscan, &devnet.ethereum).await;
+        let proxy = Proxy::start(devnet.ethereum.url()).await;
+        let reader = explored(devnet, &explorer).through(&[&proxy]).started().await;
+        let read = reader.read(wallet).await;
+        assert_eq!(
+            (Tall::dates(&read.chains[0]), read.coverage()),
+            (Tall::dates(&whole.chains[0]), Coverage::Complete)
+        );
+        assert!(proxy.take().iter().all(|call| probed(call).is_none()));
+    });
+}
