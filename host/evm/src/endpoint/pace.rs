@@ -11,9 +11,7 @@ use tokio::time::Instant;
 use refused::Refused;
 use window::{Amount, MARGIN, Unit, WINDOW, Window};
 
-/// No endpoint refuses so few requests a second, except for the calls in them.
-const FEW: usize = 4;
-/// What every endpoint is expected to answer in one second.
+/// What every endpoint is expected to answer in one second. One that refuses so few requests refuses their calls.
 const EXPECTED: Amount = Amount { requests: 8, calls: 24 };
 /// Without a known limit, the most that an endpoint answered in one second is exceeded by this factor, so that the
 /// first refusal is one of few.
@@ -219,20 +217,14 @@ impl Pace {
             // The wait was too short; the pace cannot be too fast.
             return;
         }
-        let unit = if self.are_calls_counted(load) { Unit::Calls } else { Unit::Requests };
+        let were_counted = self.earlier.is_some_and(|limit| limit.unit == Unit::Calls);
+        let are_counted = load.requests <= EXPECTED.requests && load.calls > load.requests;
+        let unit = if were_counted || are_counted { Unit::Calls } else { Unit::Requests };
         let too_much = self.refused.too_much(own, unit);
         let earlier = self.earlier.filter(|limit| limit.unit == unit).map_or(f64::INFINITY, |limit| limit.rate);
         let rate = (LOWER * too_much).max(1.0).min(earlier);
         self.limit = Some(Limit { unit, rate, too_much, raised: now, refused: now });
         self.is_used_up = false;
-    }
-
-    /// Whether a refusal at `load` is one for its calls: it has few requests, or fewer than were answered, but more
-    /// calls.
-    fn are_calls_counted(&self, load: Amount) -> bool {
-        let fewer = load.requests < self.best.requests.min(EXPECTED.requests) && load.calls > self.best.calls;
-        let few = load.requests <= FEW && load.calls > load.requests;
-        few || fewer || self.earlier.is_some_and(|limit| limit.unit == Unit::Calls)
     }
 }
 
