@@ -109,6 +109,7 @@ impl PoolHistory {
     pub(crate) fn unread(&self) -> Option<Unread> {
         let reason = match (self.coverage, self.synced_to_block) {
             (Coverage::Complete, _) => return None,
+            (Coverage::Partial, _) if self.remark.is_some() => self.remark.clone().unwrap_or_default(),
             (Coverage::Failed, _) => "could not be read; try again later".to_owned(),
             (Coverage::Pending, _) => "being read for the first time; ask again shortly".to_owned(),
             (Coverage::Partial, Some(block)) => {

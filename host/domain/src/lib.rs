@@ -42,7 +42,7 @@ pub use snapshot::{Activity, ChainSnapshot, Seen, Snapshot};
 pub use subject::{InvalidAddress, Subject, parse_address};
 pub use summary::{ChainSummary, OffChain, SeenOn, Summary};
 pub use tag::{Tag, UnknownTag};
-pub use unread::{Part, Unread};
+pub use unread::{Part, Unread, UnreadByChain};
 
 pub use alloy::primitives::{Address, B256, U256, address};
 

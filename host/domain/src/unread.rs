@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Address, Protocol};
+use crate::{Address, ChainId, Protocol};
 
 /// A part of the data of one chain.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,6 +36,9 @@ pub struct Unread {
     /// Why, and what helps, without a full stop.
     pub reason: String,
 }
+
+/// What was not read of an address, each part with its chain.
+pub type UnreadByChain = Vec<(ChainId, Unread)>;
 
 impl Part {
     /// Whether a credit score may use it: a score without it is provisional.

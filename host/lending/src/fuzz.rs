@@ -19,7 +19,8 @@ pub fn count(logs: &[Log]) -> usize {
     let evidence = Evidence { own: all.clone(), hints: all.clone(), receipts: all, listed: &listed };
     let protocols: [&dyn LendingProtocol; 3] = [&aave::V3, &comet::Comet, &ctoken::CompoundV2];
     let found = |protocol: &dyn LendingProtocol, wallet: B256| {
-        protocol.events(&evidence, wallet).len() + protocol.moves(&evidence, wallet).len()
+        let incomplete = protocol.incomplete(&evidence, wallet).len();
+        protocol.events(&evidence, wallet).len() + protocol.moves(&evidence, wallet).len() + incomplete
     };
     wallets.into_iter().map(|wallet| protocols.iter().map(|protocol| found(*protocol, wallet)).sum::<usize>()).sum()
 }

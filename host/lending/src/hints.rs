@@ -43,14 +43,17 @@ pub type Hinted = BoxFuture<'static, AllHints>;
 impl Hint {
     pub(super) fn is(&self, log: &Log, wallet: B256) -> bool {
         let topics = log.topics();
-        let named = match self.naming {
+        // A pool has dozens of hints, and a long history many logs: what differs most often is compared first.
+        if log.address() != self.contract || topics.first() != Some(&self.topic0) {
+            return false;
+        }
+        match self.naming {
             Naming::At(topic) => topics.get(topic) == Some(&wallet),
             Naming::Holder(_) => topics.get(1) == Some(&wallet) || topics.get(2) == Some(&wallet),
             Naming::With(peer) => {
                 matches!(topics, [_, from, to, ..] if (*from, *to) == (wallet, peer) || (*from, *to) == (peer, wallet))
             }
-        };
-        named && log.address() == self.contract && topics.first() == Some(&self.topic0)
+        }
     }
 
     /// Whether a log in `own`, logs of the market that name the wallet in the same transaction, says all that the

@@ -104,11 +104,10 @@ fn wanted(markets: &[Market], plan: &Plan, logs: &[Log]) -> Result<Vec<Wanted>, 
         }
         let own = by_transaction(logs.iter().filter(|log| market.is_own(log, wallet)));
         let hinting = by_transaction(logs.iter().filter(|log| hints.iter().any(|hint| hint.is(log, wallet))));
-        let beside = |logs: &HashMap<_, Vec<_>>, log: &Log| logs.get(&place(log)).cloned().unwrap_or_default();
         for log in hinting.values().flatten().copied() {
             let (own, hinting) = (beside(&own, log), beside(&hinting, log));
             let mut pointing = hints.iter().filter(|hint| hint.is(log, wallet));
-            if !pointing.any(|hint| market.protocol.is_explained(hint, log, wallet, &own, &hinting)) {
+            if !pointing.any(|hint| market.protocol.is_explained(hint, log, wallet, own, hinting)) {
                 let transaction =
                     log.transaction_hash.ok_or_else(|| Fault::Malformed("a log without its transaction".into()))?;
                 found.entry(transaction).or_default().push(log.clone());
@@ -129,6 +128,11 @@ type Place = (Option<B256>, Option<B256>);
 /// The block and the transaction of a log.
 fn place(log: &Log) -> Place {
     (log.block_hash, log.transaction_hash)
+}
+
+/// The logs of `log`'s transaction.
+fn beside<'a, 'l>(logs: &'a HashMap<Place, Vec<&'l Log>>, log: &Log) -> &'a [&'l Log] {
+    logs.get(&place(log)).map(Vec::as_slice).unwrap_or_default()
 }
 
 fn by_transaction<'a>(logs: impl Iterator<Item = &'a Log>) -> HashMap<Place, Vec<&'a Log>> {

@@ -63,9 +63,12 @@ pub(super) fn listed(discovered: Option<&Discovered>) -> Vec<Unread> {
         return vec![Unread::new(Part::Transfers, no_source), Unread::new(Part::Nfts, no_source)];
     };
     let mut unread = Vec::new();
-    if listed.scope == Scope::Nothing || !listed.complete {
+    if !listed.complete {
         let reason = "the list of the source is not complete; ask again shortly";
         unread.extend([Part::ListedTokens, Part::Transfers, Part::Nfts].map(|part| Unread::new(part, reason)));
+    } else if listed.scope == Scope::Nothing {
+        let reason = "the endpoint does not list them; configure an explorer";
+        unread.extend([Part::Transfers, Part::Nfts].map(|part| Unread::new(part, reason)));
     } else if listed.progress.tokens_left_out {
         let reason = "the wallet has more tokens than are looked up";
         unread.push(Unread::new(Part::ListedTokens, reason));

@@ -123,6 +123,7 @@ mod tests {
             first_event_at: Some(time_from_unix(first)),
             last_event_at: None,
             last_liquidation_at: None,
+            remark: None,
         };
         let mut chain = ChainSnapshot {
             chain_id: 1,

@@ -2,7 +2,7 @@
 
 use super::{Scoring, ScoringError, identity};
 use assay_domain::{
-    Address, ChainId, Coverage, ModelKind, ModelRef, ModelVersion, Part, Time, Unread, features::features,
+    Address, Coverage, ModelKind, ModelRef, ModelVersion, Part, Time, UnreadByChain, features::features,
 };
 use assay_registry::{CreditModel, Model, OfKind, SybilModel};
 
@@ -27,7 +27,7 @@ pub struct Appraisal {
     pub events_coverage: Coverage,
     pub identity_coverage: Coverage,
     /// What was not read of all that the scores use, by chain.
-    pub unread: Vec<(ChainId, Unread)>,
+    pub unread: UnreadByChain,
 }
 
 /// Why there is no appraisal.

@@ -183,7 +183,7 @@ fn now() -> (Time, Freshness) {
 
 fn mock(address: Address, chains: Vec<ChainSummary>) -> Summarized {
     let (_, fresh) = now();
-    Summarized { address, fresh, chains, identity: BTreeSet::new(), unread: Vec::new() }
+    Summarized { address, fresh, chains, identity: BTreeSet::new(), unread: None }
 }
 
 /// Seconds between two blocks of a mock chain, whose block 0 was in 1970: a generator gives times and no block numbers.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Scoring, ScoringError, identity::distinct};
-use assay_domain::{Address, ChainId, ChainSummary, Coverage, Freshness, Subject, Summary, Time, Unread};
+use assay_domain::{Address, ChainId, ChainSummary, Coverage, Freshness, Subject, Summary, Time, UnreadByChain};
 
 /// The sums of one address.
 #[derive(Debug, Clone)]
@@ -14,8 +14,8 @@ pub struct Summarized {
     pub chains: Vec<ChainSummary>,
     /// The distinct attestations of the owner's identity.
     pub identity: BTreeSet<String>,
-    /// What was not read, by chain.
-    pub unread: Vec<(ChainId, Unread)>,
+    /// What was not read, by chain; `None` in the sandbox.
+    pub unread: Option<UnreadByChain>,
 }
 
 /// The sums of several addresses.
@@ -30,8 +30,8 @@ pub struct Aggregate {
     pub summary: Summary,
     /// The attestations of all addresses, each once.
     pub identity: BTreeSet<String>,
-    /// What was not read of each address that lacks something, by chain.
-    pub unread: Vec<(Address, Vec<(ChainId, Unread)>)>,
+    /// What was not read of each address, by chain; `None` in the sandbox.
+    pub unread: Option<Vec<(Address, UnreadByChain)>>,
 }
 
 impl Summarized {
@@ -51,7 +51,7 @@ impl Summarized {
     /// [`ScoringError::ChainDown`] where it could not be read, [`ScoringError::NotYetRead`] where it is being read.
     pub fn only(mut self, chain: ChainId) -> Result<Self, ScoringError> {
         self.chains.retain(|part| part.chain_id == chain);
-        self.unread.retain(|(id, _)| *id == chain);
+        self.unread.iter_mut().for_each(|unread| unread.retain(|(id, _)| *id == chain));
         match self.chains.first().map(|part| part.coverage) {
             None | Some(Coverage::Failed) => Err(ScoringError::ChainDown(chain)),
             Some(Coverage::Pending) => Err(ScoringError::NotYetRead),
@@ -69,11 +69,7 @@ impl Aggregate {
             fresh: Freshness::soonest(all.iter().map(|one| one.fresh))?,
             summary: all.iter().map(Summarized::whole).sum(),
             identity: all.iter().flat_map(|one| one.identity.iter().cloned()).collect(),
-            unread: all
-                .iter()
-                .map(|one| (one.address, one.unread.clone()))
-                .filter(|(_, list)| !list.is_empty())
-                .collect(),
+            unread: all.iter().map(|one| Some((one.address, one.unread.clone()?))).collect(),
         })
     }
 }
@@ -114,7 +110,7 @@ impl Scoring {
             fresh: self.freshness(&snapshot),
             chains: snapshot.chains.iter().map(ChainSummary::from).collect(),
             identity: distinct(&snapshot),
-            unread: snapshot.unread().collect(),
+            unread: Some(snapshot.unread().collect()),
         })
     }
 }

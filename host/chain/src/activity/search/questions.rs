@@ -13,6 +13,8 @@ use assay_evm::{
 
 /// Blocks probed in one round for each transaction: five rounds divide 33 million blocks (32 to the power of 5).
 const PROBES: u64 = 31;
+/// The same on an endpoint that limits its rate: more rounds, and half as many calls.
+const FEW_PROBES: u64 = 7;
 /// Most questions in one request. More are sent side by side, so that a round is one round trip.
 const MAX_ASKS: usize = 100;
 
@@ -28,8 +30,8 @@ pub(crate) struct Scouted {
 }
 
 /// Most nonces that one round asks `client` for, for each transaction.
-pub(super) fn probes(_client: &Client) -> u64 {
-    PROBES
+pub(super) fn probes(client: &Client) -> u64 {
+    if client.is_paced() { FEW_PROBES } else { PROBES }
 }
 
 /// Asks for the newest nonce of `wallet`, and for that after blocks up to `top`.

@@ -29,7 +29,7 @@ pub async fn portfolio(
         chain_name: app.chain_label(chain.chain_id),
         total_asset_usd: Usd(chain.summary.asset_usd),
     });
-    let unread = sentences(one.unread.iter().cloned());
+    let unread = one.unread.clone().map(sentences);
     let body = PortfolioBody::of(one.address, Moment(one.fresh.read_at), chains.collect(), unread);
     Ok(app.mark(known.answer(one.fresh, &body)?))
 }
@@ -49,7 +49,7 @@ pub async fn total(
 ) -> Result<Response, ApiError> {
     let one = app.charged(&caller, 1, app.source.holdings(&subject)).await?;
     let values = one.read().map(|chain| chain.summary.asset_usd);
-    let unread = Some(sentences(one.unread.iter().cloned()));
+    let unread = one.unread.clone().map(sentences);
     let body = TotalBody::of(one.address, Moment(one.fresh.read_at), values, unread);
     Ok(app.mark(known.answer(one.fresh, &body)?))
 }

@@ -19,9 +19,10 @@ pub struct PortfolioBody {
     pub total_asset_usd: Usd,
     /// The chains that could be read. An absent chain was not read, so its holdings are unknown.
     pub chains: Vec<ChainValueBody>,
-    /// What was not read, or not completely, in words: `first transaction on chain 1: …`. Figures without these parts may
-    /// be too low. Empty where everything was read.
-    pub unread: Vec<String>,
+    /// What was not read, or not completely, in words: `balances on chain 1: …`. Absent in the sandbox.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub unread: Option<Vec<String>>,
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -52,7 +53,7 @@ pub struct TotalBody {
 }
 
 impl PortfolioBody {
-    pub fn of(address: Address, timestamp: Moment, chains: Vec<ChainValueBody>, unread: Vec<String>) -> Self {
+    pub fn of(address: Address, timestamp: Moment, chains: Vec<ChainValueBody>, unread: Option<Vec<String>>) -> Self {
         let total_asset_usd = chains.iter().map(|chain| chain.total_asset_usd).sum();
         Self { address: Checksummed(address), timestamp, total_asset_usd, chains, unread }
     }

@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use super::{Checksummed, Moment, Usd, score::CoverageName, sentences};
 use crate::scoring::{Aggregate, Summarized};
-use assay_domain::{Address, ChainId, ChainSummary, Coverage, OffChain, SeenOn, Summary, Unread};
+use assay_domain::{Address, ChainId, ChainSummary, Coverage, OffChain, SeenOn, Summary, UnreadByChain};
 
 /// A transaction, given by its time, block and chain.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
@@ -84,8 +84,10 @@ struct ChainSummaryReport {
     last_transaction: Option<TransactionBody>,
     summary: SummaryBody,
     /// What was not read, or not completely, in words: `first transaction on chain 1: …`. Figures without these parts may
-    /// be too low. Empty where everything was read.
-    unread: Vec<String>,
+    /// be too low. Absent in the sandbox.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    unread: Option<Vec<String>>,
 }
 
 impl From<&Summarized> for ChainSummaryBody {
@@ -99,7 +101,7 @@ impl From<&Summarized> for ChainSummaryBody {
                 first_transaction: chain.first.map(Into::into),
                 last_transaction: chain.last.map(Into::into),
                 summary: chain.into(),
-                unread: sentences(one.unread.iter().cloned()),
+                unread: one.unread.clone().map(sentences),
             },
         }
     }
@@ -125,8 +127,10 @@ struct AggregatedReport {
     /// The latest transaction of all the addresses.
     last_transaction: Option<TransactionBody>,
     summary: AggregatedSummary,
-    /// What was not read of each address, in words: `0x…: balances on chain 1: …`.
-    unread: Vec<String>,
+    /// What was not read of each address, in words: `0x…: balances on chain 1: …`. Absent in the sandbox.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    unread: Option<Vec<String>>,
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -152,14 +156,16 @@ impl From<Aggregate> for AggregatedBody {
                     count_identity_attestations: all.identity.len(),
                     list_identity_attestations: all.identity.into_iter().collect(),
                 },
-                unread: all.unread.into_iter().flat_map(|(address, unread)| of_address(address, unread)).collect(),
+                unread: all.unread.map(of_addresses),
             },
         }
     }
 }
 
-fn of_address(address: Address, unread: Vec<(ChainId, Unread)>) -> impl Iterator<Item = String> {
-    sentences(unread).into_iter().map(move |sentence| format!("{address}: {sentence}"))
+fn of_addresses(all: Vec<(Address, UnreadByChain)>) -> Vec<String> {
+    let of_one =
+        |(address, unread)| sentences(unread).into_iter().map(move |sentence| format!("{address}: {sentence}"));
+    all.into_iter().flat_map(of_one).collect()
 }
 
 /// Totals of an address, with off-chain figures added to those of the chains.
@@ -182,8 +188,10 @@ struct EnhancedReport {
     /// Totals of each chain, without the off-chain figures.
     chains: Vec<ChainPart>,
     /// What was not read, or not completely, in words: `first transaction on chain 1: …`. Figures without these parts may
-    /// be too low. Empty where everything was read.
-    unread: Vec<String>,
+    /// be too low. Absent in the sandbox.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    unread: Option<Vec<String>>,
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -265,7 +273,7 @@ impl EnhancedBody {
                 summary: whole.with(&off_chain).into(),
                 additional: Additional { source: Source { name, data: off_chain.into() } },
                 chains: one.chains.iter().map(part).collect(),
-                unread: sentences(one.unread.iter().cloned()),
+                unread: one.unread.clone().map(sentences),
             },
         }
     }
