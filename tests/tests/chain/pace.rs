@@ -64,7 +64,7 @@ fn ten_requests_a_second_are_kept_to_where_the_endpoint_says_when() {
 
 #[test]
 fn ten_calls_a_second_make_batches_smaller() {
-    with(async |devnet| keeps_to(devnet, ten(Counted::Calls, Some(1)), 4).await);
+    with(async |devnet| keeps_to(devnet, ten(Counted::Calls, Some(1)), 8).await);
 }
 
 /// Asserts that only the watcher tries the endpoint of `first` while it fails, and that reads are right meanwhile.
