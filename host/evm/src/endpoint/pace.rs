@@ -12,7 +12,7 @@ use refused::Refused;
 use window::{Amount, MARGIN, Unit, WINDOW, Window};
 
 /// What every endpoint is expected to answer in one second. One that refuses so few requests refuses their calls.
-const EXPECTED: Amount = Amount { requests: 8, calls: 24 };
+const EXPECTED: Amount = Amount { requests: 8, calls: 100 };
 /// Without a known limit, the most that an endpoint answered in one second is exceeded by this factor, so that the
 /// first refusal is one of few.
 const UNTRIED: f64 = 1.25;
