@@ -317,9 +317,8 @@ fn attestations_cost_one_request_and_nothing_where_there_are_none() {
         assert_eq!((&body["coverage"], &body["sources"], &body["count"]), (&json!("complete"), &json!([]), &json!(0)));
         assert!(proxy.take().iter().any(looks_up));
         attestations(&api, wallet("second")).await.ok();
-        let shipped = |call: &Call| {
-            call.method == "eth_getCode" || call.params[0]["to"] == "0x2c7ee1e5f416dff40054c27a62f7b357c4e8619c"
-        };
+        let shipped =
+            |call: &Call| looks_up(call) || call.params[0]["to"] == "0x2c7ee1e5f416dff40054c27a62f7b357c4e8619c";
         assert!(!proxy.take().iter().any(shipped));
     });
 }
