@@ -15,7 +15,7 @@ help: ## List the targets
 run: ## Start two local chains with real lending contracts, and the server on them
 	@.ci/setup
 	@echo "Building the server (the first time compiles every dependency: 11 to 13 minutes on two cores)"
-	@$(CARGO) build --release --bin assay --bin devnet
+	@$(CARGO) build --release --workspace --bin assay --bin devnet
 	@exec target/release/devnet run
 
 test: ## Run every test, on real chain nodes and a real Redis
