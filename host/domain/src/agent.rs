@@ -28,7 +28,7 @@ pub struct AgentReputation {
     pub summaries: Vec<TagSummary>,
     /// Clients that ever gave feedback.
     pub clients: usize,
-    /// Those of them whose feedback was read: the latest clients.
+    /// The clients whose feedback was read: the latest ones.
     pub clients_read: usize,
     /// Whether all feedback of the registry was read.
     pub complete: bool,

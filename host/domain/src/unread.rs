@@ -82,6 +82,12 @@ impl Unread {
     pub fn new(part: Part, reason: impl Into<String>) -> Self {
         Self { part, reason: reason.into() }
     }
+
+    /// The sentence about this part of the data of `chain`.
+    pub fn on(&self, chain: ChainId) -> String {
+        let Self { part, reason } = self;
+        format!("{part} on chain {chain}: {reason}")
+    }
 }
 
 impl fmt::Display for Unread {
@@ -98,6 +104,7 @@ mod tests {
     fn what_is_missing_is_said_in_words() {
         let unread = Unread::new(Part::FirstTransaction, "the endpoint keeps no old state");
         assert_eq!(unread.to_string(), "first transaction: the endpoint keeps no old state");
+        assert_eq!(unread.on(10), "first transaction on chain 10: the endpoint keeps no old state");
         let market = Part::Position(Protocol::LenderAV3, Address::ZERO);
         assert_eq!(market.to_string(), "position in lenderA_v3 0x0000000000000000000000000000000000000000");
         assert!(market.is_scored() && market.can_show_activity());

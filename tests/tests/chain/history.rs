@@ -100,7 +100,7 @@ fn a_history_without_amounts_is_read_once_more() {
         let wallet = devnet.wallet("borrower").address;
         let pool = reader.pool(wallet).await;
         let key = progress::lending(1, pool.market_address, wallet);
-        // As an older host without sums stored it, after a node that returned no events.
+        // An older host stored this record without sums, after a node returned no events.
         let older = |kept: LendingProgress| LendingProgress { counts: EventCounts::ZERO, flows: None, ..kept };
         reader
             .restart_after(async |store| {

@@ -17,7 +17,7 @@ use assay_evm::client::{Answers, Block, Client};
 use assay_lending::Rest;
 use assay_store::Store;
 
-/// A transaction is dated where the blocks that may have it are less than this apart, in seconds.
+/// Seconds between two blocks within which a transaction gets an estimated date.
 const DAY: u64 = 86_400;
 
 /// Reads activity on one chain.

@@ -13,7 +13,7 @@ mod oracle;
 mod sequencer;
 
 use std::{
-    collections::{BTreeSet, HashSet},
+    collections::HashSet,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -31,7 +31,7 @@ use assay_evm::{
     fault::Fault,
 };
 
-pub(super) use external::External;
+pub(super) use external::{External, FoundPrices};
 pub use feed::{decimalsCall, latestRoundDataCall, stale_after};
 pub use sequencer::{Sequencer, sequencer_state};
 
@@ -77,15 +77,6 @@ struct Latest {
     on_chain: Arc<OnChain>,
 }
 
-/// The prices of tokens that were discovered in a wallet.
-#[derive(Debug, Clone, Default)]
-pub(super) struct FoundPrices {
-    /// A token without an entry has no price, unless it is `lacking`.
-    pub prices: Prices,
-    /// Tokens whose price cannot be read now.
-    pub lacking: BTreeSet<Address>,
-}
-
 /// Reads the prices of one chain.
 pub(super) struct PriceReader {
     chain: ChainId,
@@ -120,9 +111,7 @@ impl PriceReader {
     /// Dollar prices of tokens discovered in a wallet, from the external APIs alone. Never fails: where no API is
     /// configured, there are no prices.
     pub(super) async fn found(&self, tokens: &[Address]) -> FoundPrices {
-        let stated = self.external.prices(self.chain, tokens).await;
-        let prices = stated.prices.into_iter().map(|(token, price)| (Some(token), price)).collect();
-        FoundPrices { prices, lacking: stated.unknown }
+        self.external.prices(self.chain, tokens).await
     }
 
     /// The prices of the chain, completed with those of the external APIs.

@@ -44,16 +44,13 @@ fn complete(appraisal: Appraisal) -> Result<ScoresRecord, NoAppraisal> {
     if appraisal.unread.is_empty() {
         return Ok(appraisal.into());
     }
-    let parts: Vec<String> = appraisal
-        .unread
-        .iter()
-        .map(|(chain, unread)| format!("{} on chain {chain}: {}", unread.part, unread.reason))
-        .collect();
-    let more = match parts.len().saturating_sub(MOST_NAMED) {
+    let named: Vec<String> =
+        appraisal.unread.iter().take(MOST_NAMED).map(|(chain, unread)| unread.on(*chain)).collect();
+    let more = match appraisal.unread.len() - named.len() {
         0 => String::new(),
         more => format!("; and {more} more"),
     };
-    Err(NoAppraisal::Unread(format!("{}{more}", parts.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join("; "))))
+    Err(NoAppraisal::Unread(format!("{}{more}", named.join("; "))))
 }
 
 fn no_appraisal(error: AppraisalError) -> NoAppraisal {

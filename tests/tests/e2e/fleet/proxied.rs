@@ -8,7 +8,7 @@ use reqwest::Method;
 
 use super::{SANDBOX, run};
 
-/// As in [`super::killed`]: the setting with which a host trusts the proxy of the tests.
+/// The setting with which a host trusts the proxy of the tests; [`super::killed`] uses it too.
 pub(super) const TRUSTING: &str = "[http]\ntrusted_proxies = [\"127.0.0.1\"]\n";
 
 #[test]

@@ -148,7 +148,7 @@ proptest! {
         let last = node.block(HEIGHT - finality);
         let kept = Known::of(&search, node.top(), Some(last));
         let there: Vec<Block> = kept.anchors().map(|number| node.block(number)).collect();
-        // The store keeps what is final, and never a nonce of a later block.
+        // The store keeps nonces of final blocks alone.
         let stored = kept.record();
         if let Some(SentProgress { nonces, seen, .. }) = &stored {
             prop_assert!(nonces.keys().all(|block| *block <= last.number) && nonces.len() <= 4);

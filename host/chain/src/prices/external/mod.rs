@@ -19,7 +19,7 @@ use tokio::time::timeout;
 use self::api::Api;
 use super::count;
 use crate::config::{ChainConfig, Prices as Settings, Slugs};
-use assay_domain::{Address, ChainId};
+use assay_domain::{Address, ChainId, Prices};
 use assay_evm::endpoint::Http;
 
 /// Longest time that a caller waits for a round of requests, its own or an earlier one: well inside a read's time.
@@ -40,13 +40,12 @@ pub(super) struct Asset {
     pub token: Address,
 }
 
-/// What the APIs say of some tokens. A token that is in neither list has no price at any of them.
-#[derive(Debug, Default)]
-pub(super) struct Stated {
-    /// Dollars for one whole token.
-    pub prices: HashMap<Address, f64>,
+/// The prices that the APIs have for some tokens. A token that is in neither list has no price at any of them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct FoundPrices {
+    pub prices: Prices,
     /// Tokens whose price cannot be read now.
-    pub unknown: BTreeSet<Address>,
+    pub lacking: BTreeSet<Address>,
 }
 
 /// All external APIs, for all chains.
@@ -88,9 +87,9 @@ impl External {
     }
 
     /// What the APIs say of these tokens.
-    pub(super) async fn prices(&self, chain: ChainId, tokens: &[Address]) -> Stated {
+    pub(super) async fn prices(&self, chain: ChainId, tokens: &[Address]) -> FoundPrices {
         if !self.covers(chain) {
-            return Stated::default();
+            return FoundPrices::default();
         }
         let wanted: BTreeSet<Asset> = tokens.iter().map(|token| Asset { chain, token: *token }).collect();
         let missing = self.unanswered(wanted.iter().copied());
@@ -103,16 +102,16 @@ impl External {
             // After the timeout the caller gets the answers that are there.
             let _ = timeout(TIMEOUT, self.ask_in_turn(missing)).await;
         }
-        let mut stated = Stated::default();
+        let mut found = FoundPrices::default();
         for asset in wanted {
             match self.answers.get(&asset).await {
-                Some(Some(price)) => _ = stated.prices.insert(asset.token, price),
+                Some(Some(price)) => _ = found.prices.insert(Some(asset.token), price),
                 Some(None) if !self.priced.contains_key(&asset) => {}
                 // No answer, or a price that was there lately is gone.
-                _ => _ = stated.unknown.insert(asset.token),
+                _ => _ = found.lacking.insert(asset.token),
             }
         }
-        stated
+        found
     }
 
     fn covers(&self, chain: ChainId) -> bool {

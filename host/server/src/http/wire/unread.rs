@@ -4,6 +4,5 @@ use assay_domain::{ChainId, Unread};
 
 /// One sentence for each part that was not read, or not completely.
 pub fn sentences(unread: impl IntoIterator<Item = (ChainId, Unread)>) -> Vec<String> {
-    let sentence = |(chain, Unread { part, reason }): (ChainId, Unread)| format!("{part} on chain {chain}: {reason}");
-    unread.into_iter().map(sentence).collect()
+    unread.into_iter().map(|(chain, unread)| unread.on(chain)).collect()
 }
