@@ -22,7 +22,7 @@ pub(crate) struct Signature {
 
 /// What happened to a wallet's position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum EventKind {
+pub enum EventKind {
     Supply,
     Withdraw,
     Borrow,

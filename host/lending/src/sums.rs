@@ -13,7 +13,7 @@ use assay_domain::{Address, B256};
 
 /// An amount that moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Move {
+pub struct Move {
     pub side: Side,
     pub asset: Address,
     /// Negative where it reduced the position.
