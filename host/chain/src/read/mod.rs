@@ -102,6 +102,7 @@ impl Setup<'_> {
             tasks: self.tasks.clone(),
             logs: self.reading.logs(),
             finality: config.finality,
+            index: None,
             recent: Recent::default(),
         };
         Jobs::new(reader, self.tasks.clone(), self.stop.clone())
