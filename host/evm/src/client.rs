@@ -73,6 +73,13 @@ impl Client {
         Some(Self { rpc: RpcClient::new(transport.clone(), false), transport, ..self.clone() })
     }
 
+    /// A client whose requests wait until nobody else has one.
+    #[must_use]
+    pub fn behind(&self) -> Self {
+        let transport = self.transport.behind();
+        Self { rpc: RpcClient::new(transport.clone(), false), transport, ..self.clone() }
+    }
+
     /// Tries endpoints that rest after a failure, and puts them back into use. Does not end: a task of the chain runs it.
     pub async fn watch(&self) {
         self.transport.watch().await;
