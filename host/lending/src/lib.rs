@@ -32,7 +32,7 @@ mod terms;
 pub use balance::Balance;
 pub use crosscheck::{AllSums, State, cross_check};
 pub use entries::{Entry, What};
-pub use everyone::{Everyone, WalletEntries};
+pub use everyone::{Everyone, Mark, WalletEntries};
 pub use indexed::{Index, Indexed, IndexedMarket};
 pub use jobs::{Jobs, Rest, Stored};
 pub use ledger::failed_pool;

@@ -12,7 +12,7 @@ mod unread;
 use std::sync::Arc;
 
 use tokio::{
-    sync::{Semaphore, oneshot},
+    sync::{Semaphore, oneshot, watch},
     time::{Instant, timeout_at},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -22,6 +22,7 @@ use crate::{
     config::{self, ChainConfig, Reading},
     explorer::Explorers,
     holdings::Finder,
+    index::{self, IndexState, Indexer},
     prices::{External, PriceReader},
 };
 use assay_domain::{Address, ChainId, ChainSnapshot};
@@ -50,6 +51,7 @@ pub(super) struct Chain {
     activity: ActivityReader,
     discovery: Option<Discovery>,
     lending: Jobs,
+    index: Arc<index::State>,
     health: Health,
     permits: Semaphore,
 }
@@ -60,6 +62,8 @@ pub(super) struct Setup<'a> {
     pub explorers: &'a Explorers,
     pub reading: &'a Reading,
     pub external: &'a Arc<External>,
+    /// The folder of the indexes.
+    pub shelf: &'a Arc<index::Shelf>,
     pub store: &'a Store,
     pub tasks: &'a TaskTracker,
     pub stop: &'a CancellationToken,
@@ -92,7 +96,7 @@ impl Setup<'_> {
         ActivityReader::new(config.id, client.clone(), store, config.finality, tasks, stop)
     }
 
-    fn lending(&self, config: &ChainConfig, client: &Client) -> Jobs {
+    fn lending(&self, config: &ChainConfig, client: &Client, index: &Arc<index::State>) -> Jobs {
         let markets = config.markets.iter().cloned().map(Market::new);
         let reader = Reader {
             chain: config.id,
@@ -102,22 +106,38 @@ impl Setup<'_> {
             tasks: self.tasks.clone(),
             logs: self.reading.logs(),
             finality: config.finality,
-            index: None,
+            index: Some(index.clone()),
             recent: Recent::default(),
         };
         Jobs::new(reader, self.tasks.clone(), self.stop.clone())
     }
 }
 
+/// The markets of a chain and their terms.
+type Markets = (Arc<[Market]>, Arc<TermsCache>);
+
+impl Setup<'_> {
+    /// Spawns the reader of the chain's index.
+    fn begin_index(&self, config: &ChainConfig, client: &Client, of: Markets, state: &Arc<index::State>) {
+        let (shelf, stop) = (self.shelf.clone(), self.stop.clone());
+        let indexer = Indexer::new((config.id, config.finality), client, of, self.reading, (shelf, state.clone()));
+        self.tasks.spawn(async move { stop.run_until_cancelled(indexer.run()).await });
+    }
+}
+
 impl Chain {
     pub(super) fn new(config: &ChainConfig, setup: &Setup<'_>) -> Self {
         let client = Client::new(setup.http, &config.endpoints(), &setup.reading.rpc);
+        let (index, terms) = (index::State::new(config.id), Arc::<TermsCache>::default());
+        let lending = setup.lending(config, &client, &index);
+        setup.begin_index(config, &client, (lending.reader().markets.clone(), terms.clone()), &index);
         Self {
             discovery: setup.discovery(config, &client),
-            terms: Arc::default(),
+            terms,
             prices: PriceReader::new(config, setup.external),
             activity: setup.activity(config, &client),
-            lending: setup.lending(config, &client),
+            lending,
+            index,
             health: Health::default(),
             permits: Semaphore::new(MAX_READS),
             config: config.clone(),
@@ -127,6 +147,11 @@ impl Chain {
 
     pub(super) fn id(&self) -> ChainId {
         self.config.id
+    }
+
+    /// How far the index of the chain is.
+    pub(super) fn index(&self) -> watch::Receiver<IndexState> {
+        self.index.watch()
     }
 
     /// Blocks after which one is final.
@@ -146,6 +171,7 @@ impl Chain {
         deadline: Instant,
         head_sender: oneshot::Sender<Block>,
     ) -> (ChainSnapshot, Option<Rest>) {
+        self.index.asked_for(wallet);
         let start = async {
             let permit = self.permits.acquire().await;
             let (head, stored) = tokio::join!(self.head(), self.stored(wallet));

@@ -4,6 +4,7 @@
 //!
 //! The zero address, which every mint and burn names, and the markets themselves are not read as wallets.
 
+mod marks;
 mod mentions;
 mod queries;
 
@@ -29,16 +30,19 @@ use assay_evm::{
 };
 use mentions::{Mention, Roles};
 
+pub use marks::Mark;
+
 /// Changes with what is made of the same logs, so that an index of an earlier server is not used.
 const VERSION: u8 = 1;
 
 /// The reading of all wallets in the markets whose hints are known.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Everyone {
     markets: Arc<[Market]>,
     hints: AllHints,
     queries: Vec<LogQuery>,
-    roles: Arc<Roles>,
+    marks: HashSet<Mark>,
+    roles: Roles,
 }
 
 /// What the logs say of a wallet in one market.
@@ -54,13 +58,27 @@ pub struct WalletEntries {
 impl Everyone {
     /// `hints` has one entry per market; one without an entry is not read.
     pub fn new(markets: Arc<[Market]>, hints: AllHints) -> Self {
-        let (queries, roles) = (queries::of(&markets, &hints), Arc::new(Roles::of(&markets, &hints)));
-        Self { markets, hints, queries, roles }
+        let (queries, marks, roles) =
+            (queries::of(&markets, &hints), marks::of(&markets, &hints), Roles::of(&markets, &hints));
+        Self { markets, hints, queries, marks, roles }
+    }
+
+    /// The same without the hints of some `contracts`.
+    #[must_use]
+    pub fn without(&self, contracts: &BTreeSet<Address>) -> Self {
+        let others = |hints: &Vec<Hint>| hints.iter().filter(|hint| !contracts.contains(&hint.contract)).cloned().collect();
+        let hints = self.hints.iter().map(|hints| hints.as_ref().map(others)).collect();
+        Self::new(self.markets.clone(), hints)
     }
 
     /// The queries that together find every log, over any span of blocks: at most three.
     pub fn queries(&self) -> &[LogQuery] {
         &self.queries
+    }
+
+    /// What a block with a log that the queries find has in the bloom of its header.
+    pub fn marks(&self) -> &HashSet<Mark> {
+        &self.marks
     }
 
     /// Whether the market at `index` is read.
