@@ -8,7 +8,6 @@
 //!
 //! All calls block on the disk: an async caller uses `spawn_blocking`.
 
-mod adopt;
 mod append;
 mod codec;
 mod error;

@@ -83,7 +83,7 @@ impl Indexer {
             return self
                 .with(index, move |index, chain| {
                     index.truncate(chain, before.number)?;
-                    index.adopt(chain, &asked)
+                    index.widen(chain, &progress.markets, &asked, Vec::new())
                 })
                 .await;
         }
