@@ -1,7 +1,10 @@
 //! The index on a real disk.
 
+mod crash;
+mod damage;
 mod model;
 mod opening;
+mod size;
 
 use std::{collections::BTreeMap, path::Path};
 
