@@ -28,4 +28,4 @@ pub use history::History;
 pub use index::Index;
 pub use progress::{Check, Checked, Checkpoint, IndexedMarket, Progress};
 pub use status::{ChainStatus, Status};
-pub use wallets::{Wallet, Wallets};
+pub use wallets::Wallets;

@@ -70,7 +70,9 @@ impl Folder {
             Fault::Damaged(reason) | Fault::Failed(reason) => {
                 IndexError::Unusable { folder: self.path.clone(), reason }
             }
-            Fault::Stopped => IndexError::Unusable { folder: self.path.clone(), reason: "it is closing".into() },
+            Fault::Entry | Fault::Stopped => {
+                IndexError::Unusable { folder: self.path.clone(), reason: "it is closing".into() }
+            }
         };
         match Database::open(&self.database()) {
             Err(Fault::Damaged(reason)) => {

@@ -170,7 +170,7 @@ fn a_stream_of_wallets_is_one_moment_and_says_where_the_chain_changed() {
     index.append(CHAIN, segment(120, 129, all(121))).unwrap();
     let rest: Vec<_> = stream.map(Result::unwrap).collect();
     assert_eq!(rest.len(), 5_999);
-    assert!(first.address < rest[0].address && rest.is_sorted_by_key(|wallet| wallet.address));
+    assert!(first.wallet < rest[0].wallet && rest.is_sorted_by_key(|wallet| wallet.wallet));
     assert!(rest.iter().all(|wallet| wallet.entries.len() == 4), "what came later is left out");
 
     let mut stream = index.wallets(CHAIN, 0).unwrap();
