@@ -106,7 +106,7 @@ fn check(chain: ChainId, before: &Progress, segment: &Segment) -> Result<(), Ind
 }
 
 /// One item for each wallet and market, in the order of keys, with entries in the order of blocks.
-fn sorted(mut wallets: Vec<WalletEntries>) -> Vec<WalletEntries> {
+pub(crate) fn sorted(mut wallets: Vec<WalletEntries>) -> Vec<WalletEntries> {
     wallets.retain(|item| !item.entries.is_empty());
     wallets.sort_by_key(|item| (item.wallet, item.market));
     wallets.dedup_by(|next, item| {
@@ -126,7 +126,7 @@ fn put(database: &Database, chain: ChainId, wallets: &[WalletEntries], after: &P
     let view = database.view();
     let mut assets = view.assets(chain)?;
     let known = assets.list().len();
-    let keyspace = view.entries(chain).ok_or_else(|| Fault::Damaged("the entries of a chain are missing".into()))?;
+    let keyspace = view.entries(chain).ok_or(Fault::Gone)?;
     let mut batch = database.batch();
     for WalletEntries { wallet, market, entries } in wallets {
         let Some(first) = entries.first() else { continue };

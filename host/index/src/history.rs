@@ -43,6 +43,10 @@ fn history(database: &Database, chain: ChainId, wallet: Address) -> Result<Optio
             to.append(&mut found);
         }
     }
+    for entries in entries.iter_mut().filter(|entries| !entries.is_sorted_by_key(|entry| entry.block)) {
+        // Some were added later, to blocks that were read before.
+        entries.sort_by_key(|entry| entry.block);
+    }
     Ok(Some(History { progress: Progress { rewinding: false, ..progress }, entries }))
 }
 

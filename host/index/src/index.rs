@@ -91,6 +91,7 @@ impl Index {
         let folder = self.folder().path.clone();
         match fault {
             Fault::Damaged(reason) => self.begin_again(reason, opened),
+            Fault::Gone => self.begin_again("the entries of a chain are missing".into(), opened),
             Fault::Entry => self.begin_again("an entry has other bytes than were written".into(), opened),
             Fault::Failed(reason) => IndexError::Unusable { folder, reason },
             Fault::Stopped => IndexError::Unusable { folder, reason: "it could not be opened again".into() },

@@ -21,6 +21,7 @@ mod status;
 mod tests;
 mod truncate;
 mod wallets;
+mod widen;
 
 pub use append::{Segment, WalletEntries};
 pub use error::IndexError;

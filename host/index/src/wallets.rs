@@ -100,7 +100,14 @@ impl Part {
     fn add(&mut self, key: Key, mut entries: Vec<Entry>) {
         let (wallet, market) = (key.wallet, usize::from(key.market));
         match self.ready.back_mut().filter(|last| (last.wallet, last.market) == (wallet, market)) {
-            Some(last) => last.entries.append(&mut entries),
+            Some(last) => {
+                let later = last.entries.last().map(|entry| entry.block) <= entries.first().map(|entry| entry.block);
+                last.entries.append(&mut entries);
+                if !later {
+                    // Some were added later, to blocks that were read before.
+                    last.entries.sort_by_key(|entry| entry.block);
+                }
+            }
             None => self.ready.push_back(WalletEntries { wallet, market, entries }),
         }
     }

@@ -161,6 +161,10 @@ impl View<'_> {
         self.database.existing(chain)
     }
 
+    pub(crate) fn value(&self, entries: &Entries, key: &[u8]) -> Result<Option<UserValue>, Fault> {
+        Ok(self.snapshot.get(entries, key)?)
+    }
+
     /// The keys and values that begin with `prefix`.
     pub(crate) fn prefix(
         &self,

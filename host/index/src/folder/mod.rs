@@ -70,7 +70,7 @@ impl Folder {
             Fault::Damaged(reason) | Fault::Failed(reason) => {
                 IndexError::Unusable { folder: self.path.clone(), reason }
             }
-            Fault::Entry | Fault::Stopped => {
+            Fault::Gone | Fault::Entry | Fault::Stopped => {
                 IndexError::Unusable { folder: self.path.clone(), reason: "it is closing".into() }
             }
         };

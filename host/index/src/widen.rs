@@ -1,0 +1,85 @@
+//! Earlier blocks of what was not asked before: a new market, or a new contract whose logs concern a market.
+
+use alloy::primitives::Bytes;
+use assay_domain::ChainId;
+use assay_lending::What;
+
+use crate::{
+    Index, IndexError, IndexedMarket, Progress, WalletEntries,
+    append::sorted,
+    codec::{Key, MOST_MARKETS, decode, encode},
+    folder::{Database, Fault},
+};
+
+impl Index {
+    /// Changes what is read of a chain to more, and adds what it says of the blocks that the index has. Markets are only
+    /// added at the end of the list. A process that is killed has done all of it or nothing; the same again changes
+    /// nothing.
+    ///
+    /// `earlier` are only entries that the index does not have, through [`Progress::through`].
+    ///
+    /// # Errors
+    /// As [`append`](Self::append); [`IndexError::Refused`] where a market is missing or another.
+    pub fn widen(
+        &self,
+        chain: ChainId,
+        markets: &[IndexedMarket],
+        asked: &Bytes,
+        earlier: Vec<WalletEntries>,
+    ) -> Result<Progress, IndexError> {
+        let _alone = self.writing();
+        self.end_truncation(chain)?;
+        let mut progress = self.progress(chain)?.ok_or(IndexError::Unknown(chain))?;
+        if progress.asked == *asked && progress.markets == markets {
+            return Ok(progress);
+        }
+        let refused = |reason: &str| IndexError::Refused { chain, reason: reason.into() };
+        if !markets.starts_with(&progress.markets) || markets.len() > MOST_MARKETS {
+            return Err(refused("the markets do not begin with those that the index has"));
+        }
+        let last = progress.through().map(|through| through.number);
+        let fits = |item: &WalletEntries| {
+            item.market < markets.len() && item.entries.iter().all(|entry| Some(entry.block) <= last)
+        };
+        if !earlier.iter().all(fits) {
+            return Err(refused("they are of another market, or above what the index has"));
+        }
+        let pieces: Vec<_> = sorted(earlier).into_iter().flat_map(|item| pieces(&progress, item)).collect();
+        for entry in pieces.iter().flat_map(|piece| &piece.entries) {
+            progress.entries += 1;
+            progress.events += u64::from(matches!(entry.what, What::Event { .. }));
+        }
+        (progress.markets, progress.asked) = (markets.to_vec(), asked.clone());
+        self.write(|database| add(database, chain, &pieces, &progress))?;
+        Ok(progress)
+    }
+}
+
+/// Parts of `item` that lie between two checkpoints each, so that a truncation removes whole ones.
+pub(crate) fn pieces(progress: &Progress, item: WalletEntries) -> Vec<WalletEntries> {
+    let WalletEntries { wallet, market, entries } = item;
+    let place = |block: u64| progress.checkpoints.partition_point(|checkpoint| checkpoint.number < block);
+    let chunks = entries.chunk_by(|a, b| place(a.block) == place(b.block));
+    chunks.map(|entries| WalletEntries { wallet, market, entries: entries.to_vec() }).collect()
+}
+
+fn add(database: &Database, chain: ChainId, pieces: &[WalletEntries], progress: &Progress) -> Result<(), Fault> {
+    let view = database.view();
+    let (mut assets, keyspace) = (view.assets(chain)?, view.entries(chain).ok_or(Fault::Gone)?);
+    let mut batch = database.batch();
+    for WalletEntries { wallet, market, entries } in pieces {
+        let Some(first) = entries.first() else { continue };
+        let market = u16::try_from(*market).map_err(|error| Fault::Failed(error.to_string()))?;
+        let key = Key { wallet: *wallet, market, block: first.block }.bytes();
+        let mut all = match view.value(&keyspace, &key)? {
+            Some(value) => decode(&value, first.block, &assets).ok_or(Fault::Entry)?,
+            None => Vec::new(),
+        };
+        all.extend(entries);
+        all.sort_by_key(|entry| entry.block);
+        batch.insert(&keyspace, key, encode(&all, &mut assets));
+    }
+    database.put_assets(&mut batch, &keyspace, &assets)?;
+    database.put_progress(&mut batch, &keyspace, progress)?;
+    database.commit(batch, &keyspace)
+}
