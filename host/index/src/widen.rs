@@ -2,13 +2,12 @@
 
 use alloy::primitives::Bytes;
 use assay_domain::ChainId;
-use assay_lending::What;
 
 use crate::{
     Index, IndexError, IndexedMarket, Progress, WalletEntries,
-    append::sorted,
-    codec::{Key, MOST_MARKETS, decode, encode},
+    codec::{MOST_MARKETS, decode},
     folder::{Database, Fault},
+    items::{count, insert, key, pieces, sorted},
 };
 
 impl Index {
@@ -44,40 +43,28 @@ impl Index {
         if !earlier.iter().all(fits) {
             return Err(refused("they are of another market, or above what the index has"));
         }
-        let pieces: Vec<_> = sorted(earlier).into_iter().flat_map(|item| pieces(&progress, item)).collect();
-        for entry in pieces.iter().flat_map(|piece| &piece.entries) {
-            progress.entries += 1;
-            progress.events += u64::from(matches!(entry.what, What::Event { .. }));
-        }
+        let pieces: Vec<_> = sorted(earlier).iter().flat_map(|item| pieces(&progress, item)).collect();
+        let (entries, events) = count(pieces.iter().flat_map(|piece| &piece.entries));
+        (progress.entries, progress.events) = (progress.entries + entries, progress.events + events);
         (progress.markets, progress.asked) = (markets.to_vec(), asked.clone());
         self.write(|database| add(database, chain, &pieces, &progress))?;
         Ok(progress)
     }
 }
 
-/// Parts of `item` that lie between two checkpoints each, so that a truncation removes whole ones.
-pub(crate) fn pieces(progress: &Progress, item: WalletEntries) -> Vec<WalletEntries> {
-    let WalletEntries { wallet, market, entries } = item;
-    let place = |block: u64| progress.checkpoints.partition_point(|checkpoint| checkpoint.number < block);
-    let chunks = entries.chunk_by(|a, b| place(a.block) == place(b.block));
-    chunks.map(|entries| WalletEntries { wallet, market, entries: entries.to_vec() }).collect()
-}
-
 fn add(database: &Database, chain: ChainId, pieces: &[WalletEntries], progress: &Progress) -> Result<(), Fault> {
     let view = database.view();
     let (mut assets, keyspace) = (view.assets(chain)?, view.entries(chain).ok_or(Fault::Gone)?);
     let mut batch = database.batch();
-    for WalletEntries { wallet, market, entries } in pieces {
-        let Some(first) = entries.first() else { continue };
-        let market = u16::try_from(*market).map_err(|error| Fault::Failed(error.to_string()))?;
-        let key = Key { wallet: *wallet, market, block: first.block }.bytes();
-        let mut all = match view.value(&keyspace, &key)? {
-            Some(value) => decode(&value, first.block, &assets).ok_or(Fault::Entry)?,
-            None => Vec::new(),
-        };
-        all.extend(entries);
-        all.sort_by_key(|entry| entry.block);
-        batch.insert(&keyspace, key, encode(&all, &mut assets));
+    for piece in pieces {
+        let Some(key) = key(piece)? else { continue };
+        let mut piece = piece.clone();
+        if let Some(value) = view.value(&keyspace, &key.bytes())? {
+            let there = decode(&value, key.block, &assets).ok_or(Fault::Entry)?;
+            piece.entries.splice(..0, there);
+            piece.entries.sort_by_key(|entry| entry.block);
+        }
+        insert(&mut batch, &keyspace, &piece, &mut assets)?;
     }
     database.put_assets(&mut batch, &keyspace, &assets)?;
     database.put_progress(&mut batch, &keyspace, progress)?;

@@ -20,7 +20,7 @@ use std::{
 
 use chrono::Utc;
 
-pub(crate) use database::Database;
+pub(crate) use database::{Database, Entries};
 pub(crate) use fault::Fault;
 use lock::Lock;
 
