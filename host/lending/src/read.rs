@@ -57,8 +57,10 @@ pub(super) async fn read(reader: &Reader, start: Start, view: &watch::Sender<Led
     }
     // The first span is fetched while the records are checked. It is seldom discarded.
     let first = Some(from).filter(|from| unsummed.is_empty() && *from <= head.number);
-    let (checked, first) =
-        tokio::join!(check(reader, &records, unsummed, (anchors, blocks), head), fetch_first(reader, &plan, first, head));
+    let (checked, first) = tokio::join!(
+        check(reader, &records, unsummed, (anchors, blocks), head),
+        fetch_first(reader, &plan, first, head)
+    );
     let (records, settled_to, plan, first) = match checked {
         Ok((stale, settled_to)) if stale.is_empty() => (records, settled_to, plan, first),
         // The read begins elsewhere now.

@@ -61,12 +61,7 @@ pub(super) struct TooManyCalls {
 impl Queue {
     /// Of an endpoint that takes at most `bound` calls a second, if any. `learned` shows the pace.
     pub fn new(bound: Option<u32>, learned: Gauge) -> Self {
-        Self {
-            pace: Mutex::new(Pace::new(bound)),
-            lines: Default::default(),
-            changed: Notify::new(),
-            learned,
-        }
+        Self { pace: Mutex::new(Pace::new(bound)), lines: Default::default(), changed: Notify::new(), learned }
     }
 
     pub fn is_limited(&self) -> bool {

@@ -106,11 +106,7 @@ const GAUGES: &[(&str, Unit, &str)] = &[
     ),
     ("assay_chain_head_block", Unit::Count, "Newest block seen, by chain"),
     ("assay_index_through_block", Unit::Count, "Last block in the market index, by chain"),
-    (
-        "assay_index_behind_blocks",
-        Unit::Count,
-        "Final blocks that the market index does not have yet, by chain",
-    ),
+    ("assay_index_behind_blocks", Unit::Count, "Final blocks that the market index does not have yet, by chain"),
     ("assay_index_events", Unit::Count, "Lending events in the market index, by chain"),
     ("assay_store_reached", Unit::Count, "1 while connected to Redis, otherwise 0"),
     ("assay_score_records_waiting", Unit::Count, "Records of answered scores that wait to be written"),

@@ -1,10 +1,10 @@
 //! What a wallet's history is with an index.
 
+use assay::config::{Config, IndexMode};
 use assay_domain::Address;
+use assay_domain::Secret;
 use assay_tests::devnet::{BASE, ETHEREUM};
 use assay_tests::proxy::Proxy;
-use assay::config::{IndexMode, Config};
-use assay_domain::Secret;
 
 use super::super::{Reader, with};
 use super::{indexed, log_queries, narrow};

@@ -43,7 +43,11 @@ fn killed_during_the_first_reading_it_ends_as_one_that_was_not() {
         for kill in 0..kills() {
             // At all distances, some with an append before them.
             proxy.rule(hold(kill * 67 % ranges.min(199) + 1, |call| call.span().is_some()));
-            if kill == 0 { reader.start().await } else { reader.restart().await }
+            if kill == 0 {
+                reader.start().await
+            } else {
+                reader.restart().await
+            }
             let mut states = reader.chains().index(ETHEREUM).unwrap();
             tokio::select! {
                 () = proxy.held() => {}

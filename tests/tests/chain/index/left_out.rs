@@ -44,9 +44,8 @@ fn a_second_endpoint_has_what_the_first_leaves_out() {
             assert_eq!(contents, whole, "the forgetful one is first: {forgetful_first}");
             let checked = checked(folder.path());
             assert!(checked.by_endpoint > 0 && checked.unchecked == 0, "{checked:?}");
-            let receipts = |proxy: &Proxy| {
-                proxy.take().iter().filter(|call| call.method == "eth_getTransactionReceipt").count()
-            };
+            let receipts =
+                |proxy: &Proxy| proxy.take().iter().filter(|call| call.method == "eth_getTransactionReceipt").count();
             assert!(receipts(&bad) + receipts(&good) > 0, "receipts decide");
         }
     });
