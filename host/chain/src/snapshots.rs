@@ -86,26 +86,13 @@ impl Chains {
         let http = endpoint::http();
         let external = Arc::new(External::new(&http, prices, &chains));
         let explorers = Explorers::new(&http, &reading.explorer);
-        let shelf = Arc::new(Shelf::new(reading.index_path.clone()));
-        let setup = Setup {
-            http: &http,
-            explorers: &explorers,
-            reading,
-            external: &external,
-            shelf: &shelf,
-            store,
-            tasks,
-            stop,
-        };
-        let expiry = ByCompleteness {
-            lifetimes: Lifetimes { complete: keeping.complete, incomplete: keeping.incomplete },
-            is_complete: |snapshot: &Arc<Snapshot>| snapshot.is_whole(),
-        };
+        let (external, shelf) = (&external, Arc::new(Shelf::new(reading.index_path.clone())));
+        let setup = Setup { http: &http, explorers: &explorers, reading, external, shelf, store, tasks, stop };
         let inner = Inner {
             chains: chains.into_iter().map(|chain| Arc::new(Chain::new(chain, &setup))).collect(),
             owners: OnceLock::new(),
             budget: keeping.budget,
-            cache: Cache::builder().max_capacity(keeping.entries).expire_after(expiry).build(),
+            cache: cache(keeping),
             reads: SingleFlight::default(),
             tasks: tasks.clone(),
             stop: stop.clone(),
@@ -244,6 +231,14 @@ impl Inner {
         let chains = self.chains.iter().map(|chain| chain.failed()).collect();
         Snapshot { address: wallet, as_of: chrono::Utc::now(), chains, attestations: Vec::new(), identity: Vec::new() }
     }
+}
+
+fn cache(keeping: &config::Snapshots) -> Cache<Address, Arc<Snapshot>> {
+    let expiry = ByCompleteness {
+        lifetimes: Lifetimes { complete: keeping.complete, incomplete: keeping.incomplete },
+        is_complete: |snapshot: &Arc<Snapshot>| snapshot.is_whole(),
+    };
+    Cache::builder().max_capacity(keeping.entries).expire_after(expiry).build()
 }
 
 /// Keeps the status of a chain, the terms of its markets and its endpoints current without requests.

@@ -3,6 +3,7 @@
 
 mod aave;
 mod balance;
+mod begin;
 mod comet;
 pub mod config;
 mod crosscheck;
