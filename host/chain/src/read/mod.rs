@@ -3,6 +3,7 @@
 //! the snapshot from the answers.
 
 mod assemble;
+mod batch;
 mod discover;
 mod health;
 mod plan;
@@ -12,7 +13,7 @@ mod unread;
 use std::sync::Arc;
 
 use tokio::{
-    sync::{Semaphore, oneshot},
+    sync::{OwnedSemaphorePermit, Semaphore, oneshot},
     time::{Instant, timeout_at},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -33,6 +34,8 @@ use assay_evm::{
 use assay_lending::{Jobs, Market, Reader, Recent, Rest, TermsCache};
 use assay_store::Store;
 use assemble::Parts;
+pub(crate) use batch::Batch;
+use batch::Part;
 use discover::Discovery;
 use health::Health;
 pub use health::{ChainStatus, NO_OLD_STATE, old_state};
@@ -51,7 +54,7 @@ pub(super) struct Chain {
     discovery: Option<Discovery>,
     lending: Jobs,
     health: Health,
-    permits: Semaphore,
+    permits: Arc<Semaphore>,
 }
 
 /// What every chain is set up with.
@@ -64,6 +67,8 @@ pub(super) struct Setup<'a> {
     pub tasks: &'a TaskTracker,
     pub stop: &'a CancellationToken,
 }
+
+type Start = (Option<OwnedSemaphorePermit>, Result<Block, Fault>, Stored);
 
 /// What earlier reads of a wallet stored.
 struct Stored {
@@ -118,7 +123,7 @@ impl Chain {
             activity: setup.activity(config, &client),
             lending: setup.lending(config, &client),
             health: Health::default(),
-            permits: Semaphore::new(MAX_READS),
+            permits: Arc::new(Semaphore::new(MAX_READS)),
             config: config.clone(),
             client,
         }
@@ -137,20 +142,21 @@ impl Chain {
         &self.client
     }
 
-    /// Reads `wallet`. What is not read by `deadline` is marked in the coverage; the rest is reading that goes on after
-    /// it. `head_sender` gets the block that the snapshot is of.
+    /// A place among the reads of state at one time; `None` where the server stops.
+    pub(super) async fn permit(&self) -> Option<OwnedSemaphorePermit> {
+        self.permits.clone().acquire_owned().await.ok()
+    }
+
+    /// Reads `wallet`, alone or with the others of `batch`. What is not read by `deadline` is marked in the coverage;
+    /// the rest is reading that goes on after it. `head_sender` gets the block that the snapshot is of.
     pub(super) async fn read(
         &self,
         wallet: Address,
         deadline: Instant,
         head_sender: oneshot::Sender<Block>,
+        batch: Option<&Part>,
     ) -> (ChainSnapshot, Option<Rest>) {
-        let start = async {
-            let permit = self.permits.acquire().await;
-            let (head, stored) = tokio::join!(self.head(), self.stored(wallet));
-            (permit, head, stored)
-        };
-        let (permit, head, stored) = match timeout_at(deadline, start).await {
+        let (permit, head, stored) = match timeout_at(deadline, self.start(wallet, batch)).await {
             Ok((permit, Ok(head), stored)) => (permit, head, stored),
             Ok((_, Err(_), _)) => return (self.failed(), None),
             Err(_) if self.health.is_up() => return (assemble::pending(&self.config), None),
@@ -175,6 +181,17 @@ impl Chain {
         let (snapshot, doubted) = assemble::snapshot(&self.config, self.markets(), head, parts);
         self.lending.doubt(wallet, &doubted, &blank).await;
         (snapshot, rest)
+    }
+
+    /// The place of a read that is alone, the block to read at, and what is stored.
+    async fn start(&self, wallet: Address, batch: Option<&Part>) -> Start {
+        let Some(batch) = batch else {
+            let permit = self.permit().await;
+            let (head, stored) = tokio::join!(self.head(), self.stored(wallet));
+            return (permit, head, stored);
+        };
+        let (head, stored) = tokio::join!(batch.head(self), self.stored(wallet));
+        (None, head, stored)
     }
 
     async fn stored(&self, wallet: Address) -> Stored {
