@@ -22,7 +22,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     activity::{self, ActivityReader, Histories, NodeLogs, Sent, Source, records::ActivityProgress},
     config::{self, ChainConfig, Reading},
-    explorer::Explorers,
+    explorer::{ExplorerLogs, Explorers},
     holdings::Finder,
     prices::{External, PriceReader},
 };
@@ -33,7 +33,7 @@ use assay_evm::{
     endpoint::Http,
     fault::Fault,
 };
-use assay_lending::{Jobs, Market, Reader, Recent, Rest, TermsCache};
+use assay_lending::{Jobs, Market, Reader, Recent, Rest, TermsCache, WholeRange};
 use assay_store::Store;
 use assemble::Parts;
 pub(crate) use batch::Batch;
@@ -100,6 +100,13 @@ impl Setup<'_> {
         ActivityReader::new(config.id, client.clone(), store, config.finality, tasks, stop)
     }
 
+    /// The explorer of a chain that has one, as a source of first histories.
+    fn whole(&self, config: &ChainConfig, client: &Client) -> Option<Arc<dyn WholeRange>> {
+        let markets = config.markets.iter().map(|market| market.address).collect();
+        let explorer = self.explorers.of(config)?;
+        Some(Arc::new(ExplorerLogs::new(explorer, client.clone(), markets)))
+    }
+
     fn lending(&self, config: &ChainConfig, client: &Client) -> Jobs {
         let markets = config.markets.iter().cloned().map(Market::new);
         let reader = Reader {
@@ -110,6 +117,7 @@ impl Setup<'_> {
             tasks: self.tasks.clone(),
             logs: self.reading.logs(),
             finality: config.finality,
+            whole: self.whole(config, client),
             recent: Recent::default(),
         };
         Jobs::new(reader, self.tasks.clone(), self.stop.clone())

@@ -42,6 +42,14 @@ impl LogQuery {
 pub(crate) type Form = (Vec<Address>, Vec<B256>, [bool; 4]);
 
 impl LogQuery {
+    /// Whether it asks for logs of `contract` with these topics.
+    pub fn fits(&self, contract: Address, topics: &[B256]) -> bool {
+        let fits = |(at, wanted): (usize, &Vec<B256>)| {
+            wanted.is_empty() || topics.get(at).is_some_and(|topic| wanted.contains(topic))
+        };
+        self.topics.iter().enumerate().all(fits) && (self.addresses.is_empty() || self.addresses.contains(&contract))
+    }
+
     /// Equal for queries over the same contracts and signatures that differ in the values of other topics.
     pub(crate) fn form(&self) -> Form {
         let [signatures, ..] = &self.topics;
