@@ -47,12 +47,16 @@ export function Answer({ asked, what, show }) {
   return loading ? html`<${Waiting} what=${what} />` : null;
 }
 
+/** The head of a column of figures. */
+export const figures = (text) => ({ figures: text });
+
 /** A table in a box that scrolls sideways on a narrow screen, also by keyboard. */
 export function Table({ caption, head, rows, quiet = false }) {
+  const cell = (of) => html`<th scope="col" class=${of.figures && "figure"}>${of.figures ?? of}</th>`;
   return html`<div class="scroll" role="region" aria-label=${caption} tabindex="0">
     <table>
       <caption class=${quiet ? "unseen" : undefined}>${caption}</caption>
-      <thead><tr>${head.map((cell) => html`<th scope="col">${cell}</th>`)}</tr></thead>
+      <thead><tr>${head.map(cell)}</tr></thead>
       <tbody>${rows}</tbody>
     </table>
   </div>`;

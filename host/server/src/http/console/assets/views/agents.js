@@ -4,7 +4,7 @@ import { html } from "../vendor/preact.js";
 import { path, useAsk } from "../api.js";
 import { go, link } from "../route.js";
 import { session, useMe } from "../session.js";
-import { Answer, Facts, Pages, Raw, Table, Time, Title, values } from "../parts.js";
+import { Answer, Facts, Pages, Raw, Table, Time, Title, figures, values } from "../parts.js";
 import { count, number } from "../words.js";
 import { Submission, Submit } from "./submission.js";
 
@@ -84,7 +84,7 @@ function Registered({ id }) {
   const show = ({ body: { owner, metadata }, text }) => html`<section class="card">
     <h2 dir="auto">${metadata?.name ?? "Without a name"}</h2>
     ${metadata ? html`<p dir="auto">${metadata.description}</p>` : html`<p class="faint">The document of this agent is not available.</p>`}
-    <${Facts} of=${[["Owner", html`<code class="long">${owner}</code>`], metadata?.image && ["Image, as its owner wrote it", html`<code class="long">${metadata.image}</code>`]]} />
+    <${Facts} of=${[["Owner", html`<code>${owner}</code>`], metadata?.image && ["Image, as its owner wrote it", html`<code>${metadata.image}</code>`]]} />
     <${Raw} text=${text} name="The agent as JSON" />
   </section>`;
   return html`<${Answer} asked=${asked} what="the agent" show=${show} />`;
@@ -100,7 +100,7 @@ function Reputation({ id }) {
     <h2>Feedback in the registry</h2>
     ${summaries.length === 0
       ? html`<p>${complete ? "There is none." : "None was read."}</p>`
-      : html`<${Table} quiet caption="Feedback by tag" head=${["Tag", "Entries", "Clients", "Mean", "Lowest", "Highest"]} rows=${summaries.map(row)} />`}
+      : html`<${Table} quiet caption="Feedback by tag" head=${["Tag", ...["Entries", "Clients", "Mean", "Lowest", "Highest"].map(figures)]} rows=${summaries.map(row)} />`}
     ${!complete && html`<p class="note warn">Not everything was read: ${count(clients_read)} of ${count(total_clients)} clients.</p>`}
   </section>`;
   return html`<${Answer} asked=${asked} what="the feedback" show=${show} />`;

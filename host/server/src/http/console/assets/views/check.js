@@ -2,7 +2,7 @@
 
 import { html, useState } from "../vendor/preact.js";
 import { ask, useAction } from "../api.js";
-import { Digest, Facts, Mark, Problem, Raw, Table, announce } from "../parts.js";
+import { Digest, Facts, Mark, Problem, Raw, Table, announce, figures } from "../parts.js";
 import { bytes, count } from "../words.js";
 
 const COMPONENT = { "content-type": "application/wasm" };
@@ -64,7 +64,7 @@ function Report({ answer: { body, text }, name }) {
       ["Compiled in", `${count(body.compile_ms)} ms`],
     ]} />
     ${model?.reads.length > 0 && html`<p>It reads ${model.reads.map((input, at) => html`${at > 0 && ", "}<code>${input}</code>`)}.</p>`}
-    ${body.costs.length > 0 && html`<${Table} caption="Cost of one call" head=${["Input", "Fuel", "Memory", "Calls a second, one core"]} rows=${body.costs.map(cost)} />`}
+    ${body.costs.length > 0 && html`<${Table} caption="Cost of one call" head=${["Input", ...["Fuel", "Memory", "Calls a second, one core"].map(figures)]} rows=${body.costs.map(cost)} />`}
     <${Raw} text=${text} name="The check as JSON" />
   </section>`;
 }

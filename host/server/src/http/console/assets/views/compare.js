@@ -86,7 +86,7 @@ function Results({ versions }) {
   if (versions.some(({ error }) => error)) {
     rows.unshift(line("Problem", ({ error }) => error && html`<span class="bad">${error.detail}</span> <span class="faint">${error.code}</span>`));
   }
-  return html`<${Table} caption="What each version says" head=${["", ...versions.map(({ version }) => version)]} rows=${rows} />`;
+  return html`<${Table} caption="What each version says" head=${["Version", ...versions.map(({ version }) => version)]} rows=${rows} />`;
 }
 
 function Factors({ versions }) {
@@ -97,7 +97,7 @@ function Factors({ versions }) {
     const gap = difference(one, ({ factors }) => factors.find((gap) => gap.label === label)?.points);
     const against = gap !== undefined && gap !== "" && html` <b>(${signed(gap)})</b>`;
     if (!factor) return html`<td>not in this version${against}</td>`;
-    return html`<td>${signed(factor.points)} of ${count(factor.possible)}${against}<${Bar} value=${factor.points} most=${factor.possible} />
+    return html`<td class="wide">${signed(factor.points)} of ${count(factor.possible)}${against}<${Bar} value=${factor.points} most=${factor.possible} />
       <span class="faint">${factor.description}</span></td>`;
   };
   const rows = labels.map((label) => html`<tr><th scope="row">${label}</th>${versions.map((one) => cell(one, label))}</tr>`);

@@ -4,7 +4,7 @@ import { html, useState } from "../vendor/preact.js";
 import { path, useAsk } from "../api.js";
 import { go } from "../route.js";
 import { useMe } from "../session.js";
-import { Answer, Digest, Facts, Mark, Raw, Table, Time } from "../parts.js";
+import { Answer, Digest, Facts, Mark, Raw, Table, Time, figures } from "../parts.js";
 import { Columns } from "../charts/bars.js";
 import { RANGES, count, number, percent, range, several, signed } from "../words.js";
 import { Change } from "./roles.js";
@@ -85,7 +85,7 @@ function Migration({ pair }) {
   const total = Math.max(1, pair.scored);
   const cell = (times, from, to) => html`<td class=${`figure heat-${times === 0 ? 0 : 1 + Math.min(3, Math.floor((times / total) * 8))} ${from === to ? "same" : ""}`}>${count(times)}</td>`;
   const row = (counts, from) => html`<tr><th scope="row">${range(RANGES[from][0])}</th>${counts.map((times, to) => cell(times, from, to))}</tr>`;
-  const head = [`From \\ to`, ...RANGES.map(([name]) => range(name))];
+  const head = [`From \\ to`, ...RANGES.map(([name]) => figures(range(name)))];
   return html`<${Table} caption=${`Range by ${pair.champion.version} (rows) and by ${pair.challenger.version} (columns), in subjects`}
     head=${head} rows=${pair.range_migration.map(row)} />`;
 }
@@ -95,7 +95,7 @@ function Drift({ pair: { factors, champion, challenger } }) {
   const row = ({ label, champion_points, challenger_points }) => html`<tr>
     <th scope="row">${label}</th><td class="figure">${number(champion_points)}</td><td class="figure">${number(challenger_points)}</td>
   </tr>`;
-  return html`<${Table} caption="Mean points by factor" head=${["Factor", champion.version, challenger.version]} rows=${factors.map(row)} />`;
+  return html`<${Table} caption="Mean points by factor" head=${["Factor", figures(champion.version), figures(challenger.version)]} rows=${factors.map(row)} />`;
 }
 
 function Cost({ pair: { champion, challenger, champion_cost, challenger_cost } }) {
@@ -104,6 +104,6 @@ function Cost({ pair: { champion, challenger, champion_cost, challenger_cost } }
     <td class="figure">${number(cost.latency_us_p50)}</td><td class="figure">${number(cost.latency_us_p99)}</td>
     <td class="figure">${count(cost.fuel_p50)}</td><td class="figure">${count(cost.fuel_p99)}</td>
   </tr>`;
-  return html`<${Table} caption="Cost of a call in the shadow" head=${["Version", "Measured", "µs, median", "µs, 99 %", "Fuel, median", "Fuel, 99 %"]}
+  return html`<${Table} caption="Cost of a call in the shadow" head=${["Version", "Measured", ...["µs, median", "µs, 99 %", "Fuel, median", "Fuel, 99 %"].map(figures)]}
     rows=${[[champion, champion_cost], [challenger, challenger_cost]].map(row)} />`;
 }

@@ -1,9 +1,9 @@
 // Assets and debts, by chain.
 
 import { html } from "../vendor/preact.js";
-import { Facts, Table } from "../parts.js";
+import { Facts, Table, figures } from "../parts.js";
 import { Bar } from "../charts/bars.js";
-import { chain, count, day, dollars } from "../words.js";
+import { chain, count, day, dollars, several } from "../words.js";
 
 const sum = (items, of) => items.reduce((total, item) => total + of(item), 0);
 
@@ -50,9 +50,9 @@ function Chain({ id, tokens, protocols, nfts, held, supplied, borrowed, most }) 
     <h3>${chain(id)}</h3>
     ${line("In the wallet", held, "won")} ${line("Supplied", supplied, "range-good")} ${line("Borrowed", borrowed, "minus")}
     <details>
-      <summary>${tokens.length} tokens, ${protocols.length} protocols${nfts > 0 && `, ${nfts} NFTs`}</summary>
-      ${tokens.length > 0 && html`<${Table} caption=${`Tokens on ${chain(id)}`} head=${["Token", "Balance", "Value"]} rows=${tokens.map(token)} />`}
-      ${protocols.length > 0 && html`<${Table} caption=${`Protocols on ${chain(id)}`} head=${["Protocol", "Supplied", "Borrowed"]} rows=${protocols.map(protocol)} />`}
+      <summary>${several(tokens.length, "token")}, ${several(protocols.length, "protocol")}${nfts > 0 && `, ${several(nfts, "NFT")}`}</summary>
+      ${tokens.length > 0 && html`<${Table} caption=${`Tokens on ${chain(id)}`} head=${["Token", figures("Balance"), figures("Value")]} rows=${tokens.map(token)} />`}
+      ${protocols.length > 0 && html`<${Table} caption=${`Protocols on ${chain(id)}`} head=${["Protocol", figures("Supplied"), figures("Borrowed")]} rows=${protocols.map(protocol)} />`}
     </details>
   </div>`;
 }

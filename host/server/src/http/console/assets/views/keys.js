@@ -3,7 +3,7 @@
 import { html } from "../vendor/preact.js";
 import { useAsk } from "../api.js";
 import { useMe } from "../session.js";
-import { Answer, Facts, Table, Time, Title } from "../parts.js";
+import { Answer, Facts, Table, Time, Title, figures } from "../parts.js";
 import { count, several } from "../words.js";
 
 const CALLS = {
@@ -33,7 +33,7 @@ function Own({ usage: { name, scopes, limit, used, left, rate, costs } }) {
       ["Rate", rate === null ? "no limit" : `${several(rate, "request")} a minute`],
     ]} />
     ${limit !== null && html`<meter aria-label="Units used" min="0" max=${limit} value=${used}>${used} of ${limit}</meter>`}
-    <${Table} caption="What a call costs" head=${["Call", "Units"]} rows=${Object.entries(costs).map(row)} />
+    <${Table} caption="What a call costs" head=${["Call", figures("Units")]} rows=${Object.entries(costs).map(row)} />
   </section>`;
 }
 
@@ -49,7 +49,7 @@ function All() {
   </tr>`;
   const show = ({ body: { keys } }) => html`<section class="card">
     <h2>All keys of this server</h2>
-    <${Table} quiet caption="All keys of this server" head=${["Name", "Scopes", "Used", "Of", "Left", "A minute", "From"]} rows=${keys.map(row)} />
+    <${Table} quiet caption="All keys of this server" head=${["Name", "Scopes", ...["Used", "Of", "Left", "A minute"].map(figures), "From"]} rows=${keys.map(row)} />
     <p class="faint"><code>assay key mint --store</code> adds a key, <code>assay key revoke</code> ends one. The text of a key is not kept.</p>
   </section>`;
   return html`<${Answer} asked=${asked} what="the keys" show=${show} />`;

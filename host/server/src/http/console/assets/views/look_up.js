@@ -34,21 +34,22 @@ export function LookUp({ parts: [address] }) {
 function Subject({ address }) {
   const me = useMe();
   const [turn, setTurn] = useState(0);
+  const [origin, setOrigin] = useState(null);
   const units = me.costs.score + me.costs.report;
   return html`<section aria-label=${`Answers about ${address}`} key=${turn}>
-    <${Score} address=${address} />
-    <${Report} address=${address} />
+    <${Score} address=${address} origin=${origin} tell=${setOrigin} />
+    <${Report} address=${address} origin=${origin} />
     <p class="faint">
       <button type="button" onClick=${() => setTurn(turn + 1)}>Ask again</button> Asking about an address costs ${several(units, "unit")}.
     </p>
   </section>`;
 }
 
-function Report({ address }) {
+function Report({ address, origin }) {
   const asked = useAsk(path(["report", "address", address]));
   return html`<${Answer} asked=${asked} what="the report" show=${({ body, text }) => html`
     <${Unread} report=${body} />
-    <${History} report=${body} />
+    <${History} report=${body} features=${origin?.features} />
     <${Holdings} report=${body} />
     <${Raw} text=${text} name="The report as JSON" />
   `} />`;

@@ -11,19 +11,20 @@ import { Decile, Scale } from "../charts/scale.js";
 /** The points that every wallet starts with. */
 const BASE = RANGES[0][1];
 
-export function Score({ address }) {
+/** `tell` is given where the score came from, as soon as that is known; `origin` is that. */
+export function Score({ address, origin, tell }) {
   const asked = useAsk(path(["score", "address", address], { include_factors: true }));
-  return html`<${Answer} asked=${asked} what="the score" show=${(answer) => html`<${Scored} answer=${answer} />`} />`;
+  return html`<${Answer} asked=${asked} what="the score" show=${(answer) => html`<${Scored} answer=${answer} origin=${origin} tell=${tell} />`} />`;
 }
 
-function Scored({ answer: { body, text, scoreId } }) {
+function Scored({ answer: { body, text, scoreId }, origin, tell }) {
   const [boosted, setBoosted] = useState(null);
-  const origin = useOrigin(scoreId);
+  useOrigin(scoreId, tell);
   useEffect(() => announce(`Score ${body.score}, ${range(body.range)}${body.provisional ? ", provisional" : ""}`), [body]);
   return html`
     <section class="card">
       <h2>Score</h2>
-      <p class="subject"><code>${body.address}</code></p>
+      <p><code>${body.address}</code></p>
       <div class="headline">
         <p class="big">${body.score}</p>
         <div>
@@ -47,15 +48,14 @@ function Scored({ answer: { body, text, scoreId } }) {
 }
 
 /** Where the score came from: it has the points of each factor. The record may be written a moment after the answer. */
-function useOrigin(id) {
-  const [origin, setOrigin] = useState(null);
+function useOrigin(id, tell) {
   useEffect(() => {
     if (!id) return undefined;
     let [left, timer] = [5, 0];
     const stop = new AbortController();
     const look = () =>
       ask(path(["score", id]), { signal: stop.signal }).then(
-        ({ body }) => setOrigin(body),
+        ({ body }) => tell(body),
         (error) => {
           if (error.status === 404 && (left -= 1) > 0) timer = setTimeout(look, 300);
         },
@@ -66,7 +66,6 @@ function useOrigin(id) {
       stop.abort();
     };
   }, [id]);
-  return origin;
 }
 
 function Provisional({ coverage }) {

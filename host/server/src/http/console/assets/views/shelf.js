@@ -18,7 +18,7 @@ export function Shelf() {
   const show = ({ body: { models } }) => html`
     ${models.length === 0 && html`<p>The shelf is empty. No score can be computed.</p>`}
     ${Object.entries(KINDS).map(([kind, title]) => html`<${Kind} kind=${kind} title=${title} key=${kind}
-      models=${models.filter((model) => model.kind === kind)} ask=${setChange} />`)}
+      models=${models.filter((model) => model.kind === kind).sort(byRole)} ask=${setChange} />`)}
     <${Unknown} models=${models.filter((model) => !model.kind)} />
   `;
   return html`
@@ -26,6 +26,9 @@ export function Shelf() {
     ${change && html`<${Change} ...${change} close=${() => setChange(null)} done=${asked.again} />`}
   `;
 }
+
+const ORDER = ["champion", "challenger", "available", "none"];
+const byRole = (one, other) => ORDER.indexOf(one.role) - ORDER.indexOf(other.role);
 
 function Kind({ kind, title, models, ask }) {
   const me = useMe();
@@ -64,7 +67,7 @@ function Card({ model }) {
     <${Facts} of=${[
       authors.length > 0 && ["Authors", authors.join(", ")],
       file && ["File", html`<code>${file}</code>`],
-      digest && ["SHA-256", html`<code class="long">${digest}</code>`],
+      digest && ["SHA-256", html`<code>${digest}</code>`],
       loaded_at && ["Loaded", html`<${Time} at=${loaded_at} />`],
       ["Calls since then", count(calls)],
       ["Failed calls", count(failures)],
@@ -81,7 +84,7 @@ function Actions({ model, challengers, ask }) {
   const versions = add ? [...challengers, version] : challengers.filter((one) => one !== version);
   return html`<div class="buttons">
     ${role !== "champion" && state !== "failed" && button("Promote", "promote")}
-    ${role !== "champion" && state !== "failed" && button(add ? "Challenge with" : "End challenge of", "challengers", { add, versions })}
+    ${role !== "champion" && state !== "failed" && button(add ? "Challenge" : "End challenge", "challengers", { add, versions })}
     ${role === "challenger" && kind === "credit" && html`<a href=${link(["models", "evidence"])}>Evidence</a>`}
     ${role !== "champion" && button("Remove", "remove")}
   </div>`;

@@ -5,7 +5,7 @@ import { ask, path, useAction, useAsk } from "../api.js";
 import { ENDED, useSubmission } from "../events.js";
 import { go, link } from "../route.js";
 import { session, useMe } from "../session.js";
-import { Answer, Facts, Mark, Problem, Raw, Table, Time, Title, Waiting, announce, values } from "../parts.js";
+import { Answer, Facts, Mark, Problem, Raw, Table, Time, Title, Waiting, announce, figures, values } from "../parts.js";
 import { count, several } from "../words.js";
 
 const TAGS = { creditScore: "Credit score", sybilRisk: "Sybil risk", identityCount: "Attestations of identity" };
@@ -56,7 +56,7 @@ export function Submission({ agent, id }) {
   return html`
     <p><a href=${link(["agents", agent])}>Agent ${agent}</a></p>
     <${Title} text="Submission" />
-    <p class="subject"><code>${id}</code></p>
+    <p><code>${id}</code></p>
     ${error && html`<${Problem} error=${error} again=${again} />`}
     ${!error && !submission && html`<${Waiting} what="the submission" />`}
     ${submission && html`<${State} submission=${submission} />`}
@@ -77,15 +77,15 @@ function State({ submission }) {
       scores && ["Credit score", count(scores.credit_score)],
       scores && ["Sybil risk, 0 to 100", count(scores.sybil_score)],
       scores && ["Attestations", count(scores.identity_count)],
-      feedback_uri && ["Document", html`<code class="long">${feedback_uri}</code>`],
+      feedback_uri && ["Document", html`<code>${feedback_uri}</code>`],
     ]} />
-    ${transactions.length > 0 && html`<${Table} caption="Transactions" head=${["Tag", "Transaction", "Block", "Gas"]} rows=${transactions.map(transaction)} />`}
+    ${transactions.length > 0 && html`<${Table} caption="Transactions" head=${["Tag", "Transaction", figures("Block"), figures("Gas")]} rows=${transactions.map(transaction)} />`}
     <${Raw} text=${JSON.stringify(submission)} name="The submission as JSON" />
   </section>`;
 }
 
 const transaction = ({ tag1, transaction_hash, block_number, gas_used }) => html`<tr>
-  <th scope="row">${tag1}</th><td><code class="long">${transaction_hash}</code></td>
+  <th scope="row">${tag1}</th><td><code>${transaction_hash}</code></td>
   <td class="figure">${count(block_number)}</td><td class="figure">${count(gas_used)}</td>
 </tr>`;
 
