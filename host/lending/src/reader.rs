@@ -9,6 +9,7 @@ use crate::{
     indexed::Index,
     market::Market,
     records::{self, Settled},
+    whole::WholeRange,
 };
 use assay_domain::{Address, ChainId};
 use assay_evm::{Block, Client, config::LogLimits};
@@ -26,6 +27,8 @@ pub struct Reader {
     pub finality: u64,
     /// Where histories begin that it has.
     pub index: Option<Arc<dyn Index>>,
+    /// A source of first histories where the endpoint answers for short ranges alone.
+    pub whole: Option<Arc<dyn WholeRange>>,
     /// The newest records, also before they are on disk.
     pub recent: Recent,
 }

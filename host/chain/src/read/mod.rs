@@ -2,7 +2,9 @@
 //! search for the first transaction of a new wallet; [`plan`] lists the questions that the histories share; [`rounds`] asks everything in the state after the head; [`assemble`] makes
 //! the snapshot from the answers.
 
+mod ahead;
 mod assemble;
+mod batch;
 mod discover;
 mod health;
 mod plan;
@@ -13,7 +15,7 @@ mod unread;
 use std::sync::Arc;
 
 use tokio::{
-    sync::{Semaphore, oneshot, watch},
+    sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch},
     time::{Instant, timeout_at},
 };
 
@@ -23,6 +25,7 @@ use crate::{
     index::{self, IndexState},
     prices::PriceReader,
 };
+use ahead::Ahead;
 use assay_domain::{Address, ChainId, ChainSnapshot};
 use assay_evm::{
     client::{Block, Client},
@@ -30,6 +33,8 @@ use assay_evm::{
 };
 use assay_lending::{Jobs, Market, Rest, TermsCache};
 use assemble::Parts;
+pub(crate) use batch::Batch;
+use batch::Part;
 use discover::Discovery;
 use health::Health;
 pub use health::{ChainStatus, NO_OLD_STATE, old_state};
@@ -50,8 +55,11 @@ pub(super) struct Chain {
     lending: Jobs,
     index: Arc<index::State>,
     health: Health,
-    permits: Semaphore,
+    ahead: Ahead,
+    permits: Arc<Semaphore>,
 }
+
+type Start = (Option<OwnedSemaphorePermit>, Result<Block, Fault>, Stored);
 
 /// What earlier reads of a wallet stored.
 struct Stored {
@@ -74,7 +82,8 @@ impl Chain {
             activity: setup.activity(config, &client),
             index,
             health: Health::default(),
-            permits: Semaphore::new(MAX_READS),
+            ahead: Ahead::default(),
+            permits: Arc::new(Semaphore::new(MAX_READS)),
             config: config.clone(),
             client,
         }
@@ -98,21 +107,22 @@ impl Chain {
         &self.client
     }
 
-    /// Reads `wallet`. What is not read by `deadline` is marked in the coverage; the rest is reading that goes on after
-    /// it. `head_sender` gets the block that the snapshot is of.
+    /// A place among the reads of state at one time; `None` where the server stops.
+    pub(super) async fn permit(&self) -> Option<OwnedSemaphorePermit> {
+        self.permits.clone().acquire_owned().await.ok()
+    }
+
+    /// Reads `wallet`, alone or with the others of `batch`. What is not read by `deadline` is marked in the coverage;
+    /// the rest is reading that goes on after it. `head_sender` gets the block that the snapshot is of.
     pub(super) async fn read(
         &self,
         wallet: Address,
         deadline: Instant,
         head_sender: oneshot::Sender<Block>,
+        batch: Option<&Part>,
     ) -> (ChainSnapshot, Option<Rest>) {
         self.index.asked_for(wallet);
-        let start = async {
-            let permit = self.permits.acquire().await;
-            let (head, stored) = tokio::join!(self.head(), self.stored(wallet));
-            (permit, head, stored)
-        };
-        let (permit, head, stored) = match timeout_at(deadline, start).await {
+        let (permit, head, stored) = match timeout_at(deadline, self.start(wallet, batch)).await {
             Ok((permit, Ok(head), stored)) => (permit, head, stored),
             Ok((_, Err(_), _)) => return (self.failed(), None),
             Err(_) if self.health.is_up() => return (assemble::pending(&self.config), None),
@@ -137,6 +147,23 @@ impl Chain {
         let (snapshot, doubted) = assemble::snapshot(&self.config, self.markets(), head, parts);
         self.lending.doubt(wallet, &doubted, &blank).await;
         (snapshot, rest)
+    }
+
+    /// The place of a read that is alone, the block to read at, and what is stored.
+    async fn start(&self, wallet: Address, batch: Option<&Part>) -> Start {
+        let Some(batch) = batch else {
+            let permit = self.permit().await;
+            let head = async {
+                match self.ahead.take() {
+                    Some(head) => Ok(head),
+                    None => self.head().await,
+                }
+            };
+            let (head, stored) = tokio::join!(head, self.stored(wallet));
+            return (permit, head, stored);
+        };
+        let (head, stored) = tokio::join!(batch.head(self), self.stored(wallet));
+        (None, head, stored)
     }
 
     async fn stored(&self, wallet: Address) -> Stored {
@@ -169,6 +196,13 @@ impl Chain {
             self.health.look_for_old_state(&self.config, &self.client).await;
         }
         Ok(head)
+    }
+
+    /// Asks for the head for a read that begins within a moment.
+    pub(super) async fn ask_ahead(&self) {
+        if let Ok(head) = self.head().await {
+            self.ahead.put(head);
+        }
     }
 
     /// The newest block. The answer is recorded in the status.

@@ -8,13 +8,13 @@ use super::discover::Discovery;
 use crate::{
     activity::{ActivityReader, Histories, NodeLogs, Source},
     config::{self, ChainConfig, Reading},
-    explorer::Explorers,
+    explorer::{ExplorerLogs, Explorers},
     holdings::Finder,
     index::{self, Indexer},
     prices::External,
 };
 use assay_evm::{client::Client, endpoint::Http};
-use assay_lending::{Jobs, Market, Reader, Recent, TermsCache};
+use assay_lending::{Jobs, Market, Reader, Recent, TermsCache, WholeRange};
 use assay_store::Store;
 
 /// What every chain is set up with.
@@ -48,6 +48,13 @@ impl Setup<'_> {
         ActivityReader::new(config.id, client.clone(), store, config.finality, tasks, stop)
     }
 
+    /// The explorer of a chain that has one, as a source of first histories.
+    fn whole(&self, config: &ChainConfig, client: &Client) -> Option<Arc<dyn WholeRange>> {
+        let markets = config.markets.iter().map(|market| market.address).collect();
+        let explorer = self.explorers.of(config)?;
+        Some(Arc::new(ExplorerLogs::new(explorer, client.clone(), markets)))
+    }
+
     /// The reader of lending histories, and the reader of the index where they begin, which works on a task.
     pub(super) fn lending(
         &self,
@@ -65,6 +72,7 @@ impl Setup<'_> {
             logs: self.reading.logs(),
             finality: config.finality,
             index: Some(index.clone()),
+            whole: self.whole(config, client),
             recent: Recent::default(),
         };
         let (of, at) = ((reader.markets.clone(), terms.clone()), (self.shelf.clone(), index.clone()));
