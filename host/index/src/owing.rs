@@ -12,7 +12,7 @@ use alloy::primitives::{I256, U256};
 use assay_domain::{Address, ChainId};
 use assay_lending::{Entry, EventKind, What, progress::Side};
 
-use crate::{Index, IndexError, WalletEntries};
+use crate::{Index, IndexError, WalletEntries, Wallets};
 
 /// A wallet that owed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,13 +35,30 @@ impl Index {
         address: Address,
         at: u64,
     ) -> Result<impl Iterator<Item = Result<Owing, IndexError>> + use<>, IndexError> {
+        let wallets = self.wallets_of(chain, address, at)?;
+        Ok(wallets.filter_map(move |item| item.map(|item| owing(&item, at)).transpose()))
+    }
+
+    /// The wallets that did anything in the market at `address` up to block `at`, in the order of their addresses.
+    ///
+    /// # Errors
+    /// As of [`owing`](Self::owing).
+    pub fn active(
+        &self,
+        chain: ChainId,
+        address: Address,
+        at: u64,
+    ) -> Result<impl Iterator<Item = Result<Address, IndexError>> + use<>, IndexError> {
+        let wallets = self.wallets_of(chain, address, at)?;
+        let active = move |item: &WalletEntries| item.entries.first().is_some_and(|entry| entry.block <= at);
+        Ok(wallets.filter_map(move |item| item.map(|item| active(&item).then_some(item.wallet)).transpose()))
+    }
+
+    fn wallets_of(&self, chain: ChainId, address: Address, at: u64) -> Result<Wallets, IndexError> {
         let progress = self.progress(chain)?.ok_or(IndexError::Unknown(chain))?;
         let market = progress.market(address).ok_or(IndexError::NoMarket { chain, market: address })?;
         let through = progress.through().map_or(0, |through| through.number);
-        if at > through {
-            return Err(IndexError::Above { chain, through });
-        }
-        Ok(self.wallets(chain, market)?.filter_map(move |item| item.map(|item| owing(&item, at)).transpose()))
+        if at > through { Err(IndexError::Above { chain, through }) } else { self.wallets(chain, market) }
     }
 }
 
