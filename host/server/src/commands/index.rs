@@ -183,3 +183,56 @@ fn in_words(Status { folder, bytes, chains }: &Status) -> String {
     }
     if chains.is_empty() { text + "       no chain is indexed yet\n" } else { text }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloy::primitives::{Bytes, I256};
+    use assay_domain::{B256, Protocol};
+    use assay_index::{Check, Checkpoint, IndexedMarket, Segment, WalletEntries};
+    use assay_lending::{Entry, Move, What, progress::Side};
+
+    use super::*;
+
+    const MARKET: Address = Address::repeat_byte(7);
+
+    fn filled(folder: &std::path::Path) -> Index {
+        let index = Index::open(folder).unwrap();
+        let market = IndexedMarket { protocol: Protocol::LenderAV3, address: MARKET, from: 100 };
+        index.begin(1, &[market], &Bytes::new()).unwrap();
+        let (asset, amount) = (Address::repeat_byte(9), I256::try_from(50).unwrap());
+        let moved = What::Moved(Move { side: Side::Debt, asset, amount, fixed_rate: false });
+        let entries = vec![Entry { block: 105, what: moved }];
+        let wallets = vec![WalletEntries { wallet: Address::repeat_byte(1), market: 0, entries }];
+        let through = Checkpoint { number: 109, hash: B256::repeat_byte(3) };
+        index.append(1, Segment { from: 100, through, wallets, check: Check::Bloom }).unwrap();
+        index
+    }
+
+    #[test]
+    fn the_status_says_how_far_each_chain_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let status = filled(folder.path()).status().unwrap();
+        let json = in_json(&status);
+        assert_eq!(json["chains"][0]["through"]["number"], 109);
+        assert_eq!(json["chains"][0]["checked_blocks"]["by_bloom"], 10);
+        assert_eq!(json["chains"][0]["markets"][0]["from"], 100);
+        let words = in_words(&status);
+        assert!(words.contains("from block 100 through block 109; 0 events"), "{words}");
+        assert!(words.contains("by blooms: 10; not checked: 0"), "{words}");
+    }
+
+    #[test]
+    fn a_wallet_that_owed_is_one_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let index = filled(folder.path());
+        let lines = |at| index.owing(1, MARKET, at).unwrap().map(|owing| line(&owing.unwrap()).to_string());
+        let (wallet, asset) = ("01".repeat(20), "09".repeat(20));
+        let expected = format!(r#"{{"owed":[{{"amount":"50","asset":"0x{asset}"}}],"wallet":"0x{wallet}"}}"#);
+        assert_eq!(lines(109).collect::<Vec<_>>(), [expected]);
+        assert_eq!(lines(104).count(), 0);
+        let above = index.owing(1, MARKET, 110).err().unwrap().to_string();
+        assert!(above.contains("through block 109"), "{above}");
+        let other = index.owing(1, Address::ZERO, 109).err().unwrap().to_string();
+        assert!(other.contains("no market 0x0000"), "{other}");
+    }
+}
