@@ -3,6 +3,7 @@
 
 mod aave;
 mod balance;
+mod begin;
 mod comet;
 pub mod config;
 mod crosscheck;
@@ -10,8 +11,10 @@ mod ctoken;
 mod doubts;
 mod entries;
 mod events;
+mod everyone;
 pub mod fuzz;
 mod hints;
+mod indexed;
 mod jobs;
 mod ledger;
 mod market;
@@ -31,6 +34,8 @@ mod whole;
 pub use balance::Balance;
 pub use crosscheck::{AllSums, State, cross_check};
 pub use entries::{Entry, What};
+pub use everyone::{Everyone, Mark, WalletEntries};
+pub use indexed::{Index, Indexed, IndexedMarket};
 pub use jobs::{Jobs, Rest, Stored};
 pub use ledger::failed_pool;
 pub use market::Market;
