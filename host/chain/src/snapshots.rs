@@ -146,15 +146,19 @@ impl Chains {
         Read { snapshot: read.outcome.await, cached: false }
     }
 
-    /// The address of a name.
+    /// The address of a name. While it is looked up, each chain is asked for the head at which the address is read next.
     ///
     /// # Errors
     /// [`NameError`] where the name has none, or that is unknown.
     pub async fn resolve(&self, name: &Name) -> Result<Address, NameError> {
-        match self.inner.owners.get() {
-            Some(owners) => owners.names.resolve(name).await,
-            None => Err(NameError::NotConfigured),
+        let names = &self.inner.owners.get().ok_or(NameError::NotConfigured)?.names;
+        if self.batch.is_none() && !names.is_cached(name) {
+            for chain in self.inner.chains.clone() {
+                let stop = self.inner.stop.clone();
+                self.inner.tasks.spawn(async move { stop.run_until_cancelled(chain.ask_ahead()).await });
+            }
         }
+        names.resolve(name).await
     }
 
     /// The client of a chain; `None` where it is not configured.

@@ -2,6 +2,7 @@
 //! search for the first transaction of a new wallet; [`plan`] lists the questions that the histories share; [`rounds`] asks everything in the state after the head; [`assemble`] makes
 //! the snapshot from the answers.
 
+mod ahead;
 mod assemble;
 mod batch;
 mod discover;
@@ -25,6 +26,7 @@ use crate::{
     holdings::Finder,
     prices::{External, PriceReader},
 };
+use ahead::Ahead;
 use assay_domain::{Address, ChainId, ChainSnapshot};
 use assay_evm::{
     client::{Block, Client},
@@ -54,6 +56,7 @@ pub(super) struct Chain {
     discovery: Option<Discovery>,
     lending: Jobs,
     health: Health,
+    ahead: Ahead,
     permits: Arc<Semaphore>,
 }
 
@@ -131,6 +134,7 @@ impl Chain {
             activity: setup.activity(config, &client),
             lending: setup.lending(config, &client),
             health: Health::default(),
+            ahead: Ahead::default(),
             permits: Arc::new(Semaphore::new(MAX_READS)),
             config: config.clone(),
             client,
@@ -195,7 +199,13 @@ impl Chain {
     async fn start(&self, wallet: Address, batch: Option<&Part>) -> Start {
         let Some(batch) = batch else {
             let permit = self.permit().await;
-            let (head, stored) = tokio::join!(self.head(), self.stored(wallet));
+            let head = async {
+                match self.ahead.take() {
+                    Some(head) => Ok(head),
+                    None => self.head().await,
+                }
+            };
+            let (head, stored) = tokio::join!(head, self.stored(wallet));
             return (permit, head, stored);
         };
         let (head, stored) = tokio::join!(batch.head(self), self.stored(wallet));
@@ -232,6 +242,13 @@ impl Chain {
             self.health.look_for_old_state(&self.config, &self.client).await;
         }
         Ok(head)
+    }
+
+    /// Asks for the head for a read that begins within a moment.
+    pub(super) async fn ask_ahead(&self) {
+        if let Ok(head) = self.head().await {
+            self.ahead.put(head);
+        }
     }
 
     /// The newest block. The answer is recorded in the status.
