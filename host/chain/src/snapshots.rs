@@ -8,7 +8,7 @@ use std::{
 
 use futures::future::join_all;
 use moka::future::Cache;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::Instrument;
 
@@ -17,6 +17,7 @@ use crate::{
     config::{self, ChainConfig, Prices, Reading},
     explorer::Explorers,
     identity::{Heads, Identity},
+    index::{IndexState, Shelf},
     lifetime::ByCompleteness,
     names::{NameError, Names},
     prices::External,
@@ -87,7 +88,17 @@ impl Chains {
         let http = endpoint::http();
         let external = Arc::new(External::new(&http, prices, &chains));
         let explorers = Explorers::new(&http, &reading.explorer);
-        let setup = Setup { http: &http, explorers: &explorers, reading, external: &external, store, tasks, stop };
+        let shelf = Arc::new(Shelf::new(reading.index_path.clone()));
+        let setup = Setup {
+            http: &http,
+            explorers: &explorers,
+            reading,
+            external: &external,
+            shelf: &shelf,
+            store,
+            tasks,
+            stop,
+        };
         let expiry = ByCompleteness {
             lifetimes: Lifetimes { complete: keeping.complete, incomplete: keeping.incomplete },
             is_complete: |snapshot: &Arc<Snapshot>| snapshot.is_whole(),
@@ -169,6 +180,11 @@ impl Chains {
     /// The last known health of each chain, by ascending id.
     pub fn status(&self) -> Vec<ChainStatus> {
         self.inner.chains.iter().map(|chain| chain.status()).collect()
+    }
+
+    /// How far the index of a chain is; `None` where the chain is not configured.
+    pub fn index(&self, id: ChainId) -> Option<watch::Receiver<IndexState>> {
+        Some(self.inner.chains.iter().find(|chain| chain.id() == id)?.index())
     }
 
     /// The running read of `wallet`, or a new one.

@@ -8,6 +8,7 @@
 //!
 //! All calls block on the disk: an async caller uses `spawn_blocking`.
 
+mod adopt;
 mod append;
 mod codec;
 mod error;

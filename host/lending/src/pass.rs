@@ -100,6 +100,15 @@ impl Pass<'_> {
         Ok(())
     }
 
+    /// The records with `found`, which logs through the settled block `through` show, instead of a chunk.
+    pub(super) async fn counted(mut self, mut found: Extract, through: u64) -> Result<Vec<Option<Settled>>, Fault> {
+        self.follow(&mut found, through).await?;
+        self.count(found).await?;
+        self.at = through.saturating_add(1);
+        self.save().await;
+        Ok(self.records)
+    }
+
     /// Counts the next chunk. `Some` width where the following chunks are to be narrower.
     async fn take(&mut self, chunk: Chunk<Found>) -> Result<Option<u64>, Fault> {
         if let Some(through) = chunk.through {

@@ -14,7 +14,7 @@ mod unread;
 use std::sync::Arc;
 
 use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore, oneshot},
+    sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch},
     time::{Instant, timeout_at},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -24,6 +24,7 @@ use crate::{
     config::{self, ChainConfig, Reading},
     explorer::{ExplorerLogs, Explorers},
     holdings::Finder,
+    index::{self, IndexState, Indexer},
     prices::{External, PriceReader},
 };
 use ahead::Ahead;
@@ -55,6 +56,7 @@ pub(super) struct Chain {
     activity: ActivityReader,
     discovery: Option<Discovery>,
     lending: Jobs,
+    index: Arc<index::State>,
     health: Health,
     ahead: Ahead,
     permits: Arc<Semaphore>,
@@ -66,6 +68,8 @@ pub(super) struct Setup<'a> {
     pub explorers: &'a Explorers,
     pub reading: &'a Reading,
     pub external: &'a Arc<External>,
+    /// The folder of the indexes.
+    pub shelf: &'a Arc<index::Shelf>,
     pub store: &'a Store,
     pub tasks: &'a TaskTracker,
     pub stop: &'a CancellationToken,
@@ -107,7 +111,7 @@ impl Setup<'_> {
         Some(Arc::new(ExplorerLogs::new(explorer, client.clone(), markets)))
     }
 
-    fn lending(&self, config: &ChainConfig, client: &Client) -> Jobs {
+    fn lending(&self, config: &ChainConfig, client: &Client, index: &Arc<index::State>) -> Jobs {
         let markets = config.markets.iter().cloned().map(Market::new);
         let reader = Reader {
             chain: config.id,
@@ -117,6 +121,7 @@ impl Setup<'_> {
             tasks: self.tasks.clone(),
             logs: self.reading.logs(),
             finality: config.finality,
+            index: Some(index.clone()),
             whole: self.whole(config, client),
             recent: Recent::default(),
         };
@@ -124,15 +129,31 @@ impl Setup<'_> {
     }
 }
 
+/// The markets of a chain and their terms.
+type Markets = (Arc<[Market]>, Arc<TermsCache>);
+
+impl Setup<'_> {
+    /// Spawns the reader of the chain's index.
+    fn begin_index(&self, config: &ChainConfig, client: &Client, of: Markets, state: &Arc<index::State>) {
+        let (shelf, stop) = (self.shelf.clone(), self.stop.clone());
+        let indexer = Indexer::new((config.id, config.finality), client, of, self.reading, (shelf, state.clone()));
+        self.tasks.spawn(async move { stop.run_until_cancelled(indexer.run()).await });
+    }
+}
+
 impl Chain {
     pub(super) fn new(config: &ChainConfig, setup: &Setup<'_>) -> Self {
         let client = Client::new(setup.http, &config.endpoints(), &setup.reading.rpc);
+        let (index, terms) = (index::State::new(config.id), Arc::<TermsCache>::default());
+        let lending = setup.lending(config, &client, &index);
+        setup.begin_index(config, &client, (lending.reader().markets.clone(), terms.clone()), &index);
         Self {
             discovery: setup.discovery(config, &client),
-            terms: Arc::default(),
+            terms,
             prices: PriceReader::new(config, setup.external),
             activity: setup.activity(config, &client),
-            lending: setup.lending(config, &client),
+            lending,
+            index,
             health: Health::default(),
             ahead: Ahead::default(),
             permits: Arc::new(Semaphore::new(MAX_READS)),
@@ -143,6 +164,11 @@ impl Chain {
 
     pub(super) fn id(&self) -> ChainId {
         self.config.id
+    }
+
+    /// How far the index of the chain is.
+    pub(super) fn index(&self) -> watch::Receiver<IndexState> {
+        self.index.watch()
     }
 
     /// Blocks after which one is final.
@@ -168,6 +194,7 @@ impl Chain {
         head_sender: oneshot::Sender<Block>,
         batch: Option<&Part>,
     ) -> (ChainSnapshot, Option<Rest>) {
+        self.index.asked_for(wallet);
         let (permit, head, stored) = match timeout_at(deadline, self.start(wallet, batch)).await {
             Ok((permit, Ok(head), stored)) => (permit, head, stored),
             Ok((_, Err(_), _)) => return (self.failed(), None),

@@ -25,6 +25,8 @@ use exchange::{is_foreign, refused};
 use health::Health;
 use queue::{Queue, TooManyCalls, Turn};
 
+pub use queue::Rank;
+
 pub use exchange::root_cause;
 pub use health::Readiness;
 
@@ -68,6 +70,8 @@ pub struct Endpoint {
     /// Log queries and receipts need one of these too: long histories in the background leave half of the permits to
     /// other requests.
     history_permits: Semaphore,
+    /// Requests that nobody waits for need one of these too, and none of `history_permits`.
+    last_permits: Semaphore,
     queue: Queue,
     health: Health,
     /// Number of its answers to any request.
@@ -115,6 +119,7 @@ impl Endpoint {
             permits: Semaphore::new(limits.concurrency.saturating_sub(1).max(1)),
             first_permit: (limits.concurrency > 1).then(|| Semaphore::new(1)),
             history_permits: Semaphore::new((limits.concurrency / 2).max(1)),
+            last_permits: Semaphore::new((limits.concurrency / 4).max(1)),
             queue: Queue::new(Some(limits.per_second).filter(|bound| *bound > 0), pace),
             health: Health::default(),
             answered: AtomicU64::new(0),
@@ -159,18 +164,18 @@ impl Endpoint {
         self.queue.is_limited()
     }
 
-    /// Sends `packet` in its turn, and again after a refusal for rate. `patience` is the longest time for turns.
+    /// Sends `packet` in its turn by `rank`, and again after a refusal for rate. `patience` is the longest time for turns.
     ///
     /// # Errors
     /// [`Fault`] where there is no JSON-RPC answer. An error in the answer is an answer, except about the rate.
-    pub async fn post(&self, packet: &RequestPacket, patience: Duration) -> Result<ResponsePacket, Fault> {
+    pub async fn post(&self, packet: &RequestPacket, rank: Rank, patience: Duration) -> Result<ResponsePacket, Fault> {
         let body = serde_json::to_vec(packet).map_err(|error| Fault::Malformed(error.to_string()))?;
-        let goes_ahead = is_first(packet);
-        let _permits = self.permits(packet, goes_ahead).await?;
+        let rank = if is_first(packet) { Rank::First } else { rank };
+        let _permits = self.permits(packet, rank).await?;
         let deadline = Instant::now() + patience;
         let mut refusal = None;
         loop {
-            let turn = match timeout_at(deadline, self.turn(packet.len(), goes_ahead)).await {
+            let turn = match timeout_at(deadline, self.turn(packet.len(), rank)).await {
                 Ok(turn) => turn?,
                 Err(_) => return Err(refusal.unwrap_or_else(no_turn)),
             };
@@ -193,19 +198,26 @@ impl Endpoint {
     async fn permits(
         &self,
         packet: &RequestPacket,
-        goes_ahead: bool,
+        rank: Rank,
     ) -> Result<(Option<SemaphorePermit<'_>>, SemaphorePermit<'_>), Fault> {
         let closed = |_| Fault::Unreachable("stopped".into());
         let is_history = packet.requests().iter().any(|request| HISTORY.contains(&request.method()));
         let _waiting = Waiting::count(&self.waiting);
-        let history = if is_history { Some(self.history_permits.acquire().await.map_err(closed)?) } else { None };
-        let permits = self.first_permit.as_ref().filter(|_| goes_ahead).unwrap_or(&self.permits);
-        Ok((history, permits.acquire().await.map_err(closed)?))
+        let bounded = match rank {
+            Rank::Last => Some(&self.last_permits),
+            Rank::First | Rank::Usual => Some(&self.history_permits).filter(|_| is_history),
+        };
+        let bounded = match bounded {
+            Some(permits) => Some(permits.acquire().await.map_err(closed)?),
+            None => None,
+        };
+        let permits = self.first_permit.as_ref().filter(|_| rank == Rank::First).unwrap_or(&self.permits);
+        Ok((bounded, permits.acquire().await.map_err(closed)?))
     }
 
-    async fn turn(&self, calls: usize, goes_ahead: bool) -> Result<Turn<'_>, Fault> {
+    async fn turn(&self, calls: usize, rank: Rank) -> Result<Turn<'_>, Fault> {
         let _waiting = Waiting::count(&self.waiting);
-        let turn = self.queue.turn(calls, goes_ahead).await;
+        let turn = self.queue.turn(calls, rank).await;
         turn.map_err(|TooManyCalls { most }| Fault::TooManyCalls { most })
     }
 
