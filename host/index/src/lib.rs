@@ -8,7 +8,6 @@
 //!
 //! All calls block on the disk: an async caller uses `spawn_blocking`.
 
-mod adopt;
 mod append;
 mod codec;
 mod error;
@@ -16,17 +15,21 @@ mod folder;
 mod forget;
 mod history;
 mod index;
+mod items;
 mod progress;
+pub mod segments;
 mod status;
 #[cfg(test)]
 mod tests;
 mod truncate;
 mod wallets;
+mod widen;
 
-pub use append::{Segment, WalletEntries};
+pub use append::Segment;
 pub use error::IndexError;
 pub use history::History;
 pub use index::Index;
+pub use items::WalletEntries;
 pub use progress::{Check, Checked, Checkpoint, IndexedMarket, Progress};
 pub use status::{ChainStatus, Status};
-pub use wallets::{Wallet, Wallets};
+pub use wallets::Wallets;

@@ -11,6 +11,7 @@ mod failover;
 mod fleet;
 mod hostile;
 mod identity;
+mod index;
 mod keys;
 mod killed;
 mod lenders;

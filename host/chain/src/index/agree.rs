@@ -77,17 +77,24 @@ impl Indexer {
         if let Some((asked, added)) = self.added(&progress, everyone)
             && let Some(before) = self.before(&progress, &added).await?
         {
-            tracing::info!(chain = self.chain, contracts = added.len(), block = before.number,
-                "markets have new contracts; the market index goes on with them from this block");
+            tracing::info!(
+                chain = self.chain,
+                contracts = added.len(),
+                block = before.number,
+                "markets have new contracts; the market index goes on with them from this block"
+            );
             let asked = asked.bytes();
             return self
                 .with(index, move |index, chain| {
                     index.truncate(chain, before.number)?;
-                    index.adopt(chain, &asked)
+                    index.widen(chain, &progress.markets, &asked, Vec::new())
                 })
                 .await;
         }
-        tracing::warn!(chain = self.chain, "the market index has other markets or contracts than are configured now; the chain is read again");
+        tracing::warn!(
+            chain = self.chain,
+            "the market index has other markets or contracts than are configured now; the chain is read again"
+        );
         self.state.set(|state| (state.through, state.hash) = (None, None));
         self.with(index, |index, chain| index.forget(chain)).await?;
         self.begin(index, everyone).await
@@ -130,8 +137,12 @@ impl Indexer {
         }
         let there = self.has(&progress.checkpoints).await?;
         let last = there.iter().rposition(|there| *there).and_then(|last| progress.checkpoints.get(last)).copied();
-        tracing::warn!(chain = self.chain, block = through.number, back_to = last.map(|last| last.number),
-            "the chain was replaced below its finality; the market index goes back and reads it again");
+        tracing::warn!(
+            chain = self.chain,
+            block = through.number,
+            back_to = last.map(|last| last.number),
+            "the chain was replaced below its finality; the market index goes back and reads it again"
+        );
         self.state.set(|state| {
             (state.through, state.hash) = (last.map(|last| last.number), last.map(|last| last.hash));
         });

@@ -43,4 +43,3 @@ fn indexed(History { progress, entries }: History) -> Option<Indexed> {
     });
     Some(Indexed { through: through.number, hash: through.hash, markets: markets.collect() })
 }
-

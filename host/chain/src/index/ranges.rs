@@ -77,13 +77,7 @@ fn weaker(one: Check, other: Check) -> Check {
 }
 
 impl<'a> Ranges<'a> {
-    pub fn new(
-        by: &'a Indexer,
-        index: &'a Index,
-        agreed: &'a mut Agreed,
-        to: u64,
-        report: &'a mut Report,
-    ) -> Self {
+    pub fn new(by: &'a Indexer, index: &'a Index, agreed: &'a mut Agreed, to: u64, report: &'a mut Report) -> Self {
         let at = agreed.progress.next();
         let follows = to.saturating_sub(at) < by.finality.max(64);
         Self { by, index, agreed, report, at, to, width: by.logs.range, follows, pending: Pending::default() }

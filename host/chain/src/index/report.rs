@@ -74,7 +74,14 @@ impl Report {
             let left = reading.began.elapsed().as_secs_f64() * (all - done) as f64 / done as f64;
             reading.said = (now, tenths);
             let percent = done.saturating_mul(100) / all.max(1);
-            tracing::info!(chain, through, to, percent, seconds_left = left as u64, "the markets are read for all wallets");
+            tracing::info!(
+                chain,
+                through,
+                to,
+                percent,
+                seconds_left = left as u64,
+                "the markets are read for all wallets"
+            );
         }
     }
 }

@@ -4,6 +4,7 @@
 mod exchange;
 mod health;
 mod pace;
+mod permits;
 mod queue;
 
 use std::{
@@ -13,16 +14,14 @@ use std::{
 
 use alloy::rpc::json_rpc::{RequestPacket, ResponsePacket};
 use metrics::Gauge;
-use tokio::{
-    sync::{Semaphore, SemaphorePermit},
-    time::{Instant, timeout_at},
-};
+use tokio::time::{Instant, timeout_at};
 use url::Url;
 
 use crate::{config::RpcLimits, fault::Fault, redact::Redact};
 use assay_domain::ChainId;
 use exchange::{is_foreign, refused};
 use health::Health;
+use permits::{Held, Permits};
 use queue::{Queue, TooManyCalls, Turn};
 
 pub use queue::Rank;
@@ -38,8 +37,6 @@ const PROBES: [&str; 2] = ["eth_chainId", "eth_getBlockByNumber"];
 /// The requests that every other request depends on. They have a permit of their own: at most one reader at a time asks
 /// for the chain id and for the newest block.
 const FIRST: [(&str, &str); 2] = [("eth_chainId", ""), ("eth_getBlockByNumber", "\"latest\"")];
-/// The requests of long histories.
-const HISTORY: [&str; 2] = ["eth_getLogs", "eth_getTransactionReceipt"];
 /// Calls in one JSON-RPC batch, until an endpoint refuses that many.
 const MAX_BATCH: usize = 100;
 
@@ -64,14 +61,7 @@ pub struct Endpoint {
     traceparent: bool,
     /// Requests that wait for a permit or for the rate limit.
     waiting: Gauge,
-    permits: Semaphore,
-    /// One permit of `rpc.concurrency`, where that is more than one, for the requests in [`FIRST`].
-    first_permit: Option<Semaphore>,
-    /// Log queries and receipts need one of these too: long histories in the background leave half of the permits to
-    /// other requests.
-    history_permits: Semaphore,
-    /// Requests that nobody waits for need one of these too, and none of `history_permits`.
-    last_permits: Semaphore,
+    permits: Permits,
     queue: Queue,
     health: Health,
     /// Number of its answers to any request.
@@ -116,10 +106,7 @@ impl Endpoint {
             timeout: limits.timeout,
             traceparent: limits.traceparent,
             waiting: metrics::gauge!("assay_rpc_requests_waiting", "chain" => chain.to_string()),
-            permits: Semaphore::new(limits.concurrency.saturating_sub(1).max(1)),
-            first_permit: (limits.concurrency > 1).then(|| Semaphore::new(1)),
-            history_permits: Semaphore::new((limits.concurrency / 2).max(1)),
-            last_permits: Semaphore::new((limits.concurrency / 4).max(1)),
+            permits: Permits::new(limits.concurrency),
             queue: Queue::new(Some(limits.per_second).filter(|bound| *bound > 0), pace),
             health: Health::default(),
             answered: AtomicU64::new(0),
@@ -195,24 +182,9 @@ impl Endpoint {
     }
 
     /// Requests wait for permits first, and only those with a permit for their turn: the first ones have their own.
-    async fn permits(
-        &self,
-        packet: &RequestPacket,
-        rank: Rank,
-    ) -> Result<(Option<SemaphorePermit<'_>>, SemaphorePermit<'_>), Fault> {
-        let closed = |_| Fault::Unreachable("stopped".into());
-        let is_history = packet.requests().iter().any(|request| HISTORY.contains(&request.method()));
+    async fn permits(&self, packet: &RequestPacket, rank: Rank) -> Result<Held<'_>, Fault> {
         let _waiting = Waiting::count(&self.waiting);
-        let bounded = match rank {
-            Rank::Last => Some(&self.last_permits),
-            Rank::First | Rank::Usual => Some(&self.history_permits).filter(|_| is_history),
-        };
-        let bounded = match bounded {
-            Some(permits) => Some(permits.acquire().await.map_err(closed)?),
-            None => None,
-        };
-        let permits = self.first_permit.as_ref().filter(|_| rank == Rank::First).unwrap_or(&self.permits);
-        Ok((bounded, permits.acquire().await.map_err(closed)?))
+        self.permits.of(packet, rank).await
     }
 
     async fn turn(&self, calls: usize, rank: Rank) -> Result<Turn<'_>, Fault> {

@@ -66,7 +66,8 @@ impl Everyone {
     /// The same without the hints of some `contracts`.
     #[must_use]
     pub fn without(&self, contracts: &BTreeSet<Address>) -> Self {
-        let others = |hints: &Vec<Hint>| hints.iter().filter(|hint| !contracts.contains(&hint.contract)).cloned().collect();
+        let others =
+            |hints: &Vec<Hint>| hints.iter().filter(|hint| !contracts.contains(&hint.contract)).cloned().collect();
         let hints = self.hints.iter().map(|hints| hints.as_ref().map(others)).collect();
         Self::new(self.markets.clone(), hints)
     }
@@ -154,8 +155,7 @@ impl Everyone {
             };
             let own = logs.of(mentions, false);
             let hinting = logs.of(mentions, true);
-            let pointing =
-                unexplained(market, hints, wallet.into_word(), own.iter().copied(), hinting.iter().copied());
+            let pointing = unexplained(market, hints, wallet.into_word(), own.iter().copied(), hinting.iter().copied());
             places.extend(pointing.into_iter().map(|log| (log.block_number, place(log))));
             let known = evidence.entry(index).or_default();
             (known.own, known.hints) = (own, hinting);

@@ -9,10 +9,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use alloy::rpc::types::Log;
 
-use super::{
-    fetch::Piece,
-    follow::Indexer,
-};
+use super::{fetch::Piece, follow::Indexer};
 use assay_domain::B256;
 use assay_evm::{
     Client, Fault, Span,
@@ -88,8 +85,13 @@ impl Indexer {
         }
         metrics::counter!("assay_index_differing_total", "chain" => self.chain.to_string())
             .increment(differing.len() as u64);
-        tracing::warn!(chain = self.chain, from = span.from, to = span.to, transactions = differing.len(),
-            "two answers for the same logs differ; the receipts of the transactions decide");
+        tracing::warn!(
+            chain = self.chain,
+            from = span.from,
+            to = span.to,
+            transactions = differing.len(),
+            "two answers for the same logs differ; the receipts of the transactions decide"
+        );
         logs.retain(|log| !log.transaction_hash.is_some_and(|hash| differing.contains(&hash)));
         let receipts = self.receipts(&differing, clients).await?;
         let asked = |log: &Log| everyone.queries().iter().any(|query| answers(log, query, span));

@@ -27,11 +27,7 @@ impl Indexer {
     ///
     /// # Errors
     /// [`Fault`] where an endpoint does not answer.
-    pub(super) async fn receipts(
-        &self,
-        transactions: &BTreeSet<B256>,
-        clients: &[&Client],
-    ) -> Result<Vec<Log>, Fault> {
+    pub(super) async fn receipts(&self, transactions: &BTreeSet<B256>, clients: &[&Client]) -> Result<Vec<Log>, Fault> {
         let mut found = BTreeMap::new();
         for client in clients {
             let missing: Vec<B256> = transactions.iter().filter(|hash| !found.contains_key(*hash)).copied().collect();
