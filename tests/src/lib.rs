@@ -25,3 +25,4 @@ pub mod python;
 pub mod redis;
 pub mod reputation;
 pub mod service;
+pub mod stub;

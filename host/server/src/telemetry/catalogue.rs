@@ -34,6 +34,10 @@ const COUNTERS: &[(&str, &str)] = &[
     ),
     ("assay_explorer_requests_total", "Requests to explorers, by chain and outcome"),
     (
+        "assay_explorer_histories_total",
+        "First lending histories whose transactions an explorer named, by chain",
+    ),
+    (
         "assay_explorer_reads_refused_total",
         "Lists that were not read because too many reads of the chain were waiting, by chain",
     ),
