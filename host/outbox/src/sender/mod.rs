@@ -5,17 +5,16 @@ mod abi;
 mod account;
 mod feedback;
 mod fees;
-mod records;
 mod sign;
 mod status;
 
 use std::sync::Arc;
 
-use alloy::{primitives::Bytes, signers::local::PrivateKeySigner};
+use alloy::{primitives::Bytes, signers::local::PrivateKeySigner, sol_types::SolError};
 use serde_json::json;
 
 use abi::{
-    IdentityRegistry::ownerOfCall,
+    IdentityRegistry::{ERC721NonexistentToken, isAuthorizedOrOwnerCall, ownerOfCall},
     ReputationRegistry::{getIdentityRegistryCall, getLastIndexCall},
 };
 use assay_domain::{Address, B256, ChainId, Tag, U256};
@@ -28,7 +27,6 @@ use assay_evm::{
 pub use account::{AccountView, BlockRef};
 pub use feedback::{FeedbackEvent, GivenFeedback};
 pub use fees::{FeeMarket, Offer};
-pub use records::{LandedRecord, SignedRecord, SlotRecord};
 pub use sign::Signed;
 pub use status::TransactionStatus;
 
@@ -51,7 +49,15 @@ pub struct Sender {
     key: Arc<PrivateKeySigner>,
     registries: Registries,
     confirmations: u64,
-    ceiling: u64,
+}
+
+/// The agent of a feedback, as the identity registry knows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Subject {
+    Missing,
+    /// Owned by the account, or the account may act for it: the registry refuses the account's feedback.
+    Own,
+    Other,
 }
 
 /// One feedback, as the registry accepts it.
@@ -73,8 +79,10 @@ pub enum SendOutcome {
     Accepted,
     /// This or another transaction with the nonce is mined.
     NonceUsed,
-    /// The fee is below what the node, or the replacement of another transaction, requires.
+    /// The fee is below what the node requires.
     Underpriced,
+    /// The node holds another transaction with the nonce, and the fee is below what its replacement requires.
+    ReplacementUnderpriced,
     /// The account cannot pay for it.
     InsufficientFunds,
 }
@@ -84,11 +92,14 @@ pub enum SendOutcome {
 pub enum SenderError {
     #[error("the chain of the registries: {0}")]
     Chain(String),
-    /// The registry reverts the feedback; a retry does not help.
-    #[error("the Reputation Registry refuses the feedback: {0}")]
-    Refused(String),
     #[error("a transaction could not be signed: {0}")]
     Unsigned(String),
+    #[error("gas costs more than reputation.max_fee_gwei at the moment")]
+    Dear,
+    #[error("{0} transactions are under way, as many as reputation.max_transactions allows; it waits for its turn")]
+    Full(usize),
+    #[error("the account {0} of this service cannot pay for gas; send ether to it")]
+    NoFunds(Address),
 }
 
 impl From<Fault> for SenderError {
@@ -103,16 +114,9 @@ pub fn identity_of(registry: Address) -> Call {
 }
 
 impl Sender {
-    /// The account of `key`. It offers at most `ceiling` wei for a unit of gas; a block with `confirmations` blocks on
-    /// top counts as settled.
-    pub fn new(
-        client: Client,
-        key: PrivateKeySigner,
-        registries: Registries,
-        confirmations: u64,
-        ceiling: u64,
-    ) -> Self {
-        Self { client, key: Arc::new(key), registries, confirmations, ceiling }
+    /// The account of `key`. A block with `confirmations` blocks on top counts as settled.
+    pub fn new(client: Client, key: PrivateKeySigner, registries: Registries, confirmations: u64) -> Self {
+        Self { client, key: Arc::new(key), registries, confirmations }
     }
 
     pub fn address(&self) -> Address {
@@ -132,11 +136,6 @@ impl Sender {
         self.registries
     }
 
-    /// The highest fee that is offered for a unit of gas, in wei.
-    pub fn ceiling(&self) -> u64 {
-        self.ceiling
-    }
-
     /// The owner of an agent; `None` for an unknown agent.
     ///
     /// # Errors
@@ -153,26 +152,27 @@ impl Sender {
         }
     }
 
-    /// Gas for a feedback, with a margin. The estimate uses the newest block: pending transactions may never be mined,
-    /// and the first feedback of a client costs more than the next.
+    /// The agent, and whether the account may act for it. A registry that cannot say who may act for an agent says who
+    /// owns it.
     ///
     /// # Errors
-    /// [`SenderError::Refused`] where the registry reverts, [`SenderError::Chain`] where the chain cannot be read.
-    pub async fn gas(&self, feedback: &Feedback<'_>) -> Result<u64, SenderError> {
-        self.gas_of(self.registry(), &self.call(feedback))
-            .await?
-            .map_err(|fault| SenderError::Refused(registry_reason(&fault)))
+    /// [`SenderError::Chain`] where the chain cannot be read.
+    pub async fn subject(&self, agent_id: u64) -> Result<Subject, SenderError> {
+        let Some(owner) = self.owner_of(agent_id).await? else { return Ok(Subject::Missing) };
+        let head = self.client.head().await?;
+        let call = isAuthorizedOrOwnerCall { spender: self.address(), agentId: U256::from(agent_id) };
+        let answers = self.client.calls(&[Call::new(self.registries.identity, &call)], head.hash).await?;
+        let is_own = owner == self.address() || returned::<isAuthorizedOrOwnerCall>(answers.first()) == Some(true);
+        Ok(if is_own { Subject::Own } else { Subject::Other })
     }
 
-    /// Gas for a call of `to`, with a margin; the inner error is the reason of a revert.
+    /// Gas for a call of `to`, with a margin; the inner error is the reason of a revert. The estimate uses the newest
+    /// block: pending transactions may never be mined, and the first feedback of a client costs more than the next.
+    ///
     ///
     /// # Errors
     /// [`SenderError::Chain`] where the chain cannot be read.
     pub async fn estimate_gas(&self, to: Address, data: &Bytes) -> Result<Result<u64, String>, SenderError> {
-        Ok(self.gas_of(to, data).await?.map_err(|fault| revert_reason(&fault)))
-    }
-
-    async fn gas_of(&self, to: Address, data: &Bytes) -> Result<Result<u64, Fault>, SenderError> {
         let transaction = json!({ "from": self.address(), "to": to, "data": data });
         let answer =
             self.client.batch(vec![("eth_estimateGas", json!([transaction, "latest"]))]).await?.into_iter().next();
@@ -181,7 +181,7 @@ impl Sender {
                 let gas = assay_evm::client::quantity(value)?;
                 Ok(Ok(gas.saturating_add(gas.saturating_mul(GAS_MARGIN) / 100)))
             }
-            Err(fault) if call::reverted(&fault) => Ok(Err(fault)),
+            Err(fault) if call::reverted(&fault) => Ok(Err(revert_reason(&fault))),
             Err(fault) => Err(fault.into()),
         }
     }
@@ -206,13 +206,15 @@ impl Sender {
     }
 }
 
-/// Why the registry reverts.
-fn registry_reason(fault: &Fault) -> String {
-    let reason = revert_reason(fault);
+/// Why the registry reverts, in words.
+pub fn registry_reason(reason: &str) -> String {
+    let selector = alloy::hex::encode(ERC721NonexistentToken::SELECTOR);
     if reason.contains("Self-feedback") {
         "this service's account is the agent's owner or acts for it".into()
+    } else if reason.contains("ERC721NonexistentToken") || reason.contains(&selector) {
+        "the agent does not exist in the Identity Registry".into()
     } else {
-        reason
+        reason.to_owned()
     }
 }
 
@@ -234,6 +236,8 @@ fn refusal(fault: &Fault) -> Option<SendOutcome> {
         Some(SendOutcome::Accepted)
     } else if says(&["nonce too low", "nonce is too low", "oldnonce", "invalid nonce"]) {
         Some(SendOutcome::NonceUsed)
+    } else if says(&["replacement transaction underpriced", "replacement not allowed", "replacementnotallowed"]) {
+        Some(SendOutcome::ReplacementUnderpriced)
     } else if says(&["underpriced", "less than block base fee", "fee too low", "feetoolow", "gas price too low"]) {
         Some(SendOutcome::Underpriced)
     } else if says(&["insufficient funds", "insufficient balance", "insufficientfunds"]) {
@@ -253,7 +257,8 @@ mod tests {
         for (message, meaning) in [
             ("already known", Some(SendOutcome::Accepted)),
             ("nonce too low: next nonce 5, tx nonce 4", Some(SendOutcome::NonceUsed)),
-            ("replacement transaction underpriced", Some(SendOutcome::Underpriced)),
+            ("replacement transaction underpriced", Some(SendOutcome::ReplacementUnderpriced)),
+            ("transaction underpriced: gas tip cap 1", Some(SendOutcome::Underpriced)),
             ("max fee per gas less than block base fee: address 0x1", Some(SendOutcome::Underpriced)),
             ("insufficient funds for gas * price + value", Some(SendOutcome::InsufficientFunds)),
             ("Insufficient funds for gas * price + value", Some(SendOutcome::InsufficientFunds)),
@@ -266,9 +271,12 @@ mod tests {
 
     #[test]
     fn the_registry_is_quoted_and_a_stake_in_the_agent_explained() {
-        let reason = |message: &str| registry_reason(&Fault::Refused { code: 3, message: message.into() });
+        let reason =
+            |message: &str| registry_reason(&revert_reason(&Fault::Refused { code: 3, message: message.into() }));
         assert_eq!(reason("execution reverted: too many decimals"), "too many decimals");
         assert_eq!(reason("execution reverted"), "without a reason");
         assert!(reason("execution reverted: Self-feedback not allowed").contains("owner"));
+        let missing = format!("execution reverted: custom error 0x7e273289{:064x}", 7);
+        assert!(reason(&missing).contains("does not exist"), "{}", reason(&missing));
     }
 }

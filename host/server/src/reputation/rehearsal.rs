@@ -15,7 +15,7 @@ use super::{
     submit::{Request, SubmitError},
 };
 use assay_domain::{Address, Time, address};
-use assay_outbox::sender::LandedRecord;
+use assay_outbox::slot::LandedRecord;
 use assay_store::{Batch, Revision, Store, StoreError};
 
 /// Lifetime of a stored submission.
@@ -113,6 +113,7 @@ fn completed(request: &Request, scores: ScoresRecord, now: Time) -> Result<Submi
         stage: Stage::Confirmed,
         attempts: 0,
         next_at: now,
+        ahead: 0,
         trouble: None,
         scores: None,
         document: None,

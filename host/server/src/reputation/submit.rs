@@ -10,18 +10,19 @@ use uuid::Uuid;
 
 use super::{
     Reputation,
-    records::{self, RetryRecord, Stage, SubmissionRecord},
+    counter::Counter,
+    records::{self, RetryRecord, SubmissionRecord},
 };
 use crate::access::{
     records::{self as access, Payer},
-    x402::records::{self as payments, PaymentRecord, PaymentState},
+    x402::records::{self as payments, PaymentRecord, PaymentState, PurchaseRecord},
 };
 use assay_domain::{Address, B256, Tag};
-use assay_outbox::sender::SenderError;
+use assay_outbox::sender::{SenderError, Subject};
 use assay_store::{Batch, Key, Revision, StoreError};
 
 /// How long a caller's `Idempotency-Key` is remembered.
-const REMEMBERED: Duration = Duration::from_secs(24 * 3600);
+pub(super) const REMEMBERED: Duration = Duration::from_secs(24 * 3600);
 /// Attempts at the write, where other writes come first.
 const TRIES: usize = 4;
 
@@ -42,6 +43,8 @@ pub struct Request {
 pub enum SubmitError {
     #[error("Agent {0} does not exist in the Identity Registry")]
     NoAgent(u64),
+    #[error("This service's account owns agent {0} or acts for it, so that the registry refuses its feedback")]
+    OwnAgent(u64),
     #[error("the identity registry cannot be read: {0}")]
     Registry(SenderError),
     /// The key does not have enough units left.
@@ -61,8 +64,19 @@ impl Request {
         keccak256(format!("{}|{:#x}|{:?}", self.agent_id, self.address, self.tags))
     }
 
+    /// The request as it is stored with a payment.
+    pub fn purchase(&self) -> PurchaseRecord {
+        PurchaseRecord {
+            agent_id: self.agent_id,
+            address: self.address,
+            tags: self.tags.clone(),
+            retry_key: self.retry_key.clone(),
+            digest: self.digest(),
+        }
+    }
+
     /// The store key of the `Idempotency-Key`: each API key and each paying account has keys of its own.
-    fn retry(&self) -> Option<Key<RetryRecord>> {
+    pub(super) fn retry(&self) -> Option<Key<RetryRecord>> {
         let hash = Sha256::digest(self.retry_key.as_ref()?).into();
         Some(match &self.payer {
             Payer::Key { meter, .. } => records::submission_retry(meter, &hash),
@@ -85,7 +99,8 @@ impl Reputation {
         if let Payer::Key { .. } = request.payer {
             self.require_agent(request.agent_id).await?;
         }
-        let record = self.record(&request);
+        let counter = Counter::new(self.inner.store.clone(), self.inner.outbox.sender());
+        let record = counter.record(&request, counter.ahead().await?);
         for _ in 0..TRIES {
             let batch = Batch::new()
                 .put(&records::submission(record.id), &record)?
@@ -117,8 +132,20 @@ impl Reputation {
     /// # Errors
     /// [`SubmitError::NoAgent`], or [`SubmitError::Registry`] where the registry cannot be read.
     pub async fn require_agent(&self, agent_id: u64) -> Result<(), SubmitError> {
-        let owner = self.inner.sender.owner_of(agent_id).await.map_err(SubmitError::Registry)?;
+        let owner = self.inner.outbox.sender().owner_of(agent_id).await.map_err(SubmitError::Registry)?;
         owner.map(drop).ok_or(SubmitError::NoAgent(agent_id))
+    }
+
+    /// That the registry would take feedback for the agent from the account, before a payment for it is settled.
+    ///
+    /// # Errors
+    /// As [`require_agent`](Self::require_agent), and [`SubmitError::OwnAgent`].
+    pub async fn require_other_agent(&self, agent_id: u64) -> Result<(), SubmitError> {
+        match self.inner.outbox.sender().subject(agent_id).await.map_err(SubmitError::Registry)? {
+            Subject::Missing => Err(SubmitError::NoAgent(agent_id)),
+            Subject::Own => Err(SubmitError::OwnAgent(agent_id)),
+            Subject::Other => Ok(()),
+        }
     }
 
     /// The submission that an earlier request with this `Idempotency-Key` or payment began.
@@ -134,7 +161,7 @@ impl Reputation {
                 ..
             }) = payment
             {
-                let same = of == Some(request.digest());
+                let same = of == request.digest();
                 let found = self.inner.store.get(&records::submission(bought)).await?.filter(|_| same);
                 return found.map(Some).ok_or(SubmitError::NotPaid);
             }
@@ -159,42 +186,15 @@ impl Reputation {
         let read = self.inner.store.read(&payment).await?;
         let mut known = read.value.ok_or(SubmitError::NotPaid)?;
         let PaymentState::Settled { submission, .. } = &mut known.state else { return Err(SubmitError::NotPaid) };
-        if known.request.is_some_and(|of| of != request.digest()) {
+        if known.request != request.digest() {
             return Err(SubmitError::NotPaid);
         }
         if submission.replace(id).is_some() {
             // Another request was faster: this batch is refused, and the caller finds what that request began.
             return Ok(batch.if_unchanged(&payment, Revision::ABSENT));
         }
-        (known.request, known.updated_at) = (Some(request.digest()), Utc::now());
+        known.updated_at = Utc::now();
         // Where the payment bought something in the meantime, its revision differs, and the batch is refused.
         Ok(batch.if_unchanged(&payment, read.revision).put(&payment, &known)?)
-    }
-
-    fn record(&self, request: &Request) -> SubmissionRecord {
-        let (now, registries) = (Utc::now(), self.inner.sender.registries());
-        SubmissionRecord {
-            id: Uuid::new_v4(),
-            agent_id: request.agent_id,
-            address: request.address,
-            tags: request.tags.clone(),
-            payer: request.payer.clone(),
-            chain: registries.chain,
-            identity_registry: registries.identity,
-            reputation_registry: registries.reputation,
-            client: self.inner.sender.address(),
-            created_at: now,
-            updated_at: now,
-            stage: Stage::Pending,
-            attempts: 0,
-            next_at: now,
-            trouble: None,
-            scores: None,
-            document: None,
-            start: None,
-            feedback: Vec::new(),
-            giving_up: None,
-            error: None,
-        }
     }
 }
