@@ -117,10 +117,10 @@ impl Chains {
         self
     }
 
-    /// The ERC-8004 registries; `None` where their chain is not configured.
-    pub fn agents(&self, config: &config::Agents, log_range: u64) -> Option<AgentRegistries> {
+    /// The ERC-8004 registries, to which `own` gives feedback; `None` where their chain is not configured.
+    pub fn agents(&self, config: &config::Agents, own: Option<Address>, log_range: u64) -> Option<AgentRegistries> {
         let chain = self.inner.chains.iter().find(|chain| chain.id() == config.chain)?;
-        Some(AgentRegistries::new(chain.client().clone(), config, chain.finality(), log_range))
+        Some(AgentRegistries::new(chain.client().clone(), config, own, chain.finality(), log_range))
     }
 
     /// The snapshot of `wallet` on all chains: from the cache, or read within the budget. Concurrent callers share the

@@ -83,7 +83,8 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     let registry = open_registry(config, &store).await?;
     let readers = TaskTracker::new();
     let chains = connect(config, &store, &readers, &tasks);
-    let registries = config.agents.as_ref().and_then(|agents| chains.agents(agents, config.reading.log_range));
+    let own = config.reputation.as_ref().and_then(config::Reputation::account).map(|account| account.address());
+    let registries = config.agents.as_ref().and_then(|agents| chains.agents(agents, own, config.reading.log_range));
     let agents = Agents::new(config, registries, &store, &tasks.spawner());
     let rollout = Rollout::open(registry.clone(), store.clone(), &config.scoring, &config.promotion).await?;
     rollout.start(&tasks.spawner());

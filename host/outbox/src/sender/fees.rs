@@ -38,9 +38,8 @@ impl FeeMarket {
     /// Whether `offer` is more than three times what a new transaction offers.
     pub fn is_far_below(self, offer: Offer) -> bool {
         let far = |fee: u64, fresh: u64| fee > fresh.saturating_mul(3);
-        self.offer(u64::MAX).is_some_and(|fresh| {
-            far(offer.max_fee, fresh.max_fee) || far(offer.priority_fee, fresh.priority_fee)
-        })
+        self.offer(u64::MAX)
+            .is_some_and(|fresh| far(offer.max_fee, fresh.max_fee) || far(offer.priority_fee, fresh.priority_fee))
     }
 
     /// For a replacement of `last`: both fees a quarter higher, or those of a new transaction where they are higher.

@@ -34,7 +34,9 @@ pub struct Rules {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
     /// No transaction with it is mined. A node holds one of ours where `held`.
-    Waiting { held: bool },
+    Waiting {
+        held: bool,
+    },
     /// Used, and the outcome may still change or is not known now.
     Unsettled,
     Ended(Ended),

@@ -177,7 +177,9 @@ impl Round<'_> {
                 Ok(Next::Send)
             }
             // Until the account can pay, it is known why the transaction waits.
-            _ if seen.answer == Some(SendOutcome::InsufficientFunds) => Err(SenderError::NoFunds(self.outbox.sender.address())),
+            _ if seen.answer == Some(SendOutcome::InsufficientFunds) => {
+                Err(SenderError::NoFunds(self.outbox.sender.address()))
+            }
             Some(Move::Send) | None => Ok(Next::Wait),
         }
     }

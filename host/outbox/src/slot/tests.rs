@@ -54,7 +54,7 @@ fn a_nonce_stands_as_its_transactions_and_the_account_say() {
         let statuses = HashMap::from([(B256::repeat_byte(1), first), (B256::repeat_byte(2), second)]);
         standing(&slot, &view(settled, used), &statuses)
     };
-    use TransactionStatus::{Missing, Mined, Pooled, Unknown};
+    use TransactionStatus::{Mined, Missing, Pooled, Unknown};
     let mined = |succeeded, settled| Mined { block: 5, gas_used: 6, succeeded, settled };
     let landed = |n| LandedRecord { hash: B256::repeat_byte(n), block: 5, gas_used: 6 };
     for (first, second, settled, used, wanted) in [

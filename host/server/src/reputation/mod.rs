@@ -35,9 +35,9 @@ use crate::{
     config,
 };
 use assay_chain::Ipfs;
+use assay_domain::Tag;
 use assay_outbox::slot::Outbox;
 use assay_store::{Batch, Lease, Lost, Store, StoreError};
-use assay_domain::Tag;
 use records::{Stage, SubmissionRecord};
 use step::{Event, step};
 use warnings::Warnings;

@@ -169,9 +169,8 @@ impl X402 {
     /// with the same `pay_to` may have sold something for it.
     pub(super) fn refuse_foreign(&self, record: &mut PaymentRecord, transaction: B256) {
         tracing::warn!(payer = %record.id.from, %transaction, "another account transferred the money of a payment");
-        let detail = format!(
-            "The money arrived by transaction {transaction}, which this server did not send; ask its operator"
-        );
+        let detail =
+            format!("The money arrived by transaction {transaction}, which this server did not send; ask its operator");
         record.refused(Refused::new(super::reason::USED, detail));
         // It cannot be settled any more.
         record.reverted = true;

@@ -90,9 +90,9 @@ impl X402 {
                     return Ok(Settled { id, transaction });
                 }
                 Found::Claimed(_) => {}
-                Found::Free(Some(PaymentRecord { state: PaymentState::Refused { reason, detail }, reverted, .. }))
-                    if waited || reverted =>
-                {
+                Found::Free(Some(PaymentRecord {
+                    state: PaymentState::Refused { reason, detail }, reverted, ..
+                })) if waited || reverted => {
                     return Err(Refused { tried: true, ..Refused::new(reason, detail) }.into());
                 }
                 Found::Free(_) => {

@@ -37,11 +37,11 @@ pub use reason::Refused;
 pub use terms::{Demand, DemandBody, Terms};
 
 use crate::{config, tasks::Spawner};
-use budget::Budget;
 use assay_chain::Chains;
 use assay_domain::{Address, Authorization, B256, PaymentId, U256};
 use assay_outbox::payment::{Asset, Facilitator};
 use assay_store::Store;
+use budget::Budget;
 
 /// The most that a payer's clock may be ahead of ours, in seconds.
 const CLOCKS: u64 = 3_600;

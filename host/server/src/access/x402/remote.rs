@@ -80,7 +80,9 @@ impl X402 {
             }
             self.ask(facilitator, &order, &mut record).await;
         }
-        if record.trouble != before.trouble && let Some(trouble) = &record.trouble {
+        if record.trouble != before.trouble
+            && let Some(trouble) = &record.trouble
+        {
             tracing::warn!(payer = %record.id.from, trouble, "a payment waits");
         }
         if record != before && !self.save(lease, &mut record, None).await? {

@@ -206,7 +206,8 @@ impl<'a, 'r> Transfers<'a, 'r> {
         record.attempts = record.attempts.saturating_add(1);
         match ended {
             Ended::Reverted(_) => {
-                let detail = "The transfer was reverted on the chain, though the chain had confirmed it; sign a new one";
+                let detail =
+                    "The transfer was reverted on the chain, though the chain had confirmed it; sign a new one";
                 record.refused(Refused::new(reason::STATE, detail));
                 record.reverted = true;
             }

@@ -81,7 +81,9 @@ fn every_stage_answers_every_event_as_the_table_says() {
     use Stage::{Failed, Pending, Scoring, Submitting, Uploading};
     // In the order of `events`; `None` where nothing changes.
     let table: [(&str, [Option<Stage>; 13]); 8] = [
-        ("pending", [
+        (
+            "pending",
+            [
                 Some(Scoring),
                 None,
                 None,
@@ -95,7 +97,8 @@ fn every_stage_answers_every_event_as_the_table_says() {
                 Some(Pending),
                 Some(Failed),
                 None,
-            ]),
+            ],
+        ),
         (
             "scoring",
             [
