@@ -34,6 +34,9 @@ pub use status::TransactionStatus;
 /// more.
 const GAS_MARGIN: u64 = 30;
 
+/// In place of the reason of a revert that has none.
+const NO_REASON: &str = "without a reason";
+
 /// The ERC-8004 registries and their chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Registries {
@@ -181,9 +184,20 @@ impl Sender {
                 let gas = assay_evm::client::quantity(value)?;
                 Ok(Ok(gas.saturating_add(gas.saturating_mul(GAS_MARGIN) / 100)))
             }
-            Err(fault) if call::reverted(&fault) => Ok(Err(revert_reason(&fault))),
+            Err(fault) if call::reverted(&fault) => Ok(Err(self.revert_words(&fault, to, data).await?)),
             Err(fault) => Err(fault.into()),
         }
+    }
+
+    /// The reason of a revert. Some nodes give a custom error only as data, which a call shows.
+    async fn revert_words(&self, fault: &Fault, to: Address, data: &Bytes) -> Result<String, SenderError> {
+        let reason = revert_reason(fault);
+        if reason != NO_REASON {
+            return Ok(reason);
+        }
+        let head = self.client.head().await?;
+        let answer = self.client.attempt(to, data, head.hash).await?;
+        Ok(answer.err().filter(|data| !data.is_empty()).map_or(reason, |data| format!("custom error {data}")))
     }
 
     /// Sends a signed transaction. Sending it again is harmless.
@@ -220,11 +234,11 @@ pub fn registry_reason(reason: &str) -> String {
 
 /// The reason in a revert.
 fn revert_reason(fault: &Fault) -> String {
-    let Fault::Refused { message, .. } = fault else { return "without a reason".into() };
+    let Fault::Refused { message, .. } = fault else { return NO_REASON.into() };
     let reason = message
         .split_once("revert")
         .map_or(message.as_str(), |(_, rest)| rest.trim_start_matches("ed").trim_start_matches([':', ' ']));
-    if reason.is_empty() { "without a reason".into() } else { reason.to_owned() }
+    if reason.is_empty() { NO_REASON.into() } else { reason.to_owned() }
 }
 
 /// The meaning of a node's error, `None` for an unknown one. Each node software has its own wording.

@@ -28,7 +28,7 @@ impl X402 {
         let found = self.inner.store.read(&key).await?;
         let same = records::payment_for(&id, &purchase.digest);
         let sibling = self.inner.store.read(&same).await?;
-        let earlier = found.value.filter(|earlier| earlier.is_of(payment));
+        let earlier = found.value.filter(|earlier| earlier.authorization == payment.authorization);
         let arrived = match &earlier {
             Some(earlier) => self.arrived_late(earlier).await?,
             None => None,

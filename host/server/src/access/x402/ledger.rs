@@ -114,15 +114,16 @@ impl X402 {
     async fn found(&self, payment: &Payment, purchase: &PurchaseRecord) -> Result<Found, PayError> {
         let known = self.inner.store.get(&records::payment(&self.id(payment))).await?;
         if let Some(record) = known {
-            if record.is_of(payment) {
-                if record.request != purchase.digest {
-                    return Err(Refused::spent().into());
-                }
-                let is_free = record.may_be_claimed();
-                return Ok(if is_free { Found::Free(Some(record)) } else { Found::Claimed(record) });
+            let is_free = record.may_be_claimed();
+            // A signature can be written in several ways; the authorization decides.
+            if record.authorization == payment.authorization && record.request != purchase.digest {
+                return Err(Refused::spent().into());
             }
-            if !record.may_be_claimed() {
-                return Err(used().into());
+            match record.is_of(payment) {
+                true if is_free => return Ok(Found::Free(Some(record))),
+                true => return Ok(Found::Claimed(record)),
+                false if is_free && !record.reverted => {}
+                false => return Err(used().into()),
             }
         }
         Ok(self.sibling(payment, purchase).await?.map_or(Found::Free(None), Found::Claimed))

@@ -20,6 +20,8 @@ const MOST_LOST: u32 = 3;
 /// The gas limit of a transfer. A transfer signed by a key takes about 90,000; the wallet contract of a client may use
 /// any amount.
 const MOST_GAS: u64 = 500_000;
+/// Payments without a transaction that are looked at in one round.
+const MOST_TRIES: usize = 32;
 /// The most that the clock of the chain may be behind ours, in seconds.
 const CLOCK_SKEW: u64 = 60;
 
@@ -46,6 +48,7 @@ pub(super) struct Transfers<'a, 'r> {
     round: &'a mut Round<'r>,
     /// Nonces that payments may still take; the rest is kept for submissions.
     left: usize,
+    tries: usize,
     /// The sum of each payer's transfers under way.
     promised: HashMap<Address, U256>,
     /// Payers with a contract's transfer under way.
@@ -73,7 +76,7 @@ impl<'a, 'r> Transfers<'a, 'r> {
         }
         let contracts = under_way.iter().filter(|record| record.by_contract).map(|record| record.id.from).collect();
         let left = most.div_ceil(2).saturating_sub(under_way.len());
-        Self { x402, asset, round, left, promised, contracts }
+        Self { x402, asset, round, left, tries: MOST_TRIES, promised, contracts }
     }
 
     /// Moves `record` to its next state.
@@ -96,9 +99,10 @@ impl<'a, 'r> Transfers<'a, 'r> {
 
     /// Signs the first transaction of a nonce, after the chain confirms again that the transfer would succeed.
     async fn begin(&mut self, record: &mut PaymentRecord) -> Result<Step, SenderError> {
-        if self.left == 0 || self.round.free() == 0 {
+        if self.left == 0 || self.tries == 0 || self.round.free() == 0 {
             return Ok(Step::default());
         }
+        self.tries -= 1;
         let most_gas = match self.admission(record).await? {
             Admission::Now(most_gas) => most_gas,
             Admission::Later => return Ok(Step::default()),
@@ -138,6 +142,9 @@ impl<'a, 'r> Transfers<'a, 'r> {
         if left.payer == 0 {
             return Ok(Admission::Never(Refused::out_of_gas(payer)));
         }
+        if self.contracts.contains(&payer) {
+            return Ok(Admission::Later);
+        }
         let promised = self.promised.get(&payer).copied().unwrap_or_default();
         // A payer that signs for more than its balance must not cost us gas for reverted transfers.
         if !promised.is_zero() {
@@ -155,9 +162,9 @@ impl<'a, 'r> Transfers<'a, 'r> {
         }
         let under_way = MOST_GAS.saturating_mul(self.contracts.len() as u64);
         let room = left.all.saturating_sub(under_way).min(left.payer).min(MOST_GAS);
-        Ok(match (self.contracts.contains(&payer), room, under_way) {
-            (false, 1.., _) => Admission::Now(room),
-            (false, 0, 0) => Admission::Never(Refused::out_of_gas(payer)),
+        Ok(match (room, under_way) {
+            (1.., _) => Admission::Now(room),
+            (0, 0) => Admission::Never(Refused::out_of_gas(payer)),
             _ => Admission::Later,
         })
     }
