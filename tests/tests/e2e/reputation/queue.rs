@@ -6,6 +6,7 @@ use alloy::primitives::{Bytes, U256};
 use alloy::sol_types::SolCall;
 use assay_tests::{
     payment::{Dollar, PRICE, Till, USDC},
+    proxy::{Proxy, Reply},
     reputation::World,
     service::{Service, answer},
 };
@@ -67,9 +68,12 @@ fn a_payment_that_ends_while_its_transaction_waits_leaves_no_nonce_behind() {
     run(async {
         let till = Till::start().await;
         till.world.mining(false);
-        let service = Service::start(
-            &till.config(till.world.chain.url(), "").replace("poll_ms = 50", "poll_ms = 50\nmax_fee_gwei = 500.0"),
-        );
+        // A node counts the transactions of its pool, whatever they offer; the local one leaves out what offers too little.
+        let proxy = Proxy::start(till.world.chain.url()).await;
+        let used = till.world.rpc("eth_getTransactionCount", json!([till.world.signer.address(), "latest"])).await;
+        let used = u64::from_str_radix(used.as_str().expect("hex").trim_start_matches("0x"), 16).expect("a number");
+        let config = till.config(&proxy.url, "").replace("poll_ms = 50", "poll_ms = 50\nmax_fee_gwei = 500.0");
+        let service = Service::start(&config);
         let api = service.anonymous();
         let order = till.order();
         let presented = tokio::spawn({
@@ -79,6 +83,10 @@ fn a_payment_that_ends_while_its_transaction_waits_leaves_no_nonce_behind() {
             async move { answer(asked.json(&body)).await }
         });
         pooled(&till, 1).await;
+        proxy.rule(move |call| match call.method == "eth_getTransactionCount" && call.params[1] == "pending" {
+            true => Reply::Result(json!(format!("{:#x}", used + 1))),
+            false => Reply::Pass,
+        });
         // The price rises above the offer of the transfer, and the payer cancels the authorization.
         let payer = till.payer.address();
         till.world.rpc("anvil_setBalance", json!([payer, U256::from(10).pow(U256::from(20))])).await;

@@ -251,6 +251,35 @@ fn a_payment_that_arrives_late_is_of_the_request_it_was_made_for() {
     });
 }
 
+#[test]
+fn a_transfer_that_a_reorganisation_puts_below_the_start_is_found() {
+    run(async {
+        let till = Till::start().await;
+        let (_service, api) = serve(&till, "").await;
+        till.world.mining(false);
+        // A block that is being mined at this moment comes first.
+        tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+        till.world.rpc("anvil_mine", json!(["0x8"])).await;
+        let presented = tokio::spawn({
+            let (api, header) = (api.clone(), till.order().header());
+            async move { pay_until_settled(&api, &header, 1).await }
+        });
+        let pool = async {
+            while till.world.rpc("txpool_status", json!([])).await["pending"] != "0x1" {
+                tokio::time::sleep(std::time::Duration::from_millis(30)).await;
+            }
+        };
+        tokio::time::timeout(crate::reputation::PATIENCE, pool).await.expect("the transfer is sent");
+        // The payment is unused in the newest block. Four blocks are replaced, and the transfer is in the first.
+        till.world.rpc("anvil_rollback", json!([4])).await;
+        till.world.mining(true);
+        let answer = tokio::time::timeout(crate::reputation::PATIENCE, presented).await;
+        println!("a transfer below the start: {}", answer.as_ref().map_or("never clear", |_| "found"));
+        answer.expect("it becomes clear").expect("the caller is told").expect(202);
+        assert_eq!((till.balance().await, till.transfers().await.len()), (PRICE, 1));
+    });
+}
+
 /// The moment when the process is killed.
 #[derive(Debug, Clone, Copy)]
 enum Boundary {
