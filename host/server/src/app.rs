@@ -16,13 +16,13 @@ use crate::{
     agents::Agents,
     config::{self, Config},
     http,
-    reputation::{Counter, Rehearsal, Reputation},
+    reputation::{Counter, Notices, Rehearsal, Reputation, Submissions},
     rollout::{self, Rollout},
     scoring::{Scoring, Source},
     tasks::Tasks,
     telemetry::{Metrics, UPKEEP},
 };
-use assay_chain::{Chains, Ipfs};
+use assay_chain::{AgentRegistries, Chains, Ipfs};
 use assay_outbox::{
     sender::{Registries, Sender},
     slot::Outbox,
@@ -83,9 +83,7 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     let registry = open_registry(config, &store).await?;
     let readers = TaskTracker::new();
     let chains = connect(config, &store, &readers, &tasks);
-    let own = config.reputation.as_ref().and_then(config::Reputation::account).map(|account| account.address());
-    let registries = config.agents.as_ref().and_then(|agents| chains.agents(agents, own, config.reading.log_range));
-    let agents = Agents::new(config, registries, &store, &tasks.spawner());
+    let agents = Agents::new(config, agent_registries(config, &chains), &store, &tasks.spawner());
     let rollout = Rollout::open(registry.clone(), store.clone(), &config.scoring, &config.promotion).await?;
     rollout.start(&tasks.spawner());
     let scoring = Scoring::new(registry, chains.clone(), rollout.clone(), &config.scoring);
@@ -100,6 +98,7 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     if let Some(reputation) = &reputation {
         reputation.start(&tasks.spawner());
     }
+    let notices = notices(config, reputation.as_ref(), rehearsal.as_ref(), &tasks);
     if let Some(x402) = &x402 {
         x402.start(&tasks.spawner());
     }
@@ -109,7 +108,7 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
         config,
         (source, scoring, rollout),
         agents,
-        (reputation, rehearsal),
+        (reputation, rehearsal, notices),
         (access.clone(), x402),
         store,
         metrics,
@@ -126,6 +125,12 @@ fn connect(config: &Config, store: &Store, readers: &TaskTracker, tasks: &Tasks)
         &config.identity,
         &config.outbound,
     )
+}
+
+/// The registries of agents, to which the account of `[reputation]` gives feedback.
+fn agent_registries(config: &Config, chains: &Chains) -> Option<AgentRegistries> {
+    let own = config.reputation.as_ref().and_then(config::Reputation::account).map(|account| account.address());
+    config.agents.as_ref().and_then(|agents| chains.agents(agents, own, config.reading.log_range))
 }
 
 /// The account that gives feedback and settles payments.
@@ -192,6 +197,20 @@ pub async fn serve(config: Config, listener: TcpListener, cancel: CancellationTo
     assembled.stop().await;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Notices of submissions, where there are any.
+fn notices(
+    config: &Config,
+    reputation: Option<&Reputation>,
+    rehearsal: Option<&Rehearsal>,
+    tasks: &Tasks,
+) -> Option<Notices> {
+    let real = || reputation.cloned().map(Submissions::Real);
+    let submissions = rehearsal.cloned().map(Submissions::Rehearsed).or_else(real)?;
+    let notices = Notices::new(submissions, config.http.max_waiting);
+    notices.start(&tasks.spawner());
+    Some(notices)
 }
 
 async fn open_registry(config: &Config, store: &Store) -> Result<Arc<Registry>, AppError> {

@@ -5,8 +5,8 @@ use futures::{FutureExt, future::BoxFuture};
 use uuid::Uuid;
 
 use super::{
-    records::{self, OPEN_SUBMISSIONS, RetryRecord, Stage, SubmissionRecord},
-    submit::{REMEMBERED, Request},
+    records::{self, OPEN_SUBMISSIONS, RetryRecord, SubmissionRecord},
+    request::{REMEMBERED, Request},
 };
 use crate::access::{
     records::Payer,
@@ -38,31 +38,7 @@ impl Counter {
     }
 
     pub(super) fn record(&self, request: &Request, ahead: usize) -> SubmissionRecord {
-        let now = Utc::now();
-        SubmissionRecord {
-            id: Uuid::new_v4(),
-            agent_id: request.agent_id,
-            address: request.address,
-            tags: request.tags.clone(),
-            payer: request.payer.clone(),
-            chain: self.registries.chain,
-            identity_registry: self.registries.identity,
-            reputation_registry: self.registries.reputation,
-            client: self.client,
-            created_at: now,
-            updated_at: now,
-            stage: Stage::Pending,
-            attempts: 0,
-            next_at: now,
-            ahead,
-            trouble: None,
-            scores: None,
-            document: None,
-            start: None,
-            feedback: Vec::new(),
-            giving_up: None,
-            error: None,
-        }
+        SubmissionRecord { ahead, ..request.record(self.registries, self.client, Utc::now()) }
     }
 }
 

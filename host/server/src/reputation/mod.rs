@@ -11,10 +11,12 @@ mod counter;
 mod document;
 mod estimate;
 mod landing;
+mod notices;
 mod payment_queue;
 mod prepare;
 pub mod records;
 mod rehearsal;
+mod request;
 #[cfg(test)]
 mod sample;
 mod step;
@@ -44,9 +46,11 @@ use warnings::Warnings;
 
 pub use appraiser::{Appraiser, NoAppraisal};
 pub use counter::Counter;
+pub use notices::{Notices, Submissions, Waiting};
 pub use payment_queue::PaymentQueue;
 pub use rehearsal::Rehearsal;
-pub use submit::{Request, SubmitError};
+pub use request::Request;
+pub use submit::SubmitError;
 
 /// The service. Cheap to clone.
 #[derive(Clone)]
@@ -64,6 +68,8 @@ struct Inner {
     warnings: Warnings,
     /// Wakes the worker when a submission is accepted.
     accepted: Notify,
+    /// Tells of a step that is stored.
+    changed: Notify,
 }
 
 #[derive(Debug, Clone)]
@@ -90,8 +96,9 @@ impl Reputation {
             endpoint: config.endpoint.clone(),
         };
         let (appraiser, payments) = (Box::new(appraiser), Box::new(payments));
-        let (warnings, accepted) = (Warnings::default(), Notify::new());
-        Self { inner: Arc::new(Inner { store, outbox, ipfs, appraiser, payments, settings, warnings, accepted }) }
+        let (warnings, accepted, changed) = (Warnings::default(), Notify::new(), Notify::new());
+        let inner = Inner { store, outbox, ipfs, appraiser, payments, settings, warnings, accepted, changed };
+        Self { inner: Arc::new(inner) }
     }
 
     /// The submission with this id for this agent.
@@ -100,6 +107,20 @@ impl Reputation {
     /// The store's failure.
     pub async fn find(&self, agent_id: u64, id: Uuid) -> Result<Option<SubmissionRecord>, StoreError> {
         Ok(self.inner.store.get(&records::submission(id)).await?.filter(|record| record.agent_id == agent_id))
+    }
+
+    /// The submissions with these ids, whichever agent they are for.
+    ///
+    /// # Errors
+    /// The store's failure.
+    async fn several(&self, ids: &[Uuid]) -> Result<Vec<Option<SubmissionRecord>>, StoreError> {
+        let keys: Vec<_> = ids.iter().copied().map(records::submission).collect();
+        self.inner.store.get_many(&keys).await
+    }
+
+    /// Completes after a step of this process; steps since the last call count as one.
+    async fn changed(&self) {
+        self.inner.changed.notified().await;
     }
 
     /// Expected seconds from the acceptance of `record` to its confirmation.
@@ -151,6 +172,7 @@ impl Reputation {
         if !self.inner.store.commit(batch).await? {
             return Err(Lost::Lease);
         }
+        self.inner.changed.notify_one();
         if next.stage != record.stage {
             let (id, status, error) = (next.id, next.stage.as_str(), next.error.as_deref());
             metrics::counter!("assay_submissions_total", "status" => status).increment(1);

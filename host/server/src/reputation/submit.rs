@@ -1,42 +1,24 @@
 //! Accepting a submission: the record, its place among the open ones, the units or payment, and the caller's
 //! `Idempotency-Key` are stored in one write, or nothing is.
 
-use std::time::Duration;
-
-use alloy::primitives::keccak256;
 use chrono::Utc;
-use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::{
     Reputation,
     counter::Counter,
     records::{self, RetryRecord, SubmissionRecord},
+    request::{REMEMBERED, Request},
 };
 use crate::access::{
     records::{self as access, Payer},
-    x402::records::{self as payments, PaymentRecord, PaymentState, PurchaseRecord},
+    x402::records::{self as payments, PaymentRecord, PaymentState},
 };
-use assay_domain::{Address, B256, Tag};
 use assay_outbox::sender::{SenderError, Subject};
-use assay_store::{Batch, Key, Revision, StoreError};
+use assay_store::{Batch, Revision, StoreError};
 
-/// How long a caller's `Idempotency-Key` is remembered.
-pub(super) const REMEMBERED: Duration = Duration::from_secs(24 * 3600);
 /// Attempts at the write, where other writes come first.
 const TRIES: usize = 4;
-
-/// A request for a submission.
-#[derive(Debug, Clone)]
-pub struct Request {
-    pub agent_id: u64,
-    pub address: Address,
-    /// Each once.
-    pub tags: Vec<Tag>,
-    pub payer: Payer,
-    /// The `Idempotency-Key`: a second request with it is the same submission.
-    pub retry_key: Option<String>,
-}
 
 /// Why a submission was not accepted. Nothing was spent.
 #[derive(Debug, thiserror::Error)]
@@ -56,33 +38,6 @@ pub enum SubmitError {
     NotPaid,
     #[error(transparent)]
     Store(#[from] StoreError),
-}
-
-impl Request {
-    /// The hash of what tells two requests apart.
-    pub fn digest(&self) -> B256 {
-        keccak256(format!("{}|{:#x}|{:?}", self.agent_id, self.address, self.tags))
-    }
-
-    /// The request as it is stored with a payment.
-    pub fn purchase(&self) -> PurchaseRecord {
-        PurchaseRecord {
-            agent_id: self.agent_id,
-            address: self.address,
-            tags: self.tags.clone(),
-            retry_key: self.retry_key.clone(),
-            digest: self.digest(),
-        }
-    }
-
-    /// The store key of the `Idempotency-Key`: each API key and each paying account has keys of its own.
-    pub(super) fn retry(&self) -> Option<Key<RetryRecord>> {
-        let hash = Sha256::digest(self.retry_key.as_ref()?).into();
-        Some(match &self.payer {
-            Payer::Key { meter, .. } => records::submission_retry(meter, &hash),
-            Payer::Payment(payment) => records::submission_retry(&format!("x402:{:#x}", payment.from), &hash),
-        })
-    }
 }
 
 impl Reputation {

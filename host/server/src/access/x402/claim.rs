@@ -46,14 +46,10 @@ impl X402 {
                 Err(error) => return Err(error),
             }
         }
-        let mut batch = Batch::new()
-            .if_unchanged(&key, found.revision)
-            .if_unchanged(&same, sibling.revision)
-            .put(&key, &record)?
-            .put_expiring(&same, &id, life(&record))?;
-        if record.is_open() {
-            batch = batch.put(&records::open_payment(record.claimed_at, &id), &id)?;
-        }
+        let batch = Batch::new().if_unchanged(&key, found.revision).if_unchanged(&same, sibling.revision);
+        let batch = batch.put(&key, &record)?.put_expiring(&same, &id, life(&record))?;
+        let is_open = record.is_open();
+        let batch = if is_open { batch.put(&records::open_payment(record.claimed_at, &id), &id)? } else { batch };
         if self.inner.store.commit(batch).await? {
             self.inner.claimed.notify_one();
         }
