@@ -26,7 +26,7 @@ impl X402 {
         let mut record = self.open_record(payment, purchase, resource);
         let (id, key) = (record.id, records::payment(&record.id));
         let found = self.inner.store.read(&key).await?;
-        let same = records::payment_for(&id, &purchase.digest);
+        let same = records::payment_for(&id, purchase);
         let sibling = self.inner.store.read(&same).await?;
         let earlier = found.value.filter(|earlier| earlier.authorization == payment.authorization);
         let arrived = match &earlier {

@@ -133,7 +133,7 @@ impl X402 {
     /// another one.
     async fn sibling(&self, payment: &Payment, purchase: &PurchaseRecord) -> Result<Option<PaymentRecord>, PayError> {
         let store = &self.inner.store;
-        let key = records::payment_for(&self.id(payment), &purchase.digest);
+        let key = records::payment_for(&self.id(payment), purchase);
         let Some(id) = store.get(&key).await? else { return Ok(None) };
         let Some(record) = store.get(&records::payment(&id)).await?.filter(|record| !record.may_be_claimed()) else {
             return Ok(None);

@@ -43,9 +43,6 @@ use assay_outbox::payment::{Asset, Facilitator};
 use assay_store::Store;
 use budget::Budget;
 
-/// The most that a payer's clock may be ahead of ours, in seconds.
-const CLOCKS: u64 = 3_600;
-
 /// A version of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Version {
@@ -102,8 +99,6 @@ struct Inner {
     budget: Budget,
     /// Whether contracts may pay where this server settles.
     contract_signatures: bool,
-    /// The longest that a signature may hold from now on, in seconds.
-    longest_validity: u64,
     /// Longest wait of a request for its payment.
     settle_timeout: Duration,
     /// Notified after a payment was claimed.
@@ -153,7 +148,6 @@ impl X402 {
             goods: Box::new(goods),
             budget: Budget::new(config),
             contract_signatures: config.contract_signatures,
-            longest_validity: config.valid.as_secs() + CLOCKS,
             settle_timeout: config.settle,
             claimed: Notify::new(),
             changed: watch::Sender::new(()),

@@ -1,6 +1,6 @@
 //! The stored payments, from before their settlement. A stored payment is never accepted as a new one.
 
-use alloy::primitives::Bytes;
+use alloy::primitives::{Bytes, keccak256};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
@@ -22,9 +22,11 @@ pub fn open_payment(claimed_at: Time, PaymentId { asset, from, nonce, .. }: &Pay
     OPEN_PAYMENTS.key(format_args!("{:015}-{asset:#x}-{from:#x}-{nonce:#x}", claimed_at.timestamp_millis().max(0)))
 }
 
-/// The payment that a payer presented for the request with this digest; stored as long as its signature holds.
-pub fn payment_for(PaymentId { chain, asset, from, .. }: &PaymentId, digest: &B256) -> Key<PaymentId> {
-    Family::new("payment-for/").key(format_args!("{chain}/{asset:#x}/{from:#x}/{digest:#x}"))
+/// The payment that a payer presented for this purchase; stored as long as its signature holds. Two values of
+/// `Idempotency-Key` are two purchases.
+pub fn payment_for(PaymentId { chain, asset, from, .. }: &PaymentId, purchase: &PurchaseRecord) -> Key<PaymentId> {
+    let same = keccak256(format!("{:#x}|{:?}", purchase.digest, purchase.retry_key));
+    Family::new("payment-for/").key(format_args!("{chain}/{asset:#x}/{from:#x}/{same:#x}"))
 }
 
 /// One payment.

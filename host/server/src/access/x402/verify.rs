@@ -12,6 +12,8 @@ use assay_outbox::payment::Asset;
 
 /// Seconds that a signature must remain valid: the time of a block and of sending to it.
 const MARGIN: u64 = 6;
+/// The most that a payer's clock may be ahead of ours, in seconds.
+const CLOCKS: u64 = 3_600;
 /// Reasons that apply before the signature is checked.
 const BEFORE_SIGNATURE: [&str; 4] = [reason::SCHEME, reason::NETWORK, reason::VERSION, reason::REQUIREMENTS];
 
@@ -58,7 +60,7 @@ impl X402 {
             return Err(Refused::new(reason::VALID_BEFORE, detail));
         }
         // An open payment is followed as long as it can be settled.
-        let longest = self.inner.longest_validity;
+        let longest = self.terms().valid_seconds.saturating_add(CLOCKS);
         if payment.authorization.valid_before > U256::from(now.saturating_add(longest)) {
             let detail = format!("The signature holds for longer than {longest} seconds; sign one that ends earlier");
             return Err(Refused::new(reason::VALID_BEFORE, detail));
