@@ -3,9 +3,13 @@
 
 mod contract;
 mod faults;
+mod fees;
+mod mixed;
 mod once;
 mod outage;
+mod own;
 mod pinning;
+mod queue;
 mod rows;
 
 use std::time::{Duration, Instant};
