@@ -3,6 +3,7 @@
 
 mod contract;
 mod faults;
+mod notices;
 mod once;
 mod outage;
 mod pinning;

@@ -1,6 +1,6 @@
 // Requests to the public API with the key of this tab.
 
-import { useEffect, useState } from "./vendor/preact.js";
+import { useEffect, useState } from "./dom.js";
 import { session } from "./session.js";
 
 /** An answer that is no success, in the server's words. */

@@ -1,6 +1,6 @@
 // The frame of the console: signing in, the navigation, and the view that the address names.
 
-import { html, render, useEffect, useState } from "./vendor/preact.js";
+import { html, render, useEffect, useState } from "./dom.js";
 import { link, useRoute } from "./route.js";
 import { Me, session } from "./session.js";
 import { Problem, Title, Waiting } from "./parts.js";

@@ -1,6 +1,6 @@
 // The state of a submission as it changes: from the event stream, or by asking again where that is not to be had.
 
-import { useEffect, useState } from "./vendor/preact.js";
+import { useEffect, useState } from "./dom.js";
 import { path, send } from "./api.js";
 
 /** Milliseconds between two questions, as the API advises. */

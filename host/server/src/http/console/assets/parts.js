@@ -1,6 +1,6 @@
 // Parts that several views use.
 
-import { html, useEffect, useRef } from "./vendor/preact.js";
+import { html, useEffect, useRef } from "./dom.js";
 import { moment, short } from "./words.js";
 
 /** Says `text` to a screen reader. */
@@ -107,11 +107,16 @@ export function Pages({ page, limit, total, href }) {
   </nav>`;
 }
 
-/** A question in a dialog of the browser, which keeps the focus inside and gives it back. */
-export function Dialog({ title, close, children }) {
+/**
+ * A question in a dialog of the browser, which keeps the focus inside. Afterwards the focus is where it was, or at the
+ * title where `finished.current` says that the view changes.
+ */
+export function Dialog({ title, close, finished, children }) {
   const box = useRef(null);
   useEffect(() => {
+    const before = document.activeElement;
     box.current.showModal();
+    return () => (finished.current ? document.querySelector("h1") : before)?.focus();
   }, []);
   return html`<dialog ref=${box} aria-labelledby="dialog-title" onClose=${close}>
     <h2 id="dialog-title">${title}</h2>

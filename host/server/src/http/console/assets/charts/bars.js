@@ -1,6 +1,6 @@
 // Bars that compare a few amounts.
 
-import { html } from "../vendor/preact.js";
+import { html } from "../dom.js";
 
 const within = (share) => Math.max(0, Math.min(1, Number.isFinite(share) ? share : 0));
 

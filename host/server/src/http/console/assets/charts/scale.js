@@ -1,6 +1,6 @@
 // A score on the scale from 300 to 1000, with the named ranges; and its decile.
 
-import { html } from "../vendor/preact.js";
+import { html } from "../dom.js";
 import { RANGES, range } from "../words.js";
 
 const [LEAST, MOST] = [300, 1000];

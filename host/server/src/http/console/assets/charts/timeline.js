@@ -1,6 +1,6 @@
 // The lending history on one time axis: a line for each market, from its first to its last event.
 
-import { html } from "../vendor/preact.js";
+import { html } from "../dom.js";
 import { day } from "../words.js";
 
 const seconds = (time) => Date.parse(time) / 1000;

@@ -1,6 +1,6 @@
 // The agents of the registry: list, search, one agent, and its submissions.
 
-import { html } from "../vendor/preact.js";
+import { html } from "../dom.js";
 import { path, useAsk } from "../api.js";
 import { go, link } from "../route.js";
 import { session, useMe } from "../session.js";

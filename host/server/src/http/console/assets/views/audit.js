@@ -1,6 +1,6 @@
 // The audit log: every change to a model.
 
-import { html } from "../vendor/preact.js";
+import { html } from "../dom.js";
 import { path, useAsk } from "../api.js";
 import { link } from "../route.js";
 import { Answer, Mark, Pages, Table, Time } from "../parts.js";

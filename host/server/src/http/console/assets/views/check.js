@@ -1,6 +1,6 @@
 // What the server would say of a component, before it is on the shelf.
 
-import { html, useState } from "../vendor/preact.js";
+import { html, useState } from "../dom.js";
 import { ask, useAction } from "../api.js";
 import { Digest, Facts, Mark, Problem, Raw, Table, announce, figures } from "../parts.js";
 import { bytes, count } from "../words.js";

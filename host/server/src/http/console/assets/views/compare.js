@@ -1,6 +1,6 @@
 // Several versions of the credit model on one address, all from the same reading.
 
-import { html } from "../vendor/preact.js";
+import { html } from "../dom.js";
 import { path, useAsk } from "../api.js";
 import { go } from "../route.js";
 import { useMe } from "../session.js";

@@ -1,6 +1,6 @@
 // The evidence of challengers: what they said of the same subjects as the champion, in the shadow.
 
-import { html, useState } from "../vendor/preact.js";
+import { html, useState } from "../dom.js";
 import { path, useAsk } from "../api.js";
 import { go } from "../route.js";
 import { useMe } from "../session.js";

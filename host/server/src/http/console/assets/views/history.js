@@ -1,6 +1,6 @@
 // The lending history: totals, a time axis, and the counts of each market.
 
-import { html } from "../vendor/preact.js";
+import { html } from "../dom.js";
 import { Digest, Facts, Mark, Table, Time, figures } from "../parts.js";
 import { Timeline } from "../charts/timeline.js";
 import { chain, count } from "../words.js";

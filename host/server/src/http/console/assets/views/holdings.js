@@ -1,6 +1,6 @@
 // Assets and debts, by chain.
 
-import { html } from "../vendor/preact.js";
+import { html } from "../dom.js";
 import { Facts, Table, figures } from "../parts.js";
 import { Bar } from "../charts/bars.js";
 import { chain, count, day, dollars, several } from "../words.js";

@@ -1,6 +1,6 @@
 // The key that is signed in, and for admins every key of the server.
 
-import { html } from "../vendor/preact.js";
+import { html } from "../dom.js";
 import { useAsk } from "../api.js";
 import { useMe } from "../session.js";
 import { Answer, Facts, Table, Time, Title, figures } from "../parts.js";

@@ -1,6 +1,6 @@
 // One address or name: its score, what the score is made of, and what the chains say.
 
-import { html, useState } from "../vendor/preact.js";
+import { html, useState } from "../dom.js";
 import { path, useAsk } from "../api.js";
 import { go } from "../route.js";
 import { useMe } from "../session.js";

@@ -1,6 +1,6 @@
 // The models: the shelf, a check of a file, the evidence of challengers, and the audit log.
 
-import { html } from "../vendor/preact.js";
+import { html } from "../dom.js";
 import { link } from "../route.js";
 import { useMe } from "../session.js";
 import { Title } from "../parts.js";

@@ -1,6 +1,6 @@
 // Changes to the roles of models, each with a reason for the audit log.
 
-import { html } from "../vendor/preact.js";
+import { html, useRef } from "../dom.js";
 import { ask, path, useAction } from "../api.js";
 import { Dialog, Problem, announce, values } from "../parts.js";
 
@@ -36,6 +36,7 @@ const CHANGES = {
 export function Change({ change, model, close, done }) {
   const { title, says, action, forcible, silent, send } = CHANGES[change];
   const { busy, error, start } = useAction();
+  const finished = useRef(false);
   const submit = (event) => {
     const { why, force } = values(event);
     const reason = why?.trim() || undefined;
@@ -43,11 +44,12 @@ export function Change({ change, model, close, done }) {
       const [method, parts, json] = send(model, { why: reason, force: force === "on" || undefined });
       await ask(path(["admin", "models", ...parts]), { method, json });
       announce(`Done: ${title(model)}`);
+      finished.current = true;
       done();
       close();
     });
   };
-  return html`<${Dialog} title=${title(model)} close=${close}>
+  return html`<${Dialog} title=${title(model)} close=${close} finished=${finished}>
     <p>${says}</p>
     ${error && html`<${Problem} error=${error} />`}
     <form class="stack" onSubmit=${submit}>

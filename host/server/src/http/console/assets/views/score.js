@@ -1,6 +1,6 @@
 // The score of an address: its picture, its factors, and what off-chain assets would add.
 
-import { html, useEffect, useState } from "../vendor/preact.js";
+import { html, useEffect, useState } from "../dom.js";
 import { ask, path, useAction, useAsk } from "../api.js";
 import { useMe } from "../session.js";
 import { Answer, Digest, Facts, Mark, Problem, Raw, Time, announce } from "../parts.js";

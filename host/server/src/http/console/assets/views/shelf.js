@@ -1,6 +1,6 @@
 // The models on the shelf by kind, with their roles and states, and the changes that an admin may make.
 
-import { html, useState } from "../vendor/preact.js";
+import { html, useState } from "../dom.js";
 import { useAsk } from "../api.js";
 import { link } from "../route.js";
 import { useMe } from "../session.js";

@@ -1,6 +1,6 @@
 // Signing in with an API key.
 
-import { html } from "../vendor/preact.js";
+import { html } from "../dom.js";
 import { ask, useAction } from "../api.js";
 import { session } from "../session.js";
 import { Problem, Title, values } from "../parts.js";

@@ -1,6 +1,6 @@
 // A submission: making one, and its states as they change, with its transactions and its document.
 
-import { html, useEffect } from "../vendor/preact.js";
+import { html, useEffect } from "../dom.js";
 import { ask, path, useAction, useAsk } from "../api.js";
 import { ENDED, useSubmission } from "../events.js";
 import { go, link } from "../route.js";
