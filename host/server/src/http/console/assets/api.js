@@ -13,6 +13,8 @@ export class Refusal extends Error {
 
 const UNREACHABLE = "The server cannot be reached. It may be stopped, or the network is down; try again.";
 
+const UNREADABLE = "The answer is cut short, or no JSON. Something between this page and the server may have changed it; try again.";
+
 function words(status, body) {
   const { detail, error } = body ?? {};
   if (Array.isArray(detail)) return detail.map(({ loc, msg }) => `${loc.join(" ")}: ${msg}`).join("; ");
@@ -57,8 +59,10 @@ export async function ask(path, { json, ...options } = {}) {
     throw error.name === "AbortError" ? error : new Refusal(0, UNREACHABLE);
   });
   const header = (name) => response.headers.get(name);
+  const body = parsed(text);
+  if (text && body === null) throw new Refusal(response.status, UNREADABLE, { id: header("x-request-id") });
   return {
-    body: parsed(text), text,
+    body, text,
     cost: Number(header("assay-units-cost") ?? 0),
     left: header("assay-units-left"),
     scoreId: header("assay-score-id"),

@@ -40,8 +40,8 @@ function List({ query }) {
 
 const row = ({ agent_id, owner, metadata }) => html`<tr>
   <th scope="row"><a href=${link(["agents", agent_id])}>${agent_id}</a></th>
-  <td dir="auto">${metadata ? metadata.name ?? html`<span class="faint">no name</span>` : html`<span class="faint">no document</span>`}</td>
-  <td dir="auto" class="wide">${metadata?.description}</td>
+  <td dir="auto" class="name"><span class="clip">${metadata ? metadata.name || html`<span class="faint">no name</span>` : html`<span class="faint">no document</span>`}</span></td>
+  <td dir="auto" class="wide"><span class="clip">${metadata?.description}</span></td>
   <td><code>${owner}</code></td>
 </tr>`;
 

@@ -37,6 +37,7 @@ export function Holdings({ report }) {
       ["First transaction", day(activity.first_transaction)],
       ["Transactions sent", count(activity.total_transactions)],
     ]} />
+    ${report.unread?.length > 0 && html`<p class="note warn">What was not read is missing in these figures; “What is not known” lists it.</p>`}
     ${chains.length === 0 && html`<p>Nothing was found on the chains that this server reads.</p>`}
     ${chains.map((one) => html`<${Chain} ...${one} most=${most} key=${one.id} />`)}
   </section>`;
