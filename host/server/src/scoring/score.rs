@@ -78,12 +78,12 @@ impl Scoring {
     pub(super) async fn address(&self, subject: &Subject) -> Result<Address, ScoringError> {
         match subject {
             Subject::Address(address) => Ok(*address),
-            Subject::Name(name) => Ok(self.inner.chains.resolve(name).await?),
+            Subject::Name(name) => Ok(self.chains.resolve(name).await?),
         }
     }
 
     pub(super) async fn read(&self, address: Address) -> Result<Read, ScoringError> {
-        let read = self.inner.chains.snapshot(address).await;
+        let read = self.chains.snapshot(address).await;
         if read.snapshot.chains.is_empty() || read.snapshot.all_failed() {
             return Err(ScoringError::ChainsDown);
         }
