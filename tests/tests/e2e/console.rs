@@ -2,12 +2,13 @@
 
 use assay_tests::{
     browser::{ALL_MODES, tour},
+    hostile::{Credit, IN_PRODUCTION, act},
     service::{KEY, Service, answer, plugins, sandbox_config, shelf_copy},
 };
 use reqwest::{Method, StatusCode, header};
 use serde_json::{Value, json};
 
-use crate::{on_devnet, run};
+use crate::{devnet, on_devnet, run, shadow::ALWAYS};
 
 const ONE: &str = "0x0000000000000000000000000000000000000001";
 
@@ -159,11 +160,44 @@ fn a_model_is_checked_added_promoted_and_rolled_back() {
 }
 
 #[test]
+fn evidence_shows_what_challengers_said_and_which_one_fails() {
+    run(async {
+        let shelf = shelf_copy();
+        let service = on_devnet(shelf.path(), ALWAYS).await;
+        let api = service.keyed();
+        let trap = Credit::new("6.1").act_when(IN_PRODUCTION, act::TRAP).build();
+        api.post_bytes("/api/v2/admin/models", trap).await.expect(201);
+        api.put("/api/v2/admin/models/credit/challengers", &json!({ "versions": ["6.1", "1.0"] })).await.ok();
+        let evidence = async || api.get("/api/v2/models/credit/report").await.ok()["pairs"].clone();
+        let seen_by_both = |pairs: &Value| {
+            let of = |version: &str| pairs.as_array()?.iter().find(|pair| pair["challenger"]["version"] == version);
+            Some(of("1.0")?["scored"].as_u64()? > 5 && of("6.1")?["failed"] == 3)
+        };
+        while seen_by_both(&evidence().await) != Some(true) {
+            for name in ["saver", "borrower", "liquidated"] {
+                api.get(&format!("/api/v2/score/address/{}", devnet().await.wallet(name).address)).await.ok();
+            }
+        }
+        let views =
+            json!([view("evidence", "#/models/evidence", "figure"), view("shelf", "#/models/shelf", ".mark.bad"),]);
+        let seen = tour(service.base(), KEY, &ALL_MODES, views).await;
+        assert_eq!(seen.findings, [] as [&str; 0]);
+        let says = |view: &str, text: &str| assert!(seen.texts[view].contains(text), "{view}: {}", seen.texts[view]);
+        for text in ["1.0 against 1.1", "6.1 against 1.1", "trap 3 times", "Mean points by factor", "From \\ to"] {
+            says("evidence", text);
+        }
+        for text in ["benched", "failed 3 times in a row"] {
+            says("shelf", text);
+        }
+    });
+}
+
+#[test]
 fn a_look_up_on_chains_says_what_is_provisional_and_why() {
     run(async {
         let dead = "[[chains]]\nid = 10\nname = \"Optimism\"\nrpc = [\"http://127.0.0.1:1\"]\n";
         let service = on_devnet(&plugins(), dead).await;
-        let wallet = crate::devnet().await.wallet("liquidated").address;
+        let wallet = devnet().await.wallet("liquidated").address;
         let views = json!([
             view("look-up", &format!("#/look-up/{wallet}"), ".points"),
             view("compare", &format!("#/compare/{wallet}?versions=1.1,1.0,9.9"), "table"),

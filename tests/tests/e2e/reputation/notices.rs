@@ -3,7 +3,7 @@
 use assay_tests::{
     redis::{self, DURABLE, Redis},
     reputation::World,
-    service::{Answer, Caller, KEY, Service, answer, plugins, sandbox_config, signal},
+    service::{Answer, Caller, KEY, Service, answer, plugins, sandbox_config},
 };
 use futures::future::join_all;
 use reqwest::{Method, header};
@@ -147,12 +147,12 @@ fn a_thousand_who_wait_are_sent_away_politely() {
         until_waited_for(&service, MANY as u64).await;
         println!("{} KiB for each of {MANY} waiting clients", (service.resident() - before) / 1024 / MANY as u64);
         assert_eq!(api.get(&url).await.ok()["status"], "submitting", "who waits is no request in progress");
-        signal(service.pid(), "TERM");
+        let ending = tokio::spawn(service.terminate());
         for body in join_all(waiting.into_iter().map(reqwest::Response::text)).await {
             let body = body.expect("a whole body");
             assert!(body.contains("\"status\":\"submitting\""), "{body}");
         }
-        assert!(service.terminate().await.success());
+        assert!(ending.await.expect("it ends").success());
     });
 }
 
