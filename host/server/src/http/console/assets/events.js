@@ -11,7 +11,10 @@ export const ENDED = ["confirmed", "failed"];
 const pause = (signal) =>
   new Promise((resolve) => {
     const timer = setTimeout(resolve, POLL);
-    signal.addEventListener("abort", () => { clearTimeout(timer); resolve(); });
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      resolve();
+    });
   });
 
 /** The `data` of each event of `response`, as JSON. */
@@ -24,7 +27,10 @@ async function* events(response) {
     const blocks = (rest + value).split("\n\n");
     rest = blocks.pop();
     for (const block of blocks) {
-      const data = block.split("\n").filter((line) => line.startsWith("data:")).map((line) => line.slice(5));
+      const data = block
+        .split("\n")
+        .filter((line) => line.startsWith("data:"))
+        .map((line) => line.slice(5));
       if (data.length > 0) yield JSON.parse(data.join("\n"));
     }
   }

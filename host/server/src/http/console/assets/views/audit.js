@@ -13,7 +13,10 @@ export function Audit({ query }) {
   const asked = useAsk(path(["admin", "audit"], { page, limit: LIMIT }));
   const show = ({ body: { entries, total } }) => html`
     ${entries.length === 0 && html`<p>There is no entry on this page.</p>`}
-    ${entries.length > 0 && html`<${Table} quiet caption="Changes to models, newest first" head=${HEAD} rows=${entries.map(row)} />`}
+    ${
+      entries.length > 0 &&
+      html`<${Table} quiet caption="Changes to models, newest first" head=${HEAD} rows=${entries.map(row)} />`
+    }
     <${Pages} page=${page} limit=${LIMIT} total=${total} href=${(page) => link(["models", "audit"], { page })} />
   `;
   return html`<${Answer} asked=${asked} what="the audit log" show=${show} />`;

@@ -9,7 +9,8 @@ const CHANGES = {
   promote: {
     title: ({ kind, version }) => `Make ${kind} ${version} the champion`,
     says: "It answers every request from then on. The bounds of [promotion] apply to what the shadow has seen of it.",
-    action: "Promote", forcible: true,
+    action: "Promote",
+    forcible: true,
     send: ({ kind, version }, { why, force }) => ["PUT", [kind, "champion"], { version, why, force }],
   },
   rollback: {
@@ -19,7 +20,8 @@ const CHANGES = {
     send: ({ kind }, { why }) => ["POST", [kind, "rollback"], { why }],
   },
   challengers: {
-    title: ({ kind, version, add }) => (add ? `Let ${kind} ${version} challenge the champion` : `End the challenge of ${kind} ${version}`),
+    title: ({ kind, version, add }) =>
+      add ? `Let ${kind} ${version} challenge the champion` : `End the challenge of ${kind} ${version}`,
     says: "A challenger scores in the shadow what the champion scores, and never changes an answer.",
     action: "Set the challengers",
     send: ({ kind, versions }, { why }) => ["PUT", [kind, "challengers"], { versions, why }],
@@ -27,7 +29,8 @@ const CHANGES = {
   remove: {
     title: ({ kind, version }) => `Take ${kind} ${version} off the shelf`,
     says: "Its file is deleted. Calls in progress finish.",
-    action: "Remove", silent: true,
+    action: "Remove",
+    silent: true,
     send: ({ kind, version }) => ["DELETE", [kind, version]],
   },
 };
@@ -53,8 +56,14 @@ export function Change({ change, model, close, done }) {
     <p>${says}</p>
     ${error && html`<${Problem} error=${error} />`}
     <form class="stack" onSubmit=${submit}>
-      ${!silent && html`<label for="why">Reason, for the audit log</label><textarea id="why" name="why" rows="2" maxlength="1000"></textarea>`}
-      ${forcible && html`<label class="choice"><input type="checkbox" name="force" /> Force it: ignore the bounds. This needs a reason.</label>`}
+      ${!silent && html`<label for="why">Reason, for the audit log</label>`}
+      ${!silent && html`<textarea id="why" name="why" rows="2" maxlength="1000"></textarea>`}
+      ${
+        forcible &&
+        html`<label class="choice">
+          <input type="checkbox" name="force" /> Force it: ignore the bounds. This needs a reason.
+        </label>`
+      }
       <div class="buttons">
         <button class="main" disabled=${busy}>${busy ? "Waiting …" : action}</button>
         <button type="button" onClick=${close}>Cancel</button>
