@@ -3,6 +3,7 @@
 mod agents;
 mod backtest;
 mod check_config;
+mod clients;
 mod conformance;
 mod console;
 mod crowd;
