@@ -3,7 +3,9 @@
 mod agents;
 mod backtest;
 mod check_config;
+mod clients;
 mod conformance;
+mod console;
 mod crowd;
 mod documentation;
 mod errors;
