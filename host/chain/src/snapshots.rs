@@ -137,6 +137,12 @@ impl Chains {
         Read { snapshot: read.outcome.await, cached: false }
     }
 
+    /// As [`Chains::snapshot`], read now: a cached snapshot is not used.
+    pub async fn current_snapshot(&self, wallet: Address) -> Read {
+        self.inner.cache.invalidate(&wallet).await;
+        self.snapshot(wallet).await
+    }
+
     /// The address of a name.
     ///
     /// # Errors
