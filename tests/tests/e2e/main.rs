@@ -4,6 +4,7 @@ mod agents;
 mod backtest;
 mod check_config;
 mod conformance;
+mod contract;
 mod crowd;
 mod documentation;
 mod errors;
