@@ -20,7 +20,7 @@ use crate::{
     lifetime::ByCompleteness,
     names::{NameError, Names},
     prices::External,
-    read::{Chain, ChainStatus, Setup},
+    read::{Batch, Chain, ChainStatus, Setup},
 };
 use assay_domain::{Address, ChainId, Lifetimes, Name, Snapshot};
 use assay_evm::{
@@ -43,6 +43,8 @@ const WATCH_TIMEOUT: Duration = Duration::from_secs(15);
 #[derive(Clone)]
 pub struct Chains {
     inner: Arc<Inner>,
+    /// The wallets read through this value are one batch.
+    batch: Option<Batch>,
 }
 
 struct Inner {
@@ -102,7 +104,7 @@ impl Chains {
         for chain in &inner.chains {
             tasks.spawn(watch(chain.clone(), stop.clone()));
         }
-        Self { inner: Arc::new(inner) }
+        Self { inner: Arc::new(inner), batch: None }
     }
 
     /// These chains with their naming services and attesters. Without them no name resolves and no snapshot has an
@@ -121,6 +123,13 @@ impl Chains {
     pub fn agents(&self, config: &config::Agents, log_range: u64) -> Option<AgentRegistries> {
         let chain = self.inner.chains.iter().find(|chain| chain.id() == config.chain)?;
         Some(AgentRegistries::new(chain.client().clone(), config, chain.finality(), log_range))
+    }
+
+    /// These chains for one batch of wallets: those whose reads begin through the result are read at one block of each
+    /// chain and share requests.
+    #[must_use]
+    pub fn together(&self) -> Self {
+        Self { inner: self.inner.clone(), batch: Some(Batch::new(&self.inner.chains)) }
     }
 
     /// The snapshot of `wallet` on all chains: from the cache, or read within the budget. Concurrent callers share the
@@ -143,15 +152,19 @@ impl Chains {
         self.snapshot(wallet).await
     }
 
-    /// The address of a name.
+    /// The address of a name. While it is looked up, each chain is asked for the head at which the address is read next.
     ///
     /// # Errors
     /// [`NameError`] where the name has none, or that is unknown.
     pub async fn resolve(&self, name: &Name) -> Result<Address, NameError> {
-        match self.inner.owners.get() {
-            Some(owners) => owners.names.resolve(name).await,
-            None => Err(NameError::NotConfigured),
+        let names = &self.inner.owners.get().ok_or(NameError::NotConfigured)?.names;
+        if self.batch.is_none() && !names.is_cached(name) {
+            for chain in self.inner.chains.clone() {
+                let stop = self.inner.stop.clone();
+                self.inner.tasks.spawn(async move { stop.run_until_cancelled(chain.ask_ahead()).await });
+            }
         }
+        names.resolve(name).await
     }
 
     /// The client of a chain; `None` where it is not configured.
@@ -170,8 +183,8 @@ impl Chains {
         let read = inner.reads.join(wallet, || {
             // On a task: a caller that leaves must not end the read for the others.
             let span = assay_trace::adopt(tracing::info_span!(target: TRACE, parent: None, "read address"));
-            let reader = inner.clone();
-            let task = inner.tasks.spawn(async move { reader.read(wallet).await }.instrument(span));
+            let (reader, batch) = (inner.clone(), self.batch.clone());
+            let task = inner.tasks.spawn(async move { reader.read(wallet, batch).await }.instrument(span));
             let inner = inner.clone();
             (async move { task.await.unwrap_or_else(|_| Arc::new(inner.failed(wallet))) }, ())
         });
@@ -184,7 +197,7 @@ impl Chains {
 }
 
 impl Inner {
-    async fn read(&self, wallet: Address) -> Arc<Snapshot> {
+    async fn read(&self, wallet: Address, batch: Option<Batch>) -> Arc<Snapshot> {
         // Another read may have ended between a caller's looks into the cache and at the running reads.
         if let Some(snapshot) = self.cache.get(&wallet).await {
             return snapshot;
@@ -197,7 +210,8 @@ impl Inner {
             .map(|chain| {
                 let (sender, head) = oneshot::channel();
                 let span = tracing::info_span!(target: TRACE, "read chain", assay.chain = chain.id());
-                (chain.read(wallet, deadline, sender).instrument(span), (chain.id(), head))
+                let part = batch.as_ref().and_then(|batch| batch.on(chain.id()));
+                (chain.read(wallet, deadline, sender, part).instrument(span), (chain.id(), head))
             })
             .unzip();
         let owners = async {
@@ -213,17 +227,18 @@ impl Inner {
         self.cache.insert(wallet, snapshot.clone()).await;
         let coverage = snapshot.coverage().as_str();
         metrics::histogram!("assay_snapshot_duration_seconds", "coverage" => coverage).record(started.elapsed());
-        self.invalidate_after(wallet, rests.into_iter().flatten().collect());
+        self.invalidate_after(wallet, rests.into_iter().flatten().collect(), batch);
         snapshot
     }
 
     /// Drops the cached snapshot of `wallet` once the reading that goes on in the background has ended.
-    fn invalidate_after(&self, wallet: Address, rests: Vec<Rest>) {
+    fn invalidate_after(&self, wallet: Address, rests: Vec<Rest>, batch: Option<Batch>) {
         if rests.is_empty() {
             return;
         }
-        let (cache, stop) = (self.cache.clone(), self.stop.clone());
+        let (cache, stop, sharing) = (self.cache.clone(), self.stop.clone(), batch.map(|batch| batch.sharing()));
         self.tasks.spawn(async move {
+            let _sharing = sharing;
             stop.run_until_cancelled(join_all(rests)).await;
             cache.invalidate(&wallet).await;
         });

@@ -2,6 +2,8 @@
 //! pinned to one block.
 
 mod batch;
+mod gather;
+mod sharing;
 
 use std::{
     sync::{
@@ -32,6 +34,7 @@ use crate::{
 use assay_domain::{Address, B256, ChainId, U256};
 
 pub use batch::Answers;
+pub use sharing::Sharing;
 
 pub use crate::request::{Ask, Block, ask_block, block_from, hex, pinned, quantity};
 
@@ -47,6 +50,7 @@ pub struct Client {
     multicall: Option<Address>,
     multicall_missing: Arc<AtomicBool>,
     head: SingleFlight<(), Result<Block, Fault>>,
+    shared: Arc<sharing::Shared>,
 }
 
 impl Client {
@@ -59,6 +63,7 @@ impl Client {
             multicall: chain.multicall,
             multicall_missing: Arc::default(),
             head: SingleFlight::default(),
+            shared: Arc::default(),
         }
     }
 
@@ -70,7 +75,8 @@ impl Client {
     /// A client of the endpoints other than the current one, without retries; `None` where there is no other.
     pub fn other_endpoints(&self) -> Option<Self> {
         let transport = self.transport.other_endpoints()?;
-        Some(Self { rpc: RpcClient::new(transport.clone(), false), transport, ..self.clone() })
+        let rpc = RpcClient::new(transport.clone(), false);
+        Some(Self { rpc, transport, shared: Arc::default(), ..self.clone() })
     }
 
     /// Tries endpoints that rest after a failure, and puts them back into use. Does not end: a task of the chain runs it.
@@ -117,7 +123,7 @@ impl Client {
 
     /// The blocks of these numbers; `None` for one that does not exist.
     pub async fn blocks(&self, numbers: &[u64]) -> Result<Vec<Option<Block>>, Fault> {
-        let answers = self.batch(numbers.iter().map(|number| ask_block(*number)).collect()).await?;
+        let answers = self.shared_batch(numbers.iter().map(|number| ask_block(*number)).collect()).await?;
         answers.into_iter().map(|answer| block_from(answer?)).collect()
     }
 
@@ -132,11 +138,16 @@ impl Client {
         logs.into_iter().map(Log::try_from).collect()
     }
 
-    /// The logs of `span` that answer `query`.
+    /// The logs of `span` that answer `query`, in a request that the reads of a batch share.
     ///
     /// # Errors
     /// [`Fault`], also where logs are of a block that is not in the chain.
     pub async fn believed_logs(&self, query: &LogQuery, span: Span) -> Result<Vec<Log>, Fault> {
+        self.shared_logs(query, span).await
+    }
+
+    /// As [`believed_logs`](Self::believed_logs), in a request of its own.
+    async fn own_logs(&self, query: &LogQuery, span: Span) -> Result<Vec<Log>, Fault> {
         let mut logs = self.logs(query, span).await?;
         // To drop these would settle a history without them; the next read may find them in a block that remains.
         if logs.iter().any(|log| log.removed || log.block_hash.is_none()) {
@@ -182,7 +193,7 @@ impl Client {
     pub async fn storage(&self, slots: &[(Address, U256)], at: B256) -> Vec<Option<U256>> {
         let asks = slots.iter().map(|(contract, slot)| ("eth_getStorageAt", json!([contract, slot, pinned(at)])));
         let value = |answer: Result<Value, Fault>| serde_json::from_value::<B256>(answer.ok()?).ok().map(Into::into);
-        match self.batch(asks.collect()).await {
+        match self.shared_batch(asks.collect()).await {
             Ok(answers) => answers.into_iter().map(value).collect(),
             Err(fault) => {
                 tracing::debug!(chain = self.chain, %fault, "storage cannot be read");

@@ -26,6 +26,7 @@ mod records;
 mod sums;
 mod tally;
 mod terms;
+mod whole;
 
 pub use balance::Balance;
 pub use crosscheck::{AllSums, State, cross_check};
@@ -37,3 +38,4 @@ pub use protocol::{EventKind, Held, LendingTerms, MarketTerms};
 pub use reader::{Reader, Recent};
 pub use sums::Move;
 pub use terms::{AllTerms, TermsCache, hints};
+pub use whole::{Named, WholeRange};

@@ -63,6 +63,7 @@ pub(super) async fn read(reader: &Reader, start: Start, view: &watch::Sender<Led
             return Progress::Stopped;
         }
     };
+    let first = reader.whole_range(&plan, &records, &doubted, settled_to, first).await;
     run(reader.chain, Pass::new(reader, plan, records, &doubted, head, settled_to), first, view).await
 }
 

@@ -8,6 +8,7 @@ use tokio_util::task::TaskTracker;
 use crate::{
     market::Market,
     records::{self, Settled},
+    whole::WholeRange,
 };
 use assay_domain::{Address, ChainId};
 use assay_evm::{Block, Client, config::LogLimits};
@@ -23,6 +24,8 @@ pub struct Reader {
     pub tasks: TaskTracker,
     pub logs: LogLimits,
     pub finality: u64,
+    /// A source of first histories where the endpoint answers for short ranges alone.
+    pub whole: Option<Arc<dyn WholeRange>>,
     /// The newest records, also before they are on disk.
     pub recent: Recent,
 }

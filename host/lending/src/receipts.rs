@@ -17,11 +17,11 @@ use assay_evm::{
 };
 
 /// Receipts in one request. The receipt of a transaction that fills a block with logs has about eight megabytes.
-const AT_ONCE: usize = 20;
+pub(super) const AT_ONCE: usize = 20;
 /// Receipts of one span. A span with more is read in parts, so that checkpoints fall between them.
 const MOST: usize = 500;
 /// Concurrent requests of one span.
-const CONCURRENCY: usize = 2;
+pub(super) const CONCURRENCY: usize = 2;
 
 /// A transaction whose receipt is needed, and the logs that point at it.
 struct Wanted {
@@ -89,7 +89,12 @@ impl Reader {
     }
 }
 
-fn ask(transaction: B256) -> Ask {
+/// The logs in `answer`, which must be the receipt of `transaction`.
+pub(super) fn unhinted(transaction: B256, answer: Value) -> Result<Vec<Log>, Fault> {
+    checked(&Wanted { transaction, hints: Vec::new() }, answer)
+}
+
+pub(super) fn ask(transaction: B256) -> Ask {
     ("eth_getTransactionReceipt", json!([transaction]))
 }
 

@@ -9,8 +9,8 @@ use arc_swap::Guard;
 use tokio::sync::{oneshot, watch};
 
 use crate::{
-    ActiveModels, CreditModel, KindRoles, LoadError, Model, ModelStatus, OfKind, OpenError, OutOfService, RoleError,
-    Roles, ScoreError, Settings,
+    ActiveModels, CheckReport, CreditModel, KindRoles, LoadError, Model, ModelStatus, OfKind, OpenError, OutOfService,
+    RoleError, Roles, ScoreError, Settings, check,
     loader::{self, Command},
     shared::Shared,
     status,
@@ -206,6 +206,23 @@ impl Registry {
     /// The first problem; the shelf does not change.
     pub async fn add(&self, bytes: Vec<u8>) -> Result<ModelRef, LoadError> {
         self.ask(|reply| Command::Add(bytes, reply)).await.unwrap_or(Err(LoadError::Closed))
+    }
+
+    /// What [`Registry::add`] would say of `bytes`, with everything that is wrong and the cost of calls. The shelf does not
+    /// change. This compiles and measures, so it does not run on an async thread.
+    ///
+    /// # Errors
+    /// Where this machine cannot run models at all.
+    pub fn check(&self, bytes: &[u8]) -> Result<CheckReport, OpenError> {
+        let mut report = check(bytes, &self.shared.settings.limits)?;
+        let loaded = report.model.as_ref().and_then(|info| self.version_of(info.kind, &info.version));
+        if let Some(ModelRef { kind, version, digest }) = loaded.map(|model| model.reference().clone())
+            && digest != report.digest
+        {
+            report.problems.push((&LoadError::VersionTaken { kind, version, loaded: digest }).into());
+            report.ok = false;
+        }
+        Ok(report)
     }
 
     /// Removes a version and its file. Running calls of it finish.

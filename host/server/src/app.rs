@@ -16,7 +16,7 @@ use crate::{
     agents::Agents,
     config::{self, Config},
     http,
-    reputation::{Rehearsal, Reputation},
+    reputation::{Notices, Rehearsal, Reputation, Submissions},
     rollout::{self, Rollout},
     scoring::{Scoring, Source},
     tasks::Tasks,
@@ -95,6 +95,7 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     if let Some(reputation) = &reputation {
         reputation.start(&tasks.spawner());
     }
+    let notices = notices(config, reputation.as_ref(), rehearsal.as_ref(), &tasks);
     if let Some(x402) = &x402 {
         x402.start(&tasks.spawner());
     }
@@ -104,7 +105,7 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
         config,
         (source, scoring, rollout),
         agents,
-        (reputation, rehearsal),
+        (reputation, rehearsal, notices),
         (access.clone(), x402),
         store,
         metrics,
@@ -180,6 +181,20 @@ pub async fn serve(config: Config, listener: TcpListener, cancel: CancellationTo
     assembled.stop().await;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Notices of submissions, where there are any.
+fn notices(
+    config: &Config,
+    reputation: Option<&Reputation>,
+    rehearsal: Option<&Rehearsal>,
+    tasks: &Tasks,
+) -> Option<Notices> {
+    let real = || reputation.cloned().map(Submissions::Real);
+    let submissions = rehearsal.cloned().map(Submissions::Rehearsed).or_else(real)?;
+    let notices = Notices::new(submissions, config.http.max_waiting);
+    notices.start(&tasks.spawner());
+    Some(notices)
 }
 
 async fn open_registry(config: &Config, store: &Store) -> Result<Arc<Registry>, AppError> {

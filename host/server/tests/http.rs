@@ -188,7 +188,7 @@ async fn unknown_paths_and_methods_have_a_body() {
         "/api",
         "/api/v2/",
         "/api/v2/sandbox",
-        &format!("/api/v2/score/address/{ONE}/"),
+        &format!("/api/v2/score/address/{ONE}//"),
         "//",
         "/docs/nothing.js",
         "/docs/%ff",

@@ -8,6 +8,7 @@ use alloy::sol_types::{SolEvent, SolValue};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::logs;
 use crate::devnet::{Error, Rpc};
 
 sol! {
@@ -90,6 +91,7 @@ impl Index {
             row["contractAddress"] = receipt["contractAddress"].as_str().unwrap_or_default().into();
             self.lists.entry("txlist").or_default().push(row);
             for log in receipt["logs"].as_array().into_iter().flatten() {
+                self.lists.entry("getLogs").or_default().push(logs::row(log, &block["timestamp"]));
                 let Ok(parsed) = serde_json::from_value::<Log>(log.clone()) else { continue };
                 for (list, own) in transfers(&parsed) {
                     let mut row = place(log);

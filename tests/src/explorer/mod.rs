@@ -3,6 +3,7 @@
 //! test asks for that.
 
 mod index;
+mod logs;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -44,6 +45,13 @@ pub struct Asked {
     pub endblock: u64,
     pub page: usize,
     pub offset: usize,
+    #[serde(rename = "fromBlock")]
+    pub from_block: u64,
+    #[serde(rename = "toBlock")]
+    pub to_block: u64,
+    pub topic1: Option<String>,
+    pub topic2: Option<String>,
+    pub topic3: Option<String>,
     chainid: Option<u64>,
     apikey: Option<String>,
     module: String,
@@ -76,6 +84,10 @@ pub enum Reply {
     Capped(usize),
     /// Nothing, as an indexer that is behind.
     Behind,
+    /// No logs of so many of the newest blocks.
+    Lags(u64),
+    /// No logs of the transactions whose hash starts so.
+    Lacks(&'static str),
 }
 
 type Rule = Box<dyn FnMut(&Asked) -> Reply + Send>;
@@ -213,6 +225,14 @@ async fn answer(State(shared): State<Arc<Shared>>, Query(asked): Query<Asked>) -
             return no("Invalid API Key");
         }
     }
+    if (asked.module.as_str(), asked.action.as_str()) == ("logs", "getLogs") {
+        let mut index = shared.index.lock().await;
+        if index.catch_up().await.is_err() {
+            return StatusCode::BAD_GATEWAY.into_response();
+        }
+        let page = logs::page(index.rows("getLogs"), &asked, shared.flavour, &reply);
+        return listed(page, "No records found", &reply);
+    }
     if asked.module != "account" || asked.sort != "asc" {
         return no("Error! Missing Or invalid Module name");
     }
@@ -224,12 +244,17 @@ async fn answer(State(shared): State<Arc<Shared>>, Query(asked): Query<Asked>) -
     let skipped = asked.page.saturating_sub(1) * asked.offset;
     let mut page: Vec<Value> = rows.into_iter().skip(skipped).take(asked.offset.min(cap)).collect();
     spoil(&mut page, &reply);
-    let (status, message) = match (page.is_empty(), asked.action.as_str()) {
-        (false, _) => ("1", "OK"),
-        (true, "txlist") => ("0", "No transactions found"),
-        (true, _) if shared.flavour == Flavour::Blockscout => ("0", "No token transfers found"),
-        (true, _) => ("0", "No transactions found"),
+    let none = match asked.action.as_str() {
+        "txlist" => "No transactions found",
+        _ if shared.flavour == Flavour::Blockscout => "No token transfers found",
+        _ => "No transactions found",
     };
+    listed(page, none, &reply)
+}
+
+/// The response with a page, or with the word for an empty one.
+fn listed(page: Vec<Value>, none: &str, reply: &Reply) -> Response {
+    let (status, message) = if page.is_empty() { ("0", none) } else { ("1", "OK") };
     let mut text = json!({ "status": status, "message": message, "result": page }).to_string();
     if matches!(reply, Reply::Half) {
         text.truncate(text.len() / 2);

@@ -1,6 +1,7 @@
 //! Reads real chains: the host's figures of the devnet's wallets, and its behaviour when nodes fail.
 
 mod activity;
+mod batches;
 mod explorer;
 mod faults;
 mod hidden;

@@ -171,6 +171,36 @@ fn a_name_is_asked_for_once_and_a_silence_is_no_answer() {
 }
 
 #[test]
+fn the_head_is_asked_for_while_a_name_is_looked_up() {
+    run(async {
+        let world = World::start().await;
+        let proxy = Proxy::start(world.chain.url()).await;
+        let service = world.serve(&proxy.url, "[scoring]\ncache_ms = 1\nincomplete_cache_ms = 1\n");
+        let api = service.keyed();
+        api.get(&format!("/api/v2/report/address/{}", wallet("ada"))).await.ok();
+        // The last question of the look-up waits.
+        let addr = format!("0x{}", hex::encode(&keccak256(b"addr(bytes32)")[..4]));
+        proxy.rule(move |call| match call.params[0]["data"].as_str() {
+            Some(data) if data.starts_with(&addr) => Reply::Hold,
+            _ => Reply::Pass,
+        });
+        let read = tokio::spawn({
+            let api = service.keyed();
+            async move { api.get("/api/v2/report/address/ada.eth").await }
+        });
+        proxy.held().await;
+        proxy.take();
+        proxy.release(1);
+        let report = read.await.expect("an answer").ok();
+        assert_eq!((&report["address"], &report["cached"]), (&json!(wallet("ada").to_checksum(None)), &json!(false)));
+        let calls = proxy.take();
+        let heads = calls.iter().filter(|call| call.method == "eth_getBlockByNumber" && call.params[0] == "latest");
+        assert_eq!(heads.count(), 0, "the read does not ask for the head again: {calls:?}");
+        assert!(calls.iter().any(|call| call.method == "eth_getTransactionCount"), "it reads the wallet: {calls:?}");
+    });
+}
+
+#[test]
 fn without_a_chain_of_names_that_is_said() {
     run(async {
         let chain = Small::start(31_337).await.expect("the chain starts");

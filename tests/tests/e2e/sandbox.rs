@@ -103,6 +103,8 @@ async fn reports_and_portfolios_have_the_contracts_shape() {
     assert_eq!(report["sandbox"], true);
     assert_eq!(report["address"], VITALIK);
     let score = api.get(&format!("/api/v2/sandbox/score/address/{VITALIK}")).await.ok();
+    let slash = api.get(&format!("/api/v2/sandbox/score/address/{VITALIK}/")).await.ok();
+    assert_eq!((&slash["score"], &slash["address"]), (&score["score"], &score["address"]));
     assert_eq!(report["score"], json!({ "value": score["score"], "classification": score["range"] }));
     assert_eq!(keys(&report["assets"]), ["nfts", "tokens", "total_value_usd"]);
     let tokens = report["assets"]["tokens"].as_array().unwrap();

@@ -1,6 +1,6 @@
 //! `[reading]`: how chains and explorers are read, the same for every chain.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use assay_domain::settings::{self, Problems};
 use assay_evm::config::{LogLimits, RpcLimits};
@@ -22,6 +22,11 @@ pub struct Reading {
     /// The names of lending protocols whose history is not read. Every report names it, so that a missing record does not count as a clean one.
     /// Each report adds the supported protocols that have no market in the configuration.
     pub not_covered: Vec<String>,
+    /// Whether the markets are read once for all wallets.
+    pub index: IndexMode,
+    /// Folder of what was read so; the server's configuration sets it beside the embedded store where it is absent.
+    #[serde(default)]
+    pub index_path: PathBuf,
 }
 
 impl Reading {
@@ -37,6 +42,17 @@ impl Reading {
         found.number("log_concurrency", self.log_concurrency, 1..=1_000);
         found
     }
+}
+
+/// When the markets of a chain are read for all wallets, so that a wallet's history needs few log queries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum IndexMode {
+    /// Once an endpoint has refused a range, or a second wallet was asked for.
+    Auto,
+    /// From the start.
+    On,
+    Off,
 }
 
 /// Where the tokens that an address sent or received are discovered.

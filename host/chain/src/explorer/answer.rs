@@ -67,8 +67,13 @@ const CHAIN: &[&str] = &[
 ];
 const DENIED: &[&str] = &["api key", "apikey", "api_key", "daily", "unauthorized", "forbidden", "deprecated"];
 const RATE: &[&str] = &["rate limit", "too many requests", "calls per sec", "max calls", "throttl", "limit reached"];
-const NOTHING: &[&str] =
-    &["no transactions found", "no token transfers found", "no records found", "no internal transactions found"];
+const NOTHING: &[&str] = &[
+    "no transactions found",
+    "no token transfers found",
+    "no records found",
+    "no internal transactions found",
+    "no logs found",
+];
 
 /// The rows in the body of a response, unparsed.
 ///

@@ -4,6 +4,8 @@
 mod answer;
 mod chain_url;
 mod host;
+mod indexed;
+mod logs;
 mod pages;
 mod row;
 
@@ -17,6 +19,7 @@ use serde_json::Value;
 use url::Url;
 
 pub(super) use answer::Refusal;
+pub(super) use indexed::ExplorerLogs;
 pub(super) use pages::Pages;
 pub(super) use row::Row;
 
@@ -103,21 +106,28 @@ impl Explorer {
         (from, to): (u64, u64),
         (page, size): (u64, u64),
     ) -> Result<Vec<Value>, Refusal> {
+        let own = [("address", format!("{of:#x}")), ("startblock", from.to_string()), ("endblock", to.to_string())];
+        let pages = [("page", page.to_string()), ("offset", size.to_string()), ("sort", "asc".to_owned())];
+        self.list("account", list.action(), own.into_iter().chain(pages)).await
+    }
+
+    /// The rows that an action of a module lists.
+    ///
+    /// # Errors
+    /// [`Refusal`] after retries.
+    async fn list(
+        &self,
+        module: &str,
+        action: &str,
+        parameters: impl IntoIterator<Item = (&'static str, String)>,
+    ) -> Result<Vec<Value>, Refusal> {
         if let Some((until, refusal)) = &*self.denied.lock().unwrap_or_else(PoisonError::into_inner)
             && *until > Instant::now()
         {
             return Err(refusal.clone());
         }
         let mut url = self.url.clone();
-        url.query_pairs_mut()
-            .append_pair("module", "account")
-            .append_pair("action", list.action())
-            .append_pair("address", &format!("{of:#x}"))
-            .append_pair("startblock", &from.to_string())
-            .append_pair("endblock", &to.to_string())
-            .append_pair("page", &page.to_string())
-            .append_pair("offset", &size.to_string())
-            .append_pair("sort", "asc");
+        url.query_pairs_mut().append_pair("module", module).append_pair("action", action).extend_pairs(parameters);
         match self.host.list(url, self.chain).await {
             Ok(rows) => Ok(rows),
             Err(refusal) => {

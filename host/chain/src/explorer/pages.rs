@@ -9,7 +9,7 @@ use assay_domain::Address;
 
 /// Rows in one page: the most of free plans. Where a page is too large, the rest of that read uses smaller ones: the
 /// rows of another address may be smaller.
-const PAGE: u64 = 1_000;
+pub(super) const PAGE: u64 = 1_000;
 const SMALLEST_PAGE: u64 = 10;
 /// Explorers refuse pages beyond this many rows.
 const WINDOW: u64 = 10_000;
@@ -82,7 +82,7 @@ impl<'a> Pages<'a> {
     /// Takes a page: the rows of all blocks that are complete now, or `None` where another page is needed.
     fn take(&mut self, page: Vec<serde_json::Value>) -> Result<Option<Vec<Row>>, Refusal> {
         let count = page.len();
-        let full = count as u64 >= self.size || (count >= SMALLEST_CUT && count.is_multiple_of(ROUND));
+        let full = may_be_cut(count, self.size);
         let read: Vec<Row> = page.into_iter().filter_map(|row| Row::read(self.list, row)).collect();
         self.damaged |= read.len() < count;
         let in_order = read.is_sorted_by_key(|row| row.block);
@@ -116,4 +116,9 @@ impl<'a> Pages<'a> {
         rows.sort_by_key(|row| (row.block, row.index));
         rows
     }
+}
+
+/// Whether more rows may follow `count` rows, of which `size` were asked for.
+pub(super) fn may_be_cut(count: usize, size: u64) -> bool {
+    count as u64 >= size || (count >= SMALLEST_CUT && count.is_multiple_of(ROUND))
 }

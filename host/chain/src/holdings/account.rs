@@ -81,7 +81,7 @@ impl Account {
         head: Block,
     ) -> Result<Self, Fault> {
         let questions = Questions::new(chain, terms, blank, wallet);
-        let answers = client.calls(&questions.calls, head.hash).await?;
+        let answers = client.shared_calls(questions.calls.clone(), head.hash).await?;
         let (mut account, slots) = Self::answered(chain, terms, &questions, &answers, wallet)?;
         let words = client.storage(&slots.iter().map(|trace| trace.slot).collect::<Vec<_>>(), head.hash).await;
         for (TraceSlot { market, .. }, word) in slots.into_iter().zip(words) {

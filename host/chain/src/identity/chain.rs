@@ -89,7 +89,7 @@ impl ChainIdentity {
         let Ok(Ok(head)) = timeout_at(deadline, head).await else { return self.failed(&asked) };
         let plans: Vec<Vec<Call>> = asked.iter().map(|item| item.calls(wallet)).collect();
         let calls: Vec<Call> = plans.iter().flatten().cloned().collect();
-        let answers = match timeout_at(deadline, self.client.calls(&calls, head.hash)).await {
+        let answers = match timeout_at(deadline, self.client.shared_calls(calls, head.hash)).await {
             Ok(Ok(answers)) => answers,
             Ok(Err(fault)) => {
                 tracing::warn!(chain = self.chain, %fault, "attestations cannot be read");

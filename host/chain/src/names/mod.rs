@@ -80,6 +80,11 @@ impl Names {
         found.map_err(|error| NameError::clone(&error))?.ok_or(NameError::NotResolved)
     }
 
+    /// Whether [`resolve`](Self::resolve) answers without a request.
+    pub(super) fn is_cached(&self, name: &Name) -> bool {
+        self.cache.contains_key(name)
+    }
+
     async fn look_up(&self, name: &Name) -> Result<Option<Address>, NameError> {
         let look = async {
             let mut answer = Err(NameError::NotConfigured);

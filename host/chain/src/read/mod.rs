@@ -2,7 +2,9 @@
 //! search for the first transaction of a new wallet; [`plan`] lists the questions that the histories share; [`rounds`] asks everything in the state after the head; [`assemble`] makes
 //! the snapshot from the answers.
 
+mod ahead;
 mod assemble;
+mod batch;
 mod discover;
 mod health;
 mod plan;
@@ -12,7 +14,7 @@ mod unread;
 use std::sync::Arc;
 
 use tokio::{
-    sync::{Semaphore, oneshot},
+    sync::{OwnedSemaphorePermit, Semaphore, oneshot},
     time::{Instant, timeout_at},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -20,19 +22,22 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     activity::{self, ActivityReader, Histories, NodeLogs, Sent, Source, records::ActivityProgress},
     config::{self, ChainConfig, Reading},
-    explorer::Explorers,
+    explorer::{ExplorerLogs, Explorers},
     holdings::Finder,
     prices::{External, PriceReader},
 };
+use ahead::Ahead;
 use assay_domain::{Address, ChainId, ChainSnapshot};
 use assay_evm::{
     client::{Block, Client},
     endpoint::Http,
     fault::Fault,
 };
-use assay_lending::{Jobs, Market, Reader, Recent, Rest, TermsCache};
+use assay_lending::{Jobs, Market, Reader, Recent, Rest, TermsCache, WholeRange};
 use assay_store::Store;
 use assemble::Parts;
+pub(crate) use batch::Batch;
+use batch::Part;
 use discover::Discovery;
 use health::Health;
 pub use health::{ChainStatus, NO_OLD_STATE, old_state};
@@ -51,7 +56,8 @@ pub(super) struct Chain {
     discovery: Option<Discovery>,
     lending: Jobs,
     health: Health,
-    permits: Semaphore,
+    ahead: Ahead,
+    permits: Arc<Semaphore>,
 }
 
 /// What every chain is set up with.
@@ -64,6 +70,8 @@ pub(super) struct Setup<'a> {
     pub tasks: &'a TaskTracker,
     pub stop: &'a CancellationToken,
 }
+
+type Start = (Option<OwnedSemaphorePermit>, Result<Block, Fault>, Stored);
 
 /// What earlier reads of a wallet stored.
 struct Stored {
@@ -92,6 +100,13 @@ impl Setup<'_> {
         ActivityReader::new(config.id, client.clone(), store, config.finality, tasks, stop)
     }
 
+    /// The explorer of a chain that has one, as a source of first histories.
+    fn whole(&self, config: &ChainConfig, client: &Client) -> Option<Arc<dyn WholeRange>> {
+        let markets = config.markets.iter().map(|market| market.address).collect();
+        let explorer = self.explorers.of(config)?;
+        Some(Arc::new(ExplorerLogs::new(explorer, client.clone(), markets)))
+    }
+
     fn lending(&self, config: &ChainConfig, client: &Client) -> Jobs {
         let markets = config.markets.iter().cloned().map(Market::new);
         let reader = Reader {
@@ -102,6 +117,7 @@ impl Setup<'_> {
             tasks: self.tasks.clone(),
             logs: self.reading.logs(),
             finality: config.finality,
+            whole: self.whole(config, client),
             recent: Recent::default(),
         };
         Jobs::new(reader, self.tasks.clone(), self.stop.clone())
@@ -118,7 +134,8 @@ impl Chain {
             activity: setup.activity(config, &client),
             lending: setup.lending(config, &client),
             health: Health::default(),
-            permits: Semaphore::new(MAX_READS),
+            ahead: Ahead::default(),
+            permits: Arc::new(Semaphore::new(MAX_READS)),
             config: config.clone(),
             client,
         }
@@ -137,20 +154,21 @@ impl Chain {
         &self.client
     }
 
-    /// Reads `wallet`. What is not read by `deadline` is marked in the coverage; the rest is reading that goes on after
-    /// it. `head_sender` gets the block that the snapshot is of.
+    /// A place among the reads of state at one time; `None` where the server stops.
+    pub(super) async fn permit(&self) -> Option<OwnedSemaphorePermit> {
+        self.permits.clone().acquire_owned().await.ok()
+    }
+
+    /// Reads `wallet`, alone or with the others of `batch`. What is not read by `deadline` is marked in the coverage;
+    /// the rest is reading that goes on after it. `head_sender` gets the block that the snapshot is of.
     pub(super) async fn read(
         &self,
         wallet: Address,
         deadline: Instant,
         head_sender: oneshot::Sender<Block>,
+        batch: Option<&Part>,
     ) -> (ChainSnapshot, Option<Rest>) {
-        let start = async {
-            let permit = self.permits.acquire().await;
-            let (head, stored) = tokio::join!(self.head(), self.stored(wallet));
-            (permit, head, stored)
-        };
-        let (permit, head, stored) = match timeout_at(deadline, start).await {
+        let (permit, head, stored) = match timeout_at(deadline, self.start(wallet, batch)).await {
             Ok((permit, Ok(head), stored)) => (permit, head, stored),
             Ok((_, Err(_), _)) => return (self.failed(), None),
             Err(_) if self.health.is_up() => return (assemble::pending(&self.config), None),
@@ -175,6 +193,23 @@ impl Chain {
         let (snapshot, doubted) = assemble::snapshot(&self.config, self.markets(), head, parts);
         self.lending.doubt(wallet, &doubted, &blank).await;
         (snapshot, rest)
+    }
+
+    /// The place of a read that is alone, the block to read at, and what is stored.
+    async fn start(&self, wallet: Address, batch: Option<&Part>) -> Start {
+        let Some(batch) = batch else {
+            let permit = self.permit().await;
+            let head = async {
+                match self.ahead.take() {
+                    Some(head) => Ok(head),
+                    None => self.head().await,
+                }
+            };
+            let (head, stored) = tokio::join!(head, self.stored(wallet));
+            return (permit, head, stored);
+        };
+        let (head, stored) = tokio::join!(batch.head(self), self.stored(wallet));
+        (None, head, stored)
     }
 
     async fn stored(&self, wallet: Address) -> Stored {
@@ -207,6 +242,13 @@ impl Chain {
             self.health.look_for_old_state(&self.config, &self.client).await;
         }
         Ok(head)
+    }
+
+    /// Asks for the head for a read that begins within a moment.
+    pub(super) async fn ask_ahead(&self) {
+        if let Ok(head) = self.head().await {
+            self.ahead.put(head);
+        }
     }
 
     /// The newest block. The answer is recorded in the status.

@@ -43,10 +43,10 @@ impl Client {
         Ok(answers)
     }
 
-    /// As [`batch`](Self::batch), for several readers.
+    /// As [`shared_batch`](Self::shared_batch), for several readers.
     pub fn together(&self, asks: Vec<Ask>) -> Answers {
         let client = self.clone();
-        async move { client.batch(asks).await.map(Arc::from) }.boxed().shared()
+        async move { client.shared_batch(asks).await.map(Arc::from) }.boxed().shared()
     }
 
     async fn batch_once(&self, asks: &[Ask]) -> Result<Vec<Result<Value, Fault>>, Fault> {

@@ -18,13 +18,8 @@ pub use range::{Reaction, reaction};
 
 /// Whether `log` is an answer to `query` over `span`, and in a block of the chain.
 pub fn answers(log: &Log, query: &LogQuery, span: Span) -> bool {
-    let topics = log.topics();
-    let fits = |(at, wanted): (usize, &Vec<B256>)| {
-        wanted.is_empty() || topics.get(at).is_some_and(|topic| wanted.contains(topic))
-    };
     !log.removed
-        && (query.addresses.is_empty() || query.addresses.contains(&log.address()))
-        && query.topics.iter().enumerate().all(fits)
+        && query.fits(log.address(), log.topics())
         && log.block_number.is_some_and(|block| span.contains(block))
         && log.block_hash.is_some()
         && log.log_index.is_some()

@@ -38,6 +38,38 @@ impl LogQuery {
     }
 }
 
+/// What queries that can be asked together have in common.
+pub(crate) type Form = (Vec<Address>, Vec<B256>, [bool; 4]);
+
+impl LogQuery {
+    /// Whether it asks for logs of `contract` with these topics.
+    pub fn fits(&self, contract: Address, topics: &[B256]) -> bool {
+        let fits = |(at, wanted): (usize, &Vec<B256>)| {
+            wanted.is_empty() || topics.get(at).is_some_and(|topic| wanted.contains(topic))
+        };
+        self.topics.iter().enumerate().all(fits) && (self.addresses.is_empty() || self.addresses.contains(&contract))
+    }
+
+    /// Equal for queries over the same contracts and signatures that differ in the values of other topics.
+    pub(crate) fn form(&self) -> Form {
+        let [signatures, ..] = &self.topics;
+        (self.addresses.clone(), signatures.clone(), self.topics.each_ref().map(Vec::is_empty))
+    }
+
+    /// A query that the answers to this one and to `other`, of the same form, answer too.
+    #[must_use]
+    pub(crate) fn with(mut self, other: &Self) -> Self {
+        for (values, more) in self.topics.iter_mut().zip(&other.topics) {
+            for value in more {
+                if !values.contains(value) {
+                    values.push(*value);
+                }
+            }
+        }
+        self
+    }
+}
+
 /// A log as JSON-RPC returns it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -6,6 +6,7 @@
 
 mod caller;
 mod error;
+mod known;
 mod mint;
 mod price;
 mod rate;
@@ -24,6 +25,7 @@ use tokio_util::task::TaskTracker;
 
 pub use caller::Caller;
 pub use error::{AccessError, MintError};
+pub use known::KnownKey;
 pub use mint::{KeyUsage, Minted, draw};
 pub use price::Price;
 pub use rate::{RateState, WINDOW};

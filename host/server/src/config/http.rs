@@ -32,6 +32,8 @@ pub struct Http {
     pub max_connections_per_address: usize,
     /// Requests in flight; more are answered with 503 at once.
     pub max_requests: usize,
+    /// Clients that wait for the next state of a submission; more are answered with 503 at once.
+    pub max_waiting: usize,
     /// Largest number of addresses in one multi-address request.
     pub max_addresses: usize,
     /// Time in which a stopping server still takes requests while `/readyz` answers 503.
@@ -59,6 +61,7 @@ impl Http {
         found.millis("write_timeout_ms", self.write_timeout, 1..=600_000);
         found.number("max_connections", self.max_connections, 1..=1_000_000);
         found.number("max_requests", self.max_requests, 1..=1_000_000);
+        found.number("max_waiting", self.max_waiting, 0..=1_000_000);
         found.number("max_addresses", self.max_addresses, 1..);
         found
     }

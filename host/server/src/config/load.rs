@@ -34,7 +34,7 @@ pub fn load(file: Option<&Path>) -> Result<Config, ConfigError> {
         builder = builder.add_source(File::from_str(&text, FileFormat::Toml));
     }
     let environment = Environment::with_prefix("ASSAY").prefix_separator("__").separator("__").try_parsing(true);
-    let config: Config = builder
+    let mut config: Config = builder
         .add_source(environment)
         .build()
         .and_then(config::Config::try_deserialize)
@@ -42,6 +42,9 @@ pub fn load(file: Option<&Path>) -> Result<Config, ConfigError> {
         .map_err(|error| {
             ConfigError::Invalid(without_values(error.to_string().trim_end_matches(" for key `chains`")))
         })?;
+    if config.reading.index_path.as_os_str().is_empty() {
+        config.reading.index_path = config.store.path.with_file_name("index");
+    }
     let problems = validate::problems(&config);
     if problems.is_empty() { Ok(config) } else { Err(ConfigError::Problems(problems)) }
 }
@@ -73,7 +76,7 @@ fn dotted(message: &str) -> String {
 mod tests {
     use std::{io::Write, time::Duration};
 
-    use assay_chain::config::Discovery;
+    use assay_chain::config::{Discovery, IndexMode};
 
     use super::*;
 
@@ -102,6 +105,17 @@ mod tests {
         assert_eq!(load_text("[reading]\ndiscovery = \"logs\"").unwrap().reading.discovery, Discovery::Logs);
         let error = load_text("[reading]\ndiscovery = \"log\"").unwrap_err().to_string();
         assert!(error.contains("reading.discovery"), "{error}");
+    }
+
+    #[test]
+    fn the_index_is_beside_the_store_unless_it_has_a_place() {
+        let folder = |text: &str| load_text(text).unwrap().reading.index_path;
+        assert_eq!(folder(""), Path::new("data/index"));
+        assert_eq!(folder("[store]\npath = \"/var/assay.redb\""), Path::new("/var/index"));
+        assert_eq!(folder("[reading]\nindex_path = \"elsewhere\""), Path::new("elsewhere"));
+        assert_eq!(load_text("").unwrap().reading.index, IndexMode::Auto);
+        let error = load_text("[reading]\nindex = \"always\"").unwrap_err().to_string();
+        assert!(error.contains("reading.index"), "{error}");
     }
 
     #[test]

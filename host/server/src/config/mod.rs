@@ -20,8 +20,8 @@ use std::net::SocketAddr;
 use serde::Deserialize;
 
 pub use assay_chain::config::{
-    Agents, ChainConfig, Data, Discovery, ExplorerLimits, Identity, Ipfs, Lookup, Names, NativeConfig, Pinning,
-    PriceApi, Prices, Reading, RegistryConfig, Slugs, SourceConfig, TokenConfig,
+    Agents, ChainConfig, Data, Discovery, ExplorerLimits, Identity, IndexMode, Ipfs, Lookup, Names, NativeConfig,
+    Pinning, PriceApi, Prices, Reading, RegistryConfig, Slugs, SourceConfig, TokenConfig,
 };
 pub use assay_domain::settings::Problem;
 pub use assay_evm::config::{Outbound, RpcLimits};

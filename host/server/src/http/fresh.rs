@@ -25,11 +25,15 @@ impl<S: Sync> FromRequestParts<S> for Known {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        Ok(Self(parts.headers.get_all(header::IF_NONE_MATCH).iter().cloned().collect()))
+        Ok(Self::of(&parts.headers))
     }
 }
 
 impl Known {
+    pub fn of(headers: &HeaderMap) -> Self {
+        Self(headers.get_all(header::IF_NONE_MATCH).iter().cloned().collect())
+    }
+
     /// A response with `body`, or 304. The lifetime and `Age` count from the reading of the chains.
     ///
     /// # Errors
@@ -50,7 +54,8 @@ impl Known {
         Ok((headers, bytes).into_response())
     }
 
-    fn has(&self, tag: &str) -> bool {
+    /// Whether the client has the response with this tag.
+    pub fn has(&self, tag: &str) -> bool {
         let tags =
             self.0.iter().filter_map(|value| value.to_str().ok()).flat_map(|list| list.split(',')).map(str::trim);
         tags.into_iter().any(|known| known == "*" || known.trim_start_matches("W/") == tag)

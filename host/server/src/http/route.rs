@@ -49,8 +49,9 @@ impl BodySize {
     }
 }
 
-/// The routes without path parameters. Each answers with and without a slash at the end of its path: a request for the
-/// other form is given the route's own path before the router runs. A slash after a parameter is a different path.
+/// The routes without path parameters. Every route answers with and without a slash at the end of its path: before the
+/// router runs, a request for the other form is given the path of its route. No path ends with a parameter and a slash,
+/// so that a path which is none of these loses the slash at its end.
 #[derive(Clone)]
 pub struct FixedPaths(Arc<HashMap<String, Route>>);
 
@@ -65,12 +66,15 @@ impl FixedPaths {
 
     /// Gives `request` its route as an extension, and the path of that route.
     pub fn resolve(&self, mut request: Request) -> Request {
-        if let Some(route) = self.0.get(request.uri().path()).copied() {
-            if request.uri().path() != route.path
-                && let Some(uri) = with_path(request.uri(), route.path)
-            {
-                *request.uri_mut() = uri;
-            }
+        let path = request.uri().path();
+        let route = self.0.get(path).copied();
+        let own = route.map_or_else(|| without_slash(path), |route| route.path);
+        if own != path
+            && let Some(uri) = with_path(request.uri(), own)
+        {
+            *request.uri_mut() = uri;
+        }
+        if let Some(route) = route {
             request.extensions_mut().insert(route);
         }
         request
@@ -82,11 +86,14 @@ fn other_form(path: &str) -> String {
     path.strip_suffix('/').map_or_else(|| format!("{path}/"), str::to_owned)
 }
 
-fn with_path(uri: &Uri, path: &'static str) -> Option<Uri> {
-    let path_and_query = match uri.query() {
-        Some(query) => PathAndQuery::try_from(format!("{path}?{query}")).ok()?,
-        None => PathAndQuery::from_static(path),
-    };
+/// `path` without the one slash at its end.
+fn without_slash(path: &str) -> &str {
+    path.strip_suffix('/').filter(|path| !path.is_empty() && !path.ends_with('/')).unwrap_or(path)
+}
+
+fn with_path(uri: &Uri, path: &str) -> Option<Uri> {
+    let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+    let path_and_query = PathAndQuery::try_from(format!("{path}{query}")).ok()?;
     let mut parts = uri.clone().into_parts();
     parts.path_and_query = Some(path_and_query);
     Uri::from_parts(parts).ok()
@@ -99,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fixed_path_answers_with_and_without_a_slash() {
+    fn a_path_answers_with_and_without_a_slash() {
         let route = |path| Route { method: "GET", path, admission: Admission::Public, body: BodySize::Small };
         let paths =
             FixedPaths::new(&[route("/list/"), route("/one"), route("/docs"), route("/docs/"), route("/a/{b}")]);
@@ -115,7 +122,9 @@ mod tests {
             ("/docs", "/docs", Some("/docs")),
             ("/docs/", "/docs/", Some("/docs/")),
             ("/one//", "/one//", None),
-            ("/a/b/", "/a/b/", None),
+            ("/a/b", "/a/b", None),
+            ("/a/b/?c=/", "/a/b?c=/", None),
+            ("/a/b//", "/a/b//", None),
             ("/", "/", None),
         ] {
             assert_eq!(resolved(uri), (expected.to_owned(), path), "{uri}");

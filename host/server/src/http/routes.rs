@@ -11,10 +11,10 @@ use axum::{
 use utoipa::{OpenApi, openapi};
 
 use super::{
-    App, admin, agents, backup, docs,
+    App, admin, agents, backup, check, console, docs,
     document::{self, Operation},
     extract::{Operator, Public, charge::*},
-    identity, models, ops, report, reputation,
+    home, identity, keys, models, ops, report, reputation,
     route::BodySize,
     router::Routes,
     sandbox, score, usage,
@@ -91,12 +91,14 @@ table! {
         GET "/api/v2/models/compare/address/{address}" Score models::compare;
         GET "/api/v2/models/{kind}/report" Models models::report;
         POST "/api/v2/admin/models" Admin [Component] admin::add;
+        POST "/api/v2/admin/models/check" Admin [Component] check::check;
         PUT "/api/v2/admin/models/{kind}/champion" Admin admin::champion;
         PUT "/api/v2/admin/models/{kind}/challengers" Admin admin::challengers;
         POST "/api/v2/admin/models/{kind}/rollback" Admin admin::roll_back;
         DELETE "/api/v2/admin/models/{kind}/{version}" Admin admin::remove;
         GET "/api/v2/admin/scores/{id}" Admin score::provenance::audited;
         GET "/api/v2/admin/audit" Admin admin::audit;
+        GET "/api/v2/admin/keys" Admin keys::list;
         POST "/api/v2/admin/backup" Admin backup::make;
         GET "/api/v2/usage" Usage usage::get;
         GET "/healthz" Operator ops::health;
@@ -104,6 +106,10 @@ table! {
         GET "/metrics" Operator ops::metrics;
     }
     undocumented {
+        GET "/" Public home::index;
+        GET "/console" Public console::moved;
+        GET "/console/" Public console::page;
+        GET "/console/{*file}" Public console::file;
         GET "/openapi.json" Public openapi_json;
         GET "/docs" Public docs::moved;
         GET "/docs/" Public docs::index;

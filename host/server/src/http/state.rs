@@ -18,7 +18,7 @@ use crate::{
     access::{Access, x402::X402},
     agents::Agents,
     config::{self, Config, Network},
-    reputation::{Rehearsal, Reputation},
+    reputation::{Notices, Rehearsal, Reputation},
     rollout::Rollout,
     scoring::{Scoring, Source},
     telemetry::Metrics,
@@ -44,6 +44,8 @@ pub struct Inner {
     pub reputation: Option<Reputation>,
     /// Present in sandbox mode: submissions without a chain.
     pub rehearsal: Option<Rehearsal>,
+    /// Those who wait for a submission; absent where there are none.
+    pub notices: Option<Notices>,
     pub access: Access,
     /// Payment by call; absent when not enabled.
     pub x402: Option<X402>,
@@ -102,7 +104,7 @@ impl App {
         config: &Config,
         (source, scoring, rollout): (Source, Scoring, Rollout),
         agents: Agents,
-        (reputation, rehearsal): (Option<Reputation>, Option<Rehearsal>),
+        (reputation, rehearsal, notices): (Option<Reputation>, Option<Rehearsal>, Option<Notices>),
         (access, x402): (Access, Option<X402>),
         store: Store,
         metrics: Metrics,
@@ -115,6 +117,7 @@ impl App {
             agents,
             reputation,
             rehearsal,
+            notices,
             access,
             x402,
             backups: Backups {

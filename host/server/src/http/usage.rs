@@ -51,7 +51,7 @@ pub async fn get(caller: Caller<charge::Usage>, State(app): State<App>) -> Resul
     let (key, used) = (caller.key(), caller.used(&app).await?);
     // Nothing costs units in sandbox mode, where every response is a mock.
     let cost = |route| if app.source.is_sandbox() { 0 } else { app.access.cost(route) };
-    Ok(fresh::once(axum::Json(UsageBody {
+    let body = UsageBody {
         name: key.name.clone(),
         scopes: key.scopes.iter().map(|scope| scope.as_str()).collect(),
         limit: key.units,
@@ -59,7 +59,8 @@ pub async fn get(caller: Caller<charge::Usage>, State(app): State<App>) -> Resul
         left: key.units.zip(used).map(|(limit, used)| limit.saturating_sub(used)),
         rate: key.rate,
         costs: Price::ALL.into_iter().map(|price| (name(price), cost(price))).collect(),
-    })))
+    };
+    Ok(app.mark(fresh::once(axum::Json(body))))
 }
 
 fn name(price: Price) -> &'static str {

@@ -10,6 +10,7 @@ mod appraiser;
 mod document;
 mod estimate;
 mod landing;
+mod notices;
 mod payment_queue;
 mod prepare;
 pub mod records;
@@ -39,6 +40,7 @@ use records::{Stage, SubmissionRecord};
 use step::{Event, step};
 
 pub use appraiser::{Appraiser, NoAppraisal};
+pub use notices::{Notices, Submissions, Waiting};
 pub use payment_queue::PaymentQueue;
 pub use rehearsal::Rehearsal;
 pub use submit::{Request, SubmitError};
@@ -58,6 +60,8 @@ struct Inner {
     settings: Settings,
     /// Wakes the worker when a submission is accepted.
     accepted: Notify,
+    /// Tells of a step that is stored.
+    changed: Notify,
 }
 
 #[derive(Debug, Clone)]
@@ -86,7 +90,8 @@ impl Reputation {
             endpoint: config.endpoint.clone(),
         };
         let (appraiser, payments) = (Box::new(appraiser), Box::new(payments));
-        Self { inner: Arc::new(Inner { store, sender, ipfs, appraiser, payments, settings, accepted: Notify::new() }) }
+        let (accepted, changed) = (Notify::new(), Notify::new());
+        Self { inner: Arc::new(Inner { store, sender, ipfs, appraiser, payments, settings, accepted, changed }) }
     }
 
     /// The submission with this id for this agent.
@@ -95,6 +100,20 @@ impl Reputation {
     /// The store's failure.
     pub async fn find(&self, agent_id: u64, id: Uuid) -> Result<Option<SubmissionRecord>, StoreError> {
         Ok(self.inner.store.get(&records::submission(id)).await?.filter(|record| record.agent_id == agent_id))
+    }
+
+    /// The submissions with these ids, whichever agent they are for.
+    ///
+    /// # Errors
+    /// The store's failure.
+    async fn several(&self, ids: &[Uuid]) -> Result<Vec<Option<SubmissionRecord>>, StoreError> {
+        let keys: Vec<_> = ids.iter().copied().map(records::submission).collect();
+        self.inner.store.get_many(&keys).await
+    }
+
+    /// Completes after a step of this process; steps since the last call count as one.
+    async fn changed(&self) {
+        self.inner.changed.notified().await;
     }
 
     /// Expected seconds from acceptance to confirmation.
@@ -139,6 +158,7 @@ impl Reputation {
         if !self.inner.store.commit(batch).await? {
             return Err(Lost::Lease);
         }
+        self.inner.changed.notify_one();
         if next.stage != record.stage {
             let (id, status, error) = (next.id, next.stage.as_str(), next.error.as_deref());
             metrics::counter!("assay_submissions_total", "status" => status).increment(1);

@@ -92,6 +92,16 @@ impl Rehearsal {
         let found = self.store.get(&records::rehearsal(id)).await?.filter(|record| record.agent_id == agent_id);
         Ok(found.map(|record| as_of(record, Utc::now())))
     }
+
+    /// The submissions with these ids, in their states of this moment, whichever agent they are for.
+    ///
+    /// # Errors
+    /// The store's failure.
+    pub(super) async fn several(&self, ids: &[Uuid]) -> Result<Vec<Option<SubmissionRecord>>, StoreError> {
+        let keys: Vec<_> = ids.iter().copied().map(records::rehearsal).collect();
+        let found = self.store.get_many(&keys).await?;
+        Ok(found.into_iter().map(|record| record.map(|record| as_of(record, Utc::now()))).collect())
+    }
 }
 
 /// A submission in its final state.

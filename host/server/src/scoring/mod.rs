@@ -35,11 +35,11 @@ pub use summary::{Aggregate, Summarized};
 #[derive(Clone)]
 pub struct Scoring {
     inner: Arc<Inner>,
+    chains: Chains,
 }
 
 struct Inner {
     registry: Arc<Registry>,
-    chains: Chains,
     rollout: Rollout,
     scores: score::Cache,
     lifetimes: Lifetimes,
@@ -48,7 +48,7 @@ struct Inner {
 impl Scoring {
     pub fn new(registry: Arc<Registry>, chains: Chains, rollout: Rollout, settings: &config::Scoring) -> Self {
         let lifetimes = Lifetimes { complete: settings.cache_ttl, incomplete: settings.incomplete_cache_ttl };
-        Self { inner: Arc::new(Inner { registry, chains, rollout, scores: score::cache(settings), lifetimes }) }
+        Self { inner: Arc::new(Inner { registry, rollout, scores: score::cache(settings), lifetimes }), chains }
     }
 
     /// Mock answers from the sandbox champion of this moment.
@@ -58,7 +58,7 @@ impl Scoring {
 
     /// What the endpoints of chains lack, in words that say what to do.
     pub fn chain_warnings(&self) -> Vec<String> {
-        let lacking = self.inner.chains.status().into_iter().filter(|status| status.old_state == Some(false));
+        let lacking = self.chains.status().into_iter().filter(|status| status.old_state == Some(false));
         lacking.map(|status| format!("chain {} {}: {NO_OLD_STATE}", status.chain_id, status.chain_name)).collect()
     }
 

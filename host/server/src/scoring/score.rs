@@ -78,17 +78,17 @@ impl Scoring {
     pub(super) async fn address(&self, subject: &Subject) -> Result<Address, ScoringError> {
         match subject {
             Subject::Address(address) => Ok(*address),
-            Subject::Name(name) => Ok(self.inner.chains.resolve(name).await?),
+            Subject::Name(name) => Ok(self.chains.resolve(name).await?),
         }
     }
 
     pub(super) async fn read(&self, address: Address) -> Result<Read, ScoringError> {
-        readable(self.inner.chains.snapshot(address).await)
+        readable(self.chains.snapshot(address).await)
     }
 
     /// As [`Scoring::read`], without the cache.
     pub(super) async fn read_now(&self, address: Address) -> Result<Read, ScoringError> {
-        readable(self.inner.chains.current_snapshot(address).await)
+        readable(self.chains.current_snapshot(address).await)
     }
 
     pub(super) async fn assess(

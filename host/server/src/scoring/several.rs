@@ -9,8 +9,11 @@ use crate::rollout::Scored;
 use assay_domain::{Address, Coverage, Decile, Freshness, ModelRef, Score, Subject, Time};
 use assay_registry::CreditModel;
 
-/// Subjects of one request that are read at the same time, so that a long list leaves room for other callers.
-const AT_ONCE: usize = 8;
+/// Names of one request that are resolved at the same time, so that a long list leaves room for other callers.
+const NAMES: usize = 8;
+/// Addresses of one request that are read together. They share requests, so that all of them cost about as much as a few
+/// that are read alone.
+const TOGETHER: usize = 100;
 
 /// One score for several addresses.
 #[derive(Debug, Clone)]
@@ -85,9 +88,10 @@ impl Scoring {
         F: Future<Output = Result<T, ScoringError>> + Send,
     {
         let addresses = self.addresses(subjects).await?;
+        let together = if addresses.len() > 1 { self.together() } else { self.clone() };
         let (mut found, mut none) = (Vec::new(), ScoringError::NoneValid);
         let mut answers =
-            stream::iter(addresses.into_iter().map(|address| work(self.clone(), address))).buffered(AT_ONCE);
+            stream::iter(addresses.into_iter().map(|address| work(together.clone(), address))).buffered(TOGETHER);
         while let Some(answer) = answers.next().await {
             match answer {
                 Ok(answer) => found.push(answer),
@@ -103,6 +107,11 @@ impl Scoring {
         if found.is_empty() { Err(none) } else { Ok(found) }
     }
 
+    /// This service for one batch of addresses.
+    fn together(&self) -> Self {
+        Self { inner: self.inner.clone(), chains: self.chains.together() }
+    }
+
     /// The addresses of the subjects, each once. A name that does not resolve, or cannot be read now, is left out; where
     /// no address is left, the latter is the error.
     async fn addresses(&self, subjects: Vec<Subject>) -> Result<Vec<Address>, ScoringError> {
@@ -110,7 +119,7 @@ impl Scoring {
             let scoring = self.clone();
             async move { scoring.address(&subject).await }
         };
-        let resolved: Vec<_> = stream::iter(subjects.into_iter().map(resolve)).buffered(AT_ONCE).collect().await;
+        let resolved: Vec<_> = stream::iter(subjects.into_iter().map(resolve)).buffered(NAMES).collect().await;
         let (mut addresses, mut none) = (Vec::new(), ScoringError::NoneValid);
         for one in resolved {
             match one {

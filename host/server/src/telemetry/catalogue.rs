@@ -8,7 +8,8 @@ const COUNTERS: &[(&str, &str)] = &[
     (
         "assay_http_refused_total",
         "Requests refused before routing, by reason: key or address (over the rate limit), busy (too many requests in \
-         flight); and connections closed at once, as connections (too many from one address)",
+         flight); waiting (too many clients wait for submissions); and connections closed at once, as connections \
+         (too many from one address)",
     ),
     ("assay_rates_alone_total", "Requests that this host counted by itself, because Redis did not answer in time"),
     ("assay_model_calls_total", "Calls of a model, by kind and version"),
@@ -102,6 +103,7 @@ const GAUGES: &[(&str, Unit, &str)] = &[
     ("assay_store_reached", Unit::Count, "1 while connected to Redis, otherwise 0"),
     ("assay_score_records_waiting", Unit::Count, "Records of answered scores that wait to be written"),
     ("assay_submissions_open", Unit::Count, "Submissions that have not ended, by status"),
+    ("assay_submissions_waited_for", Unit::Count, "Clients that wait for the next state of a submission"),
     ("assay_submissions_oldest_seconds", Unit::Seconds, "Age of the oldest submission that has not ended"),
     ("assay_payments_open", Unit::Count, "Payments by call that are not on the chain yet"),
 ];

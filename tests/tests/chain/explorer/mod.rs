@@ -5,6 +5,7 @@ mod activity;
 mod discovery;
 mod faults;
 mod holdings;
+mod logs;
 mod long;
 
 use std::time::Duration;

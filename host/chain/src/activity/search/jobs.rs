@@ -24,8 +24,9 @@ use assay_evm::{
 use assay_store::Store;
 use assay_trace::TRACE;
 
-/// Jobs of one chain at one time. Each has one round of questions in flight.
-const MAX_JOBS: usize = 128;
+/// Jobs of one chain at one time: several batches of a hundred wallets, which share their rounds of questions. Each job
+/// has one round in flight.
+const MAX_JOBS: usize = 512;
 /// Wallets of which something is remembered.
 const CACHE_ENTRIES: u64 = 50_000;
 /// Time for which a wallet is not searched again after its search ended in missing state.

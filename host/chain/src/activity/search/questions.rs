@@ -38,7 +38,7 @@ pub(super) fn probes(client: &Client) -> u64 {
 pub(super) async fn scout(client: &Client, wallet: Address, top: u64) -> Result<Scouted, Fault> {
     let round = Round::first(top, probes(client));
     let latest = std::iter::once(ask_nonce(wallet, json!("latest")));
-    let mut answers = client.batch(latest.chain(asks(wallet, &round)).collect()).await?.into_iter();
+    let mut answers = client.shared_batch(latest.chain(asks(wallet, &round)).collect()).await?.into_iter();
     let latest = quantity(answers.next().unwrap_or(Ok(Value::Null))?)?;
     let mut search = Search::default();
     // The rounds that follow ask again for what lies beside a fault.
@@ -49,7 +49,7 @@ pub(super) async fn scout(client: &Client, wallet: Address, top: u64) -> Result<
 /// Asks `round` for `wallet` and adds the answers to `search`.
 pub(super) async fn ask(client: &Client, wallet: Address, round: &Round, search: &mut Search) -> Result<(), Fault> {
     let asks: Vec<Ask> = asks(wallet, round).collect();
-    let answers = try_join_all(asks.chunks(MAX_ASKS).map(|part| client.batch(part.to_vec()))).await?;
+    let answers = try_join_all(asks.chunks(MAX_ASKS).map(|part| client.shared_batch(part.to_vec()))).await?;
     learn(search, round, answers.into_iter().flatten())
 }
 

@@ -1,12 +1,15 @@
 //! Compares the admission of a route with the arguments of its handler, at compile time.
 
-use axum::extract::{Path, State, rejection::PathRejection};
+use axum::{
+    extract::{Path, State, rejection::PathRejection},
+    http::HeaderMap,
+};
 
 use super::{
     Caller, Payer,
     auth::{Charge, charge::Submission},
 };
-use crate::http::{App, route::Admission};
+use crate::http::{App, fresh::Known, route::Admission};
 
 /// An admission as a type, for the table of routes.
 pub trait Admits {
@@ -51,5 +54,7 @@ admitted!(A1 A2 A3 A4 A5 A6);
 
 impl Admitted<Public> for ((),) {}
 impl<M> Admitted<Public> for (M, Result<Path<String>, PathRejection>) {}
+impl<M> Admitted<Public> for (M, Known) {}
+impl<M> Admitted<Public> for (M, HeaderMap) {}
 impl Admitted<Operator> for ((),) {}
 impl<M> Admitted<Operator> for (M, State<App>) {}

@@ -1,6 +1,7 @@
 //! Submissions of reputation, under both paths of the API: the submission, its status, and its document.
 
 mod feedback;
+mod notice;
 mod paid;
 mod rehearsal;
 mod status;

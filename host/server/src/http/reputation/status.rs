@@ -3,23 +3,27 @@
 use crate::reputation::records::SubmissionRecord;
 use axum::{Json, extract::State, response::Response};
 
-use super::service;
+use super::{notice, service};
 use crate::http::{
     ApiError, App,
-    extract::{AgentPath, Caller, SubmissionPath, charge},
+    extract::{AgentPath, Caller, Notice, SubmissionPath, charge},
     fresh, responses,
     wire::SubmissionBody,
 };
 
 /// The status of a submission; free.
 ///
-/// Poll every 5 to 10 seconds until it is `confirmed` or `failed`. A key with permission to submit or to read may call
-/// this.
+/// Poll every 5 to 10 seconds until it is `confirmed` or `failed`, or let the server tell: `wait` answers when the state
+/// changes, at the latest after so many seconds with the same state. With `Accept: text/event-stream` the response is a
+/// stream of events named `status`, each with this body as its data: the present state, then every change until the last
+/// one. A stream ends after 15 minutes, and when the server stops; ask again then. When too many clients wait, the
+/// response is 503 with the code `busy`. A key with permission to submit or to read may call this.
 #[utoipa::path(
     get, path = "/api/v2/agents/{agent_id}/reputation/status/{submission_id}", tag = "reputation", operation_id = "agent_reputation_status",
     params(
         ("agent_id" = u64, Path, description = "Token id in the Identity Registry, 1 or more", example = 1),
         ("submission_id" = String, Path, description = "From the answer to the submission", example = "550e8400-e29b-41d4-a716-446655440000"),
+        ("wait" = Option<u64>, Query, description = "Seconds to wait for the next state; 0 where absent", maximum = 60, example = 30),
     ),
     responses((status = 200, description = "How it stands", body = SubmissionBody), responses::OfSubmission, responses::Validated, responses::Keyed),
     security(("key" = [])),
@@ -29,9 +33,15 @@ pub async fn status(
     State(app): State<App>,
     AgentPath(agent_id): AgentPath,
     id: SubmissionPath,
+    how: Notice,
 ) -> Result<Response, ApiError> {
     let record = find(&app, agent_id, id).await?;
-    Ok(app.mark(fresh::once(Json(SubmissionBody::of(&record)))))
+    let over = record.stage.is_terminal() || app.stopping.is_cancelled();
+    Ok(app.mark(match how {
+        Notice::Within(time) if !over => notice::next(&app, notice::place(&app, record)?, time),
+        Notice::Each => notice::each(&app, notice::place(&app, record)?),
+        _ => fresh::once(Json(SubmissionBody::of(&record))),
+    }))
 }
 
 pub(super) async fn find(

@@ -2,8 +2,10 @@
 
 mod audit;
 mod chain;
+mod check;
 mod compare;
 mod identity;
+mod key;
 mod model;
 mod money;
 mod payment;
@@ -18,8 +20,10 @@ mod unread;
 
 pub use audit::{AuditBody, AuditEntryBody};
 pub use chain::{ChainActivity, ChainReportBody};
+pub use check::CheckBody;
 pub use compare::ComparisonBody;
 pub use identity::{AttestationBody, IdentityBody, IdentitySourceBody};
+pub use key::{KeyBody, KeysBody};
 pub use model::{ModelBody, ModelsBody, ReferenceBody, RolesBody};
 pub use money::Usd;
 pub use payment::PaymentRequiredBody;

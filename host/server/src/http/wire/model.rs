@@ -48,8 +48,8 @@ pub struct ModelBody {
 #[schema(title = "Reason")]
 pub struct ReasonBody {
     #[schema(value_type = String)]
-    code: &'static str,
-    message: String,
+    pub code: &'static str,
+    pub message: String,
 }
 
 /// All models on the shelf.

@@ -90,6 +90,7 @@ pub struct ScoresSummary {
     p50: Option<f64>,
     p90: Option<f64>,
     /// Every score that occurred, with its count.
+    #[schema(value_type = Vec<[u64; 2]>)]
     histogram: Vec<(u32, u64)>,
 }
 

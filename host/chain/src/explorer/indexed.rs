@@ -1,0 +1,130 @@
+//! An explorer as a source of first lending histories. It counts through the last block that it has for sure: there the
+//! logs of a market that the node returns are listed too, and so they are at some places before. Its own word about how
+//! far it is would be that of another part of it.
+
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
+
+use futures::{
+    FutureExt,
+    future::{BoxFuture, try_join_all},
+};
+use tokio::sync::Mutex;
+
+use super::{Explorer, Refusal, logs::Which};
+use assay_domain::{Address, B256, ChainId};
+use assay_evm::{client::Client, logs::LogQuery, span::Span};
+use assay_lending::{Named, WholeRange};
+
+/// Time for which the comparison holds. The node is asked for the blocks after it.
+const LIFETIME: Duration = Duration::from_secs(300);
+/// Blocks of the first look for logs to compare; more where they have none.
+const LOOK: u64 = 256;
+const LOOKS: usize = 8;
+/// Most logs in one comparison.
+const COMPARED: usize = 500;
+/// The comparisons divide the history into this many parts.
+const PARTS: u64 = 4;
+
+pub(crate) struct ExplorerLogs {
+    chain: ChainId,
+    explorer: Explorer,
+    client: Client,
+    markets: Vec<Address>,
+    latest: Mutex<Option<(Instant, Option<u64>)>>,
+}
+
+impl WholeRange for ExplorerLogs {
+    fn transactions<'a>(
+        &'a self,
+        wallet: Address,
+        queries: &'a [LogQuery],
+        span: Span,
+    ) -> BoxFuture<'a, Option<Named>> {
+        async move {
+            let through = self.indexed_through(span).await?.min(span.to);
+            let span = Some(Span { to: through, ..span }).filter(|span| span.from <= span.to)?;
+            match self.named(wallet.into_word(), queries, span).await {
+                Ok(transactions) => Some(Named { transactions, through }),
+                Err(refusal) => {
+                    tracing::debug!(chain = self.chain, %refusal, "logs cannot be listed by the explorer");
+                    None
+                }
+            }
+        }
+        .boxed()
+    }
+}
+
+impl ExplorerLogs {
+    pub(crate) fn new(explorer: Explorer, client: Client, markets: Vec<Address>) -> Self {
+        Self { chain: client.chain(), explorer, client, markets, latest: Mutex::default() }
+    }
+
+    async fn named(&self, wallet: B256, queries: &[LogQuery], span: Span) -> Result<BTreeSet<B256>, Refusal> {
+        let names = |topic: &usize| queries.iter().any(|q| q.topics.get(*topic).is_some_and(|t| t.contains(&wallet)));
+        let lists = (1..=3).filter(names).map(|topic| self.explorer.logs(Which::Topic(topic, wallet), span));
+        let rows = try_join_all(lists).await?.into_iter().flatten();
+        let wanted = rows.filter(|row| queries.iter().any(|query| query.fits(row.contract, &row.topics)));
+        Ok(wanted.map(|row| row.transaction).collect())
+    }
+
+    /// The last block of `span` through which the explorer has the logs of the markets; `None` where that is not known,
+    /// or where it lacks some before.
+    async fn indexed_through(&self, span: Span) -> Option<u64> {
+        let mut latest = self.latest.lock().await;
+        if let Some((at, through)) = &*latest
+            && at.elapsed() < LIFETIME
+        {
+            return *through;
+        }
+        let through = self.compared(span).await;
+        match through {
+            Some(block) => tracing::debug!(chain = self.chain, block, "the explorer lists the logs of lending markets"),
+            None => tracing::info!(
+                chain = self.chain,
+                "the explorer does not list the logs of lending markets as the node does; first histories are read from the node"
+            ),
+        }
+        *latest = Some((Instant::now(), through));
+        through
+    }
+
+    async fn compared(&self, span: Span) -> Option<u64> {
+        for part in 1..PARTS {
+            let to = span.from + span.width() / PARTS * part;
+            if self.listed_through(to, span.from).await.is_some_and(|through| through < to) {
+                return None;
+            }
+        }
+        self.listed_through(span.to, span.from).await
+    }
+
+    /// `to` where the explorer lists the last logs of a market up to there, else the block before the first one that it
+    /// lacks; `None` where there is nothing to compare.
+    async fn listed_through(&self, to: u64, least: u64) -> Option<u64> {
+        let (mut width, mut end) = (LOOK.min(self.client.log_ceiling()), to);
+        for _ in 0..LOOKS {
+            let look = Span { from: end.saturating_sub(width - 1).max(least), to: end };
+            let query = LogQuery { addresses: self.markets.clone(), ..LogQuery::default() };
+            let logs = self.client.believed_logs(&query, look).await.ok()?;
+            if let Some(newest) = logs.last() {
+                let own = logs.iter().filter(|log| log.address() == newest.address()).rev().take(COMPARED);
+                let own: Vec<_> = own.filter_map(|log| log.block_number.zip(log.transaction_hash)).collect();
+                let from = own.last().map_or(look.from, |(block, _)| *block);
+                let listed = self.explorer.logs(Which::Contract(newest.address()), Span { from, to }).await.ok()?;
+                let listed: BTreeSet<B256> = listed.into_iter().map(|row| row.transaction).collect();
+                let lacking = own.iter().filter(|(_, transaction)| !listed.contains(transaction));
+                return lacking.map(|(block, _)| *block).min().map_or(Some(to), |block| block.checked_sub(1));
+            }
+            if look.from == least {
+                return None;
+            }
+            end = look.from - 1;
+            width = width.saturating_mul(4).min(self.client.log_ceiling());
+        }
+        None
+    }
+}

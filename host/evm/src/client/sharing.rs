@@ -1,0 +1,205 @@
+//! Requests that the reads of a batch share: contract calls at one block, questions of one batch, and logs of several
+//! wallets over one span. Each read gets what it would get alone. A shared request that fails because of what is in it
+//! is asked again in parts, so that one read cannot fail another.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use alloy::{primitives::Bytes, rpc::types::Log};
+use futures::future::{join_all, try_join_all};
+use serde_json::Value;
+
+use super::{Client, gather::Gather};
+use crate::{
+    call::Call,
+    fault::Fault,
+    logs::{LogQuery, answers},
+    request::Ask,
+    span::Span,
+};
+use assay_domain::B256;
+
+/// Most questions in one request; several go out side by side.
+const MAX_ASKS: usize = 100;
+
+type CallsAnswer = Result<Vec<Option<Bytes>>, Fault>;
+type BatchAnswer = Result<Vec<Result<Value, Fault>>, Fault>;
+type LogsAnswer = Result<Vec<Log>, Fault>;
+
+/// What the reads of one client share while batches run.
+#[derive(Default)]
+pub(super) struct Shared {
+    batches: AtomicUsize,
+    calls: Arc<Gather<(B256, Vec<Call>), CallsAnswer>>,
+    asks: Arc<Gather<Vec<Ask>, BatchAnswer>>,
+    logs: Arc<Gather<(LogQuery, Span), LogsAnswer>>,
+}
+
+/// While it lives, the reads of a client share requests, and wait a moment for each other.
+pub struct Sharing(Arc<Shared>);
+
+impl Clone for Sharing {
+    fn clone(&self) -> Self {
+        self.0.batches.fetch_add(1, Ordering::Relaxed);
+        Self(self.0.clone())
+    }
+}
+
+impl Drop for Sharing {
+    fn drop(&mut self) {
+        self.0.batches.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Client {
+    /// Makes reads share requests as long as the result lives.
+    pub fn share(&self) -> Sharing {
+        self.shared.batches.fetch_add(1, Ordering::Relaxed);
+        Sharing(self.shared.clone())
+    }
+
+    fn shares(&self) -> bool {
+        self.shared.batches.load(Ordering::Relaxed) > 0
+    }
+
+    /// As [`calls`](Self::calls). Only for contracts that the configuration names: one that uses up all gas leaves none
+    /// to the calls of others.
+    pub async fn shared_calls(&self, calls: Vec<Call>, at: B256) -> CallsAnswer {
+        if !self.shares() {
+            return self.calls(&calls, at).await;
+        }
+        let (client, gather) = (self.clone(), self.shared.calls.clone());
+        let answer = gather.ask((at, calls), move |asked| async move { client.all_calls(asked).await }).await;
+        answer.unwrap_or_else(unanswered)
+    }
+
+    /// As [`batch`](Self::batch). A question that several readers have is asked once.
+    pub async fn shared_batch(&self, asks: Vec<Ask>) -> BatchAnswer {
+        if !self.shares() {
+            return self.batch(asks).await;
+        }
+        let (client, gather) = (self.clone(), self.shared.asks.clone());
+        let answer = gather.ask(asks, move |asked| async move { client.all_asks(asked).await }).await;
+        answer.unwrap_or_else(unanswered)
+    }
+
+    /// As [`own_logs`](Self::own_logs).
+    pub(super) async fn shared_logs(&self, query: &LogQuery, span: Span) -> LogsAnswer {
+        if !self.shares() {
+            return self.own_logs(query, span).await;
+        }
+        let (client, gather) = (self.clone(), self.shared.logs.clone());
+        let send = move |asked| async move { client.all_logs(asked).await };
+        gather.ask((query.clone(), span), send).await.unwrap_or_else(unanswered)
+    }
+
+    async fn all_calls(&self, asked: Vec<(B256, Vec<Call>)>) -> Vec<CallsAnswer> {
+        let (by_block, asked) = (in_groups(asked.iter().map(|(at, _)| *at)), &asked);
+        let groups = by_block.into_iter().map(|(at, places)| async move {
+            let own: Vec<&[Call]> = places.iter().filter_map(|place| asked.get(*place)).map(|(_, c)| &**c).collect();
+            (places, self.calls_at(at, &own).await)
+        });
+        in_order(join_all(groups).await)
+    }
+
+    async fn calls_at(&self, at: B256, asked: &[&[Call]]) -> Vec<CallsAnswer> {
+        match self.calls(&asked.concat(), at).await {
+            Ok(answers) => {
+                let mut answers = answers.into_iter();
+                asked.iter().map(|calls| Ok(answers.by_ref().take(calls.len()).collect())).collect()
+            }
+            Err(fault) if is_of_the_parts(&fault, asked.len()) => {
+                join_all(asked.iter().map(|calls| self.calls(calls, at))).await
+            }
+            Err(fault) => vec![Err(fault); asked.len()],
+        }
+    }
+
+    async fn all_asks(&self, asked: Vec<Vec<Ask>>) -> Vec<BatchAnswer> {
+        let (mut distinct, mut places) = (Vec::<Ask>::new(), HashMap::new());
+        let mut place = |ask: &Ask| {
+            *places.entry((ask.0, ask.1.to_string())).or_insert_with(|| {
+                distinct.push(ask.clone());
+                distinct.len() - 1
+            })
+        };
+        let wanted: Vec<Vec<usize>> = asked.iter().map(|asks| asks.iter().map(&mut place).collect()).collect();
+        match try_join_all(distinct.chunks(MAX_ASKS).map(|part| self.batch(part.to_vec()))).await {
+            Ok(answers) => {
+                let answers = answers.concat();
+                let answer = |place: usize| answers.get(place).cloned().unwrap_or_else(unanswered);
+                wanted.into_iter().map(|places| Ok(places.into_iter().map(answer).collect())).collect()
+            }
+            Err(fault) if is_of_the_parts(&fault, asked.len()) => {
+                join_all(asked.into_iter().map(|asks| self.batch(asks))).await
+            }
+            Err(fault) => vec![Err(fault); asked.len()],
+        }
+    }
+
+    async fn all_logs(&self, asked: Vec<(LogQuery, Span)>) -> Vec<LogsAnswer> {
+        let (alike, asked) =
+            (in_groups(asked.iter().map(|(query, span)| (query.form(), (span.from, span.to)))), &asked);
+        let groups = alike.into_values().map(|places| async move {
+            let own: Vec<_> = places.iter().filter_map(|place| asked.get(*place)).collect();
+            (places, self.logs_alike(&own).await)
+        });
+        in_order(join_all(groups).await)
+    }
+
+    /// The logs of queries over one span that differ in their topics alone. Where there are too many together, of the
+    /// two halves.
+    async fn logs_alike(&self, asked: &[&(LogQuery, Span)]) -> Vec<LogsAnswer> {
+        let Some((span, all)) = union(asked) else { return Vec::new() };
+        match self.own_logs(&all, span).await {
+            Ok(logs) => asked
+                .iter()
+                .map(|(query, span)| Ok(logs.iter().filter(|log| answers(log, query, *span)).cloned().collect()))
+                .collect(),
+            Err(fault) if is_of_the_parts(&fault, asked.len()) => {
+                let (one, other) = asked.split_at(asked.len() / 2);
+                let (one, other) = tokio::join!(Box::pin(self.logs_alike(one)), Box::pin(self.logs_alike(other)));
+                one.into_iter().chain(other).collect()
+            }
+            Err(fault) => vec![Err(fault); asked.len()],
+        }
+    }
+}
+
+/// One query with the answers to all.
+fn union(asked: &[&(LogQuery, Span)]) -> Option<(Span, LogQuery)> {
+    let ((first, span), rest) = asked.split_first()?;
+    Some((*span, rest.iter().fold(first.clone(), |all, (query, _)| all.with(query))))
+}
+
+/// Whether parts of a request of `count` reads may be answered where the whole has this fault.
+fn is_of_the_parts(fault: &Fault, count: usize) -> bool {
+    let of_the_whole =
+        matches!(fault, Fault::Refused { .. } | Fault::TooDense { .. } | Fault::Malformed(_) | Fault::TimedOut(_));
+    of_the_whole && count > 1
+}
+
+fn unanswered<T>() -> Result<T, Fault> {
+    Err(Fault::Malformed("no answer to a part of a shared request".into()))
+}
+
+/// The places of equal keys.
+fn in_groups<K: Eq + std::hash::Hash>(keys: impl Iterator<Item = K>) -> HashMap<K, Vec<usize>> {
+    let mut groups = HashMap::<K, Vec<usize>>::new();
+    for (place, key) in keys.enumerate() {
+        groups.entry(key).or_default().push(place);
+    }
+    groups
+}
+
+/// The answers of all groups by their places.
+fn in_order<A>(groups: Vec<(Vec<usize>, Vec<A>)>) -> Vec<A> {
+    let mut placed: Vec<_> = groups.into_iter().flat_map(|(places, answers)| places.into_iter().zip(answers)).collect();
+    placed.sort_unstable_by_key(|(place, _)| *place);
+    placed.into_iter().map(|(_, answer)| answer).collect()
+}

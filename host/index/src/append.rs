@@ -1,0 +1,142 @@
+//! Writes: what is to be read of a chain, and the next blocks of it.
+
+use alloy::primitives::Bytes;
+use assay_domain::{Address, ChainId};
+use assay_lending::{Entry, What};
+
+use crate::{
+    Check, Checkpoint, Index, IndexError, IndexedMarket, Progress,
+    codec::{Key, MOST_BLOCK, MOST_MARKETS, encode},
+    folder::{Database, Fault},
+};
+
+/// The next blocks of a chain.
+#[derive(Debug, Clone)]
+pub struct Segment {
+    /// The first block: [`Progress::next`].
+    pub from: u64,
+    /// The last block.
+    pub through: Checkpoint,
+    /// What wallets did in these blocks, in any order.
+    pub wallets: Vec<WalletEntries>,
+    pub check: Check,
+}
+
+/// What one wallet did in one market.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WalletEntries {
+    pub wallet: Address,
+    /// The market's index in [`Progress::markets`].
+    pub market: usize,
+    /// Entries of one block keep their order.
+    pub entries: Vec<Entry>,
+}
+
+impl Index {
+    /// Says what is read of a chain. Nothing changes where the same was said before.
+    ///
+    /// # Errors
+    /// [`IndexError::Otherwise`] where something else was said before: [`forget`](Self::forget) the chain first.
+    pub fn begin(&self, chain: ChainId, markets: &[IndexedMarket], asked: &Bytes) -> Result<Progress, IndexError> {
+        let _alone = self.writing();
+        if let Some(found) = self.progress(chain)? {
+            let same = found.markets == markets && found.asked == *asked;
+            return if same { Ok(found) } else { Err(IndexError::Otherwise { chain }) };
+        }
+        if markets.is_empty() || markets.len() > MOST_MARKETS {
+            let reason = format!("{} markets; it takes 1 to {MOST_MARKETS}", markets.len());
+            return Err(IndexError::Refused { chain, reason });
+        }
+        let progress = Progress::new(markets.to_vec(), asked.clone());
+        self.write(|database| {
+            let entries = database.create(chain)?;
+            let mut batch = database.batch();
+            database.put_progress(&mut batch, &entries, &progress)?;
+            database.commit(batch, &entries)
+        })?;
+        Ok(progress)
+    }
+
+    /// Adds the next blocks. A process that is killed has added all of them or none. The last segment again changes
+    /// nothing.
+    ///
+    /// # Errors
+    /// [`IndexError::NotNext`], [`IndexError::Refused`] and [`IndexError::Unknown`] change nothing. After
+    /// [`IndexError::Unwritable`] the segment may be there: append it again, or ask for the progress.
+    pub fn append(&self, chain: ChainId, segment: Segment) -> Result<(), IndexError> {
+        let _alone = self.writing();
+        self.end_truncation(chain)?;
+        let before = self.progress(chain)?.ok_or(IndexError::Unknown(chain))?;
+        if before.through() == Some(segment.through) && segment.from <= segment.through.number {
+            return Ok(());
+        }
+        check(chain, &before, &segment)?;
+        let Segment { from, through, wallets, check } = segment;
+        let wallets = sorted(wallets);
+        let mut after = before;
+        for entry in wallets.iter().flat_map(|wallet| &wallet.entries) {
+            after.entries += 1;
+            after.events += u64::from(matches!(entry.what, What::Event { .. }));
+        }
+        after.checked.add(check, (through.number - from).saturating_add(1));
+        after.reach(through);
+        self.write(|database| put(database, chain, &wallets, &after))
+    }
+}
+
+fn check(chain: ChainId, before: &Progress, segment: &Segment) -> Result<(), IndexError> {
+    let Segment { from, through, wallets, .. } = segment;
+    if *from != before.next() {
+        return Err(IndexError::NotNext { chain, next: before.next(), got: *from });
+    }
+    let refused = |reason: String| Err(IndexError::Refused { chain, reason });
+    if through.number < *from || through.number > MOST_BLOCK {
+        return refused(format!("the last block is {}, the first {from}; blocks go to {MOST_BLOCK}", through.number));
+    }
+    for WalletEntries { wallet, market, entries } in wallets {
+        if *market >= before.markets.len() {
+            return refused(format!("{wallet} has entries of market {market} of {}", before.markets.len()));
+        }
+        if let Some(entry) = entries.iter().find(|entry| entry.block < *from || entry.block > through.number) {
+            let range = format!("{from} to {}", through.number);
+            return refused(format!("{wallet} has an entry of block {} among those of {range}", entry.block));
+        }
+    }
+    Ok(())
+}
+
+/// One item for each wallet and market, in the order of keys, with entries in the order of blocks.
+fn sorted(mut wallets: Vec<WalletEntries>) -> Vec<WalletEntries> {
+    wallets.retain(|item| !item.entries.is_empty());
+    wallets.sort_by_key(|item| (item.wallet, item.market));
+    wallets.dedup_by(|next, item| {
+        let same = (next.wallet, next.market) == (item.wallet, item.market);
+        if same {
+            item.entries.append(&mut next.entries);
+        }
+        same
+    });
+    for item in &mut wallets {
+        item.entries.sort_by_key(|entry| entry.block);
+    }
+    wallets
+}
+
+fn put(database: &Database, chain: ChainId, wallets: &[WalletEntries], after: &Progress) -> Result<(), Fault> {
+    let view = database.view();
+    let mut assets = view.assets(chain)?;
+    let known = assets.list().len();
+    let keyspace = view.entries(chain).ok_or_else(|| Fault::Damaged("the entries of a chain are missing".into()))?;
+    let mut batch = database.batch();
+    for WalletEntries { wallet, market, entries } in wallets {
+        let Some(first) = entries.first() else { continue };
+        let market = u16::try_from(*market).map_err(|error| Fault::Failed(error.to_string()))?;
+        let key = Key { wallet: *wallet, market, block: first.block };
+        batch.insert(&keyspace, key.bytes(), encode(entries, &mut assets));
+    }
+    if assets.list().len() > known {
+        database.put_assets(&mut batch, &keyspace, &assets)?;
+    }
+    database.put_progress(&mut batch, &keyspace, after)?;
+    database.commit(batch, &keyspace)
+}

@@ -1,0 +1,35 @@
+//! The numbers that stand for the assets of a chain, in the order in which they were first seen.
+
+use std::collections::HashMap;
+
+use assay_domain::Address;
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Assets {
+    list: Vec<Address>,
+    numbers: HashMap<Address, u64>,
+}
+
+impl Assets {
+    pub(crate) fn new(list: Vec<Address>) -> Self {
+        let numbers = list.iter().copied().zip(0..).collect();
+        Self { list, numbers }
+    }
+
+    /// The number of `asset`, a new one where it has none.
+    pub(super) fn number(&mut self, asset: Address) -> u64 {
+        let next = self.list.len() as u64;
+        *self.numbers.entry(asset).or_insert_with(|| {
+            self.list.push(asset);
+            next
+        })
+    }
+
+    pub(super) fn asset(&self, number: u64) -> Option<Address> {
+        self.list.get(usize::try_from(number).ok()?).copied()
+    }
+
+    pub(crate) fn list(&self) -> &[Address] {
+        &self.list
+    }
+}

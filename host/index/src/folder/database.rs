@@ -1,0 +1,216 @@
+//! The database: a keyspace for each chain, with its entries and two records: the progress and the assets. One keyspace
+//! has both, so that whatever is lost, the progress never says more than the entries. Memory is bounded: a chain that is
+//! written holds few tables of [`TABLE_BYTES`], and all share one cache.
+
+use std::{
+    fs,
+    panic::{self, AssertUnwindSafe},
+    path::Path,
+    thread,
+    time::Duration,
+};
+
+use assay_domain::{Address, ChainId};
+use fjall::{
+    CompressionType, Keyspace, KeyspaceCreateOptions, OwnedWriteBatch, PersistMode, Readable as _, Snapshot, UserKey,
+    UserValue,
+    config::{BlockSizePolicy, CompressionPolicy, FilterPolicy, RestartIntervalPolicy},
+};
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::fault::Fault;
+use crate::{codec::Assets, progress::Progress};
+
+/// Blocks that were read.
+const CACHE_BYTES: u64 = 32 << 20;
+/// Entries of a chain that are in memory before they become a file.
+const TABLE_BYTES: u64 = 8 << 20;
+/// Writes that are not in a table yet; a restart reads them.
+const JOURNAL_BYTES: u64 = 128 << 20;
+/// A histories' block, before compression. One read decodes one block.
+const BLOCK_BYTES: u32 = 16 << 10;
+/// Open files.
+const FILES: usize = 128;
+/// Young tables of a chain, at which a writer waits until they are merged.
+const YOUNG_TABLES: usize = 16;
+/// Two threads: one of them leaves merging to the other, so that a writer does not wait for it.
+const THREADS: usize = 2;
+
+/// The entries of one chain.
+pub(crate) type Entries = Keyspace;
+
+pub(crate) struct Database {
+    inner: fjall::Database,
+}
+
+impl Database {
+    /// Opens it, or creates it where it does not exist.
+    pub(super) fn open(path: &Path) -> Result<Self, Fault> {
+        let journal = |entry: fs::DirEntry| entry.path().extension().is_some_and(|end| end == "jnl");
+        if path.exists() && !fs::read_dir(path)?.flatten().any(journal) {
+            // Without one the database shows none of its tables, as if it were new.
+            return Err(Fault::Damaged("its journal is missing".into()));
+        }
+        let opened = panic::catch_unwind(AssertUnwindSafe(|| {
+            fjall::Database::builder(path)
+                .cache_size(CACHE_BYTES)
+                .max_journaling_size(JOURNAL_BYTES)
+                .max_cached_files(Some(FILES))
+                .worker_threads(THREADS)
+                .open()
+        }));
+        // The database checks its bytes, and asserts what it then believes.
+        let inner = opened.map_err(|_| Fault::Damaged("its files contradict each other".into()))??;
+        Ok(Self { inner })
+    }
+
+    /// What was committed before now. Later commits do not change it.
+    pub(crate) fn view(&self) -> View<'_> {
+        View { database: self, snapshot: self.inner.snapshot() }
+    }
+
+    pub(crate) fn batch(&self) -> OwnedWriteBatch {
+        self.inner.batch()
+    }
+
+    /// The keyspace of a chain that has no progress yet, empty.
+    pub(crate) fn create(&self, chain: ChainId) -> Result<Entries, Fault> {
+        self.remove(chain)?;
+        Ok(self.inner.keyspace(&name(chain), options)?)
+    }
+
+    /// Removes all of a chain.
+    pub(crate) fn remove(&self, chain: ChainId) -> Result<(), Fault> {
+        match self.existing(chain) {
+            Some(entries) => Ok(self.inner.delete_keyspace(entries)?),
+            None => Ok(()),
+        }
+    }
+
+    fn existing(&self, chain: ChainId) -> Option<Entries> {
+        let name = name(chain);
+        self.inner.keyspace_exists(&name).then(|| self.inner.keyspace(&name, options).ok()).flatten()
+    }
+
+    pub(crate) fn put_progress(
+        &self,
+        batch: &mut OwnedWriteBatch,
+        entries: &Entries,
+        progress: &Progress,
+    ) -> Result<(), Fault> {
+        put(batch, entries, PROGRESS, progress)
+    }
+
+    pub(crate) fn put_assets(
+        &self,
+        batch: &mut OwnedWriteBatch,
+        entries: &Entries,
+        assets: &Assets,
+    ) -> Result<(), Fault> {
+        put(batch, entries, ASSETS, &assets.list())
+    }
+
+    /// Commits `batch`, which a killed process has done wholly or not at all.
+    pub(crate) fn commit(&self, batch: OwnedWriteBatch, entries: &Entries) -> Result<(), Fault> {
+        self.wait_for_room(entries)?;
+        Ok(batch.commit()?)
+    }
+
+    /// Waits until earlier writes are in tables. The database itself waits without an end where a table cannot be
+    /// written, such as on a full disk.
+    fn wait_for_room(&self, entries: &Entries) -> Result<(), Fault> {
+        while self.inner.outstanding_flushes() > 0 || entries.l0_table_count() >= YOUNG_TABLES {
+            self.inner.persist(PersistMode::Buffer)?;
+            thread::sleep(Duration::from_millis(1));
+        }
+        Ok(())
+    }
+
+    /// Writes all entries of a chain into tables and merges them, for a measurement of their size.
+    #[cfg(test)]
+    pub(crate) fn compact(&self, chain: ChainId) -> Result<(), Fault> {
+        let Some(entries) = self.existing(chain) else { return Ok(()) };
+        entries.rotate_memtable_and_wait()?;
+        Ok(entries.major_compact()?)
+    }
+}
+
+/// The database at one moment.
+pub(crate) struct View<'a> {
+    database: &'a Database,
+    snapshot: Snapshot,
+}
+
+impl View<'_> {
+    pub(crate) fn progress(&self, chain: ChainId) -> Result<Option<Progress>, Fault> {
+        self.get(chain, PROGRESS)
+    }
+
+    pub(crate) fn assets(&self, chain: ChainId) -> Result<Assets, Fault> {
+        let list: Option<Vec<Address>> = self.get(chain, ASSETS)?;
+        Ok(Assets::new(list.unwrap_or_default()))
+    }
+
+    /// The chains that have a keyspace.
+    pub(crate) fn chains(&self) -> Vec<ChainId> {
+        let names = self.database.inner.list_keyspace_names();
+        names.iter().filter_map(|name| name.strip_prefix(CHAIN)?.parse().ok()).collect()
+    }
+
+    pub(crate) fn entries(&self, chain: ChainId) -> Option<Entries> {
+        self.database.existing(chain)
+    }
+
+    /// The keys and values that begin with `prefix`.
+    pub(crate) fn prefix(
+        &self,
+        entries: &Entries,
+        prefix: &[u8],
+    ) -> impl Iterator<Item = Result<(UserKey, UserValue), Fault>> + use<> {
+        self.snapshot.prefix(entries, prefix).map(|guard| Ok(guard.into_inner()?))
+    }
+
+    /// The keys and values of entries after `key`, or all.
+    pub(crate) fn after(
+        &self,
+        entries: &Entries,
+        key: Option<&[u8]>,
+    ) -> impl Iterator<Item = Result<(UserKey, UserValue), Fault>> + use<> {
+        use std::ops::Bound::{Excluded, Unbounded};
+        let from = key.map_or(Unbounded, Excluded);
+        let items = self.snapshot.range::<&[u8], _>(entries, (from, Unbounded)).map(|guard| Ok(guard.into_inner()?));
+        items.filter(|item| !matches!(item, Ok((key, _)) if [PROGRESS, ASSETS].contains(&&**key)))
+    }
+
+    fn get<T: DeserializeOwned>(&self, chain: ChainId, key: &[u8]) -> Result<Option<T>, Fault> {
+        let Some(keyspace) = self.entries(chain) else { return Ok(None) };
+        let Some(value) = self.snapshot.get(&keyspace, key)? else { return Ok(None) };
+        serde_json::from_slice(&value).map(Some).map_err(|error| Fault::Damaged(format!("a record: {error}")))
+    }
+}
+
+/// The keys of records, which are shorter than an address.
+const PROGRESS: &[u8] = b"p";
+const ASSETS: &[u8] = b"a";
+
+fn put(batch: &mut OwnedWriteBatch, entries: &Entries, key: &[u8], value: &impl Serialize) -> Result<(), Fault> {
+    let value = serde_json::to_vec(value).map_err(|error| Fault::Failed(error.to_string()))?;
+    batch.insert(entries, key, value);
+    Ok(())
+}
+
+const CHAIN: &str = "chain-";
+
+fn name(chain: ChainId) -> String {
+    format!("{CHAIN}{chain}")
+}
+
+/// Keys are read in ranges only, for which a filter is of no use.
+fn options() -> KeyspaceCreateOptions {
+    KeyspaceCreateOptions::default()
+        .max_memtable_size(TABLE_BYTES)
+        .data_block_size_policy(BlockSizePolicy::all(BLOCK_BYTES))
+        .data_block_compression_policy(CompressionPolicy::all(CompressionType::Lz4))
+        .data_block_restart_interval_policy(RestartIntervalPolicy::all(16))
+        .filter_policy(FilterPolicy::disabled())
+}

@@ -1,0 +1,120 @@
+//! The folder of the index: its lock, its format, its database, and what was set aside.
+//!
+//! | file | is |
+//! |---|---|
+//! | `lock` | locked by the process that has the index open |
+//! | `format` | the version of everything else, a decimal number |
+//! | `db` | the database |
+//! | `db.damaged-…` | a database that could not be read, and the time of that; nothing reads it |
+
+mod database;
+mod fault;
+mod lock;
+
+use std::{
+    fs,
+    io::{self, Write as _},
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+};
+
+use chrono::Utc;
+
+pub(crate) use database::Database;
+pub(crate) use fault::Fault;
+use lock::Lock;
+
+use crate::IndexError;
+
+/// The format that this version reads and writes.
+const FORMAT: u64 = 1;
+
+/// The folder of an index, which this process holds.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    pub path: PathBuf,
+    _lock: Lock,
+}
+
+impl Folder {
+    /// # Errors
+    /// That another process holds it, or that a newer version wrote it.
+    pub(crate) fn hold(path: &Path) -> Result<Self, IndexError> {
+        let unusable = |error: io::Error| IndexError::Unusable { folder: path.to_owned(), reason: error.to_string() };
+        fs::create_dir_all(path).map_err(unusable)?;
+        let lock = Lock::take(path)?;
+        let folder = Self { path: path.to_owned(), _lock: lock };
+        match fs::read_to_string(path.join("format")).map(|text| text.trim().parse::<u64>()) {
+            Ok(Ok(FORMAT)) => {}
+            Ok(Ok(found)) if found > FORMAT => {
+                return Err(IndexError::Newer { folder: path.to_owned(), found, known: FORMAT });
+            }
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(unusable(error)),
+            _ => {
+                if folder.database().exists() {
+                    folder.set_aside("it does not say its format")?;
+                }
+                folder.name_format().map_err(unusable)?;
+            }
+        }
+        Ok(folder)
+    }
+
+    pub(crate) fn database(&self) -> PathBuf {
+        self.path.join("db")
+    }
+
+    /// Opens the database. A damaged one is set aside, and an empty one takes its place.
+    pub(crate) fn open(&self) -> Result<Database, IndexError> {
+        let refused = |fault: Fault| match fault {
+            Fault::Damaged(reason) | Fault::Failed(reason) => {
+                IndexError::Unusable { folder: self.path.clone(), reason }
+            }
+            Fault::Stopped => IndexError::Unusable { folder: self.path.clone(), reason: "it is closing".into() },
+        };
+        match Database::open(&self.database()) {
+            Err(Fault::Damaged(reason)) => {
+                self.set_aside(&reason)?;
+                Database::open(&self.database()).map_err(refused)
+            }
+            opened => opened.map_err(refused),
+        }
+    }
+
+    /// Renames the database, which must be closed. Returns its new path.
+    pub(crate) fn set_aside(&self, reason: &str) -> Result<PathBuf, IndexError> {
+        let aside = self.path.join(format!("db.damaged-{}", Utc::now().format("%Y%m%dT%H%M%S%.3fZ")));
+        fs::rename(self.database(), &aside)
+            .map_err(|error| IndexError::Unusable { folder: self.path.clone(), reason: error.to_string() })?;
+        tracing::warn!(
+            index = %self.path.display(), aside = %aside.display(), reason,
+            "the index was damaged; it begins again empty, and what was there is set aside and may be removed"
+        );
+        Ok(aside)
+    }
+
+    fn name_format(&self) -> io::Result<()> {
+        let draft = self.path.join("format.new");
+        let mut file = fs::File::create(&draft)?;
+        writeln!(file, "{FORMAT}")?;
+        file.sync_all()?;
+        fs::rename(draft, self.path.join("format"))?;
+        fs::File::open(&self.path)?.sync_all()
+    }
+
+    /// Bytes that the folder takes on the disk, without what was set aside.
+    pub(crate) fn bytes(&self) -> u64 {
+        taken(&self.database())
+    }
+}
+
+fn taken(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let size = |entry: fs::DirEntry| match entry.metadata() {
+        Ok(metadata) if metadata.is_dir() => taken(&entry.path()),
+        // A journal reserves more than it takes.
+        Ok(metadata) => metadata.blocks().saturating_mul(512),
+        Err(_) => 0,
+    };
+    entries.map(size).sum()
+}

@@ -1,0 +1,58 @@
+//! The history of one wallet.
+
+use assay_domain::{Address, ChainId};
+use assay_lending::Entry;
+
+use crate::{
+    Index, IndexError, Progress,
+    codec::{Assets, Key, decode},
+    folder::{Database, Fault},
+};
+
+/// What a wallet did on a chain, through [`Progress::through`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct History {
+    pub progress: Progress,
+    /// An item for each of [`Progress::markets`], in the order of blocks.
+    pub entries: Vec<Vec<Entry>>,
+}
+
+impl Index {
+    /// The history of a wallet, in one read; `None` where nothing of the chain is indexed. A wallet that the index does
+    /// not know did nothing in its markets through that block.
+    ///
+    /// # Errors
+    /// That the folder cannot be read.
+    pub fn history(&self, chain: ChainId, wallet: Address) -> Result<Option<History>, IndexError> {
+        self.read(|database| history(database, chain, wallet))
+    }
+}
+
+fn history(database: &Database, chain: ChainId, wallet: Address) -> Result<Option<History>, Fault> {
+    let view = database.view();
+    let Some((progress, keyspace)) = view.progress(chain)?.zip(view.entries(chain)) else { return Ok(None) };
+    let Some(through) = progress.through() else { return Ok(None) };
+    let assets = view.assets(chain)?;
+    let mut entries = vec![Vec::new(); progress.markets.len()];
+    for item in view.prefix(&keyspace, wallet.as_slice()) {
+        let (key, value) = item?;
+        let (key, mut found) = unpack(&key, &value, &assets)?;
+        // Above it is what a truncation has still to remove.
+        if key.block <= through.number {
+            let to = entries.get_mut(usize::from(key.market)).ok_or_else(damaged)?;
+            to.append(&mut found);
+        }
+    }
+    Ok(Some(History { progress: Progress { rewinding: false, ..progress }, entries }))
+}
+
+/// The key and the entries of one segment.
+pub(crate) fn unpack(key: &[u8], value: &[u8], assets: &Assets) -> Result<(Key, Vec<Entry>), Fault> {
+    let key = Key::read(key).ok_or_else(damaged)?;
+    let entries = decode(value, key.block, assets).ok_or_else(damaged)?;
+    Ok((key, entries))
+}
+
+fn damaged() -> Fault {
+    Fault::Damaged("an entry is none".into())
+}

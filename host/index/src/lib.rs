@@ -1,0 +1,31 @@
+//! The index: what all wallets did in the lending markets of a chain, as [`assay_lending::Entry`], in a folder of its
+//! own. A market is read once for all wallets, and each wallet's history is then one read of this folder. All of it can
+//! be read from the chain again.
+//!
+//! A chain's index is complete through one block. [`Index::append`] adds the entries of the next blocks together with
+//! that block, so that a process killed at any moment has both or neither. [`Index::truncate`] removes the blocks that
+//! a reorganisation replaced.
+//!
+//! All calls block on the disk: an async caller uses `spawn_blocking`.
+
+mod append;
+mod codec;
+mod error;
+mod folder;
+mod forget;
+mod history;
+mod index;
+mod progress;
+mod status;
+#[cfg(test)]
+mod tests;
+mod truncate;
+mod wallets;
+
+pub use append::{Segment, WalletEntries};
+pub use error::IndexError;
+pub use history::History;
+pub use index::Index;
+pub use progress::{Check, Checked, Checkpoint, IndexedMarket, Progress};
+pub use status::{ChainStatus, Status};
+pub use wallets::{Wallet, Wallets};

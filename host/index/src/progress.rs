@@ -1,0 +1,139 @@
+//! How far the index of a chain is, and what was asked for it.
+
+use alloy::primitives::Bytes;
+use assay_domain::{Address, B256, Protocol};
+use serde::{Deserialize, Serialize};
+
+/// So many of the newest checkpoints are all kept. Of older ones fewer and fewer are.
+const DENSE: usize = 64;
+
+/// A block that the chain still has, as long as its hash is this.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Checkpoint {
+    pub number: u64,
+    pub hash: B256,
+}
+
+/// A market that is read for all wallets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IndexedMarket {
+    pub protocol: Protocol,
+    pub address: Address,
+    /// The first block that can have a log of it.
+    pub from: u64,
+}
+
+/// How the logs of a segment were compared with another source, so that left out ones are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Check {
+    None,
+    /// With the logs of another endpoint.
+    Endpoint,
+    /// With the bloom filters of the blocks' headers.
+    Bloom,
+}
+
+/// Blocks by how their logs were checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Checked {
+    pub unchecked: u64,
+    pub by_endpoint: u64,
+    pub by_bloom: u64,
+}
+
+impl Checked {
+    pub(crate) fn add(&mut self, check: Check, blocks: u64) {
+        let count = match check {
+            Check::None => &mut self.unchecked,
+            Check::Endpoint => &mut self.by_endpoint,
+            Check::Bloom => &mut self.by_bloom,
+        };
+        *count = count.saturating_add(blocks);
+    }
+}
+
+/// The index of one chain.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    /// Entries name a market by its index in this list.
+    pub markets: Vec<IndexedMarket>,
+    /// What the caller gave for everything that decides which logs are read: markets, signatures, hint contracts.
+    pub asked: Bytes,
+    /// Ends of segments, ascending. The last is the block through which the index is complete.
+    pub checkpoints: Vec<Checkpoint>,
+    /// Kept events.
+    pub events: u64,
+    /// Kept entries: events, amounts, and notes that logs may be incomplete.
+    pub entries: u64,
+    pub checked: Checked,
+    /// How often blocks were removed, because the chain replaced them.
+    #[serde(default)]
+    pub rewinds: u64,
+    /// Entries above the last checkpoint are still to be removed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) rewinding: bool,
+}
+
+impl Progress {
+    pub(crate) fn new(markets: Vec<IndexedMarket>, asked: Bytes) -> Self {
+        let (checkpoints, checked) = (Vec::new(), Checked::default());
+        Self { markets, asked, checkpoints, events: 0, entries: 0, checked, rewinds: 0, rewinding: false }
+    }
+
+    /// The block through which the index is complete; `None` before the first segment.
+    pub fn through(&self) -> Option<Checkpoint> {
+        self.checkpoints.last().copied()
+    }
+
+    /// The lowest `from` of the markets.
+    pub fn start(&self) -> u64 {
+        self.markets.iter().map(|market| market.from).min().unwrap_or(0)
+    }
+
+    /// The block at which the next segment begins.
+    pub fn next(&self) -> u64 {
+        self.through().map_or_else(|| self.start(), |through| through.number.saturating_add(1))
+    }
+
+    /// The newest checkpoint at `block` or below.
+    pub fn before(&self, block: u64) -> Option<Checkpoint> {
+        self.checkpoints.iter().rev().find(|checkpoint| checkpoint.number <= block).copied()
+    }
+
+    /// The index of this market in the list.
+    pub fn market(&self, address: Address) -> Option<usize> {
+        self.markets.iter().position(|market| market.address == address)
+    }
+
+    pub(crate) fn reach(&mut self, through: Checkpoint) {
+        self.checkpoints.push(through);
+        if self.checkpoints.len() > 2 * DENSE {
+            // The older ones are halved again and again, so that the distance grows with the age. The first one stays.
+            let (old, mut place) = (self.checkpoints.len() - DENSE, 0);
+            self.checkpoints.retain(|_| {
+                place += 1;
+                place > old || place % 2 == 1
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn newest_checkpoints_are_all_kept_and_old_ones_thin_out() {
+        let mut progress = Progress::new(Vec::new(), Bytes::new());
+        for number in 1..=100_000_u64 {
+            progress.reach(Checkpoint { number, hash: B256::ZERO });
+            assert!(progress.checkpoints.len() <= 2 * DENSE);
+            assert_eq!(progress.before(number), progress.through());
+        }
+        let numbers: Vec<u64> = progress.checkpoints.iter().map(|checkpoint| checkpoint.number).collect();
+        assert!(numbers.is_sorted());
+        assert!(numbers.ends_with(&(100_000 - DENSE as u64 + 1..=100_000).collect::<Vec<_>>()));
+        assert_eq!(numbers[0], 1, "the first stays");
+        assert_eq!(progress.before(0), None);
+    }
+}

@@ -1,0 +1,93 @@
+//! A process that is killed while it appends has appended whole segments.
+
+use std::{
+    env,
+    io::{BufRead, BufReader, Write as _, stdout},
+    path::PathBuf,
+    process::{Command, Stdio},
+};
+
+use super::*;
+
+/// Set only in the process that is killed: the folder of its index.
+const VICTIM: &str = "ASSAY_TEST_INDEX";
+const KILLS: u64 = 20;
+const BLOCKS: u64 = 10;
+
+/// The segment that begins at `from`: one wallet in every block, and one in all of them.
+fn nth(from: u64) -> Segment {
+    let through = from + BLOCKS - 1;
+    let each = (from..=through).map(|block| WalletEntries {
+        wallet: wallet(block % 97),
+        market: (block % 3) as usize,
+        entries: borrowed(block, block as i64),
+    });
+    let all = (from..=through).flat_map(|block| borrowed(block, -(block as i64))).collect();
+    segment(from, through, each.chain([WalletEntries { wallet: wallet(1_000), market: 0, entries: all }]).collect())
+}
+
+#[test]
+fn a_killed_process_has_appended_whole_segments() {
+    if let Some(folder) = env::var_os(VICTIM) {
+        return append_until_killed(&PathBuf::from(folder));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for round in 0..KILLS {
+        let mut victim = Command::new(env::current_exe().unwrap())
+            .args(["tests::crash::a_killed_process_has_appended_whole_segments", "--exact", "--nocapture"])
+            .env(VICTIM, folder.path())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut acknowledged = 0;
+        // Killed after so many segments, at whatever the process does then.
+        let mut left = 3 + round * 7 % 19;
+        for line in BufReader::new(victim.stdout.take().unwrap()).lines() {
+            let Some(number) = line.unwrap().strip_prefix("through ").map(|number| number.parse::<u64>().unwrap())
+            else {
+                continue;
+            };
+            acknowledged = number;
+            left -= u64::from(left > 0);
+            if left == 0 {
+                victim.kill().unwrap();
+            }
+        }
+        victim.wait().unwrap();
+
+        let index = Index::open(folder.path()).unwrap();
+        let found = progress(&index);
+        assert!(found.next() > acknowledged, "{found:?}");
+        // What a truncation has left is removed before the next segment.
+        index.append(CHAIN, nth(found.next())).unwrap();
+        assert_undisturbed(&index, round);
+    }
+}
+
+/// The index equals one that was built without a kill.
+fn assert_undisturbed(index: &Index, round: u64) {
+    let folder = tempfile::tempdir().unwrap();
+    let (found, other) = (progress(index), begun(folder.path()));
+    while progress(&other).next() < found.next() {
+        other.append(CHAIN, nth(progress(&other).next())).unwrap();
+    }
+    let expected = progress(&other);
+    assert_eq!((found.through(), found.entries, found.events), (expected.through(), expected.entries, expected.events));
+    assert!(everything(index) == everything(&other), "round {round}");
+}
+
+fn append_until_killed(folder: &Path) {
+    let index = begun(folder);
+    for round in 0_u64.. {
+        let from = progress(&index).next();
+        // Now and then the last segments go, and come again.
+        if round % 8 == 7 {
+            let to = from - 1 - 2 * BLOCKS;
+            writeln!(stdout(), "through {to}").unwrap();
+            index.truncate(CHAIN, to).unwrap();
+        } else {
+            index.append(CHAIN, nth(from)).unwrap();
+        }
+        writeln!(stdout(), "through {}", progress(&index).next() - 1).unwrap();
+    }
+}

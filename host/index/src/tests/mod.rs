@@ -1,0 +1,75 @@
+//! The index on a real disk.
+
+mod crash;
+mod damage;
+mod model;
+mod opening;
+mod size;
+
+use std::{collections::BTreeMap, path::Path};
+
+use alloy::primitives::{Bytes, I256};
+use assay_domain::{Address, B256, Protocol};
+use assay_lending::{Entry, EventKind, Move, What, progress::Side};
+
+use crate::{Check, Checkpoint, Index, IndexedMarket, Progress, Segment, WalletEntries};
+
+const CHAIN: u64 = 1;
+
+fn markets() -> Vec<IndexedMarket> {
+    let market =
+        |byte: u8, from| IndexedMarket { protocol: Protocol::LenderAV3, address: Address::repeat_byte(byte), from };
+    vec![market(1, 100), market(2, 150), market(3, 100)]
+}
+
+fn asked() -> Bytes {
+    Bytes::from_static(b"markets, signatures, hints")
+}
+
+fn begun(folder: &Path) -> Index {
+    let index = Index::open(folder).unwrap();
+    index.begin(CHAIN, &markets(), &asked()).unwrap();
+    index
+}
+
+fn wallet(number: u64) -> Address {
+    // Spread over all addresses, as real ones are.
+    Address::from_slice(&alloy::primitives::keccak256(number.to_be_bytes())[12..])
+}
+
+fn checkpoint(number: u64) -> Checkpoint {
+    Checkpoint { number, hash: B256::from(alloy::primitives::U256::from(number)) }
+}
+
+/// A borrowing with its amount.
+fn borrowed(block: u64, amount: i64) -> Vec<Entry> {
+    let moved = Move {
+        side: Side::Debt,
+        asset: Address::repeat_byte(0xee),
+        amount: I256::try_from(amount).unwrap(),
+        fixed_rate: false,
+    };
+    let time = 1_600_000_000 + block;
+    vec![
+        Entry { block, what: What::Event { kind: EventKind::Borrow, time } },
+        Entry { block, what: What::Moved(moved) },
+    ]
+}
+
+fn segment(from: u64, through: u64, wallets: Vec<WalletEntries>) -> Segment {
+    Segment { from, through: checkpoint(through), wallets, check: Check::None }
+}
+
+fn progress(index: &Index) -> Progress {
+    index.progress(CHAIN).unwrap().unwrap()
+}
+
+/// Everything in the index: the entries of each market and wallet.
+fn everything(index: &Index) -> BTreeMap<(usize, Address), Vec<Entry>> {
+    (0..markets().len())
+        .flat_map(|market| {
+            let wallets = index.wallets(CHAIN, market).unwrap();
+            wallets.map(move |wallet| wallet.unwrap()).map(move |wallet| ((market, wallet.address), wallet.entries))
+        })
+        .collect()
+}

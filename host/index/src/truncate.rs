@@ -1,0 +1,72 @@
+//! Removes the blocks that a reorganisation replaced. The progress goes back first: from then on, readers leave out what
+//! is above it. Then the entries are removed, if need be after a restart.
+
+use assay_domain::ChainId;
+use assay_lending::What;
+
+use crate::{
+    Checkpoint, Index, IndexError, Progress,
+    folder::{Database, Fault},
+    history::unpack,
+};
+
+/// Removals in one write.
+const REMOVALS: usize = 10_000;
+
+impl Index {
+    /// Goes back to the newest checkpoint at `block` or below, and returns it; `None` where there is none, so that the
+    /// chain is read from its start again.
+    ///
+    /// # Errors
+    /// [`IndexError::Unwritable`]: what was not removed yet is removed before the next append, and no reader sees it.
+    pub fn truncate(&self, chain: ChainId, block: u64) -> Result<Option<Checkpoint>, IndexError> {
+        let _alone = self.writing();
+        let Some(mut progress) = self.progress(chain)? else { return Ok(None) };
+        if progress.through().is_none_or(|through| through.number <= block) {
+            return Ok(progress.through());
+        }
+        progress.checkpoints.retain(|checkpoint| checkpoint.number <= block);
+        progress.rewinding = true;
+        progress.rewinds = progress.rewinds.saturating_add(1);
+        self.write(|database| {
+            let Some(entries) = database.view().entries(chain) else { return Ok(()) };
+            let mut batch = database.batch();
+            database.put_progress(&mut batch, &entries, &progress)?;
+            database.commit(batch, &entries)
+        })?;
+        self.end_truncation(chain)?;
+        Ok(progress.through())
+    }
+
+    /// Removes the entries that a truncation has left.
+    pub(crate) fn end_truncation(&self, chain: ChainId) -> Result<(), IndexError> {
+        self.write(|database| match database.view().progress(chain)? {
+            Some(progress) if progress.rewinding => end(database, chain, progress),
+            _ => Ok(()),
+        })
+    }
+}
+
+fn end(database: &Database, chain: ChainId, mut progress: Progress) -> Result<(), Fault> {
+    let view = database.view();
+    let Some(keyspace) = view.entries(chain) else { return Ok(()) };
+    let assets = view.assets(chain)?;
+    let through = progress.through();
+    (progress.events, progress.entries, progress.rewinding) = (0, 0, false);
+    let mut batch = database.batch();
+    for item in view.after(&keyspace, None) {
+        let (bytes, value) = item?;
+        let (key, entries) = unpack(&bytes, &value, &assets)?;
+        if through.is_some_and(|through| key.block <= through.number) {
+            progress.entries += entries.len() as u64;
+            progress.events += entries.iter().filter(|entry| matches!(entry.what, What::Event { .. })).count() as u64;
+            continue;
+        }
+        batch.remove(&keyspace, bytes);
+        if batch.len() >= REMOVALS {
+            database.commit(std::mem::replace(&mut batch, database.batch()), &keyspace)?;
+        }
+    }
+    database.put_progress(&mut batch, &keyspace, &progress)?;
+    database.commit(batch, &keyspace)
+}

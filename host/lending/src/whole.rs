@@ -1,0 +1,101 @@
+//! First histories from a source that answers for any range of blocks at once, such as an explorer, where the endpoint
+//! answers only for short ones. The source names transactions; their logs come from the node's receipts. So it can invent
+//! nothing, and what it leaves out is found as what a node leaves out is: by the comparison with the position.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use alloy::rpc::types::Log;
+use futures::{StreamExt, TryStreamExt, future::BoxFuture, stream};
+use tokio::time::timeout;
+
+use crate::{
+    events::Found,
+    ledger::Ledger,
+    plan::Plan,
+    reader::Reader,
+    receipts::{AT_ONCE, CONCURRENCY, ask, unhinted},
+    records::Settled,
+};
+use assay_domain::{Address, B256};
+use assay_evm::{
+    Block, Fault, Span,
+    logs::{Chunk, LogQuery, answers},
+};
+
+/// A history of fewer ranges is read from the node.
+const RANGES: u64 = 8;
+/// Longest wait for the source.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A source of the transactions with logs that name a wallet.
+pub trait WholeRange: Send + Sync {
+    /// The transactions with a log in `span` that names `wallet` and answers one of `queries`; `None` where the source
+    /// does not know all of them.
+    fn transactions<'a>(&'a self, wallet: Address, queries: &'a [LogQuery], span: Span)
+    -> BoxFuture<'a, Option<Named>>;
+}
+
+/// What a source knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    pub transactions: BTreeSet<B256>,
+    /// They are all through this block, which may be before the end of the span.
+    pub through: u64,
+}
+
+impl Reader {
+    /// `first`, or in its place what the source has of a wallet without `records` through the block `settled_to`.
+    /// Markets that are `doubted` are read from the node.
+    pub(super) async fn whole_range(
+        &self,
+        plan: &Plan,
+        records: &[Option<Settled>],
+        doubted: &[usize],
+        settled_to: Option<Block>,
+        first: Option<Chunk<Found>>,
+    ) -> Option<Chunk<Found>> {
+        let is_first = !plan.is_tail && doubted.is_empty() && records.iter().all(Option::is_none);
+        let from = Ledger::new(&self.markets, records).planned(&self.markets, &plan.hints).start();
+        let span = settled_to.map(|to| Span { from, to: to.number }).filter(|span| is_first && span.from <= span.to);
+        let (Some(source), Some(span)) = (&self.whole, span) else { return first };
+        let ranges = span.width() / self.client.log_ceiling();
+        if ranges < RANGES {
+            return first;
+        }
+        let most = usize::try_from(ranges).unwrap_or(usize::MAX).saturating_mul(plan.queries.len() * AT_ONCE);
+        let named = timeout(PATIENCE, source.transactions(plan.wallet, &plan.queries, span)).await.ok().flatten();
+        let Some(named) = named.filter(|named| named.transactions.len() <= most && span.contains(named.through)) else {
+            return first;
+        };
+        match self.found(plan, named, span.from).await {
+            Ok(chunk) => Some(chunk),
+            Err(fault) => {
+                tracing::warn!(chain = self.chain, %fault, "transactions that an explorer lists cannot be read; the node alone is read");
+                first
+            }
+        }
+    }
+
+    async fn found(&self, plan: &Plan, named: Named, from: u64) -> Result<Chunk<Found>, Fault> {
+        let (span, through) = (Span { from, to: named.through }, Some(named.through));
+        let transactions: Vec<B256> = named.transactions.into_iter().collect();
+        let parts = transactions.chunks(AT_ONCE).map(<[B256]>::to_vec);
+        let logs = stream::iter(parts).map(|part| self.logs_of(plan, part, span)).buffered(CONCURRENCY);
+        let logs = logs.try_collect::<Vec<_>>().await?.concat();
+        let receipts = self.receipts(plan, &logs).await?;
+        metrics::counter!("assay_explorer_histories_total", "chain" => self.chain.to_string()).increment(1);
+        Ok(Chunk { found: vec![Found { logs, receipts }], through, stop: None })
+    }
+
+    /// The logs of `transactions` that answer the plan.
+    async fn logs_of(&self, plan: &Plan, transactions: Vec<B256>, span: Span) -> Result<Vec<Log>, Fault> {
+        let asks = transactions.iter().copied().map(ask).collect();
+        let mut found = Vec::new();
+        for (transaction, answer) in transactions.into_iter().zip(self.client.shared_batch(asks).await?) {
+            let mut logs = unhinted(transaction, answer?)?;
+            logs.retain(|log| plan.queries.iter().any(|query| answers(log, query, span)));
+            found.append(&mut logs);
+        }
+        Ok(found)
+    }
+}

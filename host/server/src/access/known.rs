@@ -1,0 +1,52 @@
+//! Every key that a server accepts, without its text.
+
+use std::num::NonZeroU32;
+
+use assay_domain::{Scope, Time};
+use assay_store::StoreError;
+
+use super::{Access, Caller, KeyUsage};
+
+/// A key of the configuration, or a minted key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownKey {
+    pub name: String,
+    pub scopes: Vec<Scope>,
+    /// Units that it may spend in total; unmetered if absent.
+    pub units: Option<u64>,
+    /// Absent for an unmetered key, because nothing is counted.
+    pub used: Option<u64>,
+    /// Requests per minute; unlimited if absent.
+    pub rate: Option<NonZeroU32>,
+    /// Absent for a key of the configuration.
+    pub minted_at: Option<Time>,
+}
+
+impl Access {
+    /// The keys that this server accepts, by name.
+    ///
+    /// # Errors
+    /// [`StoreError`] when a record cannot be read.
+    pub async fn known_keys(&self) -> Result<Vec<KnownKey>, StoreError> {
+        let minted = self.minted_keys().await?;
+        let mut known: Vec<_> = minted.into_iter().map(|key| self.minted_key(key)).collect();
+        for caller in self.configured.values() {
+            let Caller { name, scopes, units, rate, .. } = (**caller).clone();
+            let used = self.used(caller).await?;
+            known.push(KnownKey { name, scopes, units, used, rate, minted_at: None });
+        }
+        known.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(known)
+    }
+
+    fn minted_key(&self, KeyUsage { record, used }: KeyUsage) -> KnownKey {
+        KnownKey {
+            used: record.units.map(|_| used),
+            rate: NonZeroU32::new(record.rate.unwrap_or(self.default_rate)),
+            name: record.name,
+            scopes: record.scopes,
+            units: record.units,
+            minted_at: Some(record.minted_at),
+        }
+    }
+}

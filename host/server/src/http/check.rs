@@ -1,0 +1,41 @@
+//! `POST /api/v2/admin/models/check`: what the server would say of a component.
+
+use axum::{Json, extract::State};
+use tokio::sync::Semaphore;
+
+use super::{
+    ApiError, App,
+    admin::Component,
+    extract::{Caller, Upload, charge},
+    responses,
+    wire::CheckBody,
+};
+
+/// A check compiles the component and measures its calls: one at a time, so that requests keep their processors.
+static TURN: Semaphore = Semaphore::const_new(1);
+
+/// Says everything that is wrong with a component, or what its calls cost, without adding it to the shelf.
+///
+/// As `assay model check`. A component that the server would refuse is a response with `ok` false. Checks run one after
+/// another.
+#[utoipa::path(
+    post, path = "/api/v2/admin/models/check", tag = "admin", operation_id = "check_model",
+    request_body(content = inline(Component), content_type = "application/wasm", description = "A component, or a core module as cargo builds it"),
+    responses((status = 200, description = "What is to be said of it", body = CheckBody), responses::Bodied, responses::Keyed),
+    security(("key" = [])),
+)]
+pub async fn check(
+    _: Caller<charge::Admin>,
+    State(app): State<App>,
+    Upload(bytes): Upload,
+) -> Result<Json<CheckBody>, ApiError> {
+    let turn = TURN.acquire().await.map_err(|closed| ApiError::internal("check", closed))?;
+    // The turn ends with the work, also where the client does not wait for it.
+    let checking = tokio::task::spawn_blocking(move || {
+        let report = app.rollout.registry().check(&bytes);
+        drop(turn);
+        report
+    });
+    let checked = checking.await.map_err(|panic| ApiError::internal("check", panic))?;
+    Ok(Json(checked.map_err(|error| ApiError::internal("check", error))?.into()))
+}

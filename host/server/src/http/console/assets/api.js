@@ -1,0 +1,111 @@
+// Requests to the public API with the key of this tab.
+
+import { useEffect, useState } from "./vendor/preact.js";
+import { session } from "./session.js";
+
+/** An answer that is no success, in the server's words. */
+export class Refusal extends Error {
+  constructor(status, message, { code, wait, id } = {}) {
+    super(message);
+    Object.assign(this, { status, code, wait, id });
+  }
+}
+
+const UNREACHABLE = "The server cannot be reached. It may be stopped, or the network is down; try again.";
+
+function words(status, body) {
+  const { detail, error } = body ?? {};
+  if (Array.isArray(detail)) return detail.map(({ loc, msg }) => `${loc.join(" ")}: ${msg}`).join("; ");
+  return detail ?? error ?? `The server answered ${status} without a message.`;
+}
+
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+async function refusal(response) {
+  const body = parsed(await response.text());
+  const header = (name) => response.headers.get(name);
+  const about = { code: body?.code, wait: header("retry-after"), id: header("x-request-id") };
+  return new Refusal(response.status, words(response.status, body), about);
+}
+
+/** The response of a success. `path` is below `/api/v2/`. Nothing is kept in the browser's cache. */
+export async function send(path, { method = "GET", body, headers, signal, key = session.key } = {}) {
+  const authorization = `Bearer ${key}`;
+  let response;
+  try {
+    response = await fetch(`../api/v2/${path}`, {
+      method, body, signal, cache: "no-store", headers: { accept: "application/json", authorization, ...headers },
+    });
+  } catch (error) {
+    throw error.name === "AbortError" || error instanceof Refusal ? error : new Refusal(0, UNREACHABLE);
+  }
+  if (!response.ok) throw await refusal(response);
+  return response;
+}
+
+/** The JSON of a success, its text, and what its headers say. */
+export async function ask(path, { json, ...options } = {}) {
+  const given = json === undefined ? options : { ...options, body: JSON.stringify(json) };
+  const response = await send(path, given);
+  const text = await response.text().catch((error) => {
+    throw error.name === "AbortError" ? error : new Refusal(0, UNREACHABLE);
+  });
+  const header = (name) => response.headers.get(name);
+  return {
+    body: parsed(text), text,
+    cost: Number(header("assay-units-cost") ?? 0),
+    left: header("assay-units-left"),
+    scoreId: header("assay-score-id"),
+    sandbox: header("x-assay-sandbox") === "true",
+  };
+}
+
+/** Asks for `path` when it changes; null asks for nothing. `again` repeats the question. */
+export function useAsk(path) {
+  const [turn, setTurn] = useState(0);
+  const [state, setState] = useState({});
+  useEffect(() => {
+    if (path === null) return undefined;
+    const stop = new AbortController();
+    setState((old) => ({ path, loading: true, answer: old.path === path ? old.answer : undefined }));
+    ask(path, { signal: stop.signal }).then(
+      (answer) => setState({ path, answer }),
+      (error) => error.name === "AbortError" || setState({ path, error }),
+    );
+    return () => stop.abort();
+  }, [path, turn]);
+  const now = state.path === path ? state : { loading: path !== null };
+  return { ...now, again: () => setTurn((turn) => turn + 1) };
+}
+
+/** Something a person starts by a button: `start(work)` runs it once at a time. */
+export function useAction() {
+  const [state, setState] = useState({});
+  const start = async (work) => {
+    setState({ busy: true });
+    try {
+      const done = await work();
+      setState({ done });
+      return done;
+    } catch (error) {
+      setState({ error });
+      return undefined;
+    }
+  };
+  return { ...state, start };
+}
+
+const encoded = encodeURIComponent;
+
+/** A path below `/api/v2/`: each part is encoded, and absent query values are left out. */
+export function path(parts, query = {}) {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== "");
+  const tail = given.map(([name, value]) => `${name}=${encoded(value)}`).join("&");
+  return parts.map(encoded).join("/") + (tail && `?${tail}`);
+}

@@ -1,0 +1,126 @@
+// Parts that several views use.
+
+import { html, useEffect, useRef } from "./vendor/preact.js";
+import { moment, short } from "./words.js";
+
+/** Says `text` to a screen reader. */
+export function announce(text) {
+  document.getElementById("announcer").textContent = text;
+}
+
+/** The title of a view takes the focus when the view appears, so that a screen reader begins there. */
+export function Title({ children, text }) {
+  const heading = useRef(null);
+  useEffect(() => {
+    document.title = `${text} · Assay console`;
+    heading.current?.focus();
+  }, [text]);
+  return html`<h1 ref=${heading} tabindex="-1">${children ?? text}</h1>`;
+}
+
+export function Waiting({ what }) {
+  useEffect(() => announce(`Loading ${what}`), [what]);
+  return html`<p class="waiting"><span class="spinner" aria-hidden="true"></span> Loading ${what} …</p>`;
+}
+
+/** What went wrong, in the server's words. */
+export function Problem({ error, again }) {
+  const about = [
+    error.status > 0 && `Status ${error.status}`, error.code, error.id && `request ${error.id}`,
+    error.wait && `try again in ${error.wait} s`,
+  ].filter(Boolean);
+  return html`<div class="note bad" role="alert">
+    <p>${error.message}</p>
+    ${about.length > 0 && html`<p class="faint">${about.join(" · ")}</p>`}
+    ${again && html`<button type="button" onClick=${again}>Ask again</button>`}
+  </div>`;
+}
+
+/** `show(answer)` once it is there; before that that it loads, or why there is none. */
+export function Answer({ asked, what, show }) {
+  const { answer, error, loading, again } = asked;
+  useEffect(() => {
+    if (answer) announce(`${what} loaded`);
+  }, [answer, what]);
+  if (error) return html`<${Problem} error=${error} again=${again} />`;
+  if (answer) return show(answer);
+  return loading ? html`<${Waiting} what=${what} />` : null;
+}
+
+/** The head of a column of figures. */
+export const figures = (text) => ({ figures: text });
+
+/** A table in a box that scrolls sideways on a narrow screen, also by keyboard. */
+export function Table({ caption, head, rows, quiet = false }) {
+  const cell = (of) => html`<th scope="col" class=${of.figures && "figure"}>${of.figures ?? of}</th>`;
+  return html`<div class="scroll" role="region" aria-label=${caption} tabindex="0">
+    <table>
+      <caption class=${quiet ? "unseen" : undefined}>${caption}</caption>
+      <thead><tr>${head.map(cell)}</tr></thead>
+      <tbody>${rows}</tbody>
+    </table>
+  </div>`;
+}
+
+export function Facts({ of }) {
+  const known = of.filter(Boolean);
+  return html`<dl class="facts">
+    ${known.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}
+  </dl>`;
+}
+
+export const Time = ({ at }) => (at ? html`<time datetime=${at}>${moment(at)}</time>` : "–");
+
+export const Digest = ({ of }) => html`<code title=${of}>${short(of)}</code>`;
+
+export const Mark = ({ kind, children }) => html`<span class="mark ${kind ?? ""}">${children}</span>`;
+
+export function Notes({ title, items }) {
+  if (!items?.length) return null;
+  return html`<div><h3>${title}</h3><ul>${items.map((item) => html`<li>${item}</li>`)}</ul></div>`;
+}
+
+/** The JSON of an answer, indented. */
+export function Raw({ text, name = "Raw JSON" }) {
+  let shown = text;
+  try {
+    shown = JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    // The text is shown as it is.
+  }
+  return html`<details class="raw">
+    <summary>${name}</summary>
+    <pre tabindex="0">${shown}</pre>
+  </details>`;
+}
+
+export function Pages({ page, limit, total, href }) {
+  const last = Math.max(1, Math.ceil(total / limit));
+  if (last === 1) return null;
+  const to = (target, text) =>
+    target < 1 || target > last || target === page
+      ? html`<span class="faint">${text}</span>`
+      : html`<a href=${href(target)}>${text}</a>`;
+  return html`<nav class="pages" aria-label="Pages">
+    ${to(1, "First")} ${to(page - 1, "Previous")} <span>Page ${page} of ${last}</span> ${to(page + 1, "Next")}
+    ${to(last, "Last")}
+  </nav>`;
+}
+
+/** A question in a dialog of the browser, which keeps the focus inside and gives it back. */
+export function Dialog({ title, close, children }) {
+  const box = useRef(null);
+  useEffect(() => {
+    box.current.showModal();
+  }, []);
+  return html`<dialog ref=${box} aria-labelledby="dialog-title" onClose=${close}>
+    <h2 id="dialog-title">${title}</h2>
+    ${children}
+  </dialog>`;
+}
+
+/** The values of a form by the names of its fields. */
+export function values(event) {
+  event.preventDefault();
+  return Object.fromEntries(new FormData(event.currentTarget));
+}

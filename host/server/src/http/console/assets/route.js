@@ -1,0 +1,36 @@
+// Views by the part of the address after `#`, so that each can be linked: `#/look-up/0x…?page=2`.
+
+import { useEffect, useState } from "./vendor/preact.js";
+
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function parse(hash) {
+  const [path, query] = hash.replace(/^#\/?/, "").split("?");
+  return { parts: path.split("/").filter(Boolean).map(decoded), query: new URLSearchParams(query ?? "") };
+}
+
+export function useRoute() {
+  const [hash, setHash] = useState(location.hash);
+  useEffect(() => {
+    const moved = () => setHash(location.hash);
+    addEventListener("hashchange", moved);
+    return () => removeEventListener("hashchange", moved);
+  }, []);
+  return parse(hash);
+}
+
+export function link(parts, query = {}) {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== "" && value !== null);
+  const tail = new URLSearchParams(given).toString();
+  return `#/${parts.map(encodeURIComponent).join("/")}${tail && `?${tail}`}`;
+}
+
+export const go = (parts, query) => {
+  location.hash = link(parts, query);
+};

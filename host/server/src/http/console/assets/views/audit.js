@@ -1,0 +1,32 @@
+// The audit log: every change to a model.
+
+import { html } from "../vendor/preact.js";
+import { path, useAsk } from "../api.js";
+import { link } from "../route.js";
+import { Answer, Mark, Pages, Table, Time } from "../parts.js";
+
+const LIMIT = 20;
+const HEAD = ["When", "By", "Change", "Kind", "From", "To", "Reason", "Outcome"];
+
+export function Audit({ query }) {
+  const page = Number(query.get("page") ?? 1);
+  const asked = useAsk(path(["admin", "audit"], { page, limit: LIMIT }));
+  const show = ({ body: { entries, total } }) => html`
+    ${entries.length === 0 && html`<p>There is no entry on this page.</p>`}
+    ${entries.length > 0 && html`<${Table} quiet caption="Changes to models, newest first" head=${HEAD} rows=${entries.map(row)} />`}
+    <${Pages} page=${page} limit=${LIMIT} total=${total} href=${(page) => link(["models", "audit"], { page })} />
+  `;
+  return html`<${Answer} asked=${asked} what="the audit log" show=${show} />`;
+}
+
+const versions = (models) => models.map(({ version }) => version).join(", ") || "–";
+
+const tone = { done: "good", refused: "bad", not_done: "warn" };
+
+const row = ({ at, by, action, kind, from, to, why, forced, outcome, detail }) => html`<tr>
+  <td><${Time} at=${at} /></td>
+  <td>${by}</td>
+  <th scope="row">${action}${forced && html` <${Mark} kind="warn">forced</${Mark}>`}</th>
+  <td>${kind}</td><td>${versions(from)}</td><td>${versions(to)}</td><td>${why ?? "–"}</td>
+  <td><${Mark} kind=${tone[outcome]}>${outcome ?? "open"}</${Mark}> ${detail}</td>
+</tr>`;

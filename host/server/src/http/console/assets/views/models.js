@@ -1,0 +1,35 @@
+// The models: the shelf, a check of a file, the evidence of challengers, and the audit log.
+
+import { html } from "../vendor/preact.js";
+import { link } from "../route.js";
+import { useMe } from "../session.js";
+import { Title } from "../parts.js";
+import { Audit } from "./audit.js";
+import { Check } from "./check.js";
+import { Evidence } from "./evidence.js";
+import { Shelf } from "./shelf.js";
+
+const PAGES = [
+  { name: "shelf", title: "Shelf", scope: "read", Page: Shelf },
+  { name: "evidence", title: "Evidence", scope: "read", Page: Evidence },
+  { name: "check", title: "Check a file", scope: "admin", Page: Check },
+  { name: "audit", title: "Audit log", scope: "admin", Page: Audit },
+];
+
+export function Models({ parts, query }) {
+  const me = useMe();
+  const allowed = PAGES.filter(({ scope }) => me.scopes.includes(scope));
+  const wanted = PAGES.find(({ name }) => name === (parts[0] ?? allowed[0].name));
+  return html`
+    <${Title} text=${wanted ? `Models: ${wanted.title.toLowerCase()}` : "Models"} />
+    <nav class="tabs" aria-label="Pages on models">
+      ${allowed.map(
+        ({ name, title }) =>
+          html`<a href=${link(["models", name])} aria-current=${name === wanted?.name ? "page" : undefined}>${title}</a>`,
+      )}
+    </nav>
+    ${allowed.includes(wanted)
+      ? html`<${wanted.Page} parts=${parts.slice(1)} query=${query} />`
+      : html`<p class="note">${wanted ? html`This needs a key with the scope <code>${wanted.scope}</code>.` : "There is no such page."}</p>`}
+  `;
+}

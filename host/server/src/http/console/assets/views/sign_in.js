@@ -1,0 +1,35 @@
+// Signing in with an API key.
+
+import { html } from "../vendor/preact.js";
+import { ask, useAction } from "../api.js";
+import { session } from "../session.js";
+import { Problem, Title, values } from "../parts.js";
+
+/** What the server says of `key`. */
+export async function identify(key) {
+  const { body, sandbox } = await ask("usage", { key });
+  return { ...body, sandbox };
+}
+
+export function SignIn({ enter, error: before }) {
+  const { busy, error, start } = useAction();
+  const submit = (event) => {
+    const key = values(event).key.trim();
+    start(async () => {
+      const me = await identify(key);
+      session.open(key);
+      enter(me);
+    });
+  };
+  return html`<main class="narrow" id="main">
+    <${Title} text="Sign in" />
+    <p>The console uses the API of this server with your key. The key stays in this tab and is gone when you close it.</p>
+    ${(error ?? before) && html`<${Problem} error=${error ?? before} />`}
+    <form class="stack" onSubmit=${submit}>
+      <label for="key">API key</label>
+      <input id="key" name="key" type="password" required autocomplete="off" spellcheck="false" />
+      <p class="faint"><code>assay key mint</code> on the server makes one.</p>
+      <button class="main" disabled=${busy}>${busy ? "Signing in …" : "Sign in"}</button>
+    </form>
+  </main>`;
+}

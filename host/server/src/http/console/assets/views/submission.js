@@ -1,0 +1,106 @@
+// A submission: making one, and its states as they change, with its transactions and its document.
+
+import { html, useEffect } from "../vendor/preact.js";
+import { ask, path, useAction, useAsk } from "../api.js";
+import { ENDED, useSubmission } from "../events.js";
+import { go, link } from "../route.js";
+import { session, useMe } from "../session.js";
+import { Answer, Facts, Mark, Problem, Raw, Table, Time, Title, Waiting, announce, figures, values } from "../parts.js";
+import { count, several } from "../words.js";
+
+const TAGS = { creditScore: "Credit score", sybilRisk: "Sybil risk", identityCount: "Attestations of identity" };
+const STATES = { pending: "queued", scoring: "computing the scores", uploading: "storing the document", submitting: "sending the transactions", confirmed: "on the chain" };
+
+/** A key of its own for each form, so that a lost answer is not paid twice. */
+const retryKey = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+
+export function Submit({ agent }) {
+  const me = useMe();
+  const { busy, error, start } = useAction();
+  const submit = (event) => {
+    const given = values(event);
+    const form = event.currentTarget;
+    const json = { address: given.address.trim(), tags: Object.keys(TAGS).filter((tag) => given[tag]) };
+    form.dataset.content === JSON.stringify(json) || (form.dataset.retry = retryKey());
+    form.dataset.content = JSON.stringify(json);
+    start(async () => {
+      const headers = { "idempotency-key": form.dataset.retry };
+      const { body } = await ask(path(["agents", agent, "reputation"]), { method: "POST", json, headers });
+      session.remember({ agent_id: body.agent_id, submission_id: body.submission_id, at: new Date().toISOString() });
+      go(["agents", agent, "submissions", body.submission_id]);
+    });
+  };
+  return html`<section class="card">
+    <h2>Submit reputation</h2>
+    <p>The scores of an address are written to the Reputation Registry for this agent. It costs ${several(me.costs.submission, "unit")}; a submission
+      that fails returns them.</p>
+    ${error && html`<${Problem} error=${error} />`}
+    <form class="stack" onSubmit=${submit}>
+      <label for="subject">Ethereum address to score</label>
+      <input id="subject" name="address" required pattern="0x[0-9a-fA-F]{40}" spellcheck="false" autocomplete="off" />
+      <fieldset>
+        <legend>What is submitted</legend>
+        ${Object.entries(TAGS).map(([tag, name]) => html`<label class="choice"><input type="checkbox" name=${tag} defaultChecked /> ${name}</label>`)}
+      </fieldset>
+      <button class="main" disabled=${busy}>${busy ? "Submitting …" : "Submit"}</button>
+    </form>
+  </section>`;
+}
+
+export function Submission({ agent, id }) {
+  const { submission, error, again } = useSubmission(agent, id);
+  const status = submission?.status;
+  useEffect(() => {
+    if (status) announce(`The submission is ${status}`);
+  }, [status]);
+  return html`
+    <p><a href=${link(["agents", agent])}>Agent ${agent}</a></p>
+    <${Title} text="Submission" />
+    <p><code>${id}</code></p>
+    ${error && html`<${Problem} error=${error} again=${again} />`}
+    ${!error && !submission && html`<${Waiting} what="the submission" />`}
+    ${submission && html`<${State} submission=${submission} />`}
+    ${submission && submission.scores && html`<${Document} agent=${agent} id=${id} />`}
+  `;
+}
+
+function State({ submission }) {
+  const { status, scores, transactions, feedback_uri, error, created_at, updated_at } = submission;
+  return html`<section class="card">
+    <h2>State: <${Mark} kind=${{ confirmed: "good", failed: "bad" }[status]}>${status}</${Mark}></h2>
+    ${error && html`<p class="note bad">${error}</p>`}
+    ${status !== "failed" && html`<${Steps} status=${status} />`}
+    ${!ENDED.includes(status) && html`<p class="faint">This page follows it by itself.</p>`}
+    <${Facts} of=${[
+      ["Made", html`<${Time} at=${created_at} />`],
+      ["Changed", html`<${Time} at=${updated_at} />`],
+      scores && ["Credit score", count(scores.credit_score)],
+      scores && ["Sybil risk, 0 to 100", count(scores.sybil_score)],
+      scores && ["Attestations", count(scores.identity_count)],
+      feedback_uri && ["Document", html`<code>${feedback_uri}</code>`],
+    ]} />
+    ${transactions.length > 0 && html`<${Table} caption="Transactions" head=${["Tag", "Transaction", figures("Block"), figures("Gas")]} rows=${transactions.map(transaction)} />`}
+    <${Raw} text=${JSON.stringify(submission)} name="The submission as JSON" />
+  </section>`;
+}
+
+const transaction = ({ tag1, transaction_hash, block_number, gas_used }) => html`<tr>
+  <th scope="row">${tag1}</th><td><code>${transaction_hash}</code></td>
+  <td class="figure">${count(block_number)}</td><td class="figure">${count(gas_used)}</td>
+</tr>`;
+
+function Steps({ status }) {
+  const names = Object.keys(STATES);
+  const at = names.indexOf(status);
+  const kind = (index) => (index < at || status === "confirmed" ? "past" : index === at ? "here" : "");
+  return html`<ol class="steps">
+    ${names.map((name, index) => html`<li class=${kind(index)} aria-current=${index === at ? "step" : undefined}>
+      <b>${name}</b> <span class="faint">${STATES[name]}</span>
+    </li>`)}
+  </ol>`;
+}
+
+function Document({ agent, id }) {
+  const asked = useAsk(path(["agents", agent, "reputation", "feedback", id]));
+  return html`<${Answer} asked=${asked} what="the document" show=${({ text }) => html`<${Raw} text=${text} name="The document as it is stored" />`} />`;
+}

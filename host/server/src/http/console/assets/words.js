@@ -1,0 +1,39 @@
+// Numbers, times and names as people read them.
+
+const CHAINS = {
+  1: "Ethereum", 10: "Optimism", 56: "BNB Smart Chain", 137: "Polygon", 250: "Fantom", 324: "zkSync Era", 8453: "Base",
+  42161: "Arbitrum One", 42220: "Celo", 43114: "Avalanche", 59144: "Linea", 534352: "Scroll",
+};
+
+export const chain = (id) => CHAINS[id] ?? `Chain ${id}`;
+
+const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+const some = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
+const dollar = new Intl.NumberFormat("en", { style: "currency", currency: "USD", maximumFractionDigits: 2 });
+
+export const NOT_KNOWN = "–";
+const or = (format) => (value) => (value === null || value === undefined ? NOT_KNOWN : format(value));
+
+export const count = or((value) => whole.format(value));
+export const number = or((value) => some.format(value));
+export const dollars = or((value) => dollar.format(value));
+export const percent = or((value) => `${some.format(value * 100)} %`);
+export const signed = or((value) => (value > 0 ? `+${some.format(value)}` : some.format(value)));
+export const range = or((name) => name.replace("_", " "));
+export const day = or((time) => time.slice(0, 10));
+export const moment = or((time) => `${time.slice(0, 10)} ${time.slice(11, 16)} UTC`);
+export const bytes = or((value) => (value < 1024 ? `${value} B` : `${some.format(value / 1024)} KiB`));
+
+/** `1 unit`, `2 units`. */
+export const several = (value, one, many = `${one}s`) => `${count(value)} ${value === 1 ? one : many}`;
+
+export const short = (digest) => (digest ? `${digest.slice(0, 10)}…` : NOT_KNOWN);
+
+/** The named ranges of scores, lowest first, with the lowest and the highest score of each. */
+export const RANGES = [
+  ["low", 300, 639],
+  ["fair", 640, 749],
+  ["good", 750, 839],
+  ["very_good", 840, 919],
+  ["excellent", 920, 1000],
+];

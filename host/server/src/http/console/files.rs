@@ -1,0 +1,57 @@
+//! The files of the console, as the binary contains them.
+
+/// A file that a page of the console names.
+pub struct File {
+    /// Below `assets`.
+    pub path: &'static str,
+    pub bytes: &'static [u8],
+}
+
+impl File {
+    /// Its content type.
+    pub fn kind(&self) -> &'static str {
+        match self.path.rsplit('.').next() {
+            Some("js") => "text/javascript; charset=utf-8",
+            Some("css") => "text/css; charset=utf-8",
+            Some("svg") => "image/svg+xml",
+            _ => "text/plain; charset=utf-8",
+        }
+    }
+}
+
+macro_rules! files {
+    ($($path:literal)*) => {
+        pub const FILES: &[File] = &[$(File { path: $path, bytes: include_bytes!(concat!("assets/", $path)) }),*];
+    };
+}
+
+files! {
+    "api.js"
+    "app.js"
+    "charts/bars.js"
+    "charts/scale.js"
+    "charts/timeline.js"
+    "events.js"
+    "icon.svg"
+    "parts.js"
+    "route.js"
+    "session.js"
+    "style.css"
+    "vendor/preact.js"
+    "views/agents.js"
+    "views/audit.js"
+    "views/check.js"
+    "views/compare.js"
+    "views/evidence.js"
+    "views/history.js"
+    "views/holdings.js"
+    "views/keys.js"
+    "views/look_up.js"
+    "views/models.js"
+    "views/roles.js"
+    "views/score.js"
+    "views/shelf.js"
+    "views/sign_in.js"
+    "views/submission.js"
+    "words.js"
+}

@@ -1,0 +1,95 @@
+//! What the server would say of a component.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::model::ReasonBody;
+use assay_domain::{ModelInfo, ModelKind};
+use assay_registry::{CheckReport, Cost, Problem};
+
+/// The result of a check.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "Check", example = json!({
+    "ok": false, "problems": [{ "code": "imports", "message": "it imports wasi:clocks; a model has no clock" }],
+    "digest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", "bytes": 81_203, "core_module": false,
+    "component_bytes": 81_203, "compile_ms": 41, "model": null, "costs": []
+}))]
+pub struct CheckBody {
+    /// Whether the server would take it.
+    ok: bool,
+    /// Everything that is wrong, in the order of the steps.
+    problems: Vec<ReasonBody>,
+    /// SHA-256 of the bytes.
+    digest: String,
+    bytes: usize,
+    /// Whether it is a core module, as cargo builds it; the server encodes it as a component.
+    core_module: bool,
+    component_bytes: usize,
+    /// Milliseconds.
+    compile_ms: u64,
+    /// What it says of itself; null where it was not asked.
+    model: Option<DescriptionBody>,
+    /// The cost of its calls; empty where something is wrong.
+    costs: Vec<CallCostBody>,
+}
+
+/// A model's description of itself.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "ModelDescription")]
+pub struct DescriptionBody {
+    /// `credit`, `boost`, `sybil` or `sandbox`.
+    #[schema(value_type = String)]
+    kind: ModelKind,
+    version: String,
+    title: String,
+    authors: Vec<String>,
+    /// The inputs that it reads.
+    reads: Vec<String>,
+}
+
+/// The cost of one call, with the start of its instance.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "CallCost")]
+pub struct CallCostBody {
+    input: String,
+    /// Approximate number of instructions: the same on every machine.
+    fuel: u64,
+    /// The largest linear memory, in bytes.
+    memory_bytes: usize,
+    /// On one core of the server, while it also does its other work.
+    calls_per_second: u64,
+}
+
+impl From<CheckReport> for CheckBody {
+    fn from(report: CheckReport) -> Self {
+        Self {
+            ok: report.ok,
+            problems: report.problems.into_iter().map(ReasonBody::from).collect(),
+            digest: report.digest.to_string(),
+            bytes: report.bytes,
+            core_module: report.core_module,
+            component_bytes: report.component_bytes,
+            compile_ms: report.compile_ms,
+            model: report.model.map(DescriptionBody::from),
+            costs: report.costs.into_iter().map(CallCostBody::from).collect(),
+        }
+    }
+}
+
+impl From<Problem> for ReasonBody {
+    fn from(Problem { code, message }: Problem) -> Self {
+        Self { code, message }
+    }
+}
+
+impl From<ModelInfo> for DescriptionBody {
+    fn from(ModelInfo { kind, version, title, authors, reads }: ModelInfo) -> Self {
+        Self { kind, version: version.to_string(), title, authors, reads }
+    }
+}
+
+impl From<Cost> for CallCostBody {
+    fn from(Cost { input, fuel, memory, calls_per_second }: Cost) -> Self {
+        Self { input, fuel, memory_bytes: memory, calls_per_second }
+    }
+}
