@@ -144,6 +144,12 @@ impl Chains {
         Read { snapshot: read.outcome.await, cached: false }
     }
 
+    /// As [`Chains::snapshot`], read now: a cached snapshot is not used.
+    pub async fn current_snapshot(&self, wallet: Address) -> Read {
+        self.inner.cache.invalidate(&wallet).await;
+        self.snapshot(wallet).await
+    }
+
     /// The address of a name. While it is looked up, each chain is asked for the head at which the address is read next.
     ///
     /// # Errors

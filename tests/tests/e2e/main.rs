@@ -6,6 +6,7 @@ mod check_config;
 mod clients;
 mod conformance;
 mod console;
+mod contract;
 mod crowd;
 mod documentation;
 mod errors;

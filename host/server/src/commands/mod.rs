@@ -3,6 +3,7 @@
 
 mod backtest;
 mod check_config;
+mod compile;
 mod features;
 mod health;
 mod index;
@@ -68,6 +69,9 @@ enum Command {
     /// Back up and restore the embedded store
     #[command(subcommand)]
     Store(store::Command),
+    /// Compile a model from standard input to standard output, as the child process of another command
+    #[command(hide = true, name = assay_registry::Compiler::COMMAND)]
+    Compile(compile::Compile),
     /// Print the OpenAPI document of the API
     Openapi,
 }
@@ -81,7 +85,9 @@ struct ConfigFile {
 
 impl ConfigFile {
     fn load(&self) -> Result<Config, Failure> {
-        config::load(self.config.as_deref()).map_err(Failure::cannot)
+        let mut config = config::load(self.config.as_deref()).map_err(Failure::cannot)?;
+        config.models.compiler = Some(compile::program());
+        Ok(config)
     }
 }
 
@@ -117,6 +123,7 @@ pub fn run() -> ExitCode {
         Command::Key(command) => key::run(command),
         Command::Replay(replay) => replay::run(&replay),
         Command::Store(command) => store::run(&command),
+        Command::Compile(compile) => compile.run(),
         Command::Openapi => openapi(),
     };
     match done {
