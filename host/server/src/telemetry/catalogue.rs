@@ -33,10 +33,7 @@ const COUNTERS: &[(&str, &str)] = &[
         "Lending histories that do not add up to the position, by chain, protocol and difference",
     ),
     ("assay_explorer_requests_total", "Requests to explorers, by chain and outcome"),
-    (
-        "assay_explorer_histories_total",
-        "First lending histories whose transactions an explorer named, by chain",
-    ),
+    ("assay_explorer_histories_total", "First lending histories whose transactions an explorer named, by chain"),
     (
         "assay_explorer_reads_refused_total",
         "Lists that were not read because too many reads of the chain were waiting, by chain",
