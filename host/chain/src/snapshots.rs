@@ -117,10 +117,10 @@ impl Chains {
         self
     }
 
-    /// The ERC-8004 registries; `None` where their chain is not configured.
-    pub fn agents(&self, config: &config::Agents, log_range: u64) -> Option<AgentRegistries> {
+    /// The ERC-8004 registries, to which `own` gives feedback; `None` where their chain is not configured.
+    pub fn agents(&self, config: &config::Agents, own: Option<Address>, log_range: u64) -> Option<AgentRegistries> {
         let chain = self.inner.chains.iter().find(|chain| chain.id() == config.chain)?;
-        Some(AgentRegistries::new(chain.client().clone(), config, chain.finality(), log_range))
+        Some(AgentRegistries::new(chain.client().clone(), config, own, chain.finality(), log_range))
     }
 
     /// These chains for one batch of wallets: those whose reads begin through the result are read at one block of each
@@ -142,6 +142,12 @@ impl Chains {
         metrics::counter!("assay_snapshots_total", "source" => if read.joined { "shared" } else { "read" })
             .increment(1);
         Read { snapshot: read.outcome.await, cached: false }
+    }
+
+    /// As [`Chains::snapshot`], read now: a cached snapshot is not used.
+    pub async fn current_snapshot(&self, wallet: Address) -> Read {
+        self.inner.cache.invalidate(&wallet).await;
+        self.snapshot(wallet).await
     }
 
     /// The address of a name. While it is looked up, each chain is asked for the head at which the address is read next.
