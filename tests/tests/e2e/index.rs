@@ -34,7 +34,7 @@ fn contents(folder: &Path) -> (u64, B256, Vec<(Address, Address, Vec<Entry>)>) {
     for (place, market) in progress.markets.iter().enumerate() {
         for wallet in index.wallets(1, place).expect("it can be read") {
             let wallet = wallet.expect("it can be read");
-            wallets.push((market.address, wallet.address, wallet.entries));
+            wallets.push((market.address, wallet.wallet, wallet.entries));
         }
     }
     let through = progress.through().expect("it has blocks");

@@ -14,6 +14,8 @@ mod ranges;
 mod report;
 mod shelf;
 mod state;
+#[cfg(test)]
+mod tests;
 
 pub use state::IndexState;
 

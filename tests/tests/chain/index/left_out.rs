@@ -14,11 +14,11 @@ use super::{FINALITY, indexed, narrow};
 
 /// Every twentieth answer to a query of logs has none.
 fn forgetful() -> impl FnMut(&Call) -> Reply + Send + 'static {
-    let (mut narrow, mut answered) = (narrow(4), 0);
+    let (mut narrow, mut answered) = (narrow(4), 0_u32);
     move |call| match narrow(call) {
         Reply::Pass if call.span().is_some() => {
             answered += 1;
-            if answered % 20 == 0 { Reply::Result(json!([])) } else { Reply::Pass }
+            if answered.is_multiple_of(20) { Reply::Result(json!([])) } else { Reply::Pass }
         }
         reply => reply,
     }

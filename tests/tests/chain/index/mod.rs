@@ -101,7 +101,7 @@ async fn contents(folder: &Path, chain: u64) -> Contents {
     for (place, market) in progress.markets.iter().enumerate() {
         for wallet in index.wallets(chain, place).unwrap() {
             let wallet = wallet.unwrap();
-            wallets.push((market.address, wallet.address, wallet.entries));
+            wallets.push((market.address, wallet.wallet, wallet.entries));
         }
     }
     let through = progress.through().unwrap();

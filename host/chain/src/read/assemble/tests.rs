@@ -74,7 +74,7 @@ fn config() -> ChainConfig {
         finality: 64,
         multicall: None,
         sequencer: Some(FEED),
-        native: NativeConfig { symbol: "ETH".into(), feed: Some(FEED), heartbeat, wrapped: None },
+        native: NativeConfig { symbol: "ETH".into(), name: None, feed: Some(FEED), heartbeat, wrapped: None },
         tokens: vec![token(TOKENS[0], Some(FEED)), token(TOKENS[1], None), token(TOKENS[2], None)],
         markets: vec![market],
         slugs: Slugs::default(),

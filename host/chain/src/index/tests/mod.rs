@@ -1,0 +1,241 @@
+//! The index of a chain with synthetic events: how it is built, and what wallets read from it.
+
+mod node;
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use futures::FutureExt;
+use tempfile::TempDir;
+use tokio::{task::JoinHandle, time::timeout};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::{Indexer, Shelf, State, budget::Budget};
+use crate::config::IndexMode;
+use assay_domain::{Address, PoolHistory, Protocol, Secret};
+use assay_evm::{
+    Client,
+    config::{Endpoints, LogLimits, RpcLimits},
+    endpoint,
+};
+use assay_index::{Checked, Index, IndexError, WalletEntries};
+use assay_lending::{Jobs, Market, Reader, Recent, TermsCache, config::MarketConfig, hints};
+use assay_store::{
+    Store,
+    config::{Backend, Store as StoreConfig},
+};
+use node::{Chain, Node, POOL, wallet};
+
+const FINALITY: u64 = 16;
+const FIRST: u64 = 20;
+const LIMITS: LogLimits = LogLimits { range: 1_000, concurrency: 4 };
+
+/// A running indexer. Dropping it ends it at once.
+struct Running {
+    state: Arc<State>,
+    task: JoinHandle<()>,
+    client: Client,
+    markets: Arc<[Market]>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+fn client(nodes: &[&Node]) -> Client {
+    let limits =
+        RpcLimits { timeout: Duration::from_secs(10), concurrency: 16, per_second: 0, retries: 2, traceparent: false };
+    let rpc = nodes.iter().map(|node| Secret::new(&node.url)).collect();
+    Client::new(&endpoint::http(), &Endpoints { chain: 1, rpc, multicall: None }, &limits)
+}
+
+fn start(nodes: &[&Node], folder: &Path) -> Running {
+    let config = MarketConfig { protocol: Protocol::LenderAV3, market: None, address: POOL, from_block: FIRST };
+    let markets: Arc<[Market]> = [Market::new(config)].into();
+    let (client, state) = (client(nodes), State::new(1));
+    let indexer = Indexer {
+        chain: 1,
+        client: client.behind(),
+        markets: markets.clone(),
+        terms: Arc::default(),
+        finality: FINALITY,
+        logs: LIMITS,
+        mode: IndexMode::On,
+        budget: Budget::new(0),
+        shelf: Arc::new(Shelf::new(folder.join("index"))),
+        state: state.clone(),
+    };
+    Running { state, task: tokio::spawn(indexer.run()), client, markets }
+}
+
+impl Running {
+    async fn reaches(&self, through: u64) {
+        let mut states = self.state.watch();
+        let reached = timeout(Duration::from_secs(60), states.wait_for(|state| state.through == Some(through))).await;
+        assert!(reached.is_ok(), "{:?}", self.state.watch().borrow());
+    }
+
+    /// The history of `wallet`, from the index where `indexed`.
+    async fn history(&self, wallet: Address, indexed: bool) -> Vec<PoolHistory> {
+        let folder = tempfile::tempdir().unwrap();
+        let config = StoreConfig {
+            backend: Backend::Embedded,
+            path: folder.path().join("assay.redb"),
+            url: None,
+            prefix: String::new(),
+            connect_timeout: Duration::from_secs(1),
+            answer_timeout: Duration::from_secs(1),
+            call_timeout: Duration::from_secs(1),
+            count_timeout: Duration::from_secs(1),
+        };
+        let (client, markets) = (self.client.clone(), self.markets.clone());
+        let reader = Reader {
+            chain: 1,
+            client: client.clone(),
+            markets: markets.clone(),
+            store: Store::open(&config).await.unwrap(),
+            tasks: TaskTracker::new(),
+            logs: LIMITS,
+            finality: FINALITY,
+            index: indexed.then(|| self.state.clone() as Arc<dyn assay_lending::Index>),
+            whole: None,
+            recent: Recent::default(),
+        };
+        let jobs = Jobs::new(reader, TaskTracker::new(), CancellationToken::new());
+        let (head, stored) = (client.head().await.unwrap(), jobs.stored(wallet).await);
+        let terms = TermsCache::default().current(&client, &markets, head.hash).await.unwrap();
+        let hints = std::future::ready(hints(&markets, Some(&terms))).boxed();
+        let (anchors, blocks) = (jobs.anchors(&stored, head), client.clone());
+        let blocks = async move { blocks.blocks(&anchors).await }.boxed();
+        let deadline = tokio::time::Instant::now() + Duration::from_secs(60);
+        jobs.history(wallet, stored, hints, blocks, head, deadline).await.0
+    }
+
+    /// What the index has, once it is closed.
+    async fn contents(self, folder: &Path) -> (Vec<WalletEntries>, Checked) {
+        self.task.abort();
+        drop(self);
+        let index = loop {
+            match Index::open(&folder.join("index")) {
+                Ok(index) => break index,
+                Err(IndexError::Locked { .. }) => tokio::task::yield_now().await,
+                Err(error) => panic!("{error}"),
+            }
+        };
+        let wallets = index.wallets(1, 0).unwrap().map(Result::unwrap);
+        (wallets.collect(), index.progress(1).unwrap().unwrap().checked)
+    }
+}
+
+async fn node(head: u64) -> Node {
+    Node::start(Arc::new(std::sync::Mutex::new(Chain { head, ..Chain::default() }))).await
+}
+
+/// What an index of `node` has that was built in one go.
+async fn undisturbed(node: &Node) -> Vec<WalletEntries> {
+    let folder = tempfile::tempdir().unwrap();
+    let head = node.chain.lock().unwrap().head;
+    let running = start(&[node], folder.path());
+    running.reaches(head - FINALITY).await;
+    running.contents(folder.path()).await.0
+}
+
+fn folder() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wallet_is_what_it_is_without_an_index_for_two_queries() {
+    let (node, folder) = (node(2_000).await, folder());
+    let running = start(&[&node], folder.path());
+    running.reaches(2_000 - FINALITY).await;
+    for number in (0..40).step_by(5).chain([41, 1_000]) {
+        node.set(|chain| chain.queries = 0);
+        let indexed = running.history(wallet(number), true).await;
+        let queries = node.chain.lock().unwrap().queries;
+        assert!(queries <= 2, "{number}: {queries}");
+        let plain = running.history(wallet(number), false).await;
+        assert_eq!(indexed, plain, "{number}");
+        assert!(number >= 40 || plain[0].counts.supply > Some(20) && plain[0].counts.withdraw > Some(5), "{plain:?}");
+    }
+    // The pool is no wallet of the index.
+    assert_eq!(running.history(POOL, true).await, running.history(POOL, false).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_is_stopped_at_any_moment_ends_as_one_that_was_not() {
+    let (node, folder) = (node(6_000).await, folder());
+    let whole = undisturbed(&node).await;
+    for stop in 0..10 {
+        let running = start(&[&node], folder.path());
+        let most = node.chain.lock().unwrap().queries + 1 + stop * 7;
+        // A later one may find little left to read.
+        while node.chain.lock().unwrap().queries < most && !running.state.watch().borrow().is_in_step() {
+            tokio::task::yield_now().await;
+        }
+    }
+    let running = start(&[&node], folder.path());
+    running.reaches(6_000 - FINALITY).await;
+    drop(running);
+    // New blocks, and a stop after each of some requests.
+    for stop in 1..6 {
+        node.set(|chain| chain.head += 40);
+        let _running = start(&[&node], folder.path());
+        let before = node.chain.lock().unwrap().queries;
+        while node.chain.lock().unwrap().queries < before + usize::from(stop % 2 == 0) {
+            tokio::task::yield_now().await;
+        }
+    }
+    let running = start(&[&node], folder.path());
+    running.reaches(6_200 - FINALITY).await;
+    let (contents, _) = running.contents(folder.path()).await;
+    assert_eq!(contents, undisturbed(&node).await);
+    assert!(contents.len() == whole.len() && contents != whole);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replaced_chain_is_undone() {
+    let (node, folder) = (node(3_000).await, folder());
+    let running = start(&[&node], folder.path());
+    running.reaches(3_000 - FINALITY).await;
+    node.set(|chain| chain.head = 3_040);
+    running.reaches(3_040 - FINALITY).await;
+    // Below the end of the index, and behind its last checkpoint but one.
+    node.set(|chain| (chain.replaced, chain.head) = (Some(3_010), 3_100));
+    running.reaches(3_100 - FINALITY).await;
+    let (contents, _) = running.contents(folder.path()).await;
+    assert_eq!(contents, undisturbed(&node).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_endpoint_has_the_logs_that_one_leaves_out() {
+    let whole = undisturbed(&node(4_000).await).await;
+    for first in [true, false] {
+        let (good, bad, folder) = (node(4_000).await, node(4_000).await, folder());
+        bad.set(|chain| chain.forgets = 20);
+        let order = if first { [&bad, &good] } else { [&good, &bad] };
+        let running = start(&order, folder.path());
+        running.reaches(4_000 - FINALITY).await;
+        let (contents, checked) = running.contents(folder.path()).await;
+        assert_eq!(contents, whole, "{first}");
+        assert_eq!((checked.unchecked, checked.by_bloom), (0, 0));
+        let receipts = |node: &Node| node.chain.lock().unwrap().receipts;
+        assert!(receipts(&good) + receipts(&bad) > 0);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn blooms_show_logs_that_the_only_endpoint_leaves_out() {
+    let (node, folder) = (node(1_000).await, folder());
+    let running = start(&[&node], folder.path());
+    running.reaches(1_000 - FINALITY).await;
+    // Every second answer has no logs.
+    node.set(|chain| (chain.forgets, chain.head, chain.queries) = (2, 1_050, 1));
+    running.reaches(1_050 - FINALITY).await;
+    node.set(|chain| chain.forgets = 0);
+    let (contents, checked) = running.contents(folder.path()).await;
+    assert_eq!(contents, undisturbed(&node).await);
+    assert_eq!(checked.by_bloom, 50);
+    assert!(checked.unchecked > 900 && node.chain.lock().unwrap().receipts > 0);
+}
