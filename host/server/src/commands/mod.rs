@@ -6,6 +6,7 @@ mod check_config;
 mod compile;
 mod features;
 mod health;
+mod index;
 mod key;
 mod meter;
 mod model;
@@ -57,6 +58,9 @@ enum Command {
     /// Export features of addresses
     #[command(subcommand)]
     Features(features::Command),
+    /// Show, export and import the index of markets, and list who owed in one
+    #[command(subcommand)]
+    Index(index::Command),
     /// Mint, list and revoke API keys
     #[command(subcommand)]
     Key(key::Command),
@@ -115,6 +119,7 @@ pub fn run() -> ExitCode {
         Command::Model(command) => model::run(command),
         Command::Backtest(arguments) => backtest::run(&arguments),
         Command::Features(command) => features::run(command),
+        Command::Index(command) => index::run(command),
         Command::Key(command) => key::run(command),
         Command::Replay(replay) => replay::run(&replay),
         Command::Store(command) => store::run(&command),
