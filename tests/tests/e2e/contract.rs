@@ -35,7 +35,7 @@ impl World {
 
     async fn send(&self) {
         let _: Value = self.rpc.request("anvil_setBalance", json!([self.wallet, "0xde0b6b3a7640000"])).await.unwrap();
-        let transaction = json!([{ "from": self.wallet, "to": wallet("emil"), "value": "0x1" }]);
+        let transaction = json!([{ "from": self.wallet, "to": wallet("emil"), "value": "0x1", "gasPrice": "0x0" }]);
         let _: Value = self.rpc.request("eth_sendTransaction", transaction).await.unwrap();
         let _: Value = self.rpc.request("anvil_mine", json!(["0x1"])).await.unwrap();
     }
@@ -188,7 +188,7 @@ fn a_name_that_cannot_be_read_leaves_the_others_their_answer() {
         let registry = "0x00000000000c2e074ec69a0dfb2997ba6c7d2e1e";
         proxy.rule(move |call| {
             let asks = call.method == "eth_call" && call.params.to_string().to_lowercase().contains(registry);
-            if asks { Reply::Status(503, None) } else { Reply::Pass }
+            if asks { Reply::Error { code: -32000, message: "down".into() } } else { Reply::Pass }
         });
         let service = world.serve(&proxy.url, "", "");
         let api = service.keyed();
