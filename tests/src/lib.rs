@@ -26,3 +26,4 @@ pub mod python;
 pub mod redis;
 pub mod reputation;
 pub mod service;
+pub mod stub;
