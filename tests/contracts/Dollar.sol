@@ -123,3 +123,18 @@ contract WalletStub {
         return found == owner ? this.isValidSignature.selector : bytes4(0xffffffff);
     }
 }
+
+/// A wallet that confirms every signature while nobody pays for gas, as in a simulation, and fails in a transaction after it has
+/// used gas.
+contract TrapStub {
+    function isValidSignature(bytes32, bytes calldata) external view returns (bytes4) {
+        if (tx.gasprice > 0) {
+            uint256 burnt;
+            while (gasleft() > 20_000) burnt = uint256(keccak256(abi.encode(burnt)));
+            revert("never");
+        }
+        uint256 used;
+        for (uint256 i = 0; i < 800; i++) used = uint256(keccak256(abi.encode(used)));
+        return used == 0 ? bytes4(0) : this.isValidSignature.selector;
+    }
+}

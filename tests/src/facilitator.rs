@@ -45,6 +45,8 @@ pub struct Facilitator {
 struct Shared {
     rpc: Rpc,
     manner: Mutex<Manner>,
+    /// Payers with a behaviour of their own.
+    others: Mutex<(Vec<Address>, Option<Manner>)>,
     /// The requests: path and body.
     asked: Mutex<Vec<(&'static str, Value)>>,
 }
@@ -53,7 +55,12 @@ impl Facilitator {
     /// # Panics
     /// When no port can be bound.
     pub async fn start(rpc: &Rpc) -> Self {
-        let shared = Arc::new(Shared { rpc: rpc.clone(), manner: Mutex::new(Manner::Well), asked: Mutex::default() });
+        let shared = Arc::new(Shared {
+            rpc: rpc.clone(),
+            manner: Mutex::new(Manner::Well),
+            others: Mutex::default(),
+            asked: Mutex::default(),
+        });
         let listener =
             tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap_or_else(|e| panic!("no free port: {e}"));
         let url = listener.local_addr().map(|at| format!("http://{at}/x402")).unwrap_or_default();
@@ -66,6 +73,11 @@ impl Facilitator {
 
     pub fn be(&self, manner: Manner) {
         *self.shared.manner.lock().unwrap_or_else(PoisonError::into_inner) = manner;
+    }
+
+    /// Behaves so towards these payers, whatever it does for others.
+    pub fn be_towards(&self, payers: Vec<Address>, manner: Manner) {
+        *self.shared.others.lock().unwrap_or_else(PoisonError::into_inner) = (payers, Some(manner));
     }
 
     /// Number of requests to a path.
@@ -85,7 +97,12 @@ impl Shared {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).push((path, body.clone()));
     }
 
-    fn manner(&self) -> Manner {
+    fn manner(&self, payer: &Value) -> Manner {
+        let payer = payer.as_str().and_then(|payer| payer.parse::<Address>().ok());
+        let others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        if let (true, Some(manner)) = (payer.is_some_and(|payer| others.0.contains(&payer)), others.1) {
+            return manner;
+        }
         *self.manner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -141,7 +158,7 @@ async fn settle(State(shared): State<Arc<Shared>>, Json(body): Json<Value>) -> R
         Json(json!({ "success": success, "payer": payer, "transaction": transaction, "network": network, "errorReason": reason }))
             .into_response()
     };
-    match shared.manner() {
+    match shared.manner(&payer) {
         Manner::Well => match shared.settle(&body).await {
             Some(hash) => said(true, json!(hash), None),
             None => said(false, json!(""), Some("invalid_transaction_state")),

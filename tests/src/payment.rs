@@ -247,11 +247,23 @@ pub async fn npm_client(version: u8, url: &str, key: &PrivateKeySigner, body: &V
 /// # Panics
 /// When it fails.
 pub async fn pypi_client(version: u8, url: &str, key: &PrivateKeySigner, body: &Value) -> Value {
+    python_client("clients/pay.py", version, url, key, body).await
+}
+
+/// As [`pypi_client`] at the timeout that its HTTP client has by default; without a status where it gave up.
+///
+/// # Panics
+/// When it fails.
+pub async fn impatient_pypi_client(version: u8, url: &str, key: &PrivateKeySigner, body: &Value) -> Value {
+    python_client("clients/impatient.py", version, url, key, body).await
+}
+
+async fn python_client(script: &str, version: u8, url: &str, key: &PrivateKeySigner, body: &Value) -> Value {
     let python = tokio::task::spawn_blocking(python::interpreter)
         .await
         .unwrap_or_else(|e| panic!("{e}"))
         .unwrap_or_else(|e| panic!("{e}"));
-    run(python, &Path::new(env!("CARGO_MANIFEST_DIR")).join("clients/pay.py"), version, url, key, body).await
+    run(python, &Path::new(env!("CARGO_MANIFEST_DIR")).join(script), version, url, key, body).await
 }
 
 /// Runs a client.

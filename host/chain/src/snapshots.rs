@@ -88,26 +88,13 @@ impl Chains {
         let http = endpoint::http();
         let external = Arc::new(External::new(&http, prices, &chains));
         let explorers = Explorers::new(&http, &reading.explorer);
-        let shelf = Arc::new(Shelf::new(reading.index_path.clone()));
-        let setup = Setup {
-            http: &http,
-            explorers: &explorers,
-            reading,
-            external: &external,
-            shelf: &shelf,
-            store,
-            tasks,
-            stop,
-        };
-        let expiry = ByCompleteness {
-            lifetimes: Lifetimes { complete: keeping.complete, incomplete: keeping.incomplete },
-            is_complete: |snapshot: &Arc<Snapshot>| snapshot.is_whole(),
-        };
+        let (external, shelf) = (&external, Arc::new(Shelf::new(reading.index_path.clone())));
+        let setup = Setup { http: &http, explorers: &explorers, reading, external, shelf, store, tasks, stop };
         let inner = Inner {
             chains: chains.into_iter().map(|chain| Arc::new(Chain::new(chain, &setup))).collect(),
             owners: OnceLock::new(),
             budget: keeping.budget,
-            cache: Cache::builder().max_capacity(keeping.entries).expire_after(expiry).build(),
+            cache: cache(keeping),
             reads: SingleFlight::default(),
             tasks: tasks.clone(),
             stop: stop.clone(),
@@ -130,10 +117,10 @@ impl Chains {
         self
     }
 
-    /// The ERC-8004 registries; `None` where their chain is not configured.
-    pub fn agents(&self, config: &config::Agents, log_range: u64) -> Option<AgentRegistries> {
+    /// The ERC-8004 registries, to which `own` gives feedback; `None` where their chain is not configured.
+    pub fn agents(&self, config: &config::Agents, own: Option<Address>, log_range: u64) -> Option<AgentRegistries> {
         let chain = self.inner.chains.iter().find(|chain| chain.id() == config.chain)?;
-        Some(AgentRegistries::new(chain.client().clone(), config, chain.finality(), log_range))
+        Some(AgentRegistries::new(chain.client().clone(), config, own, chain.finality(), log_range))
     }
 
     /// These chains for one batch of wallets: those whose reads begin through the result are read at one block of each
@@ -155,6 +142,12 @@ impl Chains {
         metrics::counter!("assay_snapshots_total", "source" => if read.joined { "shared" } else { "read" })
             .increment(1);
         Read { snapshot: read.outcome.await, cached: false }
+    }
+
+    /// As [`Chains::snapshot`], read now: a cached snapshot is not used.
+    pub async fn current_snapshot(&self, wallet: Address) -> Read {
+        self.inner.cache.invalidate(&wallet).await;
+        self.snapshot(wallet).await
     }
 
     /// The address of a name. While it is looked up, each chain is asked for the head at which the address is read next.
@@ -259,6 +252,14 @@ impl Inner {
         let chains = self.chains.iter().map(|chain| chain.failed()).collect();
         Snapshot { address: wallet, as_of: chrono::Utc::now(), chains, attestations: Vec::new(), identity: Vec::new() }
     }
+}
+
+fn cache(keeping: &config::Snapshots) -> Cache<Address, Arc<Snapshot>> {
+    let expiry = ByCompleteness {
+        lifetimes: Lifetimes { complete: keeping.complete, incomplete: keeping.incomplete },
+        is_complete: |snapshot: &Arc<Snapshot>| snapshot.is_whole(),
+    };
+    Cache::builder().max_capacity(keeping.entries).expire_after(expiry).build()
 }
 
 /// Keeps the status of a chain, the terms of its markets and its endpoints current without requests.

@@ -3,6 +3,7 @@
 
 mod aave;
 mod balance;
+mod begin;
 mod comet;
 pub mod config;
 mod crosscheck;
@@ -17,6 +18,7 @@ mod indexed;
 mod jobs;
 mod ledger;
 mod market;
+mod named;
 mod pass;
 mod plan;
 pub mod progress;
@@ -38,8 +40,8 @@ pub use indexed::{Index, Indexed, IndexedMarket};
 pub use jobs::{Jobs, Rest, Stored};
 pub use ledger::failed_pool;
 pub use market::Market;
+pub use named::{Named, WholeRange};
 pub use protocol::{EventKind, Held, LendingTerms, MarketTerms};
 pub use reader::{Reader, Recent};
 pub use sums::Move;
 pub use terms::{AllTerms, TermsCache, hints};
-pub use whole::{Named, WholeRange};

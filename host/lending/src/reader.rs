@@ -8,8 +8,8 @@ use tokio_util::task::TaskTracker;
 use crate::{
     indexed::Index,
     market::Market,
+    named::WholeRange,
     records::{self, Settled},
-    whole::WholeRange,
 };
 use assay_domain::{Address, ChainId};
 use assay_evm::{Block, Client, config::LogLimits};

@@ -3,3 +3,4 @@
 
 pub mod payment;
 pub mod sender;
+pub mod slot;

@@ -9,8 +9,8 @@ use arc_swap::Guard;
 use tokio::sync::{oneshot, watch};
 
 use crate::{
-    ActiveModels, CheckReport, CreditModel, KindRoles, LoadError, Model, ModelStatus, OfKind, OpenError, OutOfService, RoleError,
-    Roles, ScoreError, Settings, check,
+    ActiveModels, CheckReport, CreditModel, KindRoles, LoadError, Model, ModelStatus, OfKind, OpenError, OutOfService,
+    RoleError, Roles, ScoreError, Settings, check,
     loader::{self, Command},
     shared::Shared,
     status,

@@ -16,14 +16,17 @@ use crate::{
     agents::Agents,
     config::{self, Config},
     http,
-    reputation::{Notices, Rehearsal, Reputation, Submissions},
+    reputation::{Counter, Notices, Rehearsal, Reputation, Submissions},
     rollout::{self, Rollout},
     scoring::{Scoring, Source},
     tasks::Tasks,
     telemetry::{Metrics, UPKEEP},
 };
-use assay_chain::{Chains, Ipfs};
-use assay_outbox::sender::{Registries, Sender};
+use assay_chain::{AgentRegistries, Chains, Ipfs};
+use assay_outbox::{
+    sender::{Registries, Sender},
+    slot::Outbox,
+};
 use assay_registry::Registry;
 use assay_store::{Store, StoreError};
 
@@ -80,16 +83,16 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     let registry = open_registry(config, &store).await?;
     let readers = TaskTracker::new();
     let chains = connect(config, &store, &readers, &tasks);
-    let registries = config.agents.as_ref().and_then(|agents| chains.agents(agents, config.reading.log_range));
-    let agents = Agents::new(config, registries, &store, &tasks.spawner());
+    let agents = Agents::new(config, agent_registries(config, &chains), &store, &tasks.spawner());
     let rollout = Rollout::open(registry.clone(), store.clone(), &config.scoring, &config.promotion).await?;
     rollout.start(&tasks.spawner());
     let scoring = Scoring::new(registry, chains.clone(), rollout.clone(), &config.scoring);
     let (source, x402, reputation, rehearsal) = if config.sandbox {
         (Source::Sandbox(scoring.clone()), None, None, Some(Rehearsal::new(store.clone())))
     } else {
-        let x402 = x402(config, &chains, &store);
-        let reputation = reputation(config, &chains, &scoring, &store, x402.as_ref());
+        let sender = sender(config, &chains);
+        let x402 = sender.as_ref().and_then(|sender| x402(config, &chains, &store, sender));
+        let reputation = sender.and_then(|sender| reputation(config, sender, &scoring, &store, x402.as_ref()));
         (Source::Chains(scoring.clone()), x402, reputation, None)
     };
     if let Some(reputation) = &reputation {
@@ -124,31 +127,44 @@ fn connect(config: &Config, store: &Store, readers: &TaskTracker, tasks: &Tasks)
     )
 }
 
+/// The registries of agents, to which the account of `[reputation]` gives feedback.
+fn agent_registries(config: &Config, chains: &Chains) -> Option<AgentRegistries> {
+    let own = config.reputation.as_ref().and_then(config::Reputation::account).map(|account| account.address());
+    config.agents.as_ref().and_then(|agents| chains.agents(agents, own, config.reading.log_range))
+}
+
+/// The account that gives feedback and settles payments.
+fn sender(config: &Config, chains: &Chains) -> Option<Sender> {
+    let (agents, reputation) = (config.agents.as_ref()?, config.reputation.as_ref()?);
+    let registries =
+        Registries { chain: agents.chain, identity: agents.identity_registry, reputation: agents.reputation_registry };
+    let client = chains.client(agents.chain)?;
+    Some(Sender::new(client, reputation.account()?, registries, reputation.confirmations))
+}
+
 /// Payment by call, which pays for submissions and so needs them configured.
-fn x402(config: &Config, chains: &Chains, store: &Store) -> Option<X402> {
-    X402::new(&config.access.x402, chains, store.clone(), config.reputation.as_ref()?.confirmations)
+fn x402(config: &Config, chains: &Chains, store: &Store, sender: &Sender) -> Option<X402> {
+    let counter = Counter::new(store.clone(), sender);
+    X402::new(&config.access.x402, chains, store.clone(), config.reputation.as_ref()?.confirmations, counter)
 }
 
 /// Submissions, where everything they need is configured.
 fn reputation(
     config: &Config,
-    chains: &Chains,
+    sender: Sender,
     scoring: &Scoring,
     store: &Store,
     x402: Option<&X402>,
 ) -> Option<Reputation> {
-    let (agents, reputation, ipfs) = (config.agents.as_ref()?, config.reputation.as_ref()?, config.ipfs.as_ref()?);
+    let (reputation, ipfs) = (config.reputation.as_ref()?, config.ipfs.as_ref()?);
     let appraiser = appraiser::PinnedModels::new(scoring.clone(), reputation)?;
-    let registries =
-        Registries { chain: agents.chain, identity: agents.identity_registry, reputation: agents.reputation_registry };
-    let client = chains.client(agents.chain)?;
-    let sender = Sender::new(client, reputation.account()?, registries, reputation.confirmations, reputation.max_fee());
+    let outbox = Outbox::new(sender, reputation.rules());
     let local = x402.filter(|_| config.access.x402.is_local());
-    let local = local.map(|x402| Local::new(x402.clone(), sender.clone(), reputation.replace_after));
+    let local = local.map(|x402| Local::new(x402.clone(), outbox.clone()));
     Some(Reputation::new(
         reputation,
         store.clone(),
-        sender,
+        outbox,
         Ipfs::new(ipfs)?,
         appraiser,
         payment_queue::Payments(local),
@@ -222,6 +238,11 @@ pub fn limits(config: &config::Models) -> assay_registry::Limits {
         memory: config.max_memory_bytes,
         deadline: config.call_deadline,
         instances: config.max_calls,
+        compiler: config.compiler.as_ref().map(|program| assay_registry::Compiler {
+            program: program.clone(),
+            time: Duration::from_secs(config.max_compile_seconds),
+            memory: config.max_compile_memory_bytes,
+        }),
         ..assay_registry::Limits::default()
     }
 }

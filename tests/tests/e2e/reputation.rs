@@ -3,9 +3,14 @@
 
 mod contract;
 mod faults;
+mod fees;
+mod mixed;
+mod notices;
 mod once;
 mod outage;
+mod own;
 mod pinning;
+mod queue;
 mod rows;
 
 use std::time::{Duration, Instant};

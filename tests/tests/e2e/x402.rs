@@ -1,9 +1,11 @@
 //! Payment by call through the whole server: a real chain with a stub of the dollar token, and the unchanged public
 //! clients.
 
+mod abuse;
 mod checked;
 mod clients;
 mod facilitated;
+mod leaving;
 mod once;
 mod refusals;
 

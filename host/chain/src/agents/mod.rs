@@ -64,6 +64,8 @@ struct Inner {
     chain: ChainId,
     identity: Address,
     reputation: Address,
+    /// The account of this service, which gives feedback itself.
+    own: Option<Address>,
     start: u64,
     finality: u64,
     log_range: u64,
@@ -74,12 +76,19 @@ struct Inner {
 }
 
 impl AgentRegistries {
-    pub(super) fn new(client: Client, config: &config::Agents, finality: u64, log_range: u64) -> Self {
+    pub(super) fn new(
+        client: Client,
+        config: &config::Agents,
+        own: Option<Address>,
+        finality: u64,
+        log_range: u64,
+    ) -> Self {
         let inner = Inner {
             client,
             chain: config.chain,
             identity: config.identity_registry,
             reputation: config.reputation_registry,
+            own,
             start: config.start(),
             finality,
             log_range,

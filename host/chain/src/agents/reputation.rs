@@ -4,7 +4,10 @@
 //! of gas with many clients. Anyone can write feedback, so the work is bounded: the latest clients are read, and the
 //! answer says when that is not all.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
 use alloy::{primitives::I256, sol};
 
@@ -21,9 +24,11 @@ sol! {
 
 /// Clients whose feedback is read.
 const MAX_CLIENTS: usize = 500;
-/// Feedback that is read of all clients, and of one: a client may give any number.
+/// Feedback that is read of all clients, and of one: a client may give any number. That of this service is read whole,
+/// within its own limit.
 const MAX_FEEDBACK: usize = 1_000;
 const MAX_OF_CLIENT: u64 = 20;
+const MAX_OF_OURS: u64 = 10_000;
 /// Longest tag, in characters; a longer one is cut.
 const MAX_TAG: usize = 64;
 /// Tags in one answer.
@@ -55,6 +60,8 @@ impl AgentRegistries {
         let mut clients = returned::<getClientsCall>(answer.first()).ok_or_else(|| self.no_registry())?;
         let all = clients.len();
         clients.reverse();
+        // The feedback of this service is read however many clients came later.
+        clients.sort_by_key(|client| Some(*client) != self.inner.own);
         clients.truncate(MAX_CLIENTS);
         let (wanted, mut complete) = self.latest(id, &clients, at).await?;
         complete &= all == clients.len();
@@ -87,13 +94,17 @@ impl AgentRegistries {
         let ask =
             |client: &Address| Call::new(self.inner.reputation, &getLastIndexCall { agentId: id, client: *client });
         let answers = self.inner.client.calls(&clients.iter().map(ask).collect::<Vec<_>>(), at).await?;
-        let (mut wanted, mut complete) = (Vec::new(), true);
+        let (mut wanted, mut others, mut complete) = (Vec::new(), 0_usize, true);
         for (client, answer) in clients.iter().zip(&answers) {
             let last = returned::<getLastIndexCall>(Some(answer)).ok_or_else(|| self.no_registry())?;
-            // Indices start at 1; the latest comes first.
-            let read = last.min(MAX_OF_CLIENT).min((MAX_FEEDBACK - wanted.len().min(MAX_FEEDBACK)) as u64);
-            complete &= read == last;
-            wanted.extend((last - read + 1..=last).rev().map(|index| (*client, index)));
+            let is_own = Some(*client) == self.inner.own;
+            let left = MAX_FEEDBACK.saturating_sub(others) as u64;
+            let indices = latest_indices(last, if is_own { MAX_OF_OURS } else { MAX_OF_CLIENT.min(left) });
+            complete &= indices.end - indices.start == last;
+            if !is_own {
+                others += usize::try_from(indices.end - indices.start).unwrap_or(usize::MAX);
+            }
+            wanted.extend(indices.rev().map(|before| (*client, before + 1)));
         }
         Ok((wanted, complete))
     }
@@ -101,6 +112,11 @@ impl AgentRegistries {
     fn no_registry(&self) -> AgentsError {
         AgentsError(format!("no reputation registry at {}", self.inner.reputation))
     }
+}
+
+/// The latest indices of a client, at most `most`, each less 1. `last` is what the registry says, which may be anything.
+fn latest_indices(last: u64, most: u64) -> Range<u64> {
+    last - last.min(most)..last
 }
 
 /// Adds a feedback to the sums; `false` where it does not fit.
@@ -151,6 +167,19 @@ fn decimal(value: I256) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn any_count_of_a_registry_is_a_range() {
+        for (last, most, range) in [
+            (0, 20, 0..0),
+            (5, 20, 0..5),
+            (25, 20, 5..25),
+            (u64::MAX, 0, u64::MAX..u64::MAX),
+            (u64::MAX, 20, u64::MAX - 20..u64::MAX),
+        ] {
+            assert_eq!(latest_indices(last, most), range);
+        }
+    }
 
     #[test]
     fn decimals_of_each_feedback_count() {

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{
     asked::Asked,
-    follow::{Indexer, Trouble},
+    indexer::{Indexer, Trouble},
 };
 use assay_domain::Address;
 use assay_evm::{Fault, client::pinned};

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use alloy::rpc::types::Log;
 use futures::future::try_join_all;
 
-use super::follow::Indexer;
+use super::indexer::Indexer;
 use assay_domain::B256;
 use assay_evm::{Block, Client, Fault, Span};
 use assay_index::Check;

@@ -1,19 +1,19 @@
 //! The task of one chain's index: waits until it is worth its requests, opens the folder, and then reads in rounds to
 //! the newest final block.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
+use std::time::{Duration, Instant};
+
+use tokio::time::{sleep, timeout};
+
+use super::{
+    indexer::{Indexer, Trouble},
+    ranges::Ranges,
+    report::Report,
 };
-
-use tokio::{task::spawn_blocking, time::sleep};
-
-use super::{budget::Budget, ranges::Ranges, report::Report, shelf::Shelf, state::State};
-use crate::config::{IndexMode, Reading};
-use assay_domain::ChainId;
-use assay_evm::{Block, Client, Fault, config::LogLimits};
-use assay_index::{Index, IndexError};
-use assay_lending::{Everyone, Market, TermsCache, hints};
+use crate::config::IndexMode;
+use assay_evm::Block;
+use assay_index::Index;
+use assay_lending::{Everyone, hints};
 
 /// Time between two rounds; the next one after a failure.
 const PAUSE: Duration = Duration::from_secs(5);
@@ -27,47 +27,7 @@ const STEPS: u64 = 16;
 /// How long a market that does not answer as its protocol should is waited for before the index begins without it.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// What the index of a chain is read with.
-pub(crate) struct Indexer {
-    pub chain: ChainId,
-    /// Asked after all callers.
-    pub client: Client,
-    pub markets: Arc<[Market]>,
-    pub terms: Arc<TermsCache>,
-    pub finality: u64,
-    pub logs: LogLimits,
-    pub mode: IndexMode,
-    pub(super) budget: Budget,
-    pub shelf: Arc<Shelf>,
-    pub state: Arc<State>,
-}
-
-/// Why a round ended before the newest final block.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum Trouble {
-    #[error(transparent)]
-    Fault(#[from] Fault),
-    #[error(transparent)]
-    Index(#[from] IndexError),
-    #[error("the market {0} does not answer as its protocol should; check its address in chains.markets")]
-    Market(assay_domain::Address),
-    #[error("the index was interrupted: {0}")]
-    Task(#[from] tokio::task::JoinError),
-}
-
 impl Indexer {
-    pub fn new(
-        (chain, finality): (ChainId, u64),
-        client: &Client,
-        (markets, terms): (Arc<[Market]>, Arc<TermsCache>),
-        reading: &Reading,
-        (shelf, state): (Arc<Shelf>, Arc<State>),
-    ) -> Self {
-        let budget = Budget::new(reading.index_per_second);
-        let (client, logs, mode) = (client.behind(), reading.logs(), reading.index);
-        Self { chain, client, markets, terms, finality, logs, mode, budget, shelf, state }
-    }
-
     /// Does not end while there is something to read: a task of the chain runs it.
     pub async fn run(self) {
         if self.markets.is_empty() || self.mode == IndexMode::Off {
@@ -102,7 +62,7 @@ impl Indexer {
             return;
         }
         while self.client.log_ceiling() == u64::MAX {
-            if tokio::time::timeout(LOOK, self.state.wanted()).await.is_ok() {
+            if timeout(LOOK, self.state.wanted()).await.is_ok() {
                 return;
             }
         }
@@ -119,6 +79,7 @@ impl Indexer {
             state.hash = through.map(|through| through.hash);
             state.settled = Some(settled);
         });
+        report.show(&agreed.progress, settled);
         let few = settled.saturating_sub(next).saturating_add(1) < self.finality / STEPS;
         if next > settled || (few && report.idle() < LATEST) {
             return Ok(());
@@ -142,15 +103,5 @@ impl Indexer {
         }
         let answers = found.iter().any(Option::is_some);
         Ok(answers.then(|| Everyone::new(self.markets.clone(), found.into())))
-    }
-
-    /// What `work`, which blocks, does with the index of this chain.
-    pub(super) async fn with<T: Send + 'static>(
-        &self,
-        index: &Index,
-        work: impl FnOnce(&Index, ChainId) -> Result<T, IndexError> + Send + 'static,
-    ) -> Result<T, Trouble> {
-        let (index, chain) = (index.clone(), self.chain);
-        Ok(spawn_blocking(move || work(&index, chain)).await??)
     }
 }

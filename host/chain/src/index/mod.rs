@@ -9,6 +9,7 @@ mod check;
 mod fetch;
 mod follow;
 mod histories;
+mod indexer;
 mod ranges;
 mod report;
 mod shelf;
@@ -16,6 +17,6 @@ mod state;
 
 pub use state::IndexState;
 
-pub(crate) use follow::Indexer;
+pub(crate) use indexer::Indexer;
 pub(crate) use shelf::Shelf;
 pub(crate) use state::State;

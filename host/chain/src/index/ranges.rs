@@ -8,7 +8,7 @@ use tokio::task::spawn_blocking;
 use super::{
     agree::Agreed,
     fetch::Piece,
-    follow::{Indexer, Trouble},
+    indexer::{Indexer, Trouble},
     report::Report,
 };
 use assay_evm::{

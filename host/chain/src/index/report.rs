@@ -52,17 +52,22 @@ impl Report {
         tracing::info!(chain = self.chain, from, to, queries, "the markets are read for all wallets");
     }
 
-    /// The blocks of `progress` are there, of those through `to`.
+    /// Shows in the metrics how far `progress` is, of the blocks through `to`.
+    pub fn show(&self, progress: &Progress, to: u64) {
+        let Some(through) = progress.through() else { return };
+        let chain = self.chain.to_string();
+        let gauge = |name: &'static str, value: u64| metrics::gauge!(name, "chain" => chain.clone()).set(value as f64);
+        gauge("assay_index_through_block", through.number);
+        gauge("assay_index_behind_blocks", to.saturating_sub(through.number));
+        gauge("assay_index_events", progress.events);
+    }
+
+    /// The blocks of `progress` were appended, of those through `to`.
     pub fn reached(&mut self, progress: &Progress, to: u64) {
         let Some(through) = progress.through() else { return };
         let (now, chain, through) = (Instant::now(), self.chain, through.number);
         self.appended = Some(now);
-        let gauge = |name: &'static str, value: u64| {
-            metrics::gauge!(name, "chain" => chain.to_string()).set(value as f64);
-        };
-        gauge("assay_index_through_block", through);
-        gauge("assay_index_behind_blocks", to.saturating_sub(through));
-        gauge("assay_index_events", progress.events);
+        self.show(progress, to);
         let Some(reading) = &mut self.reading else { return };
         let (done, all) = (through.saturating_sub(reading.from) + 1, to.saturating_sub(reading.from) + 1);
         let tenths = done.saturating_mul(10) / all.max(1);

@@ -24,7 +24,7 @@ pub(crate) struct Setup<'a> {
     pub reading: &'a Reading,
     pub external: &'a Arc<External>,
     /// The folder of the indexes.
-    pub shelf: &'a Arc<index::Shelf>,
+    pub shelf: Arc<index::Shelf>,
     pub store: &'a Store,
     pub tasks: &'a TaskTracker,
     pub stop: &'a CancellationToken,

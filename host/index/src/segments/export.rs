@@ -16,7 +16,7 @@ use super::{
 use crate::{Index, WalletEntries};
 
 /// A file ends with the first wallet after so many rows.
-const ROWS: u64 = 1 << 20;
+const ROWS: u64 = if cfg!(test) { 1 << 10 } else { 1 << 20 };
 
 /// Writes the index of `chains` into `folder`, which is created. `done` is called with each file. The manifest comes last:
 /// without one, an export was interrupted, and the next one into the same folder begins again.

@@ -5,6 +5,7 @@ mod damage;
 mod full;
 mod model;
 mod opening;
+mod segments;
 mod size;
 
 use std::{collections::BTreeMap, path::Path};

@@ -19,6 +19,9 @@ use assay_evm::{
 
 /// Widest span of blocks in one query.
 const SPAN: u64 = 2_000;
+/// Blocks below the start that are searched too: a reorganisation may put a use there. A nonce is used once, so that no
+/// other use can be found.
+const BELOW: u64 = 256;
 
 /// How an authorization was used, up to some block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +43,8 @@ struct Receipt {
 }
 
 impl Asset {
-    /// How `authorization` was used after block `from`, where it was unused, through block `to`.
+    /// How `authorization` was used, through block `to`. It was unused in block `from`, which a reorganisation may have
+    /// replaced.
     ///
     /// # Errors
     /// [`PaymentError`].
@@ -65,7 +69,7 @@ impl Asset {
         }
     }
 
-    /// The first log of a use or a cancellation after block `from`, through block `to`.
+    /// The first log of a use or a cancellation, through block `to`.
     async fn first_use(
         &self,
         authorization: &Authorization,
@@ -82,7 +86,7 @@ impl Asset {
                 vec![],
             ],
         };
-        let mut next = from.saturating_add(1);
+        let mut next = from.saturating_add(1).saturating_sub(BELOW);
         let mut width = SPAN.min(self.client.log_ceiling()).max(1);
         while next <= to.block {
             let span = Span { from: next, to: to.block.min(next.saturating_add(width - 1)) };

@@ -13,8 +13,8 @@ use serde_json::json;
 
 use crate::sender::BlockRef;
 use abi::Asset::{
-    DOMAIN_SEPARATORCall, authorizationStateCall, balanceOfCall, decimalsCall, transferWithAuthorization_0Call,
-    transferWithAuthorization_1Call,
+    DOMAIN_SEPARATORCall, authorizationStateCall, balanceOfCall, decimalsCall, isValidSignatureCall,
+    transferWithAuthorization_0Call, transferWithAuthorization_1Call,
 };
 use assay_domain::{Address, Authorization, B256, SigningDomain, U256};
 use assay_evm::{
@@ -138,6 +138,23 @@ impl Asset {
         let head = self.client.head().await?;
         let answer = self.client.attempt(self.contract, call, head.hash).await?;
         Ok(answer.map(drop).map_err(|data| Revert::abi_decode(&data).map(|revert| revert.reason).unwrap_or_default()))
+    }
+
+    /// Whether the contract at `account` says that `signature` of `hash` is its own (ERC-1271).
+    ///
+    /// # Errors
+    /// [`PaymentError`].
+    pub async fn is_signed_by_contract(
+        &self,
+        account: Address,
+        hash: B256,
+        signature: &Bytes,
+    ) -> Result<bool, PaymentError> {
+        let head = self.client.head().await?;
+        let call = isValidSignatureCall { hash, signature: signature.clone() };
+        let answers = self.client.calls(&[Call::new(account, &call)], head.hash).await?;
+        let magic = returned::<isValidSignatureCall>(answers.first());
+        Ok(magic.is_some_and(|magic| magic.0 == isValidSignatureCall::SELECTOR))
     }
 
     /// Whether `account` has code, its own or delegated (EIP-7702).

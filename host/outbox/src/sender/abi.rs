@@ -7,7 +7,9 @@ use alloy::sol;
 sol! {
     #[derive(Debug)]
     interface IdentityRegistry {
+        error ERC721NonexistentToken(uint256 tokenId);
         function ownerOf(uint256 agentId) external view returns (address owner);
+        function isAuthorizedOrOwner(address spender, uint256 agentId) external view returns (bool allowed);
     }
     #[derive(Debug)]
     interface ReputationRegistry {

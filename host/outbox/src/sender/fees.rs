@@ -29,6 +29,19 @@ impl FeeMarket {
         (max_fee > self.base).then(|| Offer { max_fee, priority_fee: tip.min(max_fee) })
     }
 
+    /// Whether a transaction with `offer` is mined at this price: after the base fee, its tip is at least the usual one.
+    pub fn is_met_by(self, offer: Offer) -> bool {
+        let tip = offer.max_fee.checked_sub(self.base).map(|room| room.min(offer.priority_fee));
+        tip.is_some_and(|tip| tip >= self.tip.max(LEAST_TIP))
+    }
+
+    /// Whether `offer` is more than three times what a new transaction offers.
+    pub fn is_far_below(self, offer: Offer) -> bool {
+        let far = |fee: u64, fresh: u64| fee > fresh.saturating_mul(3);
+        self.offer(u64::MAX)
+            .is_some_and(|fresh| far(offer.max_fee, fresh.max_fee) || far(offer.priority_fee, fresh.priority_fee))
+    }
+
     /// For a replacement of `last`: both fees a quarter higher, or those of a new transaction where they are higher.
     /// `None` where `ceiling` is below the eighth more that nodes require of a replacement.
     pub fn replacement(self, last: Offer, ceiling: u64) -> Option<Offer> {
@@ -81,6 +94,19 @@ mod tests {
         // If the base fee has risen far above the last offer, one replacement reaches it.
         let spiked = FeeMarket { base: 400 * GWEI, tip: 1 };
         assert!(spiked.replacement(last, 1_000 * GWEI).is_some_and(|offer| offer.max_fee > 800 * GWEI));
+    }
+
+    #[test]
+    fn a_price_asks_for_more_only_where_an_offer_is_below_it() {
+        let market = FeeMarket { base: 10 * GWEI, tip: GWEI };
+        let fresh = market.offer(100 * GWEI).unwrap();
+        assert!(market.is_met_by(fresh) && !market.is_far_below(fresh));
+        assert!(FeeMarket { base: 20 * GWEI, ..market }.is_met_by(fresh));
+        assert!(!FeeMarket { base: 20 * GWEI + 1, ..market }.is_met_by(fresh));
+        assert!(!FeeMarket { tip: GWEI + 1, ..market }.is_met_by(fresh));
+        assert!(!FeeMarket { base: u64::MAX, ..market }.is_met_by(fresh));
+        assert!(FeeMarket { base: 10 * GWEI, tip: GWEI / 4 }.is_far_below(fresh));
+        assert!(FeeMarket { base: GWEI, tip: GWEI }.is_far_below(fresh));
     }
 
     #[test]

@@ -5,9 +5,9 @@ mod abi;
 mod account;
 mod feedback;
 mod fees;
-mod records;
 mod sign;
 mod status;
+mod words;
 
 use std::sync::Arc;
 
@@ -15,9 +15,11 @@ use alloy::{primitives::Bytes, signers::local::PrivateKeySigner};
 use serde_json::json;
 
 use abi::{
-    IdentityRegistry::ownerOfCall,
+    IdentityRegistry::{isAuthorizedOrOwnerCall, ownerOfCall},
     ReputationRegistry::{getIdentityRegistryCall, getLastIndexCall},
 };
+use words::{NO_REASON, refusal, revert_reason};
+
 use assay_domain::{Address, B256, ChainId, Tag, U256};
 use assay_evm::{
     call::{self, Call, returned},
@@ -28,9 +30,9 @@ use assay_evm::{
 pub use account::{AccountView, BlockRef};
 pub use feedback::{FeedbackEvent, GivenFeedback};
 pub use fees::{FeeMarket, Offer};
-pub use records::{LandedRecord, SignedRecord, SlotRecord};
 pub use sign::Signed;
 pub use status::TransactionStatus;
+pub use words::registry_reason;
 
 /// Gas added to the estimate, in percent: another feedback may be mined first, and the first feedback of a client costs
 /// more.
@@ -51,7 +53,15 @@ pub struct Sender {
     key: Arc<PrivateKeySigner>,
     registries: Registries,
     confirmations: u64,
-    ceiling: u64,
+}
+
+/// The agent of a feedback, as the identity registry knows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Subject {
+    Missing,
+    /// Owned by the account, or the account may act for it: the registry refuses the account's feedback.
+    Own,
+    Other,
 }
 
 /// One feedback, as the registry accepts it.
@@ -73,8 +83,10 @@ pub enum SendOutcome {
     Accepted,
     /// This or another transaction with the nonce is mined.
     NonceUsed,
-    /// The fee is below what the node, or the replacement of another transaction, requires.
+    /// The fee is below what the node requires.
     Underpriced,
+    /// The node holds another transaction with the nonce, and the fee is below what its replacement requires.
+    ReplacementUnderpriced,
     /// The account cannot pay for it.
     InsufficientFunds,
 }
@@ -84,11 +96,14 @@ pub enum SendOutcome {
 pub enum SenderError {
     #[error("the chain of the registries: {0}")]
     Chain(String),
-    /// The registry reverts the feedback; a retry does not help.
-    #[error("the Reputation Registry refuses the feedback: {0}")]
-    Refused(String),
     #[error("a transaction could not be signed: {0}")]
     Unsigned(String),
+    #[error("gas costs more than reputation.max_fee_gwei at the moment")]
+    Dear,
+    #[error("{0} transactions are under way, as many as reputation.max_transactions allows; it waits for its turn")]
+    Full(usize),
+    #[error("the account {0} of this service cannot pay for gas; send ether to it")]
+    NoFunds(Address),
 }
 
 impl From<Fault> for SenderError {
@@ -103,16 +118,9 @@ pub fn identity_of(registry: Address) -> Call {
 }
 
 impl Sender {
-    /// The account of `key`. It offers at most `ceiling` wei for a unit of gas; a block with `confirmations` blocks on
-    /// top counts as settled.
-    pub fn new(
-        client: Client,
-        key: PrivateKeySigner,
-        registries: Registries,
-        confirmations: u64,
-        ceiling: u64,
-    ) -> Self {
-        Self { client, key: Arc::new(key), registries, confirmations, ceiling }
+    /// The account of `key`. A block with `confirmations` blocks on top counts as settled.
+    pub fn new(client: Client, key: PrivateKeySigner, registries: Registries, confirmations: u64) -> Self {
+        Self { client, key: Arc::new(key), registries, confirmations }
     }
 
     pub fn address(&self) -> Address {
@@ -132,11 +140,6 @@ impl Sender {
         self.registries
     }
 
-    /// The highest fee that is offered for a unit of gas, in wei.
-    pub fn ceiling(&self) -> u64 {
-        self.ceiling
-    }
-
     /// The owner of an agent; `None` for an unknown agent.
     ///
     /// # Errors
@@ -153,26 +156,27 @@ impl Sender {
         }
     }
 
-    /// Gas for a feedback, with a margin. The estimate uses the newest block: pending transactions may never be mined,
-    /// and the first feedback of a client costs more than the next.
+    /// The agent, and whether the account may act for it. A registry that cannot say who may act for an agent says who
+    /// owns it.
     ///
     /// # Errors
-    /// [`SenderError::Refused`] where the registry reverts, [`SenderError::Chain`] where the chain cannot be read.
-    pub async fn gas(&self, feedback: &Feedback<'_>) -> Result<u64, SenderError> {
-        self.gas_of(self.registry(), &self.call(feedback))
-            .await?
-            .map_err(|fault| SenderError::Refused(registry_reason(&fault)))
+    /// [`SenderError::Chain`] where the chain cannot be read.
+    pub async fn subject(&self, agent_id: u64) -> Result<Subject, SenderError> {
+        let Some(owner) = self.owner_of(agent_id).await? else { return Ok(Subject::Missing) };
+        let head = self.client.head().await?;
+        let call = isAuthorizedOrOwnerCall { spender: self.address(), agentId: U256::from(agent_id) };
+        let answers = self.client.calls(&[Call::new(self.registries.identity, &call)], head.hash).await?;
+        let is_own = owner == self.address() || returned::<isAuthorizedOrOwnerCall>(answers.first()) == Some(true);
+        Ok(if is_own { Subject::Own } else { Subject::Other })
     }
 
-    /// Gas for a call of `to`, with a margin; the inner error is the reason of a revert.
+    /// Gas for a call of `to`, with a margin; the inner error is the reason of a revert. The estimate uses the newest
+    /// block: pending transactions may never be mined, and the first feedback of a client costs more than the next.
+    ///
     ///
     /// # Errors
     /// [`SenderError::Chain`] where the chain cannot be read.
     pub async fn estimate_gas(&self, to: Address, data: &Bytes) -> Result<Result<u64, String>, SenderError> {
-        Ok(self.gas_of(to, data).await?.map_err(|fault| revert_reason(&fault)))
-    }
-
-    async fn gas_of(&self, to: Address, data: &Bytes) -> Result<Result<u64, Fault>, SenderError> {
         let transaction = json!({ "from": self.address(), "to": to, "data": data });
         let answer =
             self.client.batch(vec![("eth_estimateGas", json!([transaction, "latest"]))]).await?.into_iter().next();
@@ -181,9 +185,20 @@ impl Sender {
                 let gas = assay_evm::client::quantity(value)?;
                 Ok(Ok(gas.saturating_add(gas.saturating_mul(GAS_MARGIN) / 100)))
             }
-            Err(fault) if call::reverted(&fault) => Ok(Err(fault)),
+            Err(fault) if call::reverted(&fault) => Ok(Err(self.revert_words(&fault, to, data).await?)),
             Err(fault) => Err(fault.into()),
         }
+    }
+
+    /// The reason of a revert. Some nodes give a custom error only as data, which a call shows.
+    async fn revert_words(&self, fault: &Fault, to: Address, data: &Bytes) -> Result<String, SenderError> {
+        let reason = revert_reason(fault);
+        if reason != NO_REASON {
+            return Ok(reason);
+        }
+        let head = self.client.head().await?;
+        let answer = self.client.attempt(to, data, head.hash).await?;
+        Ok(answer.err().filter(|data| !data.is_empty()).map_or(reason, |data| format!("custom error {data}")))
     }
 
     /// Sends a signed transaction. Sending it again is harmless.
@@ -203,72 +218,5 @@ impl Sender {
         let answers = self.client.calls(&[Call::new(self.registry(), &call)], at.hash).await?;
         returned::<getLastIndexCall>(answers.first())
             .ok_or_else(|| SenderError::Chain("no reputation registry answers at agents.reputation_registry".into()))
-    }
-}
-
-/// Why the registry reverts.
-fn registry_reason(fault: &Fault) -> String {
-    let reason = revert_reason(fault);
-    if reason.contains("Self-feedback") {
-        "this service's account is the agent's owner or acts for it".into()
-    } else {
-        reason
-    }
-}
-
-/// The reason in a revert.
-fn revert_reason(fault: &Fault) -> String {
-    let Fault::Refused { message, .. } = fault else { return "without a reason".into() };
-    let reason = message
-        .split_once("revert")
-        .map_or(message.as_str(), |(_, rest)| rest.trim_start_matches("ed").trim_start_matches([':', ' ']));
-    if reason.is_empty() { "without a reason".into() } else { reason.to_owned() }
-}
-
-/// The meaning of a node's error, `None` for an unknown one. Each node software has its own wording.
-fn refusal(fault: &Fault) -> Option<SendOutcome> {
-    let Fault::Refused { message, .. } = fault else { return None };
-    let message = message.to_lowercase();
-    let says = |phrases: &[&str]| phrases.iter().any(|phrase| message.contains(phrase));
-    if says(&["already known", "already imported", "known transaction", "already in mempool", "alreadyknown"]) {
-        Some(SendOutcome::Accepted)
-    } else if says(&["nonce too low", "nonce is too low", "oldnonce", "invalid nonce"]) {
-        Some(SendOutcome::NonceUsed)
-    } else if says(&["underpriced", "less than block base fee", "fee too low", "feetoolow", "gas price too low"]) {
-        Some(SendOutcome::Underpriced)
-    } else if says(&["insufficient funds", "insufficient balance", "insufficientfunds"]) {
-        Some(SendOutcome::InsufficientFunds)
-    } else {
-        None
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn refusals_of_transactions_are_told_apart() {
-        let said = |message: &str| refusal(&Fault::Refused { code: -32000, message: message.into() });
-        for (message, meaning) in [
-            ("already known", Some(SendOutcome::Accepted)),
-            ("nonce too low: next nonce 5, tx nonce 4", Some(SendOutcome::NonceUsed)),
-            ("replacement transaction underpriced", Some(SendOutcome::Underpriced)),
-            ("max fee per gas less than block base fee: address 0x1", Some(SendOutcome::Underpriced)),
-            ("insufficient funds for gas * price + value", Some(SendOutcome::InsufficientFunds)),
-            ("Insufficient funds for gas * price + value", Some(SendOutcome::InsufficientFunds)),
-            ("invalid sender", None),
-        ] {
-            assert_eq!(said(message), meaning, "{message}");
-        }
-        assert_eq!(refusal(&Fault::NoState), None);
-    }
-
-    #[test]
-    fn the_registry_is_quoted_and_a_stake_in_the_agent_explained() {
-        let reason = |message: &str| registry_reason(&Fault::Refused { code: 3, message: message.into() });
-        assert_eq!(reason("execution reverted: too many decimals"), "too many decimals");
-        assert_eq!(reason("execution reverted"), "without a reason");
-        assert!(reason("execution reverted: Self-feedback not allowed").contains("owner"));
     }
 }

@@ -22,14 +22,6 @@ pub struct Signed {
 }
 
 impl Sender {
-    /// Signs feedback with this nonce.
-    ///
-    /// # Errors
-    /// [`SenderError::Unsigned`].
-    pub fn sign(&self, nonce: u64, gas: u64, offer: Offer, feedback: &Feedback<'_>) -> Result<Signed, SenderError> {
-        self.sign_call(nonce, gas, offer, self.registry(), self.call(feedback))
-    }
-
     /// Signs an empty transfer to our own account, so that no other transaction with this nonce can be mined.
     ///
     /// # Errors
@@ -38,7 +30,8 @@ impl Sender {
         self.sign_call(nonce, TRANSFER_GAS, offer, self.address(), Bytes::new())
     }
 
-    pub(super) fn call(&self, feedback: &Feedback<'_>) -> Bytes {
+    /// The call of the registry that gives `feedback`.
+    pub fn feedback_call(feedback: &Feedback<'_>) -> Bytes {
         let call = giveFeedbackCall {
             agentId: U256::from(feedback.agent_id),
             value: i128::from(feedback.value),

@@ -16,6 +16,8 @@ use assay_evm::{
 /// The status of one transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TransactionStatus {
+    /// The node holds it and has not mined it.
+    Pooled,
     /// The node has no receipt in the current chain.
     Missing,
     /// The node gave no usable answer.
@@ -30,6 +32,12 @@ pub enum TransactionStatus {
     },
 }
 
+/// A transaction as far as it is needed to know that the node holds it.
+#[derive(Deserialize)]
+struct Held {
+    hash: B256,
+}
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Receipt {
@@ -41,6 +49,29 @@ struct Receipt {
 }
 
 impl Sender {
+    /// Whether the node holds each of `hashes`, transactions with unused nonces, in their order: [`Pooled`], [`Missing`]
+    /// or [`Unknown`].
+    ///
+    /// # Errors
+    /// [`SenderError::Chain`].
+    ///
+    /// [`Pooled`]: TransactionStatus::Pooled
+    /// [`Missing`]: TransactionStatus::Missing
+    /// [`Unknown`]: TransactionStatus::Unknown
+    pub async fn pooled(&self, hashes: &[B256]) -> Result<Vec<TransactionStatus>, SenderError> {
+        if hashes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let asks: Vec<Ask> = hashes.iter().map(|hash| ("eth_getTransactionByHash", json!([hash]))).collect();
+        let answers = self.client.batch(asks).await?;
+        let status = |(hash, answer): (&B256, Result<Value, Fault>)| match answer.map(serde_json::from_value) {
+            Ok(Ok(Some(Held { hash: held }))) if held == *hash => TransactionStatus::Pooled,
+            Ok(Ok(None)) => TransactionStatus::Missing,
+            _ => TransactionStatus::Unknown,
+        };
+        Ok(hashes.iter().zip(answers).map(status).collect())
+    }
+
     /// The status of each of `hashes`, in their order. A receipt of a block outside the current chain does not count.
     ///
     /// # Errors

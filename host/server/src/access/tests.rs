@@ -43,6 +43,9 @@ async fn fixture() -> Fixture {
             base_url: None,
             valid: Duration::from_secs(300),
             settle: Duration::from_secs(20),
+            contract_signatures: false,
+            payer_reverted_gas: 0,
+            reverted_gas: 0,
             facilitator_timeout: Duration::from_secs(10),
         },
     };

@@ -1,15 +1,13 @@
 //! Connects payments with the worker of submissions, which sends with the same account: `access` and `reputation` are
 //! siblings and do not import each other's services.
 
-use std::collections::BTreeSet;
-
 use futures::{FutureExt, future::BoxFuture};
 
 use crate::{
     access::x402::{Local, records::PaymentRecord},
     reputation::PaymentQueue,
 };
-use assay_outbox::sender::AccountView;
+use assay_outbox::slot::Round;
 use assay_store::{Lease, StoreError};
 
 /// `None` where this server settles no payments.
@@ -33,12 +31,11 @@ impl PaymentQueue for Payments {
     fn settle<'a>(
         &'a self,
         lease: &'a Lease,
-        view: &'a AccountView,
-        held: &'a mut BTreeSet<u64>,
+        round: &'a mut Round<'_>,
         open: Vec<PaymentRecord>,
     ) -> BoxFuture<'a, Result<bool, StoreError>> {
         match &self.0 {
-            Some(local) => local.run(lease, view, held, open).boxed(),
+            Some(local) => local.run(lease, round, open).boxed(),
             None => async { Ok(true) }.boxed(),
         }
     }

@@ -7,7 +7,11 @@ use assay_domain::{
     ModelVersion, Secret,
     settings::{self, Problems},
 };
+use assay_outbox::slot::Rules;
 use serde::Deserialize;
+
+/// Looks at the chain before the same transaction is sent again.
+const RESEND: u32 = 5;
 
 /// The sending account, the models behind the feedback, and the times of a submission.
 #[derive(Debug, Clone, Deserialize)]
@@ -27,6 +31,9 @@ pub struct Reputation {
     /// Highest fee for a unit of gas, in billionths of the native currency.
     #[serde(default = "max_fee")]
     pub max_fee_gwei: f64,
+    /// Most transactions of the account under way at once; payments use half of them at most.
+    #[serde(default = "max_transactions")]
+    pub max_transactions: usize,
     /// Time between two reads of the chain while transactions are pending.
     #[serde(rename = "poll_ms", default = "poll", deserialize_with = "settings::millis")]
     pub poll: Duration,
@@ -72,6 +79,8 @@ impl Reputation {
             let wrong = !(10..=3_600_000).contains(&value.as_millis());
             found.add_if(wrong, key, "must be 10 to 3600000 milliseconds");
         }
+        let wrong = !(2..=1_000).contains(&self.max_transactions);
+        found.add_if(wrong, "max_transactions", "must be 2 to 1000");
         let wrong = !(1_000..=604_800_000).contains(&self.give_up_after.as_millis());
         found.add_if(wrong, "give_up_after_ms", "must be 1000 to 604800000 milliseconds, a week");
         let wrong = self.endpoint.len() > 200 || !self.endpoint.bytes().all(|byte| byte.is_ascii_graphic());
@@ -79,9 +88,14 @@ impl Reputation {
         found
     }
 
-    /// [`max_fee_gwei`](Self::max_fee_gwei) in wei.
-    pub fn max_fee(&self) -> u64 {
-        (self.max_fee_gwei * 1e9) as u64
+    /// The limits of the account's transactions.
+    pub fn rules(&self) -> Rules {
+        Rules {
+            ceiling: (self.max_fee_gwei * 1e9) as u64,
+            replace_after: self.replace_after,
+            resend_after: self.poll * RESEND,
+            most: self.max_transactions,
+        }
     }
 }
 
@@ -95,6 +109,10 @@ fn confirmations() -> u64 {
 
 fn max_fee() -> f64 {
     50.0
+}
+
+fn max_transactions() -> usize {
+    16
 }
 
 fn poll() -> Duration {

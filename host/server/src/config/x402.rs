@@ -62,6 +62,12 @@ pub struct X402 {
     /// Longest wait for a payment to arrive; after it, the payer is asked to repeat the request.
     #[serde(rename = "settle_ms", deserialize_with = "settings::millis")]
     pub settle: Duration,
+    /// Whether contracts may pay where this server settles. They decide by code whether a transfer succeeds.
+    pub contract_signatures: bool,
+    /// Gas that reverted transfers of one payer may cost in a day.
+    pub payer_reverted_gas: u64,
+    /// Gas that reverted transfers may cost in a day; after it, contracts are refused.
+    pub reverted_gas: u64,
     /// Timeout of one request to the facilitator.
     #[serde(rename = "facilitator_timeout_ms", deserialize_with = "settings::millis")]
     pub facilitator_timeout: Duration,

@@ -15,7 +15,8 @@ use super::{console, fresh::Known};
 static PAGE: LazyLock<Bytes> = LazyLock::new(|| console::filled(include_str!("console/assets/home.html")));
 
 pub async fn index(headers: HeaderMap) -> Response {
-    let mut response = if prefers_html(&headers) { console::html(&Known::of(&headers), PAGE.clone()) } else { places() };
+    let mut response =
+        if prefers_html(&headers) { console::html(&Known::of(&headers), PAGE.clone()) } else { places() };
     response.headers_mut().insert(header::VARY, HeaderValue::from_static("accept"));
     response
 }
@@ -37,5 +38,7 @@ fn places() -> Response {
 /// Browsers name `text/html` for what they show; programs take anything.
 fn prefers_html(headers: &HeaderMap) -> bool {
     let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    accepted.flat_map(|list| list.split(',')).any(|item| item.split(';').next().is_some_and(|kind| kind.trim() == "text/html"))
+    accepted
+        .flat_map(|list| list.split(','))
+        .any(|item| item.split(';').next().is_some_and(|kind| kind.trim() == "text/html"))
 }

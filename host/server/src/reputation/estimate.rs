@@ -1,23 +1,30 @@
-//! The expected duration of a submission: the median of the latest ones.
+//! The expected duration of a submission: the median of the latest ones, as often as the queue before it needs.
 
 /// The estimate of the contract, before any submission is confirmed.
 const USUAL: u32 = 45;
 /// Durations that are stored.
 const REMEMBERED: usize = 32;
 
-/// The median of `durations` in seconds, at least 1.
-pub fn expected(durations: &[u32]) -> u32 {
+/// The seconds of a submission behind `ahead` others, of which `at_once` are worked on at a time; at least 1.
+pub fn expected(durations: &[u32], ahead: usize, at_once: usize) -> u32 {
     let mut sorted = durations.to_vec();
     sorted.sort_unstable();
-    sorted.get(sorted.len() / 2).map_or(USUAL, |median| (*median).max(1))
+    let alone = sorted.get(sorted.len() / 2).map_or(USUAL, |median| (*median).max(1));
+    alone.saturating_mul(turns(ahead, at_once))
 }
 
-/// `durations` with `seconds` added, and without the oldest beyond the limit.
-pub fn remembered(mut durations: Vec<u32>, seconds: u32) -> Vec<u32> {
-    durations.push(seconds);
+/// `durations` with `seconds` added, and without the oldest beyond the limit. A submission that had `ahead` others before
+/// it counts as if it had been alone.
+pub fn remembered(mut durations: Vec<u32>, seconds: u32, ahead: usize, at_once: usize) -> Vec<u32> {
+    durations.push(seconds / turns(ahead, at_once));
     let surplus = durations.len().saturating_sub(REMEMBERED);
     durations.drain(..surplus);
     durations
+}
+
+/// How often the account's nonces are filled until a submission behind `ahead` others ends.
+fn turns(ahead: usize, at_once: usize) -> u32 {
+    u32::try_from(ahead / at_once.max(1)).unwrap_or(u32::MAX).saturating_add(1)
 }
 
 #[cfg(test)]
@@ -26,10 +33,17 @@ mod tests {
 
     #[test]
     fn the_median_of_the_latest_is_expected() {
-        assert_eq!(expected(&[]), 45);
-        assert_eq!(expected(&[0]), 1);
-        assert_eq!(expected(&[3, 900, 7]), 7);
-        let all = (0..100).fold(Vec::new(), remembered);
+        assert_eq!(expected(&[], 0, 5), 45);
+        assert_eq!(expected(&[0], 4, 5), 1);
+        assert_eq!(expected(&[3, 900, 7], 0, 5), 7);
+        let all = (0..100).fold(Vec::new(), |all, seconds| remembered(all, seconds, 0, 5));
         assert_eq!((all.len(), all.first(), all.last()), (32, Some(&68), Some(&99)));
+    }
+
+    #[test]
+    fn the_queue_counts_and_does_not_count_twice() {
+        assert_eq!(expected(&[7], 50, 5), 77);
+        assert_eq!(remembered(Vec::new(), 77, 50, 5), [7]);
+        assert_eq!(expected(&[7], usize::MAX, 0), u32::MAX);
     }
 }

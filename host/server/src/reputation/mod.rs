@@ -7,6 +7,7 @@
 //! nonce is spent for good.
 
 mod appraiser;
+mod counter;
 mod document;
 mod estimate;
 mod landing;
@@ -15,10 +16,12 @@ mod payment_queue;
 mod prepare;
 pub mod records;
 mod rehearsal;
+mod request;
 #[cfg(test)]
 mod sample;
 mod step;
 mod submit;
+mod warnings;
 mod worker;
 
 use std::{sync::Arc, time::Duration};
@@ -34,16 +37,20 @@ use crate::{
     config,
 };
 use assay_chain::Ipfs;
-use assay_outbox::sender::Sender;
+use assay_domain::Tag;
+use assay_outbox::slot::Outbox;
 use assay_store::{Batch, Lease, Lost, Store, StoreError};
 use records::{Stage, SubmissionRecord};
 use step::{Event, step};
+use warnings::Warnings;
 
 pub use appraiser::{Appraiser, NoAppraisal};
+pub use counter::Counter;
 pub use notices::{Notices, Submissions, Waiting};
 pub use payment_queue::PaymentQueue;
 pub use rehearsal::Rehearsal;
-pub use submit::{Request, SubmitError};
+pub use request::Request;
+pub use submit::SubmitError;
 
 /// The service. Cheap to clone.
 #[derive(Clone)]
@@ -53,11 +60,12 @@ pub struct Reputation {
 
 struct Inner {
     store: Store,
-    sender: Sender,
+    outbox: Outbox,
     ipfs: Ipfs,
     appraiser: Box<dyn Appraiser>,
     payments: Box<dyn PaymentQueue>,
     settings: Settings,
+    warnings: Warnings,
     /// Wakes the worker when a submission is accepted.
     accepted: Notify,
     /// Tells of a step that is stored.
@@ -67,7 +75,6 @@ struct Inner {
 #[derive(Debug, Clone)]
 struct Settings {
     poll: Duration,
-    replace_after: Duration,
     coverage_wait: Duration,
     give_up_after: Duration,
     endpoint: String,
@@ -77,21 +84,21 @@ impl Reputation {
     pub fn new(
         config: &config::Reputation,
         store: Store,
-        sender: Sender,
+        outbox: Outbox,
         ipfs: Ipfs,
         appraiser: impl Appraiser,
         payments: impl PaymentQueue,
     ) -> Self {
         let settings = Settings {
             poll: config.poll,
-            replace_after: config.replace_after,
             coverage_wait: config.coverage_wait,
             give_up_after: config.give_up_after,
             endpoint: config.endpoint.clone(),
         };
         let (appraiser, payments) = (Box::new(appraiser), Box::new(payments));
-        let (accepted, changed) = (Notify::new(), Notify::new());
-        Self { inner: Arc::new(Inner { store, sender, ipfs, appraiser, payments, settings, accepted, changed }) }
+        let (warnings, accepted, changed) = (Warnings::default(), Notify::new(), Notify::new());
+        let inner = Inner { store, outbox, ipfs, appraiser, payments, settings, warnings, accepted, changed };
+        Self { inner: Arc::new(inner) }
     }
 
     /// The submission with this id for this agent.
@@ -116,12 +123,18 @@ impl Reputation {
         self.inner.changed.notified().await;
     }
 
-    /// Expected seconds from acceptance to confirmation.
+    /// Expected seconds from the acceptance of `record` to its confirmation.
     ///
     /// # Errors
     /// The store's failure.
-    pub async fn expected_seconds(&self) -> Result<u32, StoreError> {
-        Ok(estimate::expected(&self.inner.store.get(&records::submission_durations()).await?.unwrap_or_default()))
+    pub async fn expected_seconds(&self, record: &SubmissionRecord) -> Result<u32, StoreError> {
+        let durations = self.inner.store.get(&records::submission_durations()).await?.unwrap_or_default();
+        Ok(estimate::expected(&durations, record.ahead, self.at_once()))
+    }
+
+    /// Submissions whose transactions are under way at once.
+    fn at_once(&self) -> usize {
+        (self.inner.outbox.rules().most / Tag::ALL.len()).max(1)
     }
 
     /// Applies `event` to `record` and stores the result in one write, with refund and duration. `None` where nothing
@@ -137,7 +150,7 @@ impl Reputation {
     ) -> Result<Option<SubmissionRecord>, Lost> {
         if let Event::Retry(what) = &event {
             metrics::counter!("assay_submission_retries_total", "status" => record.stage.as_str()).increment(1);
-            tracing::debug!(submission = %record.id, status = record.stage.as_str(), what, "not yet");
+            self.warn(record, what);
         }
         let Some(next) = step(record, event, chrono::Utc::now(), self.inner.settings.give_up_after) else {
             return Ok(None);
@@ -150,7 +163,8 @@ impl Reputation {
             Stage::Confirmed => {
                 let seconds = u32::try_from((next.updated_at - next.created_at).num_seconds()).unwrap_or_default();
                 let known = self.inner.store.get(&records::submission_durations()).await?.unwrap_or_default();
-                batch = batch.put(&records::submission_durations(), &estimate::remembered(known, seconds))?;
+                let known = estimate::remembered(known, seconds, next.ahead, self.at_once());
+                batch = batch.put(&records::submission_durations(), &known)?;
             }
             Stage::Failed => batch = self.refund(batch, &next.payer).await?,
             _ => {}
@@ -167,6 +181,16 @@ impl Reputation {
         Ok(Some(next))
     }
 
+    /// Says what a submission waits for. That chains are still being read is usual.
+    fn warn(&self, record: &SubmissionRecord, what: &str) {
+        let (submission, status) = (record.id, record.stage.as_str());
+        if record.stage == Stage::Scoring {
+            tracing::debug!(%submission, status, what, "a submission waits");
+        } else if self.inner.warnings.is_due(what) {
+            tracing::warn!(%submission, status, what, "a submission waits");
+        }
+    }
+
     /// Adds the refund of units, or the release of the payment, to `batch`.
     async fn refund(&self, batch: Batch, payer: &Payer) -> Result<Batch, StoreError> {
         let id = match payer {
@@ -177,8 +201,9 @@ impl Reputation {
         let read = self.inner.store.read(&payments::payment(id)).await?;
         let Some(mut payment) = read.value else { return Ok(batch) };
         if let PaymentState::Settled { submission, .. } = &mut payment.state {
+            // It stays bound to its request: its signature is public by now.
             *submission = None;
-            (payment.request, payment.updated_at) = (None, chrono::Utc::now());
+            payment.updated_at = chrono::Utc::now();
         }
         batch.if_unchanged(&payments::payment(id), read.revision).put(&payments::payment(id), &payment)
     }

@@ -39,7 +39,7 @@ impl Reputation {
 
     /// Whether the record was accepted under the current account and registries.
     pub(super) fn is_ours(&self, record: &SubmissionRecord) -> bool {
-        let (sender, registries) = (&self.inner.sender, self.inner.sender.registries());
+        let (sender, registries) = (self.inner.outbox.sender(), self.inner.outbox.sender().registries());
         record.client == sender.address()
             && (record.chain, record.identity_registry, record.reputation_registry)
                 == (registries.chain, registries.identity, registries.reputation)
@@ -75,7 +75,7 @@ impl Reputation {
             Err(error @ IpfsError::TooLarge(_)) => return Ok(Event::Refused(error.to_string())),
             Err(error) => return Err(error.to_string()),
         }
-        let sender = &self.inner.sender;
+        let sender = self.inner.outbox.sender();
         let settled = sender.settled().await.map_err(|error| error.to_string())?;
         let given = sender.feedback_count(record.agent_id, settled).await.map_err(|error| error.to_string())?;
         Ok(Event::Placed(Start { block: settled.block, given }))

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::access::records::Payer;
 use assay_domain::{Address, B256, ChainId, Coverage, ModelPin, Tag, Time};
-use assay_outbox::sender::{LandedRecord, SlotRecord};
+use assay_outbox::slot::{LandedRecord, SlotRecord};
 use assay_store::{Family, Key};
 
 /// Submissions that have not ended. Keys sort by time of creation.
@@ -99,7 +99,10 @@ pub struct SubmissionRecord {
     pub attempts: u32,
     /// The time of the next attempt.
     pub next_at: Time,
-    /// The last failure.
+    /// Submissions before it in the queue when it was accepted.
+    #[serde(default)]
+    pub ahead: usize,
+    /// What it waits for, or the last failure.
     #[serde(default)]
     pub trouble: Option<String>,
     #[serde(default)]

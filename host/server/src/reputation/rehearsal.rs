@@ -12,10 +12,11 @@ use uuid::Uuid;
 use super::{
     document,
     records::{self, FeedbackRecord, RetryRecord, ScoresRecord, Stage, Start, SubmissionRecord},
-    submit::{Request, SubmitError},
+    request::Request,
+    submit::SubmitError,
 };
 use assay_domain::{Address, Time, address};
-use assay_outbox::sender::LandedRecord;
+use assay_outbox::{sender::Registries, slot::LandedRecord};
 use assay_store::{Batch, Revision, Store, StoreError};
 
 /// Lifetime of a stored submission.
@@ -106,31 +107,15 @@ impl Rehearsal {
 
 /// A submission in its final state.
 fn completed(request: &Request, scores: ScoresRecord, now: Time) -> Result<SubmissionRecord, String> {
-    let id = Uuid::new_v4();
     let head = u64::try_from((now.timestamp() - GENESIS.0) / GENESIS.1).unwrap_or_default();
+    let registries = Registries { chain: CHAIN, identity: IDENTITY, reputation: REPUTATION };
+    let client = Address::from_word(keccak256("the account of the sandbox"));
     let mut record = SubmissionRecord {
-        id,
-        agent_id: request.agent_id,
-        address: request.address,
-        tags: request.tags.clone(),
-        payer: request.payer.clone(),
-        chain: CHAIN,
-        identity_registry: IDENTITY,
-        reputation_registry: REPUTATION,
-        client: Address::from_word(keccak256("the account of the sandbox")),
-        created_at: now,
-        updated_at: now,
         stage: Stage::Confirmed,
-        attempts: 0,
-        next_at: now,
-        trouble: None,
-        scores: None,
-        document: None,
         start: Some(Start { block: head, given: 0 }),
-        feedback: Vec::new(),
-        giving_up: None,
-        error: None,
+        ..request.record(registries, client, now)
     };
+    let id = record.id;
     record.document = Some(document::document(&record, &scores, "")?);
     let landed = |(n, feedback): (usize, FeedbackRecord)| {
         let hash = keccak256(format!("{id} {}", feedback.tag));

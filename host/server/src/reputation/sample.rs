@@ -30,6 +30,7 @@ pub fn pending() -> SubmissionRecord {
         stage: Stage::Pending,
         attempts: 0,
         next_at: now(),
+        ahead: 0,
         trouble: None,
         scores: None,
         document: None,

@@ -12,7 +12,7 @@ use std::time::Duration;
 use super::records::{DocumentRecord, FeedbackRecord, ScoresRecord, Stage, Start, SubmissionRecord};
 use crate::access::records::Payer;
 use assay_domain::{Tag, Time};
-use assay_outbox::sender::{LandedRecord, SignedRecord, SlotRecord};
+use assay_outbox::slot::{LandedRecord, SignedRecord, SlotRecord};
 
 /// Nonces that a tag may lose to foreign transactions before the submission gives up: another process uses the account.
 pub const MOST_LOST: usize = 20;
@@ -56,6 +56,8 @@ pub enum Event {
         nonce: u64,
         by: SpentBy,
     },
+    /// It waits for this, which is no failure; `None`: nothing is in its way.
+    Waits(Option<String>),
     /// A step failed and may succeed later.
     Retry(String),
     /// A step can never succeed.
@@ -136,6 +138,11 @@ fn apply(next: &mut SubmissionRecord, event: Event, now: Time) -> Option<()> {
             // The next poll tries again without a wait, and the same failure is stored once.
             (next.trouble.as_ref() != Some(&what)).then(|| next.trouble = Some(what))
         }
+        (_, Event::Waits(what)) => {
+            let is_new = next.trouble != what;
+            next.trouble = what;
+            is_new.then_some(())
+        }
         (_, Event::Retry(what)) => {
             next.attempts = next.attempts.saturating_add(1);
             next.next_at = now + backoff(next.attempts);
@@ -189,7 +196,7 @@ fn consequences(record: &SubmissionRecord) -> String {
         .collect();
     let refund = match record.payer {
         Payer::Key { .. } => "the units were given back",
-        Payer::Payment(_) => "the payment was kept for you: presented again, it pays for another submission",
+        Payer::Payment(_) => "the payment was kept for you: the same request with the same payment is tried again",
     };
     if landed.is_empty() {
         format!("; {refund}")

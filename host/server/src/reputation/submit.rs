@@ -1,47 +1,32 @@
 //! Accepting a submission: the record, its place among the open ones, the units or payment, and the caller's
 //! `Idempotency-Key` are stored in one write, or nothing is.
 
-use std::time::Duration;
-
-use alloy::primitives::keccak256;
 use chrono::Utc;
-use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::{
     Reputation,
-    records::{self, RetryRecord, Stage, SubmissionRecord},
+    counter::Counter,
+    records::{self, RetryRecord, SubmissionRecord},
+    request::{REMEMBERED, Request},
 };
 use crate::access::{
     records::{self as access, Payer},
     x402::records::{self as payments, PaymentRecord, PaymentState},
 };
-use assay_domain::{Address, B256, Tag};
-use assay_outbox::sender::SenderError;
-use assay_store::{Batch, Key, Revision, StoreError};
+use assay_outbox::sender::{SenderError, Subject};
+use assay_store::{Batch, Revision, StoreError};
 
-/// How long a caller's `Idempotency-Key` is remembered.
-const REMEMBERED: Duration = Duration::from_secs(24 * 3600);
 /// Attempts at the write, where other writes come first.
 const TRIES: usize = 4;
-
-/// A request for a submission.
-#[derive(Debug, Clone)]
-pub struct Request {
-    pub agent_id: u64,
-    pub address: Address,
-    /// Each once.
-    pub tags: Vec<Tag>,
-    pub payer: Payer,
-    /// The `Idempotency-Key`: a second request with it is the same submission.
-    pub retry_key: Option<String>,
-}
 
 /// Why a submission was not accepted. Nothing was spent.
 #[derive(Debug, thiserror::Error)]
 pub enum SubmitError {
     #[error("Agent {0} does not exist in the Identity Registry")]
     NoAgent(u64),
+    #[error("This service's account owns agent {0} or acts for it, so that the registry refuses its feedback")]
+    OwnAgent(u64),
     #[error("the identity registry cannot be read: {0}")]
     Registry(SenderError),
     /// The key does not have enough units left.
@@ -53,22 +38,6 @@ pub enum SubmitError {
     NotPaid,
     #[error(transparent)]
     Store(#[from] StoreError),
-}
-
-impl Request {
-    /// The hash of what tells two requests apart.
-    pub fn digest(&self) -> B256 {
-        keccak256(format!("{}|{:#x}|{:?}", self.agent_id, self.address, self.tags))
-    }
-
-    /// The store key of the `Idempotency-Key`: each API key and each paying account has keys of its own.
-    fn retry(&self) -> Option<Key<RetryRecord>> {
-        let hash = Sha256::digest(self.retry_key.as_ref()?).into();
-        Some(match &self.payer {
-            Payer::Key { meter, .. } => records::submission_retry(meter, &hash),
-            Payer::Payment(payment) => records::submission_retry(&format!("x402:{:#x}", payment.from), &hash),
-        })
-    }
 }
 
 impl Reputation {
@@ -85,7 +54,8 @@ impl Reputation {
         if let Payer::Key { .. } = request.payer {
             self.require_agent(request.agent_id).await?;
         }
-        let record = self.record(&request);
+        let counter = Counter::new(self.inner.store.clone(), self.inner.outbox.sender());
+        let record = counter.record(&request, counter.ahead().await?);
         for _ in 0..TRIES {
             let batch = Batch::new()
                 .put(&records::submission(record.id), &record)?
@@ -117,8 +87,20 @@ impl Reputation {
     /// # Errors
     /// [`SubmitError::NoAgent`], or [`SubmitError::Registry`] where the registry cannot be read.
     pub async fn require_agent(&self, agent_id: u64) -> Result<(), SubmitError> {
-        let owner = self.inner.sender.owner_of(agent_id).await.map_err(SubmitError::Registry)?;
+        let owner = self.inner.outbox.sender().owner_of(agent_id).await.map_err(SubmitError::Registry)?;
         owner.map(drop).ok_or(SubmitError::NoAgent(agent_id))
+    }
+
+    /// That the registry would take feedback for the agent from the account, before a payment for it is settled.
+    ///
+    /// # Errors
+    /// As [`require_agent`](Self::require_agent), and [`SubmitError::OwnAgent`].
+    pub async fn require_other_agent(&self, agent_id: u64) -> Result<(), SubmitError> {
+        match self.inner.outbox.sender().subject(agent_id).await.map_err(SubmitError::Registry)? {
+            Subject::Missing => Err(SubmitError::NoAgent(agent_id)),
+            Subject::Own => Err(SubmitError::OwnAgent(agent_id)),
+            Subject::Other => Ok(()),
+        }
     }
 
     /// The submission that an earlier request with this `Idempotency-Key` or payment began.
@@ -134,7 +116,7 @@ impl Reputation {
                 ..
             }) = payment
             {
-                let same = of == Some(request.digest());
+                let same = of == request.digest();
                 let found = self.inner.store.get(&records::submission(bought)).await?.filter(|_| same);
                 return found.map(Some).ok_or(SubmitError::NotPaid);
             }
@@ -159,42 +141,15 @@ impl Reputation {
         let read = self.inner.store.read(&payment).await?;
         let mut known = read.value.ok_or(SubmitError::NotPaid)?;
         let PaymentState::Settled { submission, .. } = &mut known.state else { return Err(SubmitError::NotPaid) };
-        if known.request.is_some_and(|of| of != request.digest()) {
+        if known.request != request.digest() {
             return Err(SubmitError::NotPaid);
         }
         if submission.replace(id).is_some() {
             // Another request was faster: this batch is refused, and the caller finds what that request began.
             return Ok(batch.if_unchanged(&payment, Revision::ABSENT));
         }
-        (known.request, known.updated_at) = (Some(request.digest()), Utc::now());
+        known.updated_at = Utc::now();
         // Where the payment bought something in the meantime, its revision differs, and the batch is refused.
         Ok(batch.if_unchanged(&payment, read.revision).put(&payment, &known)?)
-    }
-
-    fn record(&self, request: &Request) -> SubmissionRecord {
-        let (now, registries) = (Utc::now(), self.inner.sender.registries());
-        SubmissionRecord {
-            id: Uuid::new_v4(),
-            agent_id: request.agent_id,
-            address: request.address,
-            tags: request.tags.clone(),
-            payer: request.payer.clone(),
-            chain: registries.chain,
-            identity_registry: registries.identity,
-            reputation_registry: registries.reputation,
-            client: self.inner.sender.address(),
-            created_at: now,
-            updated_at: now,
-            stage: Stage::Pending,
-            attempts: 0,
-            next_at: now,
-            trouble: None,
-            scores: None,
-            document: None,
-            start: None,
-            feedback: Vec::new(),
-            giving_up: None,
-            error: None,
-        }
     }
 }

@@ -16,8 +16,7 @@ use futures::{
 use uuid::Uuid;
 
 use super::{
-    Reputation,
-    landing::Memory,
+    Event, Reputation,
     records::{self, OPEN_SUBMISSIONS, Stage, SubmissionRecord},
 };
 use crate::tasks::Spawner;
@@ -42,7 +41,7 @@ impl Reputation {
     }
 
     async fn work(&self) {
-        let sender = &self.inner.sender;
+        let sender = self.inner.outbox.sender();
         let name = format!("reputation/{}/{:#x}", sender.chain(), sender.address());
         self.inner
             .store
@@ -52,7 +51,7 @@ impl Reputation {
 
     /// Works until the lease or the store is lost.
     async fn rounds(&self, lease: &Lease) -> Lost {
-        let mut worker = Worker { reputation: self, lease, memory: Memory::default(), preparing: Preparing::default() };
+        let mut worker = Worker { reputation: self, lease, preparing: Preparing::default() };
         loop {
             if let Err(lost) = worker.round().await {
                 return lost;
@@ -80,7 +79,6 @@ impl Reputation {
 struct Worker<'a> {
     reputation: &'a Reputation,
     lease: &'a Lease,
-    memory: Memory,
     preparing: Preparing<'a>,
 }
 
@@ -112,12 +110,12 @@ impl Worker<'_> {
         let payments = reputation.inner.payments.open().await?;
         measure(&open);
         let (landing, rest): (Vec<_>, Vec<_>) = open.into_iter().partition(|record| record.stage == Stage::Submitting);
-        self.prepare(rest);
+        self.prepare(rest).await?;
         let nothing = landing.is_empty() && payments.is_empty();
         let idle = nothing && self.preparing.work.is_empty();
         if !nothing {
             // Documents that are finished meanwhile are taken with the next round.
-            let mut land = pin!(reputation.land(lease, &mut self.memory, landing, payments));
+            let mut land = pin!(reputation.land(lease, landing, payments));
             loop {
                 tokio::select! {
                     done = &mut land => break done?,
@@ -135,15 +133,21 @@ impl Worker<'_> {
     }
 
     /// Starts on the submissions that are due, as far as there is room.
-    fn prepare(&mut self, records: Vec<SubmissionRecord>) {
+    async fn prepare(&mut self, records: Vec<SubmissionRecord>) -> Result<(), Lost> {
         let Self { reputation, lease, .. } = *self;
         let now = Utc::now();
         for record in records.into_iter().filter(|record| record.next_at <= now) {
             let id = record.id;
-            if self.preparing.work.len() < AT_ONCE && self.preparing.ids.insert(id) {
-                self.preparing.work.push(async move { (id, reputation.prepare(lease, record).await) }.boxed());
+            if self.preparing.work.len() < AT_ONCE {
+                if self.preparing.ids.insert(id) {
+                    self.preparing.work.push(async move { (id, reputation.prepare(lease, record).await) }.boxed());
+                }
+            } else if !self.preparing.ids.contains(&id) && record.trouble.is_none() {
+                let turn = format!("{AT_ONCE} submissions are prepared at once; it waits for its turn");
+                reputation.advance(lease, &record, Event::Waits(Some(turn))).await?;
             }
         }
+        Ok(())
     }
 }
 

@@ -33,10 +33,7 @@ const COUNTERS: &[(&str, &str)] = &[
         "Lending histories that do not add up to the position, by chain, protocol and difference",
     ),
     ("assay_explorer_requests_total", "Requests to explorers, by chain and outcome"),
-    (
-        "assay_explorer_histories_total",
-        "First lending histories whose transactions an explorer named, by chain",
-    ),
+    ("assay_explorer_histories_total", "First lending histories whose transactions an explorer named, by chain"),
     (
         "assay_explorer_reads_refused_total",
         "Lists that were not read because too many reads of the chain were waiting, by chain",
@@ -78,6 +75,7 @@ const COUNTERS: &[(&str, &str)] = &[
     ("assay_submission_retries_total", "Steps of submissions that failed and are retried, by status"),
     ("assay_payments_total", "Payments by call that ended, by outcome: settled or refused"),
     ("assay_transactions_replaced_total", "Pending transactions replaced by another with the same nonce"),
+    ("assay_gas_reverted_total", "Gas of the account's reverted transactions, by purpose: payment or feedback"),
     ("assay_nonces_lost_total", "Nonces of the account that other senders' transactions used"),
     ("assay_trace_batches_total", "Batches of spans sent to the collector, by outcome: ok, refused or unreachable"),
     ("assay_task_panics_total", "Background tasks that panicked, by task"),

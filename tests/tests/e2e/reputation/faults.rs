@@ -88,12 +88,16 @@ fn an_ipfs_node_that_is_away_is_waited_for() {
     run(async {
         let world = World::start().await;
         world.ipfs.be(Mood::Down);
-        let (_service, api) = serve(&world, world.chain.url(), "");
+        let (service, api) = serve(&world, world.chain.url(), "");
         let url = submit(&api, 1).await;
         while world.ipfs.adds() < 3 {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        assert_eq!(api.get(&url).await.ok()["status"], "uploading");
+        let status = api.get(&url).await.ok();
+        println!("an IPFS node that answers 500: {status}");
+        assert_eq!((&status["status"], &status["error"]), (&json!("uploading"), &Value::Null));
+        assert!(status["detail"].as_str().is_some_and(|detail| detail.contains("IPFS")), "{status}");
+        assert!(service.log().contains("a submission waits"), "{}", service.log());
         world.ipfs.be(Mood::Well);
         check_one(&world, &confirmed(&api, &url).await).await;
     });
@@ -198,11 +202,20 @@ fn an_account_without_funds_waits_and_then_says_so() {
     run(async {
         let world = World::start().await;
         world.fund(U256::ZERO).await;
-        let (_service, api) = serve(&world, world.chain.url(), "");
+        let (service, api) = serve(&world, world.chain.url(), "");
         let url = submit(&api, 1).await;
-        while api.get(&url).await.ok()["status"] != "submitting" {
+        let started = Instant::now();
+        loop {
+            let status = api.get(&url).await.ok();
+            if status["detail"].as_str().is_some_and(|detail| detail.contains("cannot pay for gas")) {
+                assert_eq!((&status["status"], &status["error"]), (&json!("submitting"), &Value::Null));
+                println!("an account without funds, after {:.1} s: {status}", started.elapsed().as_secs_f64());
+                break;
+            }
+            assert!(started.elapsed() < PATIENCE, "it does not say so: {status}");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
+        assert!(service.log().contains("a submission waits"), "{}", service.log());
         world.fund(U256::from(10).pow(U256::from(18))).await;
         check_one(&world, &confirmed(&api, &url).await).await;
     });

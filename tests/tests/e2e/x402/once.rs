@@ -6,6 +6,7 @@ use alloy::signers::local::PrivateKeySigner;
 use assay_domain::Authorization;
 use assay_tests::{
     devnet::actors,
+    facilitator::{Facilitator, Manner},
     payment::{Dollar, PRICE, Till, USDC},
     proxy::{Proxy, Reply, hold_at},
     service::Service,
@@ -126,7 +127,7 @@ fn who_signs_for_more_than_they_have_buys_what_they_have() {
 }
 
 #[test]
-fn a_transfer_that_somebody_else_sends_counts_and_a_cancelled_one_does_not() {
+fn a_transfer_that_somebody_else_sends_is_not_sold_for_and_a_cancelled_one_neither() {
     run(async {
         let till = Till::start().await;
         let proxy = Proxy::start(till.world.chain.url()).await;
@@ -160,12 +161,11 @@ fn a_transfer_that_somebody_else_sends_counts_and_a_cancelled_one_does_not() {
             proxy.rule(|_| Reply::Pass);
             proxy.release(1);
             let answer = presented.await.expect("the caller is told");
-            if cancels {
-                assert_eq!(answer.expect(402)["error"], "invalid_exact_evm_nonce_already_used");
-            } else {
-                answer.expect(202);
-                assert_eq!(receipt(&answer)["transaction"], till.transfers().await[0]);
-            }
+            let refused = answer.expect(402);
+            assert_eq!(refused["error"], "invalid_exact_evm_nonce_already_used");
+            // Another server with the same `pay_to` may have sent it: the caller learns where the money is.
+            let transaction = till.transfers().await[0].as_str().expect("a hash").to_owned();
+            assert_eq!(refused["detail"].as_str().expect("words").contains(&transaction), !cancels, "{refused}");
             assert_eq!((till.balance().await, till.transfers().await.len()), (PRICE, 1));
         }
     });
@@ -191,24 +191,91 @@ fn one_idempotency_key_pays_once_whatever_is_signed_after() {
 }
 
 #[test]
-fn the_payment_of_a_failed_submission_pays_for_another() {
+fn the_payment_of_a_failed_submission_pays_for_the_same_request_alone() {
+    run(async {
+        let till = Till::start().await;
+        let service = Service::start(
+            &till.config(till.world.chain.url(), "").replace("poll_ms = 50", "poll_ms = 50\ngive_up_after_ms = 2000"),
+        );
+        let api = service.anonymous();
+        let order = till.order();
+        till.world.ipfs.be(assay_tests::ipfs::Mood::Down);
+        let first = pay(&api, &order.header(), 1).await.expect(202);
+        let status = ended(&api, first["status_url"].as_str().expect("a path")).await;
+        assert_eq!(status["status"], "failed");
+        till.world.ipfs.be(assay_tests::ipfs::Mood::Well);
+        // Authorization and signature are public in the transfer's calldata: anybody can present them.
+        let hash = till.transfers().await[0].clone();
+        let sent = till.world.rpc("eth_getTransactionByHash", json!([hash])).await;
+        let calldata = sent["input"].as_str().expect("calldata").to_owned();
+        let signature = order.signature().to_string();
+        assert!(calldata.contains(&signature[2..66]), "the signature is public");
+        let stolen = pay(&api, &order.header(), 2).await;
+        println!("the payment of a failed submission, presented for another: {} {}", stolen.status, stolen.text);
+        assert_eq!(stolen.expect(402)["error"], "invalid_exact_evm_nonce_already_used");
+        // The payer gets what was paid for, also with another payment for the same request, which is not taken.
+        let again = pay(&api, &till.order().header(), 1).await.expect(202);
+        assert_ne!(again["submission_id"], first["submission_id"]);
+        confirmed(&api, again["status_url"].as_str().expect("a path")).await;
+        assert_eq!(pay(&api, &order.header(), 1).await.expect(202)["submission_id"], again["submission_id"]);
+        assert_eq!((till.balance().await, till.transfers().await.len()), (PRICE, 1));
+    });
+}
+
+#[test]
+fn a_payment_that_arrives_late_is_of_the_request_it_was_made_for() {
+    run(async {
+        let till = Till::start().await;
+        let facilitator = Facilitator::start(&till.world.chain.rpc).await;
+        let keys = format!("facilitator = \"{}\"\nfacilitator_timeout_ms = 1_500", facilitator.url);
+        let (_service, api) = serve(&till, &keys).await;
+        // The facilitator refuses it, and settles it later.
+        facilitator.be(Manner::Refusing);
+        let order = till.order();
+        assert_eq!(pay(&api, &order.header(), 1).await.expect(402)["error"], "insufficient_funds");
+        let Authorization { from, to, value, valid_after, valid_before, nonce } = order.authorization;
+        let call = Dollar::transferWithAuthorizationCall {
+            from,
+            to,
+            value,
+            validAfter: valid_after,
+            validBefore: valid_before,
+            nonce,
+            signature: order.signature(),
+        };
+        till.send(actors::address("facilitator"), USDC, &call).await;
+        let stolen = pay_until_settled(&api, &order.header(), 2).await;
+        println!("a payment that arrived late, presented for another request: {} {}", stolen.status, stolen.text);
+        assert_eq!(stolen.expect(402)["error"], "invalid_exact_evm_nonce_already_used");
+        pay_until_settled(&api, &order.header(), 1).await.expect(202);
+    });
+}
+
+#[test]
+fn a_transfer_that_a_reorganisation_puts_below_the_start_is_found() {
     run(async {
         let till = Till::start().await;
         let (_service, api) = serve(&till, "").await;
-        let header = till.order().header();
-        let submit = async |path: &str, n: usize| {
-            let request = api.request(reqwest::Method::POST, path).header("x-payment", &header);
-            assay_tests::service::answer(request.json(&json!({ "address": subject(n), "tags": ["sybilRisk"] }))).await
+        till.world.mining(false);
+        // A block that is being mined at this moment comes first.
+        tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+        till.world.rpc("anvil_mine", json!(["0x8"])).await;
+        let presented = tokio::spawn({
+            let (api, header) = (api.clone(), till.order().header());
+            async move { pay_until_settled(&api, &header, 1).await }
+        });
+        let pool = async {
+            while till.world.rpc("txpool_status", json!([])).await["pending"] != "0x1" {
+                tokio::time::sleep(std::time::Duration::from_millis(30)).await;
+            }
         };
-        // The registry refuses feedback for agent 2, which the account itself owns.
-        let failed = submit("/api/v2/agents/2/reputation", 1).await.expect(202);
-        let status = ended(&api, failed["status_url"].as_str().expect("a path")).await;
-        assert_eq!(status["status"], "failed");
-        assert!(status["error"].as_str().expect("words").contains("presented again, it pays for another"), "{status}");
-        let again = submit(PATH, 2).await.expect(202);
-        assert_ne!(again["submission_id"], failed["submission_id"]);
-        confirmed(&api, again["status_url"].as_str().expect("a path")).await;
-        assert_eq!(submit(PATH, 3).await.expect(402)["error"], "invalid_exact_evm_nonce_already_used");
+        tokio::time::timeout(crate::reputation::PATIENCE, pool).await.expect("the transfer is sent");
+        // The payment is unused in the newest block. Four blocks are replaced, and the transfer is in the first.
+        till.world.rpc("anvil_rollback", json!([4])).await;
+        till.world.mining(true);
+        let answer = tokio::time::timeout(crate::reputation::PATIENCE, presented).await;
+        println!("a transfer below the start: {}", answer.as_ref().map_or("never clear", |_| "found"));
+        answer.expect("it becomes clear").expect("the caller is told").expect(202);
         assert_eq!((till.balance().await, till.transfers().await.len()), (PRICE, 1));
     });
 }

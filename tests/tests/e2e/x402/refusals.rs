@@ -77,6 +77,12 @@ fn each_payment_that_is_wrong_is_refused_for_its_own_reason() {
                 "not hold yet",
                 bent(&|order| order.authorization.valid_after = U256::from(now() + 60)).header(),
             ),
+            // It would be followed for longer than anybody waits.
+            (
+                "invalid_exact_evm_payload_authorization_valid_before",
+                "longer than 3900",
+                bent(&|order| order.authorization.valid_before = U256::from(1) << 255).header(),
+            ),
             (
                 "insufficient_funds",
                 "less of the asset",
@@ -171,7 +177,7 @@ fn each_payment_that_is_wrong_is_refused_for_its_own_reason() {
 fn more_than_the_price_is_taken_by_version_one_and_a_contract_pays_by_its_own_rules() {
     run(async {
         let till = Till::start().await;
-        let (_service, api) = serve(&till, "").await;
+        let (_service, api) = serve(&till, "contract_signatures = true").await;
         let mut order = till.order();
         order.authorization.value = U256::from(PRICE + 5);
         pay(&api, &order.header(), 1).await.expect(202);

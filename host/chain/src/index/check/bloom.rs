@@ -9,7 +9,7 @@ use alloy::{
 };
 use serde::Deserialize;
 
-use crate::index::follow::Indexer;
+use crate::index::indexer::Indexer;
 use assay_domain::B256;
 use assay_evm::{Fault, Span, client::ask_block};
 use assay_lending::{Everyone, Mark};

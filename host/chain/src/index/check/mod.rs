@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use alloy::rpc::types::Log;
 
-use super::{fetch::Piece, follow::Indexer};
+use super::{fetch::Piece, indexer::Indexer};
 use assay_domain::B256;
 use assay_evm::{
     Client, Fault, Span,

@@ -6,7 +6,7 @@ use alloy::{primitives::U64, rpc::types::Log};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::index::follow::Indexer;
+use crate::index::indexer::Indexer;
 use assay_domain::B256;
 use assay_evm::{Client, Fault};
 

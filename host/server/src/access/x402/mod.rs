@@ -5,15 +5,20 @@
 //! requests with the same payment wait for the outcome. One worker with a lease settles it: the worker of the
 //! submission account, or a worker that calls a facilitator. Where the chain is configured, the events of the asset
 //! show whether the payment arrived. The record of a settled payment names the submission that it bought; both are
-//! written together.
+//! written together, whether or not the caller still waits.
 
+mod budget;
+mod claim;
+mod goods;
 mod header;
 mod ledger;
 mod local;
 mod reason;
 pub mod records;
 mod remote;
+mod rota;
 mod terms;
+mod transfer;
 mod verify;
 
 use std::{sync::Arc, time::Duration};
@@ -24,6 +29,7 @@ use serde_json::Value;
 use tokio::sync::{Notify, watch};
 use url::Url;
 
+pub use goods::Goods;
 pub use header::{LONGEST, Malformed};
 pub use ledger::{PayError, Settled};
 pub use local::Local;
@@ -35,6 +41,7 @@ use assay_chain::Chains;
 use assay_domain::{Address, Authorization, B256, PaymentId, U256};
 use assay_outbox::payment::{Asset, Facilitator};
 use assay_store::Store;
+use budget::Budget;
 
 /// A version of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,6 +95,10 @@ struct Inner {
     /// Absent when this server settles payments itself.
     facilitator: Option<Facilitator>,
     base_url: Option<Url>,
+    goods: Box<dyn Goods>,
+    budget: Budget,
+    /// Whether contracts may pay where this server settles.
+    contract_signatures: bool,
     /// Longest wait of a request for its payment.
     settle_timeout: Duration,
     /// Notified after a payment was claimed.
@@ -111,7 +122,13 @@ struct Receipt<'a> {
 impl X402 {
     /// `None` when x402 is not enabled, or its configuration is incomplete. A payment has arrived after
     /// `confirmations` blocks.
-    pub fn new(config: &config::X402, chains: &Chains, store: Store, confirmations: u64) -> Option<Self> {
+    pub fn new(
+        config: &config::X402,
+        chains: &Chains,
+        store: Store,
+        confirmations: u64,
+        goods: impl Goods,
+    ) -> Option<Self> {
         let terms = Terms::new(config).filter(|_| config.enabled)?;
         let client = chains.client(terms.domain.chain);
         let asset = client.map(|client| Asset::new(client, terms.domain.asset, confirmations));
@@ -128,6 +145,9 @@ impl X402 {
             asset,
             facilitator,
             base_url: config.base_url.clone(),
+            goods: Box::new(goods),
+            budget: Budget::new(config),
+            contract_signatures: config.contract_signatures,
             settle_timeout: config.settle,
             claimed: Notify::new(),
             changed: watch::Sender::new(()),
@@ -164,6 +184,11 @@ impl X402 {
                 .for_each(|what| tracing::error!(asset = %asset.contract(), what, "the asset of access.x402")),
             Err(error) => tracing::warn!(%error, "the asset of access.x402 could not be looked at"),
         }
+    }
+
+    /// Whether this server settles payments itself.
+    fn is_local(&self) -> bool {
+        self.inner.facilitator.is_none()
     }
 
     pub fn terms(&self) -> &Terms {

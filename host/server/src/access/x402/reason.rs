@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use assay_domain::Address;
+
 /// A refused payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
@@ -36,6 +38,14 @@ impl Refused {
     /// The payment was used for another request.
     pub fn spent() -> Self {
         Self::new(USED, "The payment was presented for another request before; sign a new one")
+    }
+
+    /// The transfers of the payer have cost too much gas today without moving money.
+    pub fn out_of_gas(payer: Address) -> Self {
+        let detail = format!(
+            "Transfers of {payer} were reverted on the chain and cost more gas than this server pays for in a day; pay from another account, or use an API key"
+        );
+        Self::new(STATE, detail)
     }
 
     /// The reason for the revert message of the asset: those of Circle's tokens and of common libraries.

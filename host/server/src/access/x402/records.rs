@@ -1,15 +1,15 @@
 //! The stored payments, from before their settlement. A stored payment is never accepted as a new one.
 
-use alloy::primitives::Bytes;
+use alloy::primitives::{Bytes, keccak256};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use assay_domain::{Authorization, B256, PaymentId, Time};
-use assay_outbox::sender::SlotRecord;
+use assay_domain::{Address, Authorization, B256, PaymentId, Tag, Time};
+use assay_outbox::slot::SlotRecord;
 use assay_store::{Family, Key};
 
-/// The open payments. The keys are in order of age.
+/// The payments with work left. The keys are in order of age.
 pub const OPEN_PAYMENTS: Family<PaymentId> = Family::listed("payment-open/");
 
 /// A payment. It is stored for ever, so that it is spent once.
@@ -22,14 +22,25 @@ pub fn open_payment(claimed_at: Time, PaymentId { asset, from, nonce, .. }: &Pay
     OPEN_PAYMENTS.key(format_args!("{:015}-{asset:#x}-{from:#x}-{nonce:#x}", claimed_at.timestamp_millis().max(0)))
 }
 
+/// The payment that a payer presented for this purchase; stored as long as its signature holds. Two values of
+/// `Idempotency-Key` are two purchases.
+pub fn payment_for(PaymentId { chain, asset, from, .. }: &PaymentId, purchase: &PurchaseRecord) -> Key<PaymentId> {
+    let same = keccak256(format!("{:#x}|{:?}", purchase.digest, purchase.retry_key));
+    Family::new("payment-for/").key(format_args!("{chain}/{asset:#x}/{from:#x}/{same:#x}"))
+}
+
 /// One payment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PaymentRecord {
     pub id: PaymentId,
     pub authorization: Authorization,
     pub signature: Bytes,
-    /// Digest of the request that it pays for. Absent after the submission failed: it then pays for any other.
-    pub request: Option<B256>,
+    /// Digest of the request that it pays for. It pays for no other: once its transfer was sent, anybody can read its
+    /// signature.
+    pub request: B256,
+    /// What it buys.
+    #[serde(default)]
+    pub purchase: Option<PurchaseRecord>,
     pub claimed_at: Time,
     pub updated_at: Time,
     /// The authorization is unused up to this block. Absent when the chain is not configured.
@@ -39,10 +50,16 @@ pub struct PaymentRecord {
     /// The transactions of our account, all with one nonce, when this server settles it.
     #[serde(default)]
     pub slot: Option<SlotRecord>,
+    /// The payer had code when its transaction was signed, and decides by it whether the transfer succeeds.
+    #[serde(default)]
+    pub by_contract: bool,
+    /// It cannot be presented again: its transfer was reverted on the chain, or somebody else made it.
+    #[serde(default)]
+    pub reverted: bool,
     /// The call of the facilitator, when one settles it.
     #[serde(default)]
     pub order: Option<OrderRecord>,
-    /// Failed nonces, or calls of the facilitator.
+    /// Lost nonces, or calls of the facilitator.
     #[serde(default)]
     pub attempts: u32,
     /// The time of the next call of the facilitator.
@@ -62,6 +79,18 @@ pub enum PaymentState {
     Settled { transaction: B256, submission: Option<Uuid> },
     /// The money did not arrive, as far as known.
     Refused { reason: String, detail: String },
+}
+
+/// A request for a submission, as it was paid for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PurchaseRecord {
+    pub agent_id: u64,
+    pub address: Address,
+    pub tags: Vec<Tag>,
+    /// The caller's `Idempotency-Key`.
+    pub retry_key: Option<String>,
+    /// Digest of agent, address and tags.
+    pub digest: B256,
 }
 
 /// The body of a call of the facilitator.

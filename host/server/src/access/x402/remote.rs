@@ -2,7 +2,7 @@
 //! where the chain is configured. A lost, late or false response costs nobody anything: the chain shows the outcome, or
 //! the facilitator is called again.
 
-use std::{collections::HashSet, time::Duration};
+use std::time::{Duration, Instant};
 
 use chrono::Utc;
 use futures::{StreamExt, stream::FuturesUnordered};
@@ -10,7 +10,8 @@ use futures::{StreamExt, stream::FuturesUnordered};
 use super::{
     Refused, X402, reason,
     records::{OrderRecord, PaymentRecord},
-    verify::used,
+    rota::Rota,
+    verify::{unix_now, used},
 };
 use assay_domain::{B256, U256};
 use assay_outbox::payment::{AuthorizationUse, Facilitator, PaymentError, Settlement};
@@ -22,8 +23,6 @@ const LEASE: Duration = Duration::from_secs(8);
 const RETRY: Duration = Duration::from_secs(1);
 /// Time between two reads of the open payments.
 const POLL: Duration = Duration::from_millis(250);
-/// Payments settled at once.
-const AT_ONCE: usize = 16;
 /// First wait before the next call of the facilitator; doubled with each call.
 const BACKOFF: Duration = Duration::from_secs(2);
 const MAX_BACKOFF: Duration = Duration::from_secs(60);
@@ -42,28 +41,24 @@ impl X402 {
     }
 
     async fn rounds(&self, lease: &Lease) -> Lost {
-        let (mut busy, mut asking) = (HashSet::new(), FuturesUnordered::new());
+        let (mut rota, mut asking) = (Rota::default(), FuturesUnordered::new());
         loop {
             let open = match self.open_payments().await {
                 Ok(open) => open,
                 Err(error) => return error.into(),
             };
             let idle = open.is_empty();
-            for record in open {
-                if asking.len() < AT_ONCE && busy.insert(record.id) {
-                    let id = record.id;
-                    asking.push(async move { (id, self.follow(lease, record).await) });
-                }
+            for record in rota.due(open, Instant::now()) {
+                let id = record.id;
+                asking.push(async move { (id, self.follow(lease, record).await) });
             }
             let pause = if idle { Duration::from_secs(1) } else { POLL };
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
                 () = self.inner.claimed.notified() => {}
                 Some((id, done)) = asking.next() => {
-                    busy.remove(&id);
+                    rota.done(id, Instant::now());
                     if let Err(lost) = done { return lost }
-                    // What was just looked at is looked at again in a moment, not at once.
-                    tokio::time::sleep(POLL / 10).await;
                 }
             }
         }
@@ -80,12 +75,17 @@ impl X402 {
             record.attempts = record.attempts.saturating_add(1);
             record.next_at =
                 Utc::now() + BACKOFF.saturating_mul(1 << record.attempts.saturating_sub(1).min(8)).min(MAX_BACKOFF);
-            if !self.save(lease, &mut record).await? {
+            if !self.save(lease, &mut record, None).await? {
                 return Err(Lost::Lease);
             }
             self.ask(facilitator, &order, &mut record).await;
         }
-        if record != before && !self.save(lease, &mut record).await? {
+        if record.trouble != before.trouble
+            && let Some(trouble) = &record.trouble
+        {
+            tracing::warn!(payer = %record.id.from, trouble, "a payment waits");
+        }
+        if record != before && !self.save(lease, &mut record, None).await? {
             return Err(Lost::Lease);
         }
         Ok(())
@@ -197,6 +197,5 @@ fn give_up(record: &mut PaymentRecord) -> bool {
 
 /// Seconds since the authorization expired, by the clock of this host.
 fn seconds_expired(record: &PaymentRecord) -> Option<u64> {
-    let now = u64::try_from(Utc::now().timestamp()).unwrap_or_default();
-    now.checked_sub(u64::try_from(record.authorization.valid_before).unwrap_or(u64::MAX))
+    unix_now().checked_sub(u64::try_from(record.authorization.valid_before).unwrap_or(u64::MAX))
 }

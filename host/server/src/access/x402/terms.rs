@@ -22,7 +22,7 @@ pub struct Terms {
     /// The network, as the first version names it.
     pub network: &'static str,
     pub decimals: u8,
-    valid_seconds: u64,
+    pub valid_seconds: u64,
 }
 
 /// A response with 402: the body of the first version, and the header of the second.

@@ -7,11 +7,13 @@ use super::{
     PayError, Payment, Refused, Version, X402, reason,
     terms::{SCHEME, Terms},
 };
-use assay_domain::{U256, signer};
+use assay_domain::{Address, U256, signer};
 use assay_outbox::payment::Asset;
 
 /// Seconds that a signature must remain valid: the time of a block and of sending to it.
 const MARGIN: u64 = 6;
+/// The most that a payer's clock may be ahead of ours, in seconds.
+const CLOCKS: u64 = 3_600;
 /// Reasons that apply before the signature is checked.
 const BEFORE_SIGNATURE: [&str; 4] = [reason::SCHEME, reason::NETWORK, reason::VERSION, reason::REQUIREMENTS];
 
@@ -50,11 +52,17 @@ impl X402 {
     }
 
     /// By the clock of this host; the asset checks by the clock of the chain.
-    fn check_time(payment: &Payment) -> Result<(), Refused> {
-        let now = u64::try_from(Utc::now().timestamp()).unwrap_or_default();
+    fn check_time(&self, payment: &Payment) -> Result<(), Refused> {
+        let now = unix_now();
         if payment.authorization.valid_before < U256::from(now + MARGIN) {
             let detail =
                 format!("The signature holds for less than {MARGIN} more seconds, or has expired; sign a new one");
+            return Err(Refused::new(reason::VALID_BEFORE, detail));
+        }
+        // An open payment is followed as long as it can be settled.
+        let longest = self.terms().valid_seconds.saturating_add(CLOCKS);
+        if payment.authorization.valid_before > U256::from(now.saturating_add(longest)) {
+            let detail = format!("The signature holds for longer than {longest} seconds; sign one that ends earlier");
             return Err(Refused::new(reason::VALID_BEFORE, detail));
         }
         if payment.authorization.valid_after > U256::from(now) {
@@ -81,7 +89,8 @@ impl X402 {
             }
             (checked, true) => checked?,
         }
-        Self::check_time(payment)?;
+        self.check_time(payment)?;
+        self.check_payer(payment).await?;
         let start = match &self.inner.asset {
             Some(asset) => Some(self.ask_asset(asset, payment, by_key).await?),
             None => None,
@@ -96,8 +105,38 @@ impl X402 {
         Ok(start)
     }
 
+    /// Where this server pays for the transfer: that the payer's earlier transfers have not cost too much, and that a
+    /// contract may pay at all.
+    async fn check_payer(&self, payment: &Payment) -> Result<(), PayError> {
+        let payer = payment.authorization.from;
+        let Some(asset) = self.inner.asset.as_ref().filter(|_| self.is_local()) else { return Ok(()) };
+        let left = self.gas_left(payer).await?;
+        let by_contract = asset.has_code(payer).await?;
+        if left.payer == 0 || (by_contract && left.all == 0) {
+            return Err(Refused::out_of_gas(payer).into());
+        }
+        // The asset asks the code of the payer, also about the signature of a key.
+        if by_contract && !self.inner.contract_signatures {
+            return Err(signature_refused(payer).into());
+        }
+        Ok(())
+    }
+
+    /// Whether the payer made the signature: its key, or its contract says so.
+    ///
+    /// # Errors
+    /// [`PayError::Unavailable`] where the chain cannot be read.
+    pub async fn is_signed(&self, payment: &Payment) -> Result<bool, PayError> {
+        if self.signed_by_key(payment) {
+            return Ok(true);
+        }
+        let Some(asset) = &self.inner.asset else { return Ok(false) };
+        let hash = self.terms().domain.hash(&payment.authorization);
+        Ok(asset.is_signed_by_contract(payment.authorization.from, hash, &payment.signature).await?)
+    }
+
     /// Whether the key of the paying account made the signature.
-    pub fn signed_by_key(&self, payment: &Payment) -> bool {
+    fn signed_by_key(&self, payment: &Payment) -> bool {
         signer(self.terms().domain.hash(&payment.authorization), &payment.signature) == Some(payment.authorization.from)
     }
 
@@ -136,6 +175,16 @@ impl X402 {
         asset.simulate(&call).await?.map_err(|words| Refused::reverted(&words))?;
         Ok(standing.block)
     }
+}
+
+/// A contract may not pay here.
+pub(super) fn signature_refused(payer: Address) -> Refused {
+    let detail = format!("{payer} is a contract, and this server takes payments of accounts with a key alone");
+    Refused::new(reason::SIGNATURE, detail)
+}
+
+pub(super) fn unix_now() -> u64 {
+    u64::try_from(Utc::now().timestamp()).unwrap_or_default()
 }
 
 pub(super) fn used() -> Refused {

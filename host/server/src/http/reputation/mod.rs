@@ -65,9 +65,9 @@ pub enum TagName {
 /// within a day is the same submission.
 ///
 /// When the server accepts payments by x402, a request without a key is answered with 402 and the terms, and a request
-/// with a payment is accepted once the payment is settled. The same payment sent again with the same request is the
-/// same submission; with another request it is refused. The payment of a submission that fails is not lost: sent again,
-/// it pays for another submission.
+/// with a payment is accepted once the payment is settled. The same request sent again with the same payment, or with
+/// another one while the first holds, is the same submission, and nothing more is paid; another request needs a payment
+/// of its own. The payment of a submission that fails is not lost: the same request is then tried again for it.
 #[utoipa::path(
     post, path = "/api/v2/agents/{agent_id}/reputation", tag = "reputation", operation_id = "submit_agent_reputation",
     params(
@@ -96,11 +96,14 @@ pub async fn submit(
     mut body: JsonObject,
 ) -> Result<Response, ApiError> {
     let (address, tags) = (body.text("address"), body.list::<Tag>("tags", MOST_TAGS));
+    if tags.as_ref().is_some_and(Vec::is_empty) && body.is_good() {
+        body.refuse("tags", "give at least one tag, or leave `tags` out for all three");
+    }
     body.finish()?;
     let missing = || ApiError::new(StatusCode::BAD_REQUEST, "Address is required in the request body");
-    let address = parse_address(&address.ok_or_else(missing)?).map_err(|_| ApiError::invalid_address())?;
+    let address = parse_address(&address.ok_or_else(missing)?).map_err(|error| ApiError::invalid_address(&error))?;
     let mut each_once = Vec::new();
-    for tag in tags.filter(|tags| !tags.is_empty()).unwrap_or_else(|| Tag::ALL.to_vec()) {
+    for tag in tags.unwrap_or_else(|| Tag::ALL.to_vec()) {
         if !each_once.contains(&tag) {
             each_once.push(tag);
         }
@@ -146,7 +149,7 @@ impl FromRequestParts<App> for Form {
 
 /// The answer to a submission that is in the store.
 async fn accepted(app: &App, record: &SubmissionRecord, form: Form) -> Result<Response, ApiError> {
-    let expected = service(app)?.expected_seconds().await.map_err(ApiError::store)?;
+    let expected = service(app)?.expected_seconds(record).await.map_err(ApiError::store)?;
     let body = SubmittedBody::of(record, expected, form.status_url(record.agent_id, record.id));
     Ok((StatusCode::ACCEPTED, fresh::once(Json(body))).into_response())
 }
@@ -161,6 +164,11 @@ fn service(app: &App) -> Result<&Reputation, ApiError> {
 fn refuse(error: SubmitError) -> ApiError {
     match error {
         SubmitError::NoAgent(id) => ApiError::no_agent(id),
+        SubmitError::OwnAgent(_) => ApiError::coded(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "own_agent",
+            format!("{error}; nothing was paid. Submit for another agent"),
+        ),
         SubmitError::Registry(error) => {
             tracing::warn!(%error, "the identity registry was not read");
             ApiError::coded(

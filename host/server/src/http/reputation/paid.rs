@@ -36,19 +36,22 @@ pub(super) async fn submit(
     };
     // After a lost response a client may sign another payment: the Idempotency-Key identifies the same request.
     if request.retry_key.is_some()
-        && x402.signed_by_key(payment)
+        && x402.is_signed(payment).await.map_err(|error| not_settled(x402, offered, error))?
         && let Some(earlier) = reputation.earlier(&request).await.map_err(not_accepted)?
     {
         return accepted(app, &earlier, form).await;
     }
     if !x402.is_known(payment).await.map_err(ApiError::store)? {
-        reputation.require_agent(request.agent_id).await.map_err(refuse)?;
+        reputation.require_other_agent(request.agent_id).await.map_err(refuse)?;
     }
-    let settled = x402.settle(payment, request.digest(), &offered.resource).await;
+    let settled = x402.settle(payment, &request.purchase(), &offered.resource).await;
     let settled = settled.map_err(|error| not_settled(x402, offered, error))?;
+    // Where an earlier payment for this request counts, nothing was paid by this one.
+    let is_own = Payer::Payment(settled.id) == request.payer;
+    let request = Request { payer: Payer::Payment(settled.id), ..request };
     let record = reputation.submit(request).await.map_err(not_accepted)?;
     let mut response = accepted(app, &record, form).await?;
-    response.headers_mut().extend(receipt(x402, offered, Ok(settled.transaction)));
+    response.headers_mut().extend(receipt(x402, offered, Ok(settled.transaction)).filter(|_| is_own));
     Ok(response)
 }
 

@@ -33,7 +33,7 @@ pub struct SubmittedBody {
     /// Always `pending`.
     #[schema(value_type = SubmissionStatus)]
     pub status: &'static str,
-    /// Seconds that recent submissions needed until they were confirmed.
+    /// Seconds that recent submissions needed until they were confirmed, as often as the queue before it needs.
     pub estimated_completion_seconds: u32,
     /// The URL to poll, relative to the server.
     pub status_url: String,
@@ -66,6 +66,9 @@ pub struct SubmissionBody {
     pub feedback_uri: Option<String>,
     /// Why it failed, and whether the units were refunded.
     pub error: Option<String>,
+    /// What it waits for, while something is in its way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Moment,
     #[schema(value_type = String, format = DateTime)]
@@ -131,6 +134,7 @@ impl SubmissionBody {
                 .collect(),
             feedback_uri: document.map(|document| format!("ipfs://{}", document.cid)),
             error: record.error.clone(),
+            detail: record.giving_up.clone().or_else(|| record.trouble.clone()).filter(|_| !record.stage.is_terminal()),
             created_at: Moment(record.created_at),
             updated_at: Moment(record.updated_at),
         }

@@ -1,46 +1,31 @@
 //! Brings documented feedback onto the chain, exactly once.
 //!
-//! Each tag has at most one nonce at a time. All signed transactions of a nonce are stored: whichever is mined counts,
-//! and a replacement can never be mined beside it. A tag gets another nonce only after a foreign transaction used the
-//! first one, with enough confirmations, and the registry, which counts what it receives, does not have the feedback.
+//! Each tag has at most one nonce at a time, which the outbox follows: whichever of its transactions is mined counts, and
+//! a replacement can never be mined beside it. A tag gets another nonce only after the first one was used without
+//! feedback, with enough confirmations, and the registry, which counts what it receives, does not have the feedback.
 
-mod nonce;
-mod transaction;
-
-use std::{
-    collections::{BTreeSet, HashMap},
-    time::{Duration, Instant},
-};
+mod receipt;
 
 use super::{
     Event, Reputation,
-    records::{FeedbackRecord, SubmissionRecord},
+    records::{DocumentRecord, FeedbackRecord, SubmissionRecord},
+    step::SpentBy,
 };
 use crate::access::x402::records::PaymentRecord;
-use assay_domain::B256;
-use assay_outbox::sender::{AccountView, SenderError, SlotRecord, TransactionStatus};
+use assay_outbox::{
+    sender::{Feedback, Sender, SenderError, registry_reason},
+    slot::{Ended, Next, Round, SlotRecord, TransactionCall, Unopened},
+};
 use assay_store::{Lease, Lost};
 
-pub(super) use transaction::uri;
+/// The most gas of one feedback, which takes about 200,000.
+const MOST_GAS: u64 = 1_000_000;
 
-/// How long this process remembers that it sent a transaction.
-const REMEMBERED: Duration = Duration::from_secs(600);
-
-/// When this process sent which transaction. Without it a transaction is sent once more, which is harmless.
-#[derive(Default)]
-pub(super) struct Memory {
-    sent: HashMap<B256, Instant>,
-}
-
-/// One view of the chain, and the work that follows from it.
-struct Round<'a> {
+/// One look at the chain, and the work that follows from it.
+struct Landing<'a> {
     reputation: &'a Reputation,
     lease: &'a Lease,
-    memory: &'a mut Memory,
-    view: AccountView,
-    sights: HashMap<B256, TransactionStatus>,
-    /// Nonces of open transactions.
-    held: BTreeSet<u64>,
+    round: Round<'a>,
 }
 
 /// The result of one step about a tag: the chain's failure inside, the loss of lease or store outside.
@@ -51,12 +36,12 @@ impl Reputation {
     pub(super) async fn land(
         &self,
         lease: &Lease,
-        memory: &mut Memory,
         records: Vec<SubmissionRecord>,
         payments: Vec<PaymentRecord>,
     ) -> Result<(), Lost> {
-        let (view, sights) = match self.read_chain(&records).await {
-            Ok(read) => read,
+        let of_payments = payments.iter().filter_map(|payment| payment.slot.as_ref());
+        let mut round = match self.inner.outbox.look(slots(&records).chain(of_payments)).await {
+            Ok(round) => round,
             Err(error) => {
                 for record in &records {
                     self.advance(lease, record, Event::Retry(error.to_string())).await?;
@@ -64,40 +49,25 @@ impl Reputation {
                 return Ok(());
             }
         };
-        let of_payments = payments.iter().filter_map(|payment| payment.slot.as_ref());
-        let mut held: BTreeSet<u64> = slots(&records).chain(of_payments).map(|slot| slot.nonce).collect();
         // Payments come first, for a client waits for the answer.
-        if !payments.is_empty() && !self.inner.payments.settle(lease, &view, &mut held, payments).await? {
+        if !payments.is_empty() && !self.inner.payments.settle(lease, &mut round, payments).await? {
             return Err(Lost::Lease);
         }
-        memory.sent.retain(|_, at| at.elapsed() < REMEMBERED);
-        let mut round = Round { reputation: self, lease, memory, view, sights, held };
+        let mut landing = Landing { reputation: self, lease, round };
         for record in records {
-            round.submission(record).await?;
+            landing.submission(record).await?;
         }
         Ok(())
     }
-
-    /// The account as the chain has it, and the transactions of nonces that are used.
-    async fn read_chain(
-        &self,
-        records: &[SubmissionRecord],
-    ) -> Result<(AccountView, HashMap<B256, TransactionStatus>), SenderError> {
-        let view = self.inner.sender.view().await?;
-        let used = slots(records).filter(|slot| slot.nonce < view.used_nonce);
-        let hashes: Vec<B256> = used.flat_map(|slot| slot.signed.iter().map(|signed| signed.hash)).collect();
-        let sights = self.inner.sender.statuses(&view, &hashes).await?;
-        Ok((view, hashes.into_iter().zip(sights).collect()))
-    }
 }
 
-/// The slots whose outcome is not final.
+/// The nonces whose outcome is not final.
 fn slots(records: &[SubmissionRecord]) -> impl Iterator<Item = &SlotRecord> {
     let open = records.iter().flat_map(|record| &record.feedback).filter(|feedback| feedback.landed.is_none());
     open.filter_map(|feedback| feedback.slot.as_ref())
 }
 
-impl Round<'_> {
+impl Landing<'_> {
     /// Takes the next step of every tag of one submission.
     async fn submission(&mut self, mut record: SubmissionRecord) -> Result<(), Lost> {
         if !self.reputation.is_ours(&record) {
@@ -105,6 +75,7 @@ impl Round<'_> {
             let why = "The account or the registries of this service were changed while it was under way".to_owned();
             return self.advance(&mut record, Event::Retry(why)).await;
         }
+        let mut obstacle = None;
         for tag in record.tags.clone() {
             if record.stage.is_terminal() {
                 return Ok(());
@@ -116,16 +87,91 @@ impl Round<'_> {
                 None if record.giving_up.is_none() => self.begin(&mut record, &feedback).await?,
                 None => Ok(()),
             };
-            if let Err(error) = done {
-                let event = match error {
-                    SenderError::Refused(_) => Event::Refused(error.to_string()),
-                    SenderError::Chain(_) | SenderError::Unsigned(_) => Event::Retry(error.to_string()),
-                };
-                self.advance(&mut record, event).await?;
-            }
+            obstacle = obstacle.or(done.err());
         }
+        let event = match obstacle {
+            Some(error) => Event::Retry(error.to_string()),
+            None => Event::Waits(None),
+        };
+        self.advance(&mut record, event).await?;
         // The time limit may have passed without any other event.
         self.advance(&mut record, Event::Tick).await
+    }
+
+    /// Signs and sends the first transaction of a nonce.
+    async fn begin(&mut self, record: &mut SubmissionRecord, feedback: &FeedbackRecord) -> Step {
+        let Some(call) = self.call(record, feedback) else { return Ok(Ok(())) };
+        let refused = match self.round.open(&call).await {
+            Err(error) => return Ok(Err(error)),
+            Ok(Ok(slot)) => {
+                let (nonce, Some(signed)) = (slot.nonce, slot.signed.last().cloned()) else { return Ok(Ok(())) };
+                self.advance(record, Event::Signed { tag: feedback.tag, nonce, signed }).await?;
+                return self.send(record, feedback, &slot).await;
+            }
+            Ok(Err(Unopened::Full)) => {
+                let most = self.reputation.inner.outbox.rules().most;
+                return Ok(Err(SenderError::Full(most)));
+            }
+            Ok(Err(Unopened::Reverts(reason))) => registry_reason(&reason),
+            Ok(Err(Unopened::Costly(gas))) => format!("it would take {gas} gas, and may take {MOST_GAS} at most"),
+        };
+        let event = Event::Refused(format!("the Reputation Registry refuses the feedback: {refused}"));
+        self.advance(record, event).await.map(Ok)
+    }
+
+    /// Records the outcome of a nonce, or moves its transaction on.
+    async fn follow(&mut self, record: &mut SubmissionRecord, feedback: &FeedbackRecord, slot: &SlotRecord) -> Step {
+        let (tag, nonce) = (feedback.tag, slot.nonce);
+        let call = self.call(record, feedback).filter(|_| record.giving_up.is_none());
+        let spent = |by| Event::NonceSpent { tag, nonce, by };
+        let event = match self.round.follow(slot, call.as_ref()).await {
+            Err(error) => return Ok(Err(error)),
+            Ok(Next::Wait) => return Ok(Ok(())),
+            Ok(Next::Send) => return self.send(record, feedback, slot).await,
+            Ok(Next::Store(slot)) => {
+                let Some(signed) = slot.signed.last().cloned() else { return Ok(Ok(())) };
+                self.advance(record, Event::Replaced { tag, signed }).await?;
+                return self.send(record, feedback, &slot).await;
+            }
+            Ok(Next::Ended(Ended::Succeeded(landed))) => Event::Landed { tag, landed },
+            Ok(Next::Ended(Ended::Reverted(landed))) => {
+                metrics::counter!("assay_gas_reverted_total", "of" => "feedback").increment(landed.gas_used);
+                spent(SpentBy::Revert)
+            }
+            Ok(Next::Ended(Ended::Cancelled(_))) => spent(SpentBy::Cancellation),
+            Ok(Next::Ended(Ended::NoReceipt)) => match self.without_receipt(record, tag, nonce).await {
+                Err(error) => return Ok(Err(error)),
+                Ok(None) => return Ok(Ok(())),
+                Ok(Some(event)) => event,
+            },
+        };
+        self.advance(record, event).await.map(Ok)
+    }
+
+    /// Sends the newest transaction of `slot`, only where the stored record has it.
+    async fn send(&self, record: &SubmissionRecord, feedback: &FeedbackRecord, slot: &SlotRecord) -> Step {
+        let stored = record.feedback.iter().find(|stored| stored.tag == feedback.tag);
+        let stored = stored.and_then(|stored| stored.slot.as_ref());
+        match slot.signed.last().filter(|signed| stored.is_some_and(|slot| slot.has(signed.hash))) {
+            Some(signed) => Ok(self.reputation.inner.outbox.send(signed).await),
+            None => Ok(Ok(())),
+        }
+    }
+
+    /// The call that gives this feedback; `None` before there is a document.
+    fn call(&self, record: &SubmissionRecord, feedback: &FeedbackRecord) -> Option<TransactionCall> {
+        let document = record.document.as_ref()?;
+        let data = Sender::feedback_call(&Feedback {
+            agent_id: record.agent_id,
+            tag: feedback.tag,
+            value: feedback.value,
+            version: &feedback.version,
+            endpoint: &self.reputation.inner.settings.endpoint,
+            uri: uri(document),
+            hash: document.hash,
+        });
+        let to = self.reputation.inner.outbox.sender().registry();
+        Some(TransactionCall { to, data, most_gas: MOST_GAS })
     }
 
     async fn advance(&self, record: &mut SubmissionRecord, event: Event) -> Result<(), Lost> {
@@ -134,4 +180,9 @@ impl Round<'_> {
         }
         Ok(())
     }
+}
+
+/// Where the document is.
+fn uri(document: &DocumentRecord) -> String {
+    format!("ipfs://{}", document.cid)
 }

@@ -46,6 +46,7 @@ fn events() -> Vec<Event> {
         Event::NonceSpent { tag, nonce: 3, by: SpentBy::Cancellation },
         Event::NonceSpent { tag, nonce: 3, by: SpentBy::Revert },
         Event::NonceSpent { tag, nonce: 3, by: SpentBy::Foreign },
+        Event::Waits(Some("a free nonce".into())),
         Event::Retry("words".into()),
         Event::Refused("no".into()),
         Event::Tick,
@@ -79,19 +80,78 @@ fn situations() -> Vec<(&'static str, SubmissionRecord)> {
 fn every_stage_answers_every_event_as_the_table_says() {
     use Stage::{Failed, Pending, Scoring, Submitting, Uploading};
     // In the order of `events`; `None` where nothing changes.
-    let table: [(&str, [Option<Stage>; 12]); 8] = [
-        ("pending", [Some(Scoring), None, None, None, None, None, None, None, None, Some(Pending), Some(Failed), None]),
+    let table: [(&str, [Option<Stage>; 13]); 8] = [
+        (
+            "pending",
+            [
+                Some(Scoring),
+                None,
+                None,
+                None,
+                None,
+                None,
+                None,
+                None,
+                None,
+                Some(Pending),
+                Some(Pending),
+                Some(Failed),
+                None,
+            ],
+        ),
         (
             "scoring",
-            [None, Some(Uploading), None, None, None, None, None, None, None, Some(Scoring), Some(Failed), None],
+            [
+                None,
+                Some(Uploading),
+                None,
+                None,
+                None,
+                None,
+                None,
+                None,
+                None,
+                Some(Scoring),
+                Some(Scoring),
+                Some(Failed),
+                None,
+            ],
         ),
         (
             "uploading",
-            [None, None, Some(Submitting), None, None, None, None, None, None, Some(Uploading), Some(Failed), None],
+            [
+                None,
+                None,
+                Some(Submitting),
+                None,
+                None,
+                None,
+                None,
+                None,
+                None,
+                Some(Uploading),
+                Some(Uploading),
+                Some(Failed),
+                None,
+            ],
         ),
         (
             "submitting",
-            [None, None, None, Some(Submitting), None, None, None, None, None, Some(Submitting), Some(Failed), None],
+            [
+                None,
+                None,
+                None,
+                Some(Submitting),
+                None,
+                None,
+                None,
+                None,
+                None,
+                Some(Submitting),
+                Some(Submitting),
+                Some(Failed),
+                None,
+            ],
         ),
         (
             "under way",
@@ -100,6 +160,7 @@ fn every_stage_answers_every_event_as_the_table_says() {
                 None,
                 None,
                 None,
+                Some(Submitting),
                 Some(Submitting),
                 Some(Submitting),
                 Some(Submitting),
@@ -123,12 +184,13 @@ fn every_stage_answers_every_event_as_the_table_says() {
                 Some(Failed),
                 Some(Failed),
                 Some(Submitting),
+                Some(Submitting),
                 None,
                 None,
             ],
         ),
-        ("confirmed", [None; 12]),
-        ("failed", [None; 12]),
+        ("confirmed", [None; 13]),
+        ("failed", [None; 13]),
     ];
     for ((name, record), (row, wanted)) in situations().into_iter().zip(table) {
         assert_eq!(name, row);
@@ -217,7 +279,7 @@ fn an_account_that_others_use_all_the_time_is_given_up() {
 
 proptest! {
     #[test]
-    fn whatever_happens_the_rules_hold(picks in prop::collection::vec((0..12_usize, 0..3_usize, 0..400_u64), 0..60)) {
+    fn whatever_happens_the_rules_hold(picks in prop::collection::vec((0..13_usize, 0..3_usize, 0..400_u64), 0..60)) {
         let (mut record, mut at) = (pending(), 0);
         for (pick, tag, pass) in picks {
             at += pass;

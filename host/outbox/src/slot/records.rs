@@ -4,7 +4,10 @@ use alloy::primitives::Bytes;
 use assay_domain::{B256, Time};
 use serde::{Deserialize, Serialize};
 
-/// All transactions signed with one nonce for one tag. At most one of them can be mined.
+use crate::sender::Offer;
+
+/// A nonce with all transactions that were signed for it. At most one of them can be mined. It is kept until the nonce
+/// is used with enough confirmations.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlotRecord {
     pub nonce: u64,
@@ -26,10 +29,32 @@ pub struct SignedRecord {
     pub cancels: bool,
 }
 
-/// A mined feedback with enough confirmations.
+/// A mined transaction with enough confirmations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LandedRecord {
     pub hash: B256,
     pub block: u64,
     pub gas_used: u64,
+}
+
+impl SlotRecord {
+    /// Whether one of its transactions has this hash.
+    pub fn has(&self, hash: B256) -> bool {
+        self.signed.iter().any(|signed| signed.hash == hash)
+    }
+
+    /// The highest fees that a node may hold for the nonce.
+    pub(super) fn highest(&self) -> Offer {
+        let none = Offer { max_fee: 0, priority_fee: 0 };
+        self.signed.iter().map(SignedRecord::offer).fold(none, |most, offer| Offer {
+            max_fee: most.max_fee.max(offer.max_fee),
+            priority_fee: most.priority_fee.max(offer.priority_fee),
+        })
+    }
+}
+
+impl SignedRecord {
+    pub(super) fn offer(&self) -> Offer {
+        Offer { max_fee: self.max_fee, priority_fee: self.priority_fee }
+    }
 }

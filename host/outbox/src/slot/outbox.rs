@@ -1,0 +1,214 @@
+//! The transactions of the account, carried out: one look at the chain for all nonces, and the next transaction of each.
+//! The caller stores what is signed before it sends it.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use alloy::primitives::Bytes;
+use chrono::Utc;
+
+use super::{
+    Ended, Move, Rules, Seen, Standing, next_move,
+    records::{SignedRecord, SlotRecord},
+    standing,
+};
+use crate::sender::{AccountView, Offer, SendOutcome, Sender, SenderError, Signed, TransactionStatus};
+use assay_domain::{Address, B256};
+
+/// How long this process remembers that it sent a transaction.
+const REMEMBERED: Duration = Duration::from_secs(600);
+
+/// The transactions of one account. Cheap to clone.
+#[derive(Clone)]
+pub struct Outbox {
+    sender: Sender,
+    rules: Rules,
+    /// When this process sent which transaction, and the answer. Without it a transaction is sent once more, which is
+    /// harmless.
+    sent: Arc<Mutex<HashMap<B256, (Instant, SendOutcome)>>>,
+}
+
+/// One look at the chain, and the nonces in use.
+pub struct Round<'a> {
+    outbox: &'a Outbox,
+    view: AccountView,
+    statuses: HashMap<B256, TransactionStatus>,
+    held: BTreeSet<u64>,
+}
+
+/// A call of a contract by the account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TransactionCall {
+    pub to: Address,
+    pub data: Bytes,
+    /// The most gas that it may take.
+    pub most_gas: u64,
+}
+
+/// Why no transaction was signed for a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unopened {
+    /// Every nonce is in use.
+    Full,
+    /// The call would be reverted, for this reason.
+    Reverts(String),
+    /// The call would take this much gas, which is more than it may.
+    Costly(u64),
+}
+
+/// What follows for a nonce.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Next {
+    Wait,
+    /// Send the newest transaction, which is stored.
+    Send,
+    /// Store this record, then send its newest transaction.
+    Store(SlotRecord),
+    /// The nonce is settled.
+    Ended(Ended),
+}
+
+impl Outbox {
+    pub fn new(sender: Sender, rules: Rules) -> Self {
+        Self { sender, rules, sent: Arc::default() }
+    }
+
+    pub fn sender(&self) -> &Sender {
+        &self.sender
+    }
+
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// Looks at the chain for all `slots` of the account.
+    ///
+    /// # Errors
+    /// [`SenderError::Chain`].
+    pub async fn look<'s>(&self, slots: impl Iterator<Item = &'s SlotRecord>) -> Result<Round<'_>, SenderError> {
+        let slots: Vec<&SlotRecord> = slots.collect();
+        let view = self.sender.view().await?;
+        let hashes = |used: bool| -> Vec<B256> {
+            let of_kind = slots.iter().filter(|slot| (slot.nonce < view.used_nonce) == used);
+            of_kind.flat_map(|slot| slot.signed.iter().map(|signed| signed.hash)).collect()
+        };
+        let (used, waiting) = (hashes(true), hashes(false));
+        let mined = self.sender.statuses(&view, &used).await?;
+        let pooled = self.sender.pooled(&waiting).await?;
+        let statuses = used.into_iter().zip(mined).chain(waiting.into_iter().zip(pooled)).collect();
+        let held = slots.iter().map(|slot| slot.nonce).collect();
+        self.remembered(|sent| sent.retain(|_, (at, _)| at.elapsed() < REMEMBERED));
+        Ok(Round { outbox: self, view, statuses, held })
+    }
+
+    /// Sends a transaction that is stored.
+    ///
+    /// # Errors
+    /// [`SenderError::Chain`] where it is unknown whether a node has it, or the account cannot pay for it.
+    pub async fn send(&self, signed: &SignedRecord) -> Result<(), SenderError> {
+        let answer = self.sender.send(&signed.raw).await?;
+        self.remembered(|sent| sent.insert(signed.hash, (Instant::now(), answer)));
+        match answer {
+            SendOutcome::Accepted | SendOutcome::NonceUsed => {}
+            SendOutcome::Underpriced | SendOutcome::ReplacementUnderpriced => {
+                tracing::info!(hash = %signed.hash, max_fee = signed.max_fee, "a transaction offers too little at the moment");
+            }
+            SendOutcome::InsufficientFunds => return Err(SenderError::NoFunds(self.sender.address())),
+        }
+        Ok(())
+    }
+
+    fn remembered<T>(&self, act: impl FnOnce(&mut HashMap<B256, (Instant, SendOutcome)>) -> T) -> T {
+        act(&mut self.sent.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Round<'_> {
+    pub fn view(&self) -> &AccountView {
+        &self.view
+    }
+
+    /// Nonces that can still be taken.
+    pub fn free(&self) -> usize {
+        self.outbox.rules.most.saturating_sub(self.held.len())
+    }
+
+    /// Signs the first transaction of a free nonce. The caller stores it, then sends it.
+    ///
+    /// # Errors
+    /// [`SenderError`].
+    pub async fn open(&mut self, call: &TransactionCall) -> Result<Result<SlotRecord, Unopened>, SenderError> {
+        if self.free() == 0 {
+            return Ok(Err(Unopened::Full));
+        }
+        let sender = &self.outbox.sender;
+        let gas = match sender.estimate_gas(call.to, &call.data).await? {
+            Err(reason) => return Ok(Err(Unopened::Reverts(reason))),
+            Ok(gas) if gas > call.most_gas => return Ok(Err(Unopened::Costly(gas))),
+            Ok(gas) => gas,
+        };
+        let offer = self.view.market.offer(self.outbox.rules.ceiling).ok_or(SenderError::Dear)?;
+        let next = self.view.next_nonce;
+        let nonce = (next..).find(|nonce| !self.held.contains(nonce)).unwrap_or(next);
+        let signed = sender.sign_call(nonce, gas, offer, call.to, call.data.clone())?;
+        self.held.insert(nonce);
+        Ok(Ok(SlotRecord { nonce, signed: vec![record(signed, offer, false)] }))
+    }
+
+    /// What follows for `slot`, whose transactions make `call`; with `None` an empty transaction is to take the nonce.
+    ///
+    /// # Errors
+    /// [`SenderError`].
+    pub async fn follow(&self, slot: &SlotRecord, call: Option<&TransactionCall>) -> Result<Next, SenderError> {
+        let held = match standing(slot, &self.view, &self.statuses) {
+            Standing::Ended(ended) => return Ok(Next::Ended(ended)),
+            Standing::Unsettled => return Ok(Next::Wait),
+            Standing::Waiting { held } => held,
+        };
+        let sent = slot.signed.last().and_then(|last| self.outbox.remembered(|sent| sent.get(&last.hash).copied()));
+        let first = slot.nonce == self.view.used_nonce;
+        let seen = Seen { held, first, answer: sent.map(|(_, answer)| answer) };
+        match next_move(slot, seen, call.is_none(), self.view.market, &self.outbox.rules, Utc::now()) {
+            Some(Move::Sign(offer)) => Ok(Next::Store(self.replaced(slot, call, offer).await?)),
+            Some(Move::Send) if sent.is_none_or(|(at, _)| at.elapsed() >= self.outbox.rules.resend_after) => {
+                Ok(Next::Send)
+            }
+            // Until the account can pay, it is known why the transaction waits.
+            _ if seen.answer == Some(SendOutcome::InsufficientFunds) => {
+                Err(SenderError::NoFunds(self.outbox.sender.address()))
+            }
+            Some(Move::Send) | None => Ok(Next::Wait),
+        }
+    }
+
+    /// `slot` with one more transaction. A call that would be reverted now is cancelled.
+    async fn replaced(
+        &self,
+        slot: &SlotRecord,
+        call: Option<&TransactionCall>,
+        offer: Offer,
+    ) -> Result<SlotRecord, SenderError> {
+        let (sender, nonce) = (&self.outbox.sender, slot.nonce);
+        let gas = match call {
+            Some(call) => sender.estimate_gas(call.to, &call.data).await?.ok().filter(|gas| *gas <= call.most_gas),
+            None => None,
+        };
+        let (signed, cancels) = match call.zip(gas) {
+            Some((call, gas)) => (sender.sign_call(nonce, gas, offer, call.to, call.data.clone())?, false),
+            None => (sender.sign_cancellation(nonce, offer)?, true),
+        };
+        metrics::counter!("assay_transactions_replaced_total").increment(1);
+        tracing::info!(nonce, max_fee = offer.max_fee, cancels, "replaced a waiting transaction");
+        let mut slot = slot.clone();
+        slot.signed.push(record(signed, offer, cancels));
+        Ok(slot)
+    }
+}
+
+fn record(signed: Signed, offer: Offer, cancels: bool) -> SignedRecord {
+    let Offer { max_fee, priority_fee } = offer;
+    SignedRecord { hash: signed.hash, raw: signed.raw, max_fee, priority_fee, at: Utc::now(), cancels }
+}

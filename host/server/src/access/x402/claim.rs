@@ -1,0 +1,180 @@
+//! The writes about a payment: its claim, before any money moves, and each later state with what it bought.
+
+use std::time::Duration;
+
+use alloy::primitives::U256;
+use chrono::Utc;
+
+use super::{
+    PayError, Payment, Refused, X402,
+    records::{self, OPEN_PAYMENTS, OrderRecord, PaymentRecord, PaymentState, PurchaseRecord},
+    verify::unix_now,
+};
+use assay_domain::B256;
+use assay_outbox::payment::AuthorizationUse;
+use assay_store::{Batch, Lease, StoreError};
+
+impl X402 {
+    /// Stores a payment as open, if it can be settled and no other process stored it, or another payment of the same
+    /// payer for the same request, meanwhile.
+    pub(super) async fn claim(
+        &self,
+        payment: &Payment,
+        purchase: &PurchaseRecord,
+        resource: &str,
+    ) -> Result<(), PayError> {
+        let mut record = self.open_record(payment, purchase, resource);
+        let (id, key) = (record.id, records::payment(&record.id));
+        let found = self.inner.store.read(&key).await?;
+        let same = records::payment_for(&id, purchase);
+        let sibling = self.inner.store.read(&same).await?;
+        let earlier = found.value.filter(|earlier| earlier.authorization == payment.authorization);
+        let arrived = match &earlier {
+            Some(earlier) => self.arrived_late(earlier).await?,
+            None => None,
+        };
+        if let Some(transaction) = arrived {
+            record.start = earlier.and_then(|earlier| earlier.start);
+            record.settled(transaction);
+        } else {
+            match self.verify(payment, resource).await {
+                Ok(start) => record.start = start,
+                // Another caller claimed the same payment meanwhile and perhaps settled it: that is why it is refused now.
+                Err(PayError::Refused(_)) if self.inner.store.read(&key).await?.revision != found.revision => {
+                    return Ok(());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let batch = Batch::new().if_unchanged(&key, found.revision).if_unchanged(&same, sibling.revision);
+        let batch = batch.put(&key, &record)?.put_expiring(&same, &id, life(&record))?;
+        let is_open = record.is_open();
+        let batch = if is_open { batch.put(&records::open_payment(record.claimed_at, &id), &id)? } else { batch };
+        if self.inner.store.commit(batch).await? {
+            self.inner.claimed.notify_one();
+        }
+        Ok(())
+    }
+
+    /// The record of a payment that is claimed now for `purchase`.
+    fn open_record(&self, payment: &Payment, purchase: &PurchaseRecord, resource: &str) -> PaymentRecord {
+        let now = Utc::now();
+        PaymentRecord {
+            id: self.id(payment),
+            authorization: payment.authorization,
+            signature: payment.signature.clone(),
+            request: purchase.digest,
+            purchase: Some(purchase.clone()),
+            claimed_at: now,
+            updated_at: now,
+            start: None,
+            state: PaymentState::Open,
+            slot: None,
+            by_contract: false,
+            reverted: false,
+            order: self.inner.facilitator.as_ref().map(|_| OrderRecord {
+                version: payment.version.number(),
+                payload: payment.payload.clone(),
+                requirements: self.terms().requirements(payment.version, resource),
+            }),
+            attempts: 0,
+            next_at: now,
+            trouble: None,
+        }
+    }
+
+    /// The transaction of a refused payment that arrived later: the facilitator settled it after its error.
+    async fn arrived_late(&self, record: &PaymentRecord) -> Result<Option<B256>, PayError> {
+        let (Some(asset), Some(start)) = (&self.inner.asset, record.start) else { return Ok(None) };
+        if self.is_local() {
+            return Ok(None);
+        }
+        let (settled, _) = asset.settled().await?;
+        match asset.authorization_use(&record.authorization, start, settled).await? {
+            AuthorizationUse::Paid(transaction) => Ok(Some(transaction)),
+            AuthorizationUse::Elsewhere => Ok(None),
+            // It was used and lacks confirmations: the client must not sign another payment now.
+            AuthorizationUse::Unused | AuthorizationUse::Unknown
+                if asset.authorization_state(&record.authorization).await?.used =>
+            {
+                Err(PayError::Pending)
+            }
+            AuthorizationUse::Unused | AuthorizationUse::Unknown => Ok(None),
+        }
+    }
+
+    /// Every payment with work left, oldest first.
+    pub(super) async fn open_payments(&self) -> Result<Vec<PaymentRecord>, StoreError> {
+        let ids = self.inner.store.list(&OPEN_PAYMENTS).await?;
+        let keys: Vec<_> = ids.into_iter().map(|(_, id)| records::payment(&id)).collect();
+        metrics::gauge!("assay_payments_open").set(keys.len() as f64);
+        Ok(self.inner.store.get_many(&keys).await?.into_iter().flatten().filter(PaymentRecord::is_open).collect())
+    }
+
+    /// Saves an open payment with its new state, and with it what it bought and the gas of a reverted transfer; `false`
+    /// when the lease is lost, and the caller must stop.
+    pub(super) async fn save(
+        &self,
+        lease: &Lease,
+        record: &mut PaymentRecord,
+        reverted: Option<u64>,
+    ) -> Result<bool, StoreError> {
+        record.updated_at = Utc::now();
+        let mut batch = Batch::new().if_leased(lease);
+        if let PaymentState::Settled { submission: submission @ None, .. } = &mut record.state
+            && let Some(purchase) = &record.purchase
+        {
+            let (filled, bought) = self.inner.goods.hand_over(batch, record.id, purchase).await?;
+            (batch, *submission) = (filled, Some(bought));
+        }
+        if let Some(gas) = reverted {
+            batch = self.count_reverted(batch, record.id.from, gas).await?;
+        }
+        batch = batch.put(&records::payment(&record.id), record)?;
+        if !record.is_open() {
+            batch = batch.remove(&records::open_payment(record.claimed_at, &record.id));
+        }
+        if !self.inner.store.commit(batch).await? {
+            return Ok(false);
+        }
+        self.tell(record);
+        Ok(true)
+    }
+
+    /// Reports the end of a payment.
+    fn tell(&self, record: &PaymentRecord) {
+        let (payer, nonce) = (record.id.from, record.id.nonce);
+        match &record.state {
+            PaymentState::Open => return,
+            PaymentState::Settled { transaction, submission } => {
+                metrics::counter!("assay_payments_total", "outcome" => "settled").increment(1);
+                if submission.is_some() {
+                    metrics::counter!("assay_submissions_total", "status" => "pending").increment(1);
+                }
+                tracing::info!(%payer, %nonce, %transaction, "payment settled");
+            }
+            PaymentState::Refused { reason, detail } => {
+                metrics::counter!("assay_payments_total", "outcome" => "refused").increment(1);
+                tracing::info!(%payer, %nonce, reason, detail, "payment not settled");
+            }
+        }
+        self.inner.changed.send_replace(());
+    }
+
+    /// Refuses `record` for a transfer that moved the money and that no transaction of this server made: another server
+    /// with the same `pay_to` may have sold something for it.
+    pub(super) fn refuse_foreign(&self, record: &mut PaymentRecord, transaction: B256) {
+        tracing::warn!(payer = %record.id.from, %transaction, "another account transferred the money of a payment");
+        let detail =
+            format!("The money arrived by transaction {transaction}, which this server did not send; ask its operator");
+        record.refused(Refused::new(super::reason::USED, detail));
+        // It cannot be settled any more.
+        record.reverted = true;
+    }
+}
+
+/// How long another payment for the same request finds this one: as long as its signature holds.
+fn life(record: &PaymentRecord) -> Duration {
+    let left = record.authorization.valid_before.saturating_sub(U256::from(unix_now()));
+    Duration::from_secs(u64::try_from(left).unwrap_or(u64::MAX).clamp(1, 2 * 86_400))
+}

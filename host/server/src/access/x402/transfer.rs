@@ -1,0 +1,247 @@
+//! The transfer of a payment by the account: who may have one now, what its transaction costs at most, and what its
+//! outcome says. The caller saves the record, then sends.
+
+use std::collections::HashMap;
+
+use super::{
+    Refused, X402, reason,
+    records::PaymentRecord,
+    verify::{signature_refused, unix_now, used},
+};
+use assay_domain::{Address, U256, signer};
+use assay_outbox::{
+    payment::{Asset, AuthorizationUse, PaymentError},
+    sender::SenderError,
+    slot::{Ended, Next, Round, SignedRecord, TransactionCall, Unopened},
+};
+
+/// Nonces that other senders may take from a payment.
+const MOST_LOST: u32 = 3;
+/// The gas limit of a transfer. A transfer signed by a key takes about 90,000; the wallet contract of a client may use
+/// any amount.
+const MOST_GAS: u64 = 500_000;
+/// Payments without a transaction that are looked at in one round.
+const MOST_TRIES: usize = 32;
+/// The most that the clock of the chain may be behind ours, in seconds.
+const CLOCK_SKEW: u64 = 60;
+
+/// What follows from a step, once the record is saved.
+#[derive(Default)]
+pub(super) struct Step {
+    pub send: Option<SignedRecord>,
+    /// Gas of a transaction that was reverted.
+    pub reverted: Option<u64>,
+}
+
+/// Whether a payer may have a transaction now.
+enum Admission {
+    /// With at most this much gas.
+    Now(u64),
+    Later,
+    Never(Refused),
+}
+
+/// The transfers of one round.
+pub(super) struct Transfers<'a, 'r> {
+    x402: &'a X402,
+    asset: &'a Asset,
+    round: &'a mut Round<'r>,
+    /// Nonces that payments may still take; the rest is kept for submissions.
+    left: usize,
+    tries: usize,
+    /// The sum of each payer's transfers under way.
+    promised: HashMap<Address, U256>,
+    /// Payers with a contract's transfer under way.
+    contracts: Vec<Address>,
+}
+
+fn chain(error: PaymentError) -> SenderError {
+    SenderError::Chain(error.to_string())
+}
+
+impl<'a, 'r> Transfers<'a, 'r> {
+    /// Payments use half of the account's nonces at most.
+    pub fn new(
+        x402: &'a X402,
+        asset: &'a Asset,
+        round: &'a mut Round<'r>,
+        open: &[PaymentRecord],
+        most: usize,
+    ) -> Self {
+        let mut promised = HashMap::<Address, U256>::new();
+        let under_way: Vec<_> = open.iter().filter(|record| record.slot.is_some()).collect();
+        for record in &under_way {
+            let sum = promised.entry(record.id.from).or_default();
+            *sum = sum.saturating_add(record.authorization.value);
+        }
+        let contracts = under_way.iter().filter(|record| record.by_contract).map(|record| record.id.from).collect();
+        let left = most.div_ceil(2).saturating_sub(under_way.len());
+        Self { x402, asset, round, left, tries: MOST_TRIES, promised, contracts }
+    }
+
+    /// Moves `record` to its next state.
+    pub async fn step(&mut self, record: &mut PaymentRecord) -> Result<Step, SenderError> {
+        let Some(slot) = record.slot.clone() else { return self.begin(record).await };
+        let call = self.call(record, MOST_GAS);
+        let call = Some(call).filter(|_| !record.is_expired(unix_now(), CLOCK_SKEW));
+        let send = match self.round.follow(&slot, call.as_ref()).await? {
+            Next::Wait => None,
+            Next::Send => slot.signed.last().cloned(),
+            Next::Store(slot) => {
+                let newest = slot.signed.last().cloned();
+                record.slot = Some(slot);
+                newest
+            }
+            Next::Ended(ended) => return self.ended(record, ended).await,
+        };
+        Ok(Step { send, reverted: None })
+    }
+
+    /// Signs the first transaction of a nonce, after the chain confirms again that the transfer would succeed.
+    async fn begin(&mut self, record: &mut PaymentRecord) -> Result<Step, SenderError> {
+        if self.left == 0 || self.tries == 0 || self.round.free() == 0 {
+            return Ok(Step::default());
+        }
+        self.tries -= 1;
+        let most_gas = match self.admission(record).await? {
+            Admission::Now(most_gas) => most_gas,
+            Admission::Later => return Ok(Step::default()),
+            Admission::Never(refused) => {
+                record.refused(refused);
+                return Ok(Step::default());
+            }
+        };
+        match self.round.open(&self.call(record, most_gas)).await? {
+            Ok(slot) => {
+                let newest = slot.signed.last().cloned();
+                let payer = record.id.from;
+                let sum = self.promised.entry(payer).or_default();
+                *sum = sum.saturating_add(record.authorization.value);
+                self.left -= 1;
+                if record.by_contract {
+                    self.contracts.push(payer);
+                }
+                (record.slot, record.trouble) = (Some(slot), None);
+                return Ok(Step { send: newest, reverted: None });
+            }
+            Err(Unopened::Full) => {}
+            Err(Unopened::Costly(gas)) => {
+                let detail = format!("The transfer would take {gas} gas, and may take {most_gas} at most");
+                record.refused(Refused::new(reason::STATE, detail));
+            }
+            Err(Unopened::Reverts(words)) => self.unpayable(record, &words).await?,
+        }
+        Ok(Step::default())
+    }
+
+    /// Whether the payer may have a transaction now. Only a contract decides freely whether a transfer succeeds: it gets
+    /// one at a time, within what may be lost.
+    async fn admission(&self, record: &mut PaymentRecord) -> Result<Admission, SenderError> {
+        let (payer, value) = (record.id.from, record.authorization.value);
+        let left = self.x402.gas_left(payer).await.map_err(|error| SenderError::Chain(error.to_string()))?;
+        if left.payer == 0 {
+            return Ok(Admission::Never(Refused::out_of_gas(payer)));
+        }
+        if self.contracts.contains(&payer) {
+            return Ok(Admission::Later);
+        }
+        let promised = self.promised.get(&payer).copied().unwrap_or_default();
+        // A payer that signs for more than its balance must not cost us gas for reverted transfers.
+        if !promised.is_zero() {
+            let standing = self.asset.authorization_state(&record.authorization).await.map_err(chain)?;
+            if standing.balance < promised.saturating_add(value) {
+                return Ok(Admission::Later);
+            }
+        }
+        record.by_contract = self.asset.has_code(payer).await.map_err(chain)?;
+        if !record.by_contract {
+            return Ok(Admission::Now(MOST_GAS));
+        }
+        if !self.x402.inner.contract_signatures {
+            return Ok(Admission::Never(signature_refused(payer)));
+        }
+        let under_way = MOST_GAS.saturating_mul(self.contracts.len() as u64);
+        let room = left.all.saturating_sub(under_way).min(left.payer).min(MOST_GAS);
+        Ok(match (room, under_way) {
+            (1.., _) => Admission::Now(room),
+            (0, 0) => Admission::Never(Refused::out_of_gas(payer)),
+            _ => Admission::Later,
+        })
+    }
+
+    /// A transfer that would be reverted now. A used authorization may lack confirmations, or somebody else used it.
+    async fn unpayable(&self, record: &mut PaymentRecord, words: &str) -> Result<(), SenderError> {
+        let refused = Refused::reverted(words);
+        if refused.reason != reason::USED {
+            record.refused(refused);
+            return Ok(());
+        }
+        match self.usage(record).await? {
+            AuthorizationUse::Paid(transaction) => self.x402.refuse_foreign(record, transaction),
+            AuthorizationUse::Elsewhere => record.refused(used()),
+            AuthorizationUse::Unused => {}
+            AuthorizationUse::Unknown => return Err(unclear()),
+        }
+        Ok(())
+    }
+
+    /// The nonce is settled. The asset's events decide what became of the authorization.
+    async fn ended(&self, record: &mut PaymentRecord, ended: Ended) -> Result<Step, SenderError> {
+        let ours = record.slot.clone();
+        let is_ours = |hash| ours.as_ref().is_some_and(|slot| slot.has(hash));
+        match self.usage(record).await? {
+            AuthorizationUse::Unknown => return Err(unclear()),
+            AuthorizationUse::Paid(transaction) if is_ours(transaction) => record.settled(transaction),
+            AuthorizationUse::Paid(transaction) => self.x402.refuse_foreign(record, transaction),
+            AuthorizationUse::Elsewhere => record.refused(used()),
+            AuthorizationUse::Unused => self.unpaid(record, ended),
+        }
+        record.slot = None;
+        let reverted = match ended {
+            Ended::Reverted(landed) => {
+                metrics::counter!("assay_gas_reverted_total", "of" => "payment").increment(landed.gas_used);
+                tracing::warn!(payer = %record.id.from, gas = landed.gas_used, hash = %landed.hash, "the transfer of a payment was reverted");
+                Some(landed.gas_used)
+            }
+            _ => None,
+        };
+        Ok(Step { send: None, reverted })
+    }
+
+    /// No money moved, and the authorization is unused.
+    fn unpaid(&self, record: &mut PaymentRecord, ended: Ended) {
+        record.attempts = record.attempts.saturating_add(1);
+        match ended {
+            Ended::Reverted(_) => {
+                let detail =
+                    "The transfer was reverted on the chain, though the chain had confirmed it; sign a new one";
+                record.refused(Refused::new(reason::STATE, detail));
+                record.reverted = true;
+            }
+            Ended::Cancelled(_) if record.is_expired(unix_now(), CLOCK_SKEW) => {
+                let detail = "The signature expired before the transfer was mined; sign a new one";
+                record.refused(Refused::new(reason::VALID_BEFORE, detail));
+            }
+            _ if record.attempts >= MOST_LOST => record.not_landed(),
+            // The next round begins again, or says why it cannot.
+            _ => {}
+        }
+    }
+
+    async fn usage(&self, record: &PaymentRecord) -> Result<AuthorizationUse, SenderError> {
+        let start = record.start.unwrap_or_default();
+        let settled = self.round.view().settled;
+        self.asset.authorization_use(&record.authorization, start, settled).await.map_err(chain)
+    }
+
+    fn call(&self, record: &PaymentRecord, most_gas: u64) -> TransactionCall {
+        let hash = self.x402.terms().domain.hash(&record.authorization);
+        let by_key = signer(hash, &record.signature) == Some(record.authorization.from);
+        let data = self.asset.call(&record.authorization, &record.signature, by_key);
+        TransactionCall { to: self.asset.contract(), data, most_gas }
+    }
+}
+
+fn unclear() -> SenderError {
+    SenderError::Chain("the node does not show how the payment was used".into())
+}

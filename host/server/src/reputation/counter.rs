@@ -1,0 +1,69 @@
+//! Makes the records of submissions, also of those that a settled payment buys.
+
+use chrono::Utc;
+use futures::{FutureExt, future::BoxFuture};
+use uuid::Uuid;
+
+use super::{
+    records::{self, OPEN_SUBMISSIONS, RetryRecord, SubmissionRecord},
+    request::{REMEMBERED, Request},
+};
+use crate::access::{
+    records::Payer,
+    x402::{Goods, records::PurchaseRecord},
+};
+use assay_domain::{Address, PaymentId};
+use assay_outbox::sender::{Registries, Sender};
+use assay_store::{Batch, Store, StoreError};
+
+/// The records are for one account and its registries. Cheap to clone.
+#[derive(Clone)]
+pub struct Counter {
+    store: Store,
+    registries: Registries,
+    client: Address,
+}
+
+impl Counter {
+    pub fn new(store: Store, sender: &Sender) -> Self {
+        Self { store, registries: sender.registries(), client: sender.address() }
+    }
+
+    /// The submissions that have not ended.
+    ///
+    /// # Errors
+    /// The store's failure.
+    pub(super) async fn ahead(&self) -> Result<usize, StoreError> {
+        Ok(self.store.list(&OPEN_SUBMISSIONS).await?.len())
+    }
+
+    pub(super) fn record(&self, request: &Request, ahead: usize) -> SubmissionRecord {
+        SubmissionRecord { ahead, ..request.record(self.registries, self.client, Utc::now()) }
+    }
+}
+
+impl Goods for Counter {
+    fn hand_over<'a>(
+        &'a self,
+        batch: Batch,
+        payment: PaymentId,
+        purchase: &'a PurchaseRecord,
+    ) -> BoxFuture<'a, Result<(Batch, Uuid), StoreError>> {
+        async move {
+            let PurchaseRecord { agent_id, address, tags, retry_key, digest } = purchase.clone();
+            let request = Request { agent_id, address, tags, payer: Payer::Payment(payment), retry_key };
+            let record = self.record(&request, self.ahead().await?);
+            let mut batch = batch
+                .put(&records::submission(record.id), &record)?
+                .put(&records::open_submission(record.created_at, record.id), &record.id)?;
+            if let Some(key) = request.retry()
+                && self.store.get(&key).await?.is_none()
+            {
+                let retry = RetryRecord { submission: record.id, request: digest };
+                batch = batch.put_expiring(&key, &retry, REMEMBERED)?;
+            }
+            Ok((batch, record.id))
+        }
+        .boxed()
+    }
+}

@@ -1,0 +1,42 @@
+//! A nonce that is used for good without a receipt of ours: the registry has the feedback, or it never will.
+
+use super::{Landing, uri};
+use crate::reputation::{Event, records::SubmissionRecord, step::SpentBy};
+use assay_domain::Tag;
+use assay_outbox::{
+    sender::{GivenFeedback, SenderError, TransactionStatus},
+    slot::LandedRecord,
+};
+
+impl Landing<'_> {
+    /// What the registry says about the tag; `None` where it does not say.
+    pub(super) async fn without_receipt(
+        &self,
+        record: &SubmissionRecord,
+        tag: Tag,
+        nonce: u64,
+    ) -> Result<Option<Event>, SenderError> {
+        let (Some(start), Some(document)) = (record.start, &record.document) else { return Ok(None) };
+        let (sender, view) = (self.reputation.inner.outbox.sender(), self.round.view());
+        let GivenFeedback::Complete(given) =
+            sender.feedback_since(record.agent_id, start.block, start.given, view.settled).await?
+        else {
+            return Ok(None);
+        };
+        let uri = uri(document);
+        let ours = given.iter().find(|one| one.tag == tag.as_str() && one.uri == uri && one.hash == document.hash);
+        let Some(ours) = ours else {
+            metrics::counter!("assay_nonces_lost_total").increment(1);
+            tracing::warn!(submission = %record.id, nonce, "a foreign transaction has used a nonce of the account");
+            return Ok(Some(Event::NonceSpent { tag, nonce, by: SpentBy::Foreign }));
+        };
+        let statuses = sender.statuses(view, &[ours.transaction]).await?;
+        Ok(match statuses.first() {
+            Some(TransactionStatus::Mined { block, gas_used, settled: true, .. }) => {
+                let landed = LandedRecord { hash: ours.transaction, block: *block, gas_used: *gas_used };
+                Some(Event::Landed { tag, landed })
+            }
+            _ => None,
+        })
+    }
+}

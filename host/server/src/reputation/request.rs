@@ -1,0 +1,83 @@
+//! A request for a submission: what tells two requests apart, and its record at acceptance.
+
+use std::time::Duration;
+
+use alloy::primitives::keccak256;
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+use super::records::{self, RetryRecord, Stage, SubmissionRecord};
+use crate::access::{records::Payer, x402::records::PurchaseRecord};
+use assay_domain::{Address, B256, Tag, Time};
+use assay_outbox::sender::Registries;
+use assay_store::Key;
+
+/// How long a caller's `Idempotency-Key` is remembered.
+pub(super) const REMEMBERED: Duration = Duration::from_secs(24 * 3600);
+
+/// A request for a submission.
+#[derive(Debug, Clone)]
+pub struct Request {
+    pub agent_id: u64,
+    pub address: Address,
+    /// Each once.
+    pub tags: Vec<Tag>,
+    pub payer: Payer,
+    /// The `Idempotency-Key`: a second request with it is the same submission.
+    pub retry_key: Option<String>,
+}
+
+impl Request {
+    /// The hash of what tells two requests apart.
+    pub fn digest(&self) -> B256 {
+        keccak256(format!("{}|{:#x}|{:?}", self.agent_id, self.address, self.tags))
+    }
+
+    /// The request as it is stored with a payment.
+    pub fn purchase(&self) -> PurchaseRecord {
+        PurchaseRecord {
+            agent_id: self.agent_id,
+            address: self.address,
+            tags: self.tags.clone(),
+            retry_key: self.retry_key.clone(),
+            digest: self.digest(),
+        }
+    }
+
+    /// The store key of the `Idempotency-Key`: each API key and each paying account has keys of its own.
+    pub(super) fn retry(&self) -> Option<Key<RetryRecord>> {
+        let hash = Sha256::digest(self.retry_key.as_ref()?).into();
+        Some(match &self.payer {
+            Payer::Key { meter, .. } => records::submission_retry(meter, &hash),
+            Payer::Payment(payment) => records::submission_retry(&format!("x402:{:#x}", payment.from), &hash),
+        })
+    }
+
+    /// Its record at acceptance, for `client` and these registries.
+    pub(super) fn record(&self, registries: Registries, client: Address, now: Time) -> SubmissionRecord {
+        SubmissionRecord {
+            id: Uuid::new_v4(),
+            agent_id: self.agent_id,
+            address: self.address,
+            tags: self.tags.clone(),
+            payer: self.payer.clone(),
+            chain: registries.chain,
+            identity_registry: registries.identity,
+            reputation_registry: registries.reputation,
+            client,
+            created_at: now,
+            updated_at: now,
+            stage: Stage::Pending,
+            attempts: 0,
+            next_at: now,
+            ahead: 0,
+            trouble: None,
+            scores: None,
+            document: None,
+            start: None,
+            feedback: Vec::new(),
+            giving_up: None,
+            error: None,
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Callers who cost the operator gas or hold up the others: what they cost, and what an honest caller waits meanwhile.
+//! `ASSAY_SOAK=1` raises the numbers.
+
+use std::time::{Duration, Instant};
+
+use alloy::{
+    primitives::{Address, Bytes, U256, keccak256},
+    signers::local::PrivateKeySigner,
+};
+use assay_tests::{
+    facilitator::{Facilitator, Manner},
+    lenders::stubs,
+    payment::{Order, PRICE, Till},
+    service::{Caller, Service},
+};
+use futures::future::join_all;
+use serde_json::{Value, json};
+
+use super::{PATH, pay, pay_until_settled, serve};
+use crate::{
+    reputation::{confirmed, subject},
+    run,
+};
+
+fn soak() -> bool {
+    std::env::var_os("ASSAY_SOAK").is_some_and(|on| on == "1")
+}
+
+/// A contract at `at` that confirms signatures in simulations alone, with money.
+async fn trap(till: &Till, at: Address) {
+    let code = stubs("Dollar.sol").await.expect("the stubs compile")["TrapStub"].clone();
+    // The code of a contract without a constructor ends its creation code.
+    let made = till.world.rpc("eth_call", json!([{ "data": code }, "latest"])).await;
+    till.world.rpc("anvil_setCode", json!([at, made])).await;
+    till.mint(at, PRICE * 100).await;
+}
+
+/// A payment by the contract `from`, with any signature.
+fn trapped(till: &Till, from: Address) -> String {
+    let mut order = till.order();
+    order.authorization.from = from;
+    order.signed(Bytes::from(vec![7; 65]))
+}
+
+/// The gas of the account's reverted transactions, and their number.
+async fn reverted(till: &Till) -> (u64, usize) {
+    let head = till.world.rpc("eth_blockNumber", json!([])).await;
+    let number = |value: &Value| {
+        u64::from_str_radix(value.as_str().expect("hex").trim_start_matches("0x"), 16).expect("a number")
+    };
+    let (mut gas, mut count) = (0, 0);
+    let account = till.world.signer.address();
+    for block in 0..=number(&head) {
+        let receipts = till.world.rpc("eth_getBlockReceipts", json!([format!("{block:#x}")])).await;
+        for receipt in receipts.as_array().into_iter().flatten() {
+            let from = receipt["from"].as_str().and_then(|from| from.parse::<Address>().ok());
+            if from == Some(account) && receipt["status"] == "0x0" {
+                (gas, count) = (gas + number(&receipt["gasUsed"]), count + 1);
+            }
+        }
+    }
+    (gas, count)
+}
+
+/// Seconds from a submission to its confirmation.
+async fn honest(api: &Caller, n: usize) -> f64 {
+    let started = Instant::now();
+    let body = json!({ "address": subject(n), "tags": ["sybilRisk"] });
+    let accepted = api.post(PATH, &body).await.expect(202);
+    confirmed(api, accepted["status_url"].as_str().expect("a path")).await;
+    started.elapsed().as_secs_f64()
+}
+
+/// The median wait of five honest submissions.
+async fn honest_median(api: &Caller, from: usize) -> f64 {
+    let mut waits = Vec::new();
+    for n in from..from + 5 {
+        waits.push(honest(api, n).await);
+    }
+    waits.sort_by(f64::total_cmp);
+    waits[2]
+}
+
+async fn attack(x402: &str) -> (u64, usize) {
+    let till = Till::start().await;
+    let (service, api) = serve(&till, x402).await;
+    let keyed = service.keyed();
+    let undisturbed = honest_median(&keyed, 200).await;
+    let requests = if soak() { 100 } else { 24 };
+    let wallets: Vec<Address> = (0..4).map(|n| Address::repeat_byte(0x80 + n)).collect();
+    for wallet in &wallets {
+        trap(&till, *wallet).await;
+    }
+    let headers: Vec<String> = (0..requests).map(|n| trapped(&till, wallets[n % wallets.len()])).collect();
+    let attacking = join_all(headers.iter().enumerate().map(|(n, header)| pay_until_settled(&api, header, n)));
+    let (answers, meanwhile) = tokio::join!(attacking, honest_median(&keyed, 210));
+    assert!(answers.iter().all(|answer| answer.status == 402), "{:?}", answers.iter().find(|a| a.status != 402));
+    let (gas, count) = reverted(&till).await;
+    println!(
+        "{requests} payments of contracts that fail on the chain: {count} reverted transactions, {gas} gas; an honest submission takes {undisturbed:.1} s undisturbed and {meanwhile:.1} s meanwhile"
+    );
+    assert_eq!(till.balance().await, 0);
+    (gas, count)
+}
+
+#[test]
+fn a_contract_that_fails_on_the_chain_alone_burns_no_gas_unless_contracts_may_pay() {
+    run(async {
+        assert_eq!(attack("settle_ms = 29_000").await, (0, 0));
+    });
+}
+
+#[test]
+fn contracts_that_may_pay_burn_no_more_gas_than_is_allowed() {
+    run(async {
+        let budget = "contract_signatures = true\npayer_reverted_gas = 500_000\nreverted_gas = 1_000_000";
+        let (gas, count) = attack(&format!("settle_ms = 29_000\n{budget}")).await;
+        assert!(count <= 4 && gas <= 1_000_000, "{count} {gas}");
+    });
+}
+
+#[test]
+fn payments_that_never_settle_leave_room_for_the_others() {
+    run(async {
+        let till = Till::start().await;
+        let facilitator = Facilitator::start(&till.world.chain.rpc).await;
+        let keys = format!(
+            "facilitator = \"{}\"\nfacilitator_timeout_ms = 10_000\nsettle_ms = 1_000\nvalid_seconds = 30",
+            facilitator.url
+        );
+        let (_service, api) = serve(&till, &keys).await;
+        let wait = async |n: usize| {
+            let started = Instant::now();
+            pay_until_settled(&api, &till.order().header(), n).await.expect(202);
+            started.elapsed().as_secs_f64()
+        };
+        let undisturbed = wait(100).await;
+        // The facilitator answers 500, or not at all, to these.
+        let stuck = if soak() { 64 } else { 32 };
+        let payers: Vec<PrivateKeySigner> = (0..stuck).map(|_| PrivateKeySigner::random()).collect();
+        for payer in &payers {
+            till.mint(payer.address(), PRICE).await;
+        }
+        let addresses = payers.iter().map(PrivateKeySigner::address).collect();
+        facilitator.be_towards(addresses, Manner::Broken);
+        let orders = payers.iter().map(|payer| {
+            let mut order: Order = till.order();
+            (order.authorization.from, order.signer) = (payer.address(), payer.clone());
+            order.authorization.nonce = keccak256(payer.address());
+            order.header()
+        });
+        let headers: Vec<String> = orders.collect();
+        let answers = join_all(headers.iter().enumerate().map(|(n, header)| pay(&api, header, n))).await;
+        assert!(answers.iter().all(|answer| answer.status == 503), "{:?}", answers.iter().map(|a| a.status));
+        let mut waits = Vec::new();
+        for n in 101..106 {
+            waits.push(tokio::time::timeout(Duration::from_secs(25), wait(n)).await.expect("it is not held up"));
+        }
+        waits.sort_by(f64::total_cmp);
+        println!(
+            "{stuck} payments that never settle: another one takes {undisturbed:.1} s undisturbed and {:.1} s meanwhile",
+            waits[2]
+        );
+        assert_eq!(till.balance().await, 6 * PRICE);
+    });
+}
+
+#[test]
+fn two_servers_with_one_account_do_not_both_sell_for_one_transfer() {
+    run(async {
+        let till = Till::start().await;
+        // Each has a store and a sending account of its own.
+        let config = till.config(till.world.chain.url(), "");
+        let other = PrivateKeySigner::random();
+        till.world.rpc("anvil_setBalance", json!([other.address(), U256::from(10).pow(U256::from(20))])).await;
+        let key = |signer: &PrivateKeySigner| signer.to_bytes().to_string();
+        let servers =
+            [Service::start(&config), Service::start(&config.replace(&key(&till.world.signer), &key(&other)))];
+        let header = till.order().header();
+        let callers: Vec<Caller> = servers.iter().map(Service::anonymous).collect();
+        let answers = join_all(callers.iter().map(|api| pay_until_settled(api, &header, 1))).await;
+        let statuses: Vec<u16> = answers.iter().map(|answer| answer.status.as_u16()).collect();
+        println!("one payment at two servers: {statuses:?}, {} transfer", till.transfers().await.len());
+        assert_eq!(till.transfers().await.len(), 1);
+        assert_eq!(statuses.iter().filter(|status| **status == 202).count(), 1, "{statuses:?}");
+    });
+}
