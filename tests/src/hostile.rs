@@ -301,6 +301,47 @@ pub fn extra_field(version: &str) -> Vec<u8> {
     component(&Credit::new(version).module_on(grown))
 }
 
+/// Small files that keep a compiler busy for minutes or take gigabytes of its memory, by name.
+pub fn bombs() -> Vec<(&'static str, Vec<u8>)> {
+    let loops =
+        format!("{}{}", "(loop (local.set 0 (i32.add (local.get 0) (i32.const 1)))".repeat(2_000), TURNS.repeat(2_000));
+    vec![("nested-20000", nested(20_000)), ("nested-100000", nested(100_000)), ("loops-2000", in_component(&loops))]
+}
+
+/// A component within bounds whose compilation takes many seconds.
+pub fn slow_to_compile() -> Vec<u8> {
+    let turn = format!("(loop (local.set 0 (i32.add (local.get 0) (i32.const 1))) {TURNS}");
+    in_component(&turn.repeat(40_000))
+}
+
+/// The end of a loop that may start over.
+const TURNS: &str = "(br_if 0 (local.get 0)))";
+
+/// A component with one function of this body.
+fn in_component(body: &str) -> Vec<u8> {
+    wat::parse_str(format!("(component (core module (func (param i32) {body})))")).expect("a component")
+}
+
+/// A component that many levels deep.
+fn nested(depth: usize) -> Vec<u8> {
+    const PREAMBLE: [u8; 8] = *b"\0asm\x0d\0\x01\0";
+    // From the innermost to the outermost, backwards.
+    let mut reversed: Vec<u8> = PREAMBLE.into_iter().rev().collect();
+    for _ in 0..depth {
+        let mut section = vec![4];
+        let mut size = reversed.len();
+        while size > 0x7f {
+            section.push((size & 0x7f) as u8 | 0x80);
+            size >>= 7;
+        }
+        section.push(size as u8);
+        reversed.extend(section.into_iter().rev());
+        reversed.extend(PREAMBLE.into_iter().rev());
+    }
+    reversed.reverse();
+    reversed
+}
+
 /// A file that the server refuses: its name, its bytes and the code of the refusal.
 pub struct Refused {
     pub name: &'static str,

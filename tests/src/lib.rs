@@ -1,6 +1,7 @@
 //! The parts of the end-to-end tests and of `make run`: a real chain node, real lending contracts, real processes.
 
 pub mod agents;
+pub mod browser;
 pub mod collector;
 pub mod devnet;
 pub mod explorer;
@@ -25,3 +26,4 @@ pub mod python;
 pub mod redis;
 pub mod reputation;
 pub mod service;
+pub mod stub;

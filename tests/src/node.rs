@@ -40,13 +40,25 @@ fn root() -> PathBuf {
     running.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")))
 }
 
-/// Runs `npm ci` where `node_modules` differs from the lock file, and returns the path of `node_modules`. Blocks; other
-/// processes wait for the first.
+/// The packages of the chain node and of its contracts, installed.
 ///
 /// # Errors
 /// When npm is missing or fails.
 pub fn packages() -> Result<PathBuf, Error> {
-    let root = root();
+    installed(root())
+}
+
+/// The packages that drive a browser, installed.
+///
+/// # Errors
+/// When npm is missing or fails.
+pub fn browser_packages() -> Result<PathBuf, Error> {
+    installed(root().join("browser"))
+}
+
+/// Runs `npm ci` in `root` where `node_modules` differs from the lock file, and returns the path of `node_modules`.
+/// Blocks; other processes wait for the first.
+fn installed(root: PathBuf) -> Result<PathBuf, Error> {
     let modules = root.join("node_modules");
     let file_error = |path: &Path| {
         let path = path.to_owned();

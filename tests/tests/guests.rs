@@ -19,7 +19,8 @@ use assay_tests::{features, native};
 use example::Repayments;
 use sha2::{Digest, Sha256};
 
-const COMPONENTS: [&str; 5] = ["credit-1.0", "credit-1.1", "enhanced-boost", "sandbox", "sybil-1.0"];
+const COMPONENTS: [&str; 7] =
+    ["credit-1.0", "credit-1.1", "enhanced-boost-1.1", "enhanced-boost", "sandbox-1.1", "sandbox", "sybil-1.0"];
 
 /// For each model that scores features.
 const FEATURE_SETS: usize = 12_000;
@@ -201,41 +202,53 @@ fn the_sybil_model_answers_as_native_code_does() {
 fn the_boost_answers_as_native_code_does() {
     let amounts = [0.0, 0.01, 1.0, 777.77, 33_333.333, 49_999.99, 50_000.0, 1e6, 1e300, -3.0, f64::NAN, f64::INFINITY];
     for folder in folders() {
-        let model = Shelf::open(&folder).model::<BoostModel>("1.0");
+        let shelf = Shelf::open(&folder);
+        let (one, two) = (shelf.model::<BoostModel>("1.0"), shelf.model::<BoostModel>("1.1"));
         for score in (300..=1000).filter_map(Score::new) {
             for total_asset_usd in amounts {
-                let native = enhanced_boost::boost(score.get(), &types::OffChain { total_asset_usd });
-                assert_eq!(
-                    model.boost(score, total_asset_usd).unwrap().get(),
-                    native,
-                    "{score} with {total_asset_usd}"
-                );
+                let off_chain = types::OffChain { total_asset_usd };
+                let native = enhanced_boost::boost(score.get(), &off_chain);
+                assert_eq!(one.boost(score, total_asset_usd).unwrap().get(), native, "{score} with {total_asset_usd}");
+                let native = enhanced_boost_1_1::boost(score.get(), &off_chain);
+                assert_eq!(two.boost(score, total_asset_usd).unwrap().get(), native, "{score} with {total_asset_usd}");
             }
         }
     }
 }
 
-#[test]
-fn the_sandbox_answers_as_native_code_does() {
+/// The wallets of the sandbox: the first ones, and 3,000 that are drawn.
+fn wallets() -> impl Iterator<Item = Address> {
     let hash = |n: u64| Sha256::digest(n.to_be_bytes());
-    let drawn = (0..3_000).map(|n| Address::from_slice(&hash(n)[..20]));
-    let all: Vec<_> = (0..=4).map(Address::with_last_byte).chain(drawn).collect();
-    for folder in folders() {
-        let model = Shelf::open(&folder).model::<SandboxModel>("1.0");
-        for address in &all {
+    let drawn = (0..3_000).map(move |n| Address::from_slice(&hash(n)[..20]));
+    (0..=4).map(Address::with_last_byte).chain(drawn)
+}
+
+/// The same for both versions of the generator, which are crates with equal functions.
+macro_rules! answers_as_native_code_does {
+    ($model:expr, $native:ident) => {
+        for address in wallets() {
             let bytes = address.as_slice();
             let assets = f64::from(u32::from(bytes[0]) * 500);
-            let boosted = sandbox::boosted_score(bytes, &types::OffChain { total_asset_usd: assets });
-            assert_eq!(model.score(address).unwrap().get(), sandbox::score(bytes));
-            assert_eq!(model.boosted(address, assets).unwrap().get(), boosted);
-            assert_eq!(hosted(model.factors(address).unwrap()), native_factors(sandbox::factors(bytes)));
-            let portfolio = model.portfolio(address).unwrap();
+            let boosted = $native::boosted_score(bytes, &types::OffChain { total_asset_usd: assets });
+            assert_eq!($model.score(&address).unwrap().get(), $native::score(bytes));
+            assert_eq!($model.boosted(&address, assets).unwrap().get(), boosted);
+            assert_eq!(hosted($model.factors(&address).unwrap()), native_factors($native::factors(bytes)));
+            let portfolio = $model.portfolio(&address).unwrap();
             let portfolio: Vec<_> = portfolio.iter().map(|chain| (chain.chain_id, chain.total_asset_usd)).collect();
-            let expected: Vec<_> =
-                sandbox::portfolio(bytes).iter().map(|chain| (chain.chain_id, chain.total_asset_usd)).collect();
+            let expected = $native::portfolio(bytes);
+            let expected: Vec<_> = expected.iter().map(|chain| (chain.chain_id, chain.total_asset_usd)).collect();
             assert_eq!(portfolio, expected);
-            assert_eq!(model.report(address).unwrap(), native_report(sandbox::report(bytes)));
+            assert_eq!($model.report(&address).unwrap(), native_report($native::report(bytes)));
         }
+    };
+}
+
+#[test]
+fn the_sandbox_answers_as_native_code_does() {
+    for folder in folders() {
+        let shelf = Shelf::open(&folder);
+        answers_as_native_code_does!(shelf.model::<SandboxModel>("1.0"), sandbox);
+        answers_as_native_code_does!(shelf.model::<SandboxModel>("1.1"), sandbox_1_1);
     }
 }
 

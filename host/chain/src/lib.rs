@@ -10,6 +10,7 @@ mod explorer;
 pub mod fuzz;
 mod holdings;
 pub mod identity;
+mod index;
 mod ipfs;
 mod lifetime;
 mod names;
@@ -20,6 +21,7 @@ mod snapshots;
 pub use agents::{
     AgentChange, AgentEvent, AgentRegistries, AgentsError, Documents, Located, Mark, Outside, Token, base64,
 };
+pub use index::IndexState;
 pub use ipfs::{Ipfs, IpfsError, cid};
 pub use names::NameError;
 pub use read::{ChainStatus, NO_OLD_STATE, old_state};

@@ -8,7 +8,7 @@ use std::{
 
 use futures::future::join_all;
 use moka::future::Cache;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::Instrument;
 
@@ -17,6 +17,7 @@ use crate::{
     config::{self, ChainConfig, Prices, Reading},
     explorer::Explorers,
     identity::{Heads, Identity},
+    index::{IndexState, Shelf},
     lifetime::ByCompleteness,
     names::{NameError, Names},
     prices::External,
@@ -87,16 +88,13 @@ impl Chains {
         let http = endpoint::http();
         let external = Arc::new(External::new(&http, prices, &chains));
         let explorers = Explorers::new(&http, &reading.explorer);
-        let setup = Setup { http: &http, explorers: &explorers, reading, external: &external, store, tasks, stop };
-        let expiry = ByCompleteness {
-            lifetimes: Lifetimes { complete: keeping.complete, incomplete: keeping.incomplete },
-            is_complete: |snapshot: &Arc<Snapshot>| snapshot.is_whole(),
-        };
+        let (external, shelf) = (&external, Arc::new(Shelf::new(reading.index_path.clone())));
+        let setup = Setup { http: &http, explorers: &explorers, reading, external, shelf, store, tasks, stop };
         let inner = Inner {
             chains: chains.into_iter().map(|chain| Arc::new(Chain::new(chain, &setup))).collect(),
             owners: OnceLock::new(),
             budget: keeping.budget,
-            cache: Cache::builder().max_capacity(keeping.entries).expire_after(expiry).build(),
+            cache: cache(keeping),
             reads: SingleFlight::default(),
             tasks: tasks.clone(),
             stop: stop.clone(),
@@ -146,6 +144,12 @@ impl Chains {
         Read { snapshot: read.outcome.await, cached: false }
     }
 
+    /// As [`Chains::snapshot`], read now: a cached snapshot is not used.
+    pub async fn current_snapshot(&self, wallet: Address) -> Read {
+        self.inner.cache.invalidate(&wallet).await;
+        self.snapshot(wallet).await
+    }
+
     /// The address of a name. While it is looked up, each chain is asked for the head at which the address is read next.
     ///
     /// # Errors
@@ -169,6 +173,11 @@ impl Chains {
     /// The last known health of each chain, by ascending id.
     pub fn status(&self) -> Vec<ChainStatus> {
         self.inner.chains.iter().map(|chain| chain.status()).collect()
+    }
+
+    /// How far the index of a chain is; `None` where the chain is not configured.
+    pub fn index(&self, id: ChainId) -> Option<watch::Receiver<IndexState>> {
+        Some(self.inner.chains.iter().find(|chain| chain.id() == id)?.index())
     }
 
     /// The running read of `wallet`, or a new one.
@@ -243,6 +252,14 @@ impl Inner {
         let chains = self.chains.iter().map(|chain| chain.failed()).collect();
         Snapshot { address: wallet, as_of: chrono::Utc::now(), chains, attestations: Vec::new(), identity: Vec::new() }
     }
+}
+
+fn cache(keeping: &config::Snapshots) -> Cache<Address, Arc<Snapshot>> {
+    let expiry = ByCompleteness {
+        lifetimes: Lifetimes { complete: keeping.complete, incomplete: keeping.incomplete },
+        is_complete: |snapshot: &Arc<Snapshot>| snapshot.is_whole(),
+    };
+    Cache::builder().max_capacity(keeping.entries).expire_after(expiry).build()
 }
 
 /// Keeps the status of a chain, the terms of its markets and its endpoints current without requests.

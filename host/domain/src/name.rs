@@ -16,14 +16,14 @@ impl Name {
     pub fn parse(text: &str) -> Result<Self, InvalidAddress> {
         // Checked before normalisation, whose time grows with the length.
         if text.len() > Self::MAX {
-            return Err(InvalidAddress);
+            return Err(InvalidAddress::Format);
         }
-        let name = ens_normalize::ens_normalize(text).map_err(|_| InvalidAddress)?;
+        let name = ens_normalize::ens_normalize(text).map_err(|_| InvalidAddress::Format)?;
         // A normal form has none of the characters that separate parts of a URL, so a list of names is not a name.
         if name.contains('.') && name.len() <= Self::MAX && name.split('.').all(|label| !label.is_empty()) {
             Ok(Self(name))
         } else {
-            Err(InvalidAddress)
+            Err(InvalidAddress::Format)
         }
     }
 
@@ -90,9 +90,9 @@ mod tests {
             "a/b.eth",
             "a,b.eth",
         ] {
-            assert_eq!(Name::parse(bad), Err(InvalidAddress), "{bad:?}");
+            assert_eq!(Name::parse(bad), Err(InvalidAddress::Format), "{bad:?}");
         }
-        assert_eq!(Name::parse(&format!("{}.eth", "a".repeat(300))), Err(InvalidAddress));
+        assert_eq!(Name::parse(&format!("{}.eth", "a".repeat(300))), Err(InvalidAddress::Format));
     }
 
     #[test]

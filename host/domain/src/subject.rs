@@ -4,8 +4,15 @@ use crate::{Address, Name};
 
 /// The text is neither an address nor a name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("Invalid Ethereum address format")]
-pub struct InvalidAddress;
+pub enum InvalidAddress {
+    #[error("Invalid Ethereum address format")]
+    Format,
+    #[error(
+        "Invalid Ethereum address format: the EIP-55 checksum is wrong, so a character may be too; check the address, or \
+         send it in lower case"
+    )]
+    Checksum,
+}
 
 /// The subject of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +27,8 @@ impl Subject {
     pub fn parse(text: &str) -> Result<Self, InvalidAddress> {
         match parse_address(text) {
             Ok(address) => Ok(Self::Address(address)),
-            Err(_) => Name::parse(text).map(Self::Name),
+            Err(InvalidAddress::Format) => Name::parse(text).map(Self::Name),
+            Err(error) => Err(error),
         }
     }
 }
@@ -31,10 +39,10 @@ impl Subject {
 /// # Errors
 /// [`InvalidAddress`] otherwise.
 pub fn parse_address(text: &str) -> Result<Address, InvalidAddress> {
-    let digits = text.strip_prefix("0x").filter(|d| d.len() == 40).ok_or(InvalidAddress)?;
-    let address: Address = digits.parse().map_err(|_| InvalidAddress)?;
+    let digits = text.strip_prefix("0x").filter(|d| d.len() == 40).ok_or(InvalidAddress::Format)?;
+    let address: Address = digits.parse().map_err(|_| InvalidAddress::Format)?;
     let one_case = !digits.bytes().any(|b| b.is_ascii_lowercase()) || !digits.bytes().any(|b| b.is_ascii_uppercase());
-    if one_case || address.to_checksum(None) == text { Ok(address) } else { Err(InvalidAddress) }
+    if one_case || address.to_checksum(None) == text { Ok(address) } else { Err(InvalidAddress::Checksum) }
 }
 
 #[cfg(test)]
@@ -46,17 +54,16 @@ mod tests {
         let good = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045";
         assert!(parse_address(good).is_ok());
         assert!(parse_address(&good.to_lowercase()).is_ok());
-        assert!(parse_address(&good.replace('B', "b")).is_err());
-        assert!(parse_address(&good.replacen("0x", "0X", 1)).is_err());
+        assert_eq!(parse_address(&good.replace('B', "b")), Err(InvalidAddress::Checksum));
+        assert_eq!(Subject::parse(&good.replace('B', "b")), Err(InvalidAddress::Checksum));
+        assert_eq!(parse_address(&good.replacen("0x", "0X", 1)), Err(InvalidAddress::Format));
     }
 
     #[test]
     fn what_is_no_address_may_be_a_name() {
         assert_eq!(Subject::parse("Vitalik.eth"), Ok(Subject::Name(Name::parse("vitalik.eth").unwrap())));
-        for bad in
-            ["", "eth", "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA9604", "0xd8DA6BF26964aF9D7eEd9e03E53415D37aA96045"]
-        {
-            assert_eq!(Subject::parse(bad), Err(InvalidAddress), "{bad:?}");
+        for bad in ["", "eth", "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA9604"] {
+            assert_eq!(Subject::parse(bad), Err(InvalidAddress::Format), "{bad:?}");
         }
     }
 }

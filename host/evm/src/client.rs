@@ -79,6 +79,14 @@ impl Client {
         Some(Self { rpc, transport, shared: Arc::default(), ..self.clone() })
     }
 
+    /// A client whose requests wait until nobody else has one.
+    #[must_use]
+    pub fn behind(&self) -> Self {
+        let transport = self.transport.behind();
+        let rpc = RpcClient::new(transport.clone(), false);
+        Self { rpc, transport, shared: Arc::default(), ..self.clone() }
+    }
+
     /// Tries endpoints that rest after a failure, and puts them back into use. Does not end: a task of the chain runs it.
     pub async fn watch(&self) {
         self.transport.watch().await;

@@ -25,7 +25,7 @@ use url::Url;
 
 use crate::{
     config::{Endpoints, RpcLimits},
-    endpoint::{Endpoint, Http},
+    endpoint::{Endpoint, Http, Rank},
     fault::Fault,
 };
 use assay_trace::TRACE;
@@ -43,6 +43,7 @@ pub struct Failover {
     inner: Arc<Inner>,
     /// Leaves out the endpoint that answered last, and does not change which one that is.
     without_current: bool,
+    rank: Rank,
 }
 
 struct Inner {
@@ -59,12 +60,17 @@ impl Failover {
         let endpoints = urls.map(|url| Arc::new(Endpoint::new(http.clone(), url, chain.chain, limits))).collect();
         let inner =
             Inner { endpoints, retries: limits.retries, chain: chain.chain.to_string(), current: AtomicUsize::new(0) };
-        Self { inner: Arc::new(inner), without_current: false }
+        Self { inner: Arc::new(inner), without_current: false, rank: Rank::Usual }
     }
 
     /// The same endpoints without the one that answered last at the time of a request; `None` where there is no other.
     pub fn other_endpoints(&self) -> Option<Self> {
         (self.inner.endpoints.len() > 1).then(|| Self { without_current: true, ..self.clone() })
+    }
+
+    /// The same endpoints, asked after everybody else.
+    pub fn behind(&self) -> Self {
+        Self { rank: Rank::Last, ..self.clone() }
     }
 
     /// The endpoint that answered last; `None` where none is configured.
@@ -165,7 +171,7 @@ impl Failover {
         let mut attempt = 0;
         loop {
             let answer = match endpoint.check_chain().await {
-                Ok(()) => endpoint.post(packet, patience).await,
+                Ok(()) => endpoint.post(packet, self.rank, patience).await,
                 Err(fault) => Err(fault),
             };
             let fault = match &answer {

@@ -1,13 +1,13 @@
 //! Writes: what is to be read of a chain, and the next blocks of it.
 
 use alloy::primitives::Bytes;
-use assay_domain::{Address, ChainId};
-use assay_lending::{Entry, What};
+use assay_domain::ChainId;
 
 use crate::{
-    Check, Checkpoint, Index, IndexError, IndexedMarket, Progress,
-    codec::{Key, MOST_BLOCK, MOST_MARKETS, encode},
+    Check, Checkpoint, Index, IndexError, IndexedMarket, Progress, WalletEntries,
+    codec::{MOST_BLOCK, MOST_MARKETS},
     folder::{Database, Fault},
+    items::{count, insert, sorted},
 };
 
 /// The next blocks of a chain.
@@ -20,16 +20,6 @@ pub struct Segment {
     /// What wallets did in these blocks, in any order.
     pub wallets: Vec<WalletEntries>,
     pub check: Check,
-}
-
-/// What one wallet did in one market.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WalletEntries {
-    pub wallet: Address,
-    /// The market's index in [`Progress::markets`].
-    pub market: usize,
-    /// Entries of one block keep their order.
-    pub entries: Vec<Entry>,
 }
 
 impl Index {
@@ -72,15 +62,13 @@ impl Index {
         }
         check(chain, &before, &segment)?;
         let Segment { from, through, wallets, check } = segment;
-        let wallets = sorted(wallets);
+        let items = sorted(wallets);
+        let (entries, events) = count(items.iter().flat_map(|item| &item.entries));
         let mut after = before;
-        for entry in wallets.iter().flat_map(|wallet| &wallet.entries) {
-            after.entries += 1;
-            after.events += u64::from(matches!(entry.what, What::Event { .. }));
-        }
+        (after.entries, after.events) = (after.entries + entries, after.events + events);
         after.checked.add(check, (through.number - from).saturating_add(1));
         after.reach(through);
-        self.write(|database| put(database, chain, &wallets, &after))
+        self.write(|database| put(database, chain, &items, &after))
     }
 }
 
@@ -105,34 +93,14 @@ fn check(chain: ChainId, before: &Progress, segment: &Segment) -> Result<(), Ind
     Ok(())
 }
 
-/// One item for each wallet and market, in the order of keys, with entries in the order of blocks.
-fn sorted(mut wallets: Vec<WalletEntries>) -> Vec<WalletEntries> {
-    wallets.retain(|item| !item.entries.is_empty());
-    wallets.sort_by_key(|item| (item.wallet, item.market));
-    wallets.dedup_by(|next, item| {
-        let same = (next.wallet, next.market) == (item.wallet, item.market);
-        if same {
-            item.entries.append(&mut next.entries);
-        }
-        same
-    });
-    for item in &mut wallets {
-        item.entries.sort_by_key(|entry| entry.block);
-    }
-    wallets
-}
-
-fn put(database: &Database, chain: ChainId, wallets: &[WalletEntries], after: &Progress) -> Result<(), Fault> {
+fn put(database: &Database, chain: ChainId, items: &[WalletEntries], after: &Progress) -> Result<(), Fault> {
     let view = database.view();
     let mut assets = view.assets(chain)?;
     let known = assets.list().len();
-    let keyspace = view.entries(chain).ok_or_else(|| Fault::Damaged("the entries of a chain are missing".into()))?;
+    let keyspace = view.entries(chain).ok_or(Fault::Gone)?;
     let mut batch = database.batch();
-    for WalletEntries { wallet, market, entries } in wallets {
-        let Some(first) = entries.first() else { continue };
-        let market = u16::try_from(*market).map_err(|error| Fault::Failed(error.to_string()))?;
-        let key = Key { wallet: *wallet, market, block: first.block };
-        batch.insert(&keyspace, key.bytes(), encode(entries, &mut assets));
+    for item in items {
+        insert(&mut batch, &keyspace, item, &mut assets)?;
     }
     if assets.list().len() > known {
         database.put_assets(&mut batch, &keyspace, &assets)?;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use assay_domain::ChainId;
+use assay_domain::{Address, ChainId};
 
 /// Why the index cannot be opened, read or written. Answers do not need it: each wallet can be read by itself.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -29,6 +29,10 @@ pub enum IndexError {
     NotNext { chain: ChainId, next: u64, got: u64 },
     #[error("these entries of chain {chain} cannot be kept: {reason}")]
     Refused { chain: ChainId, reason: String },
+    #[error("the index of chain {chain} has no market {market}; `assay index status` lists those it has")]
+    NoMarket { chain: ChainId, market: Address },
+    #[error("the index of chain {chain} is complete through block {through}; ask for that one or one below")]
+    Above { chain: ChainId, through: u64 },
     #[error("the index of chain {chain} was changed while it was read; ask again")]
     Changed { chain: ChainId },
 }

@@ -39,20 +39,20 @@ fn history(database: &Database, chain: ChainId, wallet: Address) -> Result<Optio
         let (key, mut found) = unpack(&key, &value, &assets)?;
         // Above it is what a truncation has still to remove.
         if key.block <= through.number {
-            let to = entries.get_mut(usize::from(key.market)).ok_or_else(damaged)?;
+            let to = entries.get_mut(usize::from(key.market)).ok_or(Fault::Entry)?;
             to.append(&mut found);
         }
+    }
+    for entries in entries.iter_mut().filter(|entries| !entries.is_sorted_by_key(|entry| entry.block)) {
+        // Some were added later, to blocks that were read before.
+        entries.sort_by_key(|entry| entry.block);
     }
     Ok(Some(History { progress: Progress { rewinding: false, ..progress }, entries }))
 }
 
 /// The key and the entries of one segment.
 pub(crate) fn unpack(key: &[u8], value: &[u8], assets: &Assets) -> Result<(Key, Vec<Entry>), Fault> {
-    let key = Key::read(key).ok_or_else(damaged)?;
-    let entries = decode(value, key.block, assets).ok_or_else(damaged)?;
+    let key = Key::read(key).ok_or(Fault::Entry)?;
+    let entries = decode(value, key.block, assets).ok_or(Fault::Entry)?;
     Ok((key, entries))
-}
-
-fn damaged() -> Fault {
-    Fault::Damaged("an entry is none".into())
 }

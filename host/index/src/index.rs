@@ -91,6 +91,8 @@ impl Index {
         let folder = self.folder().path.clone();
         match fault {
             Fault::Damaged(reason) => self.begin_again(reason, opened),
+            Fault::Gone => self.begin_again("the entries of a chain are missing".into(), opened),
+            Fault::Entry => self.begin_again("an entry has other bytes than were written".into(), opened),
             Fault::Failed(reason) => IndexError::Unusable { folder, reason },
             Fault::Stopped => IndexError::Unusable { folder, reason: "it could not be opened again".into() },
         }
@@ -99,9 +101,9 @@ impl Index {
     fn writing_error(&self, Failed { fault, opened }: Failed) -> IndexError {
         let folder = self.folder().path.clone();
         match fault {
-            Fault::Damaged(reason) => self.begin_again(reason, opened),
             Fault::Failed(reason) => IndexError::Unwritable { folder, reason },
             Fault::Stopped => IndexError::Unwritable { folder, reason: "an earlier write failed".into() },
+            fault => self.reading_error(Failed { fault, opened }),
         }
     }
 

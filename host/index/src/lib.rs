@@ -15,17 +15,23 @@ mod folder;
 mod forget;
 mod history;
 mod index;
+mod items;
+mod owing;
 mod progress;
+pub mod segments;
 mod status;
 #[cfg(test)]
 mod tests;
 mod truncate;
 mod wallets;
+mod widen;
 
-pub use append::{Segment, WalletEntries};
+pub use append::Segment;
 pub use error::IndexError;
 pub use history::History;
 pub use index::Index;
+pub use items::WalletEntries;
+pub use owing::Owing;
 pub use progress::{Check, Checked, Checkpoint, IndexedMarket, Progress};
 pub use status::{ChainStatus, Status};
-pub use wallets::{Wallet, Wallets};
+pub use wallets::Wallets;

@@ -105,6 +105,12 @@ impl Progress {
         self.markets.iter().position(|market| market.address == address)
     }
 
+    /// Whether both say the same of the same chain.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let facts = |of: &Self| (of.markets.clone(), of.asked.clone(), of.through(), of.entries, of.events);
+        facts(self) == facts(other)
+    }
+
     pub(crate) fn reach(&mut self, through: Checkpoint) {
         self.checkpoints.push(through);
         if self.checkpoints.len() > 2 * DENSE {

@@ -2,12 +2,12 @@
 //! is above it. Then the entries are removed, if need be after a restart.
 
 use assay_domain::ChainId;
-use assay_lending::What;
 
 use crate::{
     Checkpoint, Index, IndexError, Progress,
     folder::{Database, Fault},
     history::unpack,
+    items::count,
 };
 
 /// Removals in one write.
@@ -58,8 +58,8 @@ fn end(database: &Database, chain: ChainId, mut progress: Progress) -> Result<()
         let (bytes, value) = item?;
         let (key, entries) = unpack(&bytes, &value, &assets)?;
         if through.is_some_and(|through| key.block <= through.number) {
-            progress.entries += entries.len() as u64;
-            progress.events += entries.iter().filter(|entry| matches!(entry.what, What::Event { .. })).count() as u64;
+            let (entries, events) = count(&entries);
+            (progress.entries, progress.events) = (progress.entries + entries, progress.events + events);
             continue;
         }
         batch.remove(&keyspace, bytes);

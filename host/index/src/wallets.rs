@@ -1,4 +1,4 @@
-//! All wallets of a market, as a stream. Memory holds one part of it.
+//! Everything in the index of a chain as a stream, in the order of wallets. Memory holds one part of it.
 
 use std::{collections::VecDeque, iter::FusedIterator};
 
@@ -6,81 +6,83 @@ use assay_domain::{Address, ChainId};
 use assay_lending::Entry;
 
 use crate::{
-    Checkpoint, Index, IndexError,
-    codec::Key,
+    Index, IndexError, Progress, WalletEntries,
+    codec::{Key, decode},
     folder::{Database, Fault},
-    history::unpack,
 };
 
 /// Segments that are read at once.
 const PART: usize = 4_096;
 
-/// A wallet and what it did in a market, in the order of blocks.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wallet {
-    pub address: Address,
-    pub entries: Vec<Entry>,
-}
-
-/// The wallets of a market, in the order of their addresses.
+/// What each wallet did in one market or in all, in the order of wallets and markets.
 #[derive(Debug)]
 pub struct Wallets {
     index: Index,
     chain: ChainId,
-    market: u16,
-    through: Checkpoint,
-    rewinds: u64,
+    /// `None` for all.
+    market: Option<u16>,
+    progress: Progress,
+    through: u64,
     /// The last wallet that was read.
     last: Option<Address>,
-    ready: VecDeque<Wallet>,
+    ready: VecDeque<WalletEntries>,
     ended: bool,
 }
 
 impl Index {
-    /// Every wallet with entries in a market: its index in [`Progress::markets`](crate::Progress::markets). All are
-    /// complete through the block through which the index is now, also where it grows meanwhile.
+    /// Every wallet with entries in a market: its index in [`Progress::markets`]. All are complete through the block
+    /// through which the index is now, also where it grows meanwhile.
     ///
     /// # Errors
     /// [`IndexError::Unknown`], or that the folder cannot be read. The stream ends with an error where the chain is
     /// truncated or forgotten.
     pub fn wallets(&self, chain: ChainId, market: usize) -> Result<Wallets, IndexError> {
+        let refused = |_| IndexError::Refused { chain, reason: format!("there is no market {market}") };
+        self.stream(chain, Some(u16::try_from(market).map_err(refused)?))
+    }
+
+    /// As [`wallets`](Self::wallets), in all markets.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn everything(&self, chain: ChainId) -> Result<Wallets, IndexError> {
+        self.stream(chain, None)
+    }
+
+    fn stream(&self, chain: ChainId, market: Option<u16>) -> Result<Wallets, IndexError> {
         let progress = self.progress(chain)?.ok_or(IndexError::Unknown(chain))?;
-        let through = progress.through().ok_or(IndexError::Unknown(chain))?;
-        let market = u16::try_from(market)
-            .map_err(|_| IndexError::Refused { chain, reason: format!("there is no market {market}") })?;
-        let (index, rewinds, ready) = (self.clone(), progress.rewinds, VecDeque::new());
-        Ok(Wallets { index, chain, market, through, rewinds, last: None, ready, ended: false })
+        let through = progress.through().ok_or(IndexError::Unknown(chain))?.number;
+        let (index, ready) = (self.clone(), VecDeque::new());
+        Ok(Wallets { index, chain, market, progress, through, last: None, ready, ended: false })
     }
 }
 
 impl Wallets {
-    /// The block through which every wallet is complete.
-    pub fn through(&self) -> Checkpoint {
-        self.through
+    /// The index of the chain when the stream began. Every wallet is complete through its last block.
+    pub fn progress(&self) -> &Progress {
+        &self.progress
     }
 
     /// Reads the next wallets. `None` where the chain was changed.
     fn part(&self, database: &Database) -> Result<Option<Part>, Fault> {
         let view = database.view();
-        let progress = view.progress(self.chain)?.filter(|progress| progress.rewinds == self.rewinds);
-        let Some((_, keyspace)) = progress.zip(view.entries(self.chain)) else { return Ok(None) };
+        let same = |now: &Progress| now.rewinds == self.progress.rewinds && now.asked == self.progress.asked;
+        let Some((_, entries)) = view.progress(self.chain)?.filter(same).zip(view.entries(self.chain)) else {
+            return Ok(None);
+        };
         let assets = view.assets(self.chain)?;
-        let mut part = Part { wallets: VecDeque::new(), last: self.last, ended: true };
+        let mut part = Part { ready: VecDeque::new(), last: self.last, ended: true };
         let start = self.last.map(Key::after);
-        for (count, item) in view.after(&keyspace, start.as_ref().map(<[u8; 27]>::as_slice)).enumerate() {
+        for (count, item) in view.after(&entries, start.as_ref().map(<[u8; 27]>::as_slice)).enumerate() {
             let (key, value) = item?;
-            let (key, mut entries) = unpack(&key, &value, &assets)?;
+            let key = Key::read(&key).ok_or(Fault::Entry)?;
             if count >= PART && part.last != Some(key.wallet) {
                 part.ended = false;
                 break;
             }
             part.last = Some(key.wallet);
-            if key.market != self.market || key.block > self.through.number {
-                continue;
-            }
-            match part.wallets.back_mut().filter(|wallet| wallet.address == key.wallet) {
-                Some(wallet) => wallet.entries.append(&mut entries),
-                None => part.wallets.push_back(Wallet { address: key.wallet, entries }),
+            if key.block <= self.through && self.market.is_none_or(|market| market == key.market) {
+                part.add(key, decode(&value, key.block, &assets).ok_or(Fault::Entry)?);
             }
         }
         Ok(Some(part))
@@ -88,23 +90,37 @@ impl Wallets {
 }
 
 struct Part {
-    wallets: VecDeque<Wallet>,
+    ready: VecDeque<WalletEntries>,
     last: Option<Address>,
     /// There are no more.
     ended: bool,
 }
 
+impl Part {
+    fn add(&mut self, key: Key, mut entries: Vec<Entry>) {
+        let (wallet, market) = (key.wallet, usize::from(key.market));
+        match self.ready.back_mut().filter(|last| (last.wallet, last.market) == (wallet, market)) {
+            Some(last) => {
+                let later = last.entries.last().map(|entry| entry.block) <= entries.first().map(|entry| entry.block);
+                last.entries.append(&mut entries);
+                if !later {
+                    // Some were added later, to blocks that were read before.
+                    last.entries.sort_by_key(|entry| entry.block);
+                }
+            }
+            None => self.ready.push_back(WalletEntries { wallet, market, entries }),
+        }
+    }
+}
+
 impl Iterator for Wallets {
-    type Item = Result<Wallet, IndexError>;
+    type Item = Result<WalletEntries, IndexError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         while self.ready.is_empty() && !self.ended {
-            let part = match self.index.read(|database| self.part(database)) {
-                Ok(part) => part.ok_or(IndexError::Changed { chain: self.chain }),
-                Err(error) => Err(error),
-            };
-            match part {
-                Ok(part) => (self.ready, self.last, self.ended) = (part.wallets, part.last, part.ended),
+            let part = self.index.read(|database| self.part(database));
+            match part.and_then(|part| part.ok_or(IndexError::Changed { chain: self.chain })) {
+                Ok(part) => (self.ready, self.last, self.ended) = (part.ready, part.last, part.ended),
                 Err(error) => {
                     self.ended = true;
                     return Some(Err(error));

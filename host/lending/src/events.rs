@@ -10,6 +10,7 @@ use crate::{
     protocol::{EventKind, Evidence},
     sums::Move,
 };
+use assay_domain::B256;
 use assay_evm::logs::in_order;
 
 /// One event of a wallet.
@@ -74,21 +75,27 @@ pub(super) fn extract(markets: &[Market], plan: &Plan, mut found: Found) -> Extr
             receipts: found.receipts.iter().filter(|log| log.address() == market.config.address).collect(),
             listed: hints,
         };
-        extract.events.extend(market.protocol.events(&evidence, wallet).into_iter().filter_map(|(kind, log)| {
-            let time = log.block_timestamp.filter(|time| *time > 0);
-            Some(Event { market: index, kind, block: log.block_number?, time })
-        }));
-        for (owned, log) in market.protocol.incomplete(&evidence, wallet) {
-            let place = (index, log.block_number.unwrap_or_default());
-            extract.incomplete.entry(place).and_modify(|most| *most = owned.max(*most)).or_insert(owned);
-        }
-        let moves = market.protocol.moves(&evidence, wallet).into_iter();
-        extract
-            .moves
-            .extend(moves.filter_map(|(amount, log)| Some(Moved { market: index, block: log.block_number?, amount })));
+        extract.add(index, market, &evidence, wallet);
     }
     extract.events.sort_by_key(|event| event.block);
     extract
+}
+
+impl Extract {
+    /// Adds what `evidence` of the market at `index` says of `wallet`.
+    pub(super) fn add(&mut self, index: usize, market: &Market, evidence: &Evidence<'_>, wallet: B256) {
+        self.events.extend(market.protocol.events(evidence, wallet).into_iter().filter_map(|(kind, log)| {
+            let time = log.block_timestamp.filter(|time| *time > 0);
+            Some(Event { market: index, kind, block: log.block_number?, time })
+        }));
+        for (owned, log) in market.protocol.incomplete(evidence, wallet) {
+            let place = (index, log.block_number.unwrap_or_default());
+            self.incomplete.entry(place).and_modify(|most| *most = owned.max(*most)).or_insert(owned);
+        }
+        let moves = market.protocol.moves(evidence, wallet).into_iter();
+        self.moves
+            .extend(moves.filter_map(|(amount, log)| Some(Moved { market: index, block: log.block_number?, amount })));
+    }
 }
 
 #[cfg(test)]
@@ -101,7 +108,7 @@ mod tests {
         config::MarketConfig,
         terms::hints,
     };
-    use assay_domain::{Address, B256, Protocol};
+    use assay_domain::{Address, Protocol};
     use assay_evm::{Span, logs::answers};
 
     const WALLET: Address = Address::repeat_byte(0xaa);

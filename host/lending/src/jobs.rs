@@ -20,6 +20,7 @@ use crate::{
     crosscheck::AllSums,
     doubts::Doubts,
     hints::Hinted,
+    indexed::Indexed,
     ledger::{Ledger, Progress},
     read::{Blocks, Start, read},
     reader::Reader,
@@ -41,8 +42,18 @@ const CURRENT: Duration = Duration::from_secs(20);
 /// Completes when a read in the background has ended.
 pub type Rest = BoxFuture<'static, ()>;
 
-/// The records of one wallet in the store.
-pub struct Stored(Vec<Option<Settled>>);
+/// The records of one wallet in the store, and what an index has of it.
+pub struct Stored {
+    records: Vec<Option<Settled>>,
+    indexed: Option<Indexed>,
+}
+
+impl Stored {
+    /// The last block of the index.
+    fn indexed(&self) -> Option<u64> {
+        self.indexed.as_ref().map(|indexed| indexed.through)
+    }
+}
 
 /// All reads of one chain.
 pub struct Jobs {
@@ -95,12 +106,13 @@ impl Jobs {
 
     /// The records of `wallet`, for [`history`](Self::history). They can be loaded while the head is requested.
     pub async fn stored(&self, wallet: Address) -> Stored {
-        Stored(self.reader.records(wallet).await)
+        let records = self.reader.records(wallet).await;
+        Stored { indexed: self.reader.indexed(wallet, &records).await, records }
     }
 
     /// Whether `stored` has no event, one entry per market.
     pub fn blank(&self, stored: &Stored) -> Vec<bool> {
-        stored.0.iter().map(|record| record.as_ref().is_none_or(Settled::is_blank)).collect()
+        stored.records.iter().map(|record| record.as_ref().is_none_or(Settled::is_blank)).collect()
     }
 
     /// Makes the next read begin again in the markets where the history of `wallet` is `doubted`, and follow old state
@@ -125,7 +137,7 @@ impl Jobs {
     /// The blocks by which `stored` is checked at `head`, for [`history`](Self::history). They can be requested in a
     /// batch with others.
     pub fn anchors(&self, stored: &Stored, head: Block) -> Vec<u64> {
-        self.reader.anchors(&stored.0, head)
+        self.reader.anchors(&stored.records, stored.indexed(), head)
     }
 
     /// The history of `wallet` in every market of the chain, as far as it is read by `deadline`, and the sums of its
@@ -140,7 +152,8 @@ impl Jobs {
         deadline: Instant,
     ) -> (Vec<PoolHistory>, AllSums, Option<Rest>) {
         let doubted = self.doubts.of(wallet, self.reader.markets.len());
-        let start = Start { wallet, records: stored.0, hints, doubted, blocks, head };
+        let Stored { records, indexed } = stored;
+        let start = Start { wallet, records, indexed, hints, doubted, blocks, head };
         let work = self.running.join(wallet, || self.start(start));
         if !work.joined {
             // The read goes on without its callers.
@@ -200,8 +213,9 @@ async fn read_to_the_head(reader: &Reader, mut start: Start, view: &watch::Sende
         }
         let Ok(head) = reader.client.head().await else { return progress };
         let records = reader.records(wallet).await;
-        let (client, anchors) = (reader.client.clone(), reader.anchors(&records, head));
+        let (client, anchors) = (reader.client.clone(), reader.anchors(&records, None, head));
         let blocks = async move { client.blocks(&anchors).await }.boxed();
-        start = Start { wallet, records, hints: hints.clone().boxed(), doubted: doubted.clone(), blocks, head };
+        let (hints, doubted) = (hints.clone().boxed(), doubted.clone());
+        start = Start { wallet, records, indexed: None, hints, doubted, blocks, head };
     }
 }

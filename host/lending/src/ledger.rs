@@ -139,7 +139,14 @@ impl Entry {
                 tracing::warn!(chain, %market, "a debt was repaid without a borrowing in the history; the history counts as partial");
                 Coverage::Partial
             }
-            (Progress::Done, _) => Coverage::Complete,
+            // A read up to the head did not reach the first block: the history there is not known to be empty.
+            (Progress::Done, None) => {
+                let (from_block, market) = (market.config.from_block, market.config.address);
+                remark = Some("the chain has not reached from_block, so nothing was read; correct chains.markets");
+                tracing::warn!(chain, %market, from_block, "the chain has not reached from_block of this market; correct chains.markets");
+                Coverage::Partial
+            }
+            (Progress::Done, Some(_)) => Coverage::Complete,
             (Progress::Running, _) if !self.read_before => Coverage::Pending,
             (Progress::Stopped, None) => return failed_pool(chain, &market.config),
             (Progress::Running | Progress::Stopped, _) => Coverage::Partial,
@@ -206,6 +213,7 @@ mod tests {
         assert_eq!(summary(pool(Some(50), None, Progress::Running)), (Coverage::Partial, Some(50), Some(1)));
         assert_eq!(summary(pool(None, Some(40), Progress::Stopped)), (Coverage::Partial, Some(40), Some(0)));
         assert_eq!(summary(pool(None, None, Progress::Stopped)), (Coverage::Failed, None, None));
+        assert_eq!(summary(pool(None, None, Progress::Done)), (Coverage::Partial, None, Some(0)));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! One pass over the blocks of a read: events are counted in the order of the chain, and settled history is saved at
 //! checkpoints.
 
+mod count;
 mod follow;
 
 use std::time::{Duration, Instant};
@@ -9,12 +10,11 @@ use futures::{StreamExt, future::try_join_all, stream};
 use tokio::sync::watch;
 
 use crate::{
-    events::{Event, Extract, Found, extract},
+    events::{Found, extract},
     ledger::Ledger,
     plan::Plan,
     reader::Reader,
     records::{self, Settled},
-    tally::untimed,
 };
 use assay_evm::{
     Block, Fault, Span,
@@ -158,45 +158,6 @@ impl Pass<'_> {
             );
             let receipts = self.reader.receipts(&self.plan, &logs).await?;
             self.count(extract(&self.reader.markets, &self.plan, Found { logs, receipts })).await?;
-        }
-        Ok(())
-    }
-
-    /// Adds what is new, with the times of its blocks.
-    async fn count(&mut self, found: Extract) -> Result<(), Fault> {
-        let mut events = found.events;
-        let settled_to = self.settled_to.map(|block| block.number);
-        let is_settled = |event: &Event| settled_to.is_some_and(|to| event.block <= to);
-        let entries = &self.ledger.entries;
-        events.retain(|event| entries.get(event.market).is_some_and(|entry| event.block >= entry.next));
-        let mut blocks = untimed(events.iter().filter(|event| is_settled(event)));
-        blocks.extend(untimed(events.iter().filter(|event| !is_settled(event))));
-        let blocks: Vec<u64> = blocks.into_iter().collect();
-        if !blocks.is_empty() {
-            let found = self.reader.client.blocks(&blocks).await?;
-            for (number, block) in blocks.iter().zip(found) {
-                let block = block.ok_or_else(|| Fault::Malformed(format!("no block {number}, which has logs")))?;
-                for event in events.iter_mut().filter(|event| event.block == *number) {
-                    event.time = Some(block.time);
-                }
-            }
-        }
-        for event in &events {
-            if let Some(entry) = self.ledger.entries.get_mut(event.market) {
-                let tally = if is_settled(event) { &mut entry.settled } else { &mut entry.tail };
-                tally.add(event.kind, event.time);
-            }
-        }
-        for moved in &found.moves {
-            let Some(entry) = self.ledger.entries.get_mut(moved.market).filter(|entry| moved.block >= entry.next)
-            else {
-                continue;
-            };
-            let settled = settled_to.is_some_and(|to| moved.block <= to);
-            let sums = if settled { entry.settled_sums.as_mut() } else { Some(&mut entry.tail_sums) };
-            if let Some(sums) = sums {
-                sums.add(&moved.amount);
-            }
         }
         Ok(())
     }

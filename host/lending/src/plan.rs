@@ -91,7 +91,7 @@ impl Plan {
     }
 }
 
-fn add<T: PartialEq>(list: &mut Vec<T>, item: T) {
+pub(super) fn add<T: PartialEq>(list: &mut Vec<T>, item: T) {
     if !list.contains(&item) {
         list.push(item);
     }

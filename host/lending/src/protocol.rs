@@ -97,6 +97,11 @@ pub(crate) trait LendingProtocol: Debug + Send + Sync {
     /// The logs of a market that name a wallet.
     fn signatures(&self) -> &'static [Signature];
 
+    /// The market's logs that count in a receipt and are not among [`signatures`](Self::signatures).
+    fn in_receipts(&self) -> &'static [B256] {
+        &[]
+    }
+
     /// The counts before anything is read: `None` for an event type that the logs do not show.
     fn no_events(&self) -> EventCounts {
         EventCounts::ZERO

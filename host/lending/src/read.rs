@@ -7,6 +7,7 @@ use tokio::sync::watch;
 use crate::{
     events::Found,
     hints::{AllHints, Hint, Hinted},
+    indexed::Indexed,
     ledger::{Ledger, Progress},
     market::Market,
     pass::Pass,
@@ -28,6 +29,8 @@ pub(super) struct Start {
     pub wallet: Address,
     /// One entry per market.
     pub records: Vec<Option<Settled>>,
+    /// What an index has of the wallet.
+    pub indexed: Option<Indexed>,
     pub hints: Hinted,
     /// The markets whose history the position contradicted not long ago.
     pub doubted: Vec<usize>,
@@ -38,8 +41,10 @@ pub(super) struct Start {
 
 /// Reads from the records to the head as far as possible, and publishes its progress in `view`.
 pub(super) async fn read(reader: &Reader, start: Start, view: &watch::Sender<Ledger>) -> Progress {
-    let Start { wallet, records, hints, doubted, blocks, head } = start;
+    let Start { wallet, records, indexed, hints, doubted, blocks, head } = start;
     let hints = hints.await;
+    let anchors = reader.anchors(&records, indexed.as_ref().map(|indexed| indexed.through), head);
+    let records = begin(reader, wallet, records, indexed, &hints, &doubted, head).await;
     let ledger = Ledger::new(&reader.markets, &records).planned(&reader.markets, &hints);
     let from = ledger.start();
     let unsummed = unsummed(reader, &records, &hints);
@@ -52,8 +57,10 @@ pub(super) async fn read(reader: &Reader, start: Start, view: &watch::Sender<Led
     }
     // The first span is fetched while the records are checked. It is seldom discarded.
     let first = Some(from).filter(|from| unsummed.is_empty() && *from <= head.number);
-    let (checked, first) =
-        tokio::join!(check(reader, &records, unsummed, blocks, head), fetch_first(reader, &plan, first, head));
+    let (checked, first) = tokio::join!(
+        check(reader, &records, unsummed, (anchors, blocks), head),
+        fetch_first(reader, &plan, first, head)
+    );
     let (records, settled_to, plan, first) = match checked {
         Ok((stale, settled_to)) if stale.is_empty() => (records, settled_to, plan, first),
         // The read begins elsewhere now.
@@ -65,6 +72,26 @@ pub(super) async fn read(reader: &Reader, start: Start, view: &watch::Sender<Led
     };
     let first = reader.whole_range(&plan, &records, &doubted, settled_to, first).await;
     run(reader.chain, Pass::new(reader, plan, records, &doubted, head, settled_to), first, view).await
+}
+
+/// `records`, or those with which an index continues them.
+async fn begin(
+    reader: &Reader,
+    wallet: Address,
+    records: Vec<Option<Settled>>,
+    indexed: Option<Indexed>,
+    hints: &AllHints,
+    doubted: &[usize],
+    head: Block,
+) -> Vec<Option<Settled>> {
+    let Some(indexed) = indexed.filter(|indexed| indexed.through <= head.number) else { return records };
+    match reader.begun(wallet, records.clone(), &indexed, hints, doubted).await {
+        Ok(records) => records,
+        Err(fault) => {
+            tracing::warn!(chain = reader.chain, %fault, "a history in the index cannot be completed; it is read from the node");
+            records
+        }
+    }
 }
 
 /// The first chunk from block `from`.
@@ -94,15 +121,15 @@ async fn run(
 }
 
 /// The records that cannot be continued, because they are `unsummed` or end at a block that was replaced, and the block
-/// through which this read settles history. `blocks` are those of [`anchors`](Reader::anchors).
+/// through which this read settles history. `anchors` are the numbers of [`anchors`](Reader::anchors) with their blocks.
 async fn check(
     reader: &Reader,
     records: &[Option<Settled>],
     unsummed: Vec<usize>,
-    blocks: Blocks,
+    anchors: (Vec<u64>, Blocks),
     head: Block,
 ) -> Result<(Vec<usize>, Option<Block>), Fault> {
-    let (numbers, blocks) = (reader.anchors(records, head), blocks.await?);
+    let (numbers, blocks) = (anchors.0, anchors.1.await?);
     let block = |number: u64| {
         let index = numbers.binary_search(&number).ok()?;
         blocks.get(index).copied().flatten()

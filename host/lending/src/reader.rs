@@ -6,9 +6,10 @@ use moka::future::Cache;
 use tokio_util::task::TaskTracker;
 
 use crate::{
+    indexed::Index,
     market::Market,
+    named::WholeRange,
     records::{self, Settled},
-    whole::WholeRange,
 };
 use assay_domain::{Address, ChainId};
 use assay_evm::{Block, Client, config::LogLimits};
@@ -24,6 +25,8 @@ pub struct Reader {
     pub tasks: TaskTracker,
     pub logs: LogLimits,
     pub finality: u64,
+    /// Where histories begin that it has.
+    pub index: Option<Arc<dyn Index>>,
     /// A source of first histories where the endpoint answers for short ranges alone.
     pub whole: Option<Arc<dyn WholeRange>>,
     /// The newest records, also before they are on disk.
@@ -72,10 +75,11 @@ impl Reader {
         });
     }
 
-    /// The blocks, in ascending order, by which `records` are checked at `head`, with the one through which history is
-    /// settled then.
-    pub(super) fn anchors(&self, records: &[Option<Settled>], head: Block) -> Vec<u64> {
-        let known = records.iter().flatten().map(|record| record.through).filter(|block| *block <= head.number);
+    /// The blocks, in ascending order, by which `records` and an index that ends at block `indexed` are checked at
+    /// `head`, with the one through which history is settled then.
+    pub(super) fn anchors(&self, records: &[Option<Settled>], indexed: Option<u64>, head: Block) -> Vec<u64> {
+        let known = records.iter().flatten().map(|record| record.through).chain(indexed);
+        let known = known.filter(|block| *block <= head.number);
         let mut numbers: Vec<u64> = known.chain(self.settles(records, head)).collect();
         numbers.sort_unstable();
         numbers.dedup();

@@ -9,7 +9,7 @@ use futures::{StreamExt, TryStreamExt, future::try_join_all, stream};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{events::Found, market::Market, plan::Plan, reader::Reader};
+use crate::{events::Found, hints::Hint, market::Market, plan::Plan, reader::Reader};
 use assay_domain::B256;
 use assay_evm::{
     Ask, Fault, Span,
@@ -24,8 +24,8 @@ const MOST: usize = 500;
 pub(super) const CONCURRENCY: usize = 2;
 
 /// A transaction whose receipt is needed, and the logs that point at it.
-struct Wanted {
-    transaction: B256,
+pub(super) struct Wanted {
+    pub transaction: B256,
     hints: Vec<Log>,
 }
 
@@ -99,7 +99,7 @@ pub(super) fn ask(transaction: B256) -> Ask {
 }
 
 /// Each transaction once, in the order of their hashes.
-fn wanted(markets: &[Market], plan: &Plan, logs: &[Log]) -> Result<Vec<Wanted>, Fault> {
+pub(super) fn wanted(markets: &[Market], plan: &Plan, logs: &[Log]) -> Result<Vec<Wanted>, Fault> {
     let wallet = plan.wallet.into_word();
     let mut found = BTreeMap::<B256, Vec<Log>>::new();
     for (market, hints) in markets.iter().zip(plan.hints.iter()) {
@@ -107,19 +107,33 @@ fn wanted(markets: &[Market], plan: &Plan, logs: &[Log]) -> Result<Vec<Wanted>, 
         if hints.is_empty() {
             continue;
         }
-        let own = by_transaction(logs.iter().filter(|log| market.is_own(log, wallet)));
-        let hinting = by_transaction(logs.iter().filter(|log| hints.iter().any(|hint| hint.is(log, wallet))));
-        for log in hinting.values().flatten().copied() {
-            let (own, hinting) = (beside(&own, log), beside(&hinting, log));
-            let mut pointing = hints.iter().filter(|hint| hint.is(log, wallet));
-            if !pointing.any(|hint| market.protocol.is_explained(hint, log, wallet, own, hinting)) {
-                let transaction =
-                    log.transaction_hash.ok_or_else(|| Fault::Malformed("a log without its transaction".into()))?;
-                found.entry(transaction).or_default().push(log.clone());
-            }
+        let own = logs.iter().filter(|log| market.is_own(log, wallet));
+        let hinting = logs.iter().filter(|log| hints.iter().any(|hint| hint.is(log, wallet)));
+        for log in unexplained(market, hints, wallet, own, hinting) {
+            let transaction =
+                log.transaction_hash.ok_or_else(|| Fault::Malformed("a log without its transaction".into()))?;
+            found.entry(transaction).or_default().push(log.clone());
         }
     }
     Ok(found.into_iter().map(|(transaction, hints)| Wanted { transaction, hints }).collect())
+}
+
+/// The logs in `hinting`, which match the `hints` of `market`, that only their receipt explains. `own` are the market's
+/// logs that name the wallet.
+pub(super) fn unexplained<'l>(
+    market: &Market,
+    hints: &[Hint],
+    wallet: B256,
+    own: impl Iterator<Item = &'l Log>,
+    hinting: impl Iterator<Item = &'l Log>,
+) -> Vec<&'l Log> {
+    let (own, hinting) = (by_transaction(own), by_transaction(hinting));
+    let is_explained = |log: &Log| {
+        let (own, hinting) = (beside(&own, log), beside(&hinting, log));
+        let mut pointing = hints.iter().filter(|hint| hint.is(log, wallet));
+        pointing.any(|hint| market.protocol.is_explained(hint, log, wallet, own, hinting))
+    };
+    hinting.values().flatten().copied().filter(|log| !is_explained(log)).collect()
 }
 
 /// One block may have any number: it cannot be read in parts.
@@ -128,10 +142,10 @@ fn too_many(wanted: &[Wanted]) -> bool {
     wanted.len() > MOST && wanted.windows(2).any(|pair| matches!(pair, [one, next] if block(one) != block(next)))
 }
 
-type Place = (Option<B256>, Option<B256>);
+pub(super) type Place = (Option<B256>, Option<B256>);
 
 /// The block and the transaction of a log.
-fn place(log: &Log) -> Place {
+pub(super) fn place(log: &Log) -> Place {
     (log.block_hash, log.transaction_hash)
 }
 

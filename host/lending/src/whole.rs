@@ -2,46 +2,31 @@
 //! answers only for short ones. The source names transactions; their logs come from the node's receipts. So it can invent
 //! nothing, and what it leaves out is found as what a node leaves out is: by the comparison with the position.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::time::Duration;
 
 use alloy::rpc::types::Log;
-use futures::{StreamExt, TryStreamExt, future::BoxFuture, stream};
+use futures::{StreamExt, TryStreamExt, stream};
 use tokio::time::timeout;
 
 use crate::{
     events::Found,
     ledger::Ledger,
+    named::Named,
     plan::Plan,
     reader::Reader,
     receipts::{AT_ONCE, CONCURRENCY, ask, unhinted},
     records::Settled,
 };
-use assay_domain::{Address, B256};
+use assay_domain::B256;
 use assay_evm::{
     Block, Fault, Span,
-    logs::{Chunk, LogQuery, answers},
+    logs::{Chunk, answers},
 };
 
 /// A history of fewer ranges is read from the node.
 const RANGES: u64 = 8;
 /// Longest wait for the source.
 const PATIENCE: Duration = Duration::from_secs(20);
-
-/// A source of the transactions with logs that name a wallet.
-pub trait WholeRange: Send + Sync {
-    /// The transactions with a log in `span` that names `wallet` and answers one of `queries`; `None` where the source
-    /// does not know all of them.
-    fn transactions<'a>(&'a self, wallet: Address, queries: &'a [LogQuery], span: Span)
-    -> BoxFuture<'a, Option<Named>>;
-}
-
-/// What a source knows.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Named {
-    pub transactions: BTreeSet<B256>,
-    /// They are all through this block, which may be before the end of the span.
-    pub through: u64,
-}
 
 impl Reader {
     /// `first`, or in its place what the source has of a wallet without `records` through the block `settled_to`.

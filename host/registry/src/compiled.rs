@@ -11,6 +11,7 @@ use std::{
 use sha2::{Digest as _, Sha256};
 use wasmtime::{Engine, component::Component};
 
+use crate::{LoadError, attempts::Attempt};
 use assay_domain::Digest;
 
 /// Moves `component` to another engine of the same configuration without compiling it again.
@@ -23,6 +24,18 @@ pub(crate) fn copy(component: &Component, to: &Engine) -> wasmtime::Result<Compo
     // SAFETY: the bytes come from `serialize` on a component.
     unsafe {
         Component::deserialize(to, code)
+    }
+}
+
+/// Loads code that the compiler just made, in this process or in its child.
+///
+/// # Errors
+/// Where the pool has no room for the component.
+pub(crate) fn fresh(engine: &Engine, code: &[u8]) -> wasmtime::Result<Component> {
+    #[expect(unsafe_code, reason = "the bytes come from the compiler")]
+    // SAFETY: the bytes come from `precompile_component`, here or in a child process of the same program, over a pipe.
+    unsafe {
+        Component::deserialize(engine, code)
     }
 }
 
@@ -42,6 +55,17 @@ impl Compiled {
         Ok(Self { folder: folder.to_owned() })
     }
 
+    /// Notes that a file is being loaded, unless its code is kept: then it was loaded before.
+    ///
+    /// # Errors
+    /// [`LoadError::SetAside`].
+    pub fn attempt(&self, engine: &Engine, digest: &Digest) -> Result<Option<Attempt>, LoadError> {
+        if self.path(engine, digest).exists() {
+            return Ok(None);
+        }
+        Attempt::begin(&self.folder, digest).map(Some)
+    }
+
     pub fn get(&self, engine: &Engine, digest: &Digest) -> Option<Component> {
         let bytes = fs::read(self.path(engine, digest)).ok()?;
         let (checksum, code) = bytes.split_at_checked(CHECKSUM)?;
@@ -56,17 +80,16 @@ impl Compiled {
     }
 
     /// A failure only costs time at the next start.
-    pub fn put(&self, engine: &Engine, digest: &Digest, component: &Component) {
+    pub fn put(&self, engine: &Engine, digest: &Digest, code: &[u8]) {
         let path = self.path(engine, digest);
         if path.exists() {
             return;
         }
         let write = || -> Result<(), String> {
-            let code = component.serialize().map_err(|error| format!("{error:#}"))?;
             let temporary = path.with_extension("tmp");
             let mut file = fs::File::create(&temporary).map_err(|error| error.to_string())?;
-            file.write_all(&Sha256::digest(&code))
-                .and_then(|()| file.write_all(&code))
+            file.write_all(&Sha256::digest(code))
+                .and_then(|()| file.write_all(code))
                 .map_err(|error| error.to_string())?;
             fs::rename(&temporary, &path).map_err(|error| error.to_string())
         };

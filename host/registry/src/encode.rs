@@ -11,6 +11,16 @@ use wit_component::ComponentEncoder;
 )]
 pub struct EncodeError(String);
 
+impl EncodeError {
+    pub(crate) fn new(reason: String) -> Self {
+        Self(reason)
+    }
+
+    pub(crate) fn reason(&self) -> &str {
+        &self.0
+    }
+}
+
 /// `bytes` as a component. A component is returned unchanged; a core module is encoded with the WIT that wit-bindgen
 /// stored in it.
 ///
@@ -21,10 +31,10 @@ pub fn to_component(bytes: &[u8]) -> Result<Cow<'_, [u8]>, EncodeError> {
         return Ok(Cow::Borrowed(bytes));
     }
     let encode = || ComponentEncoder::default().validate(true).module(bytes)?.encode();
-    encode().map(Cow::Owned).map_err(|error| EncodeError(format!("{error:#}")))
+    encode().map(Cow::Owned).map_err(|error| EncodeError::new(format!("{error:#}")))
 }
 
 /// The preamble of a core module is `\0asm` and version 1; a component's has layer 1 in its last two bytes.
-fn is_core_module(bytes: &[u8]) -> bool {
+pub(crate) fn is_core_module(bytes: &[u8]) -> bool {
     bytes.starts_with(b"\0asm\x01\0\0\0")
 }

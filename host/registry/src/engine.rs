@@ -97,6 +97,14 @@ impl Runtime {
     }
 }
 
+/// An engine that only compiles.
+///
+/// # Errors
+/// As [`Runtime::new`].
+pub(crate) fn compiling(purpose: Purpose) -> wasmtime::Result<Engine> {
+    Engine::new(&config(&Limits::default(), purpose, 1))
+}
+
 fn config(limits: &Limits, purpose: Purpose, instances: u32) -> Config {
     let mut config = Config::new();
     config

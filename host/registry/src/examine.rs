@@ -2,7 +2,6 @@
 //! in the same order.
 
 use std::{
-    borrow::Cow,
     sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
@@ -11,8 +10,9 @@ use sha2::{Digest as _, Sha256};
 use wasmtime::component::Component;
 
 use crate::{
-    LoadError, Model, ScoreError, answer,
-    compiled::Compiled,
+    LoadError, Model, ScoreError, answer, bounds,
+    compiled::{self, Compiled},
+    compiler::{self, Made},
     contract,
     deciles::Deciles,
     encode,
@@ -77,12 +77,12 @@ fn steps(
         return Err(LoadError::TooLarge { size: bytes.len() as u64, most: runtime.limits.file });
     }
     whole(bytes)?;
-    let encoded = encode::to_component(bytes)?;
-    found.component_bytes = encoded.len();
-    found.was_core_module = matches!(encoded, Cow::Owned(_));
+    bounds::within(bytes)?;
+    found.was_core_module = encode::is_core_module(bytes);
 
     let started = Instant::now();
-    let component = compile(&encoded, found.digest, runtime, compiled)?;
+    let Ready { component, made } = compile(bytes, found.digest, runtime, compiled)?;
+    found.component_bytes = made.as_ref().map_or(bytes.len(), |made| made.component_bytes);
     found.compile = started.elapsed();
 
     let world = interface(&component, runtime, &mut found.problems)?;
@@ -90,28 +90,38 @@ fn steps(
         return Ok(());
     }
     let model = link(&component, &world, runtime, found.digest)?;
-    if let Some(compiled) = compiled {
-        compiled.put(runtime.engine(), &found.digest, &component);
-    }
     let started = Instant::now();
     found.info = Some(model.info.clone());
     let (model, problems) = selftest::run(model);
     found.model = Some(model);
     found.problems.extend(problems);
     found.self_test = started.elapsed();
+    if found.problems.is_empty() {
+        keep(made, found.digest, runtime, compiled);
+    }
     Ok(())
 }
 
+/// A compiled component, with its code where it was compiled now.
+struct Ready {
+    component: Component,
+    made: Option<Made>,
+}
+
 /// The compiled component: from the folder of compiled code, or compiled now.
-fn compile(
-    encoded: &[u8],
-    digest: Digest,
-    runtime: &Runtime,
-    compiled: Option<&Compiled>,
-) -> Result<Component, LoadError> {
-    match compiled.and_then(|compiled| compiled.get(runtime.engine(), &digest)) {
-        Some(component) => Ok(component),
-        None => Component::new(runtime.engine(), encoded).map_err(|error| compile_error(&error)),
+fn compile(bytes: &[u8], digest: Digest, runtime: &Runtime, compiled: Option<&Compiled>) -> Result<Ready, LoadError> {
+    if let Some(component) = compiled.and_then(|compiled| compiled.get(runtime.engine(), &digest)) {
+        return Ok(Ready { component, made: None });
+    }
+    let made = compiler::compile(bytes, runtime)?;
+    let component = compiled::fresh(runtime.engine(), &made.code).map_err(|error| load_error(&error))?;
+    Ok(Ready { component, made: Some(made) })
+}
+
+/// Keeps the code of a component that passed every check.
+fn keep(made: Option<Made>, digest: Digest, runtime: &Runtime, compiled: Option<&Compiled>) {
+    if let (Some(made), Some(compiled)) = (made, compiled) {
+        compiled.put(runtime.engine(), &digest, &made.code);
     }
 }
 
@@ -140,12 +150,10 @@ pub(crate) fn again(
     if digest != original.digest() {
         return Err(LoadError::Read(format!("the bytes have changed: their digest is {digest}")));
     }
-    let component = compile(&encode::to_component(bytes)?, digest, runtime, compiled)?;
+    let Ready { component, made } = compile(bytes, digest, runtime, compiled)?;
     let world = world::world(&component, runtime.engine())?;
     let mut model = link(&component, &world, runtime, digest)?;
-    if let Some(compiled) = compiled {
-        compiled.put(runtime.engine(), &digest, &component);
-    }
+    keep(made, digest, runtime, compiled);
     model.deciles.clone_from(&original.deciles);
     Ok(model)
 }
@@ -186,7 +194,7 @@ fn describe(linked: &Linked, world: &World, runtime: &Runtime) -> Result<ModelIn
     Ok(info)
 }
 
-fn compile_error(error: &wasmtime::Error) -> LoadError {
+fn load_error(error: &wasmtime::Error) -> LoadError {
     let text = text(error);
     // The pool rejects a component that does not fit into any of its instances.
     if text.contains("exceeds the limit") || text.contains("exceeds the configured maximum") {

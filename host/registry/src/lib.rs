@@ -8,7 +8,8 @@
 //! | `registry`, `active`, `kinds`, `roles`, `status` | what other crates use |
 //! | `shared`, `catalogue`, `loader`, `shelf` | the loaded models, and the thread that follows the files |
 //! | `supervise`, `reason`, `tally` | counts of calls, and models that fail and go out of service |
-//! | `examine`, `whole`, `world`, `contract`, `encode`, `selftest`, `samples`, `compiled` | from bytes to a model |
+//! | `examine`, `whole`, `bounds`, `world`, `contract`, `encode`, `selftest`, `samples` | from bytes to a model |
+//! | `compiler`, `compiled`, `attempts` | compiled code, kept for the next start, and files that ended the server |
 //! | `model`, `deciles`, `answer`, `mock` | one call of a model, and the checks of its answer |
 //! | `check`, `standalone`, `measure` | for model authors, backtests, auditors and benchmarks |
 //! | `shadow_engine` | copies of models on a second engine that counts fuel |
@@ -19,11 +20,14 @@
 mod abi;
 mod active;
 mod answer;
+mod attempts;
+mod bounds;
 mod call;
 mod catalogue;
 mod check;
 mod clock;
 mod compiled;
+mod compiler;
 mod contract;
 mod deciles;
 mod encode;
@@ -58,6 +62,7 @@ mod world;
 
 pub use active::ActiveModels;
 pub use check::{CheckReport, Cost, Problem, check};
+pub use compiler::{Compiler, Job};
 pub use encode::{EncodeError, to_component};
 pub use kinds::{BoostModel, CreditModel, OfKind, SandboxModel, SybilModel};
 pub use load_error::{LoadError, OpenError, RoleError};

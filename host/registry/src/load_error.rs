@@ -37,6 +37,19 @@ pub enum LoadError {
     Encode(#[from] EncodeError),
     #[error("this is not valid WebAssembly: {0}. Build it again with a current toolchain")]
     Invalid(String),
+    #[error("it is too complex to compile: it has {0}. Give code as a compiler for WebAssembly writes it")]
+    TooComplex(String),
+    #[error(
+        "it cannot be compiled within the limits: {0}. Make the model smaller, or raise models.max_compile_seconds or models.max_compile_memory_bytes"
+    )]
+    Compiler(String),
+    #[error("the process that compiles cannot be started: {0}")]
+    CompilerStart(String),
+    #[error(
+        "the server ended {deaths} times in a row while it loaded this file, so it does not load it again. Correct the \
+         model, or remove {note} from the folder of compiled models and restart to try it once more"
+    )]
+    SetAside { deaths: usize, note: String },
     #[error(
         "it needs more than an instance may have: {0}. Link with a smaller stack, such as -zstack-size=32768, and smaller tables"
     )]
@@ -93,6 +106,10 @@ impl LoadError {
             Self::Truncated(_) => "truncated",
             Self::Encode(_) => "not_encodable",
             Self::Invalid(_) => "invalid_wasm",
+            Self::TooComplex(_) => "too_complex",
+            Self::Compiler(_) => "compiler_limits",
+            Self::CompilerStart(_) => "compiler_start",
+            Self::SetAside { .. } => "set_aside",
             Self::TooDemanding(_) => "too_demanding",
             Self::Imports(_) => "imports",
             Self::WrongWorld(_) => "wrong_world",
@@ -113,7 +130,7 @@ impl LoadError {
 
     /// True if the file causes the error; false if this host does.
     pub fn is_file_fault(&self) -> bool {
-        !matches!(self, Self::Read(_) | Self::Write(_) | Self::Closed)
+        !matches!(self, Self::Read(_) | Self::Write(_) | Self::CompilerStart(_) | Self::Closed)
     }
 }
 

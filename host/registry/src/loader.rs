@@ -211,10 +211,15 @@ impl Loader {
         if let Some(entry) = self.shared.catalogue().models.values().find(|entry| entry.model.digest() == digest) {
             return Ok(Admitted::Known(entry.model.reference().clone()));
         }
-        let found = panic::catch_unwind(AssertUnwindSafe(|| {
-            examine::examine(bytes, &self.shared.runtime, self.shared.compiled.as_ref())
-        }));
         let rejected = |info, error| Err(Box::new(Rejected { digest: Some(digest), info, error }));
+        let (runtime, compiled) = (&self.shared.runtime, self.shared.compiled.as_ref());
+        let attempt = compiled.map_or(Ok(None), |compiled| compiled.attempt(runtime.engine(), &digest));
+        let attempt = match attempt {
+            Ok(attempt) => attempt,
+            Err(error) => return rejected(None, error),
+        };
+        let found = panic::catch_unwind(AssertUnwindSafe(|| examine::examine(bytes, runtime, compiled)));
+        drop(attempt);
         let Ok(Examined { model, problems, info, .. }) = found else {
             return rejected(None, LoadError::Invalid("it makes the compiler fail".to_owned()));
         };

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use crate::Roles;
+use crate::{Compiler, Roles};
 
 /// All settings. [`Settings::new`] has the defaults stated here.
 #[derive(Debug, Clone)]
@@ -48,6 +48,8 @@ pub struct Limits {
     pub answer: usize,
     /// Failures in a row after which a model goes out of service. 3.
     pub failures: u32,
+    /// Where components are compiled; `None` compiles them in this process, without a limit.
+    pub compiler: Option<Compiler>,
 }
 
 impl Default for Limits {
@@ -62,6 +64,7 @@ impl Default for Limits {
             instances: 256,
             answer: 1 << 20,
             failures: 3,
+            compiler: None,
         }
     }
 }

@@ -311,8 +311,9 @@ async fn a_request_id_comes_back_and_cannot_forge_a_log_line() {
     server.stop().await;
 }
 
-/// Paths that are not API resources: the documentation itself.
-const UNDOCUMENTED: [&str; 4] = ["/openapi.json", "/docs", "/docs/", "/docs/{*file}"];
+/// Paths that are not API resources: pages and their files, and the documentation itself.
+const UNDOCUMENTED: [&str; 8] =
+    ["/", "/console", "/console/", "/console/{*file}", "/openapi.json", "/docs", "/docs/", "/docs/{*file}"];
 
 #[tokio::test]
 async fn every_route_is_documented_and_every_document_is_routed() {

@@ -61,6 +61,18 @@ impl BoostModel for Boost10 {
     }
 }
 
+struct Boost11;
+
+impl BoostModel for Boost11 {
+    fn describe() -> ModelInfo {
+        enhanced_boost_1_1::describe()
+    }
+
+    fn boost(score: u32, off_chain: OffChain) -> u32 {
+        enhanced_boost_1_1::boost(score, &off_chain)
+    }
+}
+
 struct Sandbox10;
 
 impl SandboxModel for Sandbox10 {
@@ -89,11 +101,41 @@ impl SandboxModel for Sandbox10 {
     }
 }
 
+struct Sandbox11;
+
+impl SandboxModel for Sandbox11 {
+    fn describe() -> ModelInfo {
+        sandbox_1_1::describe()
+    }
+
+    fn score(address: Vec<u8>) -> u32 {
+        sandbox_1_1::score(&address)
+    }
+
+    fn boosted_score(address: Vec<u8>, off_chain: OffChain) -> u32 {
+        sandbox_1_1::boosted_score(&address, &off_chain)
+    }
+
+    fn factors(address: Vec<u8>) -> Vec<Factor> {
+        sandbox_1_1::factors(&address)
+    }
+
+    fn report(address: Vec<u8>) -> MockReport {
+        sandbox_1_1::report(&address)
+    }
+
+    fn portfolio(address: Vec<u8>) -> Vec<ChainValue> {
+        sandbox_1_1::portfolio(&address)
+    }
+}
+
 #[test]
 fn every_released_model_passes() {
     testing::credit::<Credit10>(&[]);
     testing::credit::<Credit11>(&[]);
     testing::sybil::<Sybil10>(&[]);
     testing::boost::<Boost10>();
+    testing::boost::<Boost11>();
     testing::sandbox::<Sandbox10>();
+    testing::sandbox::<Sandbox11>();
 }

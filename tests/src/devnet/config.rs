@@ -32,16 +32,24 @@ impl Chain {
             write!(toml, "\n[[chains]]\nid = {}\nname = {}\nrpc = [{}]\n", self.id, text(self.name), text(self.url()));
         // The shipped uptime feed of chain 8453 does not exist on the devnet.
         let _ = writeln!(toml, "finality = {FINALITY}\nmulticall = \"{}\"\nsequencer = \"none\"", market.multicall);
-        let _ = writeln!(toml, "native = {{ symbol = \"ETH\", feed = \"{}\" }}\ntokens = [", market.native_feed);
+        let _ = writeln!(
+            toml,
+            "native = {{ symbol = \"ETH\", name = \"Ether\", feed = \"{}\" }}\ntokens = [",
+            market.native_feed
+        );
         for token in &market.tokens {
             let (address, symbol, decimals) = (token.address, text(token.asset.symbol), token.asset.decimals);
+            let name = text(token.asset.name);
             // The market's oracle prices its reserves; other tokens have a feed.
             let feed = token
                 .feed
                 .filter(|_| !token.asset.reserve)
                 .map(|feed| format!(", feed = \"{feed}\""))
                 .unwrap_or_default();
-            let _ = writeln!(toml, "  {{ address = \"{address}\", symbol = {symbol}, decimals = {decimals}{feed} }},");
+            let _ = writeln!(
+                toml,
+                "  {{ address = \"{address}\", symbol = {symbol}, name = {name}, decimals = {decimals}{feed} }},"
+            );
         }
         let _ = writeln!(toml, "]\n\n[[chains.markets]]\nprotocol = \"lenderA_v3\"");
         if self.id == ETHEREUM {

@@ -6,6 +6,7 @@ mod explorer;
 mod faults;
 mod hidden;
 mod history;
+mod index;
 mod lenders;
 mod lies;
 mod pace;
@@ -17,7 +18,7 @@ use std::path::Path;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use assay::config::{self, Config};
+use assay::config::{self, Config, IndexMode};
 use assay_chain::Chains;
 use assay_domain::Secret;
 use assay_domain::{Address, ChainSnapshot, PoolHistory, Snapshot};
@@ -70,7 +71,9 @@ impl Reader {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("assay.toml");
         std::fs::write(&file, toml(&folder.path().join("assay.redb"))).unwrap();
+        // Most tests count requests. Those of the index begin it.
         Self { config: config::load(Some(&file)).unwrap(), folder, running: None }
+            .with(|config| config.reading.index = IndexMode::Off)
     }
 
     fn with(mut self, change: impl FnOnce(&mut Config)) -> Self {

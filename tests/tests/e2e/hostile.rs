@@ -9,8 +9,8 @@ use std::{
 };
 
 use assay_tests::{
-    hostile::{Credit, IN_PRODUCTION, act, refused},
-    service::{Caller, Service, shelf_copy},
+    hostile::{Credit, IN_PRODUCTION, act, bombs, refused, slow_to_compile},
+    service::{Caller, Service, sandbox_config, shelf_copy},
 };
 use serde_json::{Value, json};
 
@@ -77,6 +77,102 @@ fn what_is_refused_is_refused_by_name_and_nobody_notices() {
         assert_eq!(api.get(SANDBOX).await.ok()["model_version"], "1.1");
         let grown = service.resident().saturating_sub(before) >> 20;
         assert!(grown < 256, "{grown} MiB more than before");
+    });
+}
+
+/// Waits until `file` is listed as failed, and returns the code of its reason.
+async fn refusal(api: &Caller, file: &str) -> String {
+    let started = Instant::now();
+    loop {
+        let list = api.get("/api/v2/models").await.ok();
+        if let Some(entry) = listed(&list, file).filter(|entry| entry["state"] == "failed") {
+            return entry["reason"]["code"].as_str().unwrap().to_owned();
+        }
+        assert!(started.elapsed() < Duration::from_secs(60), "{file} is not refused: {list}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[test]
+fn compile_bombs_cost_nobody_an_answer_and_no_start() {
+    run(async {
+        let shelf = shelf_copy();
+        let service = Service::sandbox(shelf.path());
+        let api = service.keyed();
+        let stop = Arc::new(AtomicBool::new(false));
+        let other = bystander(&api, &stop);
+        let before = service.peak();
+        for (name, bytes) in bombs() {
+            let answer = api.post_bytes("/api/v2/admin/models", bytes.clone()).await.expect(422);
+            assert_eq!(answer["code"], "too_complex", "{name}: {answer}");
+            println!("{name}: {}", answer["detail"]);
+            let file = format!("{name}.wasm");
+            std::fs::write(shelf.path().join(&file), bytes).unwrap();
+            assert_eq!(refusal(&api, &file).await, "too_complex", "{name}");
+        }
+        stop.store(true, Relaxed);
+        assert!(other.await.expect("every bystander's request was answered") > 0);
+        let grown = service.peak().saturating_sub(before) >> 20;
+        assert!(grown < 128, "{grown} MiB more at the peak");
+
+        let again = Service::start_in(service.kill(), &sandbox_config(shelf.path()), &[]);
+        assert_eq!(again.keyed().get(SANDBOX).await.ok()["model_version"], "1.1");
+        for (name, _) in bombs() {
+            assert_eq!(refusal(&again.keyed(), &format!("{name}.wasm")).await, "too_complex");
+        }
+    });
+}
+
+#[test]
+fn a_file_that_compiles_too_long_is_refused_by_the_limit_of_time() {
+    run(async {
+        let shelf = shelf_copy();
+        let config = sandbox_config(shelf.path()).replace("[models]", "[models]\nmax_compile_seconds = 1");
+        let service = Service::start(&config);
+        let api = service.keyed();
+        let stop = Arc::new(AtomicBool::new(false));
+        let other = bystander(&api, &stop);
+        let answer = api.post_bytes("/api/v2/admin/models", slow_to_compile()).await.expect(422);
+        assert_eq!(answer["code"], "compiler_limits", "{answer}");
+        assert!(answer["detail"].as_str().unwrap().contains("more than 1 s of processor time"), "{answer}");
+        stop.store(true, Relaxed);
+        assert!(other.await.expect("every bystander's request was answered") > 0);
+    });
+}
+
+/// Uploads a file and kills the server while it compiles. Returns its folder.
+async fn killed_while_loading(service: Service, bytes: Vec<u8>, attempts: usize) -> tempfile::TempDir {
+    let api = service.keyed();
+    let upload = tokio::spawn(async move {
+        let request = api.request(reqwest::Method::POST, "/api/v2/admin/models").body(bytes);
+        assert!(assay_tests::service::try_answer(request).await.is_err(), "the server is killed before it answers");
+    });
+    let started = Instant::now();
+    let noted = |folder: &std::path::Path| {
+        let files = std::fs::read_dir(folder.join("compiled")).into_iter().flatten().flatten();
+        let notes = files.filter(|file| file.path().extension().is_some_and(|extension| extension == "loading"));
+        notes.map(|note| std::fs::read(note.path()).unwrap_or_default().len()).any(|length| length == attempts)
+    };
+    while !noted(service.dir()) {
+        assert!(started.elapsed() < Duration::from_secs(20), "no note of the file that is being loaded");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let folder = service.kill();
+    upload.await.unwrap();
+    folder
+}
+
+#[test]
+fn a_file_that_ended_the_server_twice_is_set_aside() {
+    run(async {
+        let shelf = shelf_copy();
+        let config = sandbox_config(shelf.path()).replace("[models]", "[models]\nmax_compile_seconds = 3600");
+        let first = killed_while_loading(Service::start(&config), slow_to_compile(), 1).await;
+        let second = killed_while_loading(Service::start_in(first, &config, &[]), slow_to_compile(), 2).await;
+        std::fs::write(shelf.path().join("slow.wasm"), slow_to_compile()).unwrap();
+        let service = Service::start_in(second, &config, &[]);
+        assert_eq!(refusal(&service.keyed(), "slow.wasm").await, "set_aside");
+        assert_eq!(service.keyed().get(SANDBOX).await.ok()["model_version"], "1.1");
     });
 }
 

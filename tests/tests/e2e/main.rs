@@ -3,7 +3,10 @@
 mod agents;
 mod backtest;
 mod check_config;
+mod clients;
 mod conformance;
+mod console;
+mod contract;
 mod crowd;
 mod documentation;
 mod errors;
@@ -11,6 +14,7 @@ mod failover;
 mod fleet;
 mod hostile;
 mod identity;
+mod index;
 mod keys;
 mod killed;
 mod lenders;

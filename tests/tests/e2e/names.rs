@@ -107,7 +107,9 @@ fn a_name_is_as_good_as_the_address_it_stands_for() {
         ] {
             for path in ["report", "score"] {
                 let answer = api.get(&format!("/api/v2/{path}/address/{bad}")).await.expect(400);
-                assert_eq!(answer, json!({ "detail": "Invalid Ethereum address format" }), "{bad}");
+                let said = answer["detail"].as_str().unwrap();
+                assert!(said.starts_with("Invalid Ethereum address format"), "{bad}: {said}");
+                assert_eq!(said.contains("checksum"), bad.starts_with("0x"), "{bad}: {said}");
             }
         }
         let list = format!("?address=ADA.eth,{emil},ada.eth,nobody.eth,\u{430}da.eth,{ada}");

@@ -5,6 +5,7 @@ mod contract;
 mod faults;
 mod fees;
 mod mixed;
+mod notices;
 mod once;
 mod outage;
 mod own;

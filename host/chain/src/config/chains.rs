@@ -66,6 +66,8 @@ impl ChainConfig {
 #[serde(deny_unknown_fields)]
 pub struct NativeConfig {
     pub symbol: String,
+    /// Its name in reports; the symbol where absent.
+    pub name: Option<String>,
     /// Chainlink feed against the dollar.
     pub feed: Option<Address>,
     /// Longest time between two rounds of the feed. A price is used until 1.2 heartbeats have passed.
@@ -81,6 +83,8 @@ pub struct NativeConfig {
 pub struct TokenConfig {
     pub address: Address,
     pub symbol: String,
+    /// Its name in reports; the symbol where absent.
+    pub name: Option<String>,
     pub decimals: u8,
     /// Chainlink feed against the dollar; without it, the price comes from a lending oracle.
     pub feed: Option<Address>,

@@ -27,6 +27,8 @@ pub struct Reading {
     /// Folder of what was read so; the server's configuration sets it beside the embedded store where it is absent.
     #[serde(default)]
     pub index_path: PathBuf,
+    /// Requests that are started a second to read the markets of one chain so; 0 for no limit.
+    pub index_per_second: u32,
 }
 
 impl Reading {

@@ -103,9 +103,9 @@ impl ExplorerLogs {
     }
 
     /// `to` where the explorer lists the last logs of a market up to there, else the block before the first one that it
-    /// lacks; `None` where there is nothing to compare.
+    /// lacks after one that it lists; `None` where there is nothing to compare.
     async fn listed_through(&self, to: u64, least: u64) -> Option<u64> {
-        let (mut width, mut end) = (LOOK.min(self.client.log_ceiling()), to);
+        let (mut width, mut end, mut through) = (LOOK.min(self.client.log_ceiling()), to, to);
         for _ in 0..LOOKS {
             let look = Span { from: end.saturating_sub(width - 1).max(least), to: end };
             let query = LogQuery { addresses: self.markets.clone(), ..LogQuery::default() };
@@ -114,10 +114,15 @@ impl ExplorerLogs {
                 let own = logs.iter().filter(|log| log.address() == newest.address()).rev().take(COMPARED);
                 let own: Vec<_> = own.filter_map(|log| log.block_number.zip(log.transaction_hash)).collect();
                 let from = own.last().map_or(look.from, |(block, _)| *block);
-                let listed = self.explorer.logs(Which::Contract(newest.address()), Span { from, to }).await.ok()?;
+                let listed =
+                    self.explorer.logs(Which::Contract(newest.address()), Span { from, to: end }).await.ok()?;
                 let listed: BTreeSet<B256> = listed.into_iter().map(|row| row.transaction).collect();
-                let lacking = own.iter().filter(|(_, transaction)| !listed.contains(transaction));
-                return lacking.map(|(block, _)| *block).min().map_or(Some(to), |block| block.checked_sub(1));
+                let lacks = |(_, transaction): &&(u64, B256)| !listed.contains(transaction);
+                let first_lacking = own.iter().rev().find(lacks).map(|(block, _)| *block);
+                through = first_lacking.map_or(through, |block| block.saturating_sub(1));
+                if first_lacking != Some(from) {
+                    return Some(through);
+                }
             }
             if look.from == least {
                 return None;

@@ -60,6 +60,14 @@ impl Ipfs {
         Some(Self { node, service })
     }
 
+    /// Asks the node for the pin of an empty document, which changes nothing.
+    ///
+    /// # Errors
+    /// [`IpfsError`] where the node cannot publish documents.
+    pub async fn check(&self) -> Result<(), IpfsError> {
+        self.node.is_pinned(&cid(&[])).await.map(drop)
+    }
+
     /// Publishes `bytes`, whose CID is `expected`, and checks that they are pinned. A repetition changes nothing.
     ///
     /// # Errors

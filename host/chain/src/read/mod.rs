@@ -9,38 +9,36 @@ mod discover;
 mod health;
 mod plan;
 mod rounds;
+mod setup;
 mod unread;
 
 use std::sync::Arc;
 
 use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore, oneshot},
+    sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch},
     time::{Instant, timeout_at},
 };
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    activity::{self, ActivityReader, Histories, NodeLogs, Sent, Source, records::ActivityProgress},
-    config::{self, ChainConfig, Reading},
-    explorer::{ExplorerLogs, Explorers},
-    holdings::Finder,
-    prices::{External, PriceReader},
+    activity::{self, ActivityReader, Sent, records::ActivityProgress},
+    config::ChainConfig,
+    index::{self, IndexState},
+    prices::PriceReader,
 };
 use ahead::Ahead;
 use assay_domain::{Address, ChainId, ChainSnapshot};
 use assay_evm::{
     client::{Block, Client},
-    endpoint::Http,
     fault::Fault,
 };
-use assay_lending::{Jobs, Market, Reader, Recent, Rest, TermsCache, WholeRange};
-use assay_store::Store;
+use assay_lending::{Jobs, Market, Rest, TermsCache};
 use assemble::Parts;
 pub(crate) use batch::Batch;
 use batch::Part;
 use discover::Discovery;
 use health::Health;
 pub use health::{ChainStatus, NO_OLD_STATE, old_state};
+pub(super) use setup::Setup;
 
 /// Reads of a chain's state at one time. Reads that run together share the endpoints' capacity, so that with a thousand
 /// of them none would end before all do; further ones wait.
@@ -55,20 +53,10 @@ pub(super) struct Chain {
     activity: ActivityReader,
     discovery: Option<Discovery>,
     lending: Jobs,
+    index: Arc<index::State>,
     health: Health,
     ahead: Ahead,
     permits: Arc<Semaphore>,
-}
-
-/// What every chain is set up with.
-pub(super) struct Setup<'a> {
-    pub http: &'a Http,
-    pub explorers: &'a Explorers,
-    pub reading: &'a Reading,
-    pub external: &'a Arc<External>,
-    pub store: &'a Store,
-    pub tasks: &'a TaskTracker,
-    pub stop: &'a CancellationToken,
 }
 
 type Start = (Option<OwnedSemaphorePermit>, Result<Block, Fault>, Stored);
@@ -82,57 +70,17 @@ struct Stored {
     listed: ActivityProgress,
 }
 
-impl Setup<'_> {
-    /// The explorer of a chain that has one, else the logs of its node where they are configured as a source.
-    fn discovery(&self, config: &ChainConfig, client: &Client) -> Option<Discovery> {
-        let source = match (self.explorers.of(config), self.reading.discovery) {
-            (Some(explorer), _) => Source::Explorer(explorer),
-            (None, config::Discovery::Logs) => Source::Logs(NodeLogs::new(client.clone(), self.reading)),
-            (None, config::Discovery::Explorer) => return None,
-        };
-        let (store, tasks, stop) = (self.store.clone(), self.tasks.clone(), self.stop.clone());
-        let histories = Histories::new(config.id, source, store.clone(), config.finality, tasks, stop);
-        Some(Discovery { histories, finder: Finder::new(client.clone(), store, config) })
-    }
-
-    fn activity(&self, config: &ChainConfig, client: &Client) -> ActivityReader {
-        let (store, tasks, stop) = (self.store.clone(), self.tasks.clone(), self.stop.clone());
-        ActivityReader::new(config.id, client.clone(), store, config.finality, tasks, stop)
-    }
-
-    /// The explorer of a chain that has one, as a source of first histories.
-    fn whole(&self, config: &ChainConfig, client: &Client) -> Option<Arc<dyn WholeRange>> {
-        let markets = config.markets.iter().map(|market| market.address).collect();
-        let explorer = self.explorers.of(config)?;
-        Some(Arc::new(ExplorerLogs::new(explorer, client.clone(), markets)))
-    }
-
-    fn lending(&self, config: &ChainConfig, client: &Client) -> Jobs {
-        let markets = config.markets.iter().cloned().map(Market::new);
-        let reader = Reader {
-            chain: config.id,
-            client: client.clone(),
-            markets: markets.collect(),
-            store: self.store.clone(),
-            tasks: self.tasks.clone(),
-            logs: self.reading.logs(),
-            finality: config.finality,
-            whole: self.whole(config, client),
-            recent: Recent::default(),
-        };
-        Jobs::new(reader, self.tasks.clone(), self.stop.clone())
-    }
-}
-
 impl Chain {
     pub(super) fn new(config: &ChainConfig, setup: &Setup<'_>) -> Self {
         let client = Client::new(setup.http, &config.endpoints(), &setup.reading.rpc);
+        let (index, terms) = (index::State::new(config.id), Arc::<TermsCache>::default());
         Self {
             discovery: setup.discovery(config, &client),
-            terms: Arc::default(),
+            lending: setup.lending(config, &client, &terms, &index),
+            terms,
             prices: PriceReader::new(config, setup.external),
             activity: setup.activity(config, &client),
-            lending: setup.lending(config, &client),
+            index,
             health: Health::default(),
             ahead: Ahead::default(),
             permits: Arc::new(Semaphore::new(MAX_READS)),
@@ -143,6 +91,11 @@ impl Chain {
 
     pub(super) fn id(&self) -> ChainId {
         self.config.id
+    }
+
+    /// How far the index of the chain is.
+    pub(super) fn index(&self) -> watch::Receiver<IndexState> {
+        self.index.watch()
     }
 
     /// Blocks after which one is final.
@@ -168,6 +121,7 @@ impl Chain {
         head_sender: oneshot::Sender<Block>,
         batch: Option<&Part>,
     ) -> (ChainSnapshot, Option<Rest>) {
+        self.index.asked_for(wallet);
         let (permit, head, stored) = match timeout_at(deadline, self.start(wallet, batch)).await {
             Ok((permit, Ok(head), stored)) => (permit, head, stored),
             Ok((_, Err(_), _)) => return (self.failed(), None),

@@ -18,7 +18,7 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use super::Endpoint;
+use super::{Endpoint, Rank};
 use crate::{fault::Fault, single_flight::SingleFlight};
 use assay_domain::ChainId;
 
@@ -168,7 +168,7 @@ impl Endpoint {
     async fn ask_chain(&self) -> Result<ChainId, Fault> {
         let request =
             Request::new("eth_chainId", Id::Number(0), ()).serialize().map_err(|e| Fault::Malformed(e.to_string()))?;
-        let ResponsePacket::Single(response) = self.post(&request.into(), PATIENCE).await? else {
+        let ResponsePacket::Single(response) = self.post(&request.into(), Rank::First, PATIENCE).await? else {
             return Err(Fault::Malformed("a batch for a single request".into()));
         };
         if let Some(payload) = response.payload.as_error() {

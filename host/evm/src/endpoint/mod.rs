@@ -4,6 +4,7 @@
 mod exchange;
 mod health;
 mod pace;
+mod permits;
 mod queue;
 
 use std::{
@@ -13,17 +14,17 @@ use std::{
 
 use alloy::rpc::json_rpc::{RequestPacket, ResponsePacket};
 use metrics::Gauge;
-use tokio::{
-    sync::{Semaphore, SemaphorePermit},
-    time::{Instant, timeout_at},
-};
+use tokio::time::{Instant, timeout_at};
 use url::Url;
 
 use crate::{config::RpcLimits, fault::Fault, redact::Redact};
 use assay_domain::ChainId;
 use exchange::{is_foreign, refused};
 use health::Health;
+use permits::{Held, Permits};
 use queue::{Queue, TooManyCalls, Turn};
+
+pub use queue::Rank;
 
 pub use exchange::root_cause;
 pub use health::Readiness;
@@ -36,8 +37,6 @@ const PROBES: [&str; 2] = ["eth_chainId", "eth_getBlockByNumber"];
 /// The requests that every other request depends on. They have a permit of their own: at most one reader at a time asks
 /// for the chain id and for the newest block.
 const FIRST: [(&str, &str); 2] = [("eth_chainId", ""), ("eth_getBlockByNumber", "\"latest\"")];
-/// The requests of long histories.
-const HISTORY: [&str; 2] = ["eth_getLogs", "eth_getTransactionReceipt"];
 /// Calls in one JSON-RPC batch, until an endpoint refuses that many.
 const MAX_BATCH: usize = 100;
 
@@ -62,12 +61,7 @@ pub struct Endpoint {
     traceparent: bool,
     /// Requests that wait for a permit or for the rate limit.
     waiting: Gauge,
-    permits: Semaphore,
-    /// One permit of `rpc.concurrency`, where that is more than one, for the requests in [`FIRST`].
-    first_permit: Option<Semaphore>,
-    /// Log queries and receipts need one of these too: long histories in the background leave half of the permits to
-    /// other requests.
-    history_permits: Semaphore,
+    permits: Permits,
     queue: Queue,
     health: Health,
     /// Number of its answers to any request.
@@ -112,9 +106,7 @@ impl Endpoint {
             timeout: limits.timeout,
             traceparent: limits.traceparent,
             waiting: metrics::gauge!("assay_rpc_requests_waiting", "chain" => chain.to_string()),
-            permits: Semaphore::new(limits.concurrency.saturating_sub(1).max(1)),
-            first_permit: (limits.concurrency > 1).then(|| Semaphore::new(1)),
-            history_permits: Semaphore::new((limits.concurrency / 2).max(1)),
+            permits: Permits::new(limits.concurrency),
             queue: Queue::new(Some(limits.per_second).filter(|bound| *bound > 0), pace),
             health: Health::default(),
             answered: AtomicU64::new(0),
@@ -159,18 +151,18 @@ impl Endpoint {
         self.queue.is_limited()
     }
 
-    /// Sends `packet` in its turn, and again after a refusal for rate. `patience` is the longest time for turns.
+    /// Sends `packet` in its turn by `rank`, and again after a refusal for rate. `patience` is the longest time for turns.
     ///
     /// # Errors
     /// [`Fault`] where there is no JSON-RPC answer. An error in the answer is an answer, except about the rate.
-    pub async fn post(&self, packet: &RequestPacket, patience: Duration) -> Result<ResponsePacket, Fault> {
+    pub async fn post(&self, packet: &RequestPacket, rank: Rank, patience: Duration) -> Result<ResponsePacket, Fault> {
         let body = serde_json::to_vec(packet).map_err(|error| Fault::Malformed(error.to_string()))?;
-        let goes_ahead = is_first(packet);
-        let _permits = self.permits(packet, goes_ahead).await?;
+        let rank = if is_first(packet) { Rank::First } else { rank };
+        let _permits = self.permits(packet, rank).await?;
         let deadline = Instant::now() + patience;
         let mut refusal = None;
         loop {
-            let turn = match timeout_at(deadline, self.turn(packet.len(), goes_ahead)).await {
+            let turn = match timeout_at(deadline, self.turn(packet.len(), rank)).await {
                 Ok(turn) => turn?,
                 Err(_) => return Err(refusal.unwrap_or_else(no_turn)),
             };
@@ -190,22 +182,14 @@ impl Endpoint {
     }
 
     /// Requests wait for permits first, and only those with a permit for their turn: the first ones have their own.
-    async fn permits(
-        &self,
-        packet: &RequestPacket,
-        goes_ahead: bool,
-    ) -> Result<(Option<SemaphorePermit<'_>>, SemaphorePermit<'_>), Fault> {
-        let closed = |_| Fault::Unreachable("stopped".into());
-        let is_history = packet.requests().iter().any(|request| HISTORY.contains(&request.method()));
+    async fn permits(&self, packet: &RequestPacket, rank: Rank) -> Result<Held<'_>, Fault> {
         let _waiting = Waiting::count(&self.waiting);
-        let history = if is_history { Some(self.history_permits.acquire().await.map_err(closed)?) } else { None };
-        let permits = self.first_permit.as_ref().filter(|_| goes_ahead).unwrap_or(&self.permits);
-        Ok((history, permits.acquire().await.map_err(closed)?))
+        self.permits.of(packet, rank).await
     }
 
-    async fn turn(&self, calls: usize, goes_ahead: bool) -> Result<Turn<'_>, Fault> {
+    async fn turn(&self, calls: usize, rank: Rank) -> Result<Turn<'_>, Fault> {
         let _waiting = Waiting::count(&self.waiting);
-        let turn = self.queue.turn(calls, goes_ahead).await;
+        let turn = self.queue.turn(calls, rank).await;
         turn.map_err(|TooManyCalls { most }| Fault::TooManyCalls { most })
     }
 

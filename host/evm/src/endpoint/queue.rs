@@ -1,4 +1,5 @@
-//! The queue of one endpoint: first come, first served, at its pace. A request that is dropped leaves it.
+//! The queue of one endpoint: at its pace, by rank, and first come, first served within a rank. A request that is dropped
+//! leaves it.
 
 use std::{
     sync::{
@@ -16,17 +17,32 @@ use tokio::{
 
 use super::pace::{Pace, Sent};
 
-/// Longest wait for a request that goes ahead to say that it went.
+/// Longest wait for a request of a higher rank to say that it went.
 const YIELD: Duration = Duration::from_secs(1);
+
+/// Which of the waiting requests is the next one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rank {
+    /// Every other request depends on it.
+    First,
+    /// A caller may wait for it.
+    Usual,
+    /// Nobody waits for it.
+    Last,
+}
+
+#[derive(Default)]
+struct Line {
+    /// Whoever has it is the next of its rank; others wait for it in the order of their arrival.
+    next: tokio::sync::Mutex<()>,
+    waiting: AtomicUsize,
+}
 
 pub(super) struct Queue {
     pace: Mutex<Pace>,
-    /// Whoever has it is the next; others wait for it in the order of their arrival.
-    next: tokio::sync::Mutex<()>,
-    /// The same for requests that go ahead of these.
-    next_ahead: tokio::sync::Mutex<()>,
-    waiting_ahead: AtomicUsize,
-    /// An answer or a refusal changed the pace, or nobody goes ahead any more.
+    /// By rank.
+    lines: [Line; 3],
+    /// An answer or a refusal changed the pace, or a request of a higher rank went.
     changed: Notify,
     learned: Gauge,
 }
@@ -45,14 +61,7 @@ pub(super) struct TooManyCalls {
 impl Queue {
     /// Of an endpoint that takes at most `bound` calls a second, if any. `learned` shows the pace.
     pub fn new(bound: Option<u32>, learned: Gauge) -> Self {
-        Self {
-            pace: Mutex::new(Pace::new(bound)),
-            next: tokio::sync::Mutex::default(),
-            next_ahead: tokio::sync::Mutex::default(),
-            waiting_ahead: AtomicUsize::new(0),
-            changed: Notify::new(),
-            learned,
-        }
+        Self { pace: Mutex::new(Pace::new(bound)), lines: Default::default(), changed: Notify::new(), learned }
     }
 
     pub fn is_limited(&self) -> bool {
@@ -68,12 +77,18 @@ impl Queue {
     ///
     /// # Errors
     /// [`TooManyCalls`] where it has to be split, because calls are counted.
-    pub async fn turn(&self, calls: usize, goes_ahead: bool) -> Result<Turn<'_>, TooManyCalls> {
-        let _ahead = goes_ahead.then(|| Ahead::of(self));
-        let _next = if goes_ahead { self.next_ahead.lock().await } else { self.next.lock().await };
+    pub async fn turn(&self, calls: usize, rank: Rank) -> Result<Turn<'_>, TooManyCalls> {
+        let [first, usual, last] = &self.lines;
+        let (line, above): (_, &[Line]) = match rank {
+            Rank::First => (first, &[]),
+            Rank::Usual => (usual, std::slice::from_ref(first)),
+            Rank::Last => (last, self.lines.get(..2).unwrap_or_default()),
+        };
+        let _waiting = Waiting::of(self, line);
+        let _next = line.next.lock().await;
         loop {
             let changed = self.changed.notified();
-            let wait = match self.attempt(calls, goes_ahead)? {
+            let wait = match self.attempt(calls, above)? {
                 Ok(turn) => return Ok(turn),
                 Err(wait) => wait,
             };
@@ -83,14 +98,14 @@ impl Queue {
     }
 
     /// The turn, or how long to wait before the next attempt.
-    fn attempt(&self, calls: usize, goes_ahead: bool) -> Result<Result<Turn<'_>, Duration>, TooManyCalls> {
+    fn attempt(&self, calls: usize, above: &[Line]) -> Result<Result<Turn<'_>, Duration>, TooManyCalls> {
         let (mut pace, now) = (self.pace(), Instant::now());
         let most = pace.ceiling();
         if calls > most {
             return Err(TooManyCalls { most });
         }
         let delay = pace.delay(calls, now);
-        if !goes_ahead && self.waiting_ahead.load(Ordering::SeqCst) > 0 {
+        if above.iter().any(|line| line.waiting.load(Ordering::SeqCst) > 0) {
             return Ok(Err(delay.max(YIELD)));
         }
         Ok(if delay.is_zero() { Ok(Turn { queue: self, sent: pace.on_sent(calls, now) }) } else { Err(delay) })
@@ -126,19 +141,19 @@ impl Turn<'_> {
     }
 }
 
-/// Counts a request that goes ahead until it went or is dropped.
-struct Ahead<'a>(&'a Queue);
+/// Counts a request of its line until it went or is dropped.
+struct Waiting<'a>(&'a Queue, &'a Line);
 
-impl<'a> Ahead<'a> {
-    fn of(queue: &'a Queue) -> Self {
-        queue.waiting_ahead.fetch_add(1, Ordering::SeqCst);
-        Self(queue)
+impl<'a> Waiting<'a> {
+    fn of(queue: &'a Queue, line: &'a Line) -> Self {
+        line.waiting.fetch_add(1, Ordering::SeqCst);
+        Self(queue, line)
     }
 }
 
-impl Drop for Ahead<'_> {
+impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.0.waiting_ahead.fetch_sub(1, Ordering::SeqCst);
+        self.1.waiting.fetch_sub(1, Ordering::SeqCst);
         self.0.changed.notify_waiters();
     }
 }

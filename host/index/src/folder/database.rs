@@ -110,6 +110,20 @@ impl Database {
         put(batch, entries, ASSETS, &assets.list())
     }
 
+    /// A note of an import in progress, which has no meaning here.
+    pub(crate) fn put_import(
+        &self,
+        batch: &mut OwnedWriteBatch,
+        entries: &Entries,
+        note: &impl Serialize,
+    ) -> Result<(), Fault> {
+        put(batch, entries, IMPORT, note)
+    }
+
+    pub(crate) fn remove_import(&self, batch: &mut OwnedWriteBatch, entries: &Entries) {
+        batch.remove(entries, IMPORT);
+    }
+
     /// Commits `batch`, which a killed process has done wholly or not at all.
     pub(crate) fn commit(&self, batch: OwnedWriteBatch, entries: &Entries) -> Result<(), Fault> {
         self.wait_for_room(entries)?;
@@ -151,6 +165,10 @@ impl View<'_> {
         Ok(Assets::new(list.unwrap_or_default()))
     }
 
+    pub(crate) fn import<T: DeserializeOwned>(&self, chain: ChainId) -> Result<Option<T>, Fault> {
+        self.get(chain, IMPORT)
+    }
+
     /// The chains that have a keyspace.
     pub(crate) fn chains(&self) -> Vec<ChainId> {
         let names = self.database.inner.list_keyspace_names();
@@ -159,6 +177,10 @@ impl View<'_> {
 
     pub(crate) fn entries(&self, chain: ChainId) -> Option<Entries> {
         self.database.existing(chain)
+    }
+
+    pub(crate) fn value(&self, entries: &Entries, key: &[u8]) -> Result<Option<UserValue>, Fault> {
+        Ok(self.snapshot.get(entries, key)?)
     }
 
     /// The keys and values that begin with `prefix`.
@@ -179,7 +201,7 @@ impl View<'_> {
         use std::ops::Bound::{Excluded, Unbounded};
         let from = key.map_or(Unbounded, Excluded);
         let items = self.snapshot.range::<&[u8], _>(entries, (from, Unbounded)).map(|guard| Ok(guard.into_inner()?));
-        items.filter(|item| !matches!(item, Ok((key, _)) if [PROGRESS, ASSETS].contains(&&**key)))
+        items.filter(|item| !matches!(item, Ok((key, _)) if [PROGRESS, ASSETS, IMPORT].contains(&&**key)))
     }
 
     fn get<T: DeserializeOwned>(&self, chain: ChainId, key: &[u8]) -> Result<Option<T>, Fault> {
@@ -192,6 +214,7 @@ impl View<'_> {
 /// The keys of records, which are shorter than an address.
 const PROGRESS: &[u8] = b"p";
 const ASSETS: &[u8] = b"a";
+const IMPORT: &[u8] = b"i";
 
 fn put(batch: &mut OwnedWriteBatch, entries: &Entries, key: &[u8], value: &impl Serialize) -> Result<(), Fault> {
     let value = serde_json::to_vec(value).map_err(|error| Fault::Failed(error.to_string()))?;

@@ -9,6 +9,10 @@ use fjall::Error;
 pub(crate) enum Fault {
     /// What is on the disk is not what was written.
     Damaged(String),
+    /// A chain that has a progress has no entries.
+    Gone,
+    /// A kept entry is none.
+    Entry,
     /// A read or a write failed.
     Failed(String),
     /// An earlier write failed, after which the database takes none until it is opened again.

@@ -20,7 +20,7 @@ use std::{
 
 use chrono::Utc;
 
-pub(crate) use database::Database;
+pub(crate) use database::{Database, Entries};
 pub(crate) use fault::Fault;
 use lock::Lock;
 
@@ -70,7 +70,9 @@ impl Folder {
             Fault::Damaged(reason) | Fault::Failed(reason) => {
                 IndexError::Unusable { folder: self.path.clone(), reason }
             }
-            Fault::Stopped => IndexError::Unusable { folder: self.path.clone(), reason: "it is closing".into() },
+            Fault::Gone | Fault::Entry | Fault::Stopped => {
+                IndexError::Unusable { folder: self.path.clone(), reason: "it is closing".into() }
+            }
         };
         match Database::open(&self.database()) {
             Err(Fault::Damaged(reason)) => {

@@ -92,7 +92,7 @@ fn is_set_aside(folder: &Path, name: &Path, expected: &BTreeMap<(usize, Address)
     match read {
         Ok(Some(wallets)) => {
             let found: BTreeMap<_, _> =
-                wallets.into_iter().map(|wallet| ((0, wallet.address), wallet.entries)).collect();
+                wallets.into_iter().map(|item| ((item.market, item.wallet), item.entries)).collect();
             assert!(found == *expected, "{}: other entries than were written", name.display());
             return false;
         }

@@ -2,8 +2,10 @@
 
 mod crash;
 mod damage;
+mod full;
 mod model;
 mod opening;
+mod segments;
 mod size;
 
 use std::{collections::BTreeMap, path::Path};
@@ -66,10 +68,6 @@ fn progress(index: &Index) -> Progress {
 
 /// Everything in the index: the entries of each market and wallet.
 fn everything(index: &Index) -> BTreeMap<(usize, Address), Vec<Entry>> {
-    (0..markets().len())
-        .flat_map(|market| {
-            let wallets = index.wallets(CHAIN, market).unwrap();
-            wallets.map(move |wallet| wallet.unwrap()).map(move |wallet| ((market, wallet.address), wallet.entries))
-        })
-        .collect()
+    let all = index.everything(CHAIN).unwrap().map(Result::unwrap);
+    all.map(|item| ((item.market, item.wallet), item.entries)).collect()
 }

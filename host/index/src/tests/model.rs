@@ -170,7 +170,7 @@ fn a_stream_of_wallets_is_one_moment_and_says_where_the_chain_changed() {
     index.append(CHAIN, segment(120, 129, all(121))).unwrap();
     let rest: Vec<_> = stream.map(Result::unwrap).collect();
     assert_eq!(rest.len(), 5_999);
-    assert!(first.address < rest[0].address && rest.is_sorted_by_key(|wallet| wallet.address));
+    assert!(first.wallet < rest[0].wallet && rest.is_sorted_by_key(|wallet| wallet.wallet));
     assert!(rest.iter().all(|wallet| wallet.entries.len() == 4), "what came later is left out");
 
     let mut stream = index.wallets(CHAIN, 0).unwrap();
@@ -179,4 +179,39 @@ fn a_stream_of_wallets_is_one_moment_and_says_where_the_chain_changed() {
     let last = stream.last().unwrap();
     assert_eq!(last.unwrap_err(), IndexError::Changed { chain: CHAIN });
     assert_eq!(index.wallets(CHAIN, 0).unwrap().map(|wallet| wallet.unwrap().entries.len()).max(), Some(2));
+}
+
+#[test]
+fn what_is_asked_later_is_added_to_blocks_that_were_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let index = begun(folder.path());
+    let item = |market, blocks: &[u64]| WalletEntries {
+        wallet: wallet(1),
+        market,
+        entries: blocks.iter().flat_map(|block| borrowed(*block, *block as i64)).collect(),
+    };
+    index.append(CHAIN, segment(100, 109, vec![item(0, &[101, 108])])).unwrap();
+    index.append(CHAIN, segment(110, 119, vec![item(0, &[115])])).unwrap();
+    let more = [markets(), markets()[..1].to_vec()].concat();
+    let widened = Bytes::from_static(b"more");
+    let above = index.widen(CHAIN, &more, &widened, vec![item(0, &[120])]).unwrap_err();
+    let fewer = index.widen(CHAIN, &more[1..], &widened, Vec::new()).unwrap_err();
+    assert!([&above, &fewer].iter().all(|error| matches!(error, IndexError::Refused { .. })), "{above} {fewer}");
+
+    let earlier = vec![item(3, &[104, 112]), item(0, &[101, 103, 119])];
+    for _ in 0..2 {
+        let progress = index.widen(CHAIN, &more, &widened, earlier.clone()).unwrap();
+        assert_eq!((progress.entries, progress.events, &progress.asked), (16, 8, &widened));
+    }
+    let blocks = || {
+        let history = index.history(CHAIN, wallet(1)).unwrap().unwrap();
+        let blocks = |entries: &Vec<Entry>| entries.iter().step_by(2).map(|entry| entry.block).collect::<Vec<_>>();
+        history.entries.iter().map(blocks).collect::<Vec<_>>()
+    };
+    assert_eq!(blocks(), [vec![101, 101, 103, 108, 115, 119], vec![], vec![], vec![104, 112]]);
+    let streamed: Vec<_> = index.wallets(CHAIN, 0).unwrap().map(Result::unwrap).collect();
+    assert_eq!(streamed[0].entries, index.history(CHAIN, wallet(1)).unwrap().unwrap().entries[0]);
+    index.truncate(CHAIN, 112).unwrap();
+    assert_eq!(blocks(), [vec![101, 101, 103, 108], vec![], vec![], vec![104]]);
+    assert_eq!(progress(&index).entries, 10);
 }

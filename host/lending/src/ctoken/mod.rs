@@ -53,6 +53,10 @@ impl LendingProtocol for CompoundV2 {
         &[]
     }
 
+    fn in_receipts(&self) -> &'static [B256] {
+        &[BORROW, REPAY_BORROW, LIQUIDATE_BORROW]
+    }
+
     fn no_events(&self) -> EventCounts {
         EventCounts { supply: None, withdraw: None, ..EventCounts::ZERO }
     }

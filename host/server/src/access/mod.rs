@@ -46,11 +46,19 @@ const LOOKUP_LIFETIME: Duration = Duration::from_secs(2);
 /// Most cached lookups. Wrong keys are cached too, so that a guess does not always reach the store.
 const LOOKUPS: u64 = 10_000;
 
+/// How long a minted key that was valid is looked up again without a count against its address.
+const SEEN_LIFETIME: Duration = Duration::from_secs(10 * 60);
+
+/// The policy and the state of the rate that a request was counted against.
+pub type Count = (&'static str, RateState);
+
 /// Keys, scopes and units. Clones share it.
 #[derive(Clone)]
 pub struct Access {
     configured: Arc<HashMap<KeyHash, Arc<Caller>>>,
     minted: Cache<KeyHash, Option<Arc<Caller>>>,
+    /// Minted keys that were valid a short time ago.
+    seen: Cache<KeyHash, ()>,
     default_cost: u64,
     default_rate: u32,
     address_rate: Option<NonZeroU32>,
@@ -70,6 +78,7 @@ impl Access {
         Self {
             configured: Arc::new(configured),
             minted: Cache::builder().max_capacity(LOOKUPS).time_to_live(LOOKUP_LIFETIME).build(),
+            seen: Cache::builder().max_capacity(LOOKUPS).time_to_idle(SEEN_LIFETIME).build(),
             default_cost: config.default_cost,
             default_rate: config.default_rate,
             address_rate: NonZeroU32::new(config.address_rate),
@@ -101,20 +110,50 @@ impl Access {
             .try_get_with(hash, lookup)
             .await
             .map_err(|error: Arc<StoreError>| AccessError::Store((*error).clone()))?;
+        if found.is_some() {
+            self.seen.insert(hash, ()).await;
+        }
         found.ok_or(AccessError::MissingOrInvalid)
     }
 
+    /// The caller of a request from `address`, and its count: of the key, or of the address without a valid key. A key
+    /// that was never valid here is looked up in the store within the rate of its address alone, so that guesses do not
+    /// load the store.
+    pub async fn admit(
+        &self,
+        authorization: Option<&str>,
+        address: IpAddr,
+    ) -> (Result<Arc<Caller>, AccessError>, Option<Count>) {
+        let before = if self.is_new(authorization) { self.count_address(address).await } else { None };
+        if before.is_some_and(|(_, state)| state.refused.is_some()) {
+            return (Err(AccessError::MissingOrInvalid), before);
+        }
+        let caller = self.identify(authorization).await;
+        let counted = match (&caller, before) {
+            (Ok(caller), _) => self.count(caller).await,
+            (Err(_), Some(before)) => Some(before),
+            (Err(_), None) => self.count_address(address).await,
+        };
+        (caller, counted)
+    }
+
+    /// Whether a key has the form of a minted one, and was not valid here a short time ago.
+    fn is_new(&self, authorization: Option<&str>) -> bool {
+        let key = authorization.and_then(bearer).filter(|key| key.starts_with(MINTED));
+        key.map(hash).is_some_and(|hash| !self.configured.contains_key(&hash) && !self.seen.contains_key(&hash))
+    }
+
     /// Counts a request of `caller`; `None` when its key has no rate.
-    pub async fn count(&self, caller: &Caller) -> Option<(&'static str, RateState)> {
+    pub async fn count(&self, caller: &Caller) -> Option<Count> {
         self.counted(Counted::Key(caller.identity().to_owned()), caller.rate).await
     }
 
     /// Counts a request from `address` without a valid key; `None` when addresses have no rate.
-    pub async fn count_address(&self, address: IpAddr) -> Option<(&'static str, RateState)> {
+    pub async fn count_address(&self, address: IpAddr) -> Option<Count> {
         self.counted(Counted::Address(neighbourhood(address)), self.address_rate).await
     }
 
-    async fn counted(&self, who: Counted, rate: Option<NonZeroU32>) -> Option<(&'static str, RateState)> {
+    async fn counted(&self, who: Counted, rate: Option<NonZeroU32>) -> Option<Count> {
         let policy = who.policy();
         Some((policy, self.rates.count(who, rate?).await))
     }

@@ -77,6 +77,8 @@ enum RefreshError {
     Lost(#[from] Lost),
     #[error("the block before the newest final one is gone")]
     Moving,
+    #[error("the chain is at block {head} and has not reached agents.from_block {from_block}; correct it")]
+    NotReached { from_block: u64, head: u64 },
 }
 
 impl Refresher {
@@ -166,6 +168,9 @@ impl Refresher {
             tracing::warn!(block = mark.number, "the chain of the agents was replaced; their index is built anew");
             state.agents.clear();
             state.synced = None;
+        }
+        if state.synced.is_none() && self.registries.start() > head.number {
+            return Err(RefreshError::NotReached { from_block: self.registries.start(), head: head.number });
         }
         if lease.is_none() && state.synced.is_none() {
             // The host that has the lease builds the index.

@@ -1,6 +1,6 @@
 //! `assay check-config`: prints the configuration without secrets, and with `--live` checks the contracts on chain.
 
-use assay_chain::config::ChainConfig;
+use assay_chain::{Ipfs, config::ChainConfig};
 use assay_domain::Secret;
 use assay_store::config::Backend;
 use futures::future::join_all;
@@ -25,10 +25,22 @@ pub fn run(file: &ConfigFile, live: bool) -> Result<(), Failure> {
         })
     })));
     let found: Vec<_> = found.into_iter().flatten().map(|finding| format!("  {finding}")).collect();
-    if found.is_empty() {
+    let node = runtime.block_on(ipfs(&config));
+    let chains = match found.len() {
+        0 => None,
+        points => Some(format!("the chains disagree in {points} point(s):\n{}", found.join("\n"))),
+    };
+    let problems: Vec<_> = chains.into_iter().chain(node).collect();
+    if problems.is_empty() {
         return print("The chains agree with it.");
     }
-    Err(Failure::no(format!("the chains disagree in {} point(s):\n{}", found.len(), found.join("\n"))))
+    Err(Failure::no(problems.join("\n")))
+}
+
+/// The problem of the node that publishes documents.
+async fn ipfs(config: &Config) -> Option<String> {
+    let error = Ipfs::new(config.ipfs.as_ref()?)?.check().await.err()?;
+    Some(format!("no document can be published: {error}; correct ipfs.api, or start the node"))
 }
 
 fn summary(config: &Config) -> String {

@@ -3,8 +3,10 @@
 
 mod backtest;
 mod check_config;
+mod compile;
 mod features;
 mod health;
+mod index;
 mod key;
 mod meter;
 mod model;
@@ -56,6 +58,9 @@ enum Command {
     /// Export features of addresses
     #[command(subcommand)]
     Features(features::Command),
+    /// Show, export and import the index of markets, and list who owed in one
+    #[command(subcommand)]
+    Index(index::Command),
     /// Mint, list and revoke API keys
     #[command(subcommand)]
     Key(key::Command),
@@ -64,6 +69,9 @@ enum Command {
     /// Back up and restore the embedded store
     #[command(subcommand)]
     Store(store::Command),
+    /// Compile a model from standard input to standard output, as the child process of another command
+    #[command(hide = true, name = assay_registry::Compiler::COMMAND)]
+    Compile(compile::Compile),
     /// Print the OpenAPI document of the API
     Openapi,
 }
@@ -77,7 +85,9 @@ struct ConfigFile {
 
 impl ConfigFile {
     fn load(&self) -> Result<Config, Failure> {
-        config::load(self.config.as_deref()).map_err(Failure::cannot)
+        let mut config = config::load(self.config.as_deref()).map_err(Failure::cannot)?;
+        config.models.compiler = Some(compile::program());
+        Ok(config)
     }
 }
 
@@ -109,9 +119,11 @@ pub fn run() -> ExitCode {
         Command::Model(command) => model::run(command),
         Command::Backtest(arguments) => backtest::run(&arguments),
         Command::Features(command) => features::run(command),
+        Command::Index(command) => index::run(command),
         Command::Key(command) => key::run(command),
         Command::Replay(replay) => replay::run(&replay),
         Command::Store(command) => store::run(&command),
+        Command::Compile(compile) => compile.run(),
         Command::Openapi => openapi(),
     };
     match done {

@@ -30,6 +30,7 @@ struct ChainEntry {
 #[serde(deny_unknown_fields)]
 struct NativeEntry {
     symbol: Option<String>,
+    name: Option<String>,
     feed: Option<Address>,
     #[serde(default, deserialize_with = "settings::seconds")]
     heartbeat: Option<Duration>,
@@ -137,7 +138,7 @@ impl NativeEntry {
     fn completed(self, shipped: Option<NativeConfig>, keys: &mut Keys) -> Option<NativeConfig> {
         let heartbeat = self.heartbeat.unwrap_or_else(day);
         if let Some(symbol) = self.symbol {
-            return Some(NativeConfig { symbol, feed: self.feed, heartbeat, wrapped: self.wrapped });
+            return Some(NativeConfig { symbol, name: self.name, feed: self.feed, heartbeat, wrapped: self.wrapped });
         }
         let Some(shipped) = shipped else {
             keys.missing.push("native.symbol");
@@ -148,7 +149,8 @@ impl NativeEntry {
         let symbol = keys.needed("native.symbol", None, Some(shipped.symbol))?;
         let feed = keys.optional("native.feed", self.feed, shipped.feed);
         let wrapped = keys.optional("native.wrapped", self.wrapped, shipped.wrapped);
-        Some(NativeConfig { symbol, feed, heartbeat, wrapped })
+        let name = self.name.or(shipped.name);
+        Some(NativeConfig { symbol, name, feed, heartbeat, wrapped })
     }
 }
 

@@ -3,6 +3,7 @@
 //! section.
 
 mod access;
+mod docs;
 mod entry;
 mod http;
 mod known;
@@ -29,6 +30,7 @@ pub use assay_lending::config::MarketConfig;
 pub use assay_store::config::{Backend, Store};
 
 pub use access::{Access, KeyConfig};
+pub use docs::Docs;
 pub use http::{Http, Network};
 pub use known::chain_names;
 pub use load::{ConfigError, DEFAULTS, load};
@@ -51,6 +53,8 @@ pub struct Config {
     pub models: Models,
     pub store: Store,
     pub access: Access,
+    #[serde(default)]
+    pub docs: Docs,
     pub reading: Reading,
     pub scoring: Scoring,
     pub promotion: Promotion,

@@ -20,6 +20,13 @@ pub struct Models {
     pub call_deadline: Duration,
     /// Calls that run at the same time, and the size of the instance pool.
     pub max_calls: u32,
+    /// Processor time for compiling one component.
+    pub max_compile_seconds: u64,
+    /// Memory for compiling one component, in bytes.
+    pub max_compile_memory_bytes: u64,
+    /// The program that compiles; without one, this process does. Set by the commands of the binary.
+    #[serde(skip)]
+    pub compiler: Option<PathBuf>,
 }
 
 impl Models {
@@ -29,6 +36,8 @@ impl Models {
         found.number("max_memory_bytes", self.max_memory_bytes, 1..);
         found.millis("call_deadline_ms", self.call_deadline, 1..);
         found.number("max_calls", self.max_calls, 1..);
+        found.number("max_compile_seconds", self.max_compile_seconds, 1..=3_600);
+        found.number("max_compile_memory_bytes", self.max_compile_memory_bytes, 256 << 20..);
         found
     }
 }

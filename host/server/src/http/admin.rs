@@ -34,7 +34,7 @@ pub struct OneVersion {
 }
 
 #[derive(Deserialize, ToSchema)]
-#[schema(example = json!({ "why": "complaints about the new one" }))]
+#[schema(title = "RollBack", example = json!({ "why": "complaints about the new one" }))]
 #[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
 pub struct Reason {
     /// For the audit log.
@@ -62,7 +62,7 @@ pub struct Component(Vec<u8>);
 /// again is not an error.
 #[utoipa::path(
     post, path = "/api/v2/admin/models", tag = "admin", operation_id = "add_model",
-    request_body(content = inline(Component), content_type = "application/wasm", description = "A component, or a core module as cargo builds it"),
+    request_body(content = inline(Component), content_type = "application/octet-stream", description = "A component, or a core module as cargo builds it"),
     responses(
         (status = 201, description = "It is on the shelf", body = ReferenceBody),
         responses::Upload, responses::Keyed,

@@ -1,6 +1,9 @@
 //! The cost of a call as response headers: `Assay-Units-Cost`, and for a metered key `Assay-Units-Left`.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicBool, Ordering::Relaxed},
+};
 
 use axum::{
     extract::Request,
@@ -14,7 +17,10 @@ const LEFT: HeaderName = HeaderName::from_static("assay-units-left");
 
 /// The cost of the current request, which the extractor [`Caller`](super::extract::Caller) records.
 #[derive(Clone, Default)]
-pub struct Bill(Arc<Mutex<Option<Entry>>>);
+pub struct Bill {
+    entry: Arc<Mutex<Option<Entry>>>,
+    given_up: Arc<AtomicBool>,
+}
 
 #[derive(Clone, Copy)]
 struct Entry {
@@ -25,11 +31,20 @@ struct Entry {
 impl Bill {
     /// `units` were spent; a metered key has `left` remaining.
     pub fn record(&self, units: u64, left: Option<u64>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Entry { units, left });
+        *self.entry.lock().unwrap_or_else(PoisonError::into_inner) = Some(Entry { units, left });
+    }
+
+    /// The server ends the request without the handler's answer, so it costs nothing.
+    pub fn give_up(&self) {
+        self.given_up.store(true, Relaxed);
+    }
+
+    pub fn is_given_up(&self) -> bool {
+        self.given_up.load(Relaxed)
     }
 
     fn read(&self) -> Option<Entry> {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.entry.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 
 use super::{validation::Violation, wire::PaymentRequiredBody};
 use crate::access::x402::Demand;
-use assay_domain::ChainId;
+use assay_domain::{ChainId, InvalidAddress};
 
 /// An error response.
 #[derive(Debug)]
@@ -145,8 +145,8 @@ impl ApiError {
         Self::coded(StatusCode::INTERNAL_SERVER_ERROR, code, "Internal server error")
     }
 
-    pub fn invalid_address() -> Self {
-        Self::new(StatusCode::BAD_REQUEST, "Invalid Ethereum address format")
+    pub fn invalid_address(error: &InvalidAddress) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, error.to_string())
     }
 
     pub fn invalid_chain() -> Self {

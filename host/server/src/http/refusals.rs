@@ -17,8 +17,6 @@ use assay_store::StoreError;
 const MOMENT: u64 = 1;
 /// `Retry-After` when a chain does not answer or a model is being loaded, in seconds.
 const WHILE: u64 = 10;
-/// `Retry-After` of a key without units, in seconds: an operator has to raise its limit.
-const LATER: u64 = 3600;
 
 impl App {
     /// The response to an error about a subject.
@@ -159,9 +157,8 @@ impl From<AccessError> for ApiError {
             AccessError::Scope { .. } => Self::coded(StatusCode::FORBIDDEN, "scope", error.to_string()),
             AccessError::UnitsExhausted { used, limit, .. } => {
                 let left = limit.saturating_sub(used);
-                Self::exceeded("units", "units_used_up", error.to_string())
-                    .retry_after(LATER)
-                    .quota("units", limit, left)
+                // Without `Retry-After`: no time helps, an operator has to raise the limit.
+                Self::exceeded("units", "units_used_up", error.to_string()).quota("units", limit, left)
             }
             AccessError::Store(error) => Self::store(error),
         }

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use axum::{
     Router,
     body::Bytes,
+    extract::State,
     http::{Method, header},
     response::{IntoResponse, Response},
 };
@@ -127,10 +128,14 @@ pub fn document() -> openapi::OpenApi {
     document::describe(operations())
 }
 
-static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| document().to_json().unwrap_or_default().into());
+static DOCUMENT: LazyLock<String> = LazyLock::new(|| document().to_json().unwrap_or_default());
 
-async fn openapi_json() -> Response {
-    ([(header::CONTENT_TYPE, "application/json")], DOCUMENT.clone()).into_response()
+async fn openapi_json(State(app): State<App>) -> Response {
+    let document = match app.docs.address {
+        Some(address) => DOCUMENT.replace(document::EXAMPLE, &address.to_string()).into(),
+        None => Bytes::from_static(DOCUMENT.as_bytes()),
+    };
+    ([(header::CONTENT_TYPE, "application/json")], document).into_response()
 }
 
 #[cfg(test)]

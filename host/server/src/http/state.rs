@@ -17,7 +17,7 @@ use assay_store::Store;
 use crate::{
     access::{Access, x402::X402},
     agents::Agents,
-    config::{self, Config, Network},
+    config::{self, Config, Docs, Network},
     reputation::{Notices, Rehearsal, Reputation},
     rollout::Rollout,
     scoring::{Scoring, Source},
@@ -57,6 +57,7 @@ pub struct Inner {
     pub reads_chains: bool,
     pub not_covered: Vec<String>,
     pub limits: Limits,
+    pub docs: Docs,
     /// Permits of concurrent requests.
     pub request_permits: Semaphore,
     /// Proxies whose `X-Forwarded-For` is trusted.
@@ -130,6 +131,7 @@ impl App {
             reads_chains: !config.chains.is_empty(),
             not_covered: config.reading.not_covered.clone(),
             limits: Limits::of(config),
+            docs: config.docs.clone(),
             request_permits: Semaphore::new(config.http.max_requests),
             proxies: config.http.trusted_proxies.clone(),
             chains: config::chain_names().chain(configured).collect(),

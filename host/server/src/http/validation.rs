@@ -71,8 +71,8 @@ impl Violation {
         )
     }
 
-    pub fn beyond(field: &'static str, most: u64) -> Self {
-        Self::new("less_than_equal", Place::Body, Some(field), format!("Input should be less than or equal to {most}"))
+    pub fn beyond(place: Place, field: &'static str, most: u64) -> Self {
+        Self::new("less_than_equal", place, Some(field), format!("Input should be less than or equal to {most}"))
     }
 
     pub fn not_finite(field: &'static str) -> Self {

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use chrono::Utc;
+
 use super::{Ask, Scoring, ScoringError};
 use crate::rollout::{Inputs, Scored};
 use assay_domain::{Assessment, Subject};
@@ -25,7 +27,9 @@ impl Scoring {
         let score = model.boost(base.assessment.score, total_asset_usd)?;
         let assessment = Assessment { score, decile: credit.decile(score), factors: base.assessment.factors.clone() };
         let slot = self.inner.rollout.reserve_record();
-        let scored = Arc::new(Scored { assessment, record: slot.as_ref().map(|slot| slot.id), ..Scored::clone(&base) });
+        let record = slot.as_ref().map(|slot| slot.id);
+        // The score was calculated now, from a snapshot that may be older.
+        let scored = Arc::new(Scored { assessment, at: Utc::now(), record, ..Scored::clone(&base) });
         if let Some(slot) = slot {
             let boost = Some((model.reference().clone(), total_asset_usd));
             slot.fill(&scored, Inputs { features, boost, asked_by: ask.by.to_owned() });

@@ -12,7 +12,7 @@ use assay_domain::{
     Address, Assessment, ChainId, ChainSummary, Coverage, Decile, Factor, Freshness, ModelRef, Score, SeenOn, Summary,
     Time, time_from_unix,
 };
-use assay_registry::{ActiveModels, ChainValue, CreditModel, MockReport, SandboxModel};
+use assay_registry::{ActiveModels, BoostModel, ChainValue, CreditModel, MockReport, SandboxModel};
 
 /// The champions of one moment, so that a whole answer comes from one generator on one scale.
 pub struct Sandbox {
@@ -60,7 +60,11 @@ impl Sandbox {
     pub(super) fn scored(&self, address: Address, boost: Option<f64>, factors: bool) -> Result<Scored, ScoringError> {
         let SandboxScore { score, decile, model } = match boost {
             None => self.score(address)?,
-            Some(total_asset_usd) => self.boosted(address, total_asset_usd)?,
+            // The rule of production, not that of the sandbox paths.
+            Some(total_asset_usd) => {
+                let base = self.generator()?.score(&address)?;
+                self.on_scale(self.active.champion::<BoostModel>()?.boost(base, total_asset_usd)?)?
+            }
         };
         let factors = if factors { self.factors(address)? } else { Vec::new() };
         let (at, fresh) = now();
@@ -206,11 +210,8 @@ fn summaries(report: &MockReport) -> Vec<ChainSummary> {
         add(token.chain_id, Summary { asset_usd: token.value_usd, balances: 1, ..Summary::EMPTY });
     }
     for position in &report.positions {
-        // The tokens of a generator include the deposits.
-        add(
-            position.chain_id,
-            Summary { collateral_usd: position.supplied, debt_usd: position.borrowed, ..Summary::EMPTY },
-        );
+        let (supplied, debt_usd) = (position.supplied, position.borrowed);
+        add(position.chain_id, Summary { asset_usd: supplied, collateral_usd: supplied, debt_usd, ..Summary::EMPTY });
     }
     for pool in &report.pools {
         let last = pool.last_event.and_then(|at| seen(pool.chain_id, at));

@@ -83,11 +83,12 @@ impl Scoring {
     }
 
     pub(super) async fn read(&self, address: Address) -> Result<Read, ScoringError> {
-        let read = self.chains.snapshot(address).await;
-        if read.snapshot.chains.is_empty() || read.snapshot.all_failed() {
-            return Err(ScoringError::ChainsDown);
-        }
-        Ok(read)
+        readable(self.chains.snapshot(address).await)
+    }
+
+    /// As [`Scoring::read`], without the cache.
+    pub(super) async fn read_now(&self, address: Address) -> Result<Read, ScoringError> {
+        readable(self.chains.current_snapshot(address).await)
     }
 
     pub(super) async fn assess(
@@ -120,4 +121,13 @@ impl Scoring {
         self.inner.scores.insert(key, found.clone()).await;
         Ok(found)
     }
+}
+
+/// # Errors
+/// [`ScoringError::ChainsDown`] where nothing could be read.
+fn readable(read: Read) -> Result<Read, ScoringError> {
+    if read.snapshot.chains.is_empty() || read.snapshot.all_failed() {
+        return Err(ScoringError::ChainsDown);
+    }
+    Ok(read)
 }

@@ -1,8 +1,8 @@
 //! Several subjects in one request: their addresses, each once, and their scores.
 
-use std::{collections::HashSet, future::Future, sync::Arc};
+use std::{future::Future, sync::Arc};
 
-use futures::{StreamExt, TryStreamExt, stream};
+use futures::{StreamExt, stream};
 
 use super::{Ask, Scoring, ScoringError};
 use crate::rollout::Scored;
@@ -112,22 +112,22 @@ impl Scoring {
         Self { inner: self.inner.clone(), chains: self.chains.together() }
     }
 
-    /// The addresses of the subjects, each once. A name that does not resolve is left out.
+    /// The addresses of the subjects, each once. A name that does not resolve, or cannot be read now, is left out; where
+    /// no address is left, the latter is the error.
     async fn addresses(&self, subjects: Vec<Subject>) -> Result<Vec<Address>, ScoringError> {
         let resolve = |subject| {
             let scoring = self.clone();
-            async move {
-                match scoring.address(&subject).await {
-                    Ok(address) => Ok(Some(address)),
-                    Err(ScoringError::NotFound) => Ok(None),
-                    Err(error) => Err(error),
-                }
-            }
+            async move { scoring.address(&subject).await }
         };
-        let resolved: Vec<Option<Address>> =
-            stream::iter(subjects.into_iter().map(resolve)).buffered(NAMES).try_collect().await?;
-        let mut seen = HashSet::new();
-        let addresses: Vec<Address> = resolved.into_iter().flatten().filter(|address| seen.insert(*address)).collect();
-        if addresses.is_empty() { Err(ScoringError::NoneValid) } else { Ok(addresses) }
+        let resolved: Vec<_> = stream::iter(subjects.into_iter().map(resolve)).buffered(NAMES).collect().await;
+        let (mut addresses, mut none) = (Vec::new(), ScoringError::NoneValid);
+        for one in resolved {
+            match one {
+                Ok(address) if !addresses.contains(&address) => addresses.push(address),
+                Ok(_) | Err(ScoringError::NotFound) => {}
+                Err(error) => none = error,
+            }
+        }
+        if addresses.is_empty() { Err(none) } else { Ok(addresses) }
     }
 }

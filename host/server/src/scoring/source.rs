@@ -109,6 +109,15 @@ impl Source {
     }
 
     /// # Errors
+    /// As [`Scoring::current_summary`].
+    pub async fn current_summary(&self, subject: &Subject) -> Result<Summarized, ScoringError> {
+        match self {
+            Self::Chains(scoring) => scoring.current_summary(subject).await,
+            Self::Sandbox(scoring) => scoring.sandbox().summary(address(subject)),
+        }
+    }
+
+    /// # Errors
     /// As [`Scoring::chain_summary`].
     pub async fn chain_summary(&self, subject: &Subject, chain: ChainId) -> Result<Summarized, ScoringError> {
         match self {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Scoring, ScoringError, identity::distinct};
+use assay_chain::Read;
 use assay_domain::{Address, ChainId, ChainSummary, Coverage, Freshness, Subject, Summary, Time, UnreadByChain};
 
 /// The sums of one address.
@@ -83,6 +84,14 @@ impl Scoring {
         self.summary_of(self.address(subject).await?).await
     }
 
+    /// As [`Scoring::summary`], from figures that are read now.
+    ///
+    /// # Errors
+    /// As [`Scoring::summary`].
+    pub async fn current_summary(&self, subject: &Subject) -> Result<Summarized, ScoringError> {
+        self.summarized(self.read_now(self.address(subject).await?).await?)
+    }
+
     /// The sums of `subject` on `chain` alone.
     ///
     /// # Errors
@@ -101,12 +110,15 @@ impl Scoring {
     }
 
     async fn summary_of(&self, address: Address) -> Result<Summarized, ScoringError> {
-        let snapshot = self.read(address).await?.snapshot;
+        self.summarized(self.read(address).await?)
+    }
+
+    fn summarized(&self, Read { snapshot, .. }: Read) -> Result<Summarized, ScoringError> {
         if snapshot.chains.iter().all(|chain| chain.coverage <= Coverage::Pending) {
             return Err(ScoringError::NotYetRead);
         }
         Ok(Summarized {
-            address,
+            address: snapshot.address,
             fresh: self.freshness(&snapshot),
             chains: snapshot.chains.iter().map(ChainSummary::from).collect(),
             identity: distinct(&snapshot),

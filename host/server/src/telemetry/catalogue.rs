@@ -33,6 +33,7 @@ const COUNTERS: &[(&str, &str)] = &[
         "Lending histories that do not add up to the position, by chain, protocol and difference",
     ),
     ("assay_explorer_requests_total", "Requests to explorers, by chain and outcome"),
+    ("assay_explorer_histories_total", "First lending histories whose transactions an explorer named, by chain"),
     (
         "assay_explorer_reads_refused_total",
         "Lists that were not read because too many reads of the chain were waiting, by chain",
@@ -55,6 +56,12 @@ const COUNTERS: &[(&str, &str)] = &[
     ),
     ("assay_ipfs_requests_total", "Requests to the IPFS node and the pinning service, by service and outcome"),
     ("assay_lending_checkpoints_total", "Saved checkpoints of lending histories, by chain"),
+    ("assay_index_histories_total", "Lending histories that began with the market index, by chain"),
+    ("assay_index_ranges_total", "Block ranges that were read for the market index, by chain"),
+    (
+        "assay_index_differing_total",
+        "Transactions whose logs two answers for the market index gave differently, by chain; receipts decided",
+    ),
     ("assay_store_reconnects_total", "Connections to Redis that were opened again after one broke"),
     ("assay_store_retries_total", "Calls of Redis that waited, or were sent again because no response came"),
     (
@@ -101,6 +108,9 @@ const GAUGES: &[(&str, Unit, &str)] = &[
         "Agents whose document could not be read at the last refresh, by reason",
     ),
     ("assay_chain_head_block", Unit::Count, "Newest block seen, by chain"),
+    ("assay_index_through_block", Unit::Count, "Last block in the market index, by chain"),
+    ("assay_index_behind_blocks", Unit::Count, "Final blocks that the market index does not have yet, by chain"),
+    ("assay_index_events", Unit::Count, "Lending events in the market index, by chain"),
     ("assay_store_reached", Unit::Count, "1 while connected to Redis, otherwise 0"),
     ("assay_score_records_waiting", Unit::Count, "Records of answered scores that wait to be written"),
     ("assay_submissions_open", Unit::Count, "Submissions that have not ended, by status"),

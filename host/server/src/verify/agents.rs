@@ -26,6 +26,11 @@ const SAMPLE: u64 = 16;
 /// [`Fault`] when the endpoint does not answer.
 pub(super) async fn identity(client: &Client, agents: &Agents, head: Block) -> Result<Vec<String>, Fault> {
     let registry = agents.identity_registry;
+    let start = agents.start();
+    if start > head.number {
+        let head = head.number;
+        return Ok(vec![format!("from_block {start} is above the chain's head {head}: no agent would be found")]);
+    }
     let calls: Vec<Call> =
         (0..SAMPLE).map(|id| Call::new(registry, &ownerOfCall { agentId: U256::from(id) })).collect();
     let owners = client.calls(&calls, head.hash).await?;

@@ -5,6 +5,7 @@ mod agents;
 mod ask;
 mod claim;
 mod identity;
+mod index;
 mod market;
 mod signer;
 
@@ -69,6 +70,7 @@ pub async fn verify(chain: &ChainConfig, config: &Config, progress: impl Fn(Stri
         if chain.explorer.is_none() && old_state(&client, chain).await == Some(false) {
             progress(format!("warning: {NO_OLD_STATE}"));
         }
+        index::words(chain, &config.reading, head).into_iter().for_each(&progress);
         found.extend(contracts(&client, chain, config, head, progress).await);
     }
     found

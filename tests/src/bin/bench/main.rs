@@ -8,6 +8,7 @@ mod clock;
 mod cores;
 mod drops;
 mod fleet;
+mod index;
 mod load;
 mod reading;
 mod reports;
@@ -20,6 +21,7 @@ mod table;
 
 use std::{path::PathBuf, process::ExitCode, time::Instant};
 
+use assay_tests::stub::Market;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use table::{Row, Table};
@@ -33,8 +35,8 @@ type Failure = Box<dyn std::error::Error>;
 
 /// Measure Assay against references in the same run, and print a table
 ///
-/// Needs the `assay` binary in the same folder. Takes about six minutes on an idle machine, and up to half an hour
-/// more for the group `reading`.
+/// Needs the `assay` binary in the same folder. Takes about six minutes on an idle machine, up to half an hour more
+/// for the group `reading`, and some minutes for the group `index`.
 #[derive(Parser)]
 #[command(name = "bench", version, subcommand_negates_reqs = true)]
 struct Cli {
@@ -56,6 +58,15 @@ enum Part {
     /// Run the server under load, with routes for references; `bench` starts this itself
     #[command(hide = true)]
     Serve { config: PathBuf },
+    /// Run a stub of a node with a made-up lending market; `bench` starts this itself
+    #[command(hide = true)]
+    Stub {
+        events: u64,
+        wallets: u64,
+        /// Refuse more than 25 requests a second
+        #[arg(long)]
+        limited: bool,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -74,6 +85,8 @@ enum Group {
     Reports,
     /// Reading through distant and faulty endpoints, compared with a script of the client library viem
     Reading,
+    /// The index of lending markets, compared with the bare download of its logs, and new wallets with and without it
+    Index,
     /// Searches of 60,000 agents
     Search,
     /// Scores with a challenger, compared with scores without one
@@ -101,6 +114,9 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let outcome = match cli.part {
         Some(Part::Serve { config }) => server::serve(&config).map(|()| ExitCode::SUCCESS),
+        Some(Part::Stub { events, wallets, limited }) => {
+            index::serve(Market { events, wallets }, limited).map(|()| ExitCode::SUCCESS)
+        }
         None => measure(&cli),
     };
     outcome.unwrap_or_else(|error| {
@@ -128,6 +144,7 @@ fn measure(cli: &Cli) -> Result<ExitCode, Failure> {
             Group::Drops => drops::measure(effort),
             Group::Reports => reports::measure(effort),
             Group::Reading => reading::measure(effort),
+            Group::Index => index::measure(effort),
             Group::Search => search::measure(effort),
             Group::Shadow => shadow::measure(effort),
             Group::Fleet => fleet::measure(effort),

@@ -23,7 +23,8 @@ pub async fn run(options: Run) -> Result<(), Error> {
     let files = tempfile::Builder::new().prefix("assay-devnet-").tempdir()?;
     let devnet = start().await?;
     let config = files.path().join("assay.toml");
-    fs::write(&config, devnet.config_toml(&options.listen, &shelf, &files.path().join("assay.redb"), &options.key))?;
+    let toml = devnet.config_toml(&options.listen, &shelf, &files.path().join("assay.redb"), &options.key);
+    fs::write(&config, toml + &docs(&devnet, &options.key))?;
     eprintln!("starting the server");
     let lines = if options.log { Lines::Show } else { Lines::Keep };
     let host = tokio::task::spawn_blocking(move || Host::start(&assay, &config, lines))
@@ -38,6 +39,11 @@ pub async fn run(options: Run) -> Result<(), Error> {
     }
 }
 
+/// The requests on the page `/docs` work as they stand.
+fn docs(devnet: &Devnet, key: &str) -> String {
+    format!("\n[docs]\naddress = \"{}\"\nkey = {}\n", devnet.wallet("borrower").address, serde_json::Value::from(key))
+}
+
 fn welcome(devnet: &Devnet, url: &str, key: &str) -> String {
     let address = devnet.wallet("borrower").address;
     let curl = |path: &str| format!("curl -s -H 'Authorization: Bearer {key}' '{url}/api/v2/{path}'");
@@ -47,7 +53,7 @@ fn welcome(devnet: &Devnet, url: &str, key: &str) -> String {
         curl(&format!("sandbox/score/address/{address}")),
     ];
     format!(
-        "\nAssay listens on {url}\nAPI key: {key}\nDocumentation: {url}/docs\n\nWallets:\n{}\nA score with its factors, a report, a sandbox score:\n\n{}\n\nCtrl-C stops everything.",
+        "\nAssay listens on {url}\nAPI key: {key}\nConsole: {url}/console\nDocumentation: {url}/docs\n\nWallets:\n{}\nA score with its factors, a report, a sandbox score:\n\n{}\n\nCtrl-C stops everything.",
         table::wallets(devnet),
         requests.join("\n")
     )

@@ -20,7 +20,7 @@ pub struct Limit {
     pub retry_after: Option<u64>,
 }
 
-pub(super) struct Bucket {
+pub(crate) struct Bucket {
     limit: Limit,
     /// How much is left, and since when.
     left: Mutex<(f64, Instant)>,

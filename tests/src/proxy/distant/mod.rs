@@ -18,8 +18,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
 use heights::{Heights, Place};
-use limit::Bucket;
-
+pub(crate) use limit::Bucket;
 pub use limit::{Counted, Limit};
 pub use meter::{Meter, Traffic};
 

@@ -304,3 +304,11 @@ fn a_pool_without_its_data_provider_has_events_and_no_positions() {
         assert_eq!(counted(pool(read, market.pool)), market.lived(&chain, wallet("ada")).await.unwrap());
     });
 }
+
+#[test]
+fn the_index_says_what_the_node_says() {
+    with(async |world| {
+        let names = ["bank", "ada", "ben", "ivan", "gwen", "hugo", "kay", "cleo", "liquidator", "nobody"];
+        super::super::index::agrees(&world.setup, &world.chain, &names.map(wallet)).await;
+    });
+}

@@ -354,3 +354,11 @@ fn what_is_not_a_market_is_said() {
         assert!(position(&snapshot.chains[0], world.dollars.comet).is_some());
     });
 }
+
+#[test]
+fn the_index_says_what_the_node_says() {
+    with(async |world| {
+        let names = ["ada", "ben", "cleo", "dora", "emil", "finn", "gwen", "hugo", "anybody"];
+        super::super::index::agrees(&world.setup, &world.chain, &names.map(wallet)).await;
+    });
+}

@@ -451,3 +451,12 @@ fn what_is_not_a_ctoken_is_failed_and_the_others_are_read() {
         assert_eq!(counted(dai), world.compound.dai.lived(&world.blocks, wallet("ada")));
     });
 }
+
+#[test]
+fn the_index_says_what_the_node_says() {
+    with(async |world| {
+        let mut wallets = ["ada", "ben", "cleo", "dora", "emil", "finn", "gus", "hal", "anybody"].map(wallet).to_vec();
+        wallets.extend(world.compound.markets().map(|market| market.ctoken));
+        super::super::index::agrees(&world.setup, &world.chain, &wallets).await;
+    });
+}

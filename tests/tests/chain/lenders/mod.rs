@@ -16,7 +16,7 @@ use assay_tests::lenders::config::Setup;
 
 use super::Reader;
 
-fn reader(setup: &Setup, chain: &Small) -> Reader {
+pub(super) fn reader(setup: &Setup, chain: &Small) -> Reader {
     Reader::configured(|store| setup.toml(chain.url(), Path::new("plugins"), store, "a-key-for-tests"))
 }
 

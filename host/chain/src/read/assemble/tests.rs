@@ -59,6 +59,7 @@ fn config() -> ChainConfig {
     let token = |address, feed| TokenConfig {
         address,
         symbol: "T".into(),
+        name: None,
         decimals: 0,
         feed,
         heartbeat,

@@ -1,5 +1,7 @@
 //! The shipped data of known chains: one embedded file each, which names its sources.
 
+use std::collections::BTreeMap;
+
 use assay_chain::config::{NativeConfig, Slugs, TokenConfig};
 use assay_domain::{Address, ChainId};
 use assay_lending::config::MarketConfig;
@@ -40,14 +42,32 @@ pub(super) struct Known {
     pub slugs: Slugs,
 }
 
+/// The names of tokens and currencies by symbol.
+const NAMES: &str = include_str!("names.toml");
+
+#[derive(Deserialize)]
+struct Names {
+    names: BTreeMap<String, String>,
+}
+
 /// All known chains, by ascending id.
 ///
 /// # Errors
 /// Where a data file is damaged. A test excludes that.
 pub(super) fn all() -> Result<Vec<Known>, ConfigError> {
-    let parsed =
-        |text: &&str| Config::builder().add_source(File::from_str(text, FileFormat::Toml)).build()?.try_deserialize();
-    FILES.iter().map(parsed).collect()
+    let Names { names } = parsed(NAMES)?;
+    let named = |mut known: Known| {
+        known.native.name = names.get(&known.native.symbol).cloned();
+        for token in &mut known.tokens {
+            token.name = names.get(&token.symbol).cloned();
+        }
+        known
+    };
+    FILES.iter().map(|text| parsed(text).map(named)).collect()
+}
+
+fn parsed<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, ConfigError> {
+    Config::builder().add_source(File::from_str(text, FileFormat::Toml)).build()?.try_deserialize()
 }
 
 /// The ids and names of the known chains, by ascending id.
@@ -84,6 +104,16 @@ mod tests {
             (534_352, "ETH"),
         ];
         assert_eq!(found, expected.map(|(id, symbol)| (id, symbol.to_owned())));
+    }
+
+    #[test]
+    fn every_token_and_currency_has_its_name() {
+        for (known, _) in files() {
+            assert!(known.native.name.is_some(), "{}", known.name);
+            for token in known.tokens {
+                assert!(token.name.is_some(), "{} on {}", token.symbol, known.name);
+            }
+        }
     }
 
     #[test]

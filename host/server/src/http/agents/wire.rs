@@ -30,10 +30,11 @@ pub struct AgentBody {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(title = "AgentMetadata")]
 pub struct MetadataBody {
-    name: Option<String>,
-    description: Option<String>,
+    /// Empty where the document has none, and so the others.
+    name: String,
+    description: String,
     /// An `ipfs://` or web URI.
-    image: Option<String>,
+    image: String,
 }
 
 /// A page of agents.
@@ -105,7 +106,9 @@ impl From<&Agent> for AgentBody {
 
 impl From<AgentMetadata> for MetadataBody {
     fn from(from: AgentMetadata) -> Self {
-        Self { name: from.name, description: from.description, image: from.image }
+        let AgentMetadata { name, description, image } = from;
+        let [name, description, image] = [name, description, image].map(Option::unwrap_or_default);
+        Self { name, description, image }
     }
 }
 

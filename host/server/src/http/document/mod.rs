@@ -14,6 +14,9 @@ use utoipa::{
 use super::{error, validation, wire};
 use parameters::Parameters;
 
+/// The address in the examples.
+pub const EXAMPLE: &str = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045";
+
 /// A route in the document.
 pub struct Operation {
     pub method: Method,
@@ -112,5 +115,35 @@ impl Modify for MayBeEmpty {
                 body.required = Some(openapi::Required::False);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::Value;
+
+    use crate::http;
+
+    /// Tools that generate clients name a type by its title, or by its key where it has none.
+    #[test]
+    fn every_schema_has_a_name_of_its_own_and_no_tuple() {
+        let document = serde_json::to_value(http::document()).unwrap();
+        let schemas = document["components"]["schemas"].as_object().unwrap();
+        let mut names = BTreeSet::new();
+        for (key, schema) in schemas {
+            let name = schema["title"].as_str().unwrap_or(key);
+            assert!(names.insert(name), "two schemas are named {name}");
+        }
+        fn tuples(value: &Value) -> usize {
+            let inside = match value {
+                Value::Object(fields) => fields.values().map(tuples).sum(),
+                Value::Array(items) => items.iter().map(tuples).sum(),
+                _ => 0,
+            };
+            inside + usize::from(value.get("prefixItems").is_some() || value.get("items") == Some(&Value::Bool(false)))
+        }
+        assert_eq!(tuples(&document), 0);
     }
 }

@@ -54,6 +54,8 @@ admitted!(A1 A2 A3 A4 A5 A6);
 
 impl Admitted<Public> for ((),) {}
 impl<M> Admitted<Public> for (M, Result<Path<String>, PathRejection>) {}
+impl<M> Admitted<Public> for (M, State<App>) {}
+impl<M> Admitted<Public> for (M, State<App>, Result<Path<String>, PathRejection>) {}
 impl<M> Admitted<Public> for (M, Known) {}
 impl<M> Admitted<Public> for (M, HeaderMap) {}
 impl Admitted<Operator> for ((),) {}

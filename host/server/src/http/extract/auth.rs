@@ -9,7 +9,7 @@ use axum::{
 };
 
 use crate::{
-    access::{self, AccessError, Price, records::Payer},
+    access::{self, AccessError, Price, Reservation, records::Payer},
     http::{ApiError, App, bill::Bill},
 };
 
@@ -111,8 +111,8 @@ impl<C: Charge> Caller<C> {
         self.caller.payer(app.access.cost(C::PRICE))
     }
 
-    /// Does `work` for the units of this caller. The units are reserved before it and spent by a response, also by "not
-    /// found". They are refunded after a server error, and when the client disconnects.
+    /// Does `work` for the units of this caller. The units are reserved before it. They are spent by a response, also by
+    /// "not found", and by a client that leaves once the work has begun; a server error refunds them.
     ///
     /// # Errors
     /// 429 without units, otherwise those of `work`.
@@ -136,14 +136,39 @@ impl<C: Charge> Caller<C> {
                 self.bill.record(0, Some(limit.saturating_sub(*used)));
             }
         })?;
-        let response = work.await;
         let left = reservation.left();
-        if response.as_ref().is_err_and(ApiError::is_server_error) {
+        let begun = Begun { reservation: Some(reservation), bill: self.bill.clone() };
+        let response = work.await;
+        let failed = response.as_ref().is_err_and(ApiError::is_server_error);
+        begun.end(failed);
+        if failed {
             self.bill.record(0, left.map(|left| left.saturating_add(units)));
         } else {
-            reservation.commit();
             self.bill.record(units, left);
         }
         response
+    }
+}
+
+/// The units of work that has begun. A dropped one is that of a client that left: the work was done for it, so the units
+/// are spent, unless the server ended the work itself.
+struct Begun {
+    reservation: Option<Reservation>,
+    bill: Bill,
+}
+
+impl Begun {
+    fn end(mut self, failed: bool) {
+        let reservation = self.reservation.take().filter(|_| !failed);
+        // After a failure the reservation is dropped, which refunds the units.
+        reservation.into_iter().for_each(Reservation::commit);
+    }
+}
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        let ended_here = self.bill.is_given_up() || std::thread::panicking();
+        let reservation = self.reservation.take().filter(|_| !ended_here);
+        reservation.into_iter().for_each(Reservation::commit);
     }
 }

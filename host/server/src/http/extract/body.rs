@@ -91,7 +91,7 @@ impl JsonObject {
                 (None, Some(value)) if value < 0.0 => Violation::negative(field),
                 (None, Some(value)) if value.fract() != 0.0 => Violation::not_whole(field),
                 (None, Some(value)) if value <= MOST as f64 => return Some(value as u64),
-                _ => Violation::beyond(field, MOST),
+                _ => Violation::beyond(Place::Body, field, MOST),
             },
             _ => Violation::not_an_int(field),
         };

@@ -7,6 +7,8 @@ use crate::http::{ApiError, App, validation::Place, validation::Violation};
 
 const LIMIT: u64 = 20;
 const MOST: u64 = 100;
+/// The largest page, which the answer repeats as it was sent: every JSON parser reads numbers up to it exactly.
+const MOST_PAGE: u64 = super::body::MOST;
 
 /// The part of a list: page 1 with 20 entries by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +51,9 @@ fn paging(query: &str) -> Result<Paging, ApiError> {
     if page < 1 {
         return Err(ApiError::page_out_of_range());
     }
+    if page > i128::from(MOST_PAGE) {
+        return Err(ApiError::invalid(vec![Violation::beyond(Place::Query, "page", MOST_PAGE)]));
+    }
     if !(1..=MOST as i128).contains(&limit) {
         return Err(ApiError::limit_out_of_range());
     }
@@ -82,13 +87,15 @@ mod tests {
             (read(""), read("page=3&limit=100&q=x"), read("page=1&page=2")),
             (Ok((1, 20)), Ok((3, 100)), Ok((2, 20)))
         );
-        assert_eq!(read(&format!("page={}", "9".repeat(60))), Ok((u64::MAX, 20)));
+        assert_eq!(read(&format!("page={MOST_PAGE}")), Ok((MOST_PAGE, 20)));
         for (query, why) in [
             ("page=0", "Page must be >= 1"),
             ("page=-7&limit=0", "Page must be >= 1"),
             ("limit=0", "Limit must be between 1 and 100"),
             ("limit=101", "Limit must be between 1 and 100"),
             ("limit=-1", "Limit must be between 1 and 100"),
+            ("page=9007199254740992", "less_than_equal"),
+            ("page=99999999999999999999999999999999999999999999999999", "less_than_equal"),
             ("page=", "int_parsing"),
             ("page=1.5", "int_parsing"),
             ("limit=ten", "int_parsing"),

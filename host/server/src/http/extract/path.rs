@@ -13,7 +13,7 @@ use crate::{
     },
     rollout::ScoreId,
 };
-use assay_domain::{Address, ChainId, ModelKind, ModelVersion, Subject, parse_address};
+use assay_domain::{Address, ChainId, InvalidAddress, ModelKind, ModelVersion, Subject, parse_address};
 
 /// `{address}` as an address or a name.
 pub struct SubjectPath(pub Subject);
@@ -43,8 +43,8 @@ impl FromRequestParts<App> for SubjectPath {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        let parsed = param(parts, app, "address", Subject::parse).await;
-        parsed.and_then(Result::ok).map(Self).ok_or_else(ApiError::invalid_address)
+        let parsed = param(parts, app, "address", Subject::parse).await.unwrap_or(Err(InvalidAddress::Format));
+        parsed.map(Self).map_err(|error| ApiError::invalid_address(&error))
     }
 }
 
@@ -52,8 +52,8 @@ impl FromRequestParts<App> for AddressPath {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        let parsed = param(parts, app, "address", parse_address).await;
-        parsed.and_then(Result::ok).map(Self).ok_or_else(ApiError::invalid_address)
+        let parsed = param(parts, app, "address", parse_address).await.unwrap_or(Err(InvalidAddress::Format));
+        parsed.map(Self).map_err(|error| ApiError::invalid_address(&error))
     }
 }
 

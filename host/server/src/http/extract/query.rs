@@ -12,7 +12,7 @@ use crate::{
     },
     scoring::MOST_VERSIONS,
 };
-use assay_domain::{Address, ModelVersion, Subject, parse_address};
+use assay_domain::{Address, InvalidAddress, ModelVersion, Subject, parse_address};
 
 /// `include_factors`, false by default.
 pub struct IncludeFactors(pub bool);
@@ -30,7 +30,7 @@ impl FromRequestParts<App> for IncludeFactors {
     }
 }
 
-/// `address`, a comma-separated list: the items that are addresses, in their order; at least one, at most
+/// `address`, a comma-separated list: the items that are addresses, each once, in their order; at least one, at most
 /// `http.max_addresses`.
 pub struct AddressList(pub Vec<Address>);
 
@@ -42,7 +42,7 @@ impl FromRequestParts<App> for AddressList {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        list(parts, app, |item| parse_address(item).ok()).map(Self)
+        list(parts, app, parse_address).map(Self)
     }
 }
 
@@ -50,14 +50,7 @@ impl FromRequestParts<App> for SubjectList {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        let mut subjects: Vec<Subject> = Vec::new();
-        for subject in list(parts, app, |item| Subject::parse(item).ok())? {
-            // At most as many as a request may have.
-            if !subjects.contains(&subject) {
-                subjects.push(subject);
-            }
-        }
-        Ok(Self(subjects))
+        list(parts, app, Subject::parse).map(Self)
     }
 }
 
@@ -123,25 +116,28 @@ fn refused(field: &'static str, why: impl std::fmt::Display) -> ApiError {
     ApiError::invalid(vec![Violation::refused(Place::Query, field, why)])
 }
 
-/// The items of `address` that are not empty.
-fn list<T>(parts: &Parts, app: &App, parse: impl Fn(&str) -> Option<T>) -> Result<Vec<T>, ApiError> {
+/// The valid items of `address`, each once. Only these count against the limit.
+fn list<T: PartialEq>(
+    parts: &Parts,
+    app: &App,
+    parse: impl Fn(&str) -> Result<T, InvalidAddress>,
+) -> Result<Vec<T>, ApiError> {
     let mut given = values(parts, "address").peekable();
     if given.peek().is_none() {
         return Err(ApiError::invalid(vec![Violation::missing(Place::Query, "address")]));
     }
     let most = app.limits.addresses;
     let mut found = Vec::new();
-    let mut count = 0;
     for list in given {
-        for item in list.split(',').map(str::trim).filter(|item| !item.is_empty()) {
-            count += 1;
-            if count <= most {
-                found.extend(parse(item));
+        for item in list.split(',').filter_map(|item| parse(item.trim()).ok()) {
+            if found.contains(&item) {
+                continue;
             }
+            if found.len() == most {
+                return Err(ApiError::several(format!("Too many addresses: at most {most} in one request")));
+            }
+            found.push(item);
         }
-    }
-    if count > most {
-        return Err(ApiError::several(format!("Too many addresses: {count} given, at most {most} in one request")));
     }
     if found.is_empty() { Err(ApiError::no_valid_address()) } else { Ok(found) }
 }

@@ -21,6 +21,7 @@ use tower::{Layer, Service};
 
 use crate::http::{
     ApiError, App,
+    bill::Bill,
     extract::{self, BodyLimit},
     route::{BodySize, Route},
 };
@@ -80,12 +81,15 @@ where
 
     fn call(&mut self, request: Request) -> Self::Future {
         let longest = self.longest;
-        let answer = AssertUnwindSafe(self.inner.call(request)).catch_unwind();
+        let bill = request.extensions().get::<Bill>().cloned();
+        let mut answer = Box::pin(AssertUnwindSafe(self.inner.call(request)).catch_unwind());
         Box::pin(async move {
-            Ok(match tokio::time::timeout(longest, answer).await {
+            Ok(match tokio::time::timeout(longest, &mut answer).await {
                 Ok(Ok(answer)) => answer?,
                 Ok(Err(panic)) => ApiError::internal("panic", message(&*panic)).into_response(),
                 Err(_) => {
+                    // Before the handler is dropped.
+                    bill.iter().for_each(Bill::give_up);
                     tracing::warn!(longest_ms = longest.as_millis(), "request took too long");
                     ApiError::too_slow().into_response()
                 }

@@ -31,11 +31,7 @@ pub async fn rate(State(app): State<App>, mut request: Request, next: Next) -> R
         return next.run(request).await;
     }
     let header = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let caller = app.access.identify(header).await;
-    let counted = match &caller {
-        Ok(caller) => app.access.count(caller).await,
-        Err(_) => app.access.count_address(origin(&request, &app.proxies)).await,
-    };
+    let (caller, counted) = app.access.admit(header, origin(&request, &app.proxies)).await;
     let refused = counted.and_then(|(policy, state)| Some((policy, state, state.refused?)));
     let mut response = match refused {
         Some((policy, state, wait)) => {

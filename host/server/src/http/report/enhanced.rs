@@ -35,7 +35,7 @@ pub struct OffChainReport {
 
 /// Totals of one address, with off-chain figures added to those of the chains.
 ///
-/// `chains` has the figures of each chain alone. The response is computed for every request and must not be stored.
+/// The chains are read for every request. `chains` has the figures of each chain alone. The response is computed for every request and must not be stored.
 #[utoipa::path(
     post, path = "/api/v2/report/address/{address}", tag = "reports", operation_id = "enhanced_report",
     params(("address" = String, Path, description = "Ethereum address or ENS name", example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045")),
@@ -50,7 +50,7 @@ pub async fn post(
     body: JsonObject,
 ) -> Result<Response, ApiError> {
     let (name, off_chain) = read(body)?;
-    let one = app.charged(&caller, 1, app.source.summary(&subject)).await?;
+    let one = app.charged(&caller, 1, app.source.current_summary(&subject)).await?;
     let body = EnhancedBody::of(&one, name, off_chain, |chain| app.chain_label(chain));
     Ok(app.mark(fresh::once(Json(body))))
 }

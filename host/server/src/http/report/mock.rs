@@ -1,5 +1,7 @@
 //! A report from the sandbox generator.
 
+use std::collections::BTreeSet;
+
 use crate::http::{
     App,
     wire::{
@@ -13,6 +15,7 @@ use assay_registry::{MockPool, MockReport};
 /// The mock report of `address`; `labelled` with `sandbox: true` on the paths of the sandbox.
 pub fn body(app: &App, address: Address, mock: MockReport, labelled: bool) -> ReportBody {
     let score = mock.score;
+    let not_covered = without_pool(&mock).chain(app.not_covered.iter().cloned()).collect();
     ReportBody {
         address: Checksummed(address),
         score: ReportScore { value: score.get(), classification: score.range().into() },
@@ -25,11 +28,7 @@ pub fn body(app: &App, address: Address, mock: MockReport, labelled: bool) -> Re
         defi: defi(&mock),
         cached: false,
         timestamp: Moment::now(),
-        credit_events: CreditEvents::over(
-            mock.pools.into_iter().map(pool).collect(),
-            app.not_covered.to_vec(),
-            Vec::new(),
-        ),
+        credit_events: CreditEvents::over(mock.pools.into_iter().map(pool).collect(), not_covered, Vec::new()),
         unread: None,
         sandbox: labelled.then_some(true),
     }
@@ -58,9 +57,11 @@ pub(super) fn on_chain(app: &App, address: Address, mut mock: MockReport, chain:
 }
 
 fn assets(mock: &MockReport) -> Assets {
+    let held = mock.tokens.iter().map(|token| Usd(token.value_usd));
+    let supplied = mock.positions.iter().map(|position| Usd(position.supplied));
     Assets {
-        // The mock tokens are the whole portfolio, so their sum is its total value.
-        total_value_usd: mock.tokens.iter().map(|token| Usd(token.value_usd)).sum(),
+        // As in production: deposits are part of the value, and no tokens.
+        total_value_usd: held.chain(supplied).sum(),
         tokens: mock
             .tokens
             .iter()
@@ -95,6 +96,13 @@ fn defi(mock: &MockReport) -> Defi {
             })
             .collect(),
     }
+}
+
+/// The protocols of the API without a pool in the report, as production lists those that it does not read.
+fn without_pool(mock: &MockReport) -> impl Iterator<Item = String> {
+    let read: BTreeSet<&str> = mock.pools.iter().map(|pool| pool.protocol.as_str()).collect();
+    let without = Protocol::ALL.into_iter().map(|protocol| protocol.as_str());
+    without.filter(move |protocol| !read.contains(protocol)).map(str::to_owned)
 }
 
 fn pool(mock: MockPool) -> Pool {

@@ -96,11 +96,14 @@ pub async fn submit(
     mut body: JsonObject,
 ) -> Result<Response, ApiError> {
     let (address, tags) = (body.text("address"), body.list::<Tag>("tags", MOST_TAGS));
+    if tags.as_ref().is_some_and(Vec::is_empty) && body.is_good() {
+        body.refuse("tags", "give at least one tag, or leave `tags` out for all three");
+    }
     body.finish()?;
     let missing = || ApiError::new(StatusCode::BAD_REQUEST, "Address is required in the request body");
-    let address = parse_address(&address.ok_or_else(missing)?).map_err(|_| ApiError::invalid_address())?;
+    let address = parse_address(&address.ok_or_else(missing)?).map_err(|error| ApiError::invalid_address(&error))?;
     let mut each_once = Vec::new();
-    for tag in tags.filter(|tags| !tags.is_empty()).unwrap_or_else(|| Tag::ALL.to_vec()) {
+    for tag in tags.unwrap_or_else(|| Tag::ALL.to_vec()) {
         if !each_once.contains(&tag) {
             each_once.push(tag);
         }

@@ -115,6 +115,7 @@ pub struct AggregatedBody {
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(title = "AggregatedTotals")]
 struct AggregatedReport {
     /// The addresses in the totals: the valid addresses of the request that could be read, each once.
     #[schema(value_type = Vec<String>)]
@@ -176,6 +177,7 @@ pub struct EnhancedBody {
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(title = "EnhancedTotals")]
 struct EnhancedReport {
     #[schema(value_type = String)]
     address: Checksummed,

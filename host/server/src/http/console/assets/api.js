@@ -1,6 +1,6 @@
 // Requests to the public API with the key of this tab.
 
-import { useEffect, useState } from "./vendor/preact.js";
+import { useEffect, useState } from "./dom.js";
 import { session } from "./session.js";
 
 /** An answer that is no success, in the server's words. */
@@ -12,6 +12,9 @@ export class Refusal extends Error {
 }
 
 const UNREACHABLE = "The server cannot be reached. It may be stopped, or the network is down; try again.";
+
+const UNREADABLE =
+  "The answer is cut short, or no JSON. Something between this page and the server may have changed it; try again.";
 
 function words(status, body) {
   const { detail, error } = body ?? {};
@@ -40,7 +43,11 @@ export async function send(path, { method = "GET", body, headers, signal, key = 
   let response;
   try {
     response = await fetch(`../api/v2/${path}`, {
-      method, body, signal, cache: "no-store", headers: { accept: "application/json", authorization, ...headers },
+      method,
+      body,
+      signal,
+      cache: "no-store",
+      headers: { accept: "application/json", authorization, ...headers },
     });
   } catch (error) {
     throw error.name === "AbortError" || error instanceof Refusal ? error : new Refusal(0, UNREACHABLE);
@@ -57,8 +64,11 @@ export async function ask(path, { json, ...options } = {}) {
     throw error.name === "AbortError" ? error : new Refusal(0, UNREACHABLE);
   });
   const header = (name) => response.headers.get(name);
+  const body = parsed(text);
+  if (text && body === null) throw new Refusal(response.status, UNREADABLE, { id: header("x-request-id") });
   return {
-    body: parsed(text), text,
+    body,
+    text,
     cost: Number(header("assay-units-cost") ?? 0),
     left: header("assay-units-left"),
     scoreId: header("assay-score-id"),

@@ -1,6 +1,6 @@
 // The frame of the console: signing in, the navigation, and the view that the address names.
 
-import { html, render, useEffect, useState } from "./vendor/preact.js";
+import { html, render, useEffect, useState } from "./dom.js";
 import { link, useRoute } from "./route.js";
 import { Me, session } from "./session.js";
 import { Problem, Title, Waiting } from "./parts.js";
@@ -10,6 +10,8 @@ import { Compare } from "./views/compare.js";
 import { Models } from "./views/models.js";
 import { Agents } from "./views/agents.js";
 import { Keys } from "./views/keys.js";
+
+const ICON = new URL("icon.svg", import.meta.url).pathname;
 
 /** A key needs one of the scopes. */
 const VIEWS = [
@@ -64,7 +66,7 @@ function Frame({ me, leave }) {
   return html`<${Me.Provider} value=${me}>
     <a class="skip" href="#main" onClick=${skip}>Skip to the content</a>
     <header class="top">
-      <span class="brand"><img src=${new URL("icon.svg", import.meta.url).pathname} alt="" width="24" height="24" /> Assay</span>
+      <span class="brand"><img src=${ICON} alt="" width="24" height="24" /> Assay</span>
       <nav aria-label="Views">
         ${allowed.map(
           ({ name, title }) =>
@@ -73,9 +75,13 @@ function Frame({ me, leave }) {
       </nav>
       <span class="who">${me.name} <button type="button" onClick=${leave}>Sign out</button></span>
     </header>
-    ${me.sandbox && html`<aside class="note sandbox" aria-label="Sandbox">
-      <b>Sandbox.</b> This server answers mock figures that it makes from the address alone. Nothing is read from a chain and nothing is paid.
-    </aside>`}
+    ${
+      me.sandbox &&
+      html`<aside class="note sandbox" aria-label="Sandbox">
+        <b>Sandbox.</b> This server answers mock figures that it makes from the address alone. Nothing is read from a
+        chain and nothing is paid.
+      </aside>`
+    }
     <main id="main" tabindex="-1">
       <${Body} wanted=${wanted} allowed=${allowed} parts=${parts.slice(1)} query=${query} />
     </main>
@@ -83,10 +89,14 @@ function Frame({ me, leave }) {
 }
 
 function Body({ wanted, allowed, parts, query }) {
-  if (!wanted) return html`<${Title} text="No such view" /><p>The navigation lists the views that there are.</p>`;
+  if (!wanted)
+    return html`<${Title} text="No such view" />
+      <p>The navigation lists the views that there are.</p>`;
   if (!allowed.includes(wanted)) {
     return html`<${Title} text=${wanted.title} />
-      <p class="note">This key may not do this: it needs the scope ${wanted.scopes.map((scope) => html`<code>${scope}</code> `)}.</p>`;
+      <p class="note">
+        This key may not do this: it needs the scope ${wanted.scopes.map((scope) => html`<code>${scope}</code> `)}.
+      </p>`;
   }
   return html`<${wanted.View} parts=${parts} query=${query} />`;
 }

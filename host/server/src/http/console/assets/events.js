@@ -1,6 +1,6 @@
 // The state of a submission as it changes: from the event stream, or by asking again where that is not to be had.
 
-import { useEffect, useState } from "./vendor/preact.js";
+import { useEffect, useState } from "./dom.js";
 import { path, send } from "./api.js";
 
 /** Milliseconds between two questions, as the API advises. */
@@ -11,7 +11,10 @@ export const ENDED = ["confirmed", "failed"];
 const pause = (signal) =>
   new Promise((resolve) => {
     const timer = setTimeout(resolve, POLL);
-    signal.addEventListener("abort", () => { clearTimeout(timer); resolve(); });
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      resolve();
+    });
   });
 
 /** The `data` of each event of `response`, as JSON. */
@@ -24,7 +27,10 @@ async function* events(response) {
     const blocks = (rest + value).split("\n\n");
     rest = blocks.pop();
     for (const block of blocks) {
-      const data = block.split("\n").filter((line) => line.startsWith("data:")).map((line) => line.slice(5));
+      const data = block
+        .split("\n")
+        .filter((line) => line.startsWith("data:"))
+        .map((line) => line.slice(5));
       if (data.length > 0) yield JSON.parse(data.join("\n"));
     }
   }

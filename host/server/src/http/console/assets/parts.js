@@ -1,6 +1,6 @@
 // Parts that several views use.
 
-import { html, useEffect, useRef } from "./vendor/preact.js";
+import { html, useEffect, useRef } from "./dom.js";
 import { moment, short } from "./words.js";
 
 /** Says `text` to a screen reader. */
@@ -26,7 +26,9 @@ export function Waiting({ what }) {
 /** What went wrong, in the server's words. */
 export function Problem({ error, again }) {
   const about = [
-    error.status > 0 && `Status ${error.status}`, error.code, error.id && `request ${error.id}`,
+    error.status > 0 && `Status ${error.status}`,
+    error.code,
+    error.id && `request ${error.id}`,
     error.wait && `try again in ${error.wait} s`,
   ].filter(Boolean);
   return html`<div class="note bad" role="alert">
@@ -55,9 +57,17 @@ export function Table({ caption, head, rows, quiet = false }) {
   const cell = (of) => html`<th scope="col" class=${of.figures && "figure"}>${of.figures ?? of}</th>`;
   return html`<div class="scroll" role="region" aria-label=${caption} tabindex="0">
     <table>
-      <caption class=${quiet ? "unseen" : undefined}>${caption}</caption>
-      <thead><tr>${head.map(cell)}</tr></thead>
-      <tbody>${rows}</tbody>
+      <caption class=${quiet ? "unseen" : undefined}>
+        ${caption}
+      </caption>
+      <thead>
+        <tr>
+          ${head.map(cell)}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows}
+      </tbody>
     </table>
   </div>`;
 }
@@ -65,7 +75,13 @@ export function Table({ caption, head, rows, quiet = false }) {
 export function Facts({ of }) {
   const known = of.filter(Boolean);
   return html`<dl class="facts">
-    ${known.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}
+    ${known.map(
+      ([name, value]) =>
+        html`<div>
+          <dt>${name}</dt>
+          <dd>${value}</dd>
+        </div>`,
+    )}
   </dl>`;
 }
 
@@ -73,11 +89,20 @@ export const Time = ({ at }) => (at ? html`<time datetime=${at}>${moment(at)}</t
 
 export const Digest = ({ of }) => html`<code title=${of}>${short(of)}</code>`;
 
-export const Mark = ({ kind, children }) => html`<span class="mark ${kind ?? ""}">${children}</span>`;
+/** The inputs that a model reads. */
+export const Inputs = ({ names }) =>
+  html`<p>It reads ${names.map((name, at) => html`${at > 0 && ", "}<code>${name}</code>`)}.</p>`;
+
+export const Mark = ({ kind, children }) => html`<span class="mark ${kind || ""}">${children}</span>`;
 
 export function Notes({ title, items }) {
   if (!items?.length) return null;
-  return html`<div><h3>${title}</h3><ul>${items.map((item) => html`<li>${item}</li>`)}</ul></div>`;
+  return html`<div>
+    <h3>${title}</h3>
+    <ul>
+      ${items.map((item) => html`<li>${item}</li>`)}
+    </ul>
+  </div>`;
 }
 
 /** The JSON of an answer, indented. */
@@ -107,11 +132,16 @@ export function Pages({ page, limit, total, href }) {
   </nav>`;
 }
 
-/** A question in a dialog of the browser, which keeps the focus inside and gives it back. */
-export function Dialog({ title, close, children }) {
+/**
+ * A question in a dialog of the browser, which keeps the focus inside. Afterwards the focus is where it was, or at the
+ * title where `finished.current` says that the view changes.
+ */
+export function Dialog({ title, close, finished, children }) {
   const box = useRef(null);
   useEffect(() => {
+    const before = document.activeElement;
     box.current.showModal();
+    return () => (finished.current ? document.querySelector("h1") : before)?.focus();
   }, []);
   return html`<dialog ref=${box} aria-labelledby="dialog-title" onClose=${close}>
     <h2 id="dialog-title">${title}</h2>

@@ -1,6 +1,6 @@
 // Views by the part of the address after `#`, so that each can be linked: `#/look-up/0x…?page=2`.
 
-import { useEffect, useState } from "./vendor/preact.js";
+import { useEffect, useState } from "./dom.js";
 
 function decoded(text) {
   try {

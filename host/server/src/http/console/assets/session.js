@@ -1,6 +1,6 @@
 // The key of this tab. Session storage holds it: another tab and a later visit have none.
 
-import { createContext, useContext } from "./vendor/preact.js";
+import { createContext, useContext } from "./dom.js";
 
 const KEY = "assay.key";
 const SUBMISSIONS = "assay.submissions";

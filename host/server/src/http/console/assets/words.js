@@ -1,8 +1,18 @@
 // Numbers, times and names as people read them.
 
 const CHAINS = {
-  1: "Ethereum", 10: "Optimism", 56: "BNB Smart Chain", 137: "Polygon", 250: "Fantom", 324: "zkSync Era", 8453: "Base",
-  42161: "Arbitrum One", 42220: "Celo", 43114: "Avalanche", 59144: "Linea", 534352: "Scroll",
+  1: "Ethereum",
+  10: "Optimism",
+  56: "BNB Smart Chain",
+  137: "Polygon",
+  250: "Fantom",
+  324: "zkSync Era",
+  8453: "Base",
+  42161: "Arbitrum One",
+  42220: "Celo",
+  43114: "Avalanche",
+  59144: "Linea",
+  534352: "Scroll",
 };
 
 export const chain = (id) => CHAINS[id] ?? `Chain ${id}`;

@@ -1,6 +1,6 @@
 // Bars that compare a few amounts.
 
-import { html } from "../vendor/preact.js";
+import { html } from "../dom.js";
 
 const within = (share) => Math.max(0, Math.min(1, Number.isFinite(share) ? share : 0));
 
@@ -25,11 +25,14 @@ export function Columns({ names, bins, text }) {
     });
   return html`<figure>
     <svg class="columns" viewBox="0 0 100 60" preserveAspectRatio="none" role="img" aria-label=${text}>
-      ${bins.map(column)}<rect class="axis" x="0" y="59.6" width="100" height="0.4" />
+      ${bins.map(column)}
+      <rect class="axis" x="0" y="59.6" width="100" height="0.4" />
     </svg>
     <div class="ends faint"><span>${bins[0].from}</span><span>${bins.at(-1).to}</span></div>
     <figcaption>
-      ${names.map((name, series) => html`<span><i class=${`swatch series-${series}`} aria-hidden="true"></i>${name} </span>`)}
+      ${names.map(
+        (name, series) => html`<span><i class=${`swatch series-${series}`} aria-hidden="true"></i>${name} </span>`,
+      )}
     </figcaption>
   </figure>`;
 }

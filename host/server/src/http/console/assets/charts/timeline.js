@@ -1,6 +1,6 @@
 // The lending history on one time axis: a line for each market, from its first to its last event.
 
-import { html } from "../vendor/preact.js";
+import { html } from "../dom.js";
 import { day } from "../words.js";
 
 const seconds = (time) => Date.parse(time) / 1000;
@@ -21,7 +21,8 @@ export function Timeline({ rows, now }) {
 
 function Row({ name, from, to, liquidated, place }) {
   const [start, end] = [place(from), place(to)];
-  const said = `${name}: first event ${day(from)}, last event ${day(to)}${liquidated ? `, last liquidation ${day(liquidated)}` : ""}`;
+  const loss = liquidated ? `, last liquidation ${day(liquidated)}` : "";
+  const said = `${name}: first event ${day(from)}, last event ${day(to)}${loss}`;
   return html`<div class="row">
     <span class="name">${name}</span>
     <svg viewBox="0 0 1000 20" preserveAspectRatio="none" role="img" aria-label=${said}>

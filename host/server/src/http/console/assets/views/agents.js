@@ -1,6 +1,6 @@
 // The agents of the registry: list, search, one agent, and its submissions.
 
-import { html } from "../vendor/preact.js";
+import { html } from "../dom.js";
 import { path, useAsk } from "../api.js";
 import { go, link } from "../route.js";
 import { session, useMe } from "../session.js";
@@ -9,24 +9,40 @@ import { count, number } from "../words.js";
 import { Submission, Submit } from "./submission.js";
 
 const LIMIT = 20;
+const HEAD = ["Id", "Name", "Description", "Owner"];
 
 export function Agents({ parts: [agent, what, submission], query }) {
   const me = useMe();
-  if (agent && what === "submissions" && submission) return html`<${Submission} agent=${agent} id=${submission} key=${submission} />`;
+  if (agent && what === "submissions" && submission)
+    return html`<${Submission} agent=${agent} id=${submission} key=${submission} />`;
   if (agent) return html`<${Agent} id=${agent} key=${agent} />`;
   return html`<${Title} text="Agents" />
-    ${me.scopes.includes("read") ? html`<${List} query=${query} />` : html`<p class="note">To see agents needs the scope <code>read</code>.</p>`}
+    ${
+      me.scopes.includes("read")
+        ? html`<${List} query=${query} />`
+        : html`<p class="note">To see agents needs the scope <code>read</code>.</p>`
+    }
     <${Open} />`;
 }
 
 function List({ query }) {
   const [text, page] = [query.get("q") ?? "", Number(query.get("page") ?? 1)];
-  const asked = useAsk(text ? path(["agents", "search"], { q: text, page, limit: LIMIT }) : path(["agents"], { page, limit: LIMIT }));
+  const asked = useAsk(
+    text ? path(["agents", "search"], { q: text, page, limit: LIMIT }) : path(["agents"], { page, limit: LIMIT }),
+  );
   const submit = (event) => go(["agents"], { q: values(event).q.trim() });
   const show = ({ body }) => html`
-    <p>${count(body.total ?? body.total_results)} ${text ? html`agents match “${text}”. <a href=${link(["agents"])}>Show all</a>` : "agents in the registry."}</p>
-    ${body.agents.length > 0 && html`<${Table} quiet caption="Agents" head=${["Id", "Name", "Description", "Owner"]} rows=${body.agents.map(row)} />`}
-    <${Pages} page=${page} limit=${LIMIT} total=${body.total ?? body.total_results} href=${(page) => link(["agents"], { q: text, page })} />
+    <p>
+      ${count(body.total ?? body.total_results)}${" "}
+      ${text ? html`agents match “${text}”. <a href=${link(["agents"])}>Show all</a>` : "agents in the registry."}
+    </p>
+    ${body.agents.length > 0 && html`<${Table} quiet caption="Agents" head=${HEAD} rows=${body.agents.map(row)} />`}
+    <${Pages}
+      page=${page}
+      limit=${LIMIT}
+      total=${body.total ?? body.total_results}
+      href=${(page) => link(["agents"], { q: text, page })}
+    />
   `;
   return html`
     <form class="line" role="search" onSubmit=${submit}>
@@ -38,12 +54,17 @@ function List({ query }) {
   `;
 }
 
-const row = ({ agent_id, owner, metadata }) => html`<tr>
-  <th scope="row"><a href=${link(["agents", agent_id])}>${agent_id}</a></th>
-  <td dir="auto">${metadata ? metadata.name ?? html`<span class="faint">no name</span>` : html`<span class="faint">no document</span>`}</td>
-  <td dir="auto" class="wide">${metadata?.description}</td>
-  <td><code>${owner}</code></td>
-</tr>`;
+/** The document of an agent may be missing, and its name too. */
+const name = (metadata) =>
+  metadata?.name || html`<span class="faint">${metadata ? "no name" : "no document"}</span>`;
+
+const row = ({ agent_id, owner, metadata }) =>
+  html`<tr>
+    <th scope="row"><a href=${link(["agents", agent_id])}>${agent_id}</a></th>
+    <td dir="auto" class="name"><span class="clip">${name(metadata)}</span></td>
+    <td dir="auto" class="wide"><span class="clip">${metadata?.description}</span></td>
+    <td><code>${owner}</code></td>
+  </tr>`;
 
 /** Submissions of this tab, and a way to any other by its id. */
 function Open() {
@@ -52,17 +73,22 @@ function Open() {
     const { agent, submission } = values(event);
     go(["agents", agent.trim(), "submissions", submission.trim()]);
   };
-  const row = ({ agent_id, submission_id, at }) => html`<tr>
-    <th scope="row"><a href=${link(["agents", agent_id, "submissions", submission_id])}>${submission_id}</a></th>
-    <td>${agent_id}</td><td><${Time} at=${at} /></td>
-  </tr>`;
+  const row = ({ agent_id, submission_id, at }) =>
+    html`<tr>
+      <th scope="row"><a href=${link(["agents", agent_id, "submissions", submission_id])}>${submission_id}</a></th>
+      <td>${agent_id}</td>
+      <td><${Time} at=${at} /></td>
+    </tr>`;
   return html`<section class="card">
     <h2>Submissions</h2>
-    ${known.length > 0
-      ? html`<${Table} caption="Made in this tab" head=${["Submission", "Agent", "Made"]} rows=${known.map(row)} />`
-      : html`<p class="faint">None was made in this tab. Open an agent to make one.</p>`}
+    ${
+      known.length > 0
+        ? html`<${Table} caption="Made in this tab" head=${["Submission", "Agent", "Made"]} rows=${known.map(row)} />`
+        : html`<p class="faint">None was made in this tab. Open an agent to make one.</p>`
+    }
     <form class="line" onSubmit=${submit}>
-      <label for="agent">Agent</label><input id="agent" name="agent" inputmode="numeric" pattern="[0-9]+" required size="8" />
+      <label for="agent">Agent</label
+      ><input id="agent" name="agent" inputmode="numeric" pattern="[0-9]+" required size="8" />
       <label for="submission">Submission</label><input id="submission" name="submission" required spellcheck="false" />
       <button>Open</button>
     </form>
@@ -81,27 +107,55 @@ function Agent({ id }) {
 
 function Registered({ id }) {
   const asked = useAsk(path(["agents", id]));
-  const show = ({ body: { owner, metadata }, text }) => html`<section class="card">
-    <h2 dir="auto">${metadata?.name ?? "Without a name"}</h2>
-    ${metadata ? html`<p dir="auto">${metadata.description}</p>` : html`<p class="faint">The document of this agent is not available.</p>`}
-    <${Facts} of=${[["Owner", html`<code>${owner}</code>`], metadata?.image && ["Image, as its owner wrote it", html`<code>${metadata.image}</code>`]]} />
-    <${Raw} text=${text} name="The agent as JSON" />
-  </section>`;
+  const show = ({ body: { owner, metadata }, text }) =>
+    html`<section class="card">
+      <h2 dir="auto">${metadata?.name ?? "Without a name"}</h2>
+      ${
+        metadata
+          ? html`<p dir="auto">${metadata.description}</p>`
+          : html`<p class="faint">The document of this agent is not available.</p>`
+      }
+      <${Facts}
+        of=${[
+          ["Owner", html`<code>${owner}</code>`],
+          metadata?.image && ["Image, as its owner wrote it", html`<code>${metadata.image}</code>`],
+        ]}
+      />
+      <${Raw} text=${text} name="The agent as JSON" />
+    </section>`;
   return html`<${Answer} asked=${asked} what="the agent" show=${show} />`;
 }
 
 function Reputation({ id }) {
   const asked = useAsk(path(["agents", id, "reputation"]));
-  const row = ({ tag, count: times, clients, mean, min, max }) => html`<tr>
-    <th scope="row">${tag || "no tag"}</th><td class="figure">${count(times)}</td><td class="figure">${count(clients)}</td>
-    <td class="figure">${number(mean)}</td><td class="figure">${number(min)}</td><td class="figure">${number(max)}</td>
-  </tr>`;
-  const show = ({ body: { summaries, total_clients, clients_read, complete } }) => html`<section class="card">
-    <h2>Feedback in the registry</h2>
-    ${summaries.length === 0
-      ? html`<p>${complete ? "There is none." : "None was read."}</p>`
-      : html`<${Table} quiet caption="Feedback by tag" head=${["Tag", ...["Entries", "Clients", "Mean", "Lowest", "Highest"].map(figures)]} rows=${summaries.map(row)} />`}
-    ${!complete && html`<p class="note warn">Not everything was read: ${count(clients_read)} of ${count(total_clients)} clients.</p>`}
-  </section>`;
+  const row = ({ tag, count: times, clients, mean, min, max }) =>
+    html`<tr>
+      <th scope="row">${tag || "no tag"}</th>
+      <td class="figure">${count(times)}</td>
+      <td class="figure">${count(clients)}</td>
+      <td class="figure">${number(mean)}</td>
+      <td class="figure">${number(min)}</td>
+      <td class="figure">${number(max)}</td>
+    </tr>`;
+  const show = ({ body: { summaries, total_clients, clients_read, complete } }) =>
+    html`<section class="card">
+      <h2>Feedback in the registry</h2>
+      ${
+        summaries.length === 0
+          ? html`<p>${complete ? "There is none." : "None was read."}</p>`
+          : html`<${Table}
+              quiet
+              caption="Feedback by tag"
+              head=${["Tag", ...["Entries", "Clients", "Mean", "Lowest", "Highest"].map(figures)]}
+              rows=${summaries.map(row)}
+            />`
+      }
+      ${
+        !complete &&
+        html`<p class="note warn">
+          Not everything was read: ${count(clients_read)} of ${count(total_clients)} clients.
+        </p>`
+      }
+    </section>`;
   return html`<${Answer} asked=${asked} what="the feedback" show=${show} />`;
 }

@@ -1,6 +1,6 @@
 // The audit log: every change to a model.
 
-import { html } from "../vendor/preact.js";
+import { html } from "../dom.js";
 import { path, useAsk } from "../api.js";
 import { link } from "../route.js";
 import { Answer, Mark, Pages, Table, Time } from "../parts.js";
@@ -13,7 +13,10 @@ export function Audit({ query }) {
   const asked = useAsk(path(["admin", "audit"], { page, limit: LIMIT }));
   const show = ({ body: { entries, total } }) => html`
     ${entries.length === 0 && html`<p>There is no entry on this page.</p>`}
-    ${entries.length > 0 && html`<${Table} quiet caption="Changes to models, newest first" head=${HEAD} rows=${entries.map(row)} />`}
+    ${
+      entries.length > 0 &&
+      html`<${Table} quiet caption="Changes to models, newest first" head=${HEAD} rows=${entries.map(row)} />`
+    }
     <${Pages} page=${page} limit=${LIMIT} total=${total} href=${(page) => link(["models", "audit"], { page })} />
   `;
   return html`<${Answer} asked=${asked} what="the audit log" show=${show} />`;

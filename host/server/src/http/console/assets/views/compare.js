@@ -1,6 +1,6 @@
 // Several versions of the credit model on one address, all from the same reading.
 
-import { html } from "../vendor/preact.js";
+import { html } from "../dom.js";
 import { path, useAsk } from "../api.js";
 import { go } from "../route.js";
 import { useMe } from "../session.js";
@@ -40,10 +40,11 @@ function Versions({ shelf: { answer, error, again }, chosen }) {
   return html`<fieldset>
     <legend>Versions, at most ${MOST}; none: champion and challengers</legend>
     ${models.map(
-      (model, at) => html`<label class="choice">
-        <input type="checkbox" name=${`version-${model.version}`} defaultChecked=${isChosen(model) && at < MOST} />
-        ${model.version} <span class="faint">${model.role}${model.state !== "ready" && `, ${model.state}`}</span>
-      </label>`,
+      (model, at) =>
+        html`<label class="choice">
+          <input type="checkbox" name=${`version-${model.version}`} defaultChecked=${isChosen(model) && at < MOST} />
+          ${model.version} <span class="faint">${model.role}${model.state !== "ready" && `, ${model.state}`}</span>
+        </label>`,
     )}
   </fieldset>`;
 }
@@ -54,12 +55,19 @@ function Comparison({ address, versions }) {
   const show = ({ body, text, cost }) => html`
     <section class="card">
       <h2>Versions on <code>${body.address}</code></h2>
-      <${Facts} of=${[
-        ["Read", html`<${Time} at=${body.snapshot_time} />`],
-        ["Coverage of lending events", body.credit_events_coverage],
-        ["Cost of this comparison", several(cost, "unit")],
-      ]} />
-      ${body.provisional && html`<p class="note warn"><b>Provisional.</b> Not everything was read; all versions score the same incomplete reading.</p>`}
+      <${Facts}
+        of=${[
+          ["Read", html`<${Time} at=${body.snapshot_time} />`],
+          ["Coverage of lending events", body.credit_events_coverage],
+          ["Cost of this comparison", several(cost, "unit")],
+        ]}
+      />
+      ${
+        body.provisional &&
+        html`<p class="note warn">
+          <b>Provisional.</b> Not everything was read; all versions score the same incomplete reading.
+        </p>`
+      }
       <${Results} versions=${body.versions} />
       <${Factors} versions=${body.versions} />
     </section>
@@ -72,10 +80,18 @@ function Comparison({ address, versions }) {
 const difference = ({ difference: of }, show) => (of ? show(of) : "");
 
 function Results({ versions }) {
-  const line = (title, of) => html`<tr><th scope="row">${title}</th>${versions.map((one) => html`<td>${of(one)}</td>`)}</tr>`;
-  const moved = ({ range: moved }) => moved && html`<br /><${Mark} kind="warn">${range(moved.from)} → ${range(moved.to)}</${Mark}>`;
+  const line = (title, of) =>
+    html`<tr>
+      <th scope="row">${title}</th>
+      ${versions.map((one) => html`<td>${of(one)}</td>`)}
+    </tr>`;
+  const moved = ({ range: moved }) =>
+    moved && html`<br /><${Mark} kind="warn">${range(moved.from)} → ${range(moved.to)}</${Mark}>`;
   const rows = [
-    line("Score", (one) => html`<b class="mid">${count(one.score)}</b> ${difference(one, ({ score }) => `(${signed(score)})`)}`),
+    line(
+      "Score",
+      (one) => html`<b class="mid">${count(one.score)}</b> ${difference(one, ({ score }) => `(${signed(score)})`)}`,
+    ),
     line("Range", (one) => html`${range(one.range)} ${difference(one, moved)}`),
     line("Decile", (one) => html`${count(one.decile)} ${difference(one, ({ decile }) => `(${signed(decile)})`)}`),
     line("Microseconds", (one) => number(one.latency_us)),
@@ -84,9 +100,18 @@ function Results({ versions }) {
     line("Model", (one) => html`<${Digest} of=${one.digest} />`),
   ];
   if (versions.some(({ error }) => error)) {
-    rows.unshift(line("Problem", ({ error }) => error && html`<span class="bad">${error.detail}</span> <span class="faint">${error.code}</span>`));
+    rows.unshift(
+      line(
+        "Problem",
+        ({ error }) => error && html`<span class="bad">${error.detail}</span> <span class="faint">${error.code}</span>`,
+      ),
+    );
   }
-  return html`<${Table} caption="What each version says" head=${["Version", ...versions.map(({ version }) => version)]} rows=${rows} />`;
+  return html`<${Table}
+    caption="What each version says"
+    head=${["Version", ...versions.map(({ version }) => version)]}
+    rows=${rows}
+  />`;
 }
 
 function Factors({ versions }) {
@@ -97,9 +122,24 @@ function Factors({ versions }) {
     const gap = difference(one, ({ factors }) => factors.find((gap) => gap.label === label)?.points);
     const against = gap !== undefined && gap !== "" && html` <b>(${signed(gap)})</b>`;
     if (!factor) return html`<td>not in this version${against}</td>`;
-    return html`<td class="wide">${signed(factor.points)} of ${count(factor.possible)}${against}<${Bar} value=${factor.points} most=${factor.possible} />
-      <span class="faint">${factor.description}</span></td>`;
+    return html`<td class="wide">
+      ${signed(factor.points)} of ${count(factor.possible)}${against}<${Bar}
+        value=${factor.points}
+        most=${factor.possible}
+      />
+      <span class="faint">${factor.description}</span>
+    </td>`;
   };
-  const rows = labels.map((label) => html`<tr><th scope="row">${label}</th>${versions.map((one) => cell(one, label))}</tr>`);
-  return html`<${Table} caption="Points by factor, with the difference to the first version" head=${["Factor", ...versions.map(({ version }) => version)]} rows=${rows} />`;
+  const rows = labels.map(
+    (label) =>
+      html`<tr>
+        <th scope="row">${label}</th>
+        ${versions.map((one) => cell(one, label))}
+      </tr>`,
+  );
+  return html`<${Table}
+    caption="Points by factor, with the difference to the first version"
+    head=${["Factor", ...versions.map(({ version }) => version)]}
+    rows=${rows}
+  />`;
 }

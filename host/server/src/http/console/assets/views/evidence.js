@@ -1,6 +1,6 @@
 // The evidence of challengers: what they said of the same subjects as the champion, in the shadow.
 
-import { html, useState } from "../vendor/preact.js";
+import { html, useState } from "../dom.js";
 import { path, useAsk } from "../api.js";
 import { go } from "../route.js";
 import { useMe } from "../session.js";
@@ -9,7 +9,13 @@ import { Columns } from "../charts/bars.js";
 import { RANGES, count, number, percent, range, several, signed } from "../words.js";
 import { Change } from "./roles.js";
 
-const WINDOWS = { "": "as promotion is decided", "1h": "one hour", "24h": "a day", "168h": "a week", "720h": "30 days" };
+const WINDOWS = {
+  "": "as promotion is decided",
+  "1h": "one hour",
+  "24h": "a day",
+  "168h": "a week",
+  "720h": "30 days",
+};
 const BINS = 14;
 const WIDTH = 50;
 
@@ -17,9 +23,17 @@ export function Evidence({ query }) {
   const span = query.get("window") ?? "";
   const asked = useAsk(path(["models", "credit", "report"], { window: span }));
   const show = ({ body, text }) => html`
-    <p class="faint">${count(body.window_hours)} hours up to <${Time} at=${body.timestamp} />; ${percent(body.share)} of the computed scores go to challengers.</p>
-    ${body.pairs.length === 0 && html`<p>Nothing was scored in the shadow in this time. Make a version a challenger on the shelf; then every
-      score that the champion computes is evidence.</p>`}
+    <p class="faint">
+      ${count(body.window_hours)} hours up to <${Time} at=${body.timestamp} />; ${percent(body.share)} of the computed
+      scores go to challengers.
+    </p>
+    ${
+      body.pairs.length === 0 &&
+      html`<p>
+        Nothing was scored in the shadow in this time. Make a version a challenger on the shelf; then every score that
+        the champion computes is evidence.
+      </p>`
+    }
     ${body.pairs.map((pair) => html`<${Pair} pair=${pair} key=${pair.champion.digest + pair.challenger.digest} />`)}
     <${Raw} text=${text} name="The evidence as JSON" />
   `;
@@ -27,7 +41,9 @@ export function Evidence({ query }) {
     <form class="line">
       <label for="window">Time that is looked back</label>
       <select id="window" onChange=${(event) => go(["models", "evidence"], { window: event.target.value })}>
-        ${Object.entries(WINDOWS).map(([value, name]) => html`<option value=${value} selected=${value === span}>${name}</option>`)}
+        ${Object.entries(WINDOWS).map(
+          ([value, name]) => html`<option value=${value} selected=${value === span}>${name}</option>`,
+        )}
       </select>
     </form>
     <${Answer} asked=${asked} what="the evidence" show=${show} />
@@ -39,71 +55,131 @@ const bands = { "no significant change": "good", "requires investigation": "warn
 function Pair({ pair }) {
   const me = useMe();
   const [change, setChange] = useState(null);
-  const { champion, challenger } = pair;
+  const { champion, challenger, difference } = pair;
   return html`<section class="card">
     <h2>${challenger.version} against ${champion.version}</h2>
-    <${Facts} of=${[
-      ["Scored by both", `${count(pair.scored)} of ${count(pair.seen)}`],
-      ["PSI", html`${number(pair.psi)} ${pair.psi_band && html`<${Mark} kind=${bands[pair.psi_band]}>${pair.psi_band}</${Mark}>`}`],
-      ["Same range", percent(pair.same_range)],
-      ["Same decile", percent(pair.same_decile)],
-      ["Rank correlation", `${number(pair.spearman)} (Spearman), ${number(pair.kendall)} (Kendall)`],
-      ["Difference", `mean ${signed(pair.difference.mean)}, median ${signed(pair.difference.p50)}, 95 % within ${number(pair.difference.p95_absolute)}`],
-      ["Higher, equal, lower", `${count(pair.difference.higher)}, ${count(pair.difference.equal)}, ${count(pair.difference.lower)}`],
-      ["Failed, refused, dropped", html`<${Failures} pair=${pair} />`],
-      ["Models", html`<${Digest} of=${challenger.digest} /> against <${Digest} of=${champion.digest} />`],
-    ]} />
+    <${Facts}
+      of=${[
+        ["Scored by both", `${count(pair.scored)} of ${count(pair.seen)}`],
+        [
+          "PSI",
+          html`${number(pair.psi)}${" "}
+          ${pair.psi_band && html`<${Mark} kind=${bands[pair.psi_band]}>${pair.psi_band}</${Mark}>`}`,
+        ],
+        ["Same range", percent(pair.same_range)],
+        ["Same decile", percent(pair.same_decile)],
+        ["Rank correlation", `${number(pair.spearman)} (Spearman), ${number(pair.kendall)} (Kendall)`],
+        [
+          "Difference",
+          `mean ${signed(difference.mean)}, median ${signed(difference.p50)}, ` +
+            `95 % within ${number(difference.p95_absolute)}`,
+        ],
+        [
+          "Higher, equal, lower",
+          `${count(difference.higher)}, ${count(difference.equal)}, ${count(difference.lower)}`,
+        ],
+        ["Failed, refused, dropped", html`<${Failures} pair=${pair} />`],
+        ["Models", html`<${Digest} of=${challenger.digest} /> against <${Digest} of=${champion.digest} />`],
+      ]}
+    />
     ${pair.scored > 0 && html`<${Distribution} pair=${pair} /><${Migration} pair=${pair} />`}
     <${Drift} pair=${pair} />
     <${Cost} pair=${pair} />
-    ${me.scopes.includes("admin") && html`<div class="buttons">
-      <button type="button" onClick=${() => setChange("promote")}>Promote ${challenger.version} …</button>
-      <button type="button" onClick=${() => setChange("rollback")}>Roll credit back …</button>
-    </div>`}
-    ${change && html`<${Change} change=${change} model=${challenger} close=${() => setChange(null)} done=${() => go(["models", "shelf"])} />`}
+    ${
+      me.scopes.includes("admin") &&
+      html`<div class="buttons">
+        <button type="button" onClick=${() => setChange("promote")}>Promote ${challenger.version} …</button>
+        <button type="button" onClick=${() => setChange("rollback")}>Roll credit back …</button>
+      </div>`
+    }
+    ${
+      change &&
+      html`<${Change}
+        change=${change}
+        model=${challenger}
+        close=${() => setChange(null)}
+        done=${() => go(["models", "shelf"])}
+      />`
+    }
   </section>`;
 }
 
 function Failures({ pair: { failed, refused, dropped, failures } }) {
   const reasons = failures.map(({ code, count: times }) => `${code} ${count(times)} times`).join(", ");
-  return html`${count(failed)}, ${count(refused)}, ${count(dropped)} ${reasons && html`<span class="bad">${reasons}</span>`}`;
+  return html`${count(failed)}, ${count(refused)}, ${count(dropped)}${" "}
+  ${reasons && html`<span class="bad">${reasons}</span>`}`;
 }
 
 function Distribution({ pair }) {
-  const bins = Array.from({ length: BINS }, (_, at) => ({ from: 300 + at * WIDTH, to: 300 + (at + 1) * WIDTH, counts: [0, 0] }));
+  const bins = Array.from({ length: BINS }, (_, at) => ({
+    from: 300 + at * WIDTH,
+    to: 300 + (at + 1) * WIDTH,
+    counts: [0, 0],
+  }));
   [pair.champion_scores, pair.challenger_scores].forEach(({ histogram }, series) => {
-    for (const [score, times] of histogram) bins[Math.min(BINS - 1, Math.floor((score - 300) / WIDTH))].counts[series] += times;
+    for (const [score, times] of histogram)
+      bins[Math.min(BINS - 1, Math.floor((score - 300) / WIDTH))].counts[series] += times;
   });
-  const summary = ({ mean, p10, p50, p90 }) => `mean ${number(mean)}, 10 % below ${number(p10)}, median ${number(p50)}, 10 % above ${number(p90)}`;
+  const summary = ({ mean, p10, p50, p90 }) =>
+    `mean ${number(mean)}, 10 % below ${number(p10)}, median ${number(p50)}, 10 % above ${number(p90)}`;
   const [champion, challenger] = [pair.champion_scores, pair.challenger_scores].map(summary);
-  const names = [`${pair.champion.version}, champion: ${champion}`, `${pair.challenger.version}, challenger: ${challenger}`];
+  const names = [
+    `${pair.champion.version}, champion: ${champion}`,
+    `${pair.challenger.version}, challenger: ${challenger}`,
+  ];
   return html`<h3>Distribution of scores</h3>
     <${Columns} names=${names} bins=${bins} text=${`Distribution of scores. ${names.join(". ")}`} />`;
 }
 
 function Migration({ pair }) {
   const total = Math.max(1, pair.scored);
-  const cell = (times, from, to) => html`<td class=${`figure heat-${times === 0 ? 0 : 1 + Math.min(3, Math.floor((times / total) * 8))} ${from === to ? "same" : ""}`}>${count(times)}</td>`;
-  const row = (counts, from) => html`<tr><th scope="row">${range(RANGES[from][0])}</th>${counts.map((times, to) => cell(times, from, to))}</tr>`;
+  const heat = (times) => (times === 0 ? 0 : 1 + Math.min(3, Math.floor((times / total) * 8)));
+  const cell = (times, from, to) =>
+    html`<td class=${`figure heat-${heat(times)} ${from === to ? "same" : ""}`}>${count(times)}</td>`;
+  const row = (counts, from) =>
+    html`<tr>
+      <th scope="row">${range(RANGES[from][0])}</th>
+      ${counts.map((times, to) => cell(times, from, to))}
+    </tr>`;
   const head = [`From \\ to`, ...RANGES.map(([name]) => figures(range(name)))];
-  return html`<${Table} caption=${`Range by ${pair.champion.version} (rows) and by ${pair.challenger.version} (columns), in subjects`}
-    head=${head} rows=${pair.range_migration.map(row)} />`;
+  return html`<${Table}
+    caption=${`Range by ${pair.champion.version} (rows) and by ${pair.challenger.version} (columns), in subjects`}
+    head=${head}
+    rows=${pair.range_migration.map(row)}
+  />`;
 }
 
 function Drift({ pair: { factors, champion, challenger } }) {
   if (factors.length === 0) return null;
-  const row = ({ label, champion_points, challenger_points }) => html`<tr>
-    <th scope="row">${label}</th><td class="figure">${number(champion_points)}</td><td class="figure">${number(challenger_points)}</td>
-  </tr>`;
-  return html`<${Table} caption="Mean points by factor" head=${["Factor", figures(champion.version), figures(challenger.version)]} rows=${factors.map(row)} />`;
+  const row = ({ label, champion_points, challenger_points }) =>
+    html`<tr>
+      <th scope="row">${label}</th>
+      <td class="figure">${number(champion_points)}</td>
+      <td class="figure">${number(challenger_points)}</td>
+    </tr>`;
+  return html`<${Table}
+    caption="Mean points by factor"
+    head=${["Factor", figures(champion.version), figures(challenger.version)]}
+    rows=${factors.map(row)}
+  />`;
 }
 
 function Cost({ pair: { champion, challenger, champion_cost, challenger_cost } }) {
-  const row = ([model, cost]) => html`<tr>
-    <th scope="row">${model.version}</th><td>${several(cost.calls, "call")}</td>
-    <td class="figure">${number(cost.latency_us_p50)}</td><td class="figure">${number(cost.latency_us_p99)}</td>
-    <td class="figure">${count(cost.fuel_p50)}</td><td class="figure">${count(cost.fuel_p99)}</td>
-  </tr>`;
-  return html`<${Table} caption="Cost of a call in the shadow" head=${["Version", "Measured", ...["µs, median", "µs, 99 %", "Fuel, median", "Fuel, 99 %"].map(figures)]}
-    rows=${[[champion, champion_cost], [challenger, challenger_cost]].map(row)} />`;
+  const row = ([model, cost]) =>
+    html`<tr>
+      <th scope="row">${model.version}</th>
+      <td>${several(cost.calls, "call")}</td>
+      <td class="figure">${number(cost.latency_us_p50)}</td>
+      <td class="figure">${number(cost.latency_us_p99)}</td>
+      <td class="figure">${count(cost.fuel_p50)}</td>
+      <td class="figure">${count(cost.fuel_p99)}</td>
+    </tr>`;
+  return html`<${Table}
+    caption="Cost of a call in the shadow"
+    head=${["Version", "Measured", ...["µs, median", "µs, 99 %", "Fuel, median", "Fuel, 99 %"].map(figures)]}
+    rows=${[
+      [champion, champion_cost],
+      [challenger, challenger_cost],
+    ].map(row)}
+  />`;
 }

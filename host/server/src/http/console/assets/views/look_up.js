@@ -1,6 +1,6 @@
 // One address or name: its score, what the score is made of, and what the chains say.
 
-import { html, useState } from "../vendor/preact.js";
+import { html, useState } from "../dom.js";
 import { path, useAsk } from "../api.js";
 import { go } from "../route.js";
 import { useMe } from "../session.js";
@@ -16,8 +16,16 @@ const EXAMPLE = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045";
 export function AddressForm({ address, action, busy, submit, children }) {
   return html`<form class="line" role="search" onSubmit=${(event) => submit(values(event))}>
     <label for="address">Ethereum address or ENS name</label>
-    <input id="address" name="address" required spellcheck="false" autocomplete="off" placeholder=${EXAMPLE}
-      defaultValue=${address} key=${address} />
+    <input
+      id="address"
+      name="address"
+      required
+      spellcheck="false"
+      autocomplete="off"
+      placeholder=${EXAMPLE}
+      defaultValue=${address}
+      key=${address}
+    />
     ${children}
     <button class="main" disabled=${busy}>${action}</button>
   </form>`;
@@ -40,19 +48,24 @@ function Subject({ address }) {
     <${Score} address=${address} origin=${origin} tell=${setOrigin} />
     <${Report} address=${address} origin=${origin} />
     <p class="faint">
-      <button type="button" onClick=${() => setTurn(turn + 1)}>Ask again</button> Asking about an address costs ${several(units, "unit")}.
+      <button type="button" onClick=${() => setTurn(turn + 1)}>Ask again</button> Asking about an address costs${" "}
+      ${several(units, "unit")}.
     </p>
   </section>`;
 }
 
 function Report({ address, origin }) {
   const asked = useAsk(path(["report", "address", address]));
-  return html`<${Answer} asked=${asked} what="the report" show=${({ body, text }) => html`
-    <${Unread} report=${body} />
-    <${History} report=${body} features=${origin?.features} />
-    <${Holdings} report=${body} />
-    <${Raw} text=${text} name="The report as JSON" />
-  `} />`;
+  return html`<${Answer}
+    asked=${asked}
+    what="the report"
+    show=${({ body, text }) => html`
+      <${Unread} report=${body} />
+      <${History} report=${body} features=${origin?.features} />
+      <${Holdings} report=${body} />
+      <${Raw} text=${text} name="The report as JSON" />
+    `}
+  />`;
 }
 
 /** What was not read, so that a missing figure is not taken for zero. */
@@ -62,9 +75,19 @@ function Unread({ report }) {
   return html`<section class="card">
     <h2>What is not known</h2>
     ${events.coverage !== "complete" && html`<p>The coverage of the lending history is <b>${events.coverage}</b>.</p>`}
-    ${unread.length > 0 && html`<p>These parts were not read, or not completely. Figures without them may be too low.</p>
-      <ul>${unread.map((part) => html`<li>${part}</li>`)}</ul>`}
-    ${events.remarks.length > 0 && html`<h3>What the lending events do not show</h3>
-      <ul>${events.remarks.map((remark) => html`<li>${remark}</li>`)}</ul>`}
+    ${
+      unread.length > 0 &&
+      html`<p>These parts were not read, or not completely. Figures without them may be too low.</p>
+        <ul>
+          ${unread.map((part) => html`<li>${part}</li>`)}
+        </ul>`
+    }
+    ${
+      events.remarks.length > 0 &&
+      html`<h3>What the lending events do not show</h3>
+        <ul>
+          ${events.remarks.map((remark) => html`<li>${remark}</li>`)}
+        </ul>`
+    }
   </section>`;
 }

@@ -1,6 +1,6 @@
 // The models: the shelf, a check of a file, the evidence of challengers, and the audit log.
 
-import { html } from "../vendor/preact.js";
+import { html } from "../dom.js";
 import { link } from "../route.js";
 import { useMe } from "../session.js";
 import { Title } from "../parts.js";
@@ -25,11 +25,17 @@ export function Models({ parts, query }) {
     <nav class="tabs" aria-label="Pages on models">
       ${allowed.map(
         ({ name, title }) =>
-          html`<a href=${link(["models", name])} aria-current=${name === wanted?.name ? "page" : undefined}>${title}</a>`,
+          html`<a href=${link(["models", name])} aria-current=${name === wanted?.name ? "page" : undefined}
+            >${title}</a
+          >`,
       )}
     </nav>
-    ${allowed.includes(wanted)
-      ? html`<${wanted.Page} parts=${parts.slice(1)} query=${query} />`
-      : html`<p class="note">${wanted ? html`This needs a key with the scope <code>${wanted.scope}</code>.` : "There is no such page."}</p>`}
+    ${
+      allowed.includes(wanted)
+        ? html`<${wanted.Page} parts=${parts.slice(1)} query=${query} />`
+        : html`<p class="note">
+            ${wanted ? html`This needs a key with the scope <code>${wanted.scope}</code>.` : "There is no such page."}
+          </p>`
+    }
   `;
 }

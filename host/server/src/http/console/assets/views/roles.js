@@ -1,6 +1,6 @@
 // Changes to the roles of models, each with a reason for the audit log.
 
-import { html } from "../vendor/preact.js";
+import { html, useRef } from "../dom.js";
 import { ask, path, useAction } from "../api.js";
 import { Dialog, Problem, announce, values } from "../parts.js";
 
@@ -9,7 +9,8 @@ const CHANGES = {
   promote: {
     title: ({ kind, version }) => `Make ${kind} ${version} the champion`,
     says: "It answers every request from then on. The bounds of [promotion] apply to what the shadow has seen of it.",
-    action: "Promote", forcible: true,
+    action: "Promote",
+    forcible: true,
     send: ({ kind, version }, { why, force }) => ["PUT", [kind, "champion"], { version, why, force }],
   },
   rollback: {
@@ -19,7 +20,8 @@ const CHANGES = {
     send: ({ kind }, { why }) => ["POST", [kind, "rollback"], { why }],
   },
   challengers: {
-    title: ({ kind, version, add }) => (add ? `Let ${kind} ${version} challenge the champion` : `End the challenge of ${kind} ${version}`),
+    title: ({ kind, version, add }) =>
+      add ? `Let ${kind} ${version} challenge the champion` : `End the challenge of ${kind} ${version}`,
     says: "A challenger scores in the shadow what the champion scores, and never changes an answer.",
     action: "Set the challengers",
     send: ({ kind, versions }, { why }) => ["PUT", [kind, "challengers"], { versions, why }],
@@ -27,7 +29,8 @@ const CHANGES = {
   remove: {
     title: ({ kind, version }) => `Take ${kind} ${version} off the shelf`,
     says: "Its file is deleted. Calls in progress finish.",
-    action: "Remove", silent: true,
+    action: "Remove",
+    silent: true,
     send: ({ kind, version }) => ["DELETE", [kind, version]],
   },
 };
@@ -36,6 +39,7 @@ const CHANGES = {
 export function Change({ change, model, close, done }) {
   const { title, says, action, forcible, silent, send } = CHANGES[change];
   const { busy, error, start } = useAction();
+  const finished = useRef(false);
   const submit = (event) => {
     const { why, force } = values(event);
     const reason = why?.trim() || undefined;
@@ -43,16 +47,23 @@ export function Change({ change, model, close, done }) {
       const [method, parts, json] = send(model, { why: reason, force: force === "on" || undefined });
       await ask(path(["admin", "models", ...parts]), { method, json });
       announce(`Done: ${title(model)}`);
+      finished.current = true;
       done();
       close();
     });
   };
-  return html`<${Dialog} title=${title(model)} close=${close}>
+  return html`<${Dialog} title=${title(model)} close=${close} finished=${finished}>
     <p>${says}</p>
     ${error && html`<${Problem} error=${error} />`}
     <form class="stack" onSubmit=${submit}>
-      ${!silent && html`<label for="why">Reason, for the audit log</label><textarea id="why" name="why" rows="2" maxlength="1000"></textarea>`}
-      ${forcible && html`<label class="choice"><input type="checkbox" name="force" /> Force it: ignore the bounds. This needs a reason.</label>`}
+      ${!silent && html`<label for="why">Reason, for the audit log</label>`}
+      ${!silent && html`<textarea id="why" name="why" rows="2" maxlength="1000"></textarea>`}
+      ${
+        forcible &&
+        html`<label class="choice">
+          <input type="checkbox" name="force" /> Force it: ignore the bounds. This needs a reason.
+        </label>`
+      }
       <div class="buttons">
         <button class="main" disabled=${busy}>${busy ? "Waiting …" : action}</button>
         <button type="button" onClick=${close}>Cancel</button>

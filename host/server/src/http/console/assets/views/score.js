@@ -1,6 +1,6 @@
 // The score of an address: its picture, its factors, and what off-chain assets would add.
 
-import { html, useEffect, useState } from "../vendor/preact.js";
+import { html, useEffect, useState } from "../dom.js";
 import { ask, path, useAction, useAsk } from "../api.js";
 import { useMe } from "../session.js";
 import { Answer, Digest, Facts, Mark, Problem, Raw, Time, announce } from "../parts.js";
@@ -14,13 +14,20 @@ const BASE = RANGES[0][1];
 /** `tell` is given where the score came from, as soon as that is known; `origin` is that. */
 export function Score({ address, origin, tell }) {
   const asked = useAsk(path(["score", "address", address], { include_factors: true }));
-  return html`<${Answer} asked=${asked} what="the score" show=${(answer) => html`<${Scored} answer=${answer} origin=${origin} tell=${tell} />`} />`;
+  return html`<${Answer}
+    asked=${asked}
+    what="the score"
+    show=${(answer) => html`<${Scored} answer=${answer} origin=${origin} tell=${tell} />`}
+  />`;
 }
 
 function Scored({ answer: { body, text, scoreId }, origin, tell }) {
   const [boosted, setBoosted] = useState(null);
   useOrigin(scoreId, tell);
-  useEffect(() => announce(`Score ${body.score}, ${range(body.range)}${body.provisional ? ", provisional" : ""}`), [body]);
+  useEffect(
+    () => announce(`Score ${body.score}, ${range(body.range)}${body.provisional ? ", provisional" : ""}`),
+    [body],
+  );
   return html`
     <section class="card">
       <h2>Score</h2>
@@ -75,10 +82,12 @@ function Provisional({ coverage }) {
     failed: "A lending market or its chain could not be read.",
   };
   return html`<p class="note warn">
-    <b>Provisional.</b> ${why[coverage] ?? "Not everything was read."} The score can be too high, because unread liquidations do not count,
-    or too low, because unread assets do not. “What is not known” lists the parts.
+    <b>Provisional.</b> ${why[coverage] ?? "Not everything was read."} The score can be too high, because unread
+    liquidations do not count, or too low, because unread assets do not. “What is not known” lists the parts.
   </p>`;
 }
+
+const summand = ({ points }) => ` ${points < 0 ? "−" : "+"} ${Math.abs(points)}`;
 
 function Factors({ factors, total }) {
   if (!factors?.length) return html`<p class="faint">This model names no factors.</p>`;
@@ -97,8 +106,13 @@ function Factors({ factors, total }) {
         </li>`,
       )}
     </ul>
-    ${weighed && html`<p class="faint">${BASE} to begin with${factors.map(({ points }) => ` ${points < 0 ? "−" : "+"} ${Math.abs(points)}`)};
-      the score is ${total}.</p>`}
+    ${
+      weighed &&
+      html`<p class="faint">
+        ${BASE} to begin with${factors.map(summand)}; the score
+        is ${total}.
+      </p>`
+    }
   </section>`;
 }
 
@@ -120,11 +134,27 @@ function Boost({ body, show }) {
     });
   return html`<div class="boost">
     <label for="boost">Off-chain assets of the owner: <output for="boost">${dollars(assets)}</output></label>
-    <input id="boost" type="range" min="0" max=${MOST} step="1000" value=${assets} aria-valuetext=${dollars(assets)}
-      onInput=${(event) => setAssets(Number(event.target.value))} onChange=${(event) => rest(Number(event.target.value))} />
-    <p class="faint">The rule adds at most 15 % of the gap to 1000. Each question costs ${several(me.costs.score, "unit")}.</p>
+    <input
+      id="boost"
+      type="range"
+      min="0"
+      max=${MOST}
+      step="1000"
+      value=${assets}
+      aria-valuetext=${dollars(assets)}
+      onInput=${(event) => setAssets(Number(event.target.value))}
+      onChange=${(event) => rest(Number(event.target.value))}
+    />
+    <p class="faint">
+      The rule adds at most 15 % of the gap to 1000. Each question costs ${several(me.costs.score, "unit")}.
+    </p>
     ${busy && html`<p>Asking …</p>`}
-    ${done && html`<p>With them the score is <b>${done.score}</b>, ${range(done.range)} (${signed(done.score - body.score)}).</p>`}
+    ${
+      done &&
+      html`<p>
+        With them the score is <b>${done.score}</b>, ${range(done.range)} (${signed(done.score - body.score)}).
+      </p>`
+    }
     ${error && html`<${Problem} error=${error} />`}
   </div>`;
 }

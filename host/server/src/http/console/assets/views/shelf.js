@@ -1,15 +1,18 @@
 // The models on the shelf by kind, with their roles and states, and the changes that an admin may make.
 
-import { html, useState } from "../vendor/preact.js";
+import { html, useState } from "../dom.js";
 import { useAsk } from "../api.js";
 import { link } from "../route.js";
 import { useMe } from "../session.js";
-import { Answer, Facts, Mark, Table, Time } from "../parts.js";
+import { Answer, Facts, Inputs, Mark, Table, Time } from "../parts.js";
 import { count } from "../words.js";
 import { Change } from "./roles.js";
 
 const KINDS = {
-  credit: "Credit scores", boost: "Boosts by off-chain assets", sybil: "Sybil risk", sandbox: "Mocks of the sandbox",
+  credit: "Credit scores",
+  boost: "Boosts by off-chain assets",
+  sybil: "Sybil risk",
+  sandbox: "Mocks of the sandbox",
 };
 
 export function Shelf() {
@@ -17,8 +20,16 @@ export function Shelf() {
   const [change, setChange] = useState(null);
   const show = ({ body: { models } }) => html`
     ${models.length === 0 && html`<p>The shelf is empty. No score can be computed.</p>`}
-    ${Object.entries(KINDS).map(([kind, title]) => html`<${Kind} kind=${kind} title=${title} key=${kind}
-      models=${models.filter((model) => model.kind === kind).sort(byRole)} ask=${setChange} />`)}
+    ${Object.entries(KINDS).map(
+      ([kind, title]) =>
+        html`<${Kind}
+          kind=${kind}
+          title=${title}
+          key=${kind}
+          models=${models.filter((model) => model.kind === kind).sort(byRole)}
+          ask=${setChange}
+        />`,
+    )}
     <${Unknown} models=${models.filter((model) => !model.kind)} />
   `;
   return html`
@@ -34,13 +45,21 @@ function Kind({ kind, title, models, ask }) {
   const me = useMe();
   if (models.length === 0) return null;
   const isAdmin = me.scopes.includes("admin");
+  const rollBack = () => ask({ change: "rollback", model: { kind } });
   const challengers = models.filter(({ role }) => role === "challenger").map(({ version }) => version);
   return html`<section class="card">
     <h2>${title}</h2>
     <ul class="models">
-      ${models.map((model) => html`<${Model} model=${model} challengers=${challengers} ask=${isAdmin ? ask : null} key=${model.digest ?? model.file} />`)}
+      ${models.map(
+        (model) => html`<${Model}
+          model=${model}
+          challengers=${challengers}
+          ask=${isAdmin ? ask : null}
+          key=${model.digest ?? model.file}
+        />`,
+      )}
     </ul>
-    ${isAdmin && html`<button type="button" onClick=${() => ask({ change: "rollback", model: { kind } })}>Roll ${kind} back …</button>`}
+    ${isAdmin && html`<button type="button" onClick=${rollBack}>Roll ${kind} back …</button>`}
   </section>`;
 }
 
@@ -51,7 +70,8 @@ function Model({ model, challengers, ask }) {
   return html`<li>
     <div class="model">
       <b>${version ?? model.file}</b> <span>${title}</span>
-      <${Mark} kind=${role === "champion" ? "main" : ""}>${role}</${Mark}> <${Mark} kind=${tone[state]}>${state}</${Mark}>
+      <${Mark} kind=${role === "champion" && "main"}>${role}</${Mark}>${" "}
+      <${Mark} kind=${tone[state]}>${state}</${Mark}>
     </div>
     ${reason && html`<p class="bad">${reason.message} <span class="faint">${reason.code}</span></p>`}
     <${Card} model=${model} />
@@ -64,27 +84,36 @@ function Card({ model }) {
   const { authors, reads, digest, file, loaded_at, calls, failures, kind, version } = model;
   return html`<details>
     <summary>Model card of ${kind} ${version ?? file}</summary>
-    <${Facts} of=${[
-      authors.length > 0 && ["Authors", authors.join(", ")],
-      file && ["File", html`<code>${file}</code>`],
-      digest && ["SHA-256", html`<code>${digest}</code>`],
-      loaded_at && ["Loaded", html`<${Time} at=${loaded_at} />`],
-      ["Calls since then", count(calls)],
-      ["Failed calls", count(failures)],
-    ]} />
-    ${reads.length > 0 && html`<p>It reads ${reads.map((input, at) => html`${at > 0 && ", "}<code>${input}</code>`)}.</p>`}
+    <${Facts}
+      of=${[
+        authors.length > 0 && ["Authors", authors.join(", ")],
+        file && ["File", html`<code>${file}</code>`],
+        digest && ["SHA-256", html`<code>${digest}</code>`],
+        loaded_at && ["Loaded", html`<${Time} at=${loaded_at} />`],
+        ["Calls since then", count(calls)],
+        ["Failed calls", count(failures)],
+      ]}
+    />
+    ${reads.length > 0 && html`<${Inputs} names=${reads} />`}
   </details>`;
 }
 
 function Actions({ model, challengers, ask }) {
   const { kind, version, role, state } = model;
-  const button = (title, change, more = {}) => html`<button type="button" aria-label=${`${title} ${kind} ${version}`}
-    onClick=${() => ask({ change, model: { kind, version, ...more } })}>${title} …</button>`;
+  const button = (title, change, more = {}) =>
+    html`<button
+      type="button"
+      aria-label=${`${title} ${kind} ${version}`}
+      onClick=${() => ask({ change, model: { kind, version, ...more } })}
+    >
+      ${title} …
+    </button>`;
+  const movable = role !== "champion" && state !== "failed";
   const add = role !== "challenger";
   const versions = add ? [...challengers, version] : challengers.filter((one) => one !== version);
   return html`<div class="buttons">
-    ${role !== "champion" && state !== "failed" && button("Promote", "promote")}
-    ${role !== "champion" && state !== "failed" && button(add ? "Challenge" : "End challenge", "challengers", { add, versions })}
+    ${movable && button("Promote", "promote")}
+    ${movable && button(add ? "Challenge" : "End challenge", "challengers", { add, versions })}
     ${role === "challenger" && kind === "credit" && html`<a href=${link(["models", "evidence"])}>Evidence</a>`}
     ${role !== "champion" && button("Remove", "remove")}
   </div>`;

@@ -1,6 +1,6 @@
 // Signing in with an API key.
 
-import { html } from "../vendor/preact.js";
+import { html } from "../dom.js";
 import { ask, useAction } from "../api.js";
 import { session } from "../session.js";
 import { Problem, Title, values } from "../parts.js";
@@ -23,7 +23,9 @@ export function SignIn({ enter, error: before }) {
   };
   return html`<main class="narrow" id="main">
     <${Title} text="Sign in" />
-    <p>The console uses the API of this server with your key. The key stays in this tab and is gone when you close it.</p>
+    <p>
+      The console uses the API of this server with your key. The key stays in this tab and is gone when you close it.
+    </p>
     ${(error ?? before) && html`<${Problem} error=${error ?? before} />`}
     <form class="stack" onSubmit=${submit}>
       <label for="key">API key</label>

@@ -1,6 +1,6 @@
 // A submission: making one, and its states as they change, with its transactions and its document.
 
-import { html, useEffect } from "../vendor/preact.js";
+import { html, useEffect } from "../dom.js";
 import { ask, path, useAction, useAsk } from "../api.js";
 import { ENDED, useSubmission } from "../events.js";
 import { go, link } from "../route.js";
@@ -9,10 +9,18 @@ import { Answer, Facts, Mark, Problem, Raw, Table, Time, Title, Waiting, announc
 import { count, several } from "../words.js";
 
 const TAGS = { creditScore: "Credit score", sybilRisk: "Sybil risk", identityCount: "Attestations of identity" };
-const STATES = { pending: "queued", scoring: "computing the scores", uploading: "storing the document", submitting: "sending the transactions", confirmed: "on the chain" };
+const HEAD = ["Tag", "Transaction", figures("Block"), figures("Gas")];
+const STATES = {
+  pending: "queued",
+  scoring: "computing the scores",
+  uploading: "storing the document",
+  submitting: "sending the transactions",
+  confirmed: "on the chain",
+};
 
 /** A key of its own for each form, so that a lost answer is not paid twice. */
-const retryKey = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+const retryKey = () =>
+  [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
 export function Submit({ agent }) {
   const me = useMe();
@@ -32,15 +40,20 @@ export function Submit({ agent }) {
   };
   return html`<section class="card">
     <h2>Submit reputation</h2>
-    <p>The scores of an address are written to the Reputation Registry for this agent. It costs ${several(me.costs.submission, "unit")}; a submission
-      that fails returns them.</p>
+    <p>
+      The scores of an address are written to the Reputation Registry for this agent. It costs${" "}
+      ${several(me.costs.submission, "unit")}; a submission that fails returns them.
+    </p>
     ${error && html`<${Problem} error=${error} />`}
     <form class="stack" onSubmit=${submit}>
       <label for="subject">Ethereum address to score</label>
       <input id="subject" name="address" required pattern="0x[0-9a-fA-F]{40}" spellcheck="false" autocomplete="off" />
       <fieldset>
         <legend>What is submitted</legend>
-        ${Object.entries(TAGS).map(([tag, name]) => html`<label class="choice"><input type="checkbox" name=${tag} defaultChecked /> ${name}</label>`)}
+        ${Object.entries(TAGS).map(
+          ([tag, name]) =>
+            html`<label class="choice"><input type="checkbox" name=${tag} defaultChecked /> ${name}</label>`,
+        )}
       </fieldset>
       <button class="main" disabled=${busy}>${busy ? "Submitting …" : "Submit"}</button>
     </form>
@@ -79,28 +92,41 @@ function State({ submission }) {
       scores && ["Attestations", count(scores.identity_count)],
       feedback_uri && ["Document", html`<code>${feedback_uri}</code>`],
     ]} />
-    ${transactions.length > 0 && html`<${Table} caption="Transactions" head=${["Tag", "Transaction", figures("Block"), figures("Gas")]} rows=${transactions.map(transaction)} />`}
+    ${
+      transactions.length > 0 &&
+      html`<${Table} caption="Transactions" head=${HEAD} rows=${transactions.map(transaction)} />`
+    }
     <${Raw} text=${JSON.stringify(submission)} name="The submission as JSON" />
   </section>`;
 }
 
-const transaction = ({ tag1, transaction_hash, block_number, gas_used }) => html`<tr>
-  <th scope="row">${tag1}</th><td><code>${transaction_hash}</code></td>
-  <td class="figure">${count(block_number)}</td><td class="figure">${count(gas_used)}</td>
-</tr>`;
+const transaction = ({ tag1, transaction_hash, block_number, gas_used }) =>
+  html`<tr>
+    <th scope="row">${tag1}</th>
+    <td><code>${transaction_hash}</code></td>
+    <td class="figure">${count(block_number)}</td>
+    <td class="figure">${count(gas_used)}</td>
+  </tr>`;
 
 function Steps({ status }) {
   const names = Object.keys(STATES);
   const at = names.indexOf(status);
   const kind = (index) => (index < at || status === "confirmed" ? "past" : index === at ? "here" : "");
   return html`<ol class="steps">
-    ${names.map((name, index) => html`<li class=${kind(index)} aria-current=${index === at ? "step" : undefined}>
-      <b>${name}</b> <span class="faint">${STATES[name]}</span>
-    </li>`)}
+    ${names.map(
+      (name, index) =>
+        html`<li class=${kind(index)} aria-current=${index === at ? "step" : undefined}>
+          <b>${name}</b> <span class="faint">${STATES[name]}</span>
+        </li>`,
+    )}
   </ol>`;
 }
 
 function Document({ agent, id }) {
   const asked = useAsk(path(["agents", agent, "reputation", "feedback", id]));
-  return html`<${Answer} asked=${asked} what="the document" show=${({ text }) => html`<${Raw} text=${text} name="The document as it is stored" />`} />`;
+  return html`<${Answer}
+    asked=${asked}
+    what="the document"
+    show=${({ text }) => html`<${Raw} text=${text} name="The document as it is stored" />`}
+  />`;
 }

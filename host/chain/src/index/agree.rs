@@ -1,0 +1,171 @@
+//! Whether the index still agrees with the chain and with what is asked: a replaced block is undone, and an index of
+//! other markets or contracts is not gone on with.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use serde_json::json;
+
+use super::{
+    asked::Asked,
+    indexer::{Indexer, Trouble},
+};
+use assay_domain::Address;
+use assay_evm::{Fault, client::pinned};
+use assay_index::{Checkpoint, Index, IndexedMarket, Progress};
+use assay_lending::Everyone;
+
+/// Looks for a checkpoint before new contracts, each twice as far back as the one before.
+const LOOKS: u32 = 7;
+
+/// An index with what it is gone on with.
+pub(super) struct Agreed {
+    pub everyone: Arc<Everyone>,
+    pub progress: Progress,
+}
+
+impl Indexer {
+    /// The index of this chain, begun where there is none, and without blocks that were replaced.
+    pub(super) async fn agree(&self, index: &Index, everyone: Everyone) -> Result<Agreed, Trouble> {
+        let progress = match self.with(index, |index, chain| index.progress(chain)).await? {
+            None => self.begin(index, &everyone).await?,
+            Some(progress) if self.answers(&progress, &everyone) => progress,
+            Some(progress) => self.asked_otherwise(index, progress, &everyone).await?,
+        };
+        let progress = self.still_there(index, progress).await?;
+        Ok(Agreed { everyone: Arc::new(everyone), progress })
+    }
+
+    async fn begin(&self, index: &Index, everyone: &Everyone) -> Result<Progress, Trouble> {
+        let places: Vec<usize> = (0..self.markets.len()).filter(|place| everyone.reads(*place)).collect();
+        let configs = places.iter().filter_map(|place| self.markets.get(*place)).map(|market| &market.config);
+        let markets: Vec<_> = configs
+            .map(|config| IndexedMarket { protocol: config.protocol, address: config.address, from: config.from_block })
+            .collect();
+        let asked = Asked::of(everyone, &places).bytes();
+        self.with(index, move |index, chain| index.begin(chain, &markets, &asked)).await
+    }
+
+    /// Whether the index has what `everyone` reads, all of it and no more.
+    fn answers(&self, progress: &Progress, everyone: &Everyone) -> bool {
+        let asked = self.places(progress, everyone).map(|places| Asked::of(everyone, &places).bytes());
+        asked.is_some_and(|asked| asked == progress.asked)
+    }
+
+    /// The places of the index's markets among those of the chain; `None` where they are not those that `everyone`
+    /// reads, or one was not read from its first block.
+    fn places(&self, progress: &Progress, everyone: &Everyone) -> Option<Vec<usize>> {
+        let place = |known: &IndexedMarket| {
+            let is_it = |place: &usize| {
+                let config = self.markets.get(*place).map(|market| &market.config);
+                config.is_some_and(|config| is_read_as(known, config)) && everyone.reads(*place)
+            };
+            (0..self.markets.len()).find(is_it)
+        };
+        let places: Vec<usize> = progress.markets.iter().map(place).collect::<Option<_>>()?;
+        let read = (0..self.markets.len()).filter(|place| everyone.reads(*place)).count();
+        (places.len() == read).then_some(places)
+    }
+
+    /// An index of which something else was asked. Where only contracts were added that did not exist at its end, or at
+    /// an earlier checkpoint, it is gone on with there. Otherwise the chain is read again.
+    async fn asked_otherwise(
+        &self,
+        index: &Index,
+        progress: Progress,
+        everyone: &Everyone,
+    ) -> Result<Progress, Trouble> {
+        if let Some((asked, added)) = self.added(&progress, everyone)
+            && let Some(before) = self.before(&progress, &added).await?
+        {
+            tracing::info!(
+                chain = self.chain,
+                contracts = added.len(),
+                block = before.number,
+                "markets have new contracts; the market index goes on with them from this block"
+            );
+            let asked = asked.bytes();
+            return self
+                .with(index, move |index, chain| {
+                    index.truncate(chain, before.number)?;
+                    index.widen(chain, &progress.markets, &asked, Vec::new())
+                })
+                .await;
+        }
+        tracing::warn!(
+            chain = self.chain,
+            "the market index has other markets or contracts than are configured now; the chain is read again"
+        );
+        self.state.set(|state| (state.through, state.hash) = (None, None));
+        self.with(index, |index, chain| index.forget(chain)).await?;
+        self.begin(index, everyone).await
+    }
+
+    /// What is asked now and the contracts that are new in it, where everything else is as it was.
+    fn added(&self, progress: &Progress, everyone: &Everyone) -> Option<(Asked, BTreeSet<Address>)> {
+        let places = self.places(progress, everyone)?;
+        let (old, new) = (Asked::read(&progress.asked, places.len())?, Asked::of(everyone, &places));
+        let added: BTreeSet<Address> = new.contracts.difference(&old.contracts).copied().collect();
+        let without = Asked::of(&everyone.without(&added), &places);
+        (without == old).then_some((new, added))
+    }
+
+    /// The newest checkpoint at which none of `contracts` existed, as far as the endpoint keeps the state of that block.
+    async fn before(&self, progress: &Progress, contracts: &BTreeSet<Address>) -> Result<Option<Checkpoint>, Fault> {
+        for look in 0..LOOKS {
+            let back = (1_usize << look) - 1;
+            let Some(checkpoint) = progress.checkpoints.iter().rev().nth(back) else { return Ok(None) };
+            let code = |contract: &Address| ("eth_getCode", json!([contract, pinned(checkpoint.hash)]));
+            self.budget.spend(1).await;
+            let answers = self.client.batch(contracts.iter().map(code).collect()).await?;
+            let answers: Result<Vec<_>, Fault> = answers.into_iter().collect();
+            match answers {
+                Ok(codes) if codes.iter().all(|code| code == "0x") => return Ok(Some(*checkpoint)),
+                Ok(_) => {}
+                Err(Fault::NoState | Fault::UnknownBlock | Fault::Refused { .. }) => return Ok(None),
+                Err(fault) => return Err(fault),
+            }
+        }
+        Ok(None)
+    }
+
+    /// The index through the last of its blocks that the chain still has.
+    async fn still_there(&self, index: &Index, progress: Progress) -> Result<Progress, Trouble> {
+        let Some(through) = progress.through() else { return Ok(progress) };
+        self.budget.spend(1).await;
+        if self.has(&[through]).await? == [true] {
+            return Ok(progress);
+        }
+        let there = self.has(&progress.checkpoints).await?;
+        let last = there.iter().rposition(|there| *there).and_then(|last| progress.checkpoints.get(last)).copied();
+        tracing::warn!(
+            chain = self.chain,
+            block = through.number,
+            back_to = last.map(|last| last.number),
+            "the chain was replaced below its finality; the market index goes back and reads it again"
+        );
+        self.state.set(|state| {
+            (state.through, state.hash) = (last.map(|last| last.number), last.map(|last| last.hash));
+        });
+        let back_to = last.map_or(0, |last| last.number);
+        self.with(index, move |index, chain| {
+            index.truncate(chain, back_to)?;
+            index.progress(chain)?.ok_or(assay_index::IndexError::Unknown(chain))
+        })
+        .await
+    }
+
+    /// Whether the chain has each of these blocks. One that is not there at all was not replaced: the endpoint is behind.
+    async fn has(&self, checkpoints: &[Checkpoint]) -> Result<Vec<bool>, Fault> {
+        let numbers: Vec<u64> = checkpoints.iter().map(|checkpoint| checkpoint.number).collect();
+        let blocks = self.client.blocks(&numbers).await?;
+        let has = |(checkpoint, block): (&Checkpoint, Option<assay_evm::Block>)| match block {
+            Some(block) => Ok(block.hash == checkpoint.hash),
+            None => Err(Fault::Malformed(format!("no block {}", checkpoint.number))),
+        };
+        checkpoints.iter().zip(blocks).map(has).collect()
+    }
+}
+
+fn is_read_as(known: &IndexedMarket, config: &assay_lending::config::MarketConfig) -> bool {
+    known.address == config.address && known.protocol == config.protocol && known.from <= config.from_block
+}

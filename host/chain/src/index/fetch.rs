@@ -1,0 +1,52 @@
+//! The logs of all wallets in a span of blocks, each with the time of its block.
+
+use std::collections::HashMap;
+
+use alloy::rpc::types::Log;
+use futures::future::try_join_all;
+
+use super::indexer::Indexer;
+use assay_domain::B256;
+use assay_evm::{Block, Client, Fault, Span};
+use assay_index::Check;
+use assay_lending::Everyone;
+
+/// The logs of a part of a span, and how they were checked.
+pub(super) struct Piece {
+    pub logs: Vec<Log>,
+    pub check: Check,
+}
+
+impl Indexer {
+    /// The logs of `span`, checked; `follows` where it is one of few new blocks.
+    pub(super) async fn fetch(&self, everyone: &Everyone, span: Span, follows: bool) -> Result<Piece, Fault> {
+        metrics::counter!("assay_index_ranges_total", "chain" => self.chain.to_string()).increment(1);
+        let logs = self.logs_at(&self.client, everyone, span).await?;
+        let Piece { mut logs, check } = self.checked(everyone, span, logs, follows).await?;
+        self.add_times(everyone, &mut logs).await?;
+        Ok(Piece { logs, check })
+    }
+
+    /// What the endpoint of `client` answers to all queries over `span`.
+    pub(super) async fn logs_at(&self, client: &Client, everyone: &Everyone, span: Span) -> Result<Vec<Log>, Fault> {
+        let queries = everyone.queries();
+        self.budget.spend(queries.len()).await;
+        let answers = try_join_all(queries.iter().map(|query| client.believed_logs(query, span))).await?;
+        Ok(answers.into_iter().flatten().collect())
+    }
+
+    /// Looks up the times that the endpoint did not return with the logs.
+    async fn add_times(&self, everyone: &Everyone, logs: &mut [Log]) -> Result<(), Fault> {
+        let untimed: Vec<u64> = everyone.untimed(logs).into_iter().collect();
+        let mut times = HashMap::<B256, u64>::new();
+        for part in untimed.chunks(100) {
+            self.budget.spend(1).await;
+            let blocks = self.client.blocks(part).await?;
+            times.extend(blocks.into_iter().flatten().map(|Block { hash, time, .. }| (hash, time)));
+        }
+        for log in logs.iter_mut().filter(|log| log.block_timestamp.unwrap_or_default() == 0) {
+            log.block_timestamp = log.block_hash.and_then(|hash| times.get(&hash).copied());
+        }
+        Ok(())
+    }
+}

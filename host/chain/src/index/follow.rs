@@ -1,0 +1,107 @@
+//! The task of one chain's index: waits until it is worth its requests, opens the folder, and then reads in rounds to
+//! the newest final block.
+
+use std::time::{Duration, Instant};
+
+use tokio::time::{sleep, timeout};
+
+use super::{
+    indexer::{Indexer, Trouble},
+    ranges::Ranges,
+    report::Report,
+};
+use crate::config::IndexMode;
+use assay_evm::Block;
+use assay_index::Index;
+use assay_lending::{Everyone, hints};
+
+/// Time between two rounds; the next one after a failure.
+const PAUSE: Duration = Duration::from_secs(5);
+const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(15);
+/// Time between two looks at what the endpoint refused.
+const LOOK: Duration = Duration::from_secs(5);
+/// New blocks are read at the latest after this time, and before it once there are enough of them.
+const LATEST: Duration = Duration::from_secs(30);
+/// That part of the finality is enough.
+const STEPS: u64 = 16;
+/// How long a market that does not answer as its protocol should is waited for before the index begins without it.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+impl Indexer {
+    /// Does not end while there is something to read: a task of the chain runs it.
+    pub async fn run(self) {
+        if self.markets.is_empty() || self.mode == IndexMode::Off {
+            return;
+        }
+        if self.mode == IndexMode::Auto {
+            self.useful().await;
+        }
+        let Some(index) = self.shelf.index().await else { return };
+        let index = self.state.index.get_or_init(|| index);
+        let mut report = Report::new(self.chain);
+        loop {
+            let round = self.round(index, &mut report).await;
+            let trouble = round.err().map(|trouble| trouble.to_string());
+            self.state.set(|state| {
+                if let Some(trouble) = trouble.as_ref().filter(|trouble| state.trouble.as_ref() != Some(trouble)) {
+                    tracing::warn!(chain = self.chain, %trouble, "the market index does not go on now; answers do");
+                }
+                state.trouble.clone_from(&trouble);
+            });
+            sleep(if trouble.is_none() { PAUSE } else { PAUSE_AFTER_FAILURE }).await;
+        }
+    }
+
+    /// Completes once an endpoint has refused a range, a second wallet was asked for, or where an earlier process has
+    /// begun the index.
+    async fn useful(&self) {
+        if self.shelf.exists()
+            && let Some(index) = self.shelf.index().await
+            && self.with(&index, |index, chain| index.progress(chain)).await.is_ok_and(|found| found.is_some())
+        {
+            return;
+        }
+        while self.client.log_ceiling() == u64::MAX {
+            if timeout(LOOK, self.state.wanted()).await.is_ok() {
+                return;
+            }
+        }
+    }
+
+    async fn round(&self, index: &Index, report: &mut Report) -> Result<(), Trouble> {
+        let head = self.client.head().await?;
+        let Some(settled) = head.number.checked_sub(self.finality) else { return Ok(()) };
+        let Some(everyone) = self.everyone(head, report.since(), index).await? else { return Ok(()) };
+        let mut agreed = self.agree(index, everyone).await?;
+        let (through, next) = (agreed.progress.through(), agreed.progress.next());
+        self.state.set(|state| {
+            state.through = through.map(|through| through.number);
+            state.hash = through.map(|through| through.hash);
+            state.settled = Some(settled);
+        });
+        report.show(&agreed.progress, settled);
+        let few = settled.saturating_sub(next).saturating_add(1) < self.finality / STEPS;
+        if next > settled || (few && report.idle() < LATEST) {
+            return Ok(());
+        }
+        Ranges::new(self, index, &mut agreed, settled, report).run().await
+    }
+
+    /// The reading of all markets that answer; `None` while none does. One that the index has is waited for, and at the
+    /// beginning every one for a while.
+    async fn everyone(&self, head: Block, since: Instant, index: &Index) -> Result<Option<Everyone>, Trouble> {
+        let terms = self.terms.current(&self.client, &self.markets, head.hash).await?;
+        let known = self.with(index, |index, chain| index.progress(chain)).await?;
+        let mut found = hints(&self.markets, Some(&terms)).to_vec();
+        for ((market, terms), hints) in self.markets.iter().zip(terms.iter()).zip(&mut found) {
+            let address = market.config.address;
+            let is_known = known.as_ref().is_some_and(|known| known.market(address).is_some());
+            if terms.is_none() && (is_known || (known.is_none() && since.elapsed() < PATIENCE)) {
+                return Err(Trouble::Market(address));
+            }
+            *hints = hints.take().filter(|_| terms.is_some());
+        }
+        let answers = found.iter().any(Option::is_some);
+        Ok(answers.then(|| Everyone::new(self.markets.clone(), found.into())))
+    }
+}

@@ -1,0 +1,45 @@
+//! The index as the source of a wallet's lending history.
+
+use futures::{FutureExt, future::BoxFuture};
+use tokio::task::spawn_blocking;
+
+use super::{asked::Asked, state::State};
+use assay_domain::{Address, ChainId};
+use assay_index::{History, Index};
+use assay_lending::{Indexed, IndexedMarket};
+
+impl assay_lending::Index for State {
+    fn history(&self, wallet: Address, least: u64) -> BoxFuture<'static, Option<Indexed>> {
+        let ready = self.through().is_some_and(|through| through >= least);
+        let index = self.index.get().filter(|_| ready).cloned();
+        let chain = self.chain;
+        async move { read(index?, chain, wallet).await }.boxed()
+    }
+}
+
+async fn read(index: Index, chain: ChainId, wallet: Address) -> Option<Indexed> {
+    match spawn_blocking(move || index.history(chain, wallet)).await {
+        Ok(Ok(history)) => indexed(history?),
+        Ok(Err(error)) => {
+            tracing::warn!(chain, %error, "the market index cannot be read; the history is read from the node");
+            None
+        }
+        Err(error) => {
+            tracing::error!(chain, %error, "the market index cannot be read");
+            None
+        }
+    }
+}
+
+fn indexed(History { progress, entries }: History) -> Option<Indexed> {
+    let through = progress.through()?;
+    let asked = Asked::read(&progress.asked, progress.markets.len())?;
+    let markets = progress.markets.iter().zip(asked.markets).zip(entries);
+    let markets = markets.map(|((market, asked), entries)| IndexedMarket {
+        address: market.address,
+        from: market.from,
+        asked,
+        entries,
+    });
+    Some(Indexed { through: through.number, hash: through.hash, markets: markets.collect() })
+}

@@ -1,0 +1,203 @@
+//! Reads the blocks between the end of the index and the newest final block, several ranges at a time, and appends them
+//! in order.
+
+use alloy::rpc::types::Log;
+use futures::{StreamExt, stream};
+use tokio::task::spawn_blocking;
+
+use super::{
+    agree::Agreed,
+    fetch::Piece,
+    indexer::{Indexer, Trouble},
+    report::Report,
+};
+use assay_evm::{
+    Fault, Span,
+    logs::{Stop, chunk},
+};
+use assay_index::{Check, Checkpoint, Index, IndexError, Segment, WalletEntries};
+
+/// Logs that are appended together, as far as ranges allow.
+const LOGS: usize = 10_000;
+/// Ranges that are appended together: what a kill can lose.
+const RANGES: usize = 64;
+/// A range is to have so many logs; the width of the next ones follows from those before.
+const LOGS_OF_RANGE: usize = 2_000;
+/// The widest range: an endpoint without limits still has to answer it in time.
+const WIDEST: u64 = 200_000;
+/// Ranges that are read before their width is changed.
+const AT_ONE_WIDTH: usize = 16;
+
+/// One reading of some blocks.
+pub(super) struct Ranges<'a> {
+    by: &'a Indexer,
+    index: &'a Index,
+    agreed: &'a mut Agreed,
+    report: &'a mut Report,
+    /// The first block that is not yet read, and the last one to read.
+    at: u64,
+    to: u64,
+    /// Width of the next ranges.
+    width: u64,
+    /// It reads few new blocks.
+    follows: bool,
+    pending: Pending,
+}
+
+/// Ranges that were read and are not yet appended.
+#[derive(Default)]
+struct Pending {
+    logs: Vec<Log>,
+    ranges: usize,
+    through: Option<u64>,
+    check: Option<Check>,
+}
+
+impl Pending {
+    fn add(&mut self, pieces: Vec<Piece>, through: u64) {
+        for piece in pieces {
+            self.logs.extend(piece.logs);
+            self.check = Some(self.check.map_or(piece.check, |check| weaker(check, piece.check)));
+        }
+        self.through = Some(through);
+        self.ranges += 1;
+    }
+
+    fn is_full(&self) -> bool {
+        self.logs.len() >= LOGS || self.ranges >= RANGES
+    }
+}
+
+fn weaker(one: Check, other: Check) -> Check {
+    match (one, other) {
+        (Check::None, _) | (_, Check::None) => Check::None,
+        (Check::Bloom, _) | (_, Check::Bloom) => Check::Bloom,
+        (Check::Endpoint, Check::Endpoint) => Check::Endpoint,
+    }
+}
+
+impl<'a> Ranges<'a> {
+    pub fn new(by: &'a Indexer, index: &'a Index, agreed: &'a mut Agreed, to: u64, report: &'a mut Report) -> Self {
+        let at = agreed.progress.next();
+        let follows = to.saturating_sub(at) < by.finality.max(64);
+        Self { by, index, agreed, report, at, to, width: by.logs.range, follows, pending: Pending::default() }
+    }
+
+    /// Reads to the last block. What was read before a failure is appended too.
+    pub async fn run(mut self) -> Result<(), Trouble> {
+        self.report.begin(&self.agreed.progress, self.to, self.agreed.everyone.queries().len());
+        let mut read = Ok(());
+        while self.at <= self.to && read.is_ok() {
+            read = self.some_ranges().await;
+        }
+        let appended = self.append().await;
+        read.and(appended)
+    }
+
+    /// Some ranges of one width.
+    async fn some_ranges(&mut self) -> Result<(), Trouble> {
+        let (by, everyone, follows) = (self.by, self.agreed.everyone.clone(), self.follows);
+        let most = self.width.min(by.client.log_ceiling());
+        let spans = Span { from: self.at, to: self.to }.pieces(most).take(AT_ONE_WIDTH);
+        let everyone = &everyone;
+        let read = |span| chunk(span, by.logs.range, move |span| by.fetch(everyone, span, follows));
+        let mut chunks = stream::iter(spans).map(read).buffered(by.logs.concurrency);
+        let (mut ranges, mut logs) = (0, 0);
+        while let Some(chunk) = chunks.next().await {
+            ranges += 1;
+            logs += chunk.found.iter().map(|piece| piece.logs.len()).sum::<usize>();
+            if let Some(through) = chunk.through {
+                self.pending.add(chunk.found, through);
+                self.at = through.saturating_add(1);
+            }
+            if self.pending.is_full() {
+                self.append().await?;
+            }
+            match chunk.stop {
+                None => {}
+                Some(Stop::Gap(fault)) => return Err(fault.into()),
+                Some(Stop::Ceiling(width)) => {
+                    by.client.lower_log_ceiling(width);
+                    self.width = width;
+                    return Ok(());
+                }
+                Some(Stop::Narrow(width)) => {
+                    self.width = width;
+                    return Ok(());
+                }
+            }
+        }
+        self.width = next_width(most, logs, ranges);
+        Ok(())
+    }
+
+    async fn append(&mut self) -> Result<(), Trouble> {
+        let Pending { logs, through, check, .. } = std::mem::take(&mut self.pending);
+        let Some(through) = through else { return Ok(()) };
+        let through = self.by.checkpoint(self.agreed.progress.through(), through).await?;
+        let (index, chain, everyone) = (self.index.clone(), self.by.chain, self.agreed.everyone.clone());
+        let markets = self.by.markets.iter().map(|market| self.agreed.progress.market(market.config.address));
+        let markets: Vec<Option<usize>> = markets.collect();
+        let (from, check) = (self.agreed.progress.next(), check.unwrap_or(Check::None));
+        let appending = spawn_blocking(move || {
+            let of_market = |found: assay_lending::WalletEntries| {
+                let market = markets.get(found.market).copied().flatten()?;
+                Some(WalletEntries { wallet: found.wallet, market, entries: found.entries })
+            };
+            let wallets = everyone.entries(logs)?.into_iter().filter_map(of_market).collect();
+            index.append(chain, Segment { from, through, wallets, check })?;
+            Ok::<_, Trouble>(index.progress(chain)?.ok_or(IndexError::Unknown(chain))?)
+        });
+        self.agreed.progress = appending.await??;
+        self.by.state.set(|state| (state.through, state.hash) = (Some(through.number), Some(through.hash)));
+        self.report.reached(&self.agreed.progress, self.to);
+        Ok(())
+    }
+}
+
+impl Indexer {
+    /// Block `through`, where the chain still has the end of the index before it.
+    async fn checkpoint(&self, before: Option<Checkpoint>, through: u64) -> Result<Checkpoint, Fault> {
+        let numbers: Vec<u64> = before.iter().map(|before| before.number).chain([through]).collect();
+        self.budget.spend(1).await;
+        let mut blocks = self.client.blocks(&numbers).await?;
+        let block = blocks.pop().flatten().ok_or_else(|| Fault::Malformed(format!("no block {through}")))?;
+        let there = blocks.pop().flatten();
+        if before.is_some_and(|before| there.map(|block| block.hash) != Some(before.hash)) {
+            return Err(Fault::Malformed("the chain was replaced while it was read".into()));
+        }
+        Ok(Checkpoint { number: block.number, hash: block.hash })
+    }
+}
+
+/// The width of the next ranges after `ranges` of `width` blocks had so many logs.
+fn next_width(width: u64, logs: usize, ranges: usize) -> u64 {
+    match logs / ranges.max(1) {
+        logs if logs > 2 * LOGS_OF_RANGE => width / 2,
+        logs if logs < LOGS_OF_RANGE / 2 => width.saturating_mul(2),
+        _ => width,
+    }
+    .clamp(1, WIDEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_become_as_wide_as_their_logs_allow() {
+        assert_eq!(next_width(10_000, 0, 16), 20_000);
+        assert_eq!(next_width(WIDEST, 0, 16), WIDEST);
+        assert_eq!(next_width(10_000, 16 * LOGS_OF_RANGE, 16), 10_000);
+        assert_eq!(next_width(10_000, 80 * LOGS_OF_RANGE, 16), 5_000);
+        assert_eq!(next_width(1, 80 * LOGS_OF_RANGE, 16), 1);
+    }
+
+    #[test]
+    fn a_segment_is_checked_as_well_as_its_least_checked_range() {
+        assert_eq!(weaker(Check::Endpoint, Check::Endpoint), Check::Endpoint);
+        assert_eq!(weaker(Check::Endpoint, Check::Bloom), Check::Bloom);
+        assert_eq!(weaker(Check::None, Check::Endpoint), Check::None);
+        assert_eq!(weaker(Check::Bloom, Check::None), Check::None);
+    }
+}

@@ -1,0 +1,92 @@
+//! Says how far the index of a chain is: in the log at its start, after each tenth of the blocks or minute, and once it is
+//! in step; and in metrics.
+
+use std::time::{Duration, Instant};
+
+use assay_domain::ChainId;
+use assay_index::Progress;
+
+/// Longest time between two lines of a reading.
+const MINUTE: Duration = Duration::from_secs(60);
+/// A reading of fewer blocks is not announced.
+const FEW: u64 = 1_000;
+
+pub(super) struct Report {
+    chain: ChainId,
+    since: Instant,
+    appended: Option<Instant>,
+    /// The reading that was announced and is not yet at its end.
+    reading: Option<Reading>,
+}
+
+struct Reading {
+    began: Instant,
+    from: u64,
+    /// The last line: when, and the tenths that were done.
+    said: (Instant, u64),
+}
+
+impl Report {
+    pub fn new(chain: ChainId) -> Self {
+        Self { chain, since: Instant::now(), appended: None, reading: None }
+    }
+
+    /// Since when the index is read.
+    pub fn since(&self) -> Instant {
+        self.since
+    }
+
+    /// The time since the last blocks were appended; long where none were.
+    pub fn idle(&self) -> Duration {
+        self.appended.map_or(Duration::MAX, |appended| appended.elapsed())
+    }
+
+    /// A reading of the blocks after `progress` through `to` begins.
+    pub fn begin(&mut self, progress: &Progress, to: u64, queries: usize) {
+        let from = progress.next();
+        if self.reading.is_some() || to.saturating_sub(from) < FEW {
+            return;
+        }
+        let now = Instant::now();
+        self.reading = Some(Reading { began: now, from, said: (now, 0) });
+        tracing::info!(chain = self.chain, from, to, queries, "the markets are read for all wallets");
+    }
+
+    /// Shows in the metrics how far `progress` is, of the blocks through `to`.
+    pub fn show(&self, progress: &Progress, to: u64) {
+        let Some(through) = progress.through() else { return };
+        let chain = self.chain.to_string();
+        let gauge = |name: &'static str, value: u64| metrics::gauge!(name, "chain" => chain.clone()).set(value as f64);
+        gauge("assay_index_through_block", through.number);
+        gauge("assay_index_behind_blocks", to.saturating_sub(through.number));
+        gauge("assay_index_events", progress.events);
+    }
+
+    /// The blocks of `progress` were appended, of those through `to`.
+    pub fn reached(&mut self, progress: &Progress, to: u64) {
+        let Some(through) = progress.through() else { return };
+        let (now, chain, through) = (Instant::now(), self.chain, through.number);
+        self.appended = Some(now);
+        self.show(progress, to);
+        let Some(reading) = &mut self.reading else { return };
+        let (done, all) = (through.saturating_sub(reading.from) + 1, to.saturating_sub(reading.from) + 1);
+        let tenths = done.saturating_mul(10) / all.max(1);
+        if through >= to {
+            let seconds = reading.began.elapsed().as_secs();
+            tracing::info!(chain, through, events = progress.events, seconds, "the market index is in step");
+            self.reading = None;
+        } else if tenths > reading.said.1 || now >= reading.said.0 + MINUTE {
+            let left = reading.began.elapsed().as_secs_f64() * (all - done) as f64 / done as f64;
+            reading.said = (now, tenths);
+            let percent = done.saturating_mul(100) / all.max(1);
+            tracing::info!(
+                chain,
+                through,
+                to,
+                percent,
+                seconds_left = left as u64,
+                "the markets are read for all wallets"
+            );
+        }
+    }
+}

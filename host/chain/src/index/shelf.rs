@@ -1,0 +1,55 @@
+//! The folder of the index, which the chains share. It is opened once, when the first of them needs it.
+
+use std::{path::PathBuf, time::Duration};
+
+use tokio::{sync::OnceCell, task::spawn_blocking, time::sleep};
+
+use assay_index::{Index, IndexError};
+
+/// A process that has just ended may still hold the folder for a moment.
+const TRIES: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(500);
+
+#[derive(Debug)]
+pub(crate) struct Shelf {
+    folder: PathBuf,
+    /// `None` where it cannot be opened.
+    opened: OnceCell<Option<Index>>,
+}
+
+impl Shelf {
+    pub fn new(folder: PathBuf) -> Self {
+        Self { folder, opened: OnceCell::new() }
+    }
+
+    /// Whether an earlier process has begun one.
+    pub fn exists(&self) -> bool {
+        self.folder.is_dir()
+    }
+
+    /// The index; `None` where it cannot be opened, which a warning has said.
+    pub async fn index(&self) -> Option<Index> {
+        self.opened.get_or_init(|| self.open()).await.clone()
+    }
+
+    async fn open(&self) -> Option<Index> {
+        let mut tries = 0;
+        loop {
+            let folder = self.folder.clone();
+            let opened = spawn_blocking(move || Index::open(&folder)).await;
+            tries += 1;
+            match opened {
+                Ok(Ok(index)) => return Some(index),
+                Ok(Err(IndexError::Locked { .. })) if tries < TRIES => sleep(PAUSE).await,
+                Ok(Err(error)) => {
+                    tracing::warn!(%error, "the market index is not used; each wallet is read by itself until the next start");
+                    return None;
+                }
+                Err(error) => {
+                    tracing::error!(%error, "the market index cannot be opened");
+                    return None;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! What the reader of an index and the readers of wallets tell each other.
+
+use std::sync::{
+    Arc, OnceLock,
+    atomic::{AtomicBool, Ordering},
+};
+
+use tokio::sync::{Notify, watch};
+
+use assay_domain::{Address, B256, ChainId};
+use assay_index::Index;
+
+/// How far the index of a chain is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct IndexState {
+    /// The last block that it has.
+    pub through: Option<u64>,
+    pub hash: Option<B256>,
+    /// The last block that it is to have: the newest final one.
+    pub settled: Option<u64>,
+    /// Why it does not go on now.
+    pub trouble: Option<String>,
+}
+
+impl IndexState {
+    /// Whether it has all final blocks.
+    pub fn is_in_step(&self) -> bool {
+        self.through.is_some() && self.through >= self.settled
+    }
+}
+
+/// Shared by the reader of a chain's index and the readers of wallets.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub chain: ChainId,
+    /// Set once it is open.
+    pub index: OnceLock<Index>,
+    progress: watch::Sender<IndexState>,
+    first_wallet: OnceLock<Address>,
+    is_wanted: AtomicBool,
+    wanted: Notify,
+}
+
+impl State {
+    pub fn new(chain: ChainId) -> Arc<Self> {
+        Arc::new(Self {
+            chain,
+            index: OnceLock::new(),
+            progress: watch::Sender::default(),
+            first_wallet: OnceLock::new(),
+            is_wanted: AtomicBool::new(false),
+            wanted: Notify::new(),
+        })
+    }
+
+    /// Records that `wallet` was asked for. With the second one, the index is worth its requests.
+    pub fn asked_for(&self, wallet: Address) {
+        if *self.first_wallet.get_or_init(|| wallet) != wallet && !self.is_wanted.swap(true, Ordering::Relaxed) {
+            self.wanted.notify_one();
+        }
+    }
+
+    /// Completes when a second wallet was asked for.
+    pub async fn wanted(&self) {
+        while !self.is_wanted.load(Ordering::Relaxed) {
+            self.wanted.notified().await;
+        }
+    }
+
+    pub fn watch(&self) -> watch::Receiver<IndexState> {
+        self.progress.subscribe()
+    }
+
+    pub fn through(&self) -> Option<u64> {
+        self.progress.borrow().through
+    }
+
+    pub fn set(&self, change: impl FnOnce(&mut IndexState)) {
+        self.progress.send_if_modified(|state| {
+            let before = state.clone();
+            change(state);
+            *state != before
+        });
+    }
+}

@@ -1,0 +1,84 @@
+//! Sets the readers of one chain up, without a request.
+
+use std::sync::Arc;
+
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::discover::Discovery;
+use crate::{
+    activity::{ActivityReader, Histories, NodeLogs, Source},
+    config::{self, ChainConfig, Reading},
+    explorer::{ExplorerLogs, Explorers},
+    holdings::Finder,
+    index::{self, Indexer},
+    prices::External,
+};
+use assay_evm::{client::Client, endpoint::Http};
+use assay_lending::{Jobs, Market, Reader, Recent, TermsCache, WholeRange};
+use assay_store::Store;
+
+/// What every chain is set up with.
+pub(crate) struct Setup<'a> {
+    pub http: &'a Http,
+    pub explorers: &'a Explorers,
+    pub reading: &'a Reading,
+    pub external: &'a Arc<External>,
+    /// The folder of the indexes.
+    pub shelf: Arc<index::Shelf>,
+    pub store: &'a Store,
+    pub tasks: &'a TaskTracker,
+    pub stop: &'a CancellationToken,
+}
+
+impl Setup<'_> {
+    /// The explorer of a chain that has one, else the logs of its node where they are configured as a source.
+    pub(super) fn discovery(&self, config: &ChainConfig, client: &Client) -> Option<Discovery> {
+        let source = match (self.explorers.of(config), self.reading.discovery) {
+            (Some(explorer), _) => Source::Explorer(explorer),
+            (None, config::Discovery::Logs) => Source::Logs(NodeLogs::new(client.clone(), self.reading)),
+            (None, config::Discovery::Explorer) => return None,
+        };
+        let (store, tasks, stop) = (self.store.clone(), self.tasks.clone(), self.stop.clone());
+        let histories = Histories::new(config.id, source, store.clone(), config.finality, tasks, stop);
+        Some(Discovery { histories, finder: Finder::new(client.clone(), store, config) })
+    }
+
+    pub(super) fn activity(&self, config: &ChainConfig, client: &Client) -> ActivityReader {
+        let (store, tasks, stop) = (self.store.clone(), self.tasks.clone(), self.stop.clone());
+        ActivityReader::new(config.id, client.clone(), store, config.finality, tasks, stop)
+    }
+
+    /// The explorer of a chain that has one, as a source of first histories.
+    fn whole(&self, config: &ChainConfig, client: &Client) -> Option<Arc<dyn WholeRange>> {
+        let markets = config.markets.iter().map(|market| market.address).collect();
+        let explorer = self.explorers.of(config)?;
+        Some(Arc::new(ExplorerLogs::new(explorer, client.clone(), markets)))
+    }
+
+    /// The reader of lending histories, and the reader of the index where they begin, which works on a task.
+    pub(super) fn lending(
+        &self,
+        config: &ChainConfig,
+        client: &Client,
+        terms: &Arc<TermsCache>,
+        index: &Arc<index::State>,
+    ) -> Jobs {
+        let reader = Reader {
+            chain: config.id,
+            client: client.clone(),
+            markets: config.markets.iter().cloned().map(Market::new).collect(),
+            store: self.store.clone(),
+            tasks: self.tasks.clone(),
+            logs: self.reading.logs(),
+            finality: config.finality,
+            index: Some(index.clone()),
+            whole: self.whole(config, client),
+            recent: Recent::default(),
+        };
+        let (of, at) = ((reader.markets.clone(), terms.clone()), (self.shelf.clone(), index.clone()));
+        let indexer = Indexer::new((config.id, config.finality), client, of, self.reading, at);
+        let stop = self.stop.clone();
+        self.tasks.spawn(async move { stop.run_until_cancelled(indexer.run()).await });
+        Jobs::new(reader, self.tasks.clone(), self.stop.clone())
+    }
+}

@@ -1,0 +1,52 @@
+//! Permits for requests in flight at one endpoint, with room kept for those that matter most.
+
+use alloy::rpc::json_rpc::RequestPacket;
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+use super::Rank;
+use crate::fault::Fault;
+
+/// The requests of long histories.
+const HISTORY: [&str; 2] = ["eth_getLogs", "eth_getTransactionReceipt"];
+
+pub(super) struct Permits {
+    all: Semaphore,
+    /// One of all, where there are several, for the requests that every other one depends on.
+    first: Option<Semaphore>,
+    /// Log queries and receipts need one of these too: long histories in the background leave half of the permits to
+    /// other requests.
+    history: Semaphore,
+    /// Requests that nobody waits for need one of these too, and none of `history`.
+    last: Semaphore,
+}
+
+/// Held while a request is in flight.
+pub(super) type Held<'a> = (Option<SemaphorePermit<'a>>, SemaphorePermit<'a>);
+
+impl Permits {
+    /// For so many requests in flight.
+    pub fn new(concurrency: usize) -> Self {
+        Self {
+            all: Semaphore::new(concurrency.saturating_sub(1).max(1)),
+            first: (concurrency > 1).then(|| Semaphore::new(1)),
+            history: Semaphore::new((concurrency / 2).max(1)),
+            last: Semaphore::new((concurrency / 4).max(1)),
+        }
+    }
+
+    /// Waits for the permits of `packet`.
+    pub async fn of(&self, packet: &RequestPacket, rank: Rank) -> Result<Held<'_>, Fault> {
+        let closed = |_| Fault::Unreachable("stopped".into());
+        let is_history = packet.requests().iter().any(|request| HISTORY.contains(&request.method()));
+        let bounded = match rank {
+            Rank::Last => Some(&self.last),
+            Rank::First | Rank::Usual => Some(&self.history).filter(|_| is_history),
+        };
+        let bounded = match bounded {
+            Some(permits) => Some(permits.acquire().await.map_err(closed)?),
+            None => None,
+        };
+        let permits = self.first.as_ref().filter(|_| rank == Rank::First).unwrap_or(&self.all);
+        Ok((bounded, permits.acquire().await.map_err(closed)?))
+    }
+}

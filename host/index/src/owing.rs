@@ -1,0 +1,138 @@
+//! Who owed in a market at a block, by what the logs moved. Interest is not in the logs, so that amounts are without it:
+//!
+//! - Debt of Aave is what was borrowed and not repaid. Each repayment counts against it down to zero, so that the debt was
+//!   at least this. A wallet that repaid exactly what it had borrowed and owed only interest is left out.
+//! - The base asset of a Comet market, named by the zero address, is what was withdrawn beyond what was supplied, of
+//!   wallets that borrowed. Interest on an earlier supply, once withdrawn, counts as owed.
+//! - Logs of Compound v2 show no amounts: every wallet that has borrowed is named, without an amount.
+
+use std::collections::BTreeMap;
+
+use alloy::primitives::{I256, U256};
+use assay_domain::{Address, ChainId};
+use assay_lending::{Entry, EventKind, What, progress::Side};
+
+use crate::{Index, IndexError, WalletEntries, Wallets};
+
+/// A wallet that owed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Owing {
+    pub wallet: Address,
+    /// What it owed of each asset, in the smallest unit; `None` where the logs of the protocol show no amounts.
+    pub owed: Option<Vec<(Address, U256)>>,
+    /// Changes without a log are possible.
+    pub incomplete: bool,
+}
+
+impl Index {
+    /// The wallets that owed in the market at `address` after block `at`, in the order of their addresses.
+    ///
+    /// # Errors
+    /// [`IndexError::NoMarket`], [`IndexError::Above`], and those of [`wallets`](Self::wallets).
+    pub fn owing(
+        &self,
+        chain: ChainId,
+        address: Address,
+        at: u64,
+    ) -> Result<impl Iterator<Item = Result<Owing, IndexError>> + use<>, IndexError> {
+        let wallets = self.wallets_of(chain, address, at)?;
+        Ok(wallets.filter_map(move |item| item.map(|item| owing(&item, at)).transpose()))
+    }
+
+    /// The wallets that did anything in the market at `address` up to block `at`, in the order of their addresses.
+    ///
+    /// # Errors
+    /// As of [`owing`](Self::owing).
+    pub fn active(
+        &self,
+        chain: ChainId,
+        address: Address,
+        at: u64,
+    ) -> Result<impl Iterator<Item = Result<Address, IndexError>> + use<>, IndexError> {
+        let wallets = self.wallets_of(chain, address, at)?;
+        let active = move |item: &WalletEntries| item.entries.first().is_some_and(|entry| entry.block <= at);
+        Ok(wallets.filter_map(move |item| item.map(|item| active(&item).then_some(item.wallet)).transpose()))
+    }
+
+    fn wallets_of(&self, chain: ChainId, address: Address, at: u64) -> Result<Wallets, IndexError> {
+        let progress = self.progress(chain)?.ok_or(IndexError::Unknown(chain))?;
+        let market = progress.market(address).ok_or(IndexError::NoMarket { chain, market: address })?;
+        let through = progress.through().map_or(0, |through| through.number);
+        if at > through { Err(IndexError::Above { chain, through }) } else { self.wallets(chain, market) }
+    }
+}
+
+/// `None` where the wallet owed nothing.
+fn owing(item: &WalletEntries, at: u64) -> Option<Owing> {
+    let before = || item.entries.iter().take_while(|entry| entry.block <= at);
+    let any = |is: fn(&Entry) -> bool| before().any(is);
+    let borrowed = any(|entry| matches!(entry.what, What::Event { kind: EventKind::Borrow, .. }));
+    let incomplete = any(|entry| matches!(entry.what, What::Incomplete { .. }));
+    if !any(|entry| matches!(entry.what, What::Moved(_))) {
+        return borrowed.then_some(Owing { wallet: item.wallet, owed: None, incomplete });
+    }
+    let mut sums = BTreeMap::<_, I256>::new();
+    for entry in before() {
+        let What::Moved(moved) = entry.what else { continue };
+        let sum = sums.entry((moved.asset, moved.side)).or_default();
+        match moved.side {
+            Side::Debt => *sum = sum.saturating_add(moved.amount).max(I256::ZERO),
+            Side::Base if borrowed => *sum = sum.saturating_add(moved.amount),
+            Side::Base | Side::Supply | Side::Collateral => {}
+        }
+    }
+    let owed = |((asset, side), sum): ((Address, Side), I256)| {
+        let owed = if side == Side::Debt { sum } else { sum.saturating_neg() };
+        owed.is_positive().then(|| (asset, owed.unsigned_abs()))
+    };
+    let owed: Vec<_> = sums.into_iter().filter_map(owed).collect();
+    (!owed.is_empty()).then_some(Owing { wallet: item.wallet, owed: Some(owed), incomplete })
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_lending::Move;
+
+    use super::*;
+
+    fn moved(block: u64, side: Side, amount: i64) -> Entry {
+        let amount = I256::try_from(amount).unwrap();
+        Entry { block, what: What::Moved(Move { side, asset: Address::ZERO, amount, fixed_rate: false }) }
+    }
+
+    fn borrowing(block: u64) -> Entry {
+        Entry { block, what: What::Event { kind: EventKind::Borrow, time: 0 } }
+    }
+
+    fn owed(entries: &[Entry], at: u64) -> Option<Option<u64>> {
+        let item = WalletEntries { wallet: Address::ZERO, market: 0, entries: entries.to_vec() };
+        let amount = |(_, amount): (Address, U256)| amount.to::<u64>();
+        owing(&item, at).map(|owing| owing.owed.map(|owed| owed.into_iter().map(amount).sum()))
+    }
+
+    #[test]
+    fn interest_that_was_repaid_reduces_no_later_debt() {
+        let debt = |block, amount| moved(block, Side::Debt, amount);
+        let entries = [borrowing(1), debt(1, 100), debt(5, -105), borrowing(9), debt(9, 40), debt(10, -10)];
+        let at = |block| owed(&entries, block);
+        assert_eq!(
+            [at(0), at(1), at(4), at(5), at(9), at(10)],
+            [None, Some(Some(100)), Some(Some(100)), None, Some(Some(40)), Some(Some(30))]
+        );
+    }
+
+    #[test]
+    fn a_base_below_zero_is_owed_by_those_who_borrowed() {
+        let base = |block, amount| moved(block, Side::Base, amount);
+        assert_eq!(owed(&[base(1, 100), base(2, -101)], 2), None, "interest was withdrawn");
+        let entries = [base(1, 100), borrowing(2), base(2, -130), moved(2, Side::Collateral, 9)];
+        assert_eq!([owed(&entries, 1), owed(&entries, 2)], [None, Some(Some(30))]);
+    }
+
+    #[test]
+    fn without_amounts_who_borrowed_may_owe() {
+        assert_eq!(owed(&[borrowing(3)], 3), Some(None));
+        assert_eq!(owed(&[borrowing(3)], 2), None);
+        assert_eq!(owed(&[moved(1, Side::Supply, 5)], 2), None);
+    }
+}

@@ -1,0 +1,106 @@
+//! Writes what an import reads. Until the end the chain has no progress, so that nobody takes a part for the whole.
+
+use assay_domain::ChainId;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Index, IndexError, Progress, WalletEntries,
+    folder::{Database, Fault},
+    items::{count, insert, pieces},
+};
+
+/// Segments in one write.
+const ITEMS: usize = 20_000;
+
+/// How far an import is.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(super) struct Taken {
+    /// The digest of the manifest.
+    pub manifest: String,
+    pub files: usize,
+    pub entries: u64,
+    pub events: u64,
+}
+
+/// An import of one chain.
+pub(super) struct Taking<'a> {
+    index: &'a Index,
+    chain: ChainId,
+    pub progress: &'a Progress,
+    pub taken: Taken,
+    waiting: Vec<WalletEntries>,
+}
+
+impl<'a> Taking<'a> {
+    /// Goes on where an import of the same manifest was interrupted, or begins with an empty chain.
+    pub(super) fn new(
+        index: &'a Index,
+        chain: ChainId,
+        progress: &'a Progress,
+        digest: &str,
+    ) -> Result<Self, IndexError> {
+        let found: Option<Taken> = index.read(|database| database.view().import(chain))?;
+        let taken = match found.filter(|taken| taken.manifest == digest) {
+            Some(taken) => taken,
+            None => {
+                let taken = Taken { manifest: digest.to_owned(), ..Taken::default() };
+                index.write(|database| {
+                    let entries = database.create(chain)?;
+                    let mut batch = database.batch();
+                    database.put_import(&mut batch, &entries, &taken)?;
+                    database.commit(batch, &entries)
+                })?;
+                taken
+            }
+        };
+        Ok(Self { index, chain, progress, taken, waiting: Vec::new() })
+    }
+
+    pub(super) fn put(&mut self, item: WalletEntries) -> Result<(), IndexError> {
+        let (entries, events) = count(&item.entries);
+        (self.taken.entries, self.taken.events) = (self.taken.entries + entries, self.taken.events + events);
+        self.waiting.extend(pieces(self.progress, &item));
+        if self.waiting.len() >= ITEMS { self.write(false, None) } else { Ok(()) }
+    }
+
+    /// Writes the rest of a file, with which the file is done.
+    pub(super) fn end_file(&mut self) -> Result<(), IndexError> {
+        self.taken.files += 1;
+        self.write(true, None)
+    }
+
+    /// From now on the chain is in the index.
+    pub(super) fn end(mut self) -> Result<(), IndexError> {
+        let progress = Progress { rewinds: 0, rewinding: false, ..self.progress.clone() };
+        self.write(false, Some(&progress))
+    }
+
+    fn write(&mut self, file_done: bool, progress: Option<&Progress>) -> Result<(), IndexError> {
+        let items = std::mem::take(&mut self.waiting);
+        self.index.write(|database| self.commit(database, &items, file_done, progress))
+    }
+
+    fn commit(
+        &self,
+        database: &Database,
+        items: &[WalletEntries],
+        file_done: bool,
+        progress: Option<&Progress>,
+    ) -> Result<(), Fault> {
+        let view = database.view();
+        let (mut assets, entries) = (view.assets(self.chain)?, view.entries(self.chain).ok_or(Fault::Gone)?);
+        let mut batch = database.batch();
+        for item in items {
+            insert(&mut batch, &entries, item, &mut assets)?;
+        }
+        database.put_assets(&mut batch, &entries, &assets)?;
+        if file_done {
+            database.put_import(&mut batch, &entries, &self.taken)?;
+        }
+        if let Some(progress) = progress {
+            database.remove_import(&mut batch, &entries);
+            database.put_progress(&mut batch, &entries, progress)?;
+        }
+        database.commit(batch, &entries)
+    }
+}

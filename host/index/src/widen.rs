@@ -1,0 +1,72 @@
+//! Earlier blocks of what was not asked before: a new market, or a new contract whose logs concern a market.
+
+use alloy::primitives::Bytes;
+use assay_domain::ChainId;
+
+use crate::{
+    Index, IndexError, IndexedMarket, Progress, WalletEntries,
+    codec::{MOST_MARKETS, decode},
+    folder::{Database, Fault},
+    items::{count, insert, key, pieces, sorted},
+};
+
+impl Index {
+    /// Changes what is read of a chain to more, and adds what it says of the blocks that the index has. Markets are only
+    /// added at the end of the list. A process that is killed has done all of it or nothing; the same again changes
+    /// nothing.
+    ///
+    /// `earlier` are only entries that the index does not have, through [`Progress::through`].
+    ///
+    /// # Errors
+    /// As [`append`](Self::append); [`IndexError::Refused`] where a market is missing or another.
+    pub fn widen(
+        &self,
+        chain: ChainId,
+        markets: &[IndexedMarket],
+        asked: &Bytes,
+        earlier: Vec<WalletEntries>,
+    ) -> Result<Progress, IndexError> {
+        let _alone = self.writing();
+        self.end_truncation(chain)?;
+        let mut progress = self.progress(chain)?.ok_or(IndexError::Unknown(chain))?;
+        if progress.asked == *asked && progress.markets == markets {
+            return Ok(progress);
+        }
+        let refused = |reason: &str| IndexError::Refused { chain, reason: reason.into() };
+        if !markets.starts_with(&progress.markets) || markets.len() > MOST_MARKETS {
+            return Err(refused("the markets do not begin with those that the index has"));
+        }
+        let last = progress.through().map(|through| through.number);
+        let fits = |item: &WalletEntries| {
+            item.market < markets.len() && item.entries.iter().all(|entry| Some(entry.block) <= last)
+        };
+        if !earlier.iter().all(fits) {
+            return Err(refused("they are of another market, or above what the index has"));
+        }
+        let pieces: Vec<_> = sorted(earlier).iter().flat_map(|item| pieces(&progress, item)).collect();
+        let (entries, events) = count(pieces.iter().flat_map(|piece| &piece.entries));
+        (progress.entries, progress.events) = (progress.entries + entries, progress.events + events);
+        (progress.markets, progress.asked) = (markets.to_vec(), asked.clone());
+        self.write(|database| add(database, chain, &pieces, &progress))?;
+        Ok(progress)
+    }
+}
+
+fn add(database: &Database, chain: ChainId, pieces: &[WalletEntries], progress: &Progress) -> Result<(), Fault> {
+    let view = database.view();
+    let (mut assets, keyspace) = (view.assets(chain)?, view.entries(chain).ok_or(Fault::Gone)?);
+    let mut batch = database.batch();
+    for piece in pieces {
+        let Some(key) = key(piece)? else { continue };
+        let mut piece = piece.clone();
+        if let Some(value) = view.value(&keyspace, &key.bytes())? {
+            let there = decode(&value, key.block, &assets).ok_or(Fault::Entry)?;
+            piece.entries.splice(..0, there);
+            piece.entries.sort_by_key(|entry| entry.block);
+        }
+        insert(&mut batch, &keyspace, &piece, &mut assets)?;
+    }
+    database.put_assets(&mut batch, &keyspace, &assets)?;
+    database.put_progress(&mut batch, &keyspace, progress)?;
+    database.commit(batch, &keyspace)
+}

@@ -1,0 +1,214 @@
+//! What the logs of some blocks say of all wallets at once: the queries that find these logs, and the entries of each
+//! wallet in them. Each wallet is read by the functions that read the logs of one wallet. Because all logs of a market
+//! are there, no receipt is requested.
+//!
+//! The zero address, which every mint and burn names, and the markets themselves are not read as wallets.
+
+mod marks;
+mod mentions;
+mod queries;
+
+use std::{
+    collections::{BTreeSet, HashMap, HashSet},
+    sync::Arc,
+};
+
+use alloy::{primitives::keccak256, rpc::types::Log};
+
+use crate::{
+    entries::Entry,
+    events::Extract,
+    hints::{AllHints, Hint},
+    market::Market,
+    protocol::Evidence,
+    receipts::{Place, place, unexplained},
+};
+use assay_domain::{Address, B256};
+use assay_evm::{
+    Fault,
+    logs::{LogQuery, in_order},
+};
+use mentions::{Mention, Roles};
+
+pub use marks::Mark;
+
+/// Changes with what is made of the same logs, so that an index of an earlier server is not used.
+const VERSION: u8 = 1;
+
+/// The reading of all wallets in the markets whose hints are known.
+#[derive(Debug)]
+pub struct Everyone {
+    markets: Arc<[Market]>,
+    hints: AllHints,
+    queries: Vec<LogQuery>,
+    marks: HashSet<Mark>,
+    roles: Roles,
+}
+
+/// What the logs say of a wallet in one market.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WalletEntries {
+    pub wallet: Address,
+    /// Index of the market in the chain's list.
+    pub market: usize,
+    /// In the order of the chain; not empty.
+    pub entries: Vec<Entry>,
+}
+
+impl Everyone {
+    /// `hints` has one entry per market; one without an entry is not read.
+    pub fn new(markets: Arc<[Market]>, hints: AllHints) -> Self {
+        let (queries, marks, roles) =
+            (queries::of(&markets, &hints), marks::of(&markets, &hints), Roles::of(&markets, &hints));
+        Self { markets, hints, queries, marks, roles }
+    }
+
+    /// The same without the hints of some `contracts`.
+    #[must_use]
+    pub fn without(&self, contracts: &BTreeSet<Address>) -> Self {
+        let others =
+            |hints: &Vec<Hint>| hints.iter().filter(|hint| !contracts.contains(&hint.contract)).cloned().collect();
+        let hints = self.hints.iter().map(|hints| hints.as_ref().map(others)).collect();
+        Self::new(self.markets.clone(), hints)
+    }
+
+    /// The queries that together find every log, over any span of blocks: at most three.
+    pub fn queries(&self) -> &[LogQuery] {
+        &self.queries
+    }
+
+    /// What a block with a log that the queries find has in the bloom of its header.
+    pub fn marks(&self) -> &HashSet<Mark> {
+        &self.marks
+    }
+
+    /// Whether the market at `index` is read.
+    pub fn reads(&self, index: usize) -> bool {
+        self.hints.get(index).is_some_and(Option::is_some)
+    }
+
+    /// Whether `wallet` is read as a wallet.
+    pub fn is_wallet(markets: &[Market], wallet: Address) -> bool {
+        !wallet.is_zero() && !markets.iter().any(|market| market.config.address == wallet)
+    }
+
+    /// A digest of what is asked for the market at `index`; `None` where it is not read. Entries that were read with
+    /// another digest may lack something.
+    pub fn asked(&self, index: usize) -> Option<B256> {
+        Some(asked(self.markets.get(index)?, self.hints.get(index)?.as_ref()?))
+    }
+
+    /// The contracts other than markets whose logs are read.
+    pub fn hint_contracts(&self) -> BTreeSet<Address> {
+        let contracts = self.hints.iter().flatten().flatten().map(|hint| hint.contract);
+        contracts.filter(|contract| Self::is_wallet(&self.markets, *contract)).collect()
+    }
+
+    /// The blocks of `logs` that may have an event and whose time the endpoint did not return.
+    pub fn untimed(&self, logs: &[Log]) -> BTreeSet<u64> {
+        let markets: HashSet<Address> = self.markets.iter().map(|market| market.config.address).collect();
+        let untimed = |log: &&Log| log.block_timestamp.unwrap_or_default() == 0 && markets.contains(&log.address());
+        logs.iter().filter(untimed).filter_map(|log| log.block_number).collect()
+    }
+
+    /// The entries of every wallet in `logs`, all answers to the queries over some whole blocks, by wallet and market.
+    ///
+    /// # Errors
+    /// [`Fault`] where the block of an event has no time.
+    pub fn entries(&self, mut logs: Vec<Log>) -> Result<Vec<WalletEntries>, Fault> {
+        in_order(&mut logs);
+        let mut mentions = self.roles.mentions(&self.markets, &logs);
+        mentions.sort_unstable();
+        mentions.dedup();
+        let span = Logs { receipts: self.receipts(&logs), all: &logs };
+        let mut found = Vec::new();
+        for mentions in mentions.chunk_by(|one, next| one.wallet == next.wallet) {
+            self.of_wallet(mentions, &span, &mut found)?;
+        }
+        Ok(found)
+    }
+
+    /// The logs of the markets that are read by receipts, by transaction.
+    fn receipts<'l>(&self, logs: &'l [Log]) -> HashMap<Place, Vec<(usize, &'l Log)>> {
+        let hinted = |(index, hints): (usize, &Option<Vec<Hint>>)| {
+            let is_hinted = hints.as_ref().is_some_and(|hints| !hints.is_empty());
+            Some((self.markets.get(index).filter(|_| is_hinted)?.config.address, index))
+        };
+        let hinted: HashMap<Address, usize> = self.hints.iter().enumerate().filter_map(hinted).collect();
+        let mut found = HashMap::<_, Vec<_>>::new();
+        for log in logs {
+            if let Some(market) = hinted.get(&log.address()) {
+                found.entry(place(log)).or_default().push((*market, log));
+            }
+        }
+        found
+    }
+
+    /// Adds the entries of one wallet, which `mentions` name, to `found`.
+    fn of_wallet(&self, mentions: &[Mention], logs: &Logs<'_>, found: &mut Vec<WalletEntries>) -> Result<(), Fault> {
+        let Some(wallet) = mentions.first().map(|mention| mention.wallet) else { return Ok(()) };
+        let mut evidence = HashMap::<usize, Evidence<'_>>::new();
+        let mut places = BTreeSet::new();
+        for mentions in mentions.chunk_by(|one, next| one.market == next.market) {
+            let Some((index, market, hints)) = mentions.first().and_then(|mention| self.market(mention.market)) else {
+                continue;
+            };
+            let own = logs.of(mentions, false);
+            let hinting = logs.of(mentions, true);
+            let pointing = unexplained(market, hints, wallet.into_word(), own.iter().copied(), hinting.iter().copied());
+            places.extend(pointing.into_iter().map(|log| (log.block_number, place(log))));
+            let known = evidence.entry(index).or_default();
+            (known.own, known.hints) = (own, hinting);
+        }
+        for (_, place) in places {
+            for (index, log) in logs.receipts.get(&place).into_iter().flatten() {
+                evidence.entry(*index).or_default().receipts.push(log);
+            }
+        }
+        let mut evidence: Vec<_> = evidence.into_iter().collect();
+        evidence.sort_unstable_by_key(|(index, _)| *index);
+        for (index, mut evidence) in evidence {
+            let Some((_, market, hints)) = self.market(index) else { continue };
+            evidence.receipts.sort_by_key(|log| (log.block_number, log.log_index));
+            let mut extract = Extract::default();
+            extract.add(index, market, &Evidence { listed: hints, ..evidence }, wallet.into_word());
+            let entries = extract.entries()?;
+            if !entries.is_empty() {
+                found.push(WalletEntries { wallet, market: index, entries });
+            }
+        }
+        Ok(())
+    }
+
+    fn market(&self, index: usize) -> Option<(usize, &Market, &[Hint])> {
+        Some((index, self.markets.get(index)?, self.hints.get(index)?.as_deref()?))
+    }
+}
+
+/// The logs of a span.
+struct Logs<'l> {
+    all: &'l [Log],
+    /// Those of markets with their index, by transaction.
+    receipts: HashMap<Place, Vec<(usize, &'l Log)>>,
+}
+
+impl<'l> Logs<'l> {
+    /// Those that mention the wallet, in the order of the chain.
+    fn of(&self, mentions: &[Mention], is_hint: bool) -> Vec<&'l Log> {
+        let wanted = mentions.iter().filter(|mention| mention.is_hint == is_hint);
+        wanted.filter_map(|mention| self.all.get(mention.log)).collect()
+    }
+}
+
+/// A digest of what is asked of all wallets for `market` by its `hints`.
+pub(super) fn asked(market: &Market, hints: &[Hint]) -> B256 {
+    let mut parts: Vec<String> =
+        hints.iter().map(|hint| format!("{:#x} {:#x} {:?}", hint.contract, hint.topic0, hint.naming)).collect();
+    parts.sort_unstable();
+    let protocol = &market.config.protocol;
+    let signatures = market.protocol.signatures();
+    keccak256(format!("{VERSION} {protocol:?} {signatures:?} {:?} {parts:?}", market.protocol.in_receipts()))
+}
+
+#[cfg(test)]
+mod tests;

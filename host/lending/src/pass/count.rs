@@ -1,0 +1,59 @@
+//! Adds events and amounts to the ledger: those that the logs of a span show, and those that an index has.
+
+use super::Pass;
+use crate::{
+    events::{Event, Extract},
+    records::Settled,
+    tally::untimed,
+};
+use assay_evm::Fault;
+
+impl Pass<'_> {
+    /// The records with `found`, which logs through the settled block `through` show, instead of a chunk.
+    pub(crate) async fn counted(mut self, mut found: Extract, through: u64) -> Result<Vec<Option<Settled>>, Fault> {
+        self.follow(&mut found, through).await?;
+        self.count(found).await?;
+        self.at = through.saturating_add(1);
+        self.save().await;
+        Ok(self.records)
+    }
+
+    /// Adds what is new, with the times of its blocks.
+    pub(super) async fn count(&mut self, found: Extract) -> Result<(), Fault> {
+        let mut events = found.events;
+        let settled_to = self.settled_to.map(|block| block.number);
+        let is_settled = |event: &Event| settled_to.is_some_and(|to| event.block <= to);
+        let entries = &self.ledger.entries;
+        events.retain(|event| entries.get(event.market).is_some_and(|entry| event.block >= entry.next));
+        let mut blocks = untimed(events.iter().filter(|event| is_settled(event)));
+        blocks.extend(untimed(events.iter().filter(|event| !is_settled(event))));
+        let blocks: Vec<u64> = blocks.into_iter().collect();
+        if !blocks.is_empty() {
+            let found = self.reader.client.blocks(&blocks).await?;
+            for (number, block) in blocks.iter().zip(found) {
+                let block = block.ok_or_else(|| Fault::Malformed(format!("no block {number}, which has logs")))?;
+                for event in events.iter_mut().filter(|event| event.block == *number) {
+                    event.time = Some(block.time);
+                }
+            }
+        }
+        for event in &events {
+            if let Some(entry) = self.ledger.entries.get_mut(event.market) {
+                let tally = if is_settled(event) { &mut entry.settled } else { &mut entry.tail };
+                tally.add(event.kind, event.time);
+            }
+        }
+        for moved in &found.moves {
+            let Some(entry) = self.ledger.entries.get_mut(moved.market).filter(|entry| moved.block >= entry.next)
+            else {
+                continue;
+            };
+            let settled = settled_to.is_some_and(|to| moved.block <= to);
+            let sums = if settled { entry.settled_sums.as_mut() } else { Some(&mut entry.tail_sums) };
+            if let Some(sums) = sums {
+                sums.add(&moved.amount);
+            }
+        }
+        Ok(())
+    }
+}

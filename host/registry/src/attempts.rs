@@ -1,0 +1,63 @@
+//! Notes about files that are being loaded. A note that stays tells the next start that the server ended meanwhile.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use crate::LoadError;
+use assay_domain::Digest;
+
+/// The server may end for another reason while it loads a file, so the first time is no reason to refuse the file.
+const DEATHS: usize = 2;
+
+/// A file that is being loaded. Dropping it removes the note.
+pub(crate) struct Attempt {
+    note: PathBuf,
+}
+
+impl Attempt {
+    /// Notes in `folder` that the file with this digest is being loaded. The note has one byte for each attempt.
+    ///
+    /// # Errors
+    /// [`LoadError::SetAside`] where the server ended during each of the last two attempts.
+    pub fn begin(folder: &Path, digest: &Digest) -> Result<Self, LoadError> {
+        let note = folder.join(format!("{digest}.loading"));
+        let mut attempts = fs::read(&note).unwrap_or_default();
+        if attempts.len() >= DEATHS {
+            return Err(LoadError::SetAside { deaths: attempts.len(), note: format!("{digest}.loading") });
+        }
+        attempts.push(b'.');
+        if let Err(error) = fs::write(&note, &attempts) {
+            tracing::warn!(%error, "no note can be kept of a file that is being loaded");
+        }
+        Ok(Self { note })
+    }
+}
+
+impl Drop for Attempt {
+    fn drop(&mut self) {
+        // Where it stays, the file may be tried once less.
+        let _ = fs::remove_file(&self.note);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_set_aside_after_two_attempts_that_did_not_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let begin = || Attempt::begin(folder.path(), &Digest([7; 32]));
+        drop(begin().unwrap());
+        std::mem::forget(begin().unwrap());
+        drop(begin().unwrap());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "an attempt that ends forgets those before");
+        std::mem::forget(begin().unwrap());
+        std::mem::forget(begin().unwrap());
+        let Err(LoadError::SetAside { deaths: 2, note }) = begin() else { panic!("it is tried a third time") };
+        fs::remove_file(folder.path().join(note)).unwrap();
+        assert!(begin().is_ok());
+    }
+}

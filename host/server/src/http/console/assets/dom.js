@@ -1,0 +1,8 @@
+// Preact with its hooks, and markup in template literals.
+
+import htm from "./vendor/htm.js";
+import { createContext, h, render } from "./vendor/preact.js";
+import { useContext, useEffect, useRef, useState } from "./vendor/hooks.js";
+
+export const html = htm.bind(h);
+export { createContext, render, useContext, useEffect, useRef, useState };

@@ -1,0 +1,14 @@
+//! Who this generator is.
+
+use crate::types::{Kind, ModelInfo};
+
+/// Kind, version and inputs, as the host lists them.
+pub fn describe() -> ModelInfo {
+    ModelInfo {
+        kind: Kind::Sandbox,
+        version: "1.1".into(),
+        title: "Mock wallets drawn from the bytes of an address".into(),
+        authors: vec!["Assay".into()],
+        reads: vec!["address".into(), "off-chain.total-asset-usd".into()],
+    }
+}

@@ -1,0 +1,79 @@
+// Drives a browser through the console and prints one line of JSON: what each view says, and what is wrong with it.
+// TOUR: { base, key, browser, modes: ["light", "dark", "narrow"], views: [{ name, hash, wait, steps }] }. A step is
+// { click: selector }, { fill: [selector, text] }, { press: key }, { upload: [selector, file] } or { wait: selector }.
+// node console.mjs TOUR
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { chromium } from "playwright-core";
+
+const { base, key, browser: executablePath, modes, views } = JSON.parse(process.argv[2]);
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const SIZES = { narrow: { width: 360, height: 740 } };
+const SERIOUS = ["serious", "critical"];
+/** Milliseconds; a view that never comes is an error, not a measurement. */
+const PATIENCE = 60_000;
+
+const findings = [];
+const texts = {};
+
+/** Records requests to other servers, errors of scripts, and refusals of the content policy. */
+function watch(page, mode) {
+  page.on("request", (request) => request.url().startsWith(`${base}/`) || findings.push(`${mode}: asks ${request.url()}`));
+  page.on("pageerror", (error) => findings.push(`${mode}: ${error.message}`));
+  page.on("console", (message) => {
+    const expected = message.text().startsWith("Failed to load resource: the server responded");
+    if (message.type() === "error" && !expected) findings.push(`${mode}: ${message.text()}`);
+  });
+}
+
+async function inspect(page, mode, name) {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => window.axe.run());
+  for (const { id, impact, nodes } of violations.filter(({ impact }) => SERIOUS.includes(impact))) {
+    findings.push(`${mode} ${name}: ${impact} ${id} at ${nodes[0].target}`);
+  }
+  const excess = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+  if (excess > 0) findings.push(`${mode} ${name}: wider than the screen by ${excess} pixels`);
+  if (!(await page.evaluate(() => document.querySelectorAll("h1").length === 1))) findings.push(`${mode} ${name}: not one h1`);
+  texts[name] = await page.innerText("body");
+}
+
+const STEPS = {
+  click: (page, selector) => page.click(selector),
+  fill: (page, [selector, text]) => page.fill(selector, text),
+  press: (page, name) => page.keyboard.press(name),
+  upload: (page, [selector, file]) => page.setInputFiles(selector, file),
+  wait: (page, selector) => page.waitForSelector(selector),
+};
+
+async function tour(browser, mode) {
+  const context = await browser.newContext({
+    viewport: SIZES[mode] ?? { width: 1200, height: 900 }, colorScheme: mode === "dark" ? "dark" : "light",
+  });
+  context.setDefaultTimeout(PATIENCE);
+  const page = await context.newPage();
+  watch(page, mode);
+  await page.goto(`${base}/console`);
+  await page.fill("#key", key);
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("header.top");
+  for (const { name, hash, wait, steps = [] } of views) {
+    await page.evaluate((hash) => { location.hash = hash; }, hash);
+    await page.waitForSelector(wait);
+    for (const step of steps) {
+      const [[what, how]] = Object.entries(step);
+      await STEPS[what](page, how);
+    }
+    await page.waitForFunction(() => !document.querySelector(".waiting"));
+    await inspect(page, mode, name);
+  }
+  await context.close();
+}
+
+const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+try {
+  for (const mode of modes) await tour(browser, mode);
+} finally {
+  await browser.close();
+}
+console.log(JSON.stringify({ findings, texts }));

@@ -1,0 +1,53 @@
+//! A real browser on the console: Chromium of this machine, driven by a script.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    process::Stdio,
+};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::node;
+
+/// Names under which systems install it.
+const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+/// Light and dark, and light on a screen of 360 pixels.
+pub const ALL_MODES: [&str; 3] = ["light", "dark", "narrow"];
+
+/// What a tour saw.
+#[derive(Debug, Deserialize)]
+pub struct Seen {
+    /// What is wrong: errors, requests to other servers, serious faults of accessibility, content wider than the screen.
+    pub findings: Vec<String>,
+    /// What each view says, by its name.
+    pub texts: BTreeMap<String, String>,
+}
+
+/// Signs in to the console at `base` with `key` and goes through `views`; see `console.mjs`.
+///
+/// # Panics
+/// When there is no browser, or a view or an element never comes.
+pub async fn tour(base: &str, key: &str, modes: &[&str], views: Value) -> Seen {
+    tokio::task::spawn_blocking(node::browser_packages)
+        .await
+        .unwrap_or_else(|e| panic!("{e}"))
+        .unwrap_or_else(|e| panic!("{e}"));
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("browser/console.mjs");
+    let tour = json!({ "base": base, "key": key, "browser": chromium(), "modes": modes, "views": views });
+    let mut command = tokio::process::Command::new("node");
+    command.arg(script).arg(tour.to_string()).stdin(Stdio::null()).kill_on_drop(true);
+    let done = command.output().await.unwrap_or_else(|e| panic!("node: {e}"));
+    let (out, err) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+    serde_json::from_str(out.trim()).unwrap_or_else(|_| panic!("{}: {out}\n{err}", done.status))
+}
+
+fn chromium() -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let places = std::env::split_paths(&path).flat_map(|folder| NAMES.map(|name| folder.join(name)));
+    places
+        .into_iter()
+        .find(|file| file.is_file())
+        .unwrap_or_else(|| panic!("there is no chromium; `.ci/setup test` installs it"))
+}

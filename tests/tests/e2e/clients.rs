@@ -1,0 +1,57 @@
+//! Typed clients that public tools generate from the server's own document: they need no patch, call every operation and
+//! decode every answer, errors too.
+
+use std::{collections::BTreeMap, path::Path, process::Stdio};
+
+use assay_tests::{
+    python,
+    service::{KEY, Service, plugins, sandbox_config},
+};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::{devnet, released_on_devnet, run};
+
+/// What the generated client did: the statuses of each operation, with a key and with a wrong one.
+#[derive(Debug, Deserialize)]
+struct Called {
+    calls: BTreeMap<String, Vec<u16>>,
+    undecoded: Vec<Value>,
+}
+
+async fn call_everything(service: &Service, address: &str) -> Called {
+    let python = tokio::task::spawn_blocking(python::interpreter).await.expect("no panic").expect("Python");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("clients/generated.py");
+    let mut command = tokio::process::Command::new(python);
+    command.arg(script).args([service.base(), KEY, address]).arg(plugins().join("credit-1.0.wasm"));
+    let done = command.stdin(Stdio::null()).kill_on_drop(true).output().await.expect("the client");
+    let (out, err) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+    serde_json::from_str(out.trim()).unwrap_or_else(|_| panic!("{}: {out}\n{err}", done.status))
+}
+
+fn operations(document: &Value) -> usize {
+    let paths = document["paths"].as_object().expect("paths").values();
+    paths.map(|item| item.as_object().expect("operations").len()).sum()
+}
+
+#[test]
+fn a_generated_python_client_calls_every_operation_and_decodes_every_answer() {
+    run(async {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let sandbox = Service::start_in(dir, &sandbox_config(&plugins()), &["--sandbox"]);
+        let real = released_on_devnet().await;
+        let wallet = devnet().await.wallet("borrower").address.to_string();
+        for (service, address) in [(&sandbox, "0x0000000000000000000000000000000000000001"), (&real, wallet.as_str())] {
+            let called = call_everything(service, address).await;
+            assert_eq!(called.undecoded, [] as [Value; 0]);
+            let document = service.anonymous().get("/openapi.json").await.ok();
+            assert_eq!(called.calls.len(), operations(&document));
+            let public = ["health", "ready", "metrics"];
+            for (operation, statuses) in &called.calls {
+                let wrong_key = if public.contains(&operation.as_str()) { 200 } else { 401 };
+                assert_eq!((statuses.len(), statuses[1]), (2, wrong_key), "{operation}");
+            }
+            assert_eq!((called.calls["score"][0], called.calls["report"][0]), (200, 200));
+        }
+    });
+}

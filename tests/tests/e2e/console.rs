@@ -1,0 +1,299 @@
+//! The console in a real browser, and the pages that lead to it.
+
+use assay_tests::{
+    browser::{ALL_MODES, tour},
+    hostile::{Credit, IN_PRODUCTION, act},
+    service::{KEY, Service, answer, plugins, sandbox_config, shelf_copy},
+};
+use reqwest::{Method, StatusCode, header};
+use serde_json::{Value, json};
+
+use crate::{devnet, on_devnet, run, shadow::ALWAYS};
+
+const ONE: &str = "0x0000000000000000000000000000000000000001";
+
+/// A server that answers production paths from the generator, with a key for each scope alone.
+fn sandbox() -> Service {
+    let keys: String = ["read", "submit", "admin"]
+        .map(|scope| format!("[[access.keys]]\nname = \"only-{scope}\"\nkey = \"only-to-{scope}\"\nscopes = [\"{scope}\"]\nunits = 100\n"))
+        .concat();
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    Service::start_in(dir, &format!("{}{keys}", sandbox_config(&plugins())), &["--sandbox"])
+}
+
+/// A view by its address and what shows that it is there.
+fn view(name: &str, hash: &str, wait: &str) -> Value {
+    json!({ "name": name, "hash": hash, "wait": wait })
+}
+
+fn with_steps(mut view: Value, steps: Value) -> Value {
+    view["steps"] = steps;
+    view
+}
+
+#[test]
+fn every_view_is_accessible_light_dark_and_narrow() {
+    run(async {
+        let service = sandbox();
+        let look_up = with_steps(
+            view("look-up", &format!("#/look-up/{ONE}"), ".factors"),
+            json!([{ "click": "#boost" }, { "press": "End" }, { "wait": ".boost b" }]),
+        );
+        let views = json!([
+            look_up,
+            view("not-found", "#/look-up/nonsense", "[role=alert]"),
+            view("compare", "#/compare", "fieldset label"),
+            view("shelf", "#/models/shelf", ".models"),
+            view("evidence", "#/models/evidence", "details.raw"),
+            view("check", "#/models/check", "#file"),
+            view("audit", "#/models/audit", "tbody tr"),
+            view("agents", "#/agents", "tbody tr"),
+            view("found", "#/agents?q=lender", "tbody tr"),
+            view("agent", "#/agents/5", "form"),
+            view("keys", "#/keys", "section + section tbody tr"),
+            view("nowhere", "#/nowhere", "h1"),
+        ]);
+        let seen = tour(service.base(), KEY, &ALL_MODES, views).await;
+        assert_eq!(seen.findings, [] as [&str; 0]);
+        let says = |view: &str, text: &str| assert!(seen.texts[view].contains(text), "{view}: {}", seen.texts[view]);
+        let score = service.keyed().get(&format!("/api/v2/score/address/{ONE}")).await.ok()["score"].to_string();
+        says("look-up", &score);
+        says("look-up", "With them the score is");
+        says("look-up", "Sandbox. This server answers mock figures");
+        says("not-found", "Invalid Ethereum address format");
+        says("shelf", "Five factors, with repayment history");
+        says("evidence", "Nothing was scored in the shadow");
+        says("agents", "120 agents in the registry");
+        says("found", "Lender");
+        for key in ["test", "only-read", "only-submit", "only-admin"] {
+            says("keys", key);
+        }
+    });
+}
+
+#[test]
+fn a_key_is_shown_what_its_scopes_may_do() {
+    run(async {
+        let service = sandbox();
+        let start = || json!([view("start", "#/", "h1"), view("look-up", &format!("#/look-up/{ONE}"), "h1")]);
+        for (key, shown, hidden, denied) in [
+            ("only-to-read", ["Look up", "Compare"], "Check a file", false),
+            ("only-to-submit", ["Agents", "Keys and limits"], "Compare", true),
+            ("only-to-admin", ["Models", "Audit log"], "Compare", true),
+        ] {
+            let seen = tour(service.base(), key, &["light"], start()).await;
+            assert_eq!(seen.findings, [] as [&str; 0], "{key}");
+            let text = &seen.texts["start"];
+            assert!(shown.iter().all(|name| text.contains(name)) && !text.contains(hidden), "{key}: {text}");
+            assert_eq!(seen.texts["look-up"].contains("it needs the scope read"), denied, "{key}");
+        }
+    });
+}
+
+#[test]
+fn a_submission_is_made_and_followed_to_its_end() {
+    run(async {
+        let service = sandbox();
+        let steps = json!([
+            { "fill": ["#subject", ONE] }, { "click": "form.stack button" }, { "wait": ".steps .here" },
+            { "wait": ".mark.good" }, { "wait": "section + details.raw" }, { "click": "section + details.raw summary" },
+        ]);
+        let views = json!([
+            with_steps(view("submission", "#/agents/5", "#subject"), steps),
+            view("list", "#/agents", "tbody tr")
+        ]);
+        let seen = tour(service.base(), KEY, &["light"], views).await;
+        assert_eq!(seen.findings, [] as [&str; 0]);
+        let text = &seen.texts["submission"];
+        for part in ["State: confirmed", "creditScore", "sybilRisk", "identityCount", "ipfs://", "clientAddress"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert!(seen.texts["list"].contains("Made in this tab"));
+    });
+}
+
+#[test]
+fn a_model_is_checked_added_promoted_and_rolled_back() {
+    run(async {
+        let shelf = shelf_copy();
+        let file = shelf.path().join("credit-1.0.wasm");
+        let upload = tempfile::tempdir().expect("a temporary folder");
+        let (good, broken) = (upload.path().join("good.wasm"), upload.path().join("broken.wasm"));
+        let bytes = std::fs::read(&file).expect("a component");
+        std::fs::write(&good, &bytes).expect("a copy");
+        std::fs::write(&broken, &bytes[..bytes.len() / 2]).expect("a part");
+        std::fs::write(shelf.path().join("none.wasm"), "no model").expect("a file");
+        let service = Service::sandbox(shelf.path());
+        let change = |name: &str, button: &str, after: &str| {
+            let steps = json!([{ "click": button }, { "fill": ["#why", "to see it"] }, { "click": "dialog button.main" }, { "wait": after }]);
+            with_steps(view(name, "#/models/shelf", ".models"), steps)
+        };
+        let views = json!([
+            with_steps(
+                view("broken", "#/models/check", "#file"),
+                json!([{ "upload": ["#file", broken] }, { "wait": ".problems" }])
+            ),
+            with_steps(
+                view("good", "#/models/check", "#file"),
+                json!([{ "upload": ["#file", good] }, { "wait": ".card .mark.good" }, { "click": "p > button.main" }, { "wait": ".note.good" }])
+            ),
+            view("shelf", "#/models/shelf", ".models"),
+            change("promoted", "button[aria-label='Promote credit 1.0']", ".models li:has(.mark.main) >> text=1.0"),
+            change("rolled-back", "text=Roll credit back", ".models li:has(.mark.main) >> text=1.1"),
+            view("audit", "#/models/audit", "tbody tr"),
+        ]);
+        let seen = tour(service.base(), KEY, &["light"], views).await;
+        assert_eq!(seen.findings, [] as [&str; 0]);
+        let says = |view: &str, text: &str| assert!(seen.texts[view].contains(text), "{view}: {}", seen.texts[view]);
+        let api = service.keyed();
+        let checked = api.post_bytes("/api/v2/admin/models/check", std::fs::read(&broken).unwrap()).await.ok();
+        says("broken", "would be refused");
+        says("broken", checked["problems"][0]["message"].as_str().unwrap());
+        says("good", "credit 1.0 is on the shelf");
+        says("shelf", "this is not WebAssembly");
+        let audit = api.get("/api/v2/admin/audit?limit=3").await.ok();
+        let actions: Vec<_> = audit["entries"].as_array().unwrap().iter().map(|entry| &entry["action"]).collect();
+        assert_eq!(actions, ["rollback", "promote", "stage"]);
+        assert_eq!(audit["entries"][1]["why"], "to see it");
+        says("audit", "to see it");
+    });
+}
+
+#[test]
+fn evidence_shows_what_challengers_said_and_which_one_fails() {
+    run(async {
+        let shelf = shelf_copy();
+        let service = on_devnet(shelf.path(), ALWAYS).await;
+        let api = service.keyed();
+        let trap = Credit::new("6.1").act_when(IN_PRODUCTION, act::TRAP).build();
+        api.post_bytes("/api/v2/admin/models", trap).await.expect(201);
+        api.put("/api/v2/admin/models/credit/challengers", &json!({ "versions": ["6.1", "1.0"] })).await.ok();
+        let evidence = async || api.get("/api/v2/models/credit/report").await.ok()["pairs"].clone();
+        let seen_by_both = |pairs: &Value| {
+            let of = |version: &str| pairs.as_array()?.iter().find(|pair| pair["challenger"]["version"] == version);
+            Some(of("1.0")?["scored"].as_u64()? > 5 && of("6.1")?["failed"] == 3)
+        };
+        while seen_by_both(&evidence().await) != Some(true) {
+            for name in ["saver", "borrower", "liquidated"] {
+                api.get(&format!("/api/v2/score/address/{}", devnet().await.wallet(name).address)).await.ok();
+            }
+        }
+        let views =
+            json!([view("evidence", "#/models/evidence", "figure"), view("shelf", "#/models/shelf", ".mark.bad"),]);
+        let seen = tour(service.base(), KEY, &ALL_MODES, views).await;
+        assert_eq!(seen.findings, [] as [&str; 0]);
+        let says = |view: &str, text: &str| assert!(seen.texts[view].contains(text), "{view}: {}", seen.texts[view]);
+        for text in ["1.0 against 1.1", "6.1 against 1.1", "trap 3 times", "Mean points by factor", "From \\ to"] {
+            says("evidence", text);
+        }
+        for text in ["benched", "failed 3 times in a row"] {
+            says("shelf", text);
+        }
+    });
+}
+
+#[test]
+fn a_look_up_on_chains_says_what_is_provisional_and_why() {
+    run(async {
+        let dead = "[[chains]]\nid = 10\nname = \"Optimism\"\nrpc = [\"http://127.0.0.1:1\"]\n";
+        let service = on_devnet(&plugins(), dead).await;
+        let wallet = devnet().await.wallet("liquidated").address;
+        let views = json!([
+            view("look-up", &format!("#/look-up/{wallet}"), ".points"),
+            view("compare", &format!("#/compare/{wallet}?versions=1.1,1.0,9.9"), "table"),
+        ]);
+        let seen = tour(service.base(), KEY, &ALL_MODES, views).await;
+        assert_eq!(seen.findings, [] as [&str; 0]);
+        let report = service.keyed().get(&format!("/api/v2/report/address/{wallet}")).await.ok();
+        let says = |view: &str, text: &str| assert!(seen.texts[view].contains(text), "{view}: {}", seen.texts[view]);
+        says("look-up", "Provisional.");
+        for unread in report["unread"].as_array().expect("a list") {
+            says("look-up", unread.as_str().unwrap());
+        }
+        says("look-up", "Repayment History");
+        says("compare", "no credit model 9.9 is loaded");
+        says("compare", "not in this version");
+    });
+}
+
+/// The addresses of the files that a page names.
+fn files(page: &str) -> Vec<&str> {
+    ["href=\"", "src=\""]
+        .iter()
+        .flat_map(|mark| page.split(mark).skip(1))
+        .filter_map(|rest| rest.split('"').next())
+        .filter(|file| file.ends_with(".js") || file.ends_with(".css") || file.ends_with(".svg"))
+        .collect()
+}
+
+#[tokio::test]
+async fn the_console_is_kept_by_the_browser_and_runs_only_its_own_files() {
+    let service = sandbox();
+    let anyone = service.anonymous();
+    let page = anyone.get("/console/").await;
+    let policy = page.headers[header::CONTENT_SECURITY_POLICY].to_str().unwrap();
+    assert!(policy.starts_with("default-src 'none'; script-src 'self';") && !policy.contains("unsafe"), "{policy}");
+    let tag = page.headers[header::ETAG].clone();
+    let again = answer(anyone.request(Method::GET, "/console/").header(header::IF_NONE_MATCH, tag)).await;
+    assert_eq!((again.status, again.text.as_str()), (StatusCode::NOT_MODIFIED, ""));
+    let files = files(&page.text);
+    assert_eq!(files.len(), 3, "{files:?}");
+    for file in files {
+        let kept = anyone.get(&format!("/console/{file}")).await;
+        assert_eq!(
+            (kept.status, &kept.headers[header::CACHE_CONTROL]),
+            (StatusCode::OK, &"public, max-age=31536000, immutable".parse().unwrap())
+        );
+        // The file of another build is given, and not kept.
+        let (build, name) = file.split_once('/').unwrap();
+        let other = anyone.get(&format!("/console/{}/{name}", "0".repeat(build.len()))).await;
+        assert_eq!((&other.text, &other.headers[header::CACHE_CONTROL]), (&kept.text, &"no-store".parse().unwrap()));
+    }
+    for missing in ["/console/x", "/console/x/none.js", "/console/x/../app.js", "/console/x/page.html"] {
+        assert_eq!(anyone.get(missing).await.status, StatusCode::NOT_FOUND, "{missing}");
+    }
+    assert_eq!(anyone.get("/console").await.status, StatusCode::OK, "it leads to /console/");
+}
+
+#[tokio::test]
+async fn the_first_page_is_for_browsers_and_for_programs() {
+    let service = sandbox();
+    let program = service.anonymous().get("/").await.ok();
+    assert_eq!((&program["console"], &program["openapi"]), (&json!("console/"), &json!("openapi.json")));
+    for (_, place) in
+        program.as_object().unwrap().iter().filter(|(name, _)| !["name", "version"].contains(&name.as_str()))
+    {
+        let place = place.as_str().unwrap();
+        assert_eq!(service.anonymous().get(&format!("/{place}")).await.status, StatusCode::OK, "{place}");
+    }
+    let accept = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+    let browser = answer(service.anonymous().request(Method::GET, "/").header(header::ACCEPT, accept)).await;
+    assert!(browser.headers[header::CONTENT_TYPE].to_str().unwrap().starts_with("text/html"));
+    assert!(["console/", "docs/", "healthz"].iter().all(|place| browser.text.contains(&format!("href=\"{place}\""))));
+}
+
+#[tokio::test]
+async fn an_admin_sees_every_key_and_nobody_its_text() {
+    let service = sandbox();
+    service.with_key("only-to-read").get("/api/v2/admin/keys").await.expect(403);
+    let listed = service.keyed().get("/api/v2/admin/keys").await;
+    let names: Vec<_> = listed.ok()["keys"].as_array().unwrap().iter().map(|key| key["name"].clone()).collect();
+    assert_eq!(names, ["only-admin", "only-read", "only-submit", "test"].map(Value::from));
+    assert!(!listed.text.contains("only-to-") && !listed.text.contains(KEY), "{}", listed.text);
+}
+
+#[tokio::test]
+async fn the_documentation_shows_the_configured_address_and_signs_in_with_the_configured_key() {
+    let address = "0xB81CAe10dEBf120889610E13A7F6649801b29B3f";
+    let plain = Service::sandbox(&plugins());
+    let filled =
+        Service::start(&format!("{}\n[docs]\naddress = \"{address}\"\nkey = \"{KEY}\"\n", sandbox_config(&plugins())));
+    for (service, is_filled) in [(&plain, false), (&filled, true)] {
+        let document = service.anonymous().get("/openapi.json").await;
+        let parameter = &document.ok()["paths"]["/api/v2/score/address/{address}"]["get"]["parameters"][0];
+        assert_eq!(parameter["example"] == address, is_filled);
+        assert_eq!(document.text.contains("0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"), !is_filled);
+        let setup = service.anonymous().get("/docs/swagger-initializer.js").await;
+        assert_eq!((setup.status, setup.text.contains(KEY)), (StatusCode::OK, is_filled));
+    }
+}

@@ -1,0 +1,79 @@
+//! The market index of a server that is killed.
+
+use std::{path::Path, time::Duration};
+
+use alloy::primitives::B256;
+use assay_domain::Address;
+use assay_index::Index;
+use assay_lending::Entry;
+use assay_tests::{
+    proxy::{Call, Proxy, Reply},
+    service::{KEY, Service, plugins},
+};
+
+use super::{agents, devnet, run};
+
+/// Blocks below the head that are final on the devnet.
+const FINALITY: u64 = 16;
+
+/// The node answers queries of at most four blocks.
+fn narrow(call: &Call) -> Reply {
+    match call.span() {
+        Some((from, to)) if to - from >= 4 => {
+            Reply::Error { code: -32602, message: "range 1 exceeds limit of 4".into() }
+        }
+        _ => Reply::Pass,
+    }
+}
+
+/// The last block of the index, and what it has of each wallet, by market.
+fn contents(folder: &Path) -> (u64, B256, Vec<(Address, Address, Vec<Entry>)>) {
+    let index = Index::open(&folder.join("index")).expect("nobody holds it");
+    let progress = index.progress(1).expect("it can be read").expect("it has chain 1");
+    let mut wallets = Vec::new();
+    for (place, market) in progress.markets.iter().enumerate() {
+        for wallet in index.wallets(1, place).expect("it can be read") {
+            let wallet = wallet.expect("it can be read");
+            wallets.push((market.address, wallet.address, wallet.entries));
+        }
+    }
+    let through = progress.through().expect("it has blocks");
+    (through.number, through.hash, wallets)
+}
+
+/// Completes once the index of chain 1 goes through at least this block.
+async fn through(service: &Service, block: u64) {
+    let api = service.keyed();
+    while agents::metric(&api, "assay_index_through_block{chain=\"1\"}").await < block as f64 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[test]
+fn a_killed_server_ends_with_the_index_of_one_that_was_not() {
+    run(async {
+        let chain = &devnet().await.ethereum;
+        let proxy = Proxy::start(chain.url()).await;
+        proxy.rule(narrow);
+        let config = devnet().await.config_toml("127.0.0.1:0", &plugins(), Path::new("{dir}/assay.redb"), KEY);
+        let reading = "\n[reading]\nindex = \"on\"\nindex_path = \"{dir}/index\"\nindex_per_second = 0\n";
+        let config = format!("{}{reading}", config.replace(chain.url(), &proxy.url));
+        let last = chain.head().await.expect("the chain answers").0 - FINALITY;
+        let first = chain.market.pool_block;
+
+        let whole = Service::start(&config);
+        through(&whole, last).await;
+        let whole = contents(whole.kill().path());
+        assert_eq!(whole.0, last);
+
+        let mut service = Service::start(&config);
+        let kills = if std::env::var_os("ASSAY_SOAK").is_some() { 50 } else { 5 };
+        for kill in 0..kills {
+            // At any moment after as many blocks.
+            through(&service, first + (last - first) * kill / kills).await;
+            service = Service::start_in(service.kill(), &config, &[]);
+        }
+        through(&service, last).await;
+        assert_eq!(contents(service.kill().path()), whole);
+    });
+}
