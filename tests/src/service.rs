@@ -49,16 +49,12 @@ impl Service {
         let config = redis::chosen(config, dir.path()).replace("{dir}", &dir.path().display().to_string());
         std::fs::write(&file, config).expect("writing the configuration");
         let mut command = Command::new(binary());
-        command
-            .args(["serve", "--config"])
-            .arg(&file)
-            .args(arguments)
-            .env("NO_COLOR", "1")
-            .envs(variables.iter().copied());
+        command.args(["serve", "--config"]).arg(&file).args(arguments).env("NO_COLOR", "1");
         // Tests count requests to chains. Those of the market index configure it.
         if !config.contains("\nindex = ") {
             command.env("ASSAY__READING__INDEX", "off");
         }
+        command.envs(variables.iter().copied());
         let (process, address) = Guarded::start(&command, End::Kill, Lines::Keep, listening).expect("assay starts");
         Self { process, base: format!("http://{address}"), dir }
     }

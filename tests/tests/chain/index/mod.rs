@@ -1,5 +1,6 @@
 //! The markets of a chain read once for all wallets: what wallets read from it, and what becomes of it.
 
+mod asked;
 mod histories;
 mod interrupted;
 mod left_out;
@@ -27,7 +28,7 @@ use super::{PATIENCE, Reader};
 const FINALITY: u64 = 16;
 
 /// Reads the markets for all wallets as fast as the node answers.
-fn indexed(config: &mut Config) {
+pub(super) fn indexed(config: &mut Config) {
     (config.reading.index, config.reading.index_per_second) = (IndexMode::On, 0);
 }
 
@@ -41,7 +42,7 @@ fn narrow(most: u64) -> impl FnMut(&Call) -> Reply + Send + 'static {
     }
 }
 
-fn log_queries(calls: &[Call]) -> usize {
+pub(super) fn log_queries(calls: &[Call]) -> usize {
     calls.iter().filter(|call| call.method == "eth_getLogs").count()
 }
 
@@ -54,7 +55,7 @@ impl Reader {
     }
 
     /// Completes once the index of a chain has all final blocks.
-    async fn in_step(&self, chain: u64, rpc: &Rpc) -> IndexState {
+    pub(super) async fn in_step(&self, chain: u64, rpc: &Rpc) -> IndexState {
         let head: alloy::primitives::U64 = rpc.request("eth_blockNumber", serde_json::json!([])).await.unwrap();
         let last = head.to::<u64>() - FINALITY;
         let state = self.index(chain, |state| state.through == Some(last)).await;

@@ -362,3 +362,26 @@ fn the_index_says_what_the_node_says() {
         super::super::index::agrees(&world.setup, &world.chain, &names.map(wallet)).await;
     });
 }
+
+#[test]
+fn a_market_that_is_new_to_the_index_is_read_from_its_beginning() {
+    with(async |world| {
+        let all = world.reader().config.chains[0].markets.clone();
+        let one = |config: &mut assay::config::Config| config.chains[0].markets.truncate(1);
+        let proxy = Proxy::start(world.chain.url()).await;
+        let reader = world.reader().through(&[&proxy]).with(super::super::index::indexed).with(one);
+        let mut reader = reader.started().await;
+        reader.in_step(CHAIN, &world.chain.rpc).await;
+        assert!(all.len() > 1);
+        reader.config.chains[0].markets = all;
+        reader.restart().await;
+        reader.in_step(CHAIN, &world.chain.rpc).await;
+        let plain = world.reader().started().await;
+        for name in ["ada", "ben", "cleo", "dora"] {
+            proxy.take();
+            let read = reader.read(wallet(name)).await;
+            assert!(super::super::index::log_queries(&proxy.take()) <= 2, "{name}");
+            assert_eq!(read.chains, plain.read(wallet(name)).await.chains, "{name}");
+        }
+    });
+}
