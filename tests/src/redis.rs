@@ -61,6 +61,14 @@ impl Redis {
 
     /// # Panics
     /// When it has ended.
+    /// A replica of the server at `port`.
+    ///
+    /// # Panics
+    /// As [`Redis::start`].
+    pub fn replica_of(port: u16) -> Self {
+        Self::start(&[&DURABLE[..], &["--replicaof", "127.0.0.1", &port.to_string()]].concat())
+    }
+
     pub fn pid(&self) -> u32 {
         self.process.pid().unwrap_or_else(|| panic!("Redis is running"))
     }
@@ -88,7 +96,7 @@ impl Watched {
     pub async fn start() -> Self {
         let master = Redis::start(&DURABLE);
         let of = master.port.to_string();
-        let replica = Redis::start(&[&DURABLE[..], &["--replicaof", "127.0.0.1", &of]].concat());
+        let replica = Redis::replica_of(master.port);
         let dir = tempfile::tempdir().unwrap_or_else(|e| panic!("a temporary folder: {e}"));
         let (mut sentinels, mut ports) = (Vec::new(), Vec::new());
         for n in 0..3 {
@@ -207,7 +215,7 @@ async fn agreed(is_so: impl Fn() -> bool) {
     }
 }
 
-pub(crate) fn free_port() -> u16 {
+pub fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap_or_else(|e| panic!("no free port: {e}"));
     listener.local_addr().map(|at| at.port()).unwrap_or_default()
 }

@@ -40,6 +40,11 @@ impl Service {
 
     /// Starts in the folder of an earlier server.
     pub fn start_in(dir: TempDir, config: &str, arguments: &[&str]) -> Self {
+        Self::start_with(dir, config, arguments, &[])
+    }
+
+    /// As [`Service::start_in`], with variables in its environment.
+    pub fn start_with(dir: TempDir, config: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
         let file = dir.path().join("assay.toml");
         let config = redis::chosen(config, dir.path()).replace("{dir}", &dir.path().display().to_string());
         std::fs::write(&file, config).expect("writing the configuration");
@@ -49,6 +54,7 @@ impl Service {
         if !config.contains("\nindex = ") {
             command.env("ASSAY__READING__INDEX", "off");
         }
+        command.envs(variables.iter().copied());
         let (process, address) = Guarded::start(&command, End::Kill, Lines::Keep, listening).expect("assay starts");
         Self { process, base: format!("http://{address}"), dir }
     }

@@ -31,6 +31,11 @@ pub struct Store {
     /// Timeout of counting a request against a rate that hosts share; after it, the host counts the request by itself.
     #[serde(rename = "count_timeout_ms", deserialize_with = "settings::millis")]
     pub count_timeout: Duration,
+    /// Replicas that must have a write of a batch before it counts; 0: the master alone.
+    pub wait_replicas: u32,
+    /// Timeout of one wait for them; the write then counts as unanswered, or waits again within `patience_ms`.
+    #[serde(rename = "replica_timeout_ms", deserialize_with = "settings::millis")]
+    pub replica_timeout: Duration,
 }
 
 impl Store {
@@ -45,6 +50,8 @@ impl Store {
             answer_timeout: Duration::from_secs(2),
             call_timeout: Duration::from_secs(3),
             count_timeout: Duration::from_millis(250),
+            wait_replicas: 0,
+            replica_timeout: Duration::from_secs(1),
         }
     }
 
@@ -58,6 +65,7 @@ impl Store {
         found.millis("answer_timeout_ms", self.answer_timeout, 1..=60_000);
         found.millis("patience_ms", self.call_timeout, 1..=60_000);
         found.millis("count_timeout_ms", self.count_timeout, 1..=60_000);
+        found.millis("replica_timeout_ms", self.replica_timeout, 1..=60_000);
         found
     }
 }

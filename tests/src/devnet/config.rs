@@ -48,7 +48,7 @@ impl Chain {
                 .unwrap_or_default();
             let _ = writeln!(
                 toml,
-                "  {{ address = \"{address}\", symbol = {symbol}, name = {name}, decimals = {decimals}{feed} }},"
+                "  {{ address = \"{address}\", symbol = {symbol}, decimals = {decimals}, name = {name}{feed} }},"
             );
         }
         let _ = writeln!(toml, "]\n\n[[chains.markets]]\nprotocol = \"lenderA_v3\"");

@@ -186,3 +186,42 @@ fn one_or_some<T: serde::de::DeserializeOwned + Eq + std::hash::Hash>(value: &Va
 fn number(value: &Value) -> Option<u64> {
     u64::from_str_radix(value.as_str()?.strip_prefix("0x")?, 16).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(events: u64, method: &str, params: Value) -> Value {
+        let stub = Stub { market: Market { events, wallets: 10 }, bucket: None };
+        let mut out = Vec::new();
+        stub.write(&Asked { id: json!(1), method: method.to_owned(), params }, &mut out);
+        serde_json::from_slice(&out).unwrap()
+    }
+
+    fn logs(filter: Value) -> Vec<alloy::rpc::types::Log> {
+        serde_json::from_value(ask(100, "eth_getLogs", json!([filter]))["result"].clone()).unwrap()
+    }
+
+    #[test]
+    fn logs_are_those_of_a_node_and_of_one_wallet_where_it_is_named() {
+        let (from, to) = ("0x0", format!("{:#x}", FROM + 99));
+        let all = logs(json!({ "fromBlock": from, "toBlock": to }));
+        let own = logs(
+            json!({ "fromBlock": from, "toBlock": to, "address": POOL, "topics": [null, null, [wallet(3).into_word()]] }),
+        );
+        assert_eq!(all.iter().filter(|log| log.address() == POOL).count(), 100);
+        assert!(all.iter().all(|log| log.block_timestamp.is_some() && log.block_hash.is_some()));
+        assert!(!own.is_empty() && own.iter().all(|log| all.contains(log) && log.topics()[2] == wallet(3).into_word()));
+    }
+
+    #[test]
+    fn it_has_the_limits_of_a_provider() {
+        let refused = |events, blocks: u64| {
+            let answer = ask(events, "eth_getLogs", json!([{ "fromBlock": "0x0", "toBlock": format!("{blocks:#x}") }]));
+            answer["error"]["message"].as_str().map(str::to_owned)
+        };
+        assert!(refused(10, RANGE).is_some_and(|message| message.contains("max block range 10000")));
+        assert!(refused(1 << 20, RANGE - 1).is_some_and(|message| message.contains("more than 10000 results")));
+        assert_eq!(refused(10, RANGE - 1), None);
+    }
+}

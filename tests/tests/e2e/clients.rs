@@ -9,6 +9,10 @@ use assay_tests::{
 };
 use serde::Deserialize;
 use serde_json::Value;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
 
 use crate::{devnet, released_on_devnet, run};
 
@@ -53,5 +57,21 @@ fn a_generated_python_client_calls_every_operation_and_decodes_every_answer() {
             }
             assert_eq!((called.calls["score"][0], called.calls["report"][0]), (200, 200));
         }
+    });
+}
+
+#[test]
+fn a_refusal_that_leaves_the_body_unread_says_that_the_connection_ends() {
+    run(async {
+        let service = Service::sandbox(&plugins());
+        let mut client = TcpStream::connect(service.address()).await.expect("a connection");
+        let path = "/api/v2/score/address/0x0000000000000000000000000000000000000001";
+        // The body is still on its way when the key is refused.
+        let head =
+            format!("POST {path} HTTP/1.1\r\nhost: assay\r\nauthorization: Bearer wrong\r\ncontent-length: 2\r\n\r\n");
+        client.write_all(head.as_bytes()).await.expect("a head");
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).await.expect("an answer and the end");
+        assert!(answer.starts_with("HTTP/1.1 401") && answer.contains("\r\nconnection: close\r\n"), "{answer}");
     });
 }

@@ -35,7 +35,7 @@ impl World {
 
     async fn send(&self) {
         let _: Value = self.rpc.request("anvil_setBalance", json!([self.wallet, "0xde0b6b3a7640000"])).await.unwrap();
-        let transaction = json!([{ "from": self.wallet, "to": wallet("emil"), "value": "0x1" }]);
+        let transaction = json!([{ "from": self.wallet, "to": wallet("emil"), "value": "0x1", "gasPrice": "0x0" }]);
         let _: Value = self.rpc.request("eth_sendTransaction", transaction).await.unwrap();
         let _: Value = self.rpc.request("anvil_mine", json!(["0x1"])).await.unwrap();
     }
@@ -75,6 +75,8 @@ fn an_enhanced_score_has_its_own_time_and_at_most_its_share() {
         let path = format!("/api/v2/score/address/{}", wallet("borrower"));
         let plain = api.get(&path).await.ok();
         let time = |score: &Value| score["timestamp"].as_str().unwrap().to_owned();
+        // Times are written to the second.
+        tokio::time::sleep(std::time::Duration::from_millis(1_100)).await;
         let enhanced = api.post(&path, &json!({ "total_asset_usd": 50_000 })).await.ok();
         assert!(time(&enhanced) > time(&plain), "{} and {}", time(&enhanced), time(&plain));
         let [score, base] = [&enhanced, &plain].map(|body| body["score"].as_u64().unwrap());
@@ -188,7 +190,7 @@ fn a_name_that_cannot_be_read_leaves_the_others_their_answer() {
         let registry = "0x00000000000c2e074ec69a0dfb2997ba6c7d2e1e";
         proxy.rule(move |call| {
             let asks = call.method == "eth_call" && call.params.to_string().to_lowercase().contains(registry);
-            if asks { Reply::Status(503, None) } else { Reply::Pass }
+            if asks { Reply::Error { code: -32000, message: "down".into() } } else { Reply::Pass }
         });
         let service = world.serve(&proxy.url, "", "");
         let api = service.keyed();
@@ -239,6 +241,35 @@ fn a_market_that_is_not_there_is_not_complete() {
                 );
             }
         }
+    });
+}
+
+#[test]
+fn a_market_whose_first_block_is_not_reached_is_not_complete() {
+    run(async {
+        let config = super::configured(&plugins(), "").await;
+        let from = config.lines().find(|line| line.starts_with("from_block = ")).expect("a market");
+        let service = Service::start(&config.replacen(from, "from_block = 99999999", 1));
+        let report = service.keyed().get(&format!("/api/v2/report/address/{}", wallet("borrower"))).await.ok();
+        let events = &report["credit_events"];
+        assert_eq!((&events["coverage"], &events["pools"][0]["coverage"]), (&json!("partial"), &json!("partial")));
+        assert!(events["remarks"].to_string().contains("has not reached from_block"), "{events}");
+        assert!(service.log().contains("has not reached from_block"), "{}", service.log());
+    });
+}
+
+#[test]
+fn an_index_of_agents_whose_first_block_is_not_reached_is_not_built() {
+    run(async {
+        let world = World::start().await;
+        let registries = "[agents]\nchain = 1\nidentity_registry = \"0x00000000000000000000000000000000000000aa\"\n\
+                          reputation_registry = \"0x00000000000000000000000000000000000000ab\"\nfrom_block = 99999999\n";
+        let service = world.serve(world.chain.url(), "", registries);
+        let search = async || service.keyed().get("/api/v2/agents/search?q=a").await;
+        while search().await.status != 200 && !service.log().contains("has not reached agents.from_block") {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+        assert_eq!(search().await.expect(503)["code"], "index_not_built");
     });
 }
 

@@ -159,8 +159,12 @@ fn a_name_is_asked_for_once_and_a_silence_is_no_answer() {
             (&silent.expect(502)["code"], silent.headers.contains_key("retry-after")),
             (&json!("name_unreadable"), true)
         );
-        let list = api.get("/api/v2/report/?address=ada.eth,🅰🅱.eth").await;
-        assert_eq!(list.status, 502, "an aggregate without one of its names would be wrong: {}", list.text);
+        let list = api.get("/api/v2/report/?address=ada.eth,🅰🅱.eth").await.ok();
+        assert_eq!(
+            list["report"]["address"],
+            json!([wallet("ada").to_checksum(None)]),
+            "the answer names whom it is of"
+        );
         proxy.rule(|_| Reply::Pass);
         let until = Instant::now() + Duration::from_secs(20);
         while api.get(&path("🅰🅱.eth")).await.status != 200 {

@@ -214,7 +214,7 @@ fn a_key_pays_for_answers_and_not_for_mistakes() {
             api.get(&score("saver")).await.ok();
         }
         let refused = api.get(&score("saver")).await;
-        assert!(refused.headers.contains_key("retry-after"));
+        assert!(!refused.headers.contains_key("retry-after"), "no time helps");
         assert!(refused.expect(429)["detail"].is_string());
         api.get("/api/v2/sandbox/score/address/0x0000000000000000000000000000000000000001").await.ok();
     });

@@ -110,7 +110,8 @@ pub fn next_move(
     let last = slot.signed.last()?;
     let cancel = cancel && !last.cancels;
     let old = (now - last.at).to_std().is_ok_and(|age| age >= rules.replace_after);
-    if !cancel && !(old && seen.first) {
+    let due = cancel || (old && seen.first);
+    if !due {
         return Some(Move::Send);
     }
     let held = seen.held || seen.answer == Some(SendOutcome::ReplacementUnderpriced);

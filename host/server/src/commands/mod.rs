@@ -46,7 +46,7 @@ enum Command {
     CheckConfig {
         #[command(flatten)]
         file: ConfigFile,
-        /// Also check every configured contract on its chain
+        /// Also check every configured contract on its chain, and the IPFS node
         #[arg(long)]
         live: bool,
     },

@@ -160,9 +160,10 @@ impl Drop for Place {
 }
 
 /// What a client sees of `record`, as far as it changes.
-fn seen(record: &SubmissionRecord) -> (&'static str, bool, usize) {
+fn seen(record: &SubmissionRecord) -> (&'static str, bool, usize, Option<String>) {
     let landed = record.feedback.iter().filter(|feedback| feedback.landed.is_some()).count();
-    (record.stage.as_str(), record.scores.is_some(), landed)
+    let obstacle = record.giving_up.clone().or_else(|| record.trouble.clone());
+    (record.stage.as_str(), record.scores.is_some(), landed, obstacle)
 }
 
 fn keep_newer(topic: &watch::Sender<Arc<SubmissionRecord>>, record: &Arc<SubmissionRecord>) {

@@ -7,7 +7,7 @@ use std::{
 };
 
 use redis::{
-    AsyncConnectionConfig, Client, Cmd, ErrorKind, RedisError, RedisResult, ServerErrorKind, TlsMode, Value,
+    AsyncConnectionConfig, Client, Cmd, ErrorKind, Pipeline, RedisError, RedisResult, ServerErrorKind, TlsMode, Value,
     aio::{ConnectionLike, MultiplexedConnection},
     cluster::ClusterClient,
     cluster_async::ClusterConnection,
@@ -124,6 +124,25 @@ impl Link {
             }
             sleep(RETRY_WAIT).await;
         }
+    }
+
+    /// Sends `commands` once, on one connection, and waits `longest` beside the usual time for their answers.
+    pub async fn together(
+        &self,
+        commands: &Pipeline,
+        count: usize,
+        longest: Duration,
+    ) -> Result<Vec<Value>, CallError> {
+        let Waits { answer, patience, .. } = self.inner.waits;
+        let up = self.up(Instant::now() + patience, patience).await;
+        let (mut connection, since) = up.map_err(CallError::Away)?;
+        let why = match timeout(answer + longest, connection.send_all(commands, count)).await {
+            Ok(Ok(answers)) => return Ok(answers),
+            Ok(Err(error)) => said(&error),
+            Err(_) => format!("no answer within {} ms", (answer + longest).as_millis()),
+        };
+        self.lost(since, &why);
+        Err(CallError::Unanswered(why))
     }
 
     /// Waits for the connection until `deadline`, and at most `patience` since it broke: while the servers are
@@ -275,6 +294,14 @@ impl Connection {
             Self::Cluster(connection) => connection.req_packed_command(command).await,
         };
         answer.and_then(Value::extract_error)
+    }
+
+    async fn send_all(&mut self, commands: &Pipeline, count: usize) -> RedisResult<Vec<Value>> {
+        let answers = match self {
+            Self::One(connection) => connection.req_packed_commands(commands, 0, count).await?,
+            Self::Cluster(connection) => connection.req_packed_commands(commands, 0, count).await?,
+        };
+        answers.into_iter().map(Value::extract_error).collect()
     }
 }
 

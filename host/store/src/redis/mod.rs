@@ -9,10 +9,14 @@ mod inspect;
 mod link;
 mod naming;
 mod rates;
+mod replicas;
 mod script;
 mod steps;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use futures::future::join_all;
 use redis::{Cmd, FromRedisValue, Value, cmd};
@@ -23,6 +27,7 @@ use self::{
     link::{CallError, Link, Waits},
     naming::Naming,
     rates::Pause,
+    replicas::Replicas,
     script::Scripts,
     steps::Steps,
 };
@@ -53,6 +58,8 @@ struct Inner {
     naming: Naming,
     scripts: Scripts,
     pause: Pause,
+    /// Where writes wait for replicas.
+    replicas: Option<Replicas>,
 }
 
 /// The outcome of a write script.
@@ -72,10 +79,11 @@ impl Redis {
             patience: config.call_timeout,
             count: config.count_timeout,
         };
+        let replicas = Replicas::open(config, &address, waits).await.map_err(unusable)?;
         let link = Link::open(address, waits).await.map_err(unusable)?;
         inspect::inspect(&link).await.map_err(unusable)?;
         let (naming, scripts, pause) = (Naming::new(&config.prefix), Scripts::new(), Pause::default());
-        Ok(Self { inner: Arc::new(Inner { link, naming, scripts, pause }) })
+        Ok(Self { inner: Arc::new(Inner { link, naming, scripts, pause, replicas }) })
     }
 
     pub(super) fn is_failing(&self) -> bool {
@@ -200,12 +208,8 @@ impl Redis {
     }
 
     async fn write_for(&self, steps: Steps, patience: Duration) -> Result<Outcome, StoreError> {
-        let started = std::time::Instant::now();
-        let (script, keys) = (&self.inner.scripts.write, steps.names());
-        let answer = script
-            .run(&self.inner.link, patience, &keys, |command| steps.arguments(REMEMBERED, command))
-            .await
-            .map_err(unwritten)?;
+        let started = Instant::now();
+        let answer = self.replicated(&steps, patience).await?;
         metrics::histogram!("assay_store_commit_seconds").record(started.elapsed());
         let (outcome, number) = parse::<(String, String)>(answer)?;
         let count = number.parse().unwrap_or_default();
@@ -213,6 +217,28 @@ impl Redis {
             "done" => Ok(Outcome::Done(count)),
             "refused" => Ok(Outcome::Refused(count)),
             _ => Err(StoreError::Damaged { key: steps.key(count), reason: "it is not what is kept there".to_owned() }),
+        }
+    }
+
+    /// The answer to a write that replicas have, where writes wait for them. One that was lost with its master is written
+    /// again, on the next one.
+    async fn replicated(&self, steps: &Steps, patience: Duration) -> Result<Value, StoreError> {
+        let (script, keys, until) = (&self.inner.scripts.write, steps.names(), Instant::now() + patience);
+        let mark = self.inner.naming.together("mark");
+        loop {
+            let answer = script
+                .run(&self.inner.link, patience, &keys, |command| steps.arguments(REMEMBERED, command))
+                .await
+                .map_err(unwritten)?;
+            let (Some(replicas), Some(outcome)) = (&self.inner.replicas, keys.first()) else { return Ok(answer) };
+            let reason = match replicas.have(&mark, outcome).await {
+                Ok(true) => return Ok(answer),
+                Ok(false) => "the write was lost with the master".to_owned(),
+                Err(error) => unread(error).to_string(),
+            };
+            if Instant::now() >= until {
+                return Err(StoreError::Unanswered { reason });
+            }
         }
     }
 

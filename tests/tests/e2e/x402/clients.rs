@@ -1,6 +1,5 @@
 //! The terms of payment, and the public clients that pay by them.
 
-use alloy::primitives::Address;
 use assay_tests::{
     payment::{Older, PRICE, Till, USDC, decode, npm_client, pypi_client},
     service::{KEY, answer},
@@ -34,6 +33,7 @@ fn what_is_asked_for_stands_in_both_versions() {
                 assert_eq!(body["error"], "X-PAYMENT header is required");
                 assert!(body["detail"].as_str().expect("words").starts_with("Invalid or missing API key"), "{body}");
                 let required = decode(asked.headers["payment-required"].to_str().expect("text"));
+                assert_eq!(required["error"], "PAYMENT-SIGNATURE header is required");
                 assert_eq!(
                     (&required["x402Version"], &required["resource"]["url"]),
                     (&json!(2), &accepts[0]["resource"]),
@@ -122,7 +122,7 @@ pub(super) async fn paid(till: &Till, said: &Value, network: &str, before: usize
     assert_eq!((&said["status"], &said["body"]["status"]), (&json!(202), &json!("pending")), "{said}");
     let receipt = &said["receipt"];
     assert_eq!((&receipt["success"], &receipt["network"]), (&json!(true), &json!(network)), "{said}");
-    assert_eq!(receipt["payer"].as_str().and_then(|payer| payer.parse::<Address>().ok()), Some(till.payer.address()));
+    assert_eq!(receipt["payer"], till.payer.address().to_checksum(None));
     let transfers = till.transfers().await;
     assert_eq!(transfers.len(), before + 1);
     assert_eq!(transfers.last(), Some(&receipt["transaction"]), "{said}");

@@ -128,7 +128,7 @@ alloy::sol! {
 fn a_public_client_at_its_default_timeout_ends_with_a_submission() {
     run(async {
         let till = Till::start().await;
-        let config = till.config(till.world.chain.url(), "").replace("confirmations = 1", "confirmations = 2");
+        let config = till.config(till.world.chain.url(), "").replace("confirmations = 1", "confirmations = 3");
         let service = Service::start(&config);
         // Blocks of two seconds, and confirmations on top: longer than the five seconds of the client.
         till.world.mining(false);

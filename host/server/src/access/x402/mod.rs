@@ -38,7 +38,7 @@ pub use terms::{Demand, DemandBody, Terms};
 
 use crate::{config, tasks::Spawner};
 use assay_chain::Chains;
-use assay_domain::{Address, Authorization, B256, PaymentId, U256};
+use assay_domain::{Authorization, B256, PaymentId, U256};
 use assay_outbox::payment::{Asset, Facilitator};
 use assay_store::Store;
 use budget::Budget;
@@ -114,7 +114,8 @@ struct Receipt<'a> {
     success: bool,
     transaction: String,
     network: String,
-    payer: Address,
+    /// With its EIP-55 checksum.
+    payer: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     error_reason: Option<&'a str>,
 }
@@ -239,7 +240,7 @@ impl X402 {
             success: outcome.is_ok(),
             transaction: outcome.map(|hash| hash.to_string()).unwrap_or_default(),
             network: self.inner.terms.network_in(payment.version),
-            payer: payment.authorization.from,
+            payer: payment.authorization.from.to_checksum(None),
             error_reason: outcome.err().map(|refused| refused.reason.as_ref()),
         };
         (name, header::encode(&receipt))

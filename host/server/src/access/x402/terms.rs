@@ -96,18 +96,18 @@ impl Terms {
         }
     }
 
-    /// `error` is for machines, `detail` for people.
-    pub fn demand(&self, resource: &str, error: &str, detail: String) -> Demand {
+    /// `error` is for machines, in the words of each version; `detail` is for people.
+    pub fn demand(&self, resource: &str, error: impl Fn(Version) -> String, detail: String) -> Demand {
         let required = json!({
             "x402Version": 2,
-            "error": error,
+            "error": error(Version::Two),
             "resource": { "url": resource, "description": DESCRIPTION, "mimeType": MIME_TYPE },
             "accepts": [self.requirements(Version::Two, resource)],
             "extensions": {}
         });
         let accepts = vec![self.requirements(Version::One, resource)];
         Demand {
-            body: DemandBody { x402_version: 1, error: error.to_owned(), accepts, detail },
+            body: DemandBody { x402_version: 1, error: error(Version::One), accepts, detail },
             required: header::encode(&required),
         }
     }

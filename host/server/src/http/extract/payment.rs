@@ -14,9 +14,6 @@ use crate::{
     http::{ApiError, App},
 };
 
-/// The `error` of the terms when a request has no payment.
-const NO_PAYMENT: &str = "X-PAYMENT header is required";
-
 /// A known key that may submit, or a payment that is not verified yet.
 pub enum Payer {
     Key(Caller<charge::Submission>),
@@ -45,7 +42,8 @@ impl FromRequestParts<App> for Payer {
         let Some((version, text)) = presented(&parts.headers)? else {
             let detail =
                 format!("{error}; this call can also be paid for by x402, {} as `accepts` says", x402.terms().price());
-            return Err(ApiError::payment_required(x402.terms().demand(&resource, NO_PAYMENT, detail)));
+            let missing = |version: Version| format!("{} header is required", version.request_header());
+            return Err(ApiError::payment_required(x402.terms().demand(&resource, missing, detail)));
         };
         let payment = x402.read(version, text).map_err(|malformed| ApiError::bad_payment(malformed.to_string()))?;
         Ok(Self::Payment(Box::new(Offered { payment, resource })))

@@ -73,7 +73,11 @@ fn not_settled(x402: &X402, offered: &Offered, error: PayError) -> ApiError {
 
 /// 402 with the reason and the terms, and with a receipt when settlement was tried.
 fn refused(x402: &X402, offered: &Offered, why: &Refused) -> ApiError {
-    let error = ApiError::payment_required(x402.terms().demand(&offered.resource, &why.reason, why.detail.clone()));
+    let error = ApiError::payment_required(x402.terms().demand(
+        &offered.resource,
+        |_| why.reason.to_string(),
+        why.detail.clone(),
+    ));
     match receipt(x402, offered, Err(why)).filter(|_| why.tried) {
         Some((name, value)) => error.with_header(name, value),
         None => error,

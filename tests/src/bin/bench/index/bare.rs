@@ -9,7 +9,7 @@ use assay_evm::{
     logs::{Stop, chunk},
 };
 use assay_lending::{Everyone, Market, TermsCache, hints};
-use futures::{StreamExt, stream};
+use futures::{StreamExt, future::try_join_all, stream};
 
 use crate::Failure;
 
@@ -19,7 +19,7 @@ const LOGS_OF_RANGE: u64 = 2_000;
 /// What was read.
 pub struct Bare {
     pub seconds: f64,
-    pub logs: u64,
+    pub logs: usize,
 }
 
 /// Reads all settled logs of the first chain of `config`; `logs` are expected in `blocks` blocks.
@@ -39,11 +39,8 @@ pub async fn read(config: &Config, density: f64) -> Result<Bare, Failure> {
         .map(|span| {
             let (client, queries) = (&client, everyone.queries());
             chunk(span, limits.range, move |span| async move {
-                let mut count = 0;
-                for query in queries {
-                    count += client.believed_logs(query, span).await?.len() as u64;
-                }
-                Ok(count)
+                let answers = queries.iter().map(|query| client.believed_logs(query, span));
+                Ok(try_join_all(answers).await?.iter().map(Vec::len).sum::<usize>())
             })
         })
         .buffered(limits.concurrency);
@@ -52,7 +49,7 @@ pub async fn read(config: &Config, density: f64) -> Result<Bare, Failure> {
         if let Some(Stop::Gap(fault)) = range.stop {
             return Err(fault.into());
         }
-        logs += range.found.iter().sum::<u64>();
+        logs += range.found.iter().sum::<usize>();
     }
     Ok(Bare { seconds: started.elapsed().as_secs_f64(), logs })
 }

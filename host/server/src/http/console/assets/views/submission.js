@@ -78,10 +78,11 @@ export function Submission({ agent, id }) {
 }
 
 function State({ submission }) {
-  const { status, scores, transactions, feedback_uri, error, created_at, updated_at } = submission;
+  const { status, scores, transactions, feedback_uri, error, detail, created_at, updated_at } = submission;
   return html`<section class="card">
     <h2>State: <${Mark} kind=${{ confirmed: "good", failed: "bad" }[status]}>${status}</${Mark}></h2>
     ${error && html`<p class="note bad">${error}</p>`}
+    ${detail && html`<p class="note warn">It waits: ${detail}</p>`}
     ${status !== "failed" && html`<${Steps} status=${status} />`}
     ${!ENDED.includes(status) && html`<p class="faint">This page follows it by itself.</p>`}
     <${Facts} of=${[
