@@ -12,8 +12,8 @@ use std::{
 
 use assay_domain::{Address, ChainId};
 use fjall::{
-    CompressionType, Keyspace, KeyspaceCreateOptions, OwnedWriteBatch, PersistMode, Readable as _, Snapshot, UserKey,
-    UserValue,
+    AbstractTree as _, CompressionType, Keyspace, KeyspaceCreateOptions, OwnedWriteBatch, PersistMode, Readable as _,
+    Snapshot, UserKey, UserValue,
     config::{BlockSizePolicy, CompressionPolicy, FilterPolicy, RestartIntervalPolicy},
 };
 use serde::{Serialize, de::DeserializeOwned};
@@ -33,8 +33,8 @@ const BLOCK_BYTES: u32 = 16 << 10;
 const FILES: usize = 128;
 /// Young tables of a chain, at which a writer waits until they are merged.
 const YOUNG_TABLES: usize = 16;
-/// Two threads: one of them leaves merging to the other, so that a writer does not wait for it.
-const THREADS: usize = 2;
+/// One thread writes tables and merges them: of two, one would take a whole core while it waits for the other's merge.
+const THREADS: usize = 1;
 
 /// The entries of one chain.
 pub(crate) type Entries = Keyspace;
@@ -133,6 +133,10 @@ impl Database {
     /// Waits until earlier writes are in tables. The database itself waits without an end where a table cannot be
     /// written, such as on a full disk.
     fn wait_for_room(&self, entries: &Entries) -> Result<(), Fault> {
+        // While the thread merges, it closes no table.
+        if entries.tree.active_memtable().size() > 2 * TABLE_BYTES {
+            entries.rotate_memtable()?;
+        }
         while self.inner.outstanding_flushes() > 0 || entries.l0_table_count() >= YOUNG_TABLES {
             self.inner.persist(PersistMode::Buffer)?;
             thread::sleep(Duration::from_millis(1));

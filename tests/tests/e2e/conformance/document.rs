@@ -102,8 +102,12 @@ pub fn faults(document: &Value) -> Vec<String> {
         if path.starts_with("/api/v2") && !keyed {
             fault("it takes no key".to_owned());
         }
-        let has_body = operation["requestBody"].is_object();
-        let wanted = [(keyed, &["401", "403", "500", "504"][..]), (has_body, &["408", "413", "422"])];
+        let body = &operation["requestBody"];
+        let wanted = [
+            (keyed, &["401", "403", "500", "504"][..]),
+            (body.is_object(), &["408", "413"]),
+            (body["content"]["application/json"].is_object(), &["422"]),
+        ];
         for status in wanted.iter().filter(|(applies, _)| *applies).flat_map(|(_, statuses)| *statuses) {
             if !answers.contains_key(*status) {
                 fault(format!("{status} is missing"));
