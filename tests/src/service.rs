@@ -47,7 +47,7 @@ impl Service {
     pub fn start_with(dir: TempDir, config: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
         let file = dir.path().join("assay.toml");
         let config = redis::chosen(config, dir.path()).replace("{dir}", &dir.path().display().to_string());
-        std::fs::write(&file, config).expect("writing the configuration");
+        std::fs::write(&file, &config).expect("writing the configuration");
         let mut command = Command::new(binary());
         command.args(["serve", "--config"]).arg(&file).args(arguments).env("NO_COLOR", "1");
         // Tests count requests to chains. Those of the market index configure it.

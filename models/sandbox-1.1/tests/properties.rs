@@ -27,7 +27,8 @@ proptest! {
             prop_assert_eq!(chain.total_asset_usd, sum);
         }
         let held: f64 = portfolio(&address).iter().map(|chain| chain.total_asset_usd).sum();
-        prop_assert!(factors(&address)[3].description.contains(&format!("{} dollars", held as u64)));
+        let dollars = format!("{} dollars", held as u64);
+        prop_assert!(factors(&address)[3].description.contains(&dollars));
     }
 }
 

@@ -60,17 +60,17 @@ mod tests {
         );
         std::fs::write(&file, toml).unwrap();
         let config = crate::config::load(Some(&file)).unwrap();
-        let words = |reading: &Reading, number: u64| {
-            super::words(&config.chains[0], reading, Block { number, hash: B256::ZERO, time: 0 })
+        let said = |reading: &Reading, number: u64| {
+            words(&config.chains[0], reading, Block { number, hash: B256::ZERO, time: 0 })
         };
         assert_eq!(
-            words(&config.reading, 30_000_110).unwrap(),
+            said(&config.reading, 30_000_110).unwrap(),
             "its market index is empty; 30000000 more are some 3000 log queries of 10000 blocks, 10 minutes at \
              reading.index_per_second"
         );
-        assert_eq!(words(&config.reading, 5), None);
-        assert!(words(&config.reading, 110).unwrap().contains("has all final blocks"));
+        assert_eq!(said(&config.reading, 5), None);
+        assert!(said(&config.reading, 110).unwrap().contains("has all final blocks"));
         let off = Reading { index: IndexMode::Off, ..config.reading.clone() };
-        assert_eq!(words(&off, 30_000_110), None);
+        assert_eq!(said(&off, 30_000_110), None);
     }
 }

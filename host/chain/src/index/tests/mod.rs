@@ -19,10 +19,7 @@ use assay_evm::{
 };
 use assay_index::{Checked, Index, IndexError, WalletEntries};
 use assay_lending::{Jobs, Market, Reader, Recent, TermsCache, config::MarketConfig, hints};
-use assay_store::{
-    Store,
-    config::{Backend, Store as StoreConfig},
-};
+use assay_store::{Store, config::Store as StoreConfig};
 use node::{Chain, Node, POOL, wallet};
 
 const FINALITY: u64 = 16;
@@ -79,16 +76,7 @@ impl Running {
     /// The history of `wallet`, from the index where `indexed`.
     async fn history(&self, wallet: Address, indexed: bool) -> Vec<PoolHistory> {
         let folder = tempfile::tempdir().unwrap();
-        let config = StoreConfig {
-            backend: Backend::Embedded,
-            path: folder.path().join("assay.redb"),
-            url: None,
-            prefix: String::new(),
-            connect_timeout: Duration::from_secs(1),
-            answer_timeout: Duration::from_secs(1),
-            call_timeout: Duration::from_secs(1),
-            count_timeout: Duration::from_secs(1),
-        };
+        let config = StoreConfig::embedded(folder.path().join("assay.redb"));
         let (client, markets) = (self.client.clone(), self.markets.clone());
         let reader = Reader {
             chain: 1,
