@@ -11,7 +11,7 @@ use tokio::sync::watch;
 
 use crate::{
     events::{Found, extract},
-    ledger::Ledger,
+    ledger::{Entry, Ledger},
     plan::Plan,
     reader::Reader,
     records::{self, Settled},
@@ -93,9 +93,11 @@ impl Pass<'_> {
             }
         }
         self.ask_another_endpoint(self.head.number).await?;
-        // Also where there was no block to read: a market may begin above the head.
-        for entry in self.ledger.entries.iter_mut().filter(|entry| !entry.left_out) {
-            entry.through = Some(self.head.number);
+        // Also where there was no new block to read. A market that begins above the head was not read.
+        let head = self.head.number;
+        let begun = |entry: &&mut Entry| !entry.left_out && entry.next <= head.saturating_add(1);
+        for entry in self.ledger.entries.iter_mut().filter(begun) {
+            entry.through = Some(head);
         }
         Ok(())
     }

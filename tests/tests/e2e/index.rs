@@ -26,8 +26,11 @@ fn narrow(call: &Call) -> Reply {
     }
 }
 
+/// The entries of each wallet, by market.
+type Entries = Vec<(Address, Address, Vec<Entry>)>;
+
 /// The last block of the index, and what it has of each wallet, by market.
-fn contents(folder: &Path) -> (u64, B256, Vec<(Address, Address, Vec<Entry>)>) {
+fn contents(folder: &Path) -> (u64, B256, Entries) {
     let index = Index::open(&folder.join("index")).expect("nobody holds it");
     let progress = index.progress(1).expect("it can be read").expect("it has chain 1");
     let mut wallets = Vec::new();

@@ -22,7 +22,7 @@ use assay_lending::{Named, WholeRange};
 const LIFETIME: Duration = Duration::from_secs(300);
 /// Blocks of the first look for logs to compare; more where they have none.
 const LOOK: u64 = 256;
-const LOOKS: usize = 8;
+const LOOKS: usize = 32;
 /// Most logs in one comparison.
 const COMPARED: usize = 500;
 /// The comparisons divide the history into this many parts.

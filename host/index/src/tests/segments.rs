@@ -86,7 +86,7 @@ fn an_import_is_what_was_exported() {
 }
 
 fn index_name(index: &Index) -> String {
-    format!("{:p}", index)
+    format!("{index:p}")
 }
 
 #[test]

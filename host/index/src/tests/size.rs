@@ -40,7 +40,7 @@ fn event(random: &mut Random, wallets: &[Address], from: u64) -> WalletEntries {
     let moved = Move {
         side: if place < 2 { Side::Supply } else { Side::Debt },
         asset: Address::repeat_byte(random.below(30) as u8),
-        amount: if place % 2 == 0 { amount } else { -amount },
+        amount: if place.is_multiple_of(2) { amount } else { -amount },
         fixed_rate: false,
     };
     let event = What::Event { kind: kinds[place], time: 1_600_000_000 + block * 12 };

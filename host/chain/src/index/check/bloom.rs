@@ -39,7 +39,7 @@ impl Indexer {
                 if logs.iter().any(|log| log.block_hash != Some(header.hash)) {
                     return Err(Fault::Malformed(format!("logs of another block {number}")));
                 }
-                let bloom = header.logs_bloom.filter(|bloom| !(bloom.is_zero() && !logs.is_empty()));
+                let bloom = header.logs_bloom.filter(|bloom| !bloom.is_zero() || logs.is_empty());
                 blooms |= bloom.is_some();
                 lacks |= bloom.is_some_and(|bloom| may_lack(&bloom, marks, &logs));
             }
