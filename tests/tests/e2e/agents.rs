@@ -150,10 +150,12 @@ fn agents_are_listed_one_by_one_and_found() {
         let asked = proxy.take();
         let of = |method: &str| asked.iter().filter(|call| call.method == method).count();
         assert_eq!((of("eth_getStorageAt"), of("eth_call")), (1, 5), "three owners, two documents");
-        for page in ["4", "5", "99999999999999999999999999"] {
+        for page in ["4", "5", "9007199254740991"] {
             let body = api.get(&format!("/api/v2/agents?limit=3&page={page}")).await.ok();
             assert_eq!((ids(&body), &body["total"]), (vec![], &json!(10)), "{page}");
         }
+        let large = api.get("/api/v2/agents?limit=3&page=99999999999999999999999999").await.expect(422);
+        assert_eq!(large["detail"][0]["loc"], json!(["query", "page"]));
         for one in &expected {
             assert_eq!(&api.get(&format!("/api/v2/agents/{}", one["agent_id"])).await.ok(), one);
         }
