@@ -70,9 +70,7 @@ impl Folder {
             Fault::Damaged(reason) | Fault::Failed(reason) => {
                 IndexError::Unusable { folder: self.path.clone(), reason }
             }
-            Fault::Gone | Fault::Entry | Fault::Stopped => {
-                IndexError::Unusable { folder: self.path.clone(), reason: "it is closing".into() }
-            }
+            Fault::Gone | Fault::Entry | Fault::Stopped => IndexError::Locked { folder: self.path.clone() },
         };
         match Database::open(&self.database()) {
             Err(Fault::Damaged(reason)) => {

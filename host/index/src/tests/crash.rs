@@ -55,7 +55,7 @@ fn a_killed_process_has_appended_whole_segments() {
         }
         victim.wait().unwrap();
 
-        let index = Index::open(folder.path()).unwrap();
+        let index = opened(folder.path());
         let found = progress(&index);
         assert!(found.next() > acknowledged, "{found:?}");
         // What a truncation has left is removed before the next segment.

@@ -3,7 +3,6 @@
 use std::{fs, path::PathBuf};
 
 use super::{opening::filled, *};
-use crate::IndexError;
 
 const WALLETS: u64 = 3_000;
 
@@ -84,7 +83,7 @@ fn a_damaged_file_is_set_aside_and_an_empty_index_begins() {
 
 /// Opens and reads a damaged index.
 fn is_set_aside(folder: &Path, name: &Path, expected: &BTreeMap<(usize, Address), Vec<Entry>>) -> bool {
-    let index = Index::open(folder).unwrap();
+    let index = opened(folder);
     let read = index.progress(CHAIN).and_then(|progress| match progress {
         None => Ok(None),
         Some(_) => index.wallets(CHAIN, 0)?.collect::<Result<Vec<_>, _>>().map(Some),

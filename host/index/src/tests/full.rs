@@ -9,7 +9,6 @@ use std::{
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::*;
-use crate::IndexError;
 
 /// Set only in the process whose files are limited: the folder of its index.
 const LIMITED: &str = "ASSAY_TEST_INDEX_LIMITED";
@@ -89,7 +88,7 @@ fn fill(folder: &Path) {
     let entries = |segment: &Segment| segment.wallets.iter().map(|wallet| wallet.entries.len() as u64).sum::<u64>();
     assert_eq!(progress(&index).entries, appended.iter().map(entries).sum::<u64>());
     drop(index);
-    let index = Index::open(folder).unwrap();
+    let index = opened(folder);
     let expected: BTreeMap<_, _> = appended
         .into_iter()
         .flat_map(|segment| segment.wallets)

@@ -14,7 +14,7 @@ use alloy::primitives::{Bytes, I256};
 use assay_domain::{Address, B256, Protocol};
 use assay_lending::{Entry, EventKind, Move, What, progress::Side};
 
-use crate::{Check, Checkpoint, Index, IndexedMarket, Progress, Segment, WalletEntries};
+use crate::{Check, Checkpoint, Index, IndexError, IndexedMarket, Progress, Segment, WalletEntries};
 
 const CHAIN: u64 = 1;
 
@@ -28,8 +28,18 @@ fn asked() -> Bytes {
     Bytes::from_static(b"markets, signatures, hints")
 }
 
+/// The index in `folder`. A child process that another test starts holds its lock until it runs its own program.
+fn opened(folder: &Path) -> Index {
+    loop {
+        match Index::open(folder) {
+            Err(IndexError::Locked { .. }) => std::thread::yield_now(),
+            opened => return opened.unwrap(),
+        }
+    }
+}
+
 fn begun(folder: &Path) -> Index {
-    let index = Index::open(folder).unwrap();
+    let index = opened(folder);
     index.begin(CHAIN, &markets(), &asked()).unwrap();
     index
 }

@@ -3,7 +3,6 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::IndexError;
 
 type Everything = BTreeMap<(usize, Address), Vec<Entry>>;
 
@@ -71,7 +70,7 @@ proptest! {
         }
         assert_equal(&index, &segments);
         drop(index);
-        let index = Index::open(folder.path()).unwrap();
+        let index = opened(folder.path());
         assert_equal(&index, &segments);
 
         let kept = &segments[..1 + cut % segments.len()];
@@ -93,7 +92,7 @@ proptest! {
 #[test]
 fn only_the_next_blocks_are_appended() {
     let folder = tempfile::tempdir().unwrap();
-    let index = Index::open(folder.path()).unwrap();
+    let index = opened(folder.path());
     let entries = |block| vec![WalletEntries { wallet: wallet(1), market: 1, entries: borrowed(block, 5) }];
     let first = segment(100, 109, entries(105));
     assert_eq!(index.append(CHAIN, first.clone()).unwrap_err(), IndexError::Unknown(CHAIN));
@@ -150,7 +149,7 @@ fn chains_are_apart_and_one_is_forgotten_alone() {
     index.append(CHAIN, segment(100, 129, Vec::new())).unwrap();
     assert_eq!(index.history(CHAIN, wallet(1)).unwrap().unwrap().entries, [Vec::new()]);
     drop(index);
-    let index = Index::open(folder.path()).unwrap();
+    let index = opened(folder.path());
     assert_eq!(index.history(CHAIN, wallet(1)).unwrap().unwrap().entries, [Vec::new()]);
     assert_eq!(index.history(10, wallet(1)).unwrap().unwrap().entries[0], borrowed(105, 2));
 }

@@ -3,7 +3,6 @@
 use std::fs;
 
 use super::{damage::aside, *};
-use crate::IndexError;
 
 pub(super) fn filled(folder: &Path, wallets: u64) -> Index {
     let index = begun(folder);
@@ -20,7 +19,7 @@ fn one_process_holds_a_folder() {
     assert_eq!(error, IndexError::Locked { folder: folder.path().to_owned() });
     assert!(error.to_string().contains("export"), "{error}");
     drop(index);
-    Index::open(folder.path()).unwrap();
+    opened(folder.path());
 }
 
 #[test]
@@ -31,7 +30,7 @@ fn a_newer_format_is_refused_and_left_as_it_is() {
     let error = Index::open(folder.path()).unwrap_err();
     assert_eq!(error, IndexError::Newer { folder: folder.path().to_owned(), found: 2, known: 1 });
     fs::write(folder.path().join("format"), "1\n").unwrap();
-    assert_eq!(progress(&Index::open(folder.path()).unwrap()).entries, 6);
+    assert_eq!(progress(&opened(folder.path())).entries, 6);
 }
 
 #[test]
@@ -39,6 +38,6 @@ fn a_folder_without_its_format_is_set_aside() {
     let folder = tempfile::tempdir().unwrap();
     drop(filled(folder.path(), 3));
     fs::remove_file(folder.path().join("format")).unwrap();
-    let index = Index::open(folder.path()).unwrap();
+    let index = opened(folder.path());
     assert_eq!((index.progress(CHAIN).unwrap(), aside(folder.path()).len()), (None, 1));
 }

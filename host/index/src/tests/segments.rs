@@ -49,7 +49,7 @@ fn strange(block: u64) -> Vec<Entry> {
 
 fn imported(files: &Path) -> (TempDir, Index) {
     let folder = tempdir().unwrap();
-    let index = Index::open(folder.path()).unwrap();
+    let index = opened(folder.path());
     import(&index, files, false, |_| {}).unwrap();
     (folder, index)
 }
@@ -107,7 +107,7 @@ fn a_chain_is_replaced_only_where_that_is_wanted() {
 fn an_interrupted_import_goes_on_with_the_next_file() {
     let (_folder, whole, files, manifest) = exported();
     let folder = tempdir().unwrap();
-    let index = Index::open(folder.path()).unwrap();
+    let index = opened(folder.path());
     for stop in 1..=2 {
         let mut taken = 0;
         let interrupted = panic::catch_unwind(AssertUnwindSafe(|| {
@@ -121,7 +121,7 @@ fn an_interrupted_import_goes_on_with_the_next_file() {
         assert!(index.history(CHAIN, wallet(1)).unwrap().is_none());
     }
     drop(index);
-    let index = Index::open(folder.path()).unwrap();
+    let index = opened(folder.path());
     let mut left = Vec::new();
     import(&index, files.path(), false, |file: &ExportedFile| left.push(file.name.clone())).unwrap();
     let names = manifest.chains.iter().flat_map(|chain| &chain.files).map(|file| file.name.clone());
@@ -146,7 +146,7 @@ fn what_is_not_the_export_is_refused_by_name_before_anything_is_taken() {
     };
     let refused = |words: &[&str]| {
         let folder = tempdir().unwrap();
-        let index = Index::open(folder.path()).unwrap();
+        let index = opened(folder.path());
         let error = import(&index, files.path(), false, |_| panic!("something was taken")).unwrap_err().to_string();
         assert!(words.iter().all(|word| error.contains(word)), "{error}");
         assert!(index.status().unwrap().chains.is_empty());
@@ -192,7 +192,7 @@ fn a_table_that_its_manifest_confirms_and_that_is_wrong_is_refused() {
     wrong.chains.remove(0);
     fs::write(files.path().join(MANIFEST), serde_json::to_vec(&wrong).unwrap()).unwrap();
     let folder = tempdir().unwrap();
-    let index = Index::open(folder.path()).unwrap();
+    let index = opened(folder.path());
     let error = import(&index, files.path(), false, |_| {}).unwrap_err().to_string();
     assert!(error.contains(&other.files[0].name) && error.contains("none of chain 10"), "{error}");
     assert_eq!(index.progress(10).unwrap(), None);
