@@ -26,6 +26,10 @@ impl X402 {
         let mut record = self.open_record(payment, purchase, resource);
         let (id, key) = (record.id, records::payment(&record.id));
         let found = self.inner.store.read(&key).await?;
+        // Another caller claimed it after this one looked. A second claim would settle and hand over once more.
+        if found.value.as_ref().is_some_and(|earlier| !earlier.may_be_claimed()) {
+            return Ok(());
+        }
         let same = records::payment_for(&id, purchase);
         let sibling = self.inner.store.read(&same).await?;
         let earlier = found.value.filter(|earlier| earlier.authorization == payment.authorization);
