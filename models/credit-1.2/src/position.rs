@@ -28,7 +28,9 @@ fn describe(seen: &Seen) -> String {
     }
     let share = (seen.load * 100.0) as u64;
     match share {
-        100.. => format!("You owe {owed}, more than your deposits secure; repaying or adding collateral now would help."),
+        100.. => {
+            format!("You owe {owed}, more than your deposits secure; repaying or adding collateral now would help.")
+        }
         _ => format!(
             "You owe {owed}, {share} % of what your deposits may secure before a liquidation; \
              repaying or adding collateral would help."

@@ -23,7 +23,9 @@ pub fn explain(seen: &Seen) -> Factor {
 fn describe(seen: &Seen) -> String {
     let repaid = count(seen.repays, "repayment", "repayments");
     match seen.liquidation_days {
-        None if seen.repays == 0 => "No liquidation and no repayment of yours was found; keeping your debt small helps.".into(),
+        None if seen.repays == 0 => {
+            "No liquidation and no repayment of yours was found; keeping your debt small helps.".into()
+        }
         None => format!("You made {repaid} and were never liquidated; keeping it so is all there is to do."),
         Some(days) => {
             let times = count(seen.liquidations, "time", "times");

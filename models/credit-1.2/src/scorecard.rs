@@ -41,7 +41,9 @@ fn judged(features: &Features) -> Result<Seen, Refusal> {
         () if seen.unread && !seen.read => {
             missing("a chain or market that could be read: the coverage of each is failed")
         }
-        () if seen.unread => missing("a loan: none was found in what could be read, and a chain or market was not read"),
+        () if seen.unread => {
+            missing("a loan: none was found in what could be read, and a chain or market was not read")
+        }
         () if seen.lends => missing("a loan: this model judges wallets that owe or have owed, and this one has not"),
         () => Err(Refusal::NoActivity),
     }

@@ -24,9 +24,5 @@ pub const REPAYMENT: u32 = 353;
 pub const DECILES: [u32; 9] = [653, 702, 741, 779, 846, 1000, 1000, 1000, 1000];
 /// The lower end, the share and the upper end of the liquidated within the horizon, by range from `low` on, as far
 /// as a range had enough wallets in the test.
-pub const RATES: [[f64; 3]; 4] = [
-    [0.6276, 0.671, 0.7065],
-    [0.4557, 0.496, 0.5318],
-    [0.0992, 0.1117, 0.1239],
-    [0.0238, 0.045, 0.0732],
-];
+pub const RATES: [[f64; 3]; 4] =
+    [[0.6276, 0.671, 0.7065], [0.4557, 0.496, 0.5318], [0.0992, 0.1117, 0.1239], [0.0238, 0.045, 0.0732]];

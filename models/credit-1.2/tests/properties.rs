@@ -199,7 +199,8 @@ fn a_wallet_without_a_loan_is_refused_with_the_reason() {
     assert!(with(&MarketFeatures { borrow: None, ..deposits.clone() }).is_ok());
     let repaid = with(&MarketFeatures { borrow: Some(1), ..deposits.clone() }).unwrap();
     assert_eq!((repaid.score, repaid.decile), (1000, 10));
-    let at_threshold = with(&MarketFeatures { supplied_usd: 2_500.0, borrowed_usd: 2_000.0, ..deposits.clone() }).unwrap();
+    let at_threshold =
+        with(&MarketFeatures { supplied_usd: 2_500.0, borrowed_usd: 2_000.0, ..deposits.clone() }).unwrap();
     assert_eq!(at_threshold.score, 1000 - (table::LOAD + table::SIZE).round() as u32);
     let yesterday = MarketFeatures { liquidation: Some(1), last_liquidation: Some(AS_OF - 86_400), ..deposits };
     assert!(with(&yesterday).unwrap().score < at_threshold.score);
@@ -227,7 +228,8 @@ fn the_constants_are_those_of_the_scorecard() {
     assert_eq!(number("constants", "most_liquidations"), table::MOST_LIQUIDATIONS);
     assert_eq!(number("possible", "Current Position") as u32, table::POSITION);
     assert_eq!(number("possible", "Repayment History") as u32, table::REPAYMENT);
-    let deciles: Vec<_> = card["deciles"].as_array().unwrap().iter().map(|one| one.as_integer().unwrap() as u32).collect();
+    let deciles: Vec<_> =
+        card["deciles"].as_array().unwrap().iter().map(|one| one.as_integer().unwrap() as u32).collect();
     assert_eq!(deciles, table::DECILES);
     let rates = card["rate"].as_array().unwrap();
     let rates: Vec<_> =
