@@ -97,7 +97,7 @@ impl Running {
         let (anchors, blocks) = (jobs.anchors(&stored, head), client.clone());
         let blocks = async move { blocks.blocks(&anchors).await }.boxed();
         let deadline = tokio::time::Instant::now() + Duration::from_secs(60);
-        jobs.history(wallet, stored, hints, blocks, head, deadline).await.0
+        jobs.history(wallet, stored, hints, blocks, head, deadline).await.pools
     }
 
     /// What the index has, once it is closed.
