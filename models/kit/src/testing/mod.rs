@@ -86,7 +86,7 @@ pub fn boost<M: BoostModel>() {
 /// address.
 pub fn sandbox<M: SandboxModel>() {
     let mut problems = Problems::of(M::describe, Kind::Sandbox);
-    for address in samples::addresses() {
+    for address in addresses() {
         let at = |function: &str| format!("{function}({address:02x?})");
         let score = problems.twice(&at("score"), || M::score(address.clone()));
         problems.note(&at("score"), bounds::score(score));
