@@ -1,7 +1,10 @@
 //! The first-party models as native code: the reference that the components are compared with, in answers and in speed.
 
-use assay_domain::features::{self, Features};
-use assay_model::{AssetClass, Attestation, ChainFeatures, Coverage, Holding, MarketFeatures, types};
+use assay_domain::{
+    EventKind, ExposureClass,
+    features::{self, Features},
+};
+use assay_model::{AssetClass, Attestation, ChainFeatures, Coverage, Holding, MarketFeatures, types, v2};
 
 /// The host's features in the models' types.
 pub fn features(from: &Features) -> types::Features {
@@ -11,6 +14,51 @@ pub fn features(from: &Features) -> types::Features {
         markets: from.markets.iter().map(market).collect(),
         holdings: from.holdings.iter().map(holding).collect(),
         identity: from.identity.iter().map(attestation).collect(),
+    }
+}
+
+/// The same with everything that `wit/v2` has.
+pub fn features_v2(from: &Features) -> v2::Features {
+    let mut all: v2::Features = features(from).into();
+    for (market, from) in all.markets.iter_mut().zip(&from.markets) {
+        market.events_coverage = coverage(from.events_coverage).into();
+        market.events = from.events.iter().map(event).collect();
+        let features::Dollars { supply, withdraw, borrow, repay, liquidation } = from.dollars;
+        market.dollars = v2::Dollars { supply, withdraw, borrow, repay, liquidation };
+        market.liquidation_days = from.liquidation_days;
+        market.position = from.position.as_ref().map(|position| v2::Position {
+            coverage: coverage(position.coverage).into(),
+            collateral: position.collateral.iter().map(exposure).collect(),
+            debt: position.debt.iter().map(exposure).collect(),
+            liquidation_threshold: position.liquidation_threshold,
+            health_factor: position.health_factor,
+            utilisation: position.utilisation,
+        });
+    }
+    all
+}
+
+fn event(from: &features::LendingEvent) -> v2::LendingEvent {
+    let kind = match from.kind {
+        EventKind::Supply => v2::EventKind::Supply,
+        EventKind::Withdraw => v2::EventKind::Withdraw,
+        EventKind::Borrow => v2::EventKind::Borrow,
+        EventKind::Repay => v2::EventKind::Repay,
+        EventKind::Liquidation => v2::EventKind::Liquidation,
+    };
+    v2::LendingEvent { time: from.time, kind, usd: from.usd, class: from.class.map(class) }
+}
+
+fn exposure(from: &features::Exposure) -> v2::Exposure {
+    v2::Exposure { class: class(from.class), usd: from.usd }
+}
+
+fn class(from: ExposureClass) -> v2::ExposureClass {
+    match from {
+        ExposureClass::Stablecoin => v2::ExposureClass::Stablecoin,
+        ExposureClass::Native => v2::ExposureClass::Native,
+        ExposureClass::Bitcoin => v2::ExposureClass::Bitcoin,
+        ExposureClass::Other => v2::ExposureClass::Other,
     }
 }
 

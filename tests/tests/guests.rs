@@ -10,6 +10,7 @@ use std::{
 };
 
 use assay_domain::{Address, Coverage, EventCounts, Score, features::Features};
+use assay_model::v2::CreditModel as _;
 use assay_model::{Assessment, CreditModel as _, types};
 use assay_registry::{
     self, BoostModel, CreditModel, Limits, MockNft, MockPool, MockPosition, MockReport, MockToken, OfKind, Refusal,
@@ -17,6 +18,7 @@ use assay_registry::{
 };
 use assay_tests::{features, native};
 use example::Repayments;
+use example_v2::Leverage;
 use sha2::{Digest, Sha256};
 
 const COMPONENTS: [&str; 7] =
@@ -185,6 +187,27 @@ fn a_model_written_with_the_kit_is_checked_and_scores() {
     for features in features::generate(13, 1_000) {
         let native = Repayments::score(native::features(&features));
         assert_eq!(hosted_score(&model, &features), native_score(native), "on {features:?}");
+    }
+}
+
+#[test]
+fn a_model_of_v2_sees_every_field_and_its_words_are_its_own() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kit-v2");
+    let _ = fs::remove_dir_all(&folder);
+    script(&["--core", "--package", "example-v2", folder.to_str().expect("a path of text")]);
+    let model = Shelf::open(&folder).model::<CreditModel>("0.2");
+    for features in features::generate_v2(13, 1_000) {
+        let native = native::features_v2(&features);
+        let (verdict, factors) = (Leverage::score(native.clone()).unwrap(), Leverage::explain(native).unwrap());
+        let plain = model.score(&features).unwrap_or_else(|error| panic!("{error}, on {features:?}"));
+        assert_eq!((plain.score.get(), plain.decile.get()), (verdict.score, verdict.decile), "on {features:?}");
+        let points: Vec<_> = plain.factors.iter().map(|factor| factor.points).collect();
+        assert_eq!(points, verdict.points);
+        assert!(plain.factors.iter().all(|factor| factor.words.is_none()));
+        let explained = hosted(model.explain(&features, &plain).unwrap().factors);
+        let native: Vec<_> =
+            factors.into_iter().map(|f| (f.label, f.rating as u8, f.description, f.points, f.possible)).collect();
+        assert_eq!(explained, native, "on {features:?}");
     }
 }
 

@@ -103,16 +103,9 @@ impl Past {
             let (class, usd) = worth.map_or((None, None), |(class, usd)| (Some(class), usd));
             LendingEvent { time: event.time, kind: event.kind, usd, class }
         };
-        let dollars = |kind: EventKind, count: Option<u64>| {
-            let of_kind = self.amounts.iter().filter(|((of, _), _)| *of == kind);
-            let (usd, paired) = of_kind.fold((Some(0.0), 0_u64), |(usd, paired), ((_, asset), (amount, events))| {
-                let more = worth(*asset, *amount).and_then(|(_, usd)| usd);
-                (usd.zip(more).map(|(usd, more)| usd + more), paired.saturating_add(*events))
-            });
-            usd.filter(|_| count == Some(paired))
-        };
         let mut events: Vec<_> = self.events.iter().map(event).collect();
         events.sort_by_key(|event| std::cmp::Reverse(event.time));
+        let dollars = |kind, count| self.dollars(kind, count, |asset, amount| worth(asset, amount)?.1);
         let days = u32::try_from(self.days.len()).ok();
         PoolEvents {
             coverage: if self.timeless > 0 { coverage.min(Coverage::Partial) } else { coverage },
@@ -126,6 +119,15 @@ impl Past {
             },
             liquidation_days: days.filter(|_| counts.liquidation.is_some() && self.timeless_liquidations == 0),
         }
+    }
+
+    /// The dollars of all `count` events of one kind, where those of each are known.
+    fn dollars(&self, kind: EventKind, count: Option<u64>, usd: impl Fn(Asset, U256) -> Option<f64>) -> Option<f64> {
+        let of_kind = self.amounts.iter().filter(|((of, _), _)| *of == kind);
+        let (sum, paired) = of_kind.fold((Some(0.0), 0_u64), |(sum, paired), ((_, asset), (amount, events))| {
+            (sum.zip(usd(*asset, *amount)).map(|(sum, more)| sum + more), paired.saturating_add(*events))
+        });
+        sum.filter(|_| count == Some(paired))
     }
 
     pub(super) fn record(&self) -> PastRecord {

@@ -83,7 +83,7 @@ pub use types::{
     OffChain, Rating, Refusal,
 };
 #[cfg(feature = "json")]
-pub use wallet::Wallet;
+pub use wallet::{Wallet, WalletOf};
 
 /// Exports a model from its crate, as `export!(credit MyModel);` with the kind and the type that implements its trait.
 /// Off wasm32 it only checks that the type does.

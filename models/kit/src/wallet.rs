@@ -6,16 +6,19 @@ use crate::v2;
 
 /// A line of a features file. The host reads and writes the same form; see `assay features export`.
 ///
-/// Its features are those of `wit/v1`, or of `wit/v2` as [`v2::Wallet`](crate::v2::Wallet). Both read every line: what
-/// v1 does not have is left out, and what a line does not have is unread.
+/// Its features are those of `wit/v1` as [`Wallet`], or of `wit/v2` as [`v2::Wallet`](crate::v2::Wallet). Both read every
+/// line: what v1 does not have is left out, and what a line does not have is unread.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Wallet<F = crate::Features> {
+pub struct WalletOf<F> {
     /// Whose features they are, for people. No model sees it.
     pub id: Option<String>,
     /// True where the wallet went bad afterwards. No model sees it.
     pub outcome: Option<bool>,
     pub features: F,
 }
+
+/// A line with the features of `wit/v1`.
+pub type Wallet = WalletOf<crate::Features>;
 
 /// A field that is none of these is refused, so that a misspelt one does not count as absent.
 #[derive(Serialize, Deserialize)]
@@ -36,7 +39,7 @@ struct Line {
     identity: Vec<v2::Attestation>,
 }
 
-impl<F: Clone + From<v2::Features> + Into<v2::Features>> Wallet<F> {
+impl<F: Clone + From<v2::Features> + Into<v2::Features>> WalletOf<F> {
     /// # Errors
     /// What is wrong with the line, and at which column.
     pub fn read(line: &str) -> Result<Self, String> {

@@ -17,7 +17,7 @@ use super::{on_devnet, run, shadow::ALWAYS};
 const CHAMPION: &str = "/api/v2/admin/models/credit/champion";
 
 fn address() -> String {
-    assay_tests::devnet::actors::address("borrower").to_string()
+    assay_tests::devnet::actors::address("long-debtor").to_string()
 }
 
 /// `assay` with these arguments, on the configuration of `service`.

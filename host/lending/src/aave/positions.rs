@@ -108,12 +108,7 @@ impl LendingTerms for Terms {
         let (mut collateral, mut debts) = (Vec::new(), Vec::new());
         for (i, reserve) in self.reserves.iter().enumerate() {
             let data = returned::<getUserReserveDataCall>(answers.get(i))?;
-            let price = *prices.get(i)?;
-            let debt = data.stableDebt.checked_add(data.variableDebt)?;
-            let (owned, owed) = (
-                self.scaled(data.aTokenBalance, price, reserve.decimals)?,
-                self.scaled(debt, price, reserve.decimals)?,
-            );
+            let (owned, owed) = self.worth(&data, *prices.get(i)?, reserve.decimals)?;
             supplied = supplied.checked_add(owned)?;
             borrowed = borrowed.checked_add(owed)?;
             assets += u32::from(!data.aTokenBalance.is_zero());
@@ -124,9 +119,10 @@ impl LendingTerms for Terms {
                 debts.push((reserve.asset, owed));
             }
         }
+        let empty = supplied.is_zero() && borrowed.is_zero();
         let worth = match self.quote.asset {
             None => 1.0,
-            Some(_) if supplied.is_zero() && borrowed.is_zero() => 0.0,
+            Some(_) if empty => 0.0,
             Some(_) => quote_usd?,
         };
         let dollars = |scaled| f64::from(scaled) / SCALE as f64 * worth;
@@ -136,7 +132,7 @@ impl LendingTerms for Terms {
         let parts = HeldParts {
             threshold: data.as_ref().and_then(threshold),
             health_factor: data.as_ref().and_then(health_factor),
-            lacking: data.is_none() && !(supplied.is_zero() && borrowed.is_zero()),
+            lacking: data.is_none() && !empty,
             collateral: priced(collateral),
             debt: priced(debts),
         };
@@ -199,6 +195,12 @@ fn health_factor(data: &getUserAccountDataReturn) -> Option<f64> {
 }
 
 impl Terms {
+    /// What the wallet owns and owes of a reserve, scaled.
+    fn worth(&self, data: &getUserReserveDataReturn, price: U256, decimals: u8) -> Option<(U256, U256)> {
+        let debt = data.stableDebt.checked_add(data.variableDebt)?;
+        Some((self.scaled(data.aTokenBalance, price, decimals)?, self.scaled(debt, price, decimals)?))
+    }
+
     fn scaled(&self, amount: U256, price: U256, decimals: u8) -> Option<U256> {
         if amount.is_zero() {
             return Some(U256::ZERO);
@@ -211,87 +213,4 @@ impl Terms {
 }
 
 #[cfg(test)]
-mod tests {
-    use alloy::sol_types::SolCall;
-
-    use super::*;
-
-    fn terms() -> Terms {
-        let interest = Interest::of(U256::from(10).pow(U256::from(27)), U256::ZERO).unwrap();
-        let token = Address::ZERO;
-        let reserve = |byte, decimals| Reserve {
-            asset: Address::repeat_byte(byte),
-            decimals,
-            token,
-            debt_token: token,
-            rewards: None,
-            supply: interest,
-            debt: interest,
-        };
-        Terms {
-            pool: Address::ZERO,
-            data_provider: Address::ZERO,
-            oracle: Address::ZERO,
-            quote: Quote { asset: None, unit: U256::from(100_000_000) },
-            reserves: vec![reserve(1, 18), reserve(2, 6)],
-        }
-    }
-
-    fn data(supplied: u128, variable: u128) -> Option<Bytes> {
-        let none = U256::ZERO;
-        let stamp = alloy::primitives::aliases::U40::ZERO;
-        let data = (U256::from(supplied), none, U256::from(variable), none, none, none, none, stamp, false).into();
-        Some(getUserReserveDataCall::abi_encode_returns(&data).into())
-    }
-
-    fn prices(prices: [u64; 2]) -> Option<Bytes> {
-        Some(getAssetsPricesCall::abi_encode_returns(&prices.map(U256::from).to_vec()).into())
-    }
-
-    #[test]
-    fn a_position_is_balances_times_prices() {
-        let answers =
-            [data(6_750_000_000_000_000_000, 0), data(0, 1_000_000_000), prices([140_000_000_000, 100_000_000])];
-        let held = terms().held(&answers, None).unwrap();
-        assert_eq!((held.supplied_usd, held.borrowed_usd, held.supplied_assets), (9_450.0, 1_000.0, 1));
-    }
-
-    #[test]
-    fn a_pool_says_how_far_a_position_is_from_a_liquidation() {
-        let mut answers =
-            vec![data(6_750_000_000_000_000_000, 0), data(0, 1_000_000_000), prices([140_000_000_000, 100_000_000])];
-        let unread = terms().held(&answers, None).unwrap().parts;
-        assert_eq!((unread.threshold, unread.health_factor, unread.lacking), (None, None, true));
-        let words = |threshold: u64, factor: U256| {
-            let none = U256::ZERO;
-            let data = (none, none, none, U256::from(threshold), none, factor).into();
-            Some(Bytes::from(getUserAccountDataCall::abi_encode_returns(&data)))
-        };
-        answers.push(words(8_250, U256::from(7_796_250_000_000_000_000_u64)));
-        let parts = terms().held(&answers, None).unwrap().parts;
-        assert_eq!((parts.threshold, parts.health_factor, parts.lacking), (Some(0.825), Some(7.79625), false));
-        assert_eq!(parts.debt, [(Address::repeat_byte(2), 1_000.0)]);
-        assert_eq!(parts.collateral, [], "no deposit is enabled as collateral");
-        answers[3] = words(0, U256::MAX);
-        let parts = terms().held(&answers, None).unwrap().parts;
-        assert_eq!((parts.threshold, parts.health_factor, parts.lacking), (None, None, false));
-    }
-
-    #[test]
-    fn an_oracle_that_quotes_in_an_asset_needs_its_price() {
-        let asset = Some(Address::repeat_byte(9));
-        let terms = Terms { quote: Quote { asset, unit: U256::from(SCALE) }, ..terms() };
-        let answers = [data(3_000_000_000_000_000_000, 0), data(0, 1_000_000_000), prices([SCALE, SCALE / 2_000])];
-        let held = terms.held(&answers, Some(2_000.0)).unwrap();
-        assert_eq!((held.supplied_usd, held.borrowed_usd), (6_000.0, 1_000.0));
-        assert!(terms.held(&answers, None).is_none());
-        assert!(terms.held(&[data(0, 0), data(0, 0), prices([1, 1])], None).is_some());
-    }
-
-    #[test]
-    fn a_missing_part_is_no_position() {
-        assert!(terms().held(&[data(1, 0), None, prices([1, 1])], None).is_none());
-        assert!(terms().held(&[data(1, 0), data(0, 0), prices([0, 1])], None).is_none());
-        assert!(terms().held(&[data(0, 0), data(0, 0), prices([0, 1])], None).is_some());
-    }
-}
+mod tests;

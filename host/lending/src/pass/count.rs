@@ -28,16 +28,7 @@ impl Pass<'_> {
         events.retain(|event| entries.get(event.market).is_some_and(|entry| event.block >= entry.next));
         let mut blocks = untimed(events.iter().filter(|event| is_settled(event)));
         blocks.extend(untimed(events.iter().filter(|event| !is_settled(event))));
-        let blocks: Vec<u64> = blocks.into_iter().collect();
-        if !blocks.is_empty() {
-            let found = self.reader.client.blocks(&blocks).await?;
-            for (number, block) in blocks.iter().zip(found) {
-                let block = block.ok_or_else(|| Fault::Malformed(format!("no block {number}, which has logs")))?;
-                for event in events.iter_mut().filter(|event| event.block == *number) {
-                    event.time = Some(block.time);
-                }
-            }
-        }
+        self.date(&mut events, blocks.into_iter().collect()).await?;
         for (event, moved) in events.iter().zip(paired(&events, &found.moves)) {
             let Some(entry) = self.ledger.entries.get_mut(event.market) else { continue };
             let settled = is_settled(event);
@@ -59,6 +50,21 @@ impl Pass<'_> {
             let sums = if settled { entry.settled_sums.as_mut() } else { Some(&mut entry.tail_sums) };
             if let Some(sums) = sums {
                 sums.add(&moved.amount);
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets the times of the events in these blocks.
+    async fn date(&self, events: &mut [Event], blocks: Vec<u64>) -> Result<(), Fault> {
+        if blocks.is_empty() {
+            return Ok(());
+        }
+        let found = self.reader.client.blocks(&blocks).await?;
+        for (number, block) in blocks.iter().zip(found) {
+            let block = block.ok_or_else(|| Fault::Malformed(format!("no block {number}, which has logs")))?;
+            for event in events.iter_mut().filter(|event| event.block == *number) {
+                event.time = Some(block.time);
             }
         }
         Ok(())

@@ -2,6 +2,7 @@
 //! defines the types of answers in [`raw`], and older versions convert to them.
 
 mod lower;
+mod newest;
 pub(crate) mod raw;
 mod v1;
 mod v2;

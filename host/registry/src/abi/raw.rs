@@ -1,8 +1,10 @@
 //! Answers in the types of the newest interface, unchecked.
 
-pub(crate) use super::v2::wit_answers::{
-    Behaviour, ChainValue, Claims, Coverage, Factor, Kind, MockReport, ModelInfo, Nft, PaymentRefusal, Phase, Pool,
-    Position, Rate, Rating, Refusal, Scenario, Subject, Token,
+pub(crate) use super::newest::{
+    assay::model::types::{Claims, Coverage, Factor, Kind, ModelInfo, Rate, Rating, Refusal},
+    exports::assay::model::sandbox::{
+        Behaviour, ChainValue, MockReport, Nft, PaymentRefusal, Phase, Pool, Position, Scenario, Subject, Token,
+    },
 };
 
 /// The numbers of a credit score, with the words where the interface gives them in the same answer.

@@ -9,34 +9,7 @@ use crate::{call::Call, mock::MockSubject};
 use assay_domain::{Address, ModelKind, features::Features};
 use market::with_markets;
 
-mod bindings {
-    wasmtime::component::bindgen!({
-        path: "../../wit/v2",
-        inline: "
-            package assay:host;
-            world every-kind {
-                export assay:model/credit@2.0.0;
-                export assay:model/boost@2.0.0;
-                export assay:model/sybil@2.0.0;
-                export assay:model/sandbox@2.0.0;
-            }",
-        world: "assay:host/every-kind",
-        // Features are lowered from borrowed slices: the only copy is the one into the guest.
-        ownership: Borrowing { duplicate_if_necessary: false },
-    });
-}
-
-/// The types of answers, which are those of every version.
-pub(super) mod wit_answers {
-    pub(crate) use super::bindings::{
-        assay::model::types::{Claims, Coverage, Factor, Kind, ModelInfo, Rate, Rating, Refusal},
-        exports::assay::model::sandbox::{
-            Behaviour, ChainValue, MockReport, Nft, PaymentRefusal, Phase, Pool, Position, Scenario, Subject, Token,
-        },
-    };
-}
-
-use bindings::{
+use super::newest::{
     assay::model::types as wit,
     exports::assay::model::{credit, sandbox, sybil},
 };

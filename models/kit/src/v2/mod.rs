@@ -52,7 +52,7 @@ pub use types::{
 
 /// A line of a features file, with the features of `wit/v2`.
 #[cfg(feature = "json")]
-pub type Wallet = crate::Wallet<Features>;
+pub type Wallet = crate::WalletOf<Features>;
 
 /// Exports a model from its crate, as `export!(credit MyModel);` with the kind and the type that implements its trait.
 /// Off wasm32 it only checks that the type does.
