@@ -5,7 +5,7 @@ use std::{io::Write as _, path::Path, sync::atomic::AtomicBool};
 use tempfile::NamedTempFile;
 
 use crate::{About, Asked, Grading, Identity, Progress, Report, Run, RunError, Scorer, Tally};
-use assay_domain::{Assessment, Decile, Digest, Factor, Range, Score, features::Features};
+use assay_domain::{Assessment, Decile, Digest, Factor, Score, features::Features};
 use assay_registry::{Refusal, ScoreError};
 
 /// Scores by `as_of` of the features alone.
@@ -87,6 +87,7 @@ fn report_of(models: &[Formula], file: &Path, threads: usize) -> Report {
         label: None,
         horizon_days: None,
         asked: Asked::default(),
+        cards: Vec::new(),
     };
     crate::report(about, &tally)
 }
