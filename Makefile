@@ -7,7 +7,7 @@ CARGO ?= cargo
 # The suite on a shared store leaves out tests of the embedded file, and tests that start their own servers anyway.
 OF_ITS_OWN := --skip a_backup_of_a_running_server --skip the_file_of_a_running_server --skip fleet:: --skip failover::
 
-.PHONY: help run test test-fast soak check bench models fuzz deps sbom
+.PHONY: help run test test-fast soak check bench models fit fuzz deps sbom
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,3 +70,11 @@ sbom: ## Write a bill of materials of the server to target/assay.cdx.json
 models: ## Build every component from source and release it to plugins/
 	@.ci/models
 
+FIT := target/fit
+
+fit: ## Fit credit 1.2 again, from a folder of data sets: DATA=folder; overwrites its scorecard and its table
+	@test -n "$(DATA)" || { echo "name the folder of the data sets: make fit DATA=folder"; exit 2; }
+	@test -x $(FIT)/venv/bin/python || python3 -m venv $(FIT)/venv
+	@$(FIT)/venv/bin/pip install --quiet --disable-pip-version-check -r models/credit-1.2/fit/requirements.txt
+	@$(FIT)/venv/bin/python models/credit-1.2/fit/fit.py sets $(DATA) $(FIT)/sets
+	@$(FIT)/venv/bin/python models/credit-1.2/fit/fit.py fit $(FIT)/sets

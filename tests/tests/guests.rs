@@ -21,8 +21,16 @@ use example::Repayments;
 use example_v2::Leverage;
 use sha2::{Digest, Sha256};
 
-const COMPONENTS: [&str; 7] =
-    ["credit-1.0", "credit-1.1", "enhanced-boost-1.1", "enhanced-boost", "sandbox-1.1", "sandbox", "sybil-1.0"];
+const COMPONENTS: [&str; 8] = [
+    "credit-1.0",
+    "credit-1.1",
+    "credit-1.2",
+    "enhanced-boost-1.1",
+    "enhanced-boost",
+    "sandbox-1.1",
+    "sandbox",
+    "sybil-1.0",
+];
 
 /// For each model that scores features.
 const FEATURE_SETS: usize = 12_000;
@@ -174,6 +182,25 @@ fn credit_models_answer_as_native_code_does() {
         for score in Score::MIN.get()..=Score::MAX.get() {
             let decile = |model: &CreditModel| model.decile(Score::new(score).unwrap()).get();
             assert_eq!((decile(&one), decile(&two)), (credit_1_0::decile(score), credit_1_1::decile(score)));
+        }
+    }
+}
+
+#[test]
+fn the_fitted_model_answers_as_native_code_does() {
+    for folder in folders() {
+        let model = Shelf::open(&folder).model::<CreditModel>("1.2");
+        for features in features::generate(14, FEATURE_SETS) {
+            let native = assay_model::v2::Features::from(native::features(&features));
+            match (model.score(&features), credit_1_2::score(&native)) {
+                (Ok(answer), Ok(verdict)) => {
+                    assert_eq!((answer.score.get(), answer.decile.get()), (verdict.score, verdict.decile));
+                    let points: Vec<_> = answer.factors.iter().map(|factor| factor.points).collect();
+                    assert_eq!(points, verdict.points, "on {features:?}");
+                }
+                (Err(ScoreError::Refused(_)), Err(_)) => {}
+                (answer, native) => panic!("{answer:?} against {native:?}, on {features:?}"),
+            }
         }
     }
 }

@@ -1,18 +1,25 @@
 //! The records with a known outcome, as rows: what intervals over clusters, segments and factors are computed from. A
 //! large file has a sample of them, the same on every machine.
 
-use std::hash::{DefaultHasher, Hasher as _};
+use std::{
+    hash::{DefaultHasher, Hasher as _},
+    time::Duration,
+};
 
-use crate::{figures::NAMES, record::Record, tally::Called};
+use crate::{figures::NAMES, record::Record};
 use assay_domain::{
-    Coverage, Score,
+    Assessment, Coverage, Score,
     features::{Features, MarketFeatures},
 };
+use assay_registry::ScoreError;
 
 /// The most rows that are kept; some 40 MB.
 pub const MOST: usize = 200_000;
 /// The most factors of a model that are kept.
 const FACTORS: usize = 32;
+
+/// The answer of one model for one record, and the time of the call.
+pub type Called = (Result<Assessment, ScoreError>, Duration);
 
 /// A dimension of `--by`.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,7 +8,7 @@
 //! | `record` | one wallet of a features file, and its line of JSON |
 //! | `lines`, `columns` | the two forms of a features file: JSON lines and Parquet |
 //! | `load` | the models, by version or by file |
-//! | `source`, `run` | reads the file and scores it on every core |
+//! | `source`, `run`, `rows` | reads the file and scores it on every core |
 //! | `tally`, `pair`, `movers`, `figures` | the counts |
 //! | `graded`, `resample`, `grade` | one model on the records with an outcome |
 //! | `report`, `models`, `compare`, `shift`, `outcome`, `paired`, `verdict` | the statistics of the counts |
@@ -30,6 +30,7 @@ mod paired;
 mod record;
 mod report;
 mod resample;
+mod rows;
 mod run;
 mod shift;
 mod source;
@@ -48,7 +49,8 @@ pub use models::Identity;
 pub use page::page;
 pub use record::{BadLine, MAX_LINE, Record};
 pub use report::{About, Report, report};
-pub use run::{Progress, Run, RunError, Scorer, header, run};
+pub use rows::header;
+pub use run::{Progress, Run, RunError, Scorer, run};
 pub use source::{Chunk, Source, is_table};
 pub use summary::summary;
 pub use tally::Tally;

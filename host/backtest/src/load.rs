@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::models::Identity;
-use assay_domain::{Decile, ModelKind, ModelVersion, Score};
+use assay_domain::{Decile, ModelInfo, ModelKind, ModelVersion, Score};
 use assay_registry::{CreditModel, Limits, MeteredModel, OfKind, StandaloneError, metered, standalone};
 
 /// A model for scores, and its metered copy for costs.
@@ -14,6 +14,8 @@ pub struct Loaded {
     pub identity: Identity,
     pub model: CreditModel,
     pub counting: MeteredModel,
+    /// What it says of itself.
+    pub info: ModelInfo,
 }
 
 /// Why there is no such model.
@@ -108,5 +110,6 @@ fn one(path: &Path, limits: &Limits) -> Result<Loaded, LoadFailure> {
         (Score::MIN.get()..=Score::MAX.get()).filter_map(Score::new).map(|score| model.decile(score)).collect();
     let name = format!("{} {}", model.kind(), model.version());
     let identity = Identity { name, title: model.info().title.clone(), digest: model.digest(), deciles };
-    Ok(Loaded { identity, model, counting })
+    let info = model.info().clone();
+    Ok(Loaded { identity, model, counting, info })
 }

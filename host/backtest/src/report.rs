@@ -32,6 +32,8 @@ pub struct About {
     pub label: Option<String>,
     pub horizon_days: Option<u32>,
     pub asked: Asked,
+    /// The cards of the models as Markdown, in their order.
+    pub cards: Vec<Option<String>>,
 }
 
 /// The whole result.
@@ -45,6 +47,8 @@ pub struct Report {
     pub sample: Sample,
     pub baseline: Option<Sample>,
     pub models: Vec<ModelPart>,
+    #[serde(skip)]
+    pub cards: Vec<Option<String>>,
     pub label: Option<String>,
     pub horizon_days: Option<u32>,
     /// Each model by itself on the records with an outcome.
@@ -96,6 +100,7 @@ pub fn report(about: About, tally: &Tally) -> Report {
     };
     let names: Vec<_> = models.iter().map(|model| model.identity.name.clone()).collect();
     Report {
+        cards: about.cards,
         label: about.label,
         horizon_days: about.horizon_days,
         grades: grades(&names, &tally.graded, &about.asked),

@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeMap,
-    fmt::Write as _,
     io,
     path::Path,
     sync::{
@@ -15,11 +14,10 @@ use std::{
 };
 
 use crate::{
-    grade::day,
-    graded::Grading,
-    record::Record,
+    graded::{Called, Grading},
+    rows::row,
     source::{Chunk, Source},
-    tally::{Called, Tally},
+    tally::Tally,
 };
 use assay_domain::{Assessment, Digest, features::Features};
 use assay_registry::{CreditModel, MeteredModel, ScoreError};
@@ -50,7 +48,7 @@ pub struct Run<'a, S> {
     pub threads: usize,
     /// Ends the run at the next chunk.
     pub stop: &'a AtomicBool,
-    /// Receives a CSV line for each record, in the order of the file; see [`header`].
+    /// Receives a CSV line for each record, in the order of the file; see [`crate::header`].
     pub scores: Option<&'a mut dyn io::Write>,
     /// What is taken from each record beside its features.
     pub grading: Grading,
@@ -223,43 +221,4 @@ fn count(tally: &mut Tally, counting: &Mutex<Vec<MeteredModel>>, features: &Feat
             tally.cost(index, fuel);
         }
     }
-}
-
-/// The names of the columns of [`Run::scores`]: of each model the range and the points by factor, and at the end the
-/// scores.
-pub fn header(models: &[String]) -> String {
-    let of = |model: &String| format!(",{0} range,{0} points", cell(model));
-    let words: String = models.iter().map(of).collect();
-    let scores: String = models.iter().map(|model| format!(",{}", cell(model))).collect();
-    format!("line,id,date,outcome{words}{scores}")
-}
-
-fn row(rows: &mut String, line: u64, record: &Record, called: &[Called]) {
-    let id = record.id.as_deref().map(cell).unwrap_or_default();
-    let outcome = record.outcome.map_or("", |bad| if bad { "1" } else { "0" });
-    // Writing to a string does not fail.
-    let _ = write!(rows, "{line},{id},{},{outcome}", day(record.features.as_of));
-    for (answer, _) in called {
-        let _ = match answer {
-            Ok(answer) => {
-                let points = answer.factors.iter().map(|factor| format!("{} {}", factor.label, factor.points));
-                write!(rows, ",{},{}", answer.score.range().as_str(), cell(&points.collect::<Vec<_>>().join("; ")))
-            }
-            Err(_) => write!(rows, ",,"),
-        };
-    }
-    for (answer, _) in called {
-        let _ = match answer {
-            Ok(assessment) => write!(rows, ",{}", assessment.score),
-            Err(_) => write!(rows, ","),
-        };
-    }
-    rows.push('\n');
-}
-
-/// Text of others as one cell: quoted where needed, and never a formula for a spreadsheet.
-fn cell(text: &str) -> String {
-    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    let text = if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text };
-    if text.contains([',', '"', ';']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }

@@ -7,7 +7,7 @@ use crate::{
     grade::Grade,
     models::ModelPart,
     outcome::{Figure, OutcomePart},
-    report::Report,
+    report::{Report, Sample},
     source::Unit,
     words::{decimal, grouped, kib, percent, signed},
 };
@@ -29,6 +29,24 @@ pub fn summary(report: &Report) -> String {
         line(String::new());
     }
     let sample = &report.sample;
+    of_sample(sample, &mut line);
+    for model in &report.models {
+        of_model(model, sample.counted_in, &mut line);
+    }
+    for found in &report.comparisons {
+        compared(found, &mut line);
+        if let Some(outcomes) = &found.outcomes {
+            foreseen(outcomes, &mut line);
+        }
+    }
+    report.grades.iter().for_each(|grade| graded(grade, &mut line));
+    for bad in &sample.first_bad_lines {
+        line(format!("{} {}: {}", sample.counted_in.as_str(), bad.line, plain(&bad.reason)));
+    }
+    text
+}
+
+fn of_sample(sample: &Sample, line: &mut impl FnMut(String)) {
     line(format!(
         "sample    {} wallets of {} (sha256 {:.12}), {} bad {}s",
         grouped(sample.records),
@@ -44,20 +62,6 @@ pub fn summary(report: &Report) -> String {
             grouped(sample.bad_outcomes)
         ));
     }
-    for model in &report.models {
-        of_model(model, sample.counted_in, &mut line);
-    }
-    for found in &report.comparisons {
-        compared(found, &mut line);
-        if let Some(outcomes) = &found.outcomes {
-            foreseen(outcomes, &mut line);
-        }
-    }
-    report.grades.iter().for_each(|grade| graded(grade, &mut line));
-    for bad in &sample.first_bad_lines {
-        line(format!("{} {}: {}", sample.counted_in.as_str(), bad.line, plain(&bad.reason)));
-    }
-    text
 }
 
 fn of_model(model: &ModelPart, unit: Unit, line: &mut impl FnMut(String)) {

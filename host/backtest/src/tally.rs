@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::{
     figures::{self, NAMES},
-    graded::{Graded, Grading},
+    graded::{Called, Graded, Grading},
     pair::{Both, Pair},
     record::{BadLine, Record},
     source::Unit,
@@ -69,9 +69,6 @@ pub struct Without {
     pub line: u64,
     pub message: String,
 }
-
-/// The answer of one model for one record, and the time of the call.
-pub type Called = (Result<Assessment, ScoreError>, Duration);
 
 impl Tally {
     /// Empty counts of this many models.

@@ -87,6 +87,7 @@ fn report_of(models: &[Formula], file: &Path, threads: usize) -> Report {
         label: None,
         horizon_days: None,
         asked: Asked::default(),
+        cards: Vec::new(),
     };
     crate::report(about, &tally)
 }

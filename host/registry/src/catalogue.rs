@@ -16,6 +16,8 @@ pub(crate) struct Catalogue {
     pub files: BTreeMap<String, File>,
     pub models: BTreeMap<Key, Entry>,
     pub roles: Roles,
+    /// See [`crate::Settings::first_champions`].
+    pub first_champions: BTreeMap<ModelKind, ModelVersion>,
 }
 
 /// One file of the shelf, at the last scan.
@@ -52,10 +54,25 @@ pub(crate) struct Entry {
 }
 
 impl Catalogue {
-    /// The champion by role; while that one is absent or out of service, the highest version in service.
+    /// The champion by role; while that one is absent or out of service, the one that stands in for it.
     pub fn champion(&self, kind: ModelKind) -> Option<&Entry> {
-        let by_role = self.roles.champion(kind).and_then(|version| self.models.get(&(kind, version.clone())));
-        by_role.filter(|entry| entry.out_of_service.is_none()).or_else(|| self.highest(kind, None))
+        let Some(version) = self.roles.champion(kind) else { return self.first(kind) };
+        let by_role = self.models.get(&(kind, version.clone()));
+        by_role.filter(|entry| entry.out_of_service.is_none()).or_else(|| self.instead_of(kind, version))
+    }
+
+    /// Of a kind that has no champion: the configured version, or the highest.
+    fn first(&self, kind: ModelKind) -> Option<&Entry> {
+        let configured = self.first_champions.get(&kind).and_then(|version| self.in_service(kind, version).ok());
+        configured.or_else(|| self.highest(kind, None))
+    }
+
+    /// The highest version in service below `version`, so that a newer one does not become champion by a failure; the
+    /// highest where there is none.
+    fn instead_of(&self, kind: ModelKind, version: &ModelVersion) -> Option<&Entry> {
+        let in_service = |entry: &&Entry| entry.out_of_service.is_none();
+        let below = self.of(kind).rev().filter(in_service).find(|entry| entry.model.version() < version);
+        below.or_else(|| self.highest(kind, Some(version)))
     }
 
     pub fn is_champion(&self, key: &Key) -> bool {
@@ -71,11 +88,11 @@ impl Catalogue {
         self.models.values().filter(move |entry| entry.model.kind() == kind)
     }
 
-    /// Makes the highest version the champion of each kind that has none.
+    /// Makes a version the champion of each kind that has none.
     pub fn fill_vacancies(&mut self) {
         for kind in ModelKind::ALL {
             if self.roles.champion(kind).is_none()
-                && let Some(version) = self.highest(kind, None).map(|entry| entry.model.version().clone())
+                && let Some(version) = self.first(kind).map(|entry| entry.model.version().clone())
             {
                 self.roles.promote(kind, &version);
             }
@@ -160,7 +177,7 @@ impl Catalogue {
         };
         let successor = before.iter().rev().find(|previous| *previous != version && fit(previous)).cloned();
         let successor =
-            successor.or_else(|| self.highest(kind, Some(version)).map(|entry| entry.model.version().clone()))?;
+            successor.or_else(|| self.instead_of(kind, version).map(|entry| entry.model.version().clone()))?;
         self.models.get_mut(&(kind, version.clone()))?.out_of_service = Some(reason);
         self.roles.roll_back(kind, &successor);
         Some(successor)

@@ -1,8 +1,9 @@
 //! The settings of the registry: the folders, and the limits of a file, of a call and of an answer.
 
-use std::{path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use crate::{Compiler, Roles};
+use assay_domain::{ModelKind, ModelVersion};
 
 /// All settings. [`Settings::new`] has the defaults stated here.
 #[derive(Debug, Clone)]
@@ -12,8 +13,11 @@ pub struct Settings {
     /// The folder of compiled code; `None` compiles at every start. This process runs the code in it, so a folder that
     /// other users may write to is rejected.
     pub compiled: Option<PathBuf>,
-    /// The stored roles. Empty: the highest version of each kind is the champion.
+    /// The stored roles.
     pub roles: Roles,
+    /// The champion of a kind without a stored one. A kind that is not named, or whose version is not on the shelf, gets
+    /// its highest version.
+    pub first_champions: BTreeMap<ModelKind, ModelVersion>,
     /// False for a registry that reads the shelf only on [`crate::Registry::rescan`].
     pub watch: bool,
     pub limits: Limits,
@@ -22,7 +26,14 @@ pub struct Settings {
 impl Settings {
     /// The defaults for this shelf.
     pub fn new(shelf: impl Into<PathBuf>) -> Self {
-        Self { shelf: shelf.into(), compiled: None, roles: Roles::default(), watch: true, limits: Limits::default() }
+        Self {
+            shelf: shelf.into(),
+            compiled: None,
+            roles: Roles::default(),
+            first_champions: BTreeMap::new(),
+            watch: true,
+            limits: Limits::default(),
+        }
     }
 }
 

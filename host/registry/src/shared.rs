@@ -52,7 +52,11 @@ impl Shared {
             shelf,
             compiled,
             this: Weak::clone(this),
-            catalogue: Mutex::new(Catalogue { roles: settings.roles.clone(), ..Catalogue::default() }),
+            catalogue: Mutex::new(Catalogue {
+                roles: settings.roles.clone(),
+                first_champions: settings.first_champions.clone(),
+                ..Catalogue::default()
+            }),
             active: ArcSwap::default(),
             roles: watch::Sender::new(settings.roles.clone()),
             out_of_service,

@@ -216,6 +216,7 @@ fn notices(
 async fn open_registry(config: &Config, store: &Store) -> Result<Arc<Registry>, AppError> {
     let settings = assay_registry::Settings {
         roles: rollout::stored_roles(store).await?,
+        first_champions: config.models.first_champions.clone(),
         limits: limits(&config.models),
         // In the folder of the store, which belongs to this server alone.
         compiled: Some(config.store.path.with_file_name("compiled")),

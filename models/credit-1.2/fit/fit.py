@@ -48,7 +48,8 @@ def rates(table, scores):
         if rows.cluster.nunique() < ENOUGH:
             continue
         low, high = recipe.interval(rows, lambda drawn: drawn.outcome.mean())
-        found.append({"range": name, "wallets": rows.cluster.nunique(), "rows": len(rows), "bad": int(rows.outcome.sum()),
+        found.append({"range": name, "wallets": rows.cluster.nunique(), "rows": len(rows),
+                      "bad": int(rows.outcome.sum()),
                       "low": round(low, 4), "estimate": round(float(rows.outcome.mean()), 4), "high": round(high, 4)})
     return found
 
@@ -108,7 +109,7 @@ def run(folder, plan_file):
         "possible": scorecard.possible(cost),
         "constants": {"threshold": inputs.THRESHOLD, "most_load": inputs.MOST_LOAD, "dust": inputs.DUST,
                       "large": inputs.LARGE, "fade_days": inputs.FADE_DAYS, "undated_days": inputs.UNDATED_DAYS,
-                      "most_liquidations": inputs.MOST_LIQUIDATIONS},
+                      "most_liquidations": inputs.MOST_LIQUIDATIONS, "thin": scorecard.THIN},
         "provenance": {"plan": digest(plan_file)} | {file.name: digest(file) for file in files},
         "input": [{"name": name, "knots": [[0.0, 0.0], [round(scorecard.MOST[name], 4),
                    round(-cost[name] * scorecard.MOST[name], 2)]]} for name in inputs.NAMES],

@@ -46,7 +46,8 @@ def sources(record):
     """What could be read: chains, the positions of markets that may move a score, and those with a history."""
     markets = [m for m in record["markets"] if m["feeds_score"]]
     counted = [m for m in markets if m["coverage"] != "failed"]
-    return [c for c in record["chains"] if c["coverage"] != "failed"], [m for m in markets if m in counted or known(m)], counted
+    chains = [c for c in record["chains"] if c["coverage"] != "failed"]
+    return chains, [m for m in markets if m in counted or known(m)], counted
 
 
 def position(record):
@@ -70,6 +71,13 @@ def position(record):
     return highest, total
 
 
+def thin(market):
+    """Whether the market shows use and no loan; where loans are not collected, nothing says that there was none."""
+    used = any(market.get(key) for key in ("supply", "withdraw", "liquidation", "first_event", "supplied_usd"))
+    borrowed = market.get("borrow") or market.get("repay") or used and market.get("borrow") is None
+    return not borrowed
+
+
 def of(record):
     """The inputs of one record, by name."""
     highest, total = position(record)
@@ -79,8 +87,8 @@ def of(record):
             else max(record["as_of"] - m["last_liquidation"], 0) / DAY for m in markets if m.get("liquidation")]
     recency = FADE_DAYS / (FADE_DAYS + min(days)) if days else 0.0
     size = math.log(min(max(total, DUST), LARGE)) / math.log(LARGE)
-    return {"load": highest, "size": size, "ever": float(count > 0), "recency": recency,
-            "repeated": recency * math.log(1 + min(count, MOST_LIQUIDATIONS))}
+    return {"thin": float(all(map(thin, markets))), "load": highest, "size": size, "ever": float(count > 0),
+            "recency": recency, "repeated": recency * math.log(1 + min(count, MOST_LIQUIDATIONS))}
 
 
 def read(path):

@@ -10,6 +10,8 @@ BASE, TOP = 300, 1000
 # Odds double with 76 points. A wallet that owes 1,000 dollars at half of a market's threshold and was never liquidated is
 # then `fair`, one that was liquidated last week `low`, and one that paid everything back `excellent`.
 PER_LOG_ODD = 110
+# By rule and not by the fit: nobody of whom no loan is known is `excellent`, which begins at 920.
+THIN = 81
 RANGES = [("low", 300), ("fair", 640), ("good", 750), ("very_good", 840), ("excellent", 920)]
 # The largest value of each input.
 MOST = {"load": inputs.MOST_LOAD, "size": 1.0, "ever": 1.0, "recency": 1.0,
@@ -32,7 +34,8 @@ def score(cost, table):
     """The scores of a table of inputs, as the component computes them."""
     full, total = possible(cost), BASE
     for factor, names in FACTORS.items():
-        total = total + np.floor(full[factor] - sum(cost[name] * table[name] for name in names) + 0.5)
+        left = full[factor] - (THIN * table["thin"] if factor == "Repayment History" else 0)
+        total = total + np.floor(left - sum(cost[name] * table[name] for name in names) + 0.5)
     return np.clip(total, BASE, TOP).astype(int)
 
 

@@ -1,5 +1,5 @@
-//! Credit model 1.2: a scorecard that was fitted to liquidations. It judges wallets that owe or have owed, by what they
-//! owe now and by the liquidations behind them; what did not predict one earns nothing.
+//! Credit model 1.2: a scorecard that was fitted to liquidations. It judges wallets that use lending
+//! markets, by what they owe now and by the liquidations behind them; what did not predict one earns nothing.
 //!
 //! [`score`] is the model and [`explain`] its words. The component exports them and nothing beside them, so native tests
 //! run the very same code. `README.md` has the evidence, and `fit` the recipe.
@@ -7,6 +7,7 @@
 mod decile;
 #[cfg(target_arch = "wasm32")]
 mod export;
+mod factor;
 mod info;
 mod position;
 mod repayment;

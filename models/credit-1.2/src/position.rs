@@ -1,7 +1,7 @@
 //! Current Position: how much is owed, and how near it is to a liquidation.
 
 use crate::{
-    scorecard::{factor, whole},
+    factor::{factor, whole},
     seen::Seen,
     table::{DUST, LARGE, LOAD, POSITION, SIZE},
     types::Factor,

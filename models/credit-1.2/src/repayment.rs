@@ -1,19 +1,20 @@
 //! Repayment History: the liquidations behind a wallet, and how long ago the last one was.
 
 use crate::{
-    scorecard::{factor, whole},
+    factor::{factor, whole},
     seen::Seen,
-    table::{EVER, FADE_DAYS, MOST_LIQUIDATIONS, RECENCY, REPAYMENT, REPEATED},
+    table::{EVER, FADE_DAYS, MOST_LIQUIDATIONS, RECENCY, REPAYMENT, REPEATED, THIN},
     types::Factor,
     words::{ago, count},
 };
 
-/// Repayments are counted in words alone: in no set did their number tell who is liquidated.
+/// Repayments are counted in words alone: for debt with collateral their number did not tell who is liquidated.
 pub fn points(seen: &Seen) -> i32 {
-    let Some(days) = seen.liquidation_days else { return whole(f64::from(REPAYMENT)) };
+    let full = f64::from(REPAYMENT) - if seen.borrowed { 0.0 } else { THIN };
+    let Some(days) = seen.liquidation_days else { return whole(full) };
     let recency = FADE_DAYS / (FADE_DAYS + days);
     let times = libm::log(1.0 + (seen.liquidations as f64).min(MOST_LIQUIDATIONS));
-    whole(f64::from(REPAYMENT) - (EVER + RECENCY * recency + REPEATED * (recency * times)))
+    whole(full - (EVER + RECENCY * recency + REPEATED * (recency * times)))
 }
 
 pub fn explain(seen: &Seen) -> Factor {
@@ -23,6 +24,9 @@ pub fn explain(seen: &Seen) -> Factor {
 fn describe(seen: &Seen) -> String {
     let repaid = count(seen.repays, "repayment", "repayments");
     match seen.liquidation_days {
+        None if !seen.borrowed => {
+            "No loan of yours was found; one that is repaid without a liquidation would help.".into()
+        }
         None if seen.repays == 0 => {
             "No liquidation and no repayment of yours was found; keeping your debt small helps.".into()
         }

@@ -26,8 +26,8 @@ pub struct Seen {
     pub dated: bool,
     /// Whether something in a lending market was found.
     pub lends: bool,
-    /// Whether it owes, has owed, or may have: loans are not collected in a market that it uses.
-    pub owes: bool,
+    /// Whether a loan or a repayment was seen, or may have been: loans are not collected in a market that it uses.
+    pub borrowed: bool,
     /// Whether a chain or market could not be read, and whether one could.
     pub unread: bool,
     pub read: bool,
@@ -59,7 +59,6 @@ impl Seen {
             seen.load = seen.load.max(load(seen.owed_usd, seen.supplied_usd, threshold));
         }
         seen.lends |= seen.owed_usd > 0.0 || seen.supplied_usd > 0.0;
-        seen.owes |= seen.owed_usd > 0.0;
         seen
     }
 
@@ -101,9 +100,9 @@ impl Seen {
         self.borrows = self.borrows.saturating_add(borrows);
         self.repays = self.repays.saturating_add(repays);
         self.liquidations = self.liquidations.saturating_add(liquidations);
-        let owed = borrows > 0 || repays > 0 || liquidations > 0;
-        self.lends |= used || owed;
-        self.owes |= owed || used && market.borrow.is_none();
+        let used = used || borrows > 0 || repays > 0 || liquidations > 0;
+        self.lends |= used;
+        self.borrowed |= borrows > 0 || repays > 0 || used && market.borrow.is_none();
         if liquidations > 0 {
             let days = market.last_liquidation.map_or(UNDATED_DAYS, |at| as_of.saturating_sub(at) as f64 / DAY);
             self.dated |= market.last_liquidation.is_some();

@@ -17,6 +17,7 @@ pub const LARGE: f64 = 1000.0;
 pub const FADE_DAYS: f64 = 30.0;
 pub const UNDATED_DAYS: f64 = 30.0;
 pub const MOST_LIQUIDATIONS: f64 = 20.0;
+pub const THIN: f64 = 81.0;
 /// The most points of each factor.
 pub const POSITION: u32 = 347;
 pub const REPAYMENT: u32 = 353;

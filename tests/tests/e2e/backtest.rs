@@ -122,6 +122,48 @@ fn two_models_are_compared_on_a_file() {
 }
 
 #[test]
+fn one_model_is_judged_against_bounds_with_clusters_and_another_score() {
+    let desk = Desk::shelf();
+    // Forty wallets on thirty dates; every fourth was liquidated the day before and is liquidated again.
+    let line = |n: u64| {
+        let (wallet, as_of) = (n % 40, 1_600_000_000 + n * 86_400);
+        let (bad, last) = (u8::from(wallet % 4 == 0), as_of - 86_400);
+        let liquidated =
+            if bad == 1 { format!(r#","liquidation":1,"last_liquidation":{last}"#) } else { String::new() };
+        format!(
+            r#"{{"id":"{n}","cluster":"wallet {wallet}","outcome":{bad}.0,"as_of":{as_of},"rival":{wallet},"markets":[{{"chain_id":1,"protocol":"lenderA_v3","coverage":"complete","feeds_score":true,"supply":1,"borrow":1.0{liquidated},"supplied_usd":100,"borrowed_usd":0}}]}}"#
+        )
+    };
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    (0..1_200).map(line).for_each(|line| writeln!(packed, "{line}").unwrap());
+    std::fs::write(desk.path("w.jsonl.gz"), packed.finish().unwrap()).unwrap();
+    let judge = |bounds: &str| {
+        let arguments =
+            ["backtest", "--models", "1.2", "--features", "w.jsonl.gz", "--json", "r.json", "--html", "p.html"];
+        let more = ["--scores", "s.csv", "--by", "chain,month,protocol", "--external", "rival", "--bounds", bounds];
+        desk.run(&[arguments.as_slice(), &more].concat())
+    };
+    let (code, out, err) = judge("auc=0.9,falls");
+    assert_eq!((code, err.as_str()), (Some(0), ""), "{out}");
+    let grade = &desk.json("r.json")["grades"][0];
+    assert_eq!(
+        (&grade["clusters"], &grade["largest_cluster"], &grade["auc"]["value"]),
+        (&40.into(), &30.into(), &1.0.into())
+    );
+    assert_eq!((&grade["external"]["count"], &grade["segments"][0]["by"]), (&1_200.into(), &"chain".into()));
+    assert!(grade["external"]["auc"]["value"].as_f64().unwrap() < 0.6, "{}", grade["external"]);
+    assert!(std::fs::read_to_string(desk.path("p.html")).unwrap().contains("Verdict on credit 1.2: pass"));
+    let scores = std::fs::read_to_string(desk.path("s.csv")).unwrap();
+    let first = scores.lines().nth(1).unwrap();
+    assert!(
+        first.starts_with("1,0,2020-09-13,1,") && first.contains("Current Position 347; Repayment History "),
+        "{first}"
+    );
+    let (code, _, err) = judge("ks=0.2,psi=0.0");
+    assert!(code == Some(1) && err.contains("does not keep its bounds: PSI"), "{code:?} {err}");
+}
+
+#[test]
 fn a_challenger_that_traps_is_told_on_and_harms_nobody() {
     let desk = Desk::shelf();
     write(&desk.path("w.jsonl"), (0..300).map(wallet));
@@ -154,8 +196,8 @@ fn what_cannot_be_done_is_said() {
     let (code, out, err) = desk.run(&["backtest", "--models", "1.0,1.1", "--features", "w.jsonl", "--skip-bad"]);
     assert_eq!((code, err.as_str()), (Some(0), ""), "{out}");
     for (arguments, part) in [
-        (["backtest", "--models", "1.0,7.7", "--features", "w.jsonl"], "no credit model 7.7; it has 1.0, 1.1"),
-        (["backtest", "--models", "1.0", "--features", "w.jsonl"], "needs two models"),
+        (["backtest", "--models", "1.0,7.7", "--features", "w.jsonl"], "no credit model 7.7; it has 1.0, 1.1, 1.2"),
+        (["backtest", "--models", "7.7", "--features", "w.jsonl"], "no credit model 7.7"),
         (
             ["backtest", "--models", "1.0,1.1", "--features", "nowhere.jsonl"],
             "nowhere.jsonl: the features cannot be read",

@@ -24,7 +24,10 @@ use crate::{
     resample::Clusters,
     words::decimal,
 };
-use assay_domain::stats::{Interval, Outcomes};
+use assay_domain::{
+    Score,
+    stats::{Interval, Outcomes},
+};
 
 pub use bands::{Band, Tenth};
 pub use bounds::{Bounds, Check};
@@ -72,6 +75,17 @@ pub struct Grade {
     pub held_out: Option<HeldOut>,
     pub external: Option<External>,
     pub checks: Vec<Check>,
+    pub cut_off: Option<CutOff>,
+}
+
+/// What a lender takes on who accepts every score from `score` on.
+#[derive(Debug, Clone, Serialize)]
+pub struct CutOff {
+    pub score: Score,
+    pub accepted: u64,
+    pub accepted_bad: u64,
+    /// The bad that are refused.
+    pub refused_bad: u64,
 }
 
 /// What a grade is made of, beside the rows.
@@ -80,6 +94,9 @@ pub struct Asked {
     pub by: Vec<By>,
     pub external: Option<String>,
     pub bounds: Bounds,
+    /// The last moment that the model was fitted to: what follows is out of time.
+    pub fitted_through: Option<u64>,
+    pub cut_off: Option<Score>,
 }
 
 /// The rows that a model scored, with what every part needs of them.
@@ -168,18 +185,38 @@ fn grade(name: &str, scored: &Scored<'_>, labels: &[String], known: u64, asked: 
         factors: power::factors(scored, labels),
         figures: power::figures(scored),
         months: segments::months(scored),
-        segments: segments::segments(scored, &asked.by),
+        segments: segments::segments(scored, asked),
         held_out: held_out::held_out(scored),
         external: asked.external.as_deref().and_then(|column| external::external(scored, column)),
         checks: Vec::new(),
+        cut_off: asked.cut_off.map(|score| cut_off(&outcomes, score)),
     };
     grade.checks = bounds::checks(&grade, &asked.bounds);
     grade.verdict = verdict(&grade);
     Some(grade)
 }
 
+fn cut_off(outcomes: &Outcomes, score: Score) -> CutOff {
+    let from = |scores: &assay_domain::stats::Histogram| {
+        scores.given().filter(|(given, _)| *given >= score.get()).map(|(_, count)| count).sum::<u64>()
+    };
+    let (good, bad) = (from(&outcomes.good), from(&outcomes.bad));
+    CutOff { score, accepted: good + bad, accepted_bad: bad, refused_bad: outcomes.bad.count() - bad }
+}
+
 /// What the figures show and no more: a score at chance is not called good.
 fn verdict(grade: &Grade) -> String {
+    let kept = match grade.checks.iter().filter(|check| !check.passed).count() {
+        0 => String::new(),
+        _ => " It does not keep the bounds that were stated.".to_owned(),
+    };
+    let sentence = judged(grade);
+    let mut rest = sentence.chars();
+    let first = rest.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    first + rest.as_str() + &kept
+}
+
+fn judged(grade: &Grade) -> String {
     let name = &grade.model;
     let Some((auc, interval)) = grade.auc.value.zip(grade.auc.interval) else {
         return format!("{name} cannot be judged: all outcomes are of one wallet.");

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{ENOUGH_BAD, Estimate, Scored};
+use super::{Asked, ENOUGH_BAD, Estimate, Scored};
 use crate::graded::{By, Row};
 use assay_domain::stats::{Edges, psi};
 
@@ -37,11 +37,17 @@ pub fn months(scored: &Scored<'_>) -> Vec<Segment> {
     found.into_iter().map(|(name, rows)| segment("month", name, rows, &reference)).collect()
 }
 
-/// By each dimension, the largest first.
-pub fn segments(scored: &Scored<'_>, by: &[By]) -> Vec<Segment> {
+/// Before and after the last moment of the fit, and by each dimension, the largest first.
+pub fn segments(scored: &Scored<'_>, asked: &Asked) -> Vec<Segment> {
     let mut all = Vec::new();
     let reference = Scored::of(scored.rows.clone(), scored.index);
-    for (index, dimension) in by.iter().enumerate() {
+    if let Some(last) = asked.fitted_through {
+        let (fitted, after): (Vec<&Row>, Vec<&Row>) = scored.rows.iter().partition(|row| row.as_of <= last);
+        for (name, rows) in [("through", fitted), ("after", after)] {
+            all.push(segment("fitted", format!("{name} {}", day(last)), rows, &reference));
+        }
+    }
+    for (index, dimension) in asked.by.iter().enumerate() {
         let mut found: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
         for row in &scored.rows {
             for (_, name) in row.segments.iter().filter(|(of, _)| *of == index) {

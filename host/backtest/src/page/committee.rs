@@ -31,7 +31,11 @@ pub fn sections(report: &Report, grade: &Grade) -> String {
     let parts = [
         sample(report, grade),
         tables::checks(grade),
-        wrap(&format!("Bad rate by range: {name}"), falls(grade), &(tables::ranges(grade) + &tables::tenths(grade))),
+        wrap(
+            &format!("Bad rate by range: {name}"),
+            falls(grade),
+            &(cut_off(grade) + &tables::ranges(grade) + &tables::tenths(grade)),
+        ),
         wrap(
             &format!("Separation: {name}"),
             "How far the score puts good outcomes above bad ones. At chance the AUC is 0.5 and the line is the diagonal.",
@@ -84,6 +88,19 @@ fn falls(grade: &Grade) -> &'static str {
     }
 }
 
+/// What the cut-off of the run would let through.
+fn cut_off(grade: &Grade) -> String {
+    let Some(cut) = &grade.cut_off else { return String::new() };
+    format!(
+        "<p>A lender who accepts scores from {} on takes {} of the records ({}); {} of those turn out bad, and {} of the bad are refused.</p>\n",
+        cut.score,
+        grouped(cut.accepted),
+        percent(cut.accepted, grade.count),
+        percent(cut.accepted_bad, cut.accepted),
+        percent(cut.refused_bad, grade.bad)
+    )
+}
+
 fn separation(grade: &Grade) -> String {
     let gini =
         |interval: Option<Interval>| interval.map(|i| Interval { low: 2.0 * i.low - 1.0, high: 2.0 * i.high - 1.0 });
@@ -96,7 +113,10 @@ fn separation(grade: &Grade) -> String {
         .into_iter()
         .map(|(name, value, interval)| vec![name.to_owned(), decimal(value, 3), range(interval, 3)])
         .collect();
-    let caption = format!("With 95 % intervals from {} resamples of wallets", grouped(grade.resamples));
+    let caption = format!(
+        "With 95 % percentile intervals from {} bootstrap resamples of whole wallets, all records of one together; one that would leave out the figure is moved by its bias",
+        grouped(grade.resamples)
+    );
     table(&caption, &["Measure", "Value", "95 % interval"], &rows) + &roc::charts(grade)
 }
 

@@ -46,6 +46,12 @@ pub fn table(caption: &str, head: &[&str], rows: &[Vec<String>]) -> String {
     text
 }
 
+/// Text of several lines, as it is.
+pub fn preformatted(text: &str) -> String {
+    let lines: Vec<_> = text.lines().map(esc).collect();
+    format!("<pre class=\"card\" tabindex=\"0\">{}</pre>\n", lines.join("\n"))
+}
+
 /// Figures in a row, each with its name and a remark.
 pub fn facts(facts: &[(&str, String, String)]) -> String {
     let fact = |(name, figure, remark): &(&str, String, String)| {

@@ -22,7 +22,7 @@ mod roc;
 
 use html::esc;
 
-use crate::{report::Report, words::grouped};
+use crate::{models::ModelPart, report::Report, words::grouped};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -40,16 +40,14 @@ pub fn page(report: &Report) -> Result<String, serde_json::Error> {
         .or_else(|| report.models.first().map(|model| model.identity.name.clone()))
         .unwrap_or_else(|| "Backtest".to_owned());
     let comparisons: String = report.comparisons.iter().map(|found| comparison(report, found)).collect();
-    let alone = match report.comparisons.is_empty() {
-        true => committee::header(report) + &identity::alone(report),
-        false => String::new(),
-    };
+    let alone = alone(report);
     let grades: String = report.grades.iter().map(|grade| committee::sections(report, grade)).collect();
+    let cards = cards(report);
     Ok(format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<title>{} · Assay backtest</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
-         {alone}{comparisons}{grades}{}{}{}</main>\n<footer><p>Assay {} · {} · {} wallets scored in {:.1} s. \
+         {alone}{comparisons}{grades}{cards}{}{}{}</main>\n<footer><p>Assay {} · {} · {} wallets scored in {:.1} s. \
          The whole result is in this file as JSON, in its last element.</p></footer>\n\
          <script type=\"application/json\" id=\"result\">{json}</script>\n</body>\n</html>\n",
         esc(&title),
@@ -61,6 +59,22 @@ pub fn page(report: &Report) -> Result<String, serde_json::Error> {
         grouped(report.sample.records),
         report.seconds,
     ))
+}
+
+/// The head of a page about one model.
+fn alone(report: &Report) -> String {
+    match report.comparisons.is_empty() {
+        true => committee::header(report) + &identity::alone(report),
+        false => String::new(),
+    }
+}
+
+fn cards(report: &Report) -> String {
+    let section = |(model, card): (&ModelPart, &Option<String>)| {
+        let heading = format!("Model card: {}", esc(&model.identity.name));
+        Some(html::section(&heading, "What its authors say of it.", &html::preformatted(card.as_deref()?)))
+    };
+    report.models.iter().zip(&report.cards).filter_map(section).collect()
 }
 
 fn comparison(report: &Report, found: &crate::compare::Comparison) -> String {

@@ -31,6 +31,18 @@ pub struct Resampled {
     pub used: u32,
 }
 
+impl Resampled {
+    /// Of the drawn figures of the first model, of the second and of their difference, and of the sample's own.
+    fn of([first, second, difference]: [Vec<f64>; 3], (a, b): (Option<f64>, Option<f64>)) -> Self {
+        Self {
+            used: u32::try_from(first.len()).unwrap_or(u32::MAX),
+            first: middle(first, a),
+            second: middle(second, b),
+            difference: middle(difference, a.zip(b).map(|(a, b)| b - a)),
+        }
+    }
+}
+
 impl Labelled {
     /// The 95 % percentile intervals of each of `figures` (Efron and Tibshirani, "An Introduction to the Bootstrap",
     /// Chapman and Hall, 1993, chapter 13): as many subjects as there are, drawn with replacement, pairs of scores and
@@ -65,18 +77,8 @@ impl Labelled {
             }
         }
         let (of_first, of_second) = (self.first(), self.second());
-        let mut figures = figures.iter();
-        found.map(|[first, second, difference]| {
-            let figure = |of: &Outcomes| figures.as_slice().first().and_then(|figure| figure(of));
-            let (a, b) = (figure(&of_first), figure(&of_second));
-            figures.next();
-            Resampled {
-                used: u32::try_from(first.len()).unwrap_or(u32::MAX),
-                first: middle(first, a),
-                second: middle(second, b),
-                difference: middle(difference, a.zip(b).map(|(a, b)| b - a)),
-            }
-        })
+        let mut own = figures.into_iter().map(|figure| (figure(&of_first), figure(&of_second)));
+        found.map(|drawn| Resampled::of(drawn, own.next().unwrap_or_default()))
     }
 
     /// The cells of both outcomes, good before bad, and the number of subjects up to the end of each.

@@ -15,12 +15,12 @@ use std::{
 use assay_backtest::{
     About, Asked, Bounds, By, Grading, Identity, Loaded, Report, Run, RunError, Tally, grouped, header,
 };
-use assay_domain::{Digest, Score};
+use assay_domain::{Claims, Digest, Score};
 use assay_registry::{CreditModel, MeteredModel};
 use clap::Args;
 
 use super::{ConfigFile, Failure, meter::Meter, print};
-use crate::app;
+use crate::{app, cards};
 
 /// Exit code of a command that SIGINT ended, as in shells.
 const INTERRUPTED: u8 = 130;
@@ -56,6 +56,9 @@ pub struct Arguments {
     /// Column of the file with another score, to judge beside the models; `-COLUMN` where a lower one is better
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
     external: Option<String>,
+    /// Last day that the models were fitted to, such as 2021-07-01: later records are out of time and judged apart
+    #[arg(long, value_name = "DATE", value_parser = end_of_day)]
+    fitted_through: Option<u64>,
     /// Bounds that the last model must keep, such as auc=0.7,ks=0.2,psi=0.25,falls; exit with 1 where it does not
     #[arg(long, value_name = "BOUNDS")]
     bounds: Option<Bounds>,
@@ -82,13 +85,24 @@ fn score(text: &str) -> Result<Score, String> {
     text.parse().ok().and_then(Score::new).ok_or_else(|| "a score is 300 to 1000".to_owned())
 }
 
+fn end_of_day(text: &str) -> Result<u64, String> {
+    let day = chrono::NaiveDate::parse_from_str(text, "%Y-%m-%d").ok().and_then(|day| day.and_hms_opt(23, 59, 59));
+    let seconds = day.and_then(|end| u64::try_from(end.and_utc().timestamp()).ok());
+    seconds.ok_or_else(|| "a date is a year, a month and a day, such as 2021-07-01".to_owned())
+}
+
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let config = arguments.config.load()?;
     let started = Instant::now();
     let loaded = assay_backtest::load(&arguments.models, &config.models.shelf, &app::limits(&config.models))
         .map_err(Failure::cannot)?;
-    let (mut models, mut identities, mut counting) = (Vec::new(), Vec::new(), Vec::new());
-    for Loaded { identity, model, counting: counted } in loaded {
+    let (mut models, mut identities, mut counting, mut cards) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let claims = loaded.last().and_then(|loaded| loaded.info.claims.clone());
+    for Loaded { identity, model, counting: counted, info } in loaded {
+        cards.push(cards::markdown(&config.models.shelf, &info, identity.digest).unwrap_or_else(|error| {
+            tracing::warn!(%error, "the page has no such card");
+            None
+        }));
         models.push(model);
         identities.push(identity);
         counting.push(counted);
@@ -97,16 +111,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let baseline = arguments.baseline.as_deref().map(|file| comparison.baseline(file)).transpose()?;
     let (tally, digest) = comparison.features(&identities, counting)?;
     let about = About {
-        made_at: chrono::Utc::now(),
         models: identities,
         file: (name(&arguments.features), digest),
         baseline,
-        note: arguments.note.clone(),
-        cut_off: arguments.cut_off,
         seconds: started.elapsed().as_secs_f64(),
-        label: arguments.label.clone(),
-        horizon_days: arguments.horizon,
-        asked: asked(arguments),
+        cards,
+        ..about(arguments, claims)
     };
     let report = assay_backtest::report(about, &tally);
     publish(arguments, &report)?;
@@ -119,6 +129,23 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         )));
     }
     Ok(())
+}
+
+/// What the arguments say of a report, and the claims of the model where they do not.
+fn about(arguments: &Arguments, claims: Option<Claims>) -> About {
+    About {
+        made_at: chrono::Utc::now(),
+        models: Vec::new(),
+        file: (String::new(), Digest([0; 32])),
+        baseline: None,
+        note: arguments.note.clone(),
+        cut_off: arguments.cut_off,
+        seconds: 0.0,
+        label: arguments.label.clone().or_else(|| claims.as_ref().map(|claims| claims.outcome.clone())),
+        horizon_days: arguments.horizon.or_else(|| claims.map(|claims| claims.horizon_days)),
+        asked: asked(arguments),
+        cards: Vec::new(),
+    }
 }
 
 /// The dimensions of `--by` but months, which every result has.
@@ -142,6 +169,8 @@ fn asked(arguments: &Arguments) -> Asked {
         by: dimensions(arguments),
         external: external(arguments).map(|(name, _)| name),
         bounds: arguments.bounds.clone().unwrap_or_default(),
+        fitted_through: arguments.fitted_through,
+        cut_off: Some(arguments.cut_off),
     }
 }
 

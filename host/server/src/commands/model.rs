@@ -13,7 +13,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{ConfigFile, Failure, print, remote::Server};
-use crate::app;
+use crate::{app, cards};
 
 #[derive(Subcommand)]
 pub enum Command {
@@ -32,6 +32,15 @@ pub enum Command {
         /// Print JSON
         #[arg(long)]
         json: bool,
+        #[command(flatten)]
+        config: ConfigFile,
+    },
+    /// Print the card of a credit model on the shelf as Markdown: purpose, evidence and limits
+    Card {
+        version: ModelVersion,
+        /// Another kind of model
+        #[arg(long, value_parser = kind, default_value = "credit")]
+        kind: ModelKind,
         #[command(flatten)]
         config: ConfigFile,
     },
@@ -85,6 +94,7 @@ pub fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Check { file, json, config } => check(&file, json, &config),
         Command::List { json, config } => list(json, &config),
+        Command::Card { version, kind, config } => card(kind, &version, &config),
         Command::Pack { core, output } => pack(&core, &output, &Limits::default()),
         Command::Promote { kind, version, why, force, server } => {
             let body = json!({ "version": version, "why": why, "force": force });
@@ -163,6 +173,24 @@ fn list(json: bool, config: &ConfigFile) -> Result<(), Failure> {
             })
             .trim_end(),
     )
+}
+
+fn card(kind: ModelKind, version: &ModelVersion, config: &ConfigFile) -> Result<(), Failure> {
+    let config = config.load()?;
+    let (shelf, limits) = (&config.models.shelf, app::limits(&config.models));
+    let none = || Failure::no(format!("the shelf {} has no {kind} model {version} with a card", shelf.display()));
+    let entries = std::fs::read_dir(shelf).map_err(|error| Failure::cannot(format!("{}: {error}", shelf.display())))?;
+    for file in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+        if file.extension().is_none_or(|extension| extension != "wasm") {
+            continue;
+        }
+        let Ok(model) = assay_registry::standalone(&read(&file, &limits)?, &limits) else { continue };
+        if (model.kind(), model.version()) == (kind, version) {
+            let page = cards::markdown(shelf, model.info(), model.digest()).map_err(Failure::cannot)?;
+            return print(page.ok_or_else(none)?.trim_end());
+        }
+    }
+    Err(none())
 }
 
 fn row(file: &Path, report: &Result<CheckReport, String>) -> String {

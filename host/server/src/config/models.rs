@@ -1,8 +1,11 @@
 //! `[models]`: the shelf, and the limits of components and their calls.
 
-use std::{path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
-use assay_domain::settings::{self, Problems};
+use assay_domain::{
+    ModelKind, ModelVersion,
+    settings::{self, Problems},
+};
 use serde::Deserialize;
 
 /// The folder of components, and the limits of each call.
@@ -11,6 +14,8 @@ use serde::Deserialize;
 pub struct Models {
     /// Folder of `.wasm` files. The server watches it.
     pub shelf: PathBuf,
+    /// The champion of a kind for which the store has none.
+    pub first_champions: BTreeMap<ModelKind, ModelVersion>,
     /// Largest component, in bytes.
     pub max_component_bytes: u64,
     /// Linear memory one call may use, in bytes.

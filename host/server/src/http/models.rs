@@ -1,14 +1,21 @@
 //! `/api/v2/models`: the models, their roles, and the errors of files that could not be loaded; the comparison of
 //! several models on one subject, and the shadow report.
 
-use axum::{Json, extract::State, response::Response};
+use axum::{
+    Json,
+    extract::State,
+    http::{StatusCode, header},
+    response::{IntoResponse as _, Response},
+};
 
 use super::{
     ApiError, App,
-    extract::{Caller, KindPath, SubjectPath, Versions, Window, charge},
+    extract::{Caller, KindPath, SubjectPath, VersionPath, Versions, Window, charge},
     fresh, responses,
     wire::{ComparisonBody, ModelBody, ModelsBody, ShadowBody},
 };
+use crate::cards;
+use assay_registry::ModelStatus;
 
 /// The models on the shelf, with state, role and, when one is not in service, the reason.
 #[utoipa::path(
@@ -17,8 +24,52 @@ use super::{
     security(("key" = [])),
 )]
 pub async fn list(_: Caller<charge::Models>, State(app): State<App>) -> Result<Json<ModelsBody>, ApiError> {
-    let models: Vec<ModelBody> = app.rollout.registry().list().into_iter().map(ModelBody::from).collect();
+    let listed = app.rollout.registry().list();
+    let models: Vec<ModelBody> = aside(move || {
+        let carded = |status: &ModelStatus| {
+            let info = status.info.as_ref()?;
+            let exists = cards::path(&app.shelf, info.kind, &info.version).is_file();
+            exists.then(|| format!("/api/v2/models/{}/{}/card", info.kind, info.version))
+        };
+        listed.into_iter().map(|status| ModelBody::new(carded(&status), status)).collect()
+    })
+    .await?;
     Ok(Json(ModelsBody { count: models.len(), models }))
+}
+
+/// What a model is for, what it was made from, how well it predicts and where it does not, as Markdown.
+#[utoipa::path(
+    get, path = "/api/v2/models/{kind}/{version}/card", tag = "models", operation_id = "model_card",
+    params(
+        ("kind" = String, Path, description = "credit, boost, sybil or sandbox", example = "credit"),
+        ("version" = String, Path, description = "A version on the shelf", example = "1.2"),
+    ),
+    responses((status = 200, description = "The card", body = String, content_type = "text/markdown"), responses::Model, responses::Validated, responses::Keyed),
+    security(("key" = [])),
+)]
+pub async fn card(
+    _: Caller<charge::Models>,
+    State(app): State<App>,
+    KindPath(kind): KindPath,
+    VersionPath(version): VersionPath,
+) -> Result<Response, ApiError> {
+    let none = || {
+        let detail = format!("The model {kind} {version} has no card, or is not on the shelf");
+        ApiError::coded(StatusCode::NOT_FOUND, "no_card", detail)
+    };
+    let found = app.rollout.registry().list().into_iter().find_map(|status| {
+        let info = status.info.filter(|info| (info.kind, &info.version) == (kind, &version))?;
+        status.digest.map(|digest| (info, digest))
+    });
+    let (info, digest) = found.ok_or_else(none)?;
+    let page = aside(move || cards::markdown(&app.shelf, &info, digest)).await?;
+    let page = page.map_err(|error| ApiError::internal("bad_card", error))?.ok_or_else(none)?;
+    Ok(([(header::CONTENT_TYPE, "text/markdown; charset=utf-8")], page).into_response())
+}
+
+/// Reads files outside the threads of requests.
+async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ApiError> {
+    tokio::task::spawn_blocking(work).await.map_err(|error| ApiError::internal("card_unread", error))
 }
 
 /// The results of several versions of the credit model for one address, all from the same reading.

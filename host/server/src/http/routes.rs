@@ -91,6 +91,7 @@ table! {
         GET "/api/v2/models" Models models::list;
         GET "/api/v2/models/compare/address/{address}" Score models::compare;
         GET "/api/v2/models/{kind}/report" Models models::report;
+        GET "/api/v2/models/{kind}/{version}/card" Models models::card;
         POST "/api/v2/admin/models" Admin [Component] admin::add;
         POST "/api/v2/admin/models/check" Admin [Component] check::check;
         PUT "/api/v2/admin/models/{kind}/champion" Admin admin::champion;

@@ -56,6 +56,8 @@ pub struct Inner {
     /// False where no chain is configured.
     pub reads_chains: bool,
     pub not_covered: Vec<String>,
+    /// The folder of models and their cards.
+    pub shelf: PathBuf,
     pub limits: Limits,
     pub docs: Docs,
     /// Permits of concurrent requests.
@@ -130,6 +132,7 @@ impl App {
             stopping: CancellationToken::new(),
             reads_chains: !config.chains.is_empty(),
             not_covered: config.reading.not_covered.clone(),
+            shelf: config.models.shelf.clone(),
             limits: Limits::of(config),
             docs: config.docs.clone(),
             request_permits: Semaphore::new(config.http.max_requests),

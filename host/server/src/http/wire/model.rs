@@ -12,7 +12,7 @@ use assay_registry::ModelStatus;
 #[schema(title = "Model", example = json!({
     "kind": "credit", "version": "1.1", "title": "Five-factor scorecard", "authors": ["Assay"], "reads": ["chains.first-transaction"],
     "digest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", "role": "champion", "state": "ready",
-    "reason": null, "file": "credit-1.1.wasm", "loaded_at": "2026-01-15T10:30:00Z", "calls": 1201, "failures": 0
+    "reason": null, "file": "credit-1.1.wasm", "loaded_at": "2026-01-15T10:30:00Z", "calls": 1201, "failures": 0, "card": null
 }))]
 pub struct ModelBody {
     /// `credit`, `boost`, `sybil` or `sandbox`; null when the file does not declare it.
@@ -41,6 +41,8 @@ pub struct ModelBody {
     calls: u64,
     /// Calls that failed because of the model.
     failures: u64,
+    /// Path of its model card; null where it has none.
+    card: Option<String>,
 }
 
 /// A stable code and a message.
@@ -82,8 +84,8 @@ pub struct RolesBody {
     pub challengers: Vec<String>,
 }
 
-impl From<ModelStatus> for ModelBody {
-    fn from(status: ModelStatus) -> Self {
+impl ModelBody {
+    pub fn new(card: Option<String>, status: ModelStatus) -> Self {
         let info = status.info;
         Self {
             kind: info.as_ref().map(|info| info.kind),
@@ -99,6 +101,7 @@ impl From<ModelStatus> for ModelBody {
             loaded_at: status.loaded_at.map(Moment),
             calls: status.calls,
             failures: status.failures,
+            card,
         }
     }
 }
