@@ -27,3 +27,5 @@ pub mod redis;
 pub mod reputation;
 pub mod service;
 pub mod stub;
+pub mod tour;
+pub mod upstreams;
