@@ -21,6 +21,7 @@ mod lenders;
 mod limits;
 mod many;
 mod names;
+mod newcomer;
 mod promotion;
 mod replay;
 mod reports;
