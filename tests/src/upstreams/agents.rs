@@ -51,7 +51,7 @@ fn uri(id: u64, ipfs: &Ipfs) -> String {
         10 => String::new(),
         11 => "ipfs://bafkreidoesnotexist".to_owned(),
         12 => "data:application/json,{not json".to_owned(),
-        _ if id % 3 == 0 => format!("ipfs://{}", ipfs.keep(document(id).to_string().into_bytes())),
+        _ if id.is_multiple_of(3) => format!("ipfs://{}", ipfs.keep(document(id).to_string().into_bytes())),
         _ => format!("data:application/json,{}", document(id)),
     }
 }
