@@ -98,7 +98,7 @@ fn defi(mock: &MockReport) -> Defi {
     }
 }
 
-/// The protocols of the API without a pool in the report, as production lists those that it does not read.
+/// The protocols of the API that have no pool in the report. A production report lists them as `not_covered`.
 fn without_pool(mock: &MockReport) -> impl Iterator<Item = String> {
     let read: BTreeSet<&str> = mock.pools.iter().map(|pool| pool.protocol.as_str()).collect();
     let without = Protocol::ALL.into_iter().map(|protocol| protocol.as_str());
