@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use assay_domain::features::{AttestationFeature, ChainFeatures, Features, Holding, MarketFeatures};
 
-/// The longest line, in bytes.
-pub const MAX_LINE: usize = 1 << 20;
+/// The longest line, in bytes: sixty markets with all their events fit.
+pub const MAX_LINE: usize = 4 << 20;
 /// The longest id, in characters.
 const MAX_ID: usize = 100;
 
@@ -76,10 +76,9 @@ impl Record {
         }
         let Features { chains, markets, holdings, identity, .. } = &self.features;
         let money = chains.iter().flat_map(|chain| [chain.assets_usd, chain.supplied_usd, chain.borrowed_usd]);
-        let money = money.chain(markets.iter().flat_map(|market| [market.supplied_usd, market.borrowed_usd]));
-        let mut money =
-            money.chain(holdings.iter().map(|holding| holding.usd)).chain(identity.iter().filter_map(|one| one.score));
-        if money.any(|figure| !figure.is_finite()) {
+        let money = money.chain(markets.iter().flat_map(MarketFeatures::figures));
+        let money = money.chain(holdings.iter().map(|holding| holding.usd));
+        if !money.chain(identity.iter().filter_map(|one| one.score)).all(f64::is_finite) {
             return Err("a figure of it is infinite or not a number".into());
         }
         Ok(self)

@@ -18,8 +18,7 @@ impl Scorer for Formula {
     fn score(&self, features: &Features) -> Result<Assessment, ScoreError> {
         let score = Score::new((self.score)(features.as_of)?).unwrap();
         let points = i32::try_from(score.get()).unwrap() - 300;
-        let factor =
-            Factor { label: self.label.into(), rating: Range::Low, description: String::new(), points, possible: 700 };
+        let factor = Factor { label: self.label.into(), points, words: None };
         Ok(Assessment { score, decile: Decile::new(1).unwrap(), factors: vec![factor] })
     }
 }
