@@ -121,7 +121,7 @@ pub struct PoolHistory {
 
 impl PoolHistory {
     /// What is missing of the history, unless it is complete.
-    pub(crate) fn unread(&self) -> Option<Unread> {
+    pub fn unread(&self) -> Option<Unread> {
         let reason = match (self.coverage, self.synced_to_block) {
             (Coverage::Complete, _) => return None,
             (Coverage::Partial, _) if self.remark.is_some() => self.remark.clone().unwrap_or_default(),

@@ -83,6 +83,16 @@ impl Unread {
         Self { part, reason: reason.into() }
     }
 
+    /// Nothing of a chain, because no endpoint of it answers.
+    pub fn chain() -> Self {
+        Self::new(Part::Chain, "no endpoint answers; try again later")
+    }
+
+    /// The price of a token that has one, or of the native currency.
+    pub fn price(token: Option<Address>) -> Self {
+        Self::new(Part::Price(token), "no source has a fresh price; try again later")
+    }
+
     /// A sentence that names the part, `chain` and the reason.
     pub fn on(&self, chain: ChainId) -> String {
         let Self { part, reason } = self;

@@ -2,7 +2,7 @@
 
 use super::{discover::Discovered, unread};
 use crate::{config::ChainConfig, holdings::Account, prices::Quotes};
-use assay_domain::{Activity, ChainSnapshot, Coverage, Nft, Part, PoolHistory, TokenBalance, Unread};
+use assay_domain::{Activity, ChainSnapshot, Coverage, Nft, PoolHistory, TokenBalance, Unread};
 use assay_evm::client::Block;
 use assay_lending::{AllSums, Market, State, cross_check, failed_pool};
 
@@ -29,7 +29,7 @@ pub(super) fn failed(config: &ChainConfig) -> ChainSnapshot {
         nfts: Vec::new(),
         positions: Vec::new(),
         pools,
-        unread: vec![Unread::new(Part::Chain, "no endpoint answers; try again later")],
+        unread: vec![Unread::chain()],
     }
 }
 

@@ -6,13 +6,15 @@ use std::{
     time::Duration,
 };
 
-use super::{Aggregate, Appraisal, MeanScore, ScoringError, Summarized};
+use super::{Aggregate, Appraisal, MeanScore, ScoringError, Summarized, scenario::Condition};
 use crate::rollout::Scored;
 use assay_domain::{
     Address, Assessment, ChainId, ChainSummary, Coverage, Decile, Factor, Freshness, ModelRef, Score, SeenOn, Summary,
     Time, time_from_unix,
 };
-use assay_registry::{ActiveModels, BoostModel, ChainValue, CreditModel, MockReport, SandboxModel};
+use assay_registry::{
+    ActiveModels, Behaviour, BoostModel, ChainValue, CreditModel, MockReport, MockSubject, SandboxModel, Scenario,
+};
 
 /// The champions of one moment, so that a whole answer comes from one generator on one scale.
 pub struct Sandbox {
@@ -57,7 +59,12 @@ impl Sandbox {
     }
 
     /// The score, with `boost` US dollars of off-chain assets where given, as a production path answers it.
-    pub(super) fn scored(&self, address: Address, boost: Option<f64>, factors: bool) -> Result<Scored, ScoringError> {
+    pub(super) fn scored(
+        &self,
+        (address, condition): (Address, Condition),
+        boost: Option<f64>,
+        factors: bool,
+    ) -> Result<Scored, ScoringError> {
         let SandboxScore { score, decile, model } = match boost {
             None => self.score(address)?,
             // The rule of production, not that of the sandbox paths.
@@ -73,17 +80,57 @@ impl Sandbox {
             assessment: Assessment { score, decile, factors },
             model,
             at,
-            coverage: Coverage::Complete,
+            coverage: self.coverage(address, condition)?,
             fresh,
             record: None,
         })
     }
 
+    fn coverage(&self, address: Address, condition: Condition) -> Result<Coverage, ScoringError> {
+        if condition.is_plain() { Ok(Coverage::Complete) } else { Ok(condition.coverage(&self.report(address)?)) }
+    }
+
+    /// The addresses of several that have an answer, each with its condition.
+    ///
+    /// # Errors
+    /// [`ScoringError::NotFound`] where none has one; what the condition of one of them refuses.
+    pub(super) fn conditions(&self, addresses: Vec<Address>) -> Result<Vec<(Address, Condition)>, ScoringError> {
+        let asked = addresses.len();
+        let mut found = Vec::with_capacity(asked);
+        for address in addresses {
+            match Condition::of(self, address) {
+                Ok(condition) => found.push((address, condition)),
+                Err(ScoringError::NotFound) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        if found.is_empty() && asked > 0 { Err(ScoringError::NotFound) } else { Ok(found) }
+    }
+
+    /// What production is to do about `subject` instead of a plain answer.
+    ///
+    /// # Errors
+    /// As [`Sandbox::score`].
+    pub fn behaviour(&self, subject: MockSubject) -> Result<Option<Behaviour>, ScoringError> {
+        Ok(self.generator()?.behaviour(&subject)?)
+    }
+
+    /// The subjects with a behaviour.
+    ///
+    /// # Errors
+    /// As [`Sandbox::score`].
+    pub fn scenarios(&self) -> Result<Vec<Scenario>, ScoringError> {
+        Ok(self.generator()?.scenarios()?)
+    }
+
     /// The mean as a production path answers it.
-    pub(super) fn mean_scored(&self, addresses: Vec<Address>) -> Result<MeanScore, ScoringError> {
+    pub(super) fn mean_scored(&self, asked: Vec<(Address, Condition)>) -> Result<MeanScore, ScoringError> {
+        let coverage = asked.iter().map(|(address, condition)| self.coverage(*address, *condition));
+        let coverage = Coverage::least(coverage.collect::<Result<Vec<_>, _>>()?);
+        let addresses: Vec<Address> = asked.into_iter().map(|(address, _)| address).collect();
         let SandboxScore { score, decile, model } = self.mean(&addresses)?;
         let (at, fresh) = now();
-        Ok(MeanScore { addresses, score, decile, model, at, coverage: Coverage::Complete, fresh, scores: Vec::new() })
+        Ok(MeanScore { addresses, score, decile, model, at, coverage, fresh, scores: Vec::new() })
     }
 
     /// A mock appraisal: the lower the credit score, the higher the sybil risk, and no attestations.
@@ -133,30 +180,53 @@ impl Sandbox {
     ///
     /// # Errors
     /// As [`Sandbox::score`].
-    pub fn holdings(&self, address: Address) -> Result<Summarized, ScoringError> {
+    pub fn holdings(&self, address: Address, condition: Condition) -> Result<Summarized, ScoringError> {
         let on = |ChainValue { chain_id, total_asset_usd }| ChainSummary {
             chain_id,
             coverage: Coverage::Complete,
             summary: Summary { asset_usd: total_asset_usd, ..Summary::EMPTY },
         };
-        Ok(mock(address, self.portfolio(address)?.into_iter().map(on).collect()))
+        let chains = self.portfolio(address)?.into_iter().map(on).collect();
+        self.under(condition, mock(address, chains), None)
     }
 
     /// The sums of the mock report.
     ///
     /// # Errors
     /// As [`Sandbox::score`].
-    pub fn summary(&self, address: Address) -> Result<Summarized, ScoringError> {
-        Ok(mock(address, summaries(&self.report(address)?)))
+    pub fn summary(&self, address: Address, condition: Condition) -> Result<Summarized, ScoringError> {
+        let report = self.report(address)?;
+        self.under(condition, mock(address, summaries(&report)), Some(report))
+    }
+
+    /// The sums, plain so far, under a condition.
+    fn under(
+        &self,
+        condition: Condition,
+        mut sums: Summarized,
+        report: Option<MockReport>,
+    ) -> Result<Summarized, ScoringError> {
+        if !condition.is_plain() {
+            let report = report.map_or_else(|| self.report(sums.address), Ok)?;
+            condition.sums(&mut sums, report);
+        }
+        Ok(sums)
     }
 
     /// The sums of the mock report on one chain.
     ///
     /// # Errors
     /// As [`Sandbox::score`].
-    pub fn chain_summary(&self, address: Address, chain: ChainId) -> Result<Summarized, ScoringError> {
-        let mut one = self.summary(address)?;
+    pub fn chain_summary(
+        &self,
+        address: Address,
+        condition: Condition,
+        chain: ChainId,
+    ) -> Result<Summarized, ScoringError> {
+        condition.require(chain)?;
+        let mut one = self.summary(address, condition)?;
         one.chains.retain(|part| part.chain_id == chain);
+        one.unread.iter_mut().for_each(|unread| unread.retain(|(id, _)| *id == chain));
         Ok(one)
     }
 
@@ -164,8 +234,9 @@ impl Sandbox {
     ///
     /// # Errors
     /// As [`Sandbox::score`]; [`ScoringError::NoneValid`] for no addresses.
-    pub fn aggregate(&self, addresses: &[Address]) -> Result<Aggregate, ScoringError> {
-        let all = addresses.iter().map(|address| self.summary(*address)).collect::<Result<Vec<_>, _>>()?;
+    pub fn aggregate(&self, asked: &[(Address, Condition)]) -> Result<Aggregate, ScoringError> {
+        let all = asked.iter().map(|(address, condition)| self.summary(*address, *condition));
+        let all = all.collect::<Result<Vec<_>, _>>()?;
         Aggregate::of(&all).ok_or(ScoringError::NoneValid)
     }
 

@@ -5,13 +5,13 @@ use axum::{
     http::{HeaderMap, StatusCode, header, request::Parts},
 };
 
-use super::{Caller, charge};
+use super::{AgentPath, Caller, charge};
 use crate::{
     access::{
         AccessError,
         x402::{Payment, Version},
     },
-    http::{ApiError, App},
+    http::{ApiError, App, reputation::refuses_payments},
 };
 
 /// A known key that may submit, or a payment that is not verified yet.
@@ -34,9 +34,17 @@ impl FromRequestParts<App> for Payer {
             Ok(caller) => return Ok(Self::Key(caller)),
             Err(error) => error,
         };
-        let Some(x402) = app.x402.as_ref().filter(|_| error == AccessError::MissingOrInvalid) else {
+        if error != AccessError::MissingOrInvalid {
             return Err(error.into());
+        }
+        let x402 = match &app.x402 {
+            Some(x402) => Some(x402),
+            None => AgentPath::from_request_parts(parts, app)
+                .await
+                .ok()
+                .and_then(|AgentPath(id)| Some(refuses_payments(app, id)?.0)),
         };
+        let Some(x402) = x402 else { return Err(error.into()) };
         let host = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok());
         let resource = x402.resource(host, parts.uri.path());
         let Some((version, text)) = presented(&parts.headers)? else {

@@ -30,6 +30,8 @@ use crate::{
 };
 use assay_domain::{Tag, parse_address};
 
+pub(super) use rehearsal::refuses_payments;
+
 pub use feedback::{__path_feedback, feedback};
 pub use status::{__path_status, status};
 
@@ -119,7 +121,8 @@ pub async fn submit(
             caller.charged(&app).await?;
             accepted(&app, &record, form).await
         }
-        (Payer::Payment(offered), _) => paid::submit(&app, offered, request, form).await,
+        (Payer::Payment(offered), Some(_)) => Err(paid::rehearsed(&app, offered, agent_id)),
+        (Payer::Payment(offered), None) => paid::submit(&app, offered, request, form).await,
     }
 }
 

@@ -5,7 +5,7 @@ use axum::{
     response::Response,
 };
 
-use super::{Form, accepted, refuse, service};
+use super::{Form, accepted, refuse, refuses_payments, service};
 use crate::{
     access::{
         records::Payer,
@@ -53,6 +53,14 @@ pub(super) async fn submit(
     let mut response = accepted(app, &record, form).await?;
     response.headers_mut().extend(receipt(x402, offered, Ok(settled.transaction)).filter(|_| is_own));
     Ok(response)
+}
+
+/// The refusal that a scenario has for payments for this agent.
+pub(super) fn rehearsed(app: &App, offered: &Offered, agent_id: u64) -> ApiError {
+    match refuses_payments(app, agent_id) {
+        Some((x402, why)) => refused(x402, offered, &x402.scripted(why, &offered.payment)),
+        None => ApiError::unauthorized(),
+    }
 }
 
 fn not_settled(x402: &X402, offered: &Offered, error: PayError) -> ApiError {
