@@ -2,9 +2,9 @@
 //! is valid only if it is of that transaction and block and contains the logs that pointed at it. A span without its
 //! receipts counts as not read.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
-use alloy::rpc::types::Log;
+use alloy::{primitives::map::HashMap, rpc::types::Log};
 use futures::{StreamExt, TryStreamExt, future::try_join_all, stream};
 use serde_json::Value;
 
@@ -141,7 +141,7 @@ fn beside<'a, 'l>(logs: &'a HashMap<Place, Vec<&'l Log>>, log: &Log) -> &'a [&'l
 }
 
 fn by_transaction<'a>(logs: impl Iterator<Item = &'a Log>) -> HashMap<Place, Vec<&'a Log>> {
-    let mut found = HashMap::<_, Vec<_>>::new();
+    let mut found = HashMap::<_, Vec<_>>::default();
     for log in logs {
         found.entry(place(log)).or_default().push(log);
     }
