@@ -2,7 +2,7 @@
 
 use assay_domain::{
     AssetClass, Coverage, Protocol,
-    features::{AttestationFeature, ChainFeatures, Features, Holding, MarketFeatures},
+    features::{AttestationFeature, ChainFeatures, Dollars, Features, Holding, MarketFeatures},
 };
 
 /// 2026-01-01, the middle of ordinary times.
@@ -137,7 +137,7 @@ impl Dice {
         let names = ["Core", "cUSDCv3", "", "ein Märkt mit Umlauten und einem recht langen Namen"];
         MarketFeatures {
             chain_id: self.pick(&[1, 10, 137, 8453]),
-            protocol,
+            protocol: protocol.as_str().to_owned(),
             market: self.maybe(70, |dice| dice.pick(&names).to_owned()),
             coverage: self.coverage(),
             feeds_score: protocol.feeds_score() != self.chance(5),
@@ -151,6 +151,11 @@ impl Dice {
             last_liquidation: self.maybe(60, Self::time),
             supplied_usd: self.usd(),
             borrowed_usd: self.usd(),
+            events_coverage: Coverage::Failed,
+            events: Vec::new(),
+            dollars: Dollars::default(),
+            liquidation_days: None,
+            position: None,
         }
     }
 

@@ -35,7 +35,7 @@ fn chain(from: &features::ChainFeatures) -> ChainFeatures {
 fn market(from: &features::MarketFeatures) -> MarketFeatures {
     MarketFeatures {
         chain_id: from.chain_id,
-        protocol: from.protocol.as_str().to_owned(),
+        protocol: from.protocol.clone(),
         market: from.market.clone(),
         coverage: coverage(from.coverage),
         feeds_score: from.feeds_score,
