@@ -25,6 +25,7 @@ pub mod proxy;
 pub mod python;
 pub mod redis;
 pub mod reputation;
+pub mod scripted;
 pub mod service;
 pub mod stub;
 pub mod tour;

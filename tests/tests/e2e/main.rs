@@ -27,6 +27,7 @@ mod replay;
 mod reports;
 mod reputation;
 mod sandbox;
+mod scenarios;
 mod shadow;
 mod shipping;
 mod stopping;

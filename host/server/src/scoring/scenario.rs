@@ -84,8 +84,14 @@ impl Condition {
     pub fn coverage(self, report: &MockReport) -> Coverage {
         let mut report = report.clone();
         let unread = self.report(&mut report, chrono::Utc::now());
-        let pools = Coverage::least(report.pools.iter().map(|pool| pool.coverage));
-        if unread.iter().any(|(_, unread)| unread.part.is_scored()) { pools.min(Coverage::Partial) } else { pools }
+        let of_pools = Coverage::least(report.pools.iter().map(|pool| pool.coverage));
+        let of_the_rest = match self.0 {
+            // A generator may show a wallet without pools.
+            Some(Behaviour::Pending(_)) => Coverage::Pending,
+            _ if unread.iter().any(|(_, unread)| unread.part.is_scored()) => Coverage::Partial,
+            _ => Coverage::Complete,
+        };
+        of_pools.min(of_the_rest)
     }
 
     /// # Errors
