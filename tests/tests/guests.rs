@@ -19,8 +19,16 @@ use assay_tests::{features, native};
 use example::Repayments;
 use sha2::{Digest, Sha256};
 
-const COMPONENTS: [&str; 7] =
-    ["credit-1.0", "credit-1.1", "enhanced-boost-1.1", "enhanced-boost", "sandbox-1.1", "sandbox", "sybil-1.0"];
+const COMPONENTS: [&str; 8] = [
+    "credit-1.0",
+    "credit-1.1",
+    "enhanced-boost-1.1",
+    "enhanced-boost",
+    "sandbox-1.1",
+    "sandbox-1.2",
+    "sandbox",
+    "sybil-1.0",
+];
 
 /// For each model that scores features.
 const FEATURE_SETS: usize = 12_000;
@@ -253,6 +261,8 @@ fn the_sandbox_answers_as_native_code_does() {
         let shelf = Shelf::open(&folder);
         answers_as_native_code_does!(shelf.model::<SandboxModel>("1.0"), sandbox);
         answers_as_native_code_does!(shelf.model::<SandboxModel>("1.1"), sandbox_1_1);
+        // The wallets of 1.2 are those of 1.1.
+        answers_as_native_code_does!(shelf.model::<SandboxModel>("1.2"), sandbox_1_1);
     }
 }
 
