@@ -89,7 +89,7 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     let scoring = Scoring::new(registry, chains.clone(), rollout.clone(), &config.scoring);
     let (source, x402, reputation, rehearsal) = if config.sandbox {
         let rehearsal = Rehearsal::new(store.clone(), X402::rehearsed(&config.access.x402, &store));
-        (Source::Sandbox(scoring.clone(), Scenarios::new()), None, None, Some(rehearsal))
+        (Source::Sandbox(scoring.clone(), Scenarios::default()), None, None, Some(rehearsal))
     } else {
         let sender = sender(config, &chains);
         let x402 = sender.as_ref().and_then(|sender| x402(config, &chains, &store, sender));

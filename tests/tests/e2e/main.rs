@@ -22,6 +22,7 @@ mod limits;
 mod many;
 mod names;
 mod newcomer;
+mod past;
 mod promotion;
 mod replay;
 mod reports;

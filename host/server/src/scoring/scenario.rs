@@ -12,12 +12,12 @@ use std::{
 use chrono::Days;
 use moka::future::Cache;
 
-use super::{Sandbox, ScoringError, Summarized};
+use super::{ScoringError, Summarized};
 use assay_domain::{
     Address, ChainId, Coverage, EventCounts, PoolHistory, Protocol, Summary, Time, Unread, UnreadByChain,
     parse_address, time_from_unix,
 };
-use assay_registry::{Behaviour, MockPool, MockReport, MockSubject, ScoreError};
+use assay_registry::{Behaviour, MockPool, MockReport, ScoreError};
 
 /// A first reading that nobody asks about for this long begins again.
 const FORGOTTEN: Duration = Duration::from_secs(60);
@@ -35,31 +35,31 @@ pub struct Scenarios {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Condition(Option<Behaviour>);
 
-impl Scenarios {
-    pub fn new() -> Self {
+impl Default for Scenarios {
+    fn default() -> Self {
         Self { asked: Cache::builder().max_capacity(REMEMBERED).time_to_idle(FORGOTTEN).build() }
     }
+}
 
-    /// The condition of a request by `by` about `address`, after the time that it takes.
-    ///
-    /// # Errors
-    /// What production answers under a condition without an answer.
-    pub async fn enter(&self, sandbox: &Sandbox, by: &str, address: Address) -> Result<Condition, ScoringError> {
-        let condition = Condition::of(sandbox, address)?.passed().await;
-        let Some(Behaviour::Pending(complete_at)) = condition.0 else { return Ok(condition) };
+impl Scenarios {
+    /// The condition of a request by `by` about `address`, after the time that it takes: a first reading is complete
+    /// after some requests.
+    pub async fn enter(&self, condition: Condition, by: &str, address: Address) -> Condition {
+        let condition = condition.passed().await;
+        let Some(Behaviour::Pending(complete_at)) = condition.0 else { return condition };
         let asked = self.asked.get_with((by.to_owned(), address), async { Arc::default() }).await;
         let earlier = asked.fetch_add(1, Ordering::Relaxed);
-        Ok(if earlier.saturating_add(1) < complete_at { condition } else { Condition(None) })
+        if earlier.saturating_add(1) < complete_at { condition } else { Condition(None) }
     }
 }
 
 impl Condition {
-    /// As [`Scenarios::enter`], for an answer that counts no requests and takes no time.
+    /// The condition of a subject that behaves so.
     ///
     /// # Errors
-    /// As [`Scenarios::enter`].
-    pub fn of(sandbox: &Sandbox, address: Address) -> Result<Self, ScoringError> {
-        match sandbox.behaviour(MockSubject::Address(address))? {
+    /// What production answers under a condition without an answer.
+    pub fn of(behaviour: Option<Behaviour>) -> Result<Self, ScoringError> {
+        match behaviour {
             Some(Behaviour::NotFound) => Err(ScoringError::NotFound),
             Some(Behaviour::RateLimited(seconds)) => Err(ScoringError::Limited(seconds)),
             Some(Behaviour::UpstreamFailed) => Err(ScoringError::ChainsDown),

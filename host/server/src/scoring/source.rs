@@ -38,7 +38,7 @@ impl Source {
             Self::Chains(scoring) => scoring.score(subject, ask).await,
             Self::Sandbox(scoring, scenarios) => {
                 let (sandbox, address) = (scoring.sandbox(), address(subject));
-                let condition = scenarios.enter(&sandbox, ask.by, address).await?;
+                let condition = scenarios.enter(sandbox.condition(address)?, ask.by, address).await;
                 sandbox.scored((address, condition), None, ask.factors).map(Arc::new)
             }
         }
@@ -56,7 +56,7 @@ impl Source {
             Self::Chains(scoring) => scoring.boosted(subject, total_asset_usd, ask).await,
             Self::Sandbox(scoring, scenarios) => {
                 let (sandbox, address) = (scoring.sandbox(), address(subject));
-                let condition = scenarios.enter(&sandbox, ask.by, address).await?;
+                let condition = scenarios.enter(sandbox.condition(address)?, ask.by, address).await;
                 sandbox.scored((address, condition), Some(total_asset_usd), ask.factors).map(Arc::new)
             }
         }
@@ -97,7 +97,7 @@ impl Source {
             Self::Chains(scoring) => scoring.report(subject, by).await.map(Reported::Read),
             Self::Sandbox(scoring, scenarios) => {
                 let (sandbox, address) = (scoring.sandbox(), address(subject));
-                let condition = scenarios.enter(&sandbox, by, address).await?;
+                let condition = scenarios.enter(sandbox.condition(address)?, by, address).await;
                 mock_report(&sandbox, address, condition)
             }
         }
@@ -197,7 +197,7 @@ impl Source {
 /// The generator, and the address of a subject with its condition.
 async fn entered(scoring: &Scoring, subject: &Subject) -> Result<(Sandbox, Address, Condition), ScoringError> {
     let (sandbox, address) = (scoring.sandbox(), address(subject));
-    let condition = Condition::of(&sandbox, address)?.passed().await;
+    let condition = sandbox.condition(address)?.passed().await;
     Ok((sandbox, address, condition))
 }
 

@@ -11,7 +11,7 @@ use crate::{
         AccessError,
         x402::{Payment, Version},
     },
-    http::{ApiError, App, reputation::refuses_payments},
+    http::{ApiError, App},
 };
 
 /// A known key that may submit, or a payment that is not verified yet.
@@ -42,7 +42,7 @@ impl FromRequestParts<App> for Payer {
             None => AgentPath::from_request_parts(parts, app)
                 .await
                 .ok()
-                .and_then(|AgentPath(id)| Some(refuses_payments(app, id)?.0)),
+                .and_then(|AgentPath(id)| Some(app.refuses_payments(id)?.0)),
         };
         let Some(x402) = x402 else { return Err(error.into()) };
         let host = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok());

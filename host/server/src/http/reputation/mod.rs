@@ -30,8 +30,6 @@ use crate::{
 };
 use assay_domain::{Tag, parse_address};
 
-pub(super) use rehearsal::refuses_payments;
-
 pub use feedback::{__path_feedback, feedback};
 pub use status::{__path_status, status};
 

@@ -5,7 +5,7 @@ use axum::{
     response::Response,
 };
 
-use super::{Form, accepted, refuse, refuses_payments, service};
+use super::{Form, accepted, refuse, service};
 use crate::{
     access::{
         records::Payer,
@@ -57,7 +57,7 @@ pub(super) async fn submit(
 
 /// The refusal that a scenario has for payments for this agent.
 pub(super) fn rehearsed(app: &App, offered: &Offered, agent_id: u64) -> ApiError {
-    match refuses_payments(app, agent_id) {
+    match app.refuses_payments(agent_id) {
         Some((x402, why)) => refused(x402, offered, &x402.scripted(why, &offered.payment)),
         None => ApiError::unauthorized(),
     }

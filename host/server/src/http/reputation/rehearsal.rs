@@ -4,7 +4,6 @@ use axum::{Json, http::StatusCode, response::Response};
 
 use super::{Form, refuse};
 use crate::{
-    access::x402::X402,
     http::{
         ApiError, App, agents,
         extract::{Caller, charge},
@@ -13,7 +12,7 @@ use crate::{
     },
     reputation::{Rehearsal, Request},
 };
-use assay_registry::{Behaviour, MockSubject, PaymentRefusal};
+use assay_registry::{Behaviour, MockSubject};
 
 pub(super) async fn accept(
     rehearsal: &Rehearsal,
@@ -35,13 +34,4 @@ pub(super) async fn accept(
     let record = rehearsal.submit(request, caller.owner(), scores, fails).await.map_err(refuse)?;
     let body = SubmittedBody::of(&record, Rehearsal::EXPECTED, form.status_url(record.agent_id, record.id));
     Ok(mode::marked((StatusCode::ACCEPTED, fresh::once(Json(body)))))
-}
-
-/// The terms of a payment for agent `agent_id`, where a scenario refuses payments for it; and the reason.
-pub fn refuses_payments(app: &App, agent_id: u64) -> Option<(&X402, PaymentRefusal)> {
-    let x402 = app.rehearsal.as_ref()?.x402()?;
-    match app.scoring.sandbox().behaviour(MockSubject::Agent(agent_id)) {
-        Ok(Some(Behaviour::PaymentRefused(why))) => Some((x402, why)),
-        _ => None,
-    }
 }
