@@ -12,6 +12,7 @@ mod documentation;
 mod errors;
 mod failover;
 mod fleet;
+mod generations;
 mod hostile;
 mod identity;
 mod index;

@@ -145,10 +145,10 @@ impl Chain {
             }
             Err(_) => return (assemble::without_state(&self.config, answered.pools, false), rest),
         };
-        let (pools, sums, discovered) = (answered.pools, answered.sums, answered.discovered);
+        let (pools, sums, pasts, discovered) = (answered.pools, answered.sums, answered.pasts, answered.discovered);
         let listed = discovered.as_ref().map(|discovered| &discovered.listed);
         let (activity, activity_unread) = activity::combined(answered.activity, listed);
-        let parts = Parts { account, quotes, activity, activity_unread, pools, sums, discovered };
+        let parts = Parts { account, quotes, activity, activity_unread, pools, sums, pasts, discovered };
         let (snapshot, doubted) = assemble::snapshot(&self.config, self.markets(), head, parts);
         self.lending.doubt(wallet, &doubted, &blank).await;
         (snapshot, rest)
