@@ -14,8 +14,7 @@ use moka::future::Cache;
 
 use super::{ScoringError, Summarized};
 use assay_domain::{
-    Address, ChainId, Coverage, EventCounts, PoolHistory, Protocol, Summary, Time, Unread, UnreadByChain,
-    parse_address, time_from_unix,
+    Address, ChainId, Coverage, EventCounts, Protocol, Summary, Time, Unread, UnreadByChain, parse_address,
 };
 use assay_registry::{Behaviour, MockPool, MockReport, ScoreError};
 
@@ -119,7 +118,7 @@ impl Condition {
             }
             _ => {}
         }
-        unread.extend(report.pools.iter().filter_map(|pool| Some((pool.chain_id, history(pool)?.unread()?))));
+        unread.extend(report.pools.iter().filter_map(|pool| Some((pool.chain_id, missing(pool)?))));
         unread
     }
 
@@ -180,20 +179,8 @@ fn liquidated(pool: &mut MockPool, now: Time) {
     (pool.first_event, pool.last_event) = (pool.first_event.or(at), at);
 }
 
-/// The history of production, for the words of what is missing. `None` where the pool is none of a known protocol.
-fn history(pool: &MockPool) -> Option<PoolHistory> {
-    Some(PoolHistory {
-        chain_id: pool.chain_id,
-        protocol: Protocol::ALL.into_iter().find(|protocol| protocol.as_str() == pool.protocol)?,
-        market_address: parse_address(&pool.market_address).ok()?,
-        market: pool.market.clone(),
-        feeds_score: pool.feeds_score,
-        coverage: pool.coverage,
-        synced_to_block: pool.synced_to_block,
-        counts: pool.counts,
-        first_event_at: pool.first_event.map(time_from_unix),
-        last_event_at: pool.last_event.map(time_from_unix),
-        last_liquidation_at: None,
-        remark: None,
-    })
+/// What is missing of a pool, in the words of production. `None` also where the pool is none of a known protocol.
+fn missing(pool: &MockPool) -> Option<Unread> {
+    let protocol = Protocol::ALL.into_iter().find(|protocol| protocol.as_str() == pool.protocol)?;
+    Unread::history((protocol, parse_address(&pool.market_address).ok()?), pool.coverage, pool.synced_to_block)
 }
