@@ -7,16 +7,19 @@ CARGO ?= cargo
 # The suite on a shared store leaves out tests of the embedded file, and tests that start their own servers anyway.
 OF_ITS_OWN := --skip a_backup_of_a_running_server --skip the_file_of_a_running_server --skip fleet:: --skip failover::
 
-.PHONY: help run test test-fast soak check bench models fit fuzz deps sbom
+.PHONY: help run tour test test-fast soak check bench models fit fuzz deps sbom
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: ## Start two local chains with real lending contracts, and the server on them
+run: ## Start local chains, all else that a server needs, and the server: LESS=1 two chains alone, PORT=9090, ARGS=--log
 	@.ci/setup
 	@echo "Building the server (the first time compiles every dependency: 11 to 13 minutes on two cores)"
 	@$(CARGO) build --release --workspace --bin assay --bin devnet
-	@exec target/release/devnet run
+	@exec target/release/devnet run $(if $(LESS),--less) $(if $(PORT),--port $(PORT)) $(ARGS)
+
+tour: ## Walk through what `make run` started, in another terminal: each step with its command and its answer
+	@exec target/release/devnet tour $(if $(PORT),--url http://127.0.0.1:$(PORT)) $(ARGS)
 
 test: ## Run every test, on real chain nodes and a real Redis
 	@.ci/setup test

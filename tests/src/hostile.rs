@@ -280,25 +280,25 @@ impl Credit {
 }
 
 /// Data segments of a module.
-struct Data {
-    at: usize,
-    text: String,
+pub(crate) struct Data {
+    pub at: usize,
+    pub text: String,
 }
 
 impl Data {
-    fn put(&mut self, text: &str) -> (usize, usize) {
+    pub fn put(&mut self, text: &str) -> (usize, usize) {
         let (at, length) = (self.at, text.len());
         self.bytes(at, text.as_bytes());
         self.at += length;
         (at, length)
     }
 
-    fn words(&mut self, at: usize, words: &[u32]) {
+    pub fn words(&mut self, at: usize, words: &[u32]) {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         self.bytes(at, &bytes);
     }
 
-    fn bytes(&mut self, at: usize, bytes: &[u8]) {
+    pub fn bytes(&mut self, at: usize, bytes: &[u8]) {
         write!(self.text, "(data (i32.const {at}) \"").expect("a string grows");
         for byte in bytes {
             write!(self.text, "\\{byte:02x}").expect("a string grows");
@@ -306,7 +306,7 @@ impl Data {
         self.text.push_str("\")\n");
     }
 
-    fn align(&mut self) {
+    pub fn align(&mut self) {
         self.at = self.at.next_multiple_of(8);
     }
 }

@@ -111,6 +111,16 @@ impl Ipfs {
         self.shared.kept(|kept| kept.adds)
     }
 
+    /// Stores and pins a document, and returns its CID.
+    pub fn keep(&self, document: Vec<u8>) -> String {
+        let cid = cid(&document);
+        self.shared.kept(|kept| {
+            kept.pinned.insert(cid.clone(), true);
+            kept.blocks.insert(cid.clone(), document);
+        });
+        cid
+    }
+
     /// A document by its CID.
     pub fn block(&self, cid: &str) -> Option<Vec<u8>> {
         self.shared.kept(|kept| kept.blocks.get(cid).cloned())

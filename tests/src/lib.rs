@@ -25,5 +25,8 @@ pub mod proxy;
 pub mod python;
 pub mod redis;
 pub mod reputation;
+pub mod scripted;
 pub mod service;
 pub mod stub;
+pub mod tour;
+pub mod upstreams;

@@ -2,7 +2,7 @@
 //! the public clients.
 
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -249,12 +249,22 @@ pub fn decode(text: &str) -> Value {
 /// # Panics
 /// When it fails.
 pub async fn npm_client(version: u8, url: &str, key: &PrivateKeySigner, body: &Value) -> Value {
-    tokio::task::spawn_blocking(node::packages)
-        .await
-        .unwrap_or_else(|e| panic!("{e}"))
-        .unwrap_or_else(|e| panic!("{e}"));
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("clients/pay.mjs");
-    run("node", &script, version, url, key, body).await
+    try_npm_client(version, url, key, body).await.unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// As [`npm_client`].
+///
+/// # Errors
+/// What the client said when it failed, or why it cannot run.
+pub async fn try_npm_client(version: u8, url: &str, key: &PrivateKeySigner, body: &Value) -> Result<Value, String> {
+    let installed = tokio::task::spawn_blocking(node::packages).await.map_err(|e| e.to_string())?;
+    installed.map_err(|e| e.to_string())?;
+    run("node", &npm_script(), version, url, key, body).await
+}
+
+/// The script that submits with the public npm client.
+pub fn npm_script() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("clients/pay.mjs")
 }
 
 /// What the public PyPI client of `version` prints of its submission at `url`.
@@ -278,13 +288,11 @@ async fn python_client(script: &str, version: u8, url: &str, key: &PrivateKeySig
         .await
         .unwrap_or_else(|e| panic!("{e}"))
         .unwrap_or_else(|e| panic!("{e}"));
-    run(python, &Path::new(env!("CARGO_MANIFEST_DIR")).join(script), version, url, key, body).await
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join(script);
+    run(python, &script, version, url, key, body).await.unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// Runs a client.
-///
-/// # Panics
-/// When it fails.
 async fn run(
     program: impl AsRef<std::ffi::OsStr>,
     script: &Path,
@@ -292,13 +300,13 @@ async fn run(
     url: &str,
     key: &PrivateKeySigner,
     body: &Value,
-) -> Value {
+) -> Result<Value, String> {
     let mut command = tokio::process::Command::new(program);
     command.arg(script).arg(version.to_string()).arg(url).arg(key.to_bytes().to_string()).arg(body.to_string());
-    let done =
-        command.stdin(Stdio::null()).kill_on_drop(true).output().await.unwrap_or_else(|e| panic!("the client: {e}"));
+    let done = command.stdin(Stdio::null()).kill_on_drop(true).output().await;
+    let done = done.map_err(|e| format!("the client cannot be run: {e}"))?;
     let (out, err) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
-    serde_json::from_str(out.trim()).unwrap_or_else(|_| panic!("{}: {out}\n{err}", done.status))
+    serde_json::from_str(out.trim()).map_err(|_| format!("{}: {out}\n{err}", done.status))
 }
 
 /// A proxy that removes version 2 from responses, so that a client of both versions sees only version 1. Runs until

@@ -21,13 +21,14 @@ use example::Repayments;
 use example_v2::Leverage;
 use sha2::{Digest, Sha256};
 
-const COMPONENTS: [&str; 8] = [
+const COMPONENTS: [&str; 9] = [
     "credit-1.0",
     "credit-1.1",
     "credit-1.2",
     "enhanced-boost-1.1",
     "enhanced-boost",
     "sandbox-1.1",
+    "sandbox-1.2",
     "sandbox",
     "sybil-1.0",
 ];
@@ -303,6 +304,8 @@ fn the_sandbox_answers_as_native_code_does() {
         let shelf = Shelf::open(&folder);
         answers_as_native_code_does!(shelf.model::<SandboxModel>("1.0"), sandbox);
         answers_as_native_code_does!(shelf.model::<SandboxModel>("1.1"), sandbox_1_1);
+        // The wallets of 1.2 are those of 1.1.
+        answers_as_native_code_does!(shelf.model::<SandboxModel>("1.2"), sandbox_1_1);
     }
 }
 

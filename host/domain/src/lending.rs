@@ -1,7 +1,7 @@
 //! Lending: the four protocol versions, a wallet's events in one market, and its current position there.
 
 use crate::{
-    Address, ChainId, Coverage, Part, Time, Unread,
+    Address, ChainId, Coverage, Time, Unread,
     features::{Dollars, LendingEvent, PositionFeatures},
 };
 
@@ -152,17 +152,9 @@ impl PoolEvents {
 impl PoolHistory {
     /// What is missing of the history, unless it is complete.
     pub(crate) fn unread(&self) -> Option<Unread> {
-        let reason = match (self.coverage, self.synced_to_block) {
-            (Coverage::Complete, _) => return None,
-            (Coverage::Partial, _) if self.remark.is_some() => self.remark.clone().unwrap_or_default(),
-            (Coverage::Failed, _) => "could not be read; try again later".to_owned(),
-            (Coverage::Pending, _) => "being read for the first time; ask again shortly".to_owned(),
-            (Coverage::Partial, Some(block)) => {
-                format!("not known to be complete after block {block}; ask again shortly")
-            }
-            (Coverage::Partial, None) => "not known to be complete; ask again shortly".to_owned(),
-        };
-        Some(Unread::new(Part::History(self.protocol, self.market_address), reason))
+        let missing = Unread::history((self.protocol, self.market_address), self.coverage, self.synced_to_block)?;
+        let remark = self.remark.clone().filter(|_| self.coverage == Coverage::Partial);
+        Some(Unread { reason: remark.unwrap_or(missing.reason), ..missing })
     }
 }
 

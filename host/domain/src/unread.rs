@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Address, ChainId, Protocol};
+use crate::{Address, ChainId, Coverage, Protocol};
 
 /// A part of the data of one chain.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -81,6 +81,30 @@ impl fmt::Display for Part {
 impl Unread {
     pub fn new(part: Part, reason: impl Into<String>) -> Self {
         Self { part, reason: reason.into() }
+    }
+
+    /// Nothing of a chain, because no endpoint of it answers.
+    pub fn chain() -> Self {
+        Self::new(Part::Chain, "no endpoint answers; try again later")
+    }
+
+    /// The price of a token that has one, or of the native currency.
+    pub fn price(token: Option<Address>) -> Self {
+        Self::new(Part::Price(token), "no source has a fresh price; try again later")
+    }
+
+    /// What is missing of the history in a market, unless it is complete.
+    pub fn history((protocol, market): (Protocol, Address), coverage: Coverage, through: Option<u64>) -> Option<Self> {
+        let reason = match (coverage, through) {
+            (Coverage::Complete, _) => return None,
+            (Coverage::Failed, _) => "could not be read; try again later".to_owned(),
+            (Coverage::Pending, _) => "being read for the first time; ask again shortly".to_owned(),
+            (Coverage::Partial, Some(block)) => {
+                format!("not known to be complete after block {block}; ask again shortly")
+            }
+            (Coverage::Partial, None) => "not known to be complete; ask again shortly".to_owned(),
+        };
+        Some(Self::new(Part::History(protocol, market), reason))
     }
 
     /// A sentence that names the part, `chain` and the reason.

@@ -18,7 +18,7 @@ use crate::{
     http,
     reputation::{Counter, Notices, Rehearsal, Reputation, Submissions},
     rollout::{self, Rollout},
-    scoring::{Scoring, Source},
+    scoring::{Scenarios, Scoring, Source},
     tasks::Tasks,
     telemetry::{Metrics, UPKEEP},
 };
@@ -88,7 +88,8 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     rollout.start(&tasks.spawner());
     let scoring = Scoring::new(registry, chains.clone(), rollout.clone(), &config.scoring);
     let (source, x402, reputation, rehearsal) = if config.sandbox {
-        (Source::Sandbox(scoring.clone()), None, None, Some(Rehearsal::new(store.clone())))
+        let rehearsal = Rehearsal::new(store.clone(), X402::rehearsed(&config.access.x402, &store));
+        (Source::Sandbox(scoring.clone(), Scenarios::default()), None, None, Some(rehearsal))
     } else {
         let sender = sender(config, &chains);
         let x402 = sender.as_ref().and_then(|sender| x402(config, &chains, &store, sender));

@@ -12,6 +12,7 @@ use super::receipts::Counted;
 use super::rpc::Rpc;
 use super::sender::Sender;
 use super::{Error, Progress, Stage, feed, seed, weather};
+use crate::lenders::Small;
 use crate::node::{self, Anvil};
 
 #[derive(Debug)]
@@ -26,13 +27,14 @@ pub struct Chain {
 }
 
 impl Chain {
-    pub(super) async fn start(
-        id: u64,
-        name: &'static str,
+    /// Also does `more` at the end of the history, and returns what that did.
+    pub(super) async fn start<T>(
+        (id, name): (u64, &'static str),
         steps: Vec<Step>,
         now: u64,
         progress: impl Fn(Progress) + Send + 'static,
-    ) -> Result<Self, Error> {
+        more: impl AsyncFnOnce(&mut Small) -> Result<T, Error>,
+    ) -> Result<(Self, T), Error> {
         let tell = |stage, done, total| progress(Progress { chain_id: id, stage, done, total });
         tell(Stage::Starting, 0, 1);
         let genesis = now - (weather::YEARS * 86_400.0) as u64;
@@ -52,13 +54,16 @@ impl Chain {
         let market = aave::deploy(&rpc, &modules, &mut sender, genesis).await?;
         seed::run(&rpc, &market, &mut sender, &steps, now, |done, total| tell(Stage::Seeding, done, total)).await?;
 
+        tell(Stage::Furnishing, 0, 1);
+        let done = more(&mut Small::continued(&rpc, &url, sender).await?).await?;
+
         let chain =
             Self { id, name, market, rpc, url, node: Mutex::new(Some(node)), counted: tokio::sync::Mutex::default() };
         // From here on the node uses the real time.
         chain.mine_at(unix_now()).await?;
         let _: Value = chain.rpc.request("evm_setAutomine", json!([true])).await?;
         tell(Stage::Ready, 1, 1);
-        Ok(chain)
+        Ok((chain, done))
     }
 
     pub fn url(&self) -> &str {

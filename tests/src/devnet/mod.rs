@@ -25,9 +25,11 @@ use alloy::signers::local::PrivateKeySigner;
 
 pub use aave::{MULTICALL, Market, Token};
 pub use chain::Chain;
+use life::Life;
 pub use life::{BASE, ETHEREUM};
 pub use rpc::Rpc;
 
+use crate::lenders::Small;
 use crate::node;
 
 #[derive(Debug, thiserror::Error)]
@@ -82,6 +84,8 @@ pub enum Stage {
     Deploying,
     /// The wallets' history; `done` and `total` are blocks.
     Seeding,
+    /// What is added at the end of the history.
+    Furnishing,
     Ready,
 }
 
@@ -99,19 +103,40 @@ impl Devnet {
     /// # Errors
     /// When npm, a node or a transaction fails. Then every process is stopped.
     pub async fn start(progress: impl Fn(Progress) + Clone + Send + 'static) -> Result<Self, Error> {
+        let (devnet, (), ()) = Self::start_with(progress, async |_| Ok(()), async |_| Ok(())).await?;
+        Ok(devnet)
+    }
+
+    /// Also does something more at the end of each chain's history, and returns what that did.
+    ///
+    /// # Errors
+    /// As for [`Self::start`].
+    pub async fn start_with<E, B>(
+        progress: impl Fn(Progress) + Clone + Send + 'static,
+        on_ethereum: impl AsyncFnOnce(&mut Small) -> Result<E, Error>,
+        on_base: impl AsyncFnOnce(&mut Small) -> Result<B, Error>,
+    ) -> Result<(Self, E, B), Error> {
         let lives = cast::all();
-        let wallets = lives
-            .iter()
-            .map(|life| Wallet { name: life.name, description: life.description, address: life.address() })
-            .collect();
+        let wallets = wallets(&lives);
         let steps: Vec<_> = weather::steps().into_iter().chain(lives.into_iter().flat_map(|life| life.steps)).collect();
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs();
         let of = |id: u64| steps.iter().filter(|step| step.chain == id).cloned().collect::<Vec<_>>();
-        let (ethereum, base) = tokio::try_join!(
-            Chain::start(ETHEREUM, "Ethereum", of(ETHEREUM), now, progress.clone()),
-            Chain::start(BASE, "Base", of(BASE), now, progress)
+        let ((ethereum, on_ethereum), (base, on_base)) = tokio::try_join!(
+            Chain::start((ETHEREUM, "Ethereum"), of(ETHEREUM), now, progress.clone(), on_ethereum),
+            Chain::start((BASE, "Base"), of(BASE), now, progress, on_base)
         )?;
-        Ok(Self { ethereum, base, wallets })
+        Ok((Self { ethereum, base, wallets }, on_ethereum, on_base))
+    }
+
+    /// Mines a block on both chains.
+    ///
+    /// # Errors
+    /// When a node does not answer.
+    pub async fn mine(&self) -> Result<(), Error> {
+        for chain in self.chains() {
+            chain.mine(1).await?;
+        }
+        Ok(())
     }
 
     pub fn chains(&self) -> [&Chain; 2] {
@@ -127,4 +152,17 @@ impl Devnet {
     pub fn wallet(&self, name: &str) -> &Wallet {
         self.wallets.iter().find(|wallet| wallet.name == name).unwrap_or_else(|| panic!("no wallet is called {name}"))
     }
+}
+
+/// The wallets with these lives.
+fn wallets(lives: &[Life]) -> Vec<Wallet> {
+    lives
+        .iter()
+        .map(|life| Wallet { name: life.name, description: life.description, address: life.address() })
+        .collect()
+}
+
+/// Every wallet of the devnet, in the order of the printed table.
+pub fn cast() -> Vec<Wallet> {
+    wallets(&cast::all())
 }

@@ -1,12 +1,12 @@
-//! A small chain for the lenders that the devnet does not have: an empty node, on which a test deploys markets and sends
-//! transactions, one in a block, a day apart.
+//! A small chain for what the devnet does not have: an empty node, on which a test deploys markets and sends transactions,
+//! one in a block, a day apart; or the end of a seeded chain of the devnet, with its blocks ten minutes apart.
 
 pub mod aave_v2;
 pub mod busy;
 pub mod comet;
 pub mod config;
 pub mod ctoken;
-mod solc;
+pub mod solc;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -20,6 +20,8 @@ use crate::devnet::{Error, Rpc, aave, actors};
 use crate::node::{self, Anvil};
 
 const DAY: u64 = 86_400;
+/// Between two blocks at the end of a seeded chain.
+const TEN_MINUTES: u64 = 600;
 /// Days between the first block and now.
 const DAYS: u64 = 400;
 
@@ -27,8 +29,12 @@ const DAYS: u64 = 400;
 #[derive(Debug)]
 pub struct Small {
     pub rpc: Rpc,
-    node: Anvil,
+    url: String,
+    /// None where it is the devnet's.
+    _node: Option<Anvil>,
     sender: Sender,
+    /// Seconds between two blocks.
+    step: u64,
     /// Time of the newest block, in seconds since 1970.
     now: u64,
     /// Number of the newest block.
@@ -48,22 +54,37 @@ struct Receipt {
     logs: Vec<Log>,
 }
 
+#[derive(Deserialize)]
+struct Block {
+    number: U64,
+    timestamp: U64,
+}
+
 impl Small {
     /// # Errors
     /// When npm or the node fails.
     pub async fn start(id: u64) -> Result<Self, Error> {
-        let today = SystemTime::now().duration_since(UNIX_EPOCH).map(|d| d.as_secs()).unwrap_or_default();
-        let genesis = today - DAYS * DAY;
+        let genesis = present() - DAYS * DAY;
         let started = tokio::task::spawn_blocking(move || Anvil::start(id, genesis)).await;
         let node = started.map_err(|e| Error::Task(e.to_string()))??;
         let rpc = Rpc::new(node.url())?;
         let _: Value = rpc.request("anvil_setLoggingEnabled", json!([false])).await?;
-        let sender = Sender::new(rpc.clone());
-        Ok(Self { rpc, node, sender, now: genesis, head: 0 })
+        let (sender, url) = (Sender::new(rpc.clone()), node.url().to_owned());
+        Ok(Self { rpc, url, _node: Some(node), sender, step: DAY, now: genesis, head: 0 })
+    }
+
+    /// The end of a chain whose blocks so far `sender` has mined.
+    ///
+    /// # Errors
+    /// When the node does not answer.
+    pub(crate) async fn continued(rpc: &Rpc, url: &str, sender: Sender) -> Result<Self, Error> {
+        let block: Block = rpc.request("eth_getBlockByNumber", json!(["latest", false])).await?;
+        let (now, head) = (block.timestamp.to(), block.number.to());
+        Ok(Self { rpc: rpc.clone(), url: url.to_owned(), _node: None, sender, step: TEN_MINUTES, now, head })
     }
 
     pub fn url(&self) -> &str {
-        self.node.url()
+        &self.url
     }
 
     /// Deploys the real contracts of Aave v3 in the first blocks, and returns the address of the pool.
@@ -104,14 +125,37 @@ impl Small {
         Ok(())
     }
 
+    /// Queues a payment in native currency, which is first credited to `from`.
+    ///
+    /// # Errors
+    /// When the node does not answer.
+    pub async fn queue_payment(&mut self, from: Address, to: Address, value: U256) -> Result<(), Error> {
+        let held: U256 = self.rpc.request("eth_getBalance", json!([from, "latest"])).await?;
+        let _: Value = self.rpc.request("anvil_setBalance", json!([from, held + value + value])).await?;
+        self.sender.queue(Tx { value, ..Tx::call(from, to, Vec::new(), "a payment") });
+        Ok(())
+    }
+
     /// Mines what is queued, a day after the last block.
     ///
     /// # Errors
     /// When a transaction fails.
     pub async fn mine(&mut self) -> Result<(), Error> {
-        self.now += DAY;
+        self.mine_at(self.now + self.step).await
+    }
+
+    /// Mines what is queued at the present time, from which the node's clock goes on.
+    ///
+    /// # Errors
+    /// When a transaction fails, or the chain is already ahead of the present.
+    pub async fn arrive(&mut self) -> Result<(), Error> {
+        self.mine_at(present()).await
+    }
+
+    async fn mine_at(&mut self, time: u64) -> Result<(), Error> {
+        self.now = time;
         self.head += 1;
-        self.sender.mine(self.now).await
+        self.sender.mine(time).await
     }
 
     /// Time of the newest block, in seconds since 1970.
@@ -151,6 +195,10 @@ impl Small {
         let time = time.ok_or_else(|| Error::Rpc("a block without time".to_owned()))?;
         Ok((time, receipts.into_iter().flat_map(|receipt| receipt.logs).collect()))
     }
+}
+
+fn present() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map(|d| d.as_secs()).unwrap_or_default()
 }
 
 /// The creation code of the contracts in a file of `contracts/`.

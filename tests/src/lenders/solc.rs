@@ -1,12 +1,14 @@
-//! Compiles the stubs in `contracts/` with the compiler from npm.
+//! Compiles the stubs in `contracts/` with the compiler from npm, and keeps what it said in `.compiled`.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use alloy::primitives::Bytes;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 use crate::devnet::Error;
 use crate::node;
@@ -19,6 +21,38 @@ pub fn compile(file: &str) -> Result<BTreeMap<String, Bytes>, Error> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("contracts").join(file);
     let bad = |why: String| Error::Artifact { file: path.clone(), why };
     let source = std::fs::read_to_string(&path).map_err(|e| bad(e.to_string()))?;
+    let kept = kept(&source);
+    if let Some(code) = fs::read(&kept).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()) {
+        return Ok(code);
+    }
+    let code = compiled(file, &path, &source)?;
+    // The next process compiles again where this fails. It never sees a half-written file.
+    let mut whole = tempfile::NamedTempFile::new_in(kept.with_file_name("")).map_err(|e| bad(e.to_string()))?;
+    whole.write_all(&serde_json::to_vec(&code).unwrap_or_default()).map_err(|e| bad(e.to_string()))?;
+    whole.persist(&kept).map_err(|e| bad(e.to_string()))?;
+    Ok(code)
+}
+
+/// Forgets what was compiled before.
+pub fn forget() {
+    let _ = fs::remove_dir_all(folder());
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(".compiled")
+}
+
+/// The file of what was compiled from this source by the compiler and with the packages of the lock file.
+fn kept(source: &str) -> PathBuf {
+    let lock = include_bytes!("../../package-lock.json");
+    let folder = folder();
+    // A folder that cannot be made shows when the file is written.
+    let _ = fs::create_dir_all(&folder);
+    folder.join(hex::encode(Sha256::new().chain_update(lock).chain_update(source).finalize()))
+}
+
+fn compiled(file: &str, path: &Path, source: &str) -> Result<BTreeMap<String, Bytes>, Error> {
+    let bad = |why: String| Error::Artifact { file: path.to_owned(), why };
     let input = json!({
         "language": "Solidity",
         "sources": { file: { "content": source } },

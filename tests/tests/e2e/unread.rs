@@ -18,7 +18,7 @@ sol! {
 const NOBODY: &str = "0x00000000000000000000000000000000000beef0";
 
 /// A chain without markets whose endpoint refuses connections.
-fn gone() -> String {
+pub(super) fn gone() -> String {
     let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     format!(
         "[[chains]]\nid = 10\nname = \"Optimism\"\nrpc = [\"http://{nobody}\"]\nfinality = 16\nmarkets = []\ntokens = []\n\

@@ -8,7 +8,7 @@ use url::Url;
 
 use super::{IpfsError, ask};
 
-const NODE: &str = "IPFS node";
+pub(super) const NODE: &str = "IPFS node";
 /// A random text, which no document contains.
 const BOUNDARY: &str = "assay-7c0e1f5a9d3b46e28fa1c4d05b7e6932";
 

@@ -47,6 +47,13 @@ pub enum IpfsError {
     TooLarge(usize),
 }
 
+impl IpfsError {
+    /// The node cannot be reached.
+    pub fn no_node() -> Self {
+        Self::Unreachable(kubo::NODE)
+    }
+}
+
 impl Ipfs {
     /// `None` where no node is configured, or its URL is invalid.
     pub fn new(config: &config::Ipfs) -> Option<Self> {

@@ -7,7 +7,7 @@ use crate::{
     prices::Quotes,
 };
 use assay_domain::{
-    Activity, ChainSnapshot, Coverage, Nft, Part, PoolHistory, TokenBalance, Unread, features::PositionFeatures,
+    Activity, ChainSnapshot, Coverage, Nft, PoolHistory, TokenBalance, Unread, features::PositionFeatures,
 };
 use assay_evm::client::Block;
 use assay_lending::{AllPasts, AllSums, Market, State, cross_check, failed_pool};
@@ -36,7 +36,7 @@ pub(super) fn failed(config: &ChainConfig) -> ChainSnapshot {
         nfts: Vec::new(),
         positions: Vec::new(),
         pools,
-        unread: vec![Unread::new(Part::Chain, "no endpoint answers; try again later")],
+        unread: vec![Unread::chain()],
     }
 }
 

@@ -32,7 +32,7 @@ pub(super) fn silent(tokens: &[Address]) -> impl Iterator<Item = Unread> {
 /// Prices that held tokens should have.
 pub(super) fn prices(quotes: &Quotes, held: &[TokenBalance]) -> impl Iterator<Item = Unread> {
     let lacking = held.iter().filter(|token| quotes.lacking.contains(&token.contract));
-    lacking.map(|token| Unread::new(Part::Price(token.contract), "no source has a fresh price; try again later"))
+    lacking.map(|token| Unread::price(token.contract))
 }
 
 /// The positions in the markets `without` one that could be read and priced. Their histories count as partial.

@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 
-use super::{ApiError, App};
+use super::{ApiError, App, middleware};
 use crate::{
     access::AccessError,
     rollout::{MoveError, StageError},
@@ -22,7 +22,7 @@ impl App {
     /// The response to an error about a subject.
     pub(super) fn refuse(&self, error: ScoringError) -> ApiError {
         match error {
-            ScoringError::ChainsDown if !self.reads_chains => ApiError::coded(
+            ScoringError::ChainsDown if !self.reads_chains && !self.source.is_sandbox() => ApiError::coded(
                 StatusCode::BAD_GATEWAY,
                 "no_chain",
                 "No chain is configured on this server; its operator can add one, or start it with --sandbox",
@@ -62,6 +62,7 @@ impl From<ScoringError> for ApiError {
         match error {
             ScoringError::NotFound => Self::new(StatusCode::NOT_FOUND, "Address not found or has no on-chain activity"),
             ScoringError::NoneValid => Self::no_valid_address(),
+            ScoringError::Limited(seconds) => middleware::refused_for(seconds),
             ScoringError::NotYetRead => Self::too_slow().retry_after(MOMENT),
             ScoringError::ChainsDown | ScoringError::ChainsMissing(_) | ScoringError::ChainDown(_) => {
                 Self::new(StatusCode::BAD_GATEWAY, error.to_string()).retry_after(WHILE)

@@ -88,6 +88,7 @@ table! {
         GET "/api/v2/sandbox/report/address/{address}" Sandbox sandbox::report::get;
         GET "/api/v2/sandbox/report/address/{address}/total/usd" Sandbox sandbox::report::total;
         GET "/api/v2/sandbox/report/address/{address}/chain/{chain_id}/total/usd" Sandbox sandbox::report::chain_total;
+        GET "/api/v2/sandbox/scenarios" Sandbox sandbox::scenarios::list;
         GET "/api/v2/models" Models models::list;
         GET "/api/v2/models/compare/address/{address}" Score models::compare;
         GET "/api/v2/models/{kind}/report" Models models::report;

@@ -12,6 +12,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use assay_domain::ChainId;
+use assay_registry::{Behaviour, MockSubject, PaymentRefusal};
 use assay_store::Store;
 
 use crate::{
@@ -152,6 +153,15 @@ impl Inner {
     /// The name of a chain, or a name made of its id.
     pub fn chain_label(&self, id: ChainId) -> String {
         self.chain_name(id).map_or_else(|| format!("Chain {id}"), str::to_owned)
+    }
+
+    /// The terms of payments for agent `agent_id`, where a scenario refuses each of them; and the reason.
+    pub fn refuses_payments(&self, agent_id: u64) -> Option<(&X402, PaymentRefusal)> {
+        let x402 = self.rehearsal.as_ref()?.x402()?;
+        match self.scoring.sandbox().behaviour(MockSubject::Agent(agent_id)) {
+            Ok(Some(Behaviour::PaymentRefused(why))) => Some((x402, why)),
+            _ => None,
+        }
     }
 
     /// Whether this server reads the chain.

@@ -53,9 +53,7 @@ impl Reputation {
                 let waited = (Utc::now() - record.created_at).to_std().unwrap_or_default();
                 return match waited < self.inner.settings.coverage_wait {
                     true => Event::Retry(format!("The chains have not been read completely yet: {what}")),
-                    false => Event::Refused(format!(
-                        "The chains could not be read completely, and a score without these parts would be wrong: {what}"
-                    )),
+                    false => Event::Refused(unread(&what)),
                 };
             }
             Err(NoAppraisal::Never(why)) => return Event::Refused(why),
@@ -80,4 +78,9 @@ impl Reputation {
         let given = sender.feedback_count(record.agent_id, settled).await.map_err(|error| error.to_string())?;
         Ok(Event::Placed(Start { block: settled.block, given }))
     }
+}
+
+/// Why nothing is submitted where the chains could not be read completely.
+pub(super) fn unread(what: &str) -> String {
+    format!("The chains could not be read completely, and a score without these parts would be wrong: {what}")
 }

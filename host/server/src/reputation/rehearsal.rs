@@ -2,6 +2,8 @@
 //! nothing is uploaded or sent, and nothing is paid. The whole outcome is decided at acceptance; a query shows the part
 //! that is due at its time.
 
+mod failing;
+
 use std::time::Duration;
 
 use alloy::primitives::keccak256;
@@ -15,8 +17,10 @@ use super::{
     request::Request,
     submit::SubmitError,
 };
+use crate::access::x402::X402;
 use assay_domain::{Address, Time, address};
 use assay_outbox::{sender::Registries, slot::LandedRecord};
+use assay_registry::Phase;
 use assay_store::{Batch, Revision, Store, StoreError};
 
 /// Lifetime of a stored submission.
@@ -43,18 +47,25 @@ const GAS: u64 = 190_000;
 #[derive(Clone)]
 pub struct Rehearsal {
     store: Store,
+    /// The terms of payments that a scenario refuses.
+    x402: Option<X402>,
 }
 
 impl Rehearsal {
     /// Seconds from acceptance to the end.
     pub const EXPECTED: u32 = END;
 
-    pub fn new(store: Store) -> Self {
-        Self { store }
+    pub fn new(store: Store, x402: Option<X402>) -> Self {
+        Self { store, x402 }
+    }
+
+    /// What refuses payments in scenarios. It takes none.
+    pub fn x402(&self) -> Option<&X402> {
+        self.x402.as_ref()
     }
 
     /// Accepts `request` of `owner` with the given scores, or finds the submission that the same request with the same
-    /// `Idempotency-Key` began.
+    /// `Idempotency-Key` began. It fails in the phase `fails`, if there is one.
     ///
     /// # Errors
     /// [`SubmitError`].
@@ -63,8 +74,14 @@ impl Rehearsal {
         request: &Request,
         owner: &str,
         scores: ScoresRecord,
+        fails: Option<Phase>,
     ) -> Result<SubmissionRecord, SubmitError> {
-        let record = completed(request, scores, Utc::now()).map_err(|reason| StoreError::Failed { reason })?;
+        let now = Utc::now();
+        let record = completed(request, scores, now).map_err(|reason| StoreError::Failed { reason })?;
+        let record = match fails {
+            Some(phase) => failing::failed(record, phase, now),
+            None => record,
+        };
         let mut batch = Batch::new().put_expiring(&records::rehearsal(record.id), &record, LIFETIME)?;
         let Some(text) = &request.retry_key else {
             self.store.commit(batch).await?;
@@ -134,11 +151,17 @@ fn completed(request: &Request, scores: ScoresRecord, now: Time) -> Result<Submi
 /// The part of `record` that is due at `now`.
 fn as_of(mut record: SubmissionRecord, now: Time) -> SubmissionRecord {
     let elapsed = (now - record.created_at).num_seconds();
-    let due = STAGES.iter().rev().find(|(_, after)| elapsed >= i64::from(*after));
-    let (stage, after) = due.copied().unwrap_or((Stage::Pending, 0));
+    let begun = |from: &&(Stage, u32)| elapsed >= i64::from(from.1);
+    let due = STAGES.iter().rev().find(begun).copied().unwrap_or((Stage::Pending, 0));
+    // It ends when the stage begins that would follow.
+    let last = if record.stage == Stage::Failed { failing::phase(&record) } else { Stage::Submitting };
+    let end = STAGES.iter().find(|(stage, _)| *stage > last).copied().unwrap_or((Stage::Confirmed, END));
+    let (stage, after) = if due.1 >= end.1 { end } else { due };
     record.updated_at = record.created_at + Duration::from_secs(after.into());
-    let end = record.stage;
-    record.stage = if stage == Stage::Confirmed { end } else { stage };
+    let is_over = due.1 >= end.1;
+    if !is_over {
+        record.stage = stage;
+    }
     if stage < Stage::Uploading {
         (record.scores, record.document) = (None, None);
     }

@@ -22,6 +22,10 @@ pub enum ScoringError {
     /// The requested data was not read in time.
     #[error("The answer took too long; try again, what was read so far is kept")]
     NotYetRead,
+    /// The caller has made too many requests and may try again after so many seconds. Only a scenario of the sandbox says
+    /// so of a subject; real rates are counted before.
+    #[error("Too many requests; try again in {0} s")]
+    Limited(u32),
     /// None of several subjects is an address or a name that resolves.
     #[error("No valid addresses provided")]
     NoneValid,

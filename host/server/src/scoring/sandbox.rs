@@ -1,18 +1,15 @@
 //! Mock answers from the sandbox champion, on the scale of the credit champion.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-    time::Duration,
-};
+mod sums;
 
-use super::{Aggregate, Appraisal, MeanScore, ScoringError, Summarized};
+use std::{sync::Arc, time::Duration};
+
+use super::{Appraisal, MeanScore, ScoringError, scenario::Condition};
 use crate::rollout::Scored;
-use assay_domain::{
-    Address, Assessment, ChainId, ChainSummary, Coverage, Decile, Factor, Freshness, ModelRef, Score, SeenOn, Summary,
-    Time, time_from_unix,
+use assay_domain::{Address, Assessment, Coverage, Decile, Factor, Freshness, ModelRef, Score, Time};
+use assay_registry::{
+    ActiveModels, Behaviour, BoostModel, ChainValue, CreditModel, MockReport, MockSubject, SandboxModel, Scenario,
 };
-use assay_registry::{ActiveModels, BoostModel, ChainValue, CreditModel, MockReport, SandboxModel};
 
 /// The champions of one moment, so that a whole answer comes from one generator on one scale.
 pub struct Sandbox {
@@ -57,7 +54,12 @@ impl Sandbox {
     }
 
     /// The score, with `boost` US dollars of off-chain assets where given, as a production path answers it.
-    pub(super) fn scored(&self, address: Address, boost: Option<f64>, factors: bool) -> Result<Scored, ScoringError> {
+    pub(super) fn scored(
+        &self,
+        (address, condition): (Address, Condition),
+        boost: Option<f64>,
+        factors: bool,
+    ) -> Result<Scored, ScoringError> {
         let SandboxScore { score, decile, model } = match boost {
             None => self.score(address)?,
             // The rule of production, not that of the sandbox paths.
@@ -73,17 +75,65 @@ impl Sandbox {
             assessment: Assessment { score, decile, factors },
             model,
             at,
-            coverage: Coverage::Complete,
+            coverage: self.coverage(address, condition)?,
             fresh,
             record: None,
         })
     }
 
+    fn coverage(&self, address: Address, condition: Condition) -> Result<Coverage, ScoringError> {
+        if condition.is_plain() { Ok(Coverage::Complete) } else { Ok(condition.coverage(&self.report(address)?)) }
+    }
+
+    /// The addresses of several that have an answer, each with its condition.
+    ///
+    /// # Errors
+    /// [`ScoringError::NotFound`] where none has one; what the condition of one of them refuses.
+    pub(super) fn conditions(&self, addresses: Vec<Address>) -> Result<Vec<(Address, Condition)>, ScoringError> {
+        let asked = addresses.len();
+        let mut found = Vec::with_capacity(asked);
+        for address in addresses {
+            match self.condition(address) {
+                Ok(condition) => found.push((address, condition)),
+                Err(ScoringError::NotFound) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        if found.is_empty() && asked > 0 { Err(ScoringError::NotFound) } else { Ok(found) }
+    }
+
+    /// The condition of a request about `address`.
+    ///
+    /// # Errors
+    /// As [`Condition::of`].
+    pub(super) fn condition(&self, address: Address) -> Result<Condition, ScoringError> {
+        Condition::of(self.behaviour(MockSubject::Address(address))?)
+    }
+
+    /// What production is to do about `subject` instead of a plain answer.
+    ///
+    /// # Errors
+    /// As [`Sandbox::score`].
+    pub fn behaviour(&self, subject: MockSubject) -> Result<Option<Behaviour>, ScoringError> {
+        Ok(self.generator()?.behaviour(&subject)?)
+    }
+
+    /// The subjects with a behaviour.
+    ///
+    /// # Errors
+    /// As [`Sandbox::score`].
+    pub fn scenarios(&self) -> Result<Vec<Scenario>, ScoringError> {
+        Ok(self.generator()?.scenarios()?)
+    }
+
     /// The mean as a production path answers it.
-    pub(super) fn mean_scored(&self, addresses: Vec<Address>) -> Result<MeanScore, ScoringError> {
+    pub(super) fn mean_scored(&self, asked: Vec<(Address, Condition)>) -> Result<MeanScore, ScoringError> {
+        let coverage = asked.iter().map(|(address, condition)| self.coverage(*address, *condition));
+        let coverage = Coverage::least(coverage.collect::<Result<Vec<_>, _>>()?);
+        let addresses: Vec<Address> = asked.into_iter().map(|(address, _)| address).collect();
         let SandboxScore { score, decile, model } = self.mean(&addresses)?;
         let (at, fresh) = now();
-        Ok(MeanScore { addresses, score, decile, model, at, coverage: Coverage::Complete, fresh, scores: Vec::new() })
+        Ok(MeanScore { addresses, score, decile, model, at, coverage, fresh, scores: Vec::new() })
     }
 
     /// A mock appraisal: the lower the credit score, the higher the sybil risk, and no attestations.
@@ -129,46 +179,6 @@ impl Sandbox {
         Ok(self.generator()?.portfolio(&address)?)
     }
 
-    /// The mock portfolio, as sums with US dollars alone.
-    ///
-    /// # Errors
-    /// As [`Sandbox::score`].
-    pub fn holdings(&self, address: Address) -> Result<Summarized, ScoringError> {
-        let on = |ChainValue { chain_id, total_asset_usd }| ChainSummary {
-            chain_id,
-            coverage: Coverage::Complete,
-            summary: Summary { asset_usd: total_asset_usd, ..Summary::EMPTY },
-        };
-        Ok(mock(address, self.portfolio(address)?.into_iter().map(on).collect()))
-    }
-
-    /// The sums of the mock report.
-    ///
-    /// # Errors
-    /// As [`Sandbox::score`].
-    pub fn summary(&self, address: Address) -> Result<Summarized, ScoringError> {
-        Ok(mock(address, summaries(&self.report(address)?)))
-    }
-
-    /// The sums of the mock report on one chain.
-    ///
-    /// # Errors
-    /// As [`Sandbox::score`].
-    pub fn chain_summary(&self, address: Address, chain: ChainId) -> Result<Summarized, ScoringError> {
-        let mut one = self.summary(address)?;
-        one.chains.retain(|part| part.chain_id == chain);
-        Ok(one)
-    }
-
-    /// The sums of the mock reports of several addresses.
-    ///
-    /// # Errors
-    /// As [`Sandbox::score`]; [`ScoringError::NoneValid`] for no addresses.
-    pub fn aggregate(&self, addresses: &[Address]) -> Result<Aggregate, ScoringError> {
-        let all = addresses.iter().map(|address| self.summary(*address)).collect::<Result<Vec<_>, _>>()?;
-        Aggregate::of(&all).ok_or(ScoringError::NoneValid)
-    }
-
     fn generator(&self) -> Result<SandboxModel, ScoringError> {
         Ok(self.active.champion()?)
     }
@@ -183,44 +193,4 @@ impl Sandbox {
 fn now() -> (Time, Freshness) {
     let at = chrono::Utc::now();
     (at, Freshness { read_at: at, life: Duration::ZERO })
-}
-
-fn mock(address: Address, chains: Vec<ChainSummary>) -> Summarized {
-    let (_, fresh) = now();
-    Summarized { address, fresh, chains, identity: BTreeSet::new(), unread: None }
-}
-
-/// Seconds between two blocks of a mock chain, whose block 0 was in 1970: a generator gives times and no block numbers.
-const BLOCK: u64 = 12;
-
-/// The sums of a mock report by chain. Figures of the whole address are split over its active chains, so that the sums
-/// add up to the report.
-fn summaries(report: &MockReport) -> Vec<ChainSummary> {
-    let mut chains = BTreeMap::<ChainId, Summary>::new();
-    let mut add = |chain: ChainId, part: Summary| {
-        let sum = chains.entry(chain).or_insert(Summary::EMPTY);
-        *sum = sum.plus(part);
-    };
-    let seen = |chain_id, at: u64| Some(SeenOn { chain_id, block: at / BLOCK, time: time_from_unix(at) });
-    for (chain, transactions) in report.transactions() {
-        let (first, last) = (seen(chain, report.first_transaction), seen(chain, report.first_transaction));
-        add(chain, Summary { first, last, transactions, ..Summary::EMPTY });
-    }
-    for token in &report.tokens {
-        add(token.chain_id, Summary { asset_usd: token.value_usd, balances: 1, ..Summary::EMPTY });
-    }
-    for position in &report.positions {
-        let (supplied, debt_usd) = (position.supplied, position.borrowed);
-        add(position.chain_id, Summary { asset_usd: supplied, collateral_usd: supplied, debt_usd, ..Summary::EMPTY });
-    }
-    for pool in &report.pools {
-        let repayments = pool.counts.repay.unwrap_or(0);
-        let liquidations = pool.counts.liquidation.unwrap_or(0);
-        let last = pool.last_event.and_then(|at| seen(pool.chain_id, at));
-        add(pool.chain_id, Summary { last, repayments, liquidations, ..Summary::EMPTY });
-    }
-    chains
-        .into_iter()
-        .map(|(chain_id, summary)| ChainSummary { chain_id, coverage: Coverage::Complete, summary })
-        .collect()
 }

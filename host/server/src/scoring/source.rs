@@ -4,28 +4,31 @@ use std::{collections::HashSet, sync::Arc};
 
 use alloy::primitives::keccak256;
 
-use super::{Aggregate, Ask, ChainReport, IdentityReport, MeanScore, Report, Scoring, ScoringError, Summarized};
+use super::{
+    Aggregate, Ask, ChainReport, IdentityReport, MeanScore, Report, Sandbox, Scenarios, Scoring, ScoringError,
+    Summarized, scenario::Condition,
+};
 use crate::rollout::Scored;
-use assay_domain::{Address, ChainId, Subject};
+use assay_domain::{Address, ChainId, Subject, UnreadByChain};
 use assay_registry::MockReport;
 
 /// One source of answers. Cheap to clone.
 #[derive(Clone)]
 pub enum Source {
     Chains(Scoring),
-    Sandbox(Scoring),
+    Sandbox(Scoring, Scenarios),
 }
 
 /// A report, or the part of it on one chain, from either source.
 #[derive(Debug, Clone)]
 pub enum Reported<R> {
     Read(R),
-    Mock { address: Address, report: Box<MockReport> },
+    Mock { address: Address, report: Box<MockReport>, unread: Option<UnreadByChain> },
 }
 
 impl Source {
     pub fn is_sandbox(&self) -> bool {
-        matches!(self, Self::Sandbox(_))
+        matches!(self, Self::Sandbox(..))
     }
 
     /// # Errors
@@ -33,7 +36,11 @@ impl Source {
     pub async fn score(&self, subject: &Subject, ask: &Ask<'_>) -> Result<Arc<Scored>, ScoringError> {
         match self {
             Self::Chains(scoring) => scoring.score(subject, ask).await,
-            Self::Sandbox(scoring) => scoring.sandbox().scored(address(subject), None, ask.factors).map(Arc::new),
+            Self::Sandbox(scoring, scenarios) => {
+                let (sandbox, address) = (scoring.sandbox(), address(subject));
+                let condition = scenarios.enter(sandbox.condition(address)?, ask.by, address).await;
+                sandbox.scored((address, condition), None, ask.factors).map(Arc::new)
+            }
         }
     }
 
@@ -47,9 +54,10 @@ impl Source {
     ) -> Result<Arc<Scored>, ScoringError> {
         match self {
             Self::Chains(scoring) => scoring.boosted(subject, total_asset_usd, ask).await,
-            Self::Sandbox(scoring) => {
-                let scored = scoring.sandbox().scored(address(subject), Some(total_asset_usd), ask.factors)?;
-                Ok(Arc::new(scored))
+            Self::Sandbox(scoring, scenarios) => {
+                let (sandbox, address) = (scoring.sandbox(), address(subject));
+                let condition = scenarios.enter(sandbox.condition(address)?, ask.by, address).await;
+                sandbox.scored((address, condition), Some(total_asset_usd), ask.factors).map(Arc::new)
             }
         }
     }
@@ -59,10 +67,13 @@ impl Source {
     pub async fn scores(&self, subjects: Vec<Subject>, ask: &Ask<'_>) -> Result<Vec<Arc<Scored>>, ScoringError> {
         match self {
             Self::Chains(scoring) => scoring.scores(subjects, ask).await,
-            Self::Sandbox(scoring) => {
+            Self::Sandbox(scoring, _) => {
                 let (sandbox, addresses, factors) = (scoring.sandbox(), addresses(&subjects), ask.factors);
-                let score = move |address| sandbox.scored(address, None, factors).map(Arc::new);
-                blocking(move || addresses.into_iter().map(score).collect()).await
+                let score = move || {
+                    let asked = sandbox.conditions(addresses)?.into_iter();
+                    asked.map(|one| sandbox.scored(one, None, factors).map(Arc::new)).collect()
+                };
+                blocking(score).await
             }
         }
     }
@@ -72,9 +83,9 @@ impl Source {
     pub async fn mean(&self, subjects: Vec<Subject>, ask: &Ask<'_>) -> Result<MeanScore, ScoringError> {
         match self {
             Self::Chains(scoring) => scoring.mean(subjects, ask).await,
-            Self::Sandbox(scoring) => {
+            Self::Sandbox(scoring, _) => {
                 let (sandbox, addresses) = (scoring.sandbox(), addresses(&subjects));
-                blocking(move || sandbox.mean_scored(addresses)).await
+                blocking(move || sandbox.mean_scored(sandbox.conditions(addresses)?)).await
             }
         }
     }
@@ -84,7 +95,11 @@ impl Source {
     pub async fn report(&self, subject: &Subject, by: &str) -> Result<Reported<Report>, ScoringError> {
         match self {
             Self::Chains(scoring) => scoring.report(subject, by).await.map(Reported::Read),
-            Self::Sandbox(scoring) => mock_report(scoring, subject),
+            Self::Sandbox(scoring, scenarios) => {
+                let (sandbox, address) = (scoring.sandbox(), address(subject));
+                let condition = scenarios.enter(sandbox.condition(address)?, by, address).await;
+                mock_report(&sandbox, address, condition)
+            }
         }
     }
 
@@ -95,7 +110,15 @@ impl Source {
     pub async fn chain_report(&self, subject: &Subject, chain: ChainId) -> Result<Reported<ChainReport>, ScoringError> {
         match self {
             Self::Chains(scoring) => scoring.chain_report(subject, chain).await.map(Reported::Read),
-            Self::Sandbox(scoring) => mock_report(scoring, subject),
+            Self::Sandbox(scoring, _) => {
+                let (sandbox, address, condition) = entered(scoring, subject).await?;
+                condition.require(chain)?;
+                let mut report = mock_report(&sandbox, address, condition)?;
+                if let Reported::Mock { unread: Some(unread), .. } = &mut report {
+                    unread.retain(|(id, _)| *id == chain);
+                }
+                Ok(report)
+            }
         }
     }
 
@@ -104,7 +127,10 @@ impl Source {
     pub async fn summary(&self, subject: &Subject) -> Result<Summarized, ScoringError> {
         match self {
             Self::Chains(scoring) => scoring.summary(subject).await,
-            Self::Sandbox(scoring) => scoring.sandbox().summary(address(subject)),
+            Self::Sandbox(scoring, _) => {
+                let (sandbox, address, condition) = entered(scoring, subject).await?;
+                sandbox.summary(address, condition)
+            }
         }
     }
 
@@ -113,7 +139,10 @@ impl Source {
     pub async fn current_summary(&self, subject: &Subject) -> Result<Summarized, ScoringError> {
         match self {
             Self::Chains(scoring) => scoring.current_summary(subject).await,
-            Self::Sandbox(scoring) => scoring.sandbox().summary(address(subject)),
+            Self::Sandbox(scoring, _) => {
+                let (sandbox, address, condition) = entered(scoring, subject).await?;
+                sandbox.summary(address, condition)
+            }
         }
     }
 
@@ -122,7 +151,10 @@ impl Source {
     pub async fn chain_summary(&self, subject: &Subject, chain: ChainId) -> Result<Summarized, ScoringError> {
         match self {
             Self::Chains(scoring) => scoring.chain_summary(subject, chain).await,
-            Self::Sandbox(scoring) => scoring.sandbox().chain_summary(address(subject), chain),
+            Self::Sandbox(scoring, _) => {
+                let (sandbox, address, condition) = entered(scoring, subject).await?;
+                sandbox.chain_summary(address, condition, chain)
+            }
         }
     }
 
@@ -133,7 +165,10 @@ impl Source {
     pub async fn holdings(&self, subject: &Subject) -> Result<Summarized, ScoringError> {
         match self {
             Self::Chains(scoring) => scoring.summary(subject).await,
-            Self::Sandbox(scoring) => scoring.sandbox().holdings(address(subject)),
+            Self::Sandbox(scoring, _) => {
+                let (sandbox, address, condition) = entered(scoring, subject).await?;
+                sandbox.holdings(address, condition)
+            }
         }
     }
 
@@ -142,9 +177,9 @@ impl Source {
     pub async fn aggregate(&self, subjects: Vec<Subject>) -> Result<Aggregate, ScoringError> {
         match self {
             Self::Chains(scoring) => scoring.aggregate(subjects).await,
-            Self::Sandbox(scoring) => {
+            Self::Sandbox(scoring, _) => {
                 let (sandbox, addresses) = (scoring.sandbox(), addresses(&subjects));
-                blocking(move || sandbox.aggregate(&addresses)).await
+                blocking(move || sandbox.aggregate(&sandbox.conditions(addresses)?)).await
             }
         }
     }
@@ -154,14 +189,22 @@ impl Source {
     pub async fn identity(&self, subject: &Subject) -> Result<IdentityReport, ScoringError> {
         match self {
             Self::Chains(scoring) => scoring.identity(subject).await,
-            Self::Sandbox(_) => Ok(IdentityReport::none(address(subject))),
+            Self::Sandbox(scoring, _) => Ok(IdentityReport::none(entered(scoring, subject).await?.1)),
         }
     }
 }
 
-fn mock_report<R>(scoring: &Scoring, subject: &Subject) -> Result<Reported<R>, ScoringError> {
-    let address = address(subject);
-    Ok(Reported::Mock { address, report: Box::new(scoring.sandbox().report(address)?) })
+/// The generator, and the address of a subject with its condition.
+async fn entered(scoring: &Scoring, subject: &Subject) -> Result<(Sandbox, Address, Condition), ScoringError> {
+    let (sandbox, address) = (scoring.sandbox(), address(subject));
+    let condition = sandbox.condition(address)?.passed().await;
+    Ok((sandbox, address, condition))
+}
+
+fn mock_report<R>(sandbox: &Sandbox, address: Address, condition: Condition) -> Result<Reported<R>, ScoringError> {
+    let mut report = Box::new(sandbox.report(address)?);
+    let unread = (!condition.is_plain()).then(|| condition.report(&mut report, chrono::Utc::now()));
+    Ok(Reported::Mock { address, report, unread })
 }
 
 /// The address of a subject in the sandbox. Names are not resolved there: a name has the same made-up address each

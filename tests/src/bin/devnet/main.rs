@@ -1,18 +1,21 @@
-//! `devnet`: two local chains with a history, and with `run` a server that reads them.
+//! `devnet`: local chains with a history and all that a server needs beside them, and with `run` that server.
 
 mod progress;
 mod run;
 mod table;
+mod welcome;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use assay_tests::devnet::{self, Devnet};
+use assay_tests::tour;
+use assay_tests::upstreams::Upstreams;
 use clap::{Args, Parser, Subcommand};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Two local chains (ids 1 and 8453) with the real Aave v3 contracts, and wallets with years of history
+/// Local chains with real lending contracts and wallets with years of history, and a server that reads them
 ///
 /// Ctrl-C stops it. Then every process and file that it created is removed.
 #[derive(Parser)]
@@ -24,17 +27,44 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Start the chains and a server that reads them, and print example requests
+    /// Start everything and a server on it, and print example requests
     Run(Run),
-    /// Start only the chains, and print their RPC URLs and the wallets
+    /// Walk through a running devnet: each step with its command and its answer
+    Tour(Tour),
+    /// Start only two chains, and print their RPC URLs and the wallets
     Chains,
 }
+
+#[derive(Args)]
+struct Tour {
+    /// The server that `devnet run` started
+    #[arg(long, default_value = "http://127.0.0.1:8080")]
+    url: String,
+    /// An API key with every scope
+    #[arg(long, default_value = DEVELOPER_KEY)]
+    key: String,
+    /// The directory of models that the server watches
+    #[arg(long, value_name = "DIR", default_value = "plugins")]
+    shelf: PathBuf,
+}
+
+/// The default key of the devnet.
+const DEVELOPER_KEY: &str = "assay-devnet-key";
 
 #[derive(Args)]
 struct Run {
     /// Address of the server; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     listen: String,
+    /// Port of the server on 127.0.0.1, in place of --listen
+    #[arg(long, conflicts_with = "listen")]
+    port: Option<u16>,
+    /// Two chains with one lender alone: no names, agents, submissions or payments
+    #[arg(long)]
+    less: bool,
+    /// Compile the contracts again, in place of using what the last start compiled
+    #[arg(long)]
+    fresh: bool,
     /// The server's binary
     #[arg(long, value_name = "FILE", default_value = "target/release/assay")]
     assay: PathBuf,
@@ -42,7 +72,7 @@ struct Run {
     #[arg(long, value_name = "DIR", default_value = "plugins")]
     shelf: PathBuf,
     /// The API key, with every scope
-    #[arg(long, default_value = "assay-devnet-key")]
+    #[arg(long, default_value = DEVELOPER_KEY)]
     key: String,
     /// Show the server's log
     #[arg(long)]
@@ -69,6 +99,10 @@ enum Error {
     Server(std::io::Error),
     #[error("the server ended by itself; its last lines:\n{0}")]
     ServerEnded(String),
+    #[error("the model that runs in the shadow could not be chosen: {0}")]
+    Challenger(String),
+    #[error("the tour ends here. {0}")]
+    Tour(#[from] tour::Error),
     #[error("{0}")]
     Io(#[from] std::io::Error),
 }
@@ -98,13 +132,16 @@ fn fail(error: &dyn std::error::Error) -> ExitCode {
 async fn carry_out(command: Command) -> Result<(), Error> {
     match command {
         Command::Run(options) => run::run(options).await,
+        Command::Tour(Tour { url, key, shelf }) => {
+            Ok(tour::walk(tour::Place { url, key, shelf }, std::io::stdout()).await?)
+        }
         Command::Chains => {
             let devnet = start().await?;
             for chain in devnet.chains() {
                 println!("chain {:<5} {}", chain.id, chain.url());
             }
             println!("\n{}\nCtrl-C stops the chains.", table::wallets(&devnet));
-            keep_current(&devnet).await
+            keep_current(async || devnet.mine().await).await
         }
     }
 }
@@ -116,15 +153,20 @@ async fn start() -> Result<Devnet, Error> {
     Ok(started?)
 }
 
-/// Mines a block every minute, because prices and positions are those of the newest block.
-async fn keep_current(devnet: &Devnet) -> Result<(), Error> {
+async fn start_all() -> Result<Upstreams, Error> {
+    let progress = progress::Display::new();
+    let started = Upstreams::start(progress.listener()).await;
+    progress.finish();
+    Ok(started?)
+}
+
+/// Mines every minute, because prices and positions are those of the newest block.
+async fn keep_current(mine: impl AsyncFn() -> Result<(), devnet::Error>) -> Result<(), Error> {
     let mut minute = tokio::time::interval(Duration::from_secs(60));
     minute.tick().await;
     loop {
         minute.tick().await;
-        for chain in devnet.chains() {
-            chain.mine(1).await?;
-        }
+        mine().await?;
     }
 }
 

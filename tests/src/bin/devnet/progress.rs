@@ -50,6 +50,7 @@ fn words(progress: Progress) -> String {
         Stage::Starting => "starting the node (the first time, its package is fetched)".to_owned(),
         Stage::Deploying => "deploying the lending contracts".to_owned(),
         Stage::Seeding => format!("living through {} eventful days", progress.total),
+        Stage::Furnishing => "adding names, agents and tokens".to_owned(),
         Stage::Ready => "ready".to_owned(),
     }
 }

@@ -13,7 +13,7 @@ use crate::{
     prices::pure,
 };
 use assay_domain::{
-    Address, AssetClass, B256, EventCounts, Protocol, Seen, Snapshot, U256, features::features, time_from_unix,
+    Address, AssetClass, B256, EventCounts, Part, Protocol, Seen, Snapshot, U256, features::features, time_from_unix,
 };
 use assay_evm::Call;
 use assay_lending::{AllTerms, Held, HeldParts, LendingTerms, MarketTerms, Past, config::MarketConfig};

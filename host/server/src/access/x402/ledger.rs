@@ -8,7 +8,6 @@ use tokio::time::{Instant, timeout};
 use super::{
     Payment, Refused, X402,
     records::{self, PaymentRecord, PaymentState, PurchaseRecord},
-    verify::used,
 };
 use assay_domain::{B256, PaymentId};
 use assay_outbox::payment::PaymentError;
@@ -123,7 +122,7 @@ impl X402 {
                 true if is_free => return Ok(Found::Free(Some(record))),
                 true => return Ok(Found::Claimed(record)),
                 false if is_free && !record.reverted => {}
-                false => return Err(used().into()),
+                false => return Err(Refused::used().into()),
             }
         }
         Ok(self.sibling(payment, purchase).await?.map_or(Found::Free(None), Found::Claimed))

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use super::{Refused, X402, reason, records::PaymentRecord, transfer::Transfers};
+use super::{Refused, X402, records::PaymentRecord, transfer::Transfers};
 use assay_domain::{Address, U256};
 use assay_outbox::slot::{Outbox, Round};
 use assay_store::{Lease, StoreError};
@@ -95,7 +95,6 @@ impl PaymentRecord {
 
     /// Refuses a payment whose transfer did not come to the chain.
     pub(super) fn not_landed(&mut self) {
-        let detail = "The transfer could not be brought to the chain; present the payment again";
-        self.refused(Refused::new(reason::SETTLE, detail));
+        self.refused(Refused::not_landed());
     }
 }

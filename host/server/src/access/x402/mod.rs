@@ -17,6 +17,7 @@ mod reason;
 pub mod records;
 mod remote;
 mod rota;
+mod scripted;
 mod terms;
 mod transfer;
 mod verify;

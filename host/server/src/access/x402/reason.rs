@@ -2,7 +2,11 @@
 
 use std::borrow::Cow;
 
+use super::{Version, terms::Terms};
 use assay_domain::Address;
+
+/// Seconds that a signature must remain valid: the time of a block and of sending to it.
+pub const MARGIN: u64 = 6;
 
 /// A refused payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +37,58 @@ pub const SETTLE: &str = "unexpected_settle_error";
 impl Refused {
     pub fn new(reason: impl Into<Cow<'static, str>>, detail: impl Into<String>) -> Self {
         Self { reason: reason.into(), detail: detail.into(), tried: false }
+    }
+
+    /// `wanted` is the only network.
+    pub fn network(wanted: &str) -> Self {
+        Self::new(NETWORK, format!("Payments are taken on the network {wanted:?} alone"))
+    }
+
+    pub fn recipient(pay_to: Address) -> Self {
+        Self::new(RECIPIENT, format!("The payment is not to {pay_to}"))
+    }
+
+    pub fn value(terms: &Terms, version: Version) -> Self {
+        let at_least = if version == Version::One { "at least " } else { "exactly " };
+        let (wanted, price) = (terms.amount, terms.price());
+        Self::new(VALUE, format!("The payment is to be {at_least}{wanted} of the asset's smallest unit, {price}"))
+    }
+
+    pub fn not_yet_valid() -> Self {
+        Self::new(VALID_AFTER, "The signature does not hold yet; check the clock it was signed by")
+    }
+
+    pub fn expired() -> Self {
+        let detail = format!("The signature holds for less than {MARGIN} more seconds, or has expired; sign a new one");
+        Self::new(VALID_BEFORE, detail)
+    }
+
+    /// The account `from` did not sign.
+    pub fn signature(terms: &Terms, from: Address) -> Self {
+        let domain = &terms.domain;
+        let detail = format!(
+            "The signature is not by {from} for this authorization, in the asset {} with the EIP-712 domain {:?} version {:?} on chain {}",
+            domain.asset, domain.name, domain.version, domain.chain
+        );
+        Self::new(SIGNATURE, detail)
+    }
+
+    pub fn funds(terms: &Terms, from: Address) -> Self {
+        Self::new(FUNDS, format!("{from} has less of the asset than the payment of {}", terms.price()))
+    }
+
+    pub fn used() -> Self {
+        Self::new(USED, "The payment's nonce has been used or cancelled; sign a new payment with another nonce")
+    }
+
+    pub fn reverted_on_chain() -> Self {
+        let detail = "The transfer was reverted on the chain, though the chain had confirmed it; sign a new one";
+        Self::new(STATE, detail)
+    }
+
+    /// The transfer did not come to the chain.
+    pub fn not_landed() -> Self {
+        Self::new(SETTLE, "The transfer could not be brought to the chain; present the payment again")
     }
 
     /// The payment was used for another request.

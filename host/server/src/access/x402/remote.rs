@@ -11,7 +11,7 @@ use super::{
     Refused, X402, reason,
     records::{OrderRecord, PaymentRecord},
     rota::Rota,
-    verify::{unix_now, used},
+    verify::unix_now,
 };
 use assay_domain::{B256, U256};
 use assay_outbox::payment::{AuthorizationUse, Facilitator, PaymentError, Settlement};
@@ -102,7 +102,7 @@ impl X402 {
         };
         match read.await {
             Ok((AuthorizationUse::Paid(transaction), ..)) => record.settled(transaction),
-            Ok((AuthorizationUse::Elsewhere, ..)) => record.refused(used()),
+            Ok((AuthorizationUse::Elsewhere, ..)) => record.refused(Refused::used()),
             Ok((AuthorizationUse::Unused, time, standing)) => {
                 let expired = seconds_expired(record).is_some_and(|seconds| seconds > CLOCK_SKEW);
                 if U256::from(time) > authorization.valid_before && expired {

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::{
     Refused, X402, reason,
     records::PaymentRecord,
-    verify::{signature_refused, unix_now, used},
+    verify::{signature_refused, unix_now},
 };
 use assay_domain::{Address, U256, signer};
 use assay_outbox::{
@@ -178,7 +178,7 @@ impl<'a, 'r> Transfers<'a, 'r> {
         }
         match self.usage(record).await? {
             AuthorizationUse::Paid(transaction) => self.x402.refuse_foreign(record, transaction),
-            AuthorizationUse::Elsewhere => record.refused(used()),
+            AuthorizationUse::Elsewhere => record.refused(Refused::used()),
             AuthorizationUse::Unused => {}
             AuthorizationUse::Unknown => return Err(unclear()),
         }
@@ -193,7 +193,7 @@ impl<'a, 'r> Transfers<'a, 'r> {
             AuthorizationUse::Unknown => return Err(unclear()),
             AuthorizationUse::Paid(transaction) if is_ours(transaction) => record.settled(transaction),
             AuthorizationUse::Paid(transaction) => self.x402.refuse_foreign(record, transaction),
-            AuthorizationUse::Elsewhere => record.refused(used()),
+            AuthorizationUse::Elsewhere => record.refused(Refused::used()),
             AuthorizationUse::Unused => self.unpaid(record, ended),
         }
         record.slot = None;
@@ -213,9 +213,7 @@ impl<'a, 'r> Transfers<'a, 'r> {
         record.attempts = record.attempts.saturating_add(1);
         match ended {
             Ended::Reverted(_) => {
-                let detail =
-                    "The transfer was reverted on the chain, though the chain had confirmed it; sign a new one";
-                record.refused(Refused::new(reason::STATE, detail));
+                record.refused(Refused::reverted_on_chain());
                 record.reverted = true;
             }
             Ended::Cancelled(_) if record.is_expired(unix_now(), CLOCK_SKEW) => {

@@ -10,8 +10,6 @@ use super::{
 use assay_domain::{Address, U256, signer};
 use assay_outbox::payment::Asset;
 
-/// Seconds that a signature must remain valid: the time of a block and of sending to it.
-const MARGIN: u64 = 6;
 /// The most that a payer's clock may be ahead of ours, in seconds.
 const CLOCKS: u64 = 3_600;
 /// Reasons that apply before the signature is checked.
@@ -26,10 +24,7 @@ impl X402 {
             return Err(Refused::new(reason::SCHEME, format!("The scheme is {SCHEME:?}, and no other")));
         }
         if payment.network != terms.network_in(*version) {
-            return Err(Refused::new(
-                reason::NETWORK,
-                format!("Payments are taken on the network {:?} alone", terms.network_in(*version)),
-            ));
+            return Err(Refused::network(&terms.network_in(*version)));
         }
         if payment.said_version != u64::from(version.number()) {
             let detail = format!("The header {} is for x402Version {}", version.request_header(), version.number());
@@ -46,7 +41,7 @@ impl X402 {
         let repeated =
             payment.offered.as_ref().map(|(_, pay_to, _)| pay_to.eq_ignore_ascii_case(&terms.pay_to.to_string()));
         if authorization.to != terms.pay_to || repeated == Some(false) {
-            return Err(Refused::new(reason::RECIPIENT, format!("The payment is not to {}", terms.pay_to)));
+            return Err(Refused::recipient(terms.pay_to));
         }
         check_amount(terms, payment)
     }
@@ -54,10 +49,8 @@ impl X402 {
     /// By the clock of this host; the asset checks by the clock of the chain.
     fn check_time(&self, payment: &Payment) -> Result<(), Refused> {
         let now = unix_now();
-        if payment.authorization.valid_before < U256::from(now + MARGIN) {
-            let detail =
-                format!("The signature holds for less than {MARGIN} more seconds, or has expired; sign a new one");
-            return Err(Refused::new(reason::VALID_BEFORE, detail));
+        if payment.authorization.valid_before < U256::from(now + reason::MARGIN) {
+            return Err(Refused::expired());
         }
         // An open payment is followed as long as it can be settled.
         let longest = self.terms().valid_seconds.saturating_add(CLOCKS);
@@ -66,10 +59,7 @@ impl X402 {
             return Err(Refused::new(reason::VALID_BEFORE, detail));
         }
         if payment.authorization.valid_after > U256::from(now) {
-            return Err(Refused::new(
-                reason::VALID_AFTER,
-                "The signature does not hold yet; check the clock it was signed by",
-            ));
+            return Err(Refused::not_yet_valid());
         }
         Ok(())
     }
@@ -142,18 +132,7 @@ impl X402 {
 
     /// Only a contract at the paying account can verify a signature that no key made. The simulated transfer calls it.
     async fn require_contract(&self, payment: &Payment) -> Result<(), PayError> {
-        let terms = self.terms();
-        let unsigned = || {
-            let detail = format!(
-                "The signature is not by {} for this authorization, in the asset {} with the EIP-712 domain {:?} version {:?} on chain {}",
-                payment.authorization.from,
-                terms.domain.asset,
-                terms.domain.name,
-                terms.domain.version,
-                terms.domain.chain
-            );
-            Refused::new(reason::SIGNATURE, detail)
-        };
+        let unsigned = || Refused::signature(self.terms(), payment.authorization.from);
         let Some(asset) = &self.inner.asset else { return Err(unsigned().into()) };
         if asset.has_code(payment.authorization.from).await? { Ok(()) } else { Err(unsigned().into()) }
     }
@@ -161,15 +140,10 @@ impl X402 {
     async fn ask_asset(&self, asset: &Asset, payment: &Payment, by_key: bool) -> Result<u64, PayError> {
         let standing = asset.authorization_state(&payment.authorization).await?;
         if standing.balance < payment.authorization.value {
-            let detail = format!(
-                "{} has less of the asset than the payment of {}",
-                payment.authorization.from,
-                self.terms().price()
-            );
-            return Err(Refused::new(reason::FUNDS, detail).into());
+            return Err(Refused::funds(self.terms(), payment.authorization.from).into());
         }
         if standing.used {
-            return Err(used().into());
+            return Err(Refused::used().into());
         }
         let call = asset.call(&payment.authorization, &payment.signature, by_key);
         asset.simulate(&call).await?.map_err(|words| Refused::reverted(&words))?;
@@ -187,10 +161,6 @@ pub(super) fn unix_now() -> u64 {
     u64::try_from(Utc::now().timestamp()).unwrap_or_default()
 }
 
-pub(super) fn used() -> Refused {
-    Refused::new(reason::USED, "The payment's nonce has been used or cancelled; sign a new payment with another nonce")
-}
-
 fn check_amount(terms: &Terms, payment: &Payment) -> Result<(), Refused> {
     let (value, wanted) = (payment.authorization.value, terms.amount);
     let enough = match payment.version {
@@ -200,9 +170,5 @@ fn check_amount(terms: &Terms, payment: &Payment) -> Result<(), Refused> {
     if enough {
         return Ok(());
     }
-    let at_least = if payment.version == Version::One { "at least " } else { "exactly " };
-    Err(Refused::new(
-        reason::VALUE,
-        format!("The payment is to be {at_least}{wanted} of the asset's smallest unit, {}", terms.price()),
-    ))
+    Err(Refused::value(terms, payment.version))
 }

@@ -5,7 +5,7 @@ use axum::{
     http::{HeaderMap, StatusCode, header, request::Parts},
 };
 
-use super::{Caller, charge};
+use super::{AgentPath, Caller, charge};
 use crate::{
     access::{
         AccessError,
@@ -34,9 +34,17 @@ impl FromRequestParts<App> for Payer {
             Ok(caller) => return Ok(Self::Key(caller)),
             Err(error) => error,
         };
-        let Some(x402) = app.x402.as_ref().filter(|_| error == AccessError::MissingOrInvalid) else {
+        if error != AccessError::MissingOrInvalid {
             return Err(error.into());
+        }
+        let x402 = match &app.x402 {
+            Some(x402) => Some(x402),
+            None => AgentPath::from_request_parts(parts, app)
+                .await
+                .ok()
+                .and_then(|AgentPath(id)| Some(app.refuses_payments(id)?.0)),
         };
+        let Some(x402) = x402 else { return Err(error.into()) };
         let host = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok());
         let resource = x402.resource(host, parts.uri.path());
         let Some((version, text)) = presented(&parts.headers)? else {

@@ -1,7 +1,7 @@
 //! The request rate of each key and address, and the limit of concurrent requests. A request beyond a limit is refused
 //! before any work, with `Retry-After`. Operation routes have no limit.
 
-use std::time::Duration;
+use std::{num::NonZeroU32, time::Duration};
 
 use axum::{
     extract::{Request, State},
@@ -74,6 +74,18 @@ fn refusal(policy: &'static str, state: RateState, wait: Duration) -> ApiError {
     );
     let words = format!("{whose} may make {} requests a minute; try again in {seconds} s", state.rate);
     ApiError::exceeded(policy, "too_many_requests", words).retry_after(seconds)
+}
+
+/// The answer to a key that has to wait this long: to one with a single request in that time.
+pub fn refused_for(seconds: u32) -> ApiError {
+    let wait = Duration::from_secs(seconds.into());
+    let rate = (WINDOW.as_secs() / u64::from(seconds.max(1))).try_into().ok().and_then(NonZeroU32::new);
+    let rate = rate.unwrap_or(NonZeroU32::MIN);
+    let mut headers = HeaderMap::new();
+    let state = RateState { rate, left: 0, refused: Some(wait) };
+    add_headers(&mut headers, "key", state);
+    let named = headers.into_iter().filter_map(|(name, value)| Some((name?, value)));
+    named.fold(refusal("key", state, wait), |error, (name, value)| error.with_header(name, value))
 }
 
 /// Adds the rate and the remaining requests to the quota headers.

@@ -21,6 +21,8 @@ use guard::Guard;
 use identify::Identify;
 use measure::Measure;
 
+pub(super) use limit::refused_for;
+
 /// The layers of one route, outermost first.
 pub(super) fn around_route(
     route: MethodRouter<App>,

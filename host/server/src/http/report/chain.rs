@@ -39,7 +39,9 @@ pub async fn report(
         Reported::Read(report) => {
             app.answer(&known, report.fresh, &real::on_chain(&report, chain, app.chain_label(chain)))
         }
-        Reported::Mock { address, report } => Ok(app.answer_once(&mock::on_chain(&app, address, *report, chain))),
+        Reported::Mock { address, report, unread } => {
+            Ok(app.answer_once(&mock::on_chain(&app, (address, *report, unread), chain)))
+        }
     }
 }
 

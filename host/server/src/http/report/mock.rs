@@ -6,14 +6,17 @@ use crate::http::{
     App,
     wire::{
         Activity, Assets, ChainActivity, ChainReportBody, Checksummed, Counts, CreditEvents, Defi, Moment, NftBody,
-        Pool, ProtocolBody, ReportBody, ReportScore, TokenBody, Usd,
+        Pool, ProtocolBody, ReportBody, ReportScore, TokenBody, Usd, sentences,
     },
 };
-use assay_domain::{Address, ChainId, EventCounts, Protocol, parse_address, time_from_unix};
+use assay_domain::{Address, ChainId, EventCounts, Protocol, UnreadByChain, parse_address, time_from_unix};
 use assay_registry::{MockPool, MockReport};
 
+/// An address, its mock report, and what a scenario did not read of it.
+type Mock = (Address, MockReport, Option<UnreadByChain>);
+
 /// The mock report of `address`; `labelled` with `sandbox: true` on the paths of the sandbox.
-pub fn body(app: &App, address: Address, mock: MockReport, labelled: bool) -> ReportBody {
+pub fn body(app: &App, (address, mock, unread): Mock, labelled: bool) -> ReportBody {
     let score = mock.score;
     let not_covered = without_pool(&mock).chain(app.not_covered.iter().cloned()).collect();
     ReportBody {
@@ -29,13 +32,13 @@ pub fn body(app: &App, address: Address, mock: MockReport, labelled: bool) -> Re
         cached: false,
         timestamp: Moment::now(),
         credit_events: CreditEvents::over(mock.pools.into_iter().map(pool).collect(), not_covered, Vec::new()),
-        unread: None,
+        unread: unread.map(sentences),
         sandbox: labelled.then_some(true),
     }
 }
 
 /// The part of the mock report that concerns one chain.
-pub(super) fn on_chain(app: &App, address: Address, mut mock: MockReport, chain: ChainId) -> ChainReportBody {
+pub(super) fn on_chain(app: &App, (address, mut mock, unread): Mock, chain: ChainId) -> ChainReportBody {
     let transactions = mock.transactions().find(|(active, _)| *active == chain).map(|(_, transactions)| transactions);
     mock.tokens.retain(|token| token.chain_id == chain);
     mock.nfts.retain(|nft| nft.chain_id == chain);
@@ -52,7 +55,7 @@ pub(super) fn on_chain(app: &App, address: Address, mut mock: MockReport, chain:
         },
         cached: false,
         timestamp: Moment::now(),
-        unread: None,
+        unread: unread.map(sentences),
     }
 }
 

@@ -41,6 +41,8 @@ pub async fn get(
             let answer = app.answer(&known, report.scored.fresh, &real::body(&report, &app.not_covered))?;
             Ok(fresh::identified(answer, [app.rollout.score_id(&report.scored, caller.owner())]))
         }
-        Reported::Mock { address, report } => Ok(app.answer_once(&mock::body(&app, address, *report, false))),
+        Reported::Mock { address, report, unread } => {
+            Ok(app.answer_once(&mock::body(&app, (address, *report, unread), false)))
+        }
     }
 }

@@ -119,7 +119,8 @@ pub async fn submit(
             caller.charged(&app).await?;
             accepted(&app, &record, form).await
         }
-        (Payer::Payment(offered), _) => paid::submit(&app, offered, request, form).await,
+        (Payer::Payment(offered), Some(_)) => Err(paid::rehearsed(&app, offered, agent_id)),
+        (Payer::Payment(offered), None) => paid::submit(&app, offered, request, form).await,
     }
 }
 

@@ -55,6 +55,14 @@ pub(super) async fn submit(
     Ok(response)
 }
 
+/// The refusal that a scenario has for payments for this agent.
+pub(super) fn rehearsed(app: &App, offered: &Offered, agent_id: u64) -> ApiError {
+    match app.refuses_payments(agent_id) {
+        Some((x402, why)) => refused(x402, offered, &x402.scripted(why, &offered.payment)),
+        None => ApiError::unauthorized(),
+    }
+}
+
 fn not_settled(x402: &X402, offered: &Offered, error: PayError) -> ApiError {
     match error {
         PayError::Refused(why) => refused(x402, offered, &why),

@@ -12,6 +12,7 @@ use crate::{
     },
     reputation::{Rehearsal, Request},
 };
+use assay_registry::{Behaviour, MockSubject};
 
 pub(super) async fn accept(
     rehearsal: &Rehearsal,
@@ -21,8 +22,16 @@ pub(super) async fn accept(
     form: Form,
 ) -> Result<Response, ApiError> {
     app.agents.get(request.agent_id).await.map_err(|error| agents::read_error(error, Some(request.agent_id)))?;
-    let scores = app.scoring.sandbox().appraisal(request.address)?.into();
-    let record = rehearsal.submit(request, caller.owner(), scores).await.map_err(refuse)?;
+    let sandbox = app.scoring.sandbox();
+    let scores = sandbox.appraisal(request.address)?.into();
+    let subjects = [MockSubject::Agent(request.agent_id), MockSubject::Address(request.address)];
+    let mut fails = None;
+    for subject in subjects {
+        if let (None, Some(Behaviour::SubmissionFails(phase))) = (fails, sandbox.behaviour(subject)?) {
+            fails = Some(phase);
+        }
+    }
+    let record = rehearsal.submit(request, caller.owner(), scores, fails).await.map_err(refuse)?;
     let body = SubmittedBody::of(&record, Rehearsal::EXPECTED, form.status_url(record.agent_id, record.id));
     Ok(mode::marked((StatusCode::ACCEPTED, fresh::once(Json(body)))))
 }

@@ -2,4 +2,5 @@
 //! read no chain.
 
 pub mod report;
+pub mod scenarios;
 pub mod score;

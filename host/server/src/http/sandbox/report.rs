@@ -41,7 +41,7 @@ pub async fn get(
     AddressPath(address): AddressPath,
 ) -> Result<Json<ReportBody>, ApiError> {
     let report = app.scoring.sandbox().report(address)?;
-    Ok(Json(mock_body(&app, address, report, true)))
+    Ok(Json(mock_body(&app, (address, report, None), true)))
 }
 
 /// The mock value of everything an address holds.

@@ -12,6 +12,7 @@ mod payment;
 mod portfolio;
 mod provenance;
 mod report;
+mod scenario;
 mod score;
 mod shadow;
 mod submission;
@@ -33,6 +34,7 @@ pub use report::{
     Activity, Assets, Counts, CreditEvents, Defi, NftBody, NotApplicable, Pool, ProtocolBody, ReportBody, ReportScore,
     TokenBody, Totals,
 };
+pub use scenario::{ScenarioBody, ScenariosBody};
 pub use score::{CoverageName, FactorBody, MeanBody, RangeName, ScoreBody, ScoresBody};
 pub use shadow::ShadowBody;
 pub use submission::{FeedbackTransactionBody, SubmissionBody, SubmissionStatus, SubmittedBody, SubmittedScores};

@@ -115,7 +115,7 @@ impl Landing<'_> {
             Ok(Err(Unopened::Reverts(reason))) => registry_reason(&reason),
             Ok(Err(Unopened::Costly(gas))) => format!("it would take {gas} gas, and may take {MOST_GAS} at most"),
         };
-        let event = Event::Refused(format!("the Reputation Registry refuses the feedback: {refused}"));
+        let event = Event::Refused(by_registry(&refused));
         self.advance(record, event).await.map(Ok)
     }
 
@@ -185,4 +185,9 @@ impl Landing<'_> {
 /// Where the document is.
 fn uri(document: &DocumentRecord) -> String {
     format!("ipfs://{}", document.cid)
+}
+
+/// Why nothing is submitted that the registry would revert.
+pub(super) fn by_registry(reason: &str) -> String {
+    format!("the Reputation Registry refuses the feedback: {reason}")
 }

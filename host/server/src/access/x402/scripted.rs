@@ -1,0 +1,68 @@
+//! Payments of the sandbox, which takes none: a scenario refuses each in the words of production.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use tokio::sync::{Notify, watch};
+use uuid::Uuid;
+
+use super::{Inner, Payment, Refused, X402, budget::Budget, goods::Goods, records::PurchaseRecord, terms::Terms};
+use crate::config;
+use assay_domain::{Address, PaymentId, address};
+use assay_registry::PaymentRefusal;
+use assay_store::{Batch, Store, StoreError};
+
+/// The account that is paid where the configuration names none.
+const NOBODY: Address = address!("0x000000000000000000000000000000000000dEaD");
+
+/// Nothing is for sale.
+struct Nothing;
+
+impl Goods for Nothing {
+    fn hand_over<'a>(
+        &'a self,
+        _: Batch,
+        _: PaymentId,
+        _: &'a PurchaseRecord,
+    ) -> BoxFuture<'a, Result<(Batch, Uuid), StoreError>> {
+        Box::pin(async { Err(StoreError::Failed { reason: "a sandbox server sells nothing".into() }) })
+    }
+}
+
+impl X402 {
+    /// The terms of the configuration without a chain and without a worker: no payment is ever claimed.
+    pub fn rehearsed(config: &config::X402, store: &Store) -> Option<Self> {
+        let paid = config::X402 { pay_to: config.pay_to.or(Some(NOBODY)), ..config.clone() };
+        let inner = Inner {
+            terms: Terms::new(&paid)?,
+            store: store.clone(),
+            asset: None,
+            facilitator: None,
+            base_url: config.base_url.clone(),
+            goods: Box::new(Nothing),
+            budget: Budget::new(config),
+            contract_signatures: false,
+            settle_timeout: config.settle,
+            claimed: Notify::new(),
+            changed: watch::Sender::new(()),
+        };
+        Some(Self { inner: Arc::new(inner) })
+    }
+
+    /// How production refuses `payment` for this reason.
+    pub fn scripted(&self, why: PaymentRefusal, payment: &Payment) -> Refused {
+        let (terms, from) = (self.terms(), payment.authorization.from);
+        match why {
+            PaymentRefusal::Network => Refused::network(&terms.network_in(payment.version)),
+            PaymentRefusal::Recipient => Refused::recipient(terms.pay_to),
+            PaymentRefusal::Value => Refused::value(terms, payment.version),
+            PaymentRefusal::NotYetValid => Refused::not_yet_valid(),
+            PaymentRefusal::Expired => Refused::expired(),
+            PaymentRefusal::Signature => Refused::signature(terms, from),
+            PaymentRefusal::InsufficientFunds => Refused::funds(terms, from),
+            PaymentRefusal::NonceUsed => Refused::used(),
+            PaymentRefusal::TransactionReverted => Refused { tried: true, ..Refused::reverted_on_chain() },
+            PaymentRefusal::SettlementFailed => Refused { tried: true, ..Refused::not_landed() },
+        }
+    }
+}

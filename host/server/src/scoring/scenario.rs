@@ -1,0 +1,186 @@
+//! What the scenarios of a sandbox generator make of answers on the production paths: the conditions of production, in
+//! the same types and words.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use chrono::Days;
+use moka::future::Cache;
+
+use super::{ScoringError, Summarized};
+use assay_domain::{
+    Address, ChainId, Coverage, EventCounts, Protocol, Summary, Time, Unread, UnreadByChain, parse_address,
+};
+use assay_registry::{Behaviour, MockPool, MockReport, ScoreError};
+
+/// A first reading that nobody asks about for this long begins again.
+const FORGOTTEN: Duration = Duration::from_secs(60);
+/// Most first readings that are remembered.
+const REMEMBERED: u64 = 10_000;
+
+/// Plays the scenarios. Cheap to clone.
+#[derive(Clone)]
+pub struct Scenarios {
+    /// The requests of each caller about each address.
+    asked: Cache<(String, Address), Arc<AtomicU32>>,
+}
+
+/// The condition of one request that was not refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Condition(Option<Behaviour>);
+
+impl Default for Scenarios {
+    fn default() -> Self {
+        Self { asked: Cache::builder().max_capacity(REMEMBERED).time_to_idle(FORGOTTEN).build() }
+    }
+}
+
+impl Scenarios {
+    /// The condition of a request by `by` about `address`, after the time that it takes: a first reading is complete
+    /// after some requests.
+    pub async fn enter(&self, condition: Condition, by: &str, address: Address) -> Condition {
+        let condition = condition.passed().await;
+        let Some(Behaviour::Pending(complete_at)) = condition.0 else { return condition };
+        let asked = self.asked.get_with((by.to_owned(), address), async { Arc::default() }).await;
+        let earlier = asked.fetch_add(1, Ordering::Relaxed);
+        if earlier.saturating_add(1) < complete_at { condition } else { Condition(None) }
+    }
+}
+
+impl Condition {
+    /// The condition of a subject that behaves so.
+    ///
+    /// # Errors
+    /// What production answers under a condition without an answer.
+    pub fn of(behaviour: Option<Behaviour>) -> Result<Self, ScoringError> {
+        match behaviour {
+            Some(Behaviour::NotFound) => Err(ScoringError::NotFound),
+            Some(Behaviour::RateLimited(seconds)) => Err(ScoringError::Limited(seconds)),
+            Some(Behaviour::UpstreamFailed) => Err(ScoringError::ChainsDown),
+            Some(Behaviour::Unavailable) => Err(ScoreError::Busy { instances: 0 }.into()),
+            other => Ok(Self(other)),
+        }
+    }
+
+    /// After the time that the answer takes.
+    pub async fn passed(self) -> Self {
+        let Some(Behaviour::Slow(millis)) = self.0 else { return self };
+        tokio::time::sleep(Duration::from_millis(millis.into())).await;
+        Self(None)
+    }
+
+    /// Whether the answer is a plain one.
+    pub fn is_plain(self) -> bool {
+        matches!(self.0, None | Some(Behaviour::Slow(_)))
+    }
+
+    /// The coverage that a score shows.
+    pub fn coverage(self, report: &MockReport) -> Coverage {
+        let mut report = report.clone();
+        let unread = self.report(&mut report, chrono::Utc::now());
+        let of_pools = Coverage::least(report.pools.iter().map(|pool| pool.coverage));
+        let of_the_rest = match self.0 {
+            // A generator may show a wallet without pools.
+            Some(Behaviour::Pending(_)) => Coverage::Pending,
+            _ if unread.iter().any(|(_, unread)| unread.part.is_scored()) => Coverage::Partial,
+            _ => Coverage::Complete,
+        };
+        of_pools.min(of_the_rest)
+    }
+
+    /// # Errors
+    /// [`ScoringError::ChainDown`] for the chain that cannot be read.
+    pub fn require(self, chain: ChainId) -> Result<(), ScoringError> {
+        if self.0 == Some(Behaviour::ChainUnread(chain)) { Err(ScoringError::ChainDown(chain)) } else { Ok(()) }
+    }
+
+    /// Changes a plain report into that of the condition, and returns what was not read.
+    pub fn report(self, report: &mut MockReport, now: Time) -> UnreadByChain {
+        let mut unread = UnreadByChain::new();
+        match self.0 {
+            Some(Behaviour::Pending(_)) => report.pools.iter_mut().for_each(pending),
+            Some(Behaviour::Partial) => first(report).into_iter().for_each(|pool| pool.coverage = Coverage::Partial),
+            Some(Behaviour::FailedPool) => first(report).into_iter().for_each(failed),
+            Some(Behaviour::Provisional) => {
+                unread.extend(report.active_chains.first().map(|chain| (*chain, Unread::price(None))));
+            }
+            Some(Behaviour::ChainUnread(chain)) => {
+                without(report, chain);
+                unread.push((chain, Unread::chain()));
+            }
+            Some(Behaviour::LiquidatedYesterday) => {
+                first(report).into_iter().for_each(|pool| liquidated(pool, now));
+            }
+            _ => {}
+        }
+        unread.extend(report.pools.iter().filter_map(|pool| Some((pool.chain_id, missing(pool)?))));
+        unread
+    }
+
+    /// Changes the plain sums of `report` into those of the condition.
+    pub fn sums(self, sums: &mut Summarized, mut report: MockReport) {
+        if let Some(Behaviour::ChainUnread(chain)) = self.0 {
+            let lost = sums.chains.iter_mut().filter(|part| part.chain_id == chain);
+            lost.for_each(|part| (part.coverage, part.summary) = (Coverage::Failed, Summary::EMPTY));
+        }
+        sums.unread = Some(self.report(&mut report, chrono::Utc::now()));
+    }
+}
+
+/// The pool that a condition is about: one with loans, if there is one.
+fn first(report: &mut MockReport) -> Option<&mut MockPool> {
+    let lent = report.pools.iter().position(|pool| pool.counts.borrow > Some(0)).unwrap_or(0);
+    report.pools.get_mut(lent)
+}
+
+/// Being read for the first time: nothing is known yet.
+fn pending(pool: &mut MockPool) {
+    let collected = |count: Option<u64>| count.map(|_| 0);
+    let EventCounts { supply, withdraw, borrow, repay, liquidation } = pool.counts;
+    pool.coverage = Coverage::Pending;
+    pool.synced_to_block = None;
+    pool.counts = EventCounts {
+        supply: collected(supply),
+        withdraw: collected(withdraw),
+        borrow: collected(borrow),
+        repay: collected(repay),
+        liquidation: collected(liquidation),
+    };
+    (pool.first_event, pool.last_event) = (None, None);
+}
+
+fn failed(pool: &mut MockPool) {
+    pool.coverage = Coverage::Failed;
+    pool.synced_to_block = None;
+    pool.counts = EventCounts::default();
+    (pool.first_event, pool.last_event) = (None, None);
+}
+
+/// Nothing of the chain, but for its pools without counts.
+fn without(report: &mut MockReport, chain: ChainId) {
+    report.tokens.retain(|token| token.chain_id != chain);
+    report.nfts.retain(|nft| nft.chain_id != chain);
+    report.positions.retain(|position| position.chain_id != chain);
+    let share = report.transactions().find(|(active, _)| *active == chain).map_or(0, |(_, share)| share);
+    report.total_transactions = report.total_transactions.saturating_sub(share);
+    report.active_chains.retain(|active| *active != chain);
+    report.pools.iter_mut().filter(|pool| pool.chain_id == chain).for_each(failed);
+}
+
+fn liquidated(pool: &mut MockPool, now: Time) {
+    let yesterday = now.checked_sub_days(Days::new(1)).unwrap_or(now);
+    pool.counts.liquidation = pool.counts.liquidation.map(|count| count.saturating_add(1));
+    let at = u64::try_from(yesterday.timestamp()).ok();
+    (pool.first_event, pool.last_event) = (pool.first_event.or(at), at);
+}
+
+/// What is missing of a pool, in the words of production. `None` also where the pool is none of a known protocol.
+fn missing(pool: &MockPool) -> Option<Unread> {
+    let protocol = Protocol::ALL.into_iter().find(|protocol| protocol.as_str() == pool.protocol)?;
+    Unread::history((protocol, parse_address(&pool.market_address).ok()?), pool.coverage, pool.synced_to_block)
+}

@@ -1,0 +1,100 @@
+//! The server's configuration for all parts.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use super::main_chains::{ATTESTER, BASE_REVERSE};
+use super::other_chains::Other;
+use super::{Upstreams, submitter, till};
+use crate::devnet::BASE;
+use crate::devnet::actors::address as wallet;
+
+impl Upstreams {
+    /// As [`crate::devnet::Devnet::config_toml`], with every section that the API has a use for.
+    pub fn config_toml(&self, listen: &str, shelf: &Path, store: &Path, key: &str) -> String {
+        let mut toml = self.devnet.config_toml(listen, shelf, store, key);
+        let _ = toml.write_str("[reading]\ndiscovery = \"logs\"\n");
+        self.lender(&mut toml);
+        for other in &self.others {
+            other.write_toml(&mut toml);
+        }
+        self.people(&mut toml);
+        self.submissions(&mut toml);
+        toml
+    }
+
+    /// Compound v2 on chain 1.
+    fn lender(&self, toml: &mut String) {
+        // The list of markets belongs to the last chain above it.
+        let market = format!(
+            "[[chains.markets]]\nprotocol = \"lenderB_v2\"\nmarket = \"cUSDC\"\naddress = \"{}\"\nfrom_block = 1\n",
+            self.ethereum.ctoken
+        );
+        if let Some(at) = toml.match_indices("\n[[chains]]\n").nth(1).map(|(at, _)| at) {
+            toml.insert_str(at, &market);
+        }
+    }
+
+    fn people(&self, toml: &mut String) {
+        let (ens, names) = (self.ethereum.ens.registry, self.base.names.registry);
+        let _ = writeln!(
+            toml,
+            "[names]\nregistries = [\n{{ provider = \"ens\", chain = 1, registry = \"{ens}\", reverse = \"addr.reverse\" }},\n\
+             {{ provider = \"basename\", chain = {BASE}, registry = \"{names}\", under = \"base.eth\", reverse = \"{BASE_REVERSE}\" }},\n]"
+        );
+        let (eas, index, attester) = (self.base.eas.service, self.base.index, wallet(ATTESTER));
+        let _ = writeln!(toml, "[identity]\nsources = [");
+        for (kind, schema, data) in
+            [("verified-account", self.base.account, "flag"), ("verified-country", self.base.country, "country")]
+        {
+            let _ = writeln!(
+                toml,
+                "{{ provider = \"coinbase\", kind = \"{kind}\", chain = {BASE}, eas = \"{eas}\", index = \"{index}\", \
+                 lookup = \"attestation-uid\", schema = \"{schema}\", attester = \"{attester}\", data = \"{data}\" }},"
+            );
+        }
+        let _ = writeln!(toml, "]");
+    }
+
+    fn submissions(&self, toml: &mut String) {
+        let ipfs = &self.ipfs.url;
+        let _ = write!(toml, "{}", self.base.agents.toml(BASE, 10_000));
+        let _ = writeln!(toml, "[ipfs]\napi = \"{ipfs}\"\ngateway = \"{ipfs}\"");
+        let _ = writeln!(toml, "[outbound]\nallow = [\"{}\"]", ipfs.trim_start_matches("http://"));
+        let signer = submitter().to_bytes();
+        let _ = writeln!(toml, "[reputation]\nsigner = \"{signer}\"\nconfirmations = 1\npoll_ms = 250");
+        let _ = writeln!(toml, "[access.x402]\nenabled = true\npay_to = \"{}\"\nnetwork = \"base\"", till());
+    }
+}
+
+impl Other {
+    fn write_toml(&self, toml: &mut String) {
+        let (id, name, url, (symbol, currency, _)) = (self.id, &self.name, self.url(), self.currency);
+        let _ = writeln!(
+            toml,
+            "[[chains]]\nid = {id}\nname = \"{name}\"\nrpc = [\"{url}\"]\nfinality = 4\nmulticall = \"none\"\nsequencer = \"none\""
+        );
+        let wrapped = self.wrapped.map(|wrapped| format!(", wrapped = \"{wrapped}\"")).unwrap_or_default();
+        let _ = writeln!(
+            toml,
+            "native = {{ symbol = \"{symbol}\", name = \"{currency}\", feed = \"{}\"{wrapped} }}\ntokens = [",
+            self.native_feed
+        );
+        if let Some((address, feed)) = self.dollar {
+            let _ = writeln!(
+                toml,
+                "{{ address = \"{address}\", symbol = \"USDC\", decimals = 6, name = \"USD Coin\", feed = \"{feed}\" }}"
+            );
+        }
+        let _ = writeln!(toml, "]");
+        if self.markets.is_empty() {
+            let _ = writeln!(toml, "markets = []");
+        }
+        for (protocol, market, address) in &self.markets {
+            let _ = writeln!(
+                toml,
+                "[[chains.markets]]\nprotocol = \"{protocol}\"\nmarket = \"{market}\"\naddress = \"{address}\"\nfrom_block = 1"
+            );
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! The first hour: what `make run` starts answers every request of the API's tables, the lines of the README and the tour.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use assay_tests::{
+    devnet::actors::address as wallet,
+    process::{End, Guarded, Lines},
+    service::{Answer, Caller, binary, shelf_copy},
+};
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::run;
+
+const KEY: &str = "assay-devnet-key";
+
+/// What `devnet run` started. Dropping it ends everything.
+struct Started {
+    url: String,
+    shelf: TempDir,
+    _process: Guarded,
+}
+
+fn devnet() -> Command {
+    Command::new(binary().with_file_name("devnet"))
+}
+
+fn start() -> Started {
+    let shelf = shelf_copy();
+    let mut command = devnet();
+    command.args(["run", "--port", "0", "--assay"]).arg(binary()).arg("--shelf").arg(shelf.path());
+    let ready = |line: &str| line.strip_prefix("Assay listens on ").map(str::to_owned);
+    let (process, url) =
+        Guarded::start(&command, End::Terminate, Lines::Keep, ready).expect("the devnet and its server start");
+    Started { url, shelf, _process: process }
+}
+
+/// The requests of the contract's tables that read: paths below `/api/v2/`.
+fn reading(w: &str) -> Vec<String> {
+    let addresses = format!("{w},{}", wallet("saver"));
+    let mut paths = vec![
+        format!("score/address/{w}"),
+        format!("score/address/{w}?include_factors=true"),
+        "score/address/borrower.eth".to_owned(),
+        format!("report/address/{w}"),
+        "report/address/whale.base.eth".to_owned(),
+        format!("report/?address={addresses}"),
+        format!("report/address/{w}/total/usd"),
+        format!("report/address/{w}/total/usd/aggregate"),
+        format!("identity/address/{w}/attestations"),
+        "agents".to_owned(),
+        "agents?page=2&limit=50".to_owned(),
+        "agents/search?q=lend".to_owned(),
+        "agents/1".to_owned(),
+        "agents/10".to_owned(),
+        "agents/1/reputation".to_owned(),
+        format!("sandbox/score/address/{w}"),
+        format!("sandbox/score/?address={addresses}"),
+        format!("sandbox/score/batch/?address={addresses}"),
+        format!("sandbox/report/address/{w}"),
+        format!("sandbox/report/address/{w}/total/usd"),
+        format!("sandbox/report/address/{w}/chain/137/total/usd"),
+        "models".to_owned(),
+    ];
+    let reported = [1, 137, 42_161, 10, 8_453, 43_114, 56, 250, 324, 59_144];
+    paths.extend(reported.map(|id| format!("report/address/{w}/chain/{id}")));
+    let summed = [1, 10, 56, 137, 8_453, 42_220, 42_161, 43_114, 534_352, 59_144];
+    paths.extend(summed.map(|id| format!("report/address/{w}/chain/{id}/summary")));
+    paths
+}
+
+async fn asks_every_request(api: &Caller) {
+    let w = wallet("borrower").to_string();
+    for path in reading(&w) {
+        let answer = api.get(&format!("/api/v2/{path}")).await;
+        assert_eq!(answer.status, 200, "{path}: {}", answer.text);
+    }
+    let money = json!({ "total_asset_usd": 50_000 });
+    for (path, body) in [
+        (format!("score/address/{w}"), money.clone()),
+        (format!("report/address/{w}"), json!({ "name": "My bank", "total_asset_usd": 1_000 })),
+        (format!("sandbox/score/address/{w}"), money),
+    ] {
+        let answer = api.post(&format!("/api/v2/{path}"), &body).await;
+        assert_eq!(answer.status, 200, "{path}: {}", answer.text);
+    }
+    for path in ["agents/2/reputation", "reputation/3"] {
+        let accepted = api.post(&format!("/api/v2/{path}"), &json!({ "address": w, "tags": ["creditScore"] })).await;
+        let status_url = accepted.expect(202)["status_url"].as_str().expect("a path").to_owned();
+        super::reputation::confirmed(api, &status_url).await;
+    }
+}
+
+async fn shows_what_was_made(api: &Caller) {
+    let report = api.get(&format!("/api/v2/report/address/{}", wallet("borrower"))).await.ok();
+    assert_eq!(report["activity"]["active_chains"].as_array().map(Vec::len), Some(12));
+    assert_eq!((&report["credit_events"]["coverage"], &report["unread"]), (&json!("complete"), &json!([])));
+    assert!(report["assets"]["nfts"].as_array().is_some_and(|all| all.len() > 1), "{}", report["assets"]);
+    let agents = api.get("/api/v2/agents?limit=100").await.ok();
+    // One of the sixty is burned, and one has no id for callers.
+    let listed = agents["agents"].as_array().expect("a list");
+    assert_eq!((agents["total"].as_u64(), listed.len()), (Some(60), 58));
+    let unread = listed.iter().filter(|agent| agent["metadata"].is_null()).count();
+    assert_eq!(unread, 3, "without a document, with one that is not there, and with one that is no JSON");
+    assert_eq!(api.get("/api/v2/agents/search?q=%D0%BF%D1%80%D0%B8%D0%B2%D0%B5%D1%82").await.ok()["total_results"], 1);
+    let roles = api.get("/api/v2/models").await.ok();
+    let challenger = roles["models"].as_array().into_iter().flatten().find(|model| model["role"] == "challenger");
+    assert_eq!(challenger.expect("a challenger")["version"], "1.0");
+}
+
+/// Each line of the README that is said to work as it is, at the address of this server.
+async fn types_the_readme(url: &str) {
+    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md")).expect("a README");
+    let (_, block) = readme.split_once("these lines work as they are:\n\n```sh\n").expect("the lines");
+    let block = block.split("```").next().expect("a block").replace("http://127.0.0.1:8080", url);
+    let (variables, requests) = block.split_once('\n').expect("variables, then requests");
+    assert!(requests.lines().count() >= 3, "{requests}");
+    for line in requests.lines() {
+        let line = line.replace("curl -s", "curl -s -w '\\n%{http_code}'");
+        let mut shell = Command::new("bash");
+        shell.arg("-c").arg(format!("{variables}\n{line}"));
+        let typed = tokio::task::spawn_blocking(move || shell.output()).await.expect("no panic").expect("bash runs");
+        let said = String::from_utf8(typed.stdout).expect("text");
+        assert!(said.ends_with("\n200"), "{line}: {said}{}", String::from_utf8_lossy(&typed.stderr));
+    }
+}
+
+async fn walks(started: &Started, url: &str) -> Output {
+    let mut tour = devnet();
+    tour.args(["tour", "--url", url, "--key", KEY, "--shelf"]).arg(started.shelf.path());
+    tokio::task::spawn_blocking(move || tour.output()).await.expect("no panic").expect("the tour runs")
+}
+
+#[test]
+fn everything_answers_on_what_make_run_starts() {
+    run(async {
+        let started = tokio::task::spawn_blocking(start).await.expect("no panic");
+        let api = Caller::at(&started.url, KEY);
+        asks_every_request(&api).await;
+        shows_what_was_made(&api).await;
+        types_the_readme(&started.url).await;
+
+        let walked = walks(&started, &started.url).await;
+        let (said, error) = (String::from_utf8_lossy(&walked.stdout), String::from_utf8_lossy(&walked.stderr));
+        assert!(walked.status.success(), "{said}{error}");
+        assert!(said.contains("\nAll 14 steps answered as they should."), "{said}");
+        assert!(!started.shelf.path().join("tour-9.0.wasm").exists(), "the shelf is as it was");
+        let refused: Answer = api.get("/api/v2/score/address/empty.eth").await;
+        assert_eq!(refused.status, 404, "{}", refused.text);
+
+        // Where nobody answers, the tour says what to do.
+        let lost = walks(&started, "http://127.0.0.1:9").await;
+        let error = String::from_utf8_lossy(&lost.stderr).into_owned();
+        assert!(!lost.status.success() && error.contains("Start the devnet first with `make run`"), "{error}");
+    });
+}
