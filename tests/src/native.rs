@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn the_host_and_the_kit_read_and_write_the_same_lines() {
         let sets = [crate::features::generate(17, 3_000), crate::features::generate_v2(18, 3_000)];
-        let record = |features| Record { id: Some("one".into()), outcome: Some(true), features };
+        let record = |features| Record::new(Some("one".into()), Some(true), features);
         let mut read = 0;
         for record in sets.into_iter().flatten().map(record) {
             // A features file has no form for figures that are infinite or not a number.

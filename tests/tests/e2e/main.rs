@@ -22,6 +22,7 @@ mod lenders;
 mod limits;
 mod many;
 mod names;
+mod past;
 mod promotion;
 mod replay;
 mod reports;

@@ -32,6 +32,7 @@ pub struct Wallet {
     pub id: Option<String>,
     pub outcome: Option<bool>,
     pub as_of: u64,
+    pub cluster: Option<String>,
 }
 
 /// The lists of a wallet, in the order of their columns.
@@ -69,7 +70,7 @@ macro_rules! columns {
     };
 }
 
-columns!(Wallet { id, outcome, as_of });
+columns!(Wallet { id, outcome, as_of, cluster });
 columns!(ChainFeatures {
     chain_id,
     coverage,

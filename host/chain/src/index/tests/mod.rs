@@ -59,6 +59,7 @@ fn start(nodes: &[&Node], folder: &Path) -> Running {
         finality: FINALITY,
         logs: LIMITS,
         mode: IndexMode::On,
+        follows: true,
         budget: Budget::new(0),
         shelf: Arc::new(Shelf::new(folder.join("index"))),
         state: state.clone(),

@@ -1,0 +1,147 @@
+//! `assay features`: exports the features of addresses to a file that `assay backtest` reads, as they are now or as they
+//! were at moments in the past.
+
+mod export;
+mod file;
+mod label;
+mod past;
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use assay_backtest::{grouped, is_table};
+use assay_domain::Address;
+use clap::{Args, Subcommand};
+
+use self::{
+    export::{Counts, Export},
+    past::{days, moment},
+};
+use super::{ConfigFile, Failure};
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Read addresses on the configured chains and add their features to a file
+    ///
+    /// Rows that are already in the file are left out, so that an interrupted export continues. With an embedded store or
+    /// an index, stop the server first.
+    ///
+    /// With --as-of each chain is read at its last block before that moment, which needs endpoints that keep old state
+    /// (archive endpoints). Explorers and price APIs are not asked, because they tell only of today; names are those of
+    /// today. Each row names its blocks, so that anyone can make it again.
+    Export(Arguments),
+}
+
+#[derive(Args)]
+pub struct Arguments {
+    /// Addresses or names
+    addresses: Vec<String>,
+    /// File with an address or a name on each line; `-` for standard input. `#` starts a comment
+    #[arg(long, value_name = "FILE")]
+    from: Option<PathBuf>,
+    /// The features file: a Parquet table where its name ends in .parquet, JSON lines otherwise. A table is written
+    /// after all addresses are read; until then FILE.jsonl has the records
+    #[arg(long, short, value_name = "FILE")]
+    output: PathBuf,
+    /// Longest wait for the lending history of one address, in seconds; after it, the address is not written
+    #[arg(long, default_value_t = 120)]
+    wait: u64,
+    /// Number of addresses that are read at the same time; they share requests
+    #[arg(long, default_value_t = 32)]
+    at_once: usize,
+    /// Read the chains as they were before this moment: a date such as 2025-03-01, a time such as 2025-03-01T12:00:00Z,
+    /// or Unix seconds. UTC
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    as_of: Option<u64>,
+    /// Repeat for later moments, so many days apart, such as 30d
+    #[arg(long, value_name = "DAYS", value_parser = days, requires_all = ["as_of", "until"])]
+    every: Option<u64>,
+    /// The last moment
+    #[arg(long, value_name = "TIME", value_parser = moment, requires = "every")]
+    until: Option<u64>,
+    /// Take everybody who owed in the market of --market at each moment, from the index of markets
+    #[arg(long, requires_all = ["as_of", "market"])]
+    population: Option<Population>,
+    /// Address of the market of --population
+    #[arg(long, value_name = "ADDRESS", requires = "population")]
+    market: Option<Address>,
+    /// Write whether this happened after the moment, from the index of markets
+    #[arg(long, requires_all = ["as_of", "within"])]
+    outcome: Option<Outcome>,
+    /// The days after the moment in which the outcome counts, such as 90d
+    #[arg(long, value_name = "DAYS", value_parser = days, requires = "outcome")]
+    within: Option<u64>,
+    /// Write no outcome for wallets that owed less, in dollars
+    #[arg(long, value_name = "DOLLARS", default_value_t = 0.0, requires = "outcome")]
+    min_debt: f64,
+    #[command(flatten)]
+    config: ConfigFile,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub enum Population {
+    /// Wallets that owed in a market
+    Borrowers,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub enum Outcome {
+    /// At least one liquidation in any indexed market
+    Liquidation,
+}
+
+pub fn run(command: Command) -> Result<(), Failure> {
+    let Command::Export(mut arguments) = command;
+    let mut addresses = std::mem::take(&mut arguments.addresses);
+    addresses.extend(arguments.from.as_deref().map(file::listed).transpose()?.unwrap_or_default());
+    if addresses.is_empty() && arguments.population.is_none() {
+        return Err(Failure::cannot("no addresses: give some, a file of them with --from, or a --population"));
+    }
+    let config = arguments.config.load()?;
+    if config.chains.is_empty() {
+        return Err(Failure::cannot("no chains are configured, so there is nothing to read"));
+    }
+    let output = &arguments.output;
+    let table =
+        output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet")) || is_table(output);
+    // Records cannot be appended to a table: they go to a file of lines beside it, and at the end into a new table.
+    let lines = if table { file::with_end(output, ".jsonl") } else { output.clone() };
+    let mut known = file::known(&lines)?;
+    if table && output.exists() {
+        file::records(output, |record| {
+            known.add(&record);
+            Ok(())
+        })?;
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::cannot)?;
+    let Counts { written, left_out, failed } =
+        runtime.block_on(all(&arguments, &config, addresses, &lines, &mut known))?;
+    if table {
+        file::tabulate(&lines, output)?;
+    }
+    let [written, left_out, unread] = [written, left_out, failed].map(grouped);
+    eprintln!("{written} written, {left_out} there before or twice, {unread} not read");
+    if failed > 0 { Err(Failure::no("")) } else { Ok(()) }
+}
+
+/// One export for each moment, or one of now.
+async fn all(
+    arguments: &Arguments,
+    config: &crate::config::Config,
+    addresses: Vec<String>,
+    lines: &Path,
+    known: &mut file::Known,
+) -> Result<Counts, Failure> {
+    let (wait, at_once) = (Duration::from_secs(arguments.wait), arguments.at_once.max(1));
+    let Some(first) = arguments.as_of else {
+        return Export { config, lines, wait, at_once, past: None }.run(addresses, known).await;
+    };
+    let mut counts = Counts::default();
+    for moment in past::moments(first, arguments.every, arguments.until)? {
+        let past = Some(past::Past::of(arguments, moment));
+        counts += Export { config, lines, wait, at_once, past }.run(addresses.clone(), known).await?;
+    }
+    Ok(counts)
+}
