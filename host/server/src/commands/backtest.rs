@@ -14,7 +14,7 @@ use std::{
 
 use assay_backtest::{About, Identity, Loaded, Report, Run, RunError, Tally, grouped};
 use assay_domain::{Digest, Score};
-use assay_registry::{CreditModel, MeteredModel};
+use assay_registry::{CreditModel, Limits, MeteredModel};
 use clap::Args;
 
 use super::{ConfigFile, Failure, meter::Meter, print};
@@ -66,13 +66,35 @@ fn score(text: &str) -> Result<Score, String> {
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    compare(arguments)
+}
+
+/// A comparison on one file of features, with no other option.
+pub fn of(models: Vec<String>, features: PathBuf, config: ConfigFile) -> Result<(), Failure> {
+    compare(&Arguments {
+        models,
+        features,
+        baseline: None,
+        cut_off: Score::new(640).unwrap_or(Score::MIN),
+        note: None,
+        json: None,
+        html: None,
+        scores: None,
+        skip_bad: false,
+        threads: None,
+        config,
+    })
+}
+
+fn compare(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.models.len() < 2 {
         return Err(Failure::cannot("a comparison needs two models: --models 1.0,1.1"));
     }
     let config = arguments.config.load()?;
     let started = Instant::now();
-    let loaded = assay_backtest::load(&arguments.models, &config.models.shelf, &app::limits(&config.models))
-        .map_err(Failure::cannot)?;
+    // A comparison serves nobody, so a model needs no signature for it.
+    let limits = Limits { trust: Vec::new(), ..app::limits(&config.models) };
+    let loaded = assay_backtest::load(&arguments.models, &config.models.shelf, &limits).map_err(Failure::cannot)?;
     let (mut models, mut identities, mut counting) = (Vec::new(), Vec::new(), Vec::new());
     for Loaded { identity, model, counting: counted } in loaded {
         models.push(model);

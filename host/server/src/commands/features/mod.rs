@@ -1,5 +1,7 @@
 //! `assay features`: exports the features of addresses to a file that `assay backtest` reads.
 
+mod table;
+
 use std::{
     collections::BTreeSet,
     fs,
@@ -47,10 +49,22 @@ pub enum Command {
         #[command(flatten)]
         config: ConfigFile,
     },
+    /// Print the features that a model.toml declares for each wallet of a file, as comma-separated values to train on
+    Table {
+        /// The declaration of the model
+        declaration: PathBuf,
+        /// File of features: JSON lines or Parquet. Where wallets have an `outcome`, it is the last column
+        features: PathBuf,
+    },
 }
 
 pub fn run(command: Command) -> Result<(), Failure> {
-    let Command::Export { mut addresses, from, output, wait, at_once, config } = command;
+    let (mut addresses, from, output, wait, at_once, config) = match command {
+        Command::Export { addresses, from, output, wait, at_once, config } => {
+            (addresses, from, output, wait, at_once, config)
+        }
+        Command::Table { declaration, features } => return table::print(&declaration, &features),
+    };
     addresses.extend(from.as_deref().map(listed).transpose()?.unwrap_or_default());
     if addresses.is_empty() {
         return Err(Failure::cannot("no addresses: give some, or a file of them with --from"));

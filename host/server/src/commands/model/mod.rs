@@ -1,4 +1,10 @@
-//! `assay model`: checks and packs model files without a server, and changes the roles of models on a running server.
+//! `assay model`: writes, builds, checks, tries and signs models without a server, and publishes them and changes their
+//! roles on a running one.
+
+mod dev;
+mod sign;
+mod trial;
+mod workshop;
 
 use std::{
     fmt::Write as _,
@@ -6,13 +12,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use assay_domain::{ModelKind, ModelVersion};
+use assay_author::Language;
+use assay_domain::{Digest, ModelInfo, ModelKind, ModelVersion};
 use assay_registry::{CheckReport, Limits};
 use clap::Subcommand;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{ConfigFile, Failure, print, remote::Server};
+use super::{
+    ConfigFile, Failure, backtest, print,
+    remote::{Remote, Server},
+};
 use crate::app;
 
 #[derive(Subcommand)]
@@ -35,10 +45,90 @@ pub enum Command {
         #[command(flatten)]
         config: ConfigFile,
     },
-    /// Turn a core module that cargo built for wasm32-unknown-unknown into a component
+    /// Begin a model: a folder with its source, tests and a README
+    New {
+        /// The folder to make; its name is that of the model
+        folder: PathBuf,
+        #[arg(long, value_parser = kind, default_value = "credit")]
+        kind: ModelKind,
+        /// rust, scorecard or trees
+        #[arg(long, value_parser = workshop::language, default_value = "scorecard")]
+        lang: Language,
+        /// For Rust: the folder models/kit of a copy of Assay's source
+        #[arg(long, value_name = "FOLDER")]
+        kit: Option<PathBuf>,
+    },
+    /// Build the model in a folder, and compare its golden wallets
+    Build {
+        #[arg(default_value = ".")]
+        folder: PathBuf,
+        /// Take the scores of wallets.jsonl as golden
+        #[arg(long)]
+        accept: bool,
+    },
+    /// Score one wallet: the factors, the cost, and what a panic said
+    Try {
+        /// The component
+        file: PathBuf,
+        /// File of features; without one, the sample wallets of `check`
+        #[arg(long, value_name = "FILE")]
+        features: Option<PathBuf>,
+        /// Number of the wallet
+        #[arg(long, default_value_t = 1)]
+        line: u64,
+        #[command(flatten)]
+        config: ConfigFile,
+    },
+    /// Compare a component with a model on the shelf, over a file of features
+    Compare {
+        /// The component
+        file: PathBuf,
+        #[arg(long, value_name = "FILE")]
+        features: PathBuf,
+        /// The version to compare with; the highest one on the shelf where absent
+        #[arg(long, value_name = "VERSION")]
+        with: Option<ModelVersion>,
+        #[command(flatten)]
+        config: ConfigFile,
+    },
+    /// Put a component on the shelf of a running server
+    Publish {
+        /// The component
+        file: PathBuf,
+        #[command(flatten)]
+        server: Server,
+    },
+    /// Build and check a model after each change of its files; with --server, also publish it
+    Dev {
+        #[arg(default_value = ".")]
+        folder: PathBuf,
+        /// End after the first build
+        #[arg(long)]
+        once: bool,
+        #[command(flatten)]
+        server: Server,
+    },
+    /// Write a new secret key for signatures, and print its public key for models.trust
+    Key {
+        /// The file to write
+        #[arg(short, long, value_name = "FILE")]
+        output: PathBuf,
+    },
+    /// Sign a component
+    Sign {
+        /// The component
+        file: PathBuf,
+        /// The secret key from `assay model key`
+        #[arg(long, value_name = "FILE")]
+        key: PathBuf,
+        /// The file to write; the component itself where absent
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+    /// Make a component from a model.toml, or from a core module that cargo built for wasm32-unknown-unknown
     Pack {
-        /// The core module
-        core: PathBuf,
+        /// The declaration, whose name ends in .toml, or the core module
+        source: PathBuf,
         /// The component to write
         #[arg(short, long, value_name = "FILE")]
         output: PathBuf,
@@ -83,9 +173,31 @@ pub enum Command {
 
 pub fn run(command: Command) -> Result<(), Failure> {
     match command {
+        Command::New { folder, kind, lang, kit } => workshop::new(&folder, kind, lang, kit),
+        Command::Build { folder, accept } => workshop::build(&folder, accept).map(drop),
+        Command::Try { file, features, line, config } => {
+            let limits = unsigned(&config)?;
+            trial::run(&read(&file, &limits)?, &limits, features.as_deref(), line)
+        }
+        Command::Compare { file, features, with, config } => compare(&file, features, with, config),
+        Command::Dev { folder, once, server } => dev(&folder, once, &server),
+        Command::Key { output } => sign::key(&output),
+        Command::Sign { file, key, output } => sign::sign(&read(&file, &Limits::default())?, &file, &key, output),
+        Command::Pack { source, output } => pack(&source, &output, &Limits::default()),
         Command::Check { file, json, config } => check(&file, json, &config),
         Command::List { json, config } => list(json, &config),
-        Command::Pack { core, output } => pack(&core, &output, &Limits::default()),
+        on_server => remote(on_server),
+    }
+}
+
+/// What a running server does.
+fn remote(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Publish { file, server } => {
+            let config = server.file.load()?;
+            let bytes = read(&file, &app::limits(&config.models))?;
+            publish(&server.reach(&config)?, bytes)
+        }
         Command::Promote { kind, version, why, force, server } => {
             let body = json!({ "version": version, "why": why, "force": force });
             change_roles(&server, Method::PUT, kind, "champion", &body)
@@ -97,7 +209,46 @@ pub fn run(command: Command) -> Result<(), Failure> {
         Command::Rollback { kind, why, server } => {
             change_roles(&server, Method::POST, kind, "rollback", &json!({ "why": why }))
         }
+        _ => Ok(()),
     }
+}
+
+/// Puts a component on the shelf of a server.
+fn publish(remote: &Remote, bytes: Vec<u8>) -> Result<(), Failure> {
+    let model = remote.upload("/api/v2/admin/models", bytes)?;
+    let text = |name: &str| model.get(name).and_then(Value::as_str).unwrap_or("?").to_owned();
+    print(format!(
+        "{} {} is on the shelf of the server, with the digest {}",
+        text("kind"),
+        text("version"),
+        text("digest")
+    ))
+}
+
+/// The limits of the configuration, for a model that nobody signed yet.
+fn unsigned(config: &ConfigFile) -> Result<Limits, Failure> {
+    Ok(Limits { trust: Vec::new(), ..app::limits(&config.load()?.models) })
+}
+
+fn dev(folder: &Path, once: bool, server: &Server) -> Result<(), Failure> {
+    let config = server.file.load()?;
+    let remote = if server.is_named() { Some(server.reach(&config)?) } else { None };
+    let limits = Limits { trust: Vec::new(), ..app::limits(&config.models) };
+    dev::run(folder, &limits, remote.as_ref(), once)
+}
+
+/// A backtest of the shelf's model against the new one.
+fn compare(file: &Path, features: PathBuf, with: Option<ModelVersion>, config: ConfigFile) -> Result<(), Failure> {
+    let known = match with {
+        Some(version) => version,
+        None => on_shelf(&config)?
+            .into_iter()
+            .filter(|info| info.kind == ModelKind::Credit)
+            .map(|info| info.version)
+            .max()
+            .ok_or_else(|| Failure::no("no credit model is on the shelf: name a component in place of a version"))?,
+    };
+    backtest::of(vec![known.to_string(), file.display().to_string()], features, config)
 }
 
 fn kind(text: &str) -> Result<ModelKind, String> {
@@ -121,7 +272,10 @@ fn change_roles(server: &Server, method: Method, kind: ModelKind, what: &str, bo
 
 fn check(file: &Path, json: bool, config: &ConfigFile) -> Result<(), Failure> {
     let limits = app::limits(&config.load()?.models);
-    let report = examine(file, &limits)?;
+    let mut report = examine(file, &limits)?;
+    let known = shelved(config);
+    report.hints.extend(report.model.as_ref().and_then(|info| taken(info, report.digest, &known)));
+    report.hints.extend(differences(&report, &known));
     if json {
         print(serde_json::to_string_pretty(&report).map_err(Failure::cannot)?)?;
     } else {
@@ -131,15 +285,63 @@ fn check(file: &Path, json: bool, config: &ConfigFile) -> Result<(), Failure> {
     if report.ok { Ok(()) } else { Err(Failure::no("")) }
 }
 
-fn list(json: bool, config: &ConfigFile) -> Result<(), Failure> {
+/// The models on the shelf; none where it cannot be read, which `check` does not need.
+fn shelved(config: &ConfigFile) -> Vec<CheckReport> {
+    let Ok(config) = config.load() else { return Vec::new() };
+    let limits = app::limits(&config.models);
+    files(&config.models.shelf).unwrap_or_default().iter().filter_map(|file| examine(file, &limits).ok()).collect()
+}
+
+/// Whether the shelf has the version with other bytes.
+fn taken(info: &ModelInfo, digest: Digest, shelf: &[CheckReport]) -> Option<String> {
+    let same = |other: &ModelInfo| other.kind == info.kind && other.version == info.version;
+    shelf.iter().find(|other| other.digest != digest && other.model.as_ref().is_some_and(same)).map(|_| {
+        format!(
+            "{} {} is on the shelf with other bytes, so a server will not load this file: give it a new version in \
+             `describe`",
+            info.kind, info.version
+        )
+    })
+}
+
+/// How the scores of the sample wallets differ from those of the highest version on the shelf.
+fn differences(report: &CheckReport, shelf: &[CheckReport]) -> Option<String> {
+    let version = |other: &&CheckReport| other.model.as_ref().map(|info| info.version.clone());
+    let champion = shelf.iter().filter(|other| other.ok && !other.scores.is_empty()).max_by_key(version)?;
+    if report.scores.is_empty() || champion.digest == report.digest {
+        return None;
+    }
+    let both =
+        report.scores.iter().zip(&champion.scores).filter_map(|(new, old)| Some((new.wallet, new.score?, old.score?)));
+    let parts: Vec<_> =
+        both.map(|(wallet, new, old)| format!("{:+} {wallet}", i64::from(new) - i64::from(old))).collect();
+    let version = champion.model.as_ref().map(|info| info.version.to_string()).unwrap_or_default();
+    Some(format!("against credit {version} of the shelf: {}", parts.join(", ")))
+}
+
+/// What the files of the shelf say of themselves.
+fn on_shelf(config: &ConfigFile) -> Result<Vec<ModelInfo>, Failure> {
     let config = config.load()?;
-    let shelf = &config.models.shelf;
+    let limits = app::limits(&config.models);
+    let reports = files(&config.models.shelf)?.into_iter().filter_map(move |file| examine(&file, &limits).ok());
+    Ok(reports.filter_map(|report| report.model).collect())
+}
+
+/// The files of a shelf, in the order of their names.
+fn files(shelf: &Path) -> Result<Vec<PathBuf>, Failure> {
     let unreadable = |error| Failure::cannot(format!("the shelf {} cannot be read: {error}", shelf.display()));
     let mut files: Vec<PathBuf> = std::fs::read_dir(shelf)
         .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect())
         .map_err(unreadable)?;
     files.retain(|file| file.extension().is_some_and(|extension| extension == "wasm"));
     files.sort();
+    Ok(files)
+}
+
+fn list(json: bool, config: &ConfigFile) -> Result<(), Failure> {
+    let config = config.load()?;
+    let shelf = &config.models.shelf;
+    let files = files(shelf)?;
     let limits = app::limits(&config.models);
     let reports: Vec<_> =
         files.iter().map(|file| (file, examine(file, &limits).map_err(|failure| failure.message))).collect();
@@ -206,10 +408,14 @@ fn read(file: &Path, limits: &Limits) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-fn pack(core: &Path, output: &Path, limits: &Limits) -> Result<(), Failure> {
-    let bytes = read(core, limits)?;
-    let component =
-        assay_registry::to_component(&bytes).map_err(|error| Failure::no(format!("{} {error}", core.display())))?;
+fn pack(source: &Path, output: &Path, limits: &Limits) -> Result<(), Failure> {
+    let component = if source.extension().is_some_and(|end| end == "toml") {
+        workshop::component(&workshop::pack(source)?.core)?
+    } else {
+        let bytes = read(source, limits)?;
+        let component = assay_registry::to_component(&bytes);
+        component.map_err(|error| Failure::no(format!("{} {error}", source.display())))?.into_owned()
+    };
     std::fs::write(output, component)
         .map_err(|error| Failure::cannot(format!("{} cannot be written: {error}", output.display())))
 }
