@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn the_host_and_the_kit_read_and_write_the_same_lines() {
         let records = crate::features::generate(17, 3_000).into_iter();
-        let records = records.map(|features| Record { id: Some("one".into()), outcome: Some(true), features });
+        let records = records.map(|features| Record::new(Some("one".into()), Some(true), features));
         let mut read = 0;
         for record in records {
             // A features file has no form for figures that are infinite or not a number.

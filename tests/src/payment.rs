@@ -162,6 +162,21 @@ impl Order {
         signature.unwrap_or_else(|e| panic!("signing: {e}")).as_bytes().into()
     }
 
+    /// The call that makes the transfer; anybody can send it.
+    pub fn call(&self) -> Dollar::transferWithAuthorizationCall {
+        let Authorization { from, to, value, valid_after, valid_before, nonce } = self.authorization;
+        let signature = self.signature();
+        Dollar::transferWithAuthorizationCall {
+            from,
+            to,
+            value,
+            validAfter: valid_after,
+            validBefore: valid_before,
+            nonce,
+            signature,
+        }
+    }
+
     /// The header of version 1.
     pub fn header(&self) -> String {
         encode(&self.payment(1, self.signature(), json!({ "scheme": self.scheme, "network": self.network })))

@@ -216,7 +216,7 @@ fn the_boost_answers_as_native_code_does() {
     }
 }
 
-/// The wallets of the sandbox: the first ones, and 3,000 that are drawn.
+/// The sandbox's fixed wallets 0x…00 to 0x…04, and 3,000 from a hash.
 fn wallets() -> impl Iterator<Item = Address> {
     let hash = |n: u64| Sha256::digest(n.to_be_bytes());
     let drawn = (0..3_000).map(move |n| Address::from_slice(&hash(n)[..20]));

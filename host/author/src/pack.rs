@@ -140,6 +140,9 @@ fn rules(file: &File) -> Result<Rules, Fault> {
     let Some(trees) = &file.declared.trees else { return Ok(Rules::Card(card::rows(file)?)) };
     card::none(file)?;
     let path = file.path.parent().unwrap_or(Path::new("")).join(trees.get_ref());
+    if !path.exists() {
+        return Err(file.fault(trees, format!("there is no file {}: train first, and save it here", trees.get_ref())));
+    }
     let text = files::text(&path, files::TRAINED)?;
     origin::read(&text, &file.names()).map(Rules::Trees).map_err(|why| Fault::of(&path, why))
 }

@@ -10,12 +10,15 @@
 //! | `load` | the models, by version or by file |
 //! | `source`, `run` | reads the file and scores it on every core |
 //! | `tally`, `pair`, `movers`, `figures` | the counts |
-//! | `report`, `models`, `compare`, `shift`, `outcome`, `verdict` | the statistics of the counts |
+//! | `graded`, `resample`, `grade` | one model on the records with an outcome |
+//! | `report`, `models`, `compare`, `shift`, `outcome`, `paired`, `verdict` | the statistics of the counts |
 //! | `summary`, `page`, `words` | the result for a terminal and for a browser |
 
 mod columns;
 mod compare;
 mod figures;
+mod grade;
+mod graded;
 mod lines;
 mod load;
 mod models;
@@ -23,8 +26,10 @@ mod movers;
 mod outcome;
 mod page;
 mod pair;
+mod paired;
 mod record;
 mod report;
+mod resample;
 mod run;
 mod shift;
 mod source;
@@ -36,12 +41,14 @@ mod verdict;
 mod words;
 
 pub use columns::Writer as TableWriter;
+pub use grade::{Asked, Bounds};
+pub use graded::{By, Grading};
 pub use load::{LoadFailure, Loaded, load};
 pub use models::Identity;
 pub use page::page;
 pub use record::{BadLine, MAX_LINE, Record};
 pub use report::{About, Report, report};
-pub use run::{Progress, Run, RunError, Scorer, run};
+pub use run::{Progress, Run, RunError, Scorer, header, run};
 pub use source::{Chunk, Source, is_table};
 pub use summary::summary;
 pub use tally::Tally;

@@ -1,30 +1,82 @@
-//! Reads JSON lines as a stream, and computes the digest of the file.
+//! Reads JSON lines as a stream, also through gzip, and computes the digest of the file.
 
 use std::{
     fs::File,
-    io::{self, BufRead as _, BufReader, Read as _},
+    io::{self, BufRead, BufReader, Read},
 };
 
+use flate2::bufread::MultiGzDecoder;
 use sha2::{Digest as _, Sha256};
 
 use crate::record::MAX_LINE;
 use assay_domain::Digest;
 
+/// The first bytes of a gzip file.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
 /// A stream of lines.
-pub struct Lines {
+pub struct Lines(Text);
+
+enum Text {
+    Plain(Hashed),
+    Gzip(Box<BufReader<MultiGzDecoder<Hashed>>>),
+}
+
+/// A file whose bytes are hashed as they are used.
+struct Hashed {
     reader: BufReader<File>,
     digest: Sha256,
     bytes: u64,
 }
 
-impl Lines {
-    pub fn new(reader: BufReader<File>) -> Self {
-        Self { reader, digest: Sha256::new(), bytes: 0 }
+impl Read for Hashed {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(into)?;
+        self.digest.update(into.get(..read).unwrap_or_default());
+        self.bytes += read as u64;
+        Ok(read)
+    }
+}
+
+impl BufRead for Hashed {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.reader.fill_buf()
     }
 
-    /// Bytes read so far.
+    fn consume(&mut self, amount: usize) {
+        self.digest.update(self.reader.buffer().get(..amount).unwrap_or_default());
+        self.bytes += amount as u64;
+        self.reader.consume(amount);
+    }
+}
+
+impl Lines {
+    pub fn new(mut reader: BufReader<File>) -> io::Result<Self> {
+        let gzip = reader.fill_buf()?.starts_with(&GZIP);
+        let file = Hashed { reader, digest: Sha256::new(), bytes: 0 };
+        Ok(Self(match gzip {
+            true => Text::Gzip(Box::new(BufReader::with_capacity(256 << 10, MultiGzDecoder::new(file)))),
+            false => Text::Plain(file),
+        }))
+    }
+
+    fn file(&self) -> &Hashed {
+        match &self.0 {
+            Text::Plain(file) => file,
+            Text::Gzip(text) => text.get_ref().get_ref(),
+        }
+    }
+
+    fn text(&mut self) -> &mut dyn BufRead {
+        match &mut self.0 {
+            Text::Plain(file) => file,
+            Text::Gzip(text) => text.as_mut(),
+        }
+    }
+
+    /// Bytes of the file read so far.
     pub fn bytes(&self) -> u64 {
-        self.bytes
+        self.file().bytes
     }
 
     /// At most `most` lines; none at the end of the file. A line that is too long is cut after [`MAX_LINE`] bytes.
@@ -41,40 +93,37 @@ impl Lines {
 
     fn line(&mut self) -> io::Result<Option<Vec<u8>>> {
         let mut line = Vec::new();
-        self.reader.by_ref().take(MAX_LINE as u64 + 2).read_until(b'\n', &mut line)?;
-        self.took(&line);
+        let mut text = self.text();
+        (&mut text).take(MAX_LINE as u64 + 2).read_until(b'\n', &mut line)?;
         if line.is_empty() {
             return Ok(None);
         }
         if line.len() > MAX_LINE + 1 && line.last() != Some(&b'\n') {
-            self.skip()?;
+            skip(text)?;
         }
         Ok(Some(line))
     }
 
-    /// Skips the rest of a line.
-    fn skip(&mut self) -> io::Result<()> {
-        loop {
-            let buffer = self.reader.fill_buf()?;
-            let end = buffer.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
-            let read = end.unwrap_or(buffer.len());
-            self.digest.update(buffer.get(..read).unwrap_or_default());
-            self.bytes += read as u64;
-            self.reader.consume(read);
-            if end.is_some() || read == 0 {
-                return Ok(());
-            }
-        }
-    }
-
-    fn took(&mut self, bytes: &[u8]) {
-        self.digest.update(bytes);
-        self.bytes += bytes.len() as u64;
-    }
-
     /// SHA-256 of everything read.
     pub fn digest(self) -> Digest {
-        Digest(self.digest.finalize().into())
+        let file = match self.0 {
+            Text::Plain(file) => file,
+            Text::Gzip(text) => text.into_inner().into_inner(),
+        };
+        Digest(file.digest.finalize().into())
+    }
+}
+
+/// Skips the rest of a line.
+fn skip(text: &mut dyn BufRead) -> io::Result<()> {
+    loop {
+        let buffer = text.fill_buf()?;
+        let end = buffer.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
+        let read = end.unwrap_or(buffer.len());
+        text.consume(read);
+        if end.is_some() || read == 0 {
+            return Ok(());
+        }
     }
 }
 
@@ -91,7 +140,7 @@ mod tests {
         text += &"x".repeat(3 * MAX_LINE);
         text += "\n\nlast";
         file.write_all(text.as_bytes()).unwrap();
-        let mut source = Lines::new(BufReader::new(file.reopen().unwrap()));
+        let mut source = Lines::new(BufReader::new(file.reopen().unwrap())).unwrap();
         let mut lines = Vec::new();
         loop {
             let more = source.next(100).unwrap();
@@ -104,5 +153,23 @@ mod tests {
         assert!(lines[200].len() > MAX_LINE && lines[200].len() < MAX_LINE + 10);
         assert_eq!((lines[201].as_slice(), lines[202].as_slice()), (b"\n".as_slice(), b"last".as_slice()));
         assert_eq!(source.digest(), Digest(Sha256::digest(text.as_bytes()).into()));
+    }
+
+    #[test]
+    fn a_compressed_file_has_the_same_lines_and_the_digest_of_its_own_bytes() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        let packed = |text: &str| {
+            let mut to = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            to.write_all(text.as_bytes()).unwrap();
+            to.finish().unwrap()
+        };
+        // Two members, as `cat a.gz b.gz` makes them.
+        let bytes = [packed("a\nb\n"), packed("c")].concat();
+        file.write_all(&bytes).unwrap();
+        let mut source = Lines::new(BufReader::new(file.reopen().unwrap())).unwrap();
+        assert_eq!(source.next(100).unwrap(), [b"a\n".as_slice(), b"b\n", b"c"]);
+        assert!(source.next(100).unwrap().is_empty());
+        assert_eq!(source.bytes(), bytes.len() as u64);
+        assert_eq!(source.digest(), Digest(Sha256::digest(&bytes).into()));
     }
 }

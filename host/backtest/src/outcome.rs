@@ -17,6 +17,8 @@ pub struct OutcomePart {
     /// The Brier score of the bad rate of the sample, given to every wallet.
     pub brier_of_base_rate: Option<f64>,
     pub plan: Plan,
+    /// Where wallets repeat: what the intervals were drawn by.
+    pub clusters: Option<u64>,
     pub first: Curve,
     pub second: Curve,
 }
@@ -56,6 +58,7 @@ pub fn outcomes(labelled: &Labelled) -> Option<OutcomePart> {
         brier: figure(Outcomes::brier, brier),
         brier_of_base_rate: first.brier_of_base_rate(),
         plan,
+        clusters: None,
         first: Curve { logistic: first.logistic(), deciles: first.deciles() },
         second: Curve { logistic: second.logistic(), deciles: second.deciles() },
     })

@@ -4,7 +4,9 @@ use serde::Serialize;
 
 use crate::{
     compare::{Comparison, compare},
+    grade::{Asked, Grade, grades},
     models::{Identity, ModelPart, model, shown},
+    paired,
     record::BadLine,
     shift::{Shift, shifts},
     source::Unit,
@@ -26,6 +28,10 @@ pub struct About {
     pub cut_off: Score,
     /// The duration of the run.
     pub seconds: f64,
+    /// What the outcome is, in words, and the days within which it happens.
+    pub label: Option<String>,
+    pub horizon_days: Option<u32>,
+    pub asked: Asked,
 }
 
 /// The whole result.
@@ -39,6 +45,10 @@ pub struct Report {
     pub sample: Sample,
     pub baseline: Option<Sample>,
     pub models: Vec<ModelPart>,
+    pub label: Option<String>,
+    pub horizon_days: Option<u32>,
+    /// Each model by itself on the records with an outcome.
+    pub grades: Vec<Grade>,
     /// Each other model compared with the first.
     pub comparisons: Vec<Comparison>,
     /// The shift of each figure since the baseline; empty without one.
@@ -74,6 +84,9 @@ pub fn report(about: About, tally: &Tally) -> Report {
         Some((first, others)) => {
             let compared = others.iter().zip(&tally.pairs).zip(1..).map(|((second, pair), index)| {
                 let mut found = compare(first, second, index, pair, about.cut_off);
+                if let Some(outcomes) = &mut found.outcomes {
+                    paired::cluster(outcomes, &tally.graded, index);
+                }
                 found.verdict = verdict(&found, second);
                 found
             });
@@ -81,7 +94,11 @@ pub fn report(about: About, tally: &Tally) -> Report {
         }
         None => Vec::new(),
     };
+    let names: Vec<_> = models.iter().map(|model| model.identity.name.clone()).collect();
     Report {
+        label: about.label,
+        horizon_days: about.horizon_days,
+        grades: grades(&names, &tally.graded, &about.asked),
         assay: env!("CARGO_PKG_VERSION"),
         made_at: about.made_at,
         note: about.note,

@@ -15,6 +15,9 @@ use std::{
 };
 
 use crate::{
+    grade::day,
+    graded::Grading,
+    record::Record,
     source::{Chunk, Source},
     tally::{Called, Tally},
 };
@@ -47,8 +50,10 @@ pub struct Run<'a, S> {
     pub threads: usize,
     /// Ends the run at the next chunk.
     pub stop: &'a AtomicBool,
-    /// Receives a CSV line for each record, in the order of the file: line, outcome, and the score of each model.
+    /// Receives a CSV line for each record, in the order of the file; see [`header`].
     pub scores: Option<&'a mut dyn io::Write>,
+    /// What is taken from each record beside its features.
+    pub grading: Grading,
 }
 
 /// The progress of a run.
@@ -86,7 +91,7 @@ struct Done {
 /// # Errors
 /// [`RunError`]. A bad line is counted and is no error.
 pub fn run<S: Scorer>(run: Run<'_, S>, progress: impl FnMut(Progress)) -> Result<(Tally, Digest), RunError> {
-    let Run { file, models, counting, threads, stop, scores } = run;
+    let Run { file, models, counting, threads, stop, scores, grading } = run;
     let mut source = Source::open(file).map_err(RunError::Read)?;
     let (size, unit) = (source.size, source.unit());
     let threads = threads.max(1);
@@ -94,7 +99,7 @@ pub fn run<S: Scorer>(run: Run<'_, S>, progress: impl FnMut(Progress)) -> Result
     let (done, finished) = mpsc::sync_channel::<Done>(threads * AHEAD);
     // Only the workers own the receiver: the reader stops when all of them have ended.
     let waiting = Arc::new(Mutex::new(waiting));
-    let work = Work { models, counting: Mutex::new(counting), stop, rows: scores.is_some() };
+    let work = Work { models, counting: Mutex::new(counting), stop, rows: scores.is_some(), grading };
     thread::scope(|scope| {
         let reader = scope.spawn(move || {
             while let Some(chunk) = source.chunk()? {
@@ -161,6 +166,7 @@ struct Work<'a, S> {
     stop: &'a AtomicBool,
     /// Whether the scores of each record are written.
     rows: bool,
+    grading: Grading,
 }
 
 impl<S: Scorer> Work<'_, S> {
@@ -198,12 +204,12 @@ impl<S: Scorer> Work<'_, S> {
                 let started = Instant::now();
                 (model.score(&record.features), started.elapsed())
             }));
-            tally.see(line, &record, &called);
+            tally.see(line, &record, &called, &self.grading);
             if chunk.index == 0 {
                 count(tally, &self.counting, &record.features);
             }
             if self.rows {
-                row(&mut rows, line, record.outcome, &called);
+                row(&mut rows, line, &record, &called);
             }
         }
         rows
@@ -219,9 +225,29 @@ fn count(tally: &mut Tally, counting: &Mutex<Vec<MeteredModel>>, features: &Feat
     }
 }
 
-fn row(rows: &mut String, line: u64, outcome: Option<bool>, called: &[Called]) {
+/// The names of the columns of [`Run::scores`]: of each model the range and the points by factor, and at the end the
+/// scores.
+pub fn header(models: &[String]) -> String {
+    let of = |model: &String| format!(",{0} range,{0} points", cell(model));
+    let words: String = models.iter().map(of).collect();
+    let scores: String = models.iter().map(|model| format!(",{}", cell(model))).collect();
+    format!("line,id,date,outcome{words}{scores}")
+}
+
+fn row(rows: &mut String, line: u64, record: &Record, called: &[Called]) {
+    let id = record.id.as_deref().map(cell).unwrap_or_default();
+    let outcome = record.outcome.map_or("", |bad| if bad { "1" } else { "0" });
     // Writing to a string does not fail.
-    let _ = write!(rows, "{line},{}", outcome.map_or("", |bad| if bad { "1" } else { "0" }));
+    let _ = write!(rows, "{line},{id},{},{outcome}", day(record.features.as_of));
+    for (answer, _) in called {
+        let _ = match answer {
+            Ok(answer) => {
+                let points = answer.factors.iter().map(|factor| format!("{} {}", factor.label, factor.points));
+                write!(rows, ",{},{}", answer.score.range().as_str(), cell(&points.collect::<Vec<_>>().join("; ")))
+            }
+            Err(_) => write!(rows, ",,"),
+        };
+    }
     for (answer, _) in called {
         let _ = match answer {
             Ok(assessment) => write!(rows, ",{}", assessment.score),
@@ -229,4 +255,11 @@ fn row(rows: &mut String, line: u64, outcome: Option<bool>, called: &[Called]) {
         };
     }
     rows.push('\n');
+}
+
+/// Text of others as one cell: quoted where needed, and never a formula for a spreadsheet.
+fn cell(text: &str) -> String {
+    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let text = if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text };
+    if text.contains([',', '"', ';']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }

@@ -85,7 +85,7 @@ impl Source {
         }
         let mut reader = BufReader::with_capacity(256 << 10, file);
         let form = if !reader.fill_buf()?.starts_with(MAGIC) {
-            Form::Lines(Lines::new(reader))
+            Form::Lines(Lines::new(reader)?)
         } else if metadata.is_file() {
             let file = reader.into_inner();
             Form::Table(Box::new(Rows::open(file.try_clone()?)?), file)

@@ -4,12 +4,14 @@ use std::fmt::Write as _;
 
 use crate::{
     compare::Comparison,
+    grade::Grade,
     models::ModelPart,
     outcome::{Figure, OutcomePart},
     report::Report,
     source::Unit,
     words::{decimal, grouped, kib, percent, signed},
 };
+use assay_domain::stats::Interval;
 
 /// About forty lines of text.
 pub fn summary(report: &Report) -> String {
@@ -20,6 +22,10 @@ pub fn summary(report: &Report) -> String {
     };
     for found in &report.comparisons {
         line(plain(&found.verdict));
+        line(String::new());
+    }
+    for grade in report.grades.iter().filter(|_| report.comparisons.is_empty()) {
+        line(plain(&grade.verdict));
         line(String::new());
     }
     let sample = &report.sample;
@@ -47,6 +53,7 @@ pub fn summary(report: &Report) -> String {
             foreseen(outcomes, &mut line);
         }
     }
+    report.grades.iter().for_each(|grade| graded(grade, &mut line));
     for bad in &sample.first_bad_lines {
         line(format!("{} {}: {}", sample.counted_in.as_str(), bad.line, plain(&bad.reason)));
     }
@@ -136,6 +143,44 @@ fn foreseen(outcomes: &OutcomePart, line: &mut impl FnMut(String)) {
             signed(difference.map(|interval| interval.low), 4),
             signed(difference.map(|interval| interval.high), 4)
         ));
+    }
+}
+
+/// One model on the records with an outcome.
+fn graded(grade: &Grade, line: &mut impl FnMut(String)) {
+    let ends = |interval: Option<Interval>| {
+        let end = |end: fn(Interval) -> f64| decimal(interval.map(end), 3);
+        format!("{} to {}", end(|interval| interval.low), end(|interval| interval.high))
+    };
+    line(format!(
+        "\n{}: AUC {}, {}; KS {}, {}; {} records of {} wallets, {} bad",
+        grade.model,
+        decimal(grade.auc.value, 3),
+        ends(grade.auc.interval),
+        decimal(grade.ks.value, 3),
+        ends(grade.ks.interval),
+        grouped(grade.count),
+        grouped(grade.clusters),
+        grouped(grade.bad)
+    ));
+    for band in grade.ranges.iter().filter(|band| band.count > 0) {
+        let few = if band.enough { "" } else { ", too few to say much" };
+        line(format!(
+            "{:<9} {} bad of {}, {}, {}{few}",
+            band.range,
+            grouped(band.bad),
+            grouped(band.count),
+            percent(band.bad, band.count),
+            ends(band.interval)
+        ));
+    }
+    if let Some(other) = &grade.external {
+        let (auc, difference) = (decimal(other.auc.value, 3), ends(other.difference.interval));
+        line(format!("column    {}: AUC {auc}; the model's is higher by {difference}", plain(&other.column)));
+    }
+    for check in &grade.checks {
+        let word = if check.passed { "pass" } else { "fail" };
+        line(format!("{word:<9} {}: {}", check.bound, check.found));
     }
 }
 

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::{
     figures::{self, NAMES},
+    graded::{Graded, Grading},
     pair::{Both, Pair},
     record::{BadLine, Record},
     source::Unit,
@@ -38,6 +39,8 @@ pub struct Tally {
     pub pairs: Vec<Pair>,
     /// The figures of every record.
     pub figures: Vec<Sketch>,
+    /// The records with an outcome.
+    pub graded: Graded,
 }
 
 /// The counts of one model.
@@ -83,6 +86,7 @@ impl Tally {
             models: vec![OfModel::default(); models],
             pairs: vec![Pair::default(); models.saturating_sub(1)],
             figures: vec![Sketch::default(); NAMES.len()],
+            graded: Graded::new(models),
         }
     }
 
@@ -93,7 +97,7 @@ impl Tally {
     }
 
     /// Adds a record with the answer of each model.
-    pub fn see(&mut self, line: u64, record: &Record, called: &[Called]) {
+    pub fn see(&mut self, line: u64, record: &Record, called: &[Called], grading: &Grading) {
         self.records += 1;
         if let Some(bad) = record.outcome {
             self.outcomes += 1;
@@ -101,6 +105,7 @@ impl Tally {
         }
         let figures = figures::figures(&record.features);
         self.figures.iter_mut().zip(&figures).for_each(|(sketch, figure)| sketch.add(*figure));
+        self.graded.see(line, record, called, &figures, grading);
         for (model, (answer, took)) in self.models.iter_mut().zip(called) {
             model.see(line, record.outcome, answer, *took);
         }
@@ -137,6 +142,7 @@ impl Tally {
         self.models.iter_mut().zip(other.models).for_each(|(own, more)| own.merge(more));
         self.pairs.iter_mut().zip(other.pairs).for_each(|(own, more)| own.merge(more));
         self.figures.iter_mut().zip(&other.figures).for_each(|(own, more)| own.merge(more));
+        self.graded.merge(other.graded);
     }
 
     fn tidy(&mut self) {

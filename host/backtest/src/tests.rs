@@ -4,7 +4,7 @@ use std::{io::Write as _, path::Path, sync::atomic::AtomicBool};
 
 use tempfile::NamedTempFile;
 
-use crate::{About, Identity, Progress, Report, Run, RunError, Scorer, Tally};
+use crate::{About, Asked, Grading, Identity, Progress, Report, Run, RunError, Scorer, Tally};
 use assay_domain::{Assessment, Decile, Digest, Factor, Range, Score, features::Features};
 use assay_registry::{Refusal, ScoreError};
 
@@ -18,8 +18,7 @@ impl Scorer for Formula {
     fn score(&self, features: &Features) -> Result<Assessment, ScoreError> {
         let score = Score::new((self.score)(features.as_of)?).unwrap();
         let points = i32::try_from(score.get()).unwrap() - 300;
-        let factor =
-            Factor { label: self.label.into(), rating: Range::Low, description: String::new(), points, possible: 700 };
+        let factor = Factor { label: self.label.into(), points, words: None };
         Ok(Assessment { score, decile: Decile::new(1).unwrap(), factors: vec![factor] })
     }
 }
@@ -62,7 +61,11 @@ fn run_of<'a>(
     threads: usize,
     scores: Option<&'a mut (dyn std::io::Write + 'a)>,
 ) -> (Tally, Digest) {
-    crate::run(Run { file, models, counting: Vec::new(), threads, stop: &NEVER, scores }, |_| {}).unwrap()
+    crate::run(
+        Run { file, models, counting: Vec::new(), threads, stop: &NEVER, scores, grading: Grading::default() },
+        |_| {},
+    )
+    .unwrap()
 }
 
 fn report(file: &Path, threads: usize) -> Report {
@@ -81,6 +84,9 @@ fn report_of(models: &[Formula], file: &Path, threads: usize) -> Report {
         note: Some("& a note".into()),
         cut_off: Score::new(640).unwrap(),
         seconds: 1.0,
+        label: None,
+        horizon_days: None,
+        asked: Asked::default(),
     };
     crate::report(about, &tally)
 }
@@ -116,7 +122,10 @@ fn scores_are_written_in_the_order_of_the_file() {
     run(file.path(), 4, Some(&mut written));
     let text = String::from_utf8(written).unwrap();
     let lines: Vec<_> = text.lines().collect();
-    assert_eq!((lines.len(), lines[0], lines[7], lines[9]), (1_000, "1,1,300,350", "8,0,307,", "10,1,309,"));
+    let eighth = "8,</script><script>alert(7)</script>,1970-01-01,0,low,Same 7,,,307,";
+    assert_eq!((lines.len(), lines[7]), (1_000, eighth));
+    assert!(lines[0].ends_with(",1970-01-01,1,low,Same 0,low,<b>Other</b> 50,300,350"), "{}", lines[0]);
+    assert!(lines[9].ends_with(",1,low,Same 9,,,309,"), "{}", lines[9]);
     assert!((1..).zip(&lines).all(|(number, line)| line.starts_with(&format!("{number},"))));
 }
 
@@ -155,7 +164,8 @@ fn what_others_wrote_stays_text() {
 fn a_run_that_is_told_to_stop_ends_without_a_result() {
     let file = file(wallets(50_000));
     let stop = AtomicBool::new(false);
-    let job = Run { file: file.path(), models: &MODELS, counting: Vec::new(), threads: 2, stop: &stop, scores: None };
+    let (counting, grading) = (Vec::new(), Grading::default());
+    let job = Run { file: file.path(), models: &MODELS, counting, threads: 2, stop: &stop, scores: None, grading };
     let done = crate::run(job, |Progress { .. }| stop.store(true, std::sync::atomic::Ordering::Relaxed));
     assert!(matches!(done, Err(RunError::Interrupted(lines)) if lines < 50_000), "{:?}", done.map(|_| ()));
 }

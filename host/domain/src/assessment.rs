@@ -7,12 +7,19 @@ use crate::{Decile, Range, Score};
 pub struct Factor {
     /// Short name, for example `Repayment History`.
     pub label: String,
+    /// Points added to the base score; negative where points are subtracted.
+    pub points: i32,
+    /// `None` where the model was asked for numbers alone.
+    pub words: Option<Words>,
+}
+
+/// What a model says of a factor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Words {
     /// The rating of this part alone.
     pub rating: Range,
     /// What the model saw, and what would improve the score.
     pub description: String,
-    /// Points added to the base score; negative where points are subtracted.
-    pub points: i32,
     /// The most points this factor can add.
     pub possible: u32,
 }
@@ -23,6 +30,13 @@ pub struct Assessment {
     pub score: Score,
     pub decile: Decile,
     pub factors: Vec<Factor>,
+}
+
+impl Assessment {
+    /// Whether every factor has its words.
+    pub fn is_explained(&self) -> bool {
+        self.factors.iter().all(|factor| factor.words.is_some())
+    }
 }
 
 /// A checked sybil assessment: risk 0 (human) to 100 (bot).

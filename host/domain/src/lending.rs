@@ -51,6 +51,21 @@ impl Protocol {
     }
 }
 
+/// What happened to a wallet's position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EventKind {
+    Supply,
+    Withdraw,
+    Borrow,
+    Repay,
+    Liquidation,
+}
+
+impl EventKind {
+    pub const ALL: [Self; 5] = [Self::Supply, Self::Withdraw, Self::Borrow, Self::Repay, Self::Liquidation];
+}
+
 /// Events by type. `None` where this type is not collected, which differs from zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub struct EventCounts {

@@ -4,6 +4,7 @@
 mod agent;
 mod assessment;
 mod coverage;
+mod exposure;
 pub mod features;
 mod freshness;
 mod holding;
@@ -25,13 +26,14 @@ mod tag;
 mod unread;
 
 pub use agent::{Agent, AgentMetadata, AgentReputation, TagSummary};
-pub use assessment::{Assessment, Factor, RiskAssessment};
+pub use assessment::{Assessment, Factor, RiskAssessment, Words};
 pub use coverage::Coverage;
+pub use exposure::ExposureClass;
 pub use freshness::{Freshness, Lifetimes};
 pub use holding::{AssetClass, Nft, Prices, TokenBalance};
 pub use identity::{Attestation, IdentitySource};
-pub use lending::{EventCounts, PoolHistory, Position, Protocol};
-pub use model::{Digest, ModelInfo, ModelKind, ModelRef, ModelVersion};
+pub use lending::{EventCounts, EventKind, PoolHistory, Position, Protocol};
+pub use model::{Claims, Digest, ModelInfo, ModelKind, ModelRef, ModelVersion, Rate};
 pub use name::Name;
 pub use payment::{Authorization, PaymentId, SigningDomain, signer};
 pub use pin::ModelPin;

@@ -2,6 +2,8 @@
 
 use std::{fmt, str::FromStr};
 
+use crate::Range;
+
 /// The kinds of components.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -123,13 +125,36 @@ impl fmt::Debug for Digest {
 }
 
 /// The kind and version that a component declares.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ModelInfo {
     pub kind: ModelKind,
     pub version: ModelVersion,
     pub title: String,
     pub authors: Vec<String>,
     pub reads: Vec<String>,
+    /// What its scores say of the future; `None` where it claims nothing.
+    pub claims: Option<Claims>,
+}
+
+/// A statement of a model about the future, which can be measured afterwards.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Claims {
+    /// The event, such as `liquidated`.
+    pub outcome: String,
+    pub horizon_days: u32,
+    /// The wallets for which the rates hold.
+    pub population: String,
+    /// At most one for each range, the lowest first.
+    pub rates: Vec<Rate>,
+}
+
+/// The share of wallets in one range to which the outcome happens, with its interval of 95 %: 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rate {
+    pub range: Range,
+    pub low: f64,
+    pub estimate: f64,
+    pub high: f64,
 }
 
 /// The model that made an answer.

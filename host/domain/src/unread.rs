@@ -83,7 +83,7 @@ impl Unread {
         Self { part, reason: reason.into() }
     }
 
-    /// The sentence about this part of the data of `chain`.
+    /// A sentence that names the part, `chain` and the reason.
     pub fn on(&self, chain: ChainId) -> String {
         let Self { part, reason } = self;
         format!("{part} on chain {chain}: {reason}")

@@ -9,6 +9,7 @@ use alloy::{
 use futures::{FutureExt, future::BoxFuture};
 
 use crate::{balance::Balance, config::MarketConfig, hints::Hint, progress::Unexplained, sums::Move};
+pub use assay_domain::EventKind;
 use assay_domain::{Address, B256, EventCounts, Prices, U256};
 use assay_evm::{Call, Client, Fault, Span};
 
@@ -18,16 +19,6 @@ pub(crate) struct Signature {
     pub topic0: B256,
     /// The topic that names the wallet: 1 to 3.
     pub wallet_at: usize,
-}
-
-/// What happened to a wallet's position.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EventKind {
-    Supply,
-    Withdraw,
-    Borrow,
-    Repay,
-    Liquidation,
 }
 
 /// The logs of a span of blocks that concern a wallet in one market, each list in the order of the chain.

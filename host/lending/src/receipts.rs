@@ -2,18 +2,17 @@
 //! is valid only if it is of that transaction and block and contains the logs that pointed at it. A span without its
 //! receipts counts as not read.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
-use alloy::{primitives::U64, rpc::types::Log};
+use alloy::{primitives::map::HashMap, rpc::types::Log};
 use futures::{StreamExt, TryStreamExt, future::try_join_all, stream};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::{events::Found, hints::Hint, market::Market, plan::Plan, reader::Reader};
 use assay_domain::B256;
 use assay_evm::{
-    Ask, Fault, Span,
-    logs::{Chunk, Stop, chunk},
+    Fault, Span,
+    logs::{Chunk, Receipt, Stop, chunk},
 };
 
 /// Receipts in one request. The receipt of a transaction that fills a block with logs has about eight megabytes.
@@ -27,15 +26,6 @@ pub(super) const CONCURRENCY: usize = 2;
 pub(super) struct Wanted {
     pub transaction: B256,
     hints: Vec<Log>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Receipt {
-    transaction_hash: B256,
-    block_hash: B256,
-    block_number: U64,
-    logs: Vec<Log>,
 }
 
 impl Reader {
@@ -78,7 +68,7 @@ impl Reader {
     }
 
     async fn some_receipts(&self, plan: &Plan, part: Vec<Wanted>) -> Result<Vec<Log>, Fault> {
-        let answers = self.client.batch(part.iter().map(|wanted| ask(wanted.transaction)).collect()).await?;
+        let answers = self.client.batch(part.iter().map(|wanted| Receipt::ask(wanted.transaction)).collect()).await?;
         let mut found = Vec::new();
         for (wanted, answer) in part.into_iter().zip(answers) {
             let mut logs = checked(&wanted, answer?)?;
@@ -92,10 +82,6 @@ impl Reader {
 /// The logs in `answer`, which must be the receipt of `transaction`.
 pub(super) fn unhinted(transaction: B256, answer: Value) -> Result<Vec<Log>, Fault> {
     checked(&Wanted { transaction, hints: Vec::new() }, answer)
-}
-
-pub(super) fn ask(transaction: B256) -> Ask {
-    ("eth_getTransactionReceipt", json!([transaction]))
 }
 
 /// Each transaction once, in the order of their hashes.
@@ -155,7 +141,7 @@ fn beside<'a, 'l>(logs: &'a HashMap<Place, Vec<&'l Log>>, log: &Log) -> &'a [&'l
 }
 
 fn by_transaction<'a>(logs: impl Iterator<Item = &'a Log>) -> HashMap<Place, Vec<&'a Log>> {
-    let mut found = HashMap::<_, Vec<_>>::new();
+    let mut found = HashMap::<_, Vec<_>>::default();
     for log in logs {
         found.entry(place(log)).or_default().push(log);
     }
@@ -165,29 +151,20 @@ fn by_transaction<'a>(logs: impl Iterator<Item = &'a Log>) -> HashMap<Place, Vec
 /// The logs in `answer`, which must be the receipt of `wanted`.
 fn checked(wanted: &Wanted, answer: Value) -> Result<Vec<Log>, Fault> {
     let refused = |why: &str| Fault::Malformed(format!("receipt of {}: {why}", wanted.transaction));
-    let receipt: Option<Receipt> = serde_json::from_value(answer).map_err(|error| Fault::unreadable(&error))?;
-    let receipt = receipt.ok_or_else(|| refused("none, although it has logs"))?;
-    if receipt.transaction_hash != wanted.transaction {
-        return Err(refused("that of another transaction"));
-    }
-    let place = |log: &Log| (log.block_hash, log.block_number, log.transaction_hash);
-    let here = (Some(receipt.block_hash), Some(receipt.block_number.to::<u64>()), Some(receipt.transaction_hash));
-    let mut logs = receipt.logs;
-    if logs.iter().any(|log| place(log) != here || log.log_index.is_none() || log.removed) {
-        return Err(refused("its logs are of another place"));
-    }
+    let receipt = Receipt::read(wanted.transaction, answer)?;
+    let mut receipt = receipt.ok_or_else(|| refused("none, although it has logs"))?;
     for hint in &wanted.hints {
-        if place(hint) != here {
+        if !receipt.holds(hint) {
             return Err(refused("of another block"));
         }
-        if !logs.iter().any(|log| log.log_index == hint.log_index && log.inner == hint.inner) {
+        if !receipt.logs.iter().any(|log| log.log_index == hint.log_index && log.inner == hint.inner) {
             return Err(refused("lacks a log of it"));
         }
     }
     // Many nodes return the time with a log, fewer with a log of a receipt.
     let time = wanted.hints.iter().find_map(|hint| hint.block_timestamp);
-    logs.iter_mut().for_each(|log| log.block_timestamp = log.block_timestamp.or(time));
-    Ok(logs)
+    receipt.logs.iter_mut().for_each(|log| log.block_timestamp = log.block_timestamp.or(time));
+    Ok(receipt.logs)
 }
 
 #[cfg(test)]

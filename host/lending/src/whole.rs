@@ -14,13 +14,13 @@ use crate::{
     named::Named,
     plan::Plan,
     reader::Reader,
-    receipts::{AT_ONCE, CONCURRENCY, ask, unhinted},
+    receipts::{AT_ONCE, CONCURRENCY, unhinted},
     records::Settled,
 };
 use assay_domain::B256;
 use assay_evm::{
     Block, Fault, Span,
-    logs::{Chunk, answers},
+    logs::{Chunk, Receipt, answers},
 };
 
 /// A history of fewer ranges is read from the node.
@@ -74,7 +74,7 @@ impl Reader {
 
     /// The logs of `transactions` that answer the plan.
     async fn logs_of(&self, plan: &Plan, transactions: Vec<B256>, span: Span) -> Result<Vec<Log>, Fault> {
-        let asks = transactions.iter().copied().map(ask).collect();
+        let asks = transactions.iter().copied().map(Receipt::ask).collect();
         let mut found = Vec::new();
         for (transaction, answer) in transactions.into_iter().zip(self.client.shared_batch(asks).await?) {
             let mut logs = unhinted(transaction, answer?)?;

@@ -121,14 +121,14 @@ type Ask = Box<dyn Fn() -> Result<(), ScoreError>>;
 fn calls(model: &Arc<Model>) -> Vec<(String, Ask)> {
     let ask = |name: &str, ask: Ask| (name.to_owned(), ask);
     match AnyKind::from(model) {
-        AnyKind::Credit(model) => samples::subjects()
+        AnyKind::Credit(model) => samples::subjects(model.generation)
             .into_iter()
             .map(|Sample { name, features, .. }| {
                 let model = model.clone();
                 ask(name, Box::new(move || done(model.score(&features))))
             })
             .collect(),
-        AnyKind::Sybil(model) => samples::subjects()
+        AnyKind::Sybil(model) => samples::subjects(model.generation)
             .into_iter()
             .map(|Sample { name, features, .. }| {
                 let model = model.clone();
@@ -246,7 +246,7 @@ fn described<S: Serializer>(info: &Option<ModelInfo>, serializer: S) -> Result<S
         authors: &'a [String],
         reads: &'a [String],
     }
-    let described = info.as_ref().map(|ModelInfo { kind, version, title, authors, reads }| Described {
+    let described = info.as_ref().map(|ModelInfo { kind, version, title, authors, reads, .. }| Described {
         kind: *kind,
         version: version.as_str(),
         title,

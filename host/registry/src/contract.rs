@@ -1,4 +1,4 @@
-//! The differences between the interface of a component and `wit/v1`, by function, record and field. Linking only
+//! The differences between the interface of a component and its contract, by function, record and field. Linking only
 //! reports that there is one.
 
 use wasmtime::{
@@ -10,14 +10,14 @@ use wasmtime::{
 };
 use wit_parser::{Resolve, SourceMap, Type as Wit, TypeDefKind};
 
-use crate::world::World;
+use crate::world::{Generation, World};
 
 /// Every difference between the export `world` of `component` and the contract.
 ///
 /// # Errors
 /// Where the contract itself cannot be parsed.
 pub(crate) fn differences(component: &Component, engine: &Engine, world: &World) -> Result<Vec<String>, String> {
-    let contract = Contract::read()?;
+    let contract = Contract::read(world.generation)?;
     let ty = component.component_type();
     let Some(ComponentItem::ComponentInstance(instance)) =
         ty.get_export(engine, &world.interface).map(|export| export.ty)
@@ -27,9 +27,9 @@ pub(crate) fn differences(component: &Component, engine: &Engine, world: &World)
     let interfaces = contract.resolve.interfaces.iter();
     let Some((_, expected)) = interfaces.into_iter().find(|(_, i)| i.name.as_deref() == Some(world.kind.as_str()))
     else {
-        return Err(format!("wit/v1 has no interface {}", world.kind));
+        return Err(format!("{} has no interface {}", world.generation.wit(), world.kind));
     };
-    let mut walk = Walk { resolve: &contract.resolve, differences: Vec::new() };
+    let mut walk = Walk { resolve: &contract.resolve, wit: world.generation.wit(), differences: Vec::new() };
     for (name, function) in &expected.functions {
         match instance.get_export(engine, name).map(|export| export.ty) {
             Some(ComponentItem::ComponentFunc(found)) => walk.function(name, function, &found),
@@ -44,10 +44,14 @@ struct Contract {
 }
 
 impl Contract {
-    fn read() -> Result<Self, String> {
+    fn read(generation: Generation) -> Result<Self, String> {
+        let (types, worlds) = match generation {
+            Generation::V1 => (include_str!("../../../wit/v1/types.wit"), include_str!("../../../wit/v1/worlds.wit")),
+            Generation::V2 => (include_str!("../../../wit/v2/types.wit"), include_str!("../../../wit/v2/worlds.wit")),
+        };
         let mut files = SourceMap::new();
-        files.push_str("types.wit", include_str!("../../../wit/v1/types.wit"));
-        files.push_str("worlds.wit", include_str!("../../../wit/v1/worlds.wit"));
+        files.push_str("types.wit", types);
+        files.push_str("worlds.wit", worlds);
         let mut resolve = Resolve::new();
         let package = files.parse().map_err(|(_, error)| error.to_string())?;
         resolve.push_group(package).map_err(|error| error.to_string())?;
@@ -57,6 +61,8 @@ impl Contract {
 
 struct Walk<'a> {
     resolve: &'a Resolve,
+    /// The folder of the contract.
+    wit: &'static str,
     differences: Vec<String>,
 }
 
@@ -151,7 +157,7 @@ impl Walk<'_> {
     fn names(&mut self, at: &str, owner: &str, what: &str, expected: &[&str], found: &[&str]) {
         let before = self.differences.len();
         for name in found.iter().filter(|name| !expected.contains(name)) {
-            self.note(at, format!("{owner} has the {what} `{name}`, which wit/v1 has not"));
+            self.note(at, format!("{owner} has the {what} `{name}`, which {} has not", self.wit));
         }
         for name in expected.iter().filter(|name| !found.contains(name)) {
             self.note(at, format!("{owner} lacks the {what} `{name}`"));
@@ -227,6 +233,6 @@ fn name(ty: &types::Type) -> &'static str {
         types::Type::Option(_) => "option",
         types::Type::Result(_) => "result",
         types::Type::Flags(_) => "flags",
-        _ => "a type that wit/v1 does not use",
+        _ => "a type that no contract uses",
     }
 }

@@ -132,7 +132,7 @@ fn interface(component: &Component, runtime: &Runtime, problems: &mut Vec<LoadEr
     let world = world::world(component, runtime.engine())?;
     let differences = contract::differences(component, runtime.engine(), &world).map_err(LoadError::Link)?;
     if !differences.is_empty() {
-        problems.push(LoadError::TypeMismatch { kind: world.kind, differences });
+        problems.push(LoadError::TypeMismatch { kind: world.kind, wit: world.generation.wit(), differences });
     }
     Ok(world)
 }
@@ -153,6 +153,7 @@ pub(crate) fn again(
     let mut model = link(&component, &world, runtime, digest)?;
     keep(made, digest, runtime, compiled);
     model.deciles.clone_from(&original.deciles);
+    model.labels.clone_from(&original.labels);
     Ok(model)
 }
 
@@ -165,7 +166,9 @@ fn link(component: &Component, world: &World, runtime: &Arc<Runtime>, digest: Di
         tally: Tally::new(&info),
         info,
         loaded_at: chrono::Utc::now(),
+        generation: world.generation,
         deciles: Deciles::default(),
+        labels: Vec::new(),
         runtime: Arc::clone(runtime),
         linked,
         supervisor: OnceLock::new(),

@@ -2,7 +2,7 @@
 
 use std::{fmt, ops::Deref, sync::Arc};
 
-use crate::{ChainValue, MockReport, Model, ScoreError, Spent, answer};
+use crate::{Behaviour, ChainValue, MockReport, MockSubject, Model, Scenario, ScoreError, Spent, abi::raw, answer};
 use assay_domain::{Address, Assessment, Decile, Factor, ModelKind, RiskAssessment, Score, features::Features};
 
 /// A model of one kind. Clones share the loaded model.
@@ -85,12 +85,34 @@ impl From<&Arc<Model>> for AnyKind {
 }
 
 impl CreditModel {
-    /// A credit score.
+    /// A credit score. Its factors have words where the contract of the model gives them with the score; otherwise
+    /// [`Self::explain`] does.
     ///
     /// # Errors
     /// [`ScoreError::Refused`] where the model does not score this subject; otherwise a failure of the model.
     pub fn score(&self, features: &Features) -> Result<Assessment, ScoreError> {
-        self.ask(|call, abi| abi.score(call, features), |raw| answer::assessment(raw, |score| self.decile(score)))
+        self.ask(|call, abi| abi.score(call, features), |raw| self.checked(raw))
+    }
+
+    /// `scored`, the answer to `features`, with the words of its factors. Asks the model only where they are missing.
+    ///
+    /// # Errors
+    /// A failure of the model, also where its words do not agree with the answer.
+    pub fn explain(&self, features: &Features, scored: &Assessment) -> Result<Assessment, ScoreError> {
+        if scored.is_explained() {
+            return Ok(scored.clone());
+        }
+        let explain = |raw| answer::explained(raw, &scored.factors);
+        let factors = self.ask(|call, abi| abi.explain(call, features), explain)?;
+        Ok(Assessment { factors, ..scored.clone() })
+    }
+
+    /// A credit score with the words of its factors.
+    ///
+    /// # Errors
+    /// As [`Self::score`] and [`Self::explain`].
+    pub fn explained(&self, features: &Features) -> Result<Assessment, ScoreError> {
+        self.explain(features, &self.score(features)?)
     }
 
     /// The decile of a score, from the table that was read when the model was loaded.
@@ -105,10 +127,7 @@ impl CreditModel {
 
     /// As [`Self::score_with_cost`], without counting the call or its failure.
     pub fn score_uncounted(&self, features: &Features) -> (Result<Assessment, ScoreError>, Spent) {
-        self.unrecorded(
-            |call, abi| abi.score(call, features),
-            |raw| answer::assessment(raw, |score| self.decile(score)),
-        )
+        self.unrecorded(|call, abi| abi.score(call, features), |raw| self.checked(raw))
     }
 
     /// A score by `copy`, the same model on the shadow engine. The call and its failure count as those of this model.
@@ -116,6 +135,10 @@ impl CreditModel {
         let (answer, spent) = copy.score_uncounted(features);
         self.record(spent.took, answer.as_ref().err());
         (answer, spent)
+    }
+
+    pub(crate) fn checked(&self, raw: Result<raw::Verdict, raw::Refusal>) -> Result<Assessment, ScoreError> {
+        answer::assessment(raw, &self.labels, |score| self.decile(score))
     }
 }
 
@@ -135,7 +158,17 @@ impl SybilModel {
     /// # Errors
     /// A failure of the model.
     pub fn risk(&self, features: &Features) -> Result<RiskAssessment, ScoreError> {
-        self.ask(|call, abi| abi.risk(call, features), answer::risk)
+        self.ask(|call, abi| abi.risk(call, features), |raw| answer::risk(raw, &self.labels))
+    }
+
+    /// `judged`, the answer to `features`, with the words of its factors.
+    ///
+    /// # Errors
+    /// A failure of the model, also where its words do not agree with the answer.
+    pub fn explain(&self, features: &Features, judged: &RiskAssessment) -> Result<RiskAssessment, ScoreError> {
+        let explain = |raw| answer::explained(Ok(raw), &judged.factors);
+        let factors = self.ask(|call, abi| abi.explain_risk(call, features), explain)?;
+        Ok(RiskAssessment { risk: judged.risk, factors })
     }
 }
 
@@ -178,5 +211,21 @@ impl SandboxModel {
     /// As [`Self::score`].
     pub fn portfolio(&self, address: &Address) -> Result<Vec<ChainValue>, ScoreError> {
         self.ask(|call, abi| abi.mock_portfolio(call, address), answer::portfolio)
+    }
+
+    /// The subjects that behave as production does in one condition; none for a model of `wit/v1`.
+    ///
+    /// # Errors
+    /// As [`Self::score`].
+    pub fn scenarios(&self) -> Result<Vec<Scenario>, ScoreError> {
+        self.ask(|call, abi| abi.mock_scenarios(call), answer::scenarios)
+    }
+
+    /// What the host does about `subject` instead of a plain answer.
+    ///
+    /// # Errors
+    /// As [`Self::score`].
+    pub fn behaviour(&self, subject: &MockSubject) -> Result<Option<Behaviour>, ScoreError> {
+        self.ask(|call, abi| abi.mock_behaviour(call, subject), answer::behaviour)
     }
 }

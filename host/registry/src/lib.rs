@@ -72,7 +72,10 @@ pub use compiler::{Compiler, Job};
 pub use encode::{EncodeError, to_component};
 pub use kinds::{BoostModel, CreditModel, OfKind, SandboxModel, SybilModel};
 pub use load_error::{LoadError, OpenError, RoleError};
-pub use mock::{ChainValue, MockNft, MockPool, MockPosition, MockReport, MockToken};
+pub use mock::{
+    Behaviour, ChainValue, MockNft, MockPool, MockPosition, MockReport, MockSubject, MockToken, PaymentRefusal, Phase,
+    Scenario,
+};
 pub use model::{Model, Spent};
 pub use reason::{OutOfService, Reason};
 pub use registry::Registry;

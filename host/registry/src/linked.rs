@@ -29,7 +29,7 @@ impl Linked {
             let copy = if index == 0 { Ok(component.clone()) } else { compiled::copy(component, &shard.engine) };
             let component = copy.map_err(|error| text(&error))?;
             let pre = shard.linker.instantiate_pre(&component).map_err(|error| text(&error))?;
-            shards.push(InShard { pre, abi: abi::bind(&component, world.kind, &world.interface)? });
+            shards.push(InShard { pre, abi: abi::bind(&component, world)? });
         }
         Ok(Self(shards))
     }

@@ -71,19 +71,19 @@ pub enum LoadError {
     )]
     Imports(Vec<String>),
     #[error(
-        "it is no model: it exports {}, and none of assay:model/credit@1.0.0, boost@1.0.0, sybil@1.0.0, sandbox@1.0.0. \
-         Export one of the worlds of wit/v1",
+        "it is no model: it exports {}, and none of assay:model/credit@1.0.0, boost@1.0.0, sybil@1.0.0, sandbox@1.0.0, \
+         nor one of these in version 2.0.0. Export one of the worlds of wit/v1 or wit/v2",
         if .0.is_empty() { "nothing".to_owned() } else { list(.0) }
     )]
     WrongWorld(Vec<String>),
     #[error(
-        "it was built for {0}, and this host speaks assay:model 1.x. Build it on wit/v1, or run a host that speaks it"
+        "it was built for {0}, and this host speaks assay:model 1.x and 2.0.0. Build it on wit/v1 or wit/v2, or run a host that speaks it"
     )]
     OtherGeneration(String),
     #[error("it exports {}: a component is exactly one kind of model. Split it into one component per kind", list(.0))]
     SeveralKinds(Vec<String>),
-    #[error("its {kind} interface differs from wit/v1: {}. Build it on wit/v1 as it is released", .differences.join("; "))]
-    TypeMismatch { kind: ModelKind, differences: Vec<String> },
+    #[error("its {kind} interface differs from {wit}: {}. Build it on {wit} as it is released", .differences.join("; "))]
+    TypeMismatch { kind: ModelKind, wit: &'static str, differences: Vec<String> },
     #[error("it cannot be linked: {0}")]
     Link(String),
     #[error("it does not start: {0}")]

@@ -2,8 +2,7 @@
 //! once.
 
 use crate::{
-    CreditModel, Limits, ScoreError, StandaloneError, abi::Abi, answer, call::Call, engine::Purpose, samples,
-    standalone,
+    CreditModel, Limits, ScoreError, StandaloneError, abi::Abi, call::Call, engine::Purpose, samples, standalone,
 };
 use assay_domain::{Assessment, features::Features};
 
@@ -58,6 +57,6 @@ impl<'a> Reused<'a> {
         self.call.rewind();
         let raw = self.abi.score(&mut self.call, features);
         let raw = raw.map_err(|error| self.call.failure(&error))?;
-        answer::assessment(raw, |score| self.model.decile(score))
+        self.model.checked(raw)
     }
 }

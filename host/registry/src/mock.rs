@@ -1,6 +1,6 @@
 //! Checked answers of a sandbox model. Units: dollars, Unix seconds, EIP-155 chain ids.
 
-use assay_domain::{ChainId, Score};
+use assay_domain::{Address, ChainId, Coverage, EventCounts, Score};
 
 /// A mock credit report.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,12 +59,10 @@ pub struct MockPool {
     pub market_address: String,
     pub market: Option<String>,
     pub chain_id: ChainId,
-    pub synced_to_block: u64,
-    pub supply: u64,
-    pub withdraw: u64,
-    pub borrow: u64,
-    pub repay: u64,
-    pub liquidation: u64,
+    pub coverage: Coverage,
+    pub feeds_score: bool,
+    pub synced_to_block: Option<u64>,
+    pub counts: EventCounts,
     pub first_event: Option<u64>,
     pub last_event: Option<u64>,
 }
@@ -74,4 +72,67 @@ pub struct MockPool {
 pub struct ChainValue {
     pub chain_id: ChainId,
     pub total_asset_usd: f64,
+}
+
+/// What a request is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MockSubject {
+    Address(Address),
+    /// The token id of an agent, at least 1.
+    Agent(u64),
+}
+
+/// A subject that behaves as production does in one condition, for a tester to try.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scenario {
+    /// Distinct among the scenarios of a model.
+    pub id: String,
+    pub title: String,
+    pub subject: MockSubject,
+    /// What a client sees.
+    pub description: String,
+}
+
+/// What the host does on the production paths instead of a plain answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Behaviour {
+    /// Complete at the n-th request.
+    Pending(u32),
+    Partial,
+    FailedPool,
+    Provisional,
+    ChainUnread(ChainId),
+    LiquidatedYesterday,
+    NotFound,
+    /// Seconds.
+    RateLimited(u32),
+    UpstreamFailed,
+    Unavailable,
+    /// Milliseconds.
+    Slow(u32),
+    SubmissionFails(Phase),
+    PaymentRefused(PaymentRefusal),
+}
+
+/// The phases of a submission in which it can fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    Scoring,
+    Uploading,
+    Submitting,
+}
+
+/// Why a payment is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PaymentRefusal {
+    Network,
+    Recipient,
+    Value,
+    NotYetValid,
+    Expired,
+    Signature,
+    InsufficientFunds,
+    NonceUsed,
+    TransactionReverted,
+    SettlementFailed,
 }

@@ -6,7 +6,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{ScoreError, abi::Abi, call::Call, deciles::Deciles, engine::Runtime, linked::Linked, tally::Tally};
+use crate::{
+    ScoreError, abi::Abi, call::Call, deciles::Deciles, engine::Runtime, linked::Linked, tally::Tally,
+    world::Generation,
+};
 use assay_domain::{Digest, ModelInfo, ModelKind, ModelRef, ModelVersion, Time};
 use assay_trace::TRACE;
 
@@ -15,8 +18,11 @@ pub struct Model {
     pub(crate) info: ModelInfo,
     pub(crate) reference: ModelRef,
     pub(crate) loaded_at: Time,
+    pub(crate) generation: Generation,
     /// Used by credit models only.
     pub(crate) deciles: Deciles,
+    /// The labels of the factors, where the contract gives points without words.
+    pub(crate) labels: Vec<String>,
     pub(crate) runtime: Arc<Runtime>,
     pub(crate) linked: Linked,
     pub(crate) tally: Tally,

@@ -1,8 +1,13 @@
 //! The subjects of the self-test: empty features, an ordinary wallet, and the limits of every field.
 
+mod lending;
+
+pub(crate) use lending::detailed;
+
+use crate::world::Generation;
 use assay_domain::{
     Address, AssetClass, Coverage, Protocol,
-    features::{AttestationFeature, ChainFeatures, Features, Holding, MarketFeatures},
+    features::{AttestationFeature, ChainFeatures, Dollars, Features, Holding, MarketFeatures},
 };
 
 /// 2025-06-01.
@@ -17,15 +22,26 @@ pub(crate) struct Sample {
     pub must_answer: bool,
 }
 
-pub(crate) fn subjects() -> Vec<Sample> {
+/// The subjects for models of this generation.
+pub(crate) fn subjects(generation: Generation) -> Vec<Sample> {
     let sample = |name, must_answer, features| Sample { name, features, must_answer };
-    vec![
+    let mut all = vec![
         sample("empty features", false, Features { as_of: NOW, ..Features::default() }),
         sample("an ordinary wallet", true, typical()),
         sample("a wallet of which nothing could be read", false, unread()),
         sample("the largest numbers", true, extreme(u64::MAX, u32::MAX, 1e18)),
         sample("zeros everywhere", false, extreme(0, 0, 0.0)),
-    ]
+    ];
+    if generation == Generation::V2 {
+        all.extend([
+            sample("a wallet with positions and events", true, detailed()),
+            sample("a lender that nobody knows", true, lending::unheard_of()),
+            sample("a wallet whose positions could not be read", true, lending::unread_positions()),
+            sample("the largest numbers in positions and events", true, lending::largest(u64::MAX, u32::MAX, 1e18)),
+            sample("zeros in positions and events", false, lending::largest(0, 0, 0.0)),
+        ]);
+    }
+    all
 }
 
 /// Ten wallets as they are met, for people who look at scores.
@@ -131,7 +147,7 @@ fn active(chain_id: u64, transactions: u64, assets_usd: f64) -> ChainFeatures {
 fn market(chain_id: u64, protocol: Protocol, liquidations: Option<u64>) -> MarketFeatures {
     MarketFeatures {
         chain_id,
-        protocol,
+        protocol: protocol.as_str().to_owned(),
         market: None,
         coverage: Coverage::Complete,
         feeds_score: protocol.feeds_score(),
@@ -145,6 +161,11 @@ fn market(chain_id: u64, protocol: Protocol, liquidations: Option<u64>) -> Marke
         last_liquidation: liquidations.filter(|n| *n > 0).map(|_| NOW - YEAR),
         supplied_usd: 2_500.0,
         borrowed_usd: 600.0,
+        events_coverage: Coverage::Failed,
+        events: Vec::new(),
+        dollars: Dollars::default(),
+        liquidation_days: None,
+        position: None,
     }
 }
 

@@ -1,13 +1,16 @@
 //! The test that a model passes before it is published: answers within bounds and time, and equal answers to equal
 //! input.
 
+mod sandbox;
+
 use std::{fmt::Debug, sync::Arc, time::Instant};
 
 use crate::{
-    BoostModel, CreditModel, LoadError, Model, SandboxModel, ScoreError, SybilModel, answer,
+    BoostModel, CreditModel, LoadError, Model, ScoreError, SybilModel, answer,
     deciles::Deciles,
     kinds::AnyKind,
     samples::{self, Sample},
+    world::Generation,
 };
 use assay_domain::{Decile, ModelKind, Score};
 
@@ -23,13 +26,19 @@ pub(crate) fn run(mut model: Model) -> (Arc<Model>, Vec<LoadError>) {
             Err((input, problem)) => test.fail(input, problem),
         }
     }
+    if model.generation == Generation::V2 && matches!(model.kind(), ModelKind::Credit | ModelKind::Sybil) {
+        match test.labels(&model) {
+            Ok(labels) => model.labels = labels,
+            Err((input, problem)) => test.fail(input, problem),
+        }
+    }
     let model = Arc::new(model);
     match AnyKind::from(&model) {
-        // The score samples need the deciles.
+        // The samples need the deciles and the labels.
         AnyKind::Credit(model) if test.problems.is_empty() => test.credit(&model),
-        AnyKind::Credit(_) => {}
+        AnyKind::Sybil(model) if test.problems.is_empty() => test.sybil(&model),
+        AnyKind::Credit(_) | AnyKind::Sybil(_) => {}
         AnyKind::Boost(model) => test.boost(&model),
-        AnyKind::Sybil(model) => test.sybil(&model),
         AnyKind::Sandbox(model) => test.sandbox(&model),
     }
     if test.started.elapsed() > model.runtime.limits.self_test && test.problems.is_empty() {
@@ -61,12 +70,44 @@ struct SelfTest {
 
 impl SelfTest {
     fn credit(&mut self, model: &CreditModel) {
-        for Sample { name, features, must_answer } in samples::subjects() {
+        for Sample { name, features, must_answer } in samples::subjects(model.generation) {
             let answer = self.twice(name, || model.score(&features));
-            if let (true, Some(Err(ScoreError::Refused(why)))) = (must_answer, answer) {
-                self.fail(name.to_owned(), format!("it must be judged, and the model says: {why}"));
+            match (must_answer, answer) {
+                (true, Some(Err(ScoreError::Refused(why)))) => {
+                    self.fail(name.to_owned(), format!("it must be judged, and the model says: {why}"));
+                }
+                (_, Some(Ok(scored))) if !scored.is_explained() => {
+                    self.twice(&format!("explain: {name}"), || model.explain(&features, &scored));
+                }
+                _ => {}
             }
         }
+    }
+
+    fn sybil(&mut self, model: &SybilModel) {
+        for Sample { name, features, .. } in samples::subjects(model.generation) {
+            if let Some(Ok(judged)) = self.twice(name, || model.risk(&features))
+                && judged.factors.iter().any(|factor| factor.words.is_none())
+            {
+                self.twice(&format!("explain: {name}"), || model.explain(&features, &judged));
+            }
+        }
+    }
+
+    /// The labels of the factors of an ordinary wallet, which are those of every wallet.
+    fn labels(&self, model: &Model) -> Result<Vec<String>, (String, String)> {
+        let features = samples::detailed();
+        let factors = with_attempts(|| {
+            let (mut call, abi) = model.start()?;
+            let given = if model.kind() == ModelKind::Credit {
+                abi.explain(&mut call, &features)
+            } else {
+                abi.explain_risk(&mut call, &features).map(Ok)
+            };
+            answer::explanation(given.map_err(|error| call.failure(&error))?)
+        });
+        let at = |error: ScoreError| ("explain: a wallet with positions and events".to_owned(), with_advice(&error));
+        Ok(factors.map_err(at)?.into_iter().map(|factor| factor.label).collect())
     }
 
     /// The decile of all 701 scores.
@@ -105,33 +146,6 @@ impl SelfTest {
         {
             for usd in [0.0, 1.0, 50_000.0, 1e6, 1e18] {
                 self.twice(&format!("boost({score}, {usd} dollars)"), || model.boost(score, usd));
-            }
-        }
-    }
-
-    fn sybil(&mut self, model: &SybilModel) {
-        for Sample { name, features, .. } in samples::subjects() {
-            self.twice(name, || model.risk(&features));
-        }
-    }
-
-    fn sandbox(&mut self, model: &SandboxModel) {
-        for address in samples::addresses() {
-            let at = |function: &str| format!("{function}({address})");
-            let Some(Ok(score)) = self.twice(&at("score"), || model.score(&address)) else { continue };
-            for usd in [0.0, 50_000.0, 1e9] {
-                let boosted = self.twice(&at("boosted-score"), || model.boosted(&address, usd));
-                if let Some(Ok(boosted)) = boosted.filter(|boosted| matches!(boosted, Ok(boosted) if *boosted < score))
-                {
-                    self.fail(at("boosted-score"), format!("{boosted} with {usd} dollars is below the score {score}"));
-                }
-            }
-            self.twice(&at("factors"), || model.factors(&address));
-            self.twice(&at("portfolio"), || model.portfolio(&address));
-            if let Some(Ok(report)) = self.twice(&at("report"), || model.report(&address))
-                && report.score != score
-            {
-                self.fail(at("report"), format!("its score is {}, and score({address}) is {score}", report.score));
             }
         }
     }
@@ -179,10 +193,10 @@ fn with_advice(error: &ScoreError) -> String {
         ScoreError::MemoryLimit { .. } => "Allocate in proportion to the input, and start with a small stack",
         ScoreError::StackOverflow(_) => "Put a bound on the recursion, or make it a loop",
         ScoreError::OutOfRange(_) | ScoreError::TextTooLong { .. } | ScoreError::AnswerTooLarge(_) => {
-            "wit/v1 states the bounds of every answer"
+            "wit/v1 and wit/v2 state the bounds of every answer"
         }
         ScoreError::Unreadable(_) => {
-            "Return what wit-bindgen makes of wit/v1, and free nothing that is still to be read"
+            "Return what wit-bindgen makes of the contract, and free nothing that is still to be read"
         }
         _ => return error.to_string(),
     };

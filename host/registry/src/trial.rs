@@ -41,9 +41,10 @@ impl Trials {
         model.info()
     }
 
-    /// Asks once.
+    /// Asks for a score, and for its words where the model gives them apart. The cost is that of the score.
     pub fn ask(&self, features: &Features) -> Trial {
         let (answer, spent) = self.0.score_uncounted(features);
+        let answer = answer.and_then(|answer| self.0.explain(features, &answer));
         Trial { answer, spent }
     }
 }

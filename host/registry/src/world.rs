@@ -8,10 +8,37 @@ use wasmtime::{
 use crate::LoadError;
 use assay_domain::ModelKind;
 
+/// A major version of the contract between host and models.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Generation {
+    V1,
+    V2,
+}
+
+impl Generation {
+    /// The folder of its contract.
+    pub fn wit(self) -> &'static str {
+        match self {
+            Self::V1 => "wit/v1",
+            Self::V2 => "wit/v2",
+        }
+    }
+
+    /// That of an interface with this version. The second one is not frozen yet, so it has no minor versions.
+    fn of(version: &str) -> Option<Self> {
+        match version {
+            "2.0.0" => Some(Self::V2),
+            version if version.split('.').next() == Some("1") => Some(Self::V1),
+            _ => None,
+        }
+    }
+}
+
 /// The exported model interface.
 #[derive(Debug)]
 pub(crate) struct World {
     pub kind: ModelKind,
+    pub generation: Generation,
     /// The full name with the version: `assay:model/credit@1.0.0`.
     pub interface: String,
 }
@@ -40,10 +67,9 @@ pub(crate) fn world(component: &Component, engine: &Engine) -> Result<World, Loa
             continue;
         };
         let Ok(kind) = interface.parse::<ModelKind>() else { continue };
-        if version.split('.').next() == Some("1") {
-            found.push(World { kind, interface: (*name).to_owned() });
-        } else {
-            other = Some((*name).to_owned());
+        match Generation::of(version) {
+            Some(generation) => found.push(World { kind, generation, interface: (*name).to_owned() }),
+            None => other = Some((*name).to_owned()),
         }
     }
     match (found.pop(), found.is_empty(), other) {

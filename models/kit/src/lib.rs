@@ -1,5 +1,6 @@
 //! Everything that a scoring model for Assay needs: the types of the contract `wit/v1`, a trait for each kind of model,
-//! one line that makes a crate a component, and tests that run the model as native code.
+//! one line that makes a crate a component, and tests that run the model as native code. [`v2`] has the same for the
+//! contract `wit/v2`.
 //!
 //! A model is a type that implements the trait of its kind:
 //!
@@ -65,6 +66,7 @@ pub mod bindings;
 pub mod panics;
 #[cfg(feature = "testing")]
 pub mod testing;
+pub mod v2;
 #[cfg(feature = "json")]
 mod wallet;
 

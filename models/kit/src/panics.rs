@@ -10,6 +10,8 @@ use std::{
 /// The tools look for these bytes, with the text behind them.
 const MARK: &str = "ASSAY-PANIC:";
 
+/// Nothing in the model reads it.
+#[used]
 static TEXT: [AtomicU8; 512] = [const { AtomicU8::new(0) }; 512];
 
 /// Keeps the text of a panic from here on. Every call runs in a fresh instance, so each begins with this.

@@ -2,16 +2,19 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Attestation, ChainFeatures, Features, Holding, MarketFeatures};
+use crate::v2;
 
 /// A line of a features file. The host reads and writes the same form; see `assay features export`.
+///
+/// Its features are those of `wit/v1`, or of `wit/v2` as [`v2::Wallet`](crate::v2::Wallet). Both read every line: what
+/// v1 does not have is left out, and what a line does not have is unread.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Wallet {
+pub struct Wallet<F = crate::Features> {
     /// Whose features they are, for people. No model sees it.
     pub id: Option<String>,
     /// True where the wallet went bad afterwards. No model sees it.
     pub outcome: Option<bool>,
-    pub features: Features,
+    pub features: F,
 }
 
 /// A field that is none of these is refused, so that a misspelt one does not count as absent.
@@ -24,22 +27,22 @@ struct Line {
     outcome: Option<bool>,
     as_of: u64,
     #[serde(default)]
-    chains: Vec<ChainFeatures>,
+    chains: Vec<v2::ChainFeatures>,
     #[serde(default)]
-    markets: Vec<MarketFeatures>,
+    markets: Vec<v2::MarketFeatures>,
     #[serde(default)]
-    holdings: Vec<Holding>,
+    holdings: Vec<v2::Holding>,
     #[serde(default)]
-    identity: Vec<Attestation>,
+    identity: Vec<v2::Attestation>,
 }
 
-impl Wallet {
+impl<F: Clone + From<v2::Features> + Into<v2::Features>> Wallet<F> {
     /// # Errors
     /// What is wrong with the line, and at which column.
     pub fn read(line: &str) -> Result<Self, String> {
         let Line { id, outcome, as_of, chains, markets, holdings, identity } =
             serde_json::from_str(line).map_err(|error| error.to_string())?;
-        Ok(Self { id, outcome, features: Features { as_of, chains, markets, holdings, identity } })
+        Ok(Self { id, outcome, features: v2::Features { as_of, chains, markets, holdings, identity }.into() })
     }
 
     /// All wallets of a features file, blank lines left out.
@@ -57,14 +60,32 @@ impl Wallet {
     /// A figure that is infinite or not a number has no form in JSON.
     pub fn write(&self) -> Result<String, String> {
         let Self { id, outcome, features } = self.clone();
-        let Features { as_of, chains, markets, holdings, identity } = features;
-        let money = chains.iter().flat_map(|chain| [chain.assets_usd, chain.supplied_usd, chain.borrowed_usd]);
-        let money = money.chain(markets.iter().flat_map(|market| [market.supplied_usd, market.borrowed_usd]));
-        let money = money.chain(holdings.iter().map(|holding| holding.usd));
-        if money.chain(identity.iter().filter_map(|one| one.score)).any(|figure| !figure.is_finite()) {
+        let features: v2::Features = features.into();
+        if figures(&features).any(|figure| !figure.is_finite()) {
             return Err("a figure of it is infinite or not a number".into());
         }
+        let v2::Features { as_of, chains, markets, holdings, identity } = features;
         let line = Line { id, outcome, as_of, chains, markets, holdings, identity };
         serde_json::to_string(&line).map_err(|error| error.to_string())
     }
+}
+
+/// Every figure that is no whole number.
+fn figures(features: &v2::Features) -> impl Iterator<Item = f64> + '_ {
+    let chains = features.chains.iter().flat_map(|chain| [chain.assets_usd, chain.supplied_usd, chain.borrowed_usd]);
+    let holdings = features.holdings.iter().map(|holding| holding.usd);
+    let scores = features.identity.iter().filter_map(|one| one.score);
+    chains.chain(features.markets.iter().flat_map(of_market)).chain(holdings).chain(scores)
+}
+
+fn of_market(market: &v2::MarketFeatures) -> impl Iterator<Item = f64> + '_ {
+    let v2::Dollars { supply, withdraw, borrow, repay, liquidation } = market.dollars;
+    let dollars = [supply, withdraw, borrow, repay, liquidation].into_iter().flatten();
+    let events = market.events.iter().filter_map(|event| event.usd);
+    let position = market.position.iter().flat_map(|position| {
+        let exposures = position.collateral.iter().chain(&position.debt).map(|exposure| exposure.usd);
+        let shares = [position.liquidation_threshold, position.health_factor, position.utilisation];
+        exposures.chain(shares.into_iter().flatten())
+    });
+    [market.supplied_usd, market.borrowed_usd].into_iter().chain(dollars).chain(events).chain(position)
 }

@@ -138,5 +138,5 @@ fn record(row: &Row<'_>, as_of: u64) -> Result<Record, Box<dyn Error>> {
         Vec::new()
     };
     let features = Features { as_of, chains: vec![chain], markets: vec![market], holdings, identity: Vec::new() };
-    Ok(Record { id: Some(row.text("wallet")?.to_owned()), outcome: Some(liquidation > 0), features })
+    Ok(Record::new(Some(row.text("wallet")?.to_owned()), Some(liquidation > 0), features))
 }

@@ -8,7 +8,10 @@ use serde::{
 };
 
 use crate::record::MAX_LINE;
-use assay_domain::{AssetClass, Coverage, Protocol};
+use assay_domain::{
+    AssetClass, Coverage,
+    features::{Dollars, LendingEvent, PositionFeatures},
+};
 
 /// Above this, a float cannot represent every whole number.
 const EXACT: f64 = 9_007_199_254_740_992.0;
@@ -176,4 +179,23 @@ macro_rules! words {
     )*};
 }
 
-words!(Coverage, Protocol, AssetClass);
+words!(Coverage, AssetClass);
+
+/// Nested values, as the text that they are in JSON.
+macro_rules! nested {
+    ($($type:ty),*) => {$(
+        impl Value for $type {
+            const KIND: Kind = Kind::Text;
+
+            fn read(cell: &Cell) -> Result<Self, String> {
+                serde_json::from_str(text(cell)?).map_err(|error| error.to_string().chars().take(300).collect())
+            }
+
+            fn write(&self) -> Cell {
+                serde_json::to_string(self).map_or(Cell::Null, |text| Cell::Text(text.as_str().into()))
+            }
+        }
+    )*};
+}
+
+nested!(Vec<LendingEvent>, Dollars, PositionFeatures);

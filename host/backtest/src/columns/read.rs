@@ -54,7 +54,7 @@ impl Batch {
     pub fn record(&self, row: usize) -> Result<Record, String> {
         let group = |index: usize| self.groups.get(index).map_or(&[] as &[_], Vec::as_slice);
         let cells = group(0).iter().map(|strip| strip.as_ref().and_then(|strip| strip.row(row).first()));
-        let Wallet { id, outcome, as_of } = Wallet::read(cells)?;
+        let Wallet { id, outcome, as_of, cluster } = Wallet::read(cells)?;
         let [chains, markets, holdings, identity] = LISTS;
         let features = Features {
             as_of,
@@ -63,7 +63,7 @@ impl Batch {
             holdings: list(holdings, group(3), row)?,
             identity: list(identity, group(4), row)?,
         };
-        Record { id, outcome, features }.checked()
+        Record { id, outcome, cluster, features, other: serde_json::Map::new() }.checked()
     }
 }
 

@@ -1,7 +1,10 @@
 //! The columns of a features file, each with its field in the record.
 
 use super::cell::{Cell, Kind, Value};
-use assay_domain::features::{AttestationFeature, ChainFeatures, Holding, MarketFeatures};
+use assay_domain::{
+    Coverage,
+    features::{AttestationFeature, ChainFeatures, Dollars, Holding, MarketFeatures},
+};
 
 /// A column: its name, its type, and whether it may be empty.
 #[derive(Debug, Clone, Copy)]
@@ -29,28 +32,35 @@ pub struct Wallet {
     pub id: Option<String>,
     pub outcome: Option<bool>,
     pub as_of: u64,
+    pub cluster: Option<String>,
 }
 
 /// The lists of a wallet, in the order of their columns.
 pub const LISTS: [&str; 4] = ["chains", "markets", "holdings", "identity"];
 
-fn column<R, V: Value>(name: &'static str, _: fn(&R) -> &V) -> Column {
-    Column { name, kind: V::KIND, optional: V::OPTIONAL }
+fn column<R, V: Value>(name: &'static str, _: fn(&R) -> &V, absent: Option<V>) -> Column {
+    Column { name, kind: V::KIND, optional: V::OPTIONAL || absent.is_some() }
 }
 
-fn value<V: Value>(name: &str, cell: Option<Option<&Cell>>) -> Result<V, String> {
-    V::read(cell.flatten().unwrap_or(&Cell::Null)).map_err(|reason| format!("{name}: {reason}"))
+/// `absent` is the value of a column that may be empty or missing.
+fn value<V: Value>(name: &str, cell: Option<Option<&Cell>>, absent: Option<V>) -> Result<V, String> {
+    let cell = cell.flatten().unwrap_or(&Cell::Null);
+    match absent {
+        Some(absent) if *cell == Cell::Null => Ok(absent),
+        _ => V::read(cell).map_err(|reason| format!("{name}: {reason}")),
+    }
 }
 
+/// `field = value` is a column that may be empty or missing, and its value then.
 macro_rules! columns {
-    ($record:ident { $($field:ident),* $(,)? }) => {
+    ($record:ident { $($field:ident $(= $absent:expr)?),* $(,)? }) => {
         impl Columns for $record {
             fn columns() -> Vec<Column> {
-                vec![$(column(stringify!($field), |record: &Self| &record.$field)),*]
+                vec![$(column(stringify!($field), |record: &Self| &record.$field, None$(.or(Some($absent)))?)),*]
             }
 
             fn read<'a>(mut cells: impl Iterator<Item = Option<&'a Cell>>) -> Result<Self, String> {
-                Ok(Self { $($field: value(stringify!($field), cells.next())?),* })
+                Ok(Self { $($field: value(stringify!($field), cells.next(), None$(.or(Some($absent)))?)?),* })
             }
 
             fn write(&self) -> Vec<Cell> {
@@ -60,7 +70,7 @@ macro_rules! columns {
     };
 }
 
-columns!(Wallet { id, outcome, as_of });
+columns!(Wallet { id, outcome, as_of, cluster });
 columns!(ChainFeatures {
     chain_id,
     coverage,
@@ -92,6 +102,11 @@ columns!(MarketFeatures {
     last_liquidation,
     supplied_usd,
     borrowed_usd,
+    events_coverage = Coverage::Failed,
+    events = Vec::new(),
+    dollars = Dollars::default(),
+    liquidation_days,
+    position,
 });
 columns!(Holding { class, usd, assets });
 columns!(AttestationFeature { provider, issued, expires, score });

@@ -55,7 +55,12 @@ impl Writer {
             return Ok(());
         }
         let mut group = self.file.next_row_group()?;
-        let wallet = |row: &Record| Wallet { id: row.id.clone(), outcome: row.outcome, as_of: row.features.as_of };
+        let wallet = |row: &Record| Wallet {
+            id: row.id.clone(),
+            outcome: row.outcome,
+            as_of: row.features.as_of,
+            cluster: row.cluster.clone(),
+        };
         strips(&mut group, false, &rows, |row| vec![wallet(row)])?;
         strips(&mut group, true, &rows, |row| row.features.chains.iter().collect())?;
         strips(&mut group, true, &rows, |row| row.features.markets.iter().collect())?;

@@ -13,8 +13,18 @@ use crate::{
 use assay_domain::stats::{FLOOR, INVESTIGATE, SIGNIFICANT};
 
 pub fn section(report: &Report, found: &Comparison) -> String {
-    let rows: Vec<_> = [(0, "first", "answers today"), (found.index, "second", "would answer instead")]
-        .into_iter()
+    models(report, &[(0, "first", "answers today"), (found.index, "second", "would answer instead")])
+}
+
+/// The one model of a page, and the sample.
+pub fn alone(report: &Report) -> String {
+    models(report, &[(0, "second", "the only model of this page")])
+}
+
+fn models(report: &Report, shown: &[(usize, &str, &str)]) -> String {
+    let rows: Vec<_> = shown
+        .iter()
+        .copied()
         .filter_map(|(index, class, role)| report.models.get(index).map(|model| (model, class, role)))
         .map(|(model, class, role)| {
             vec![
@@ -45,7 +55,7 @@ pub fn section(report: &Report, found: &Comparison) -> String {
         &rows,
     ) + &format!("<p>{}</p>\n", sample(&report.sample))
         + &bad_lines(&report.sample)
-        + &failures(report, found);
+        + &failures(report, shown);
     format!("<section class=\"plain\">\n<h2 class=\"quiet\">What was compared</h2>\n{sample}</section>\n")
 }
 
@@ -83,8 +93,8 @@ fn bad_lines(sample: &Sample) -> String {
         + "</details>\n"
 }
 
-fn failures(report: &Report, found: &Comparison) -> String {
-    let models = [0, found.index].into_iter().filter_map(|index| report.models.get(index));
+fn failures(report: &Report, shown: &[(usize, &str, &str)]) -> String {
+    let models = shown.iter().filter_map(|(index, _, _)| report.models.get(*index));
     let row = |(name, (code, without)): (&String, (&&str, &crate::tally::Without))| {
         vec![
             esc(name),
@@ -154,10 +164,11 @@ pub fn method(report: &Report) -> String {
         .find_map(|found| found.outcomes.as_ref())
         .map(|outcomes| {
             format!(
-                " Intervals are 95 % percentile intervals of {} bootstrap resamples of the wallets (Efron and Tibshirani 1993; seed {}), both models on the same \
-                 resample. The Brier score (1950) is of a logistic curve fitted to the score on this same sample: it says what the scores are worth after calibration. \
+                " Intervals are 95 % percentile intervals of {} bootstrap resamples of the {} (Efron and Tibshirani 1993; seed {}), both models on the same \
+                 resample; one that would leave out the figure itself, as of KS, is moved by its bias. The Brier score (1950) is of a logistic curve fitted to the score on this same sample: it says what the scores are worth after calibration. \
                  Rates have 95 % Wilson intervals (1927).",
                 grouped(u64::from(outcomes.plan.resamples)),
+                outcomes.clusters.map_or("wallets".to_owned(), |count| format!("{} clusters of records", grouped(count))),
                 outcomes.plan.seed
             )
         })

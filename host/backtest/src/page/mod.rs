@@ -5,10 +5,12 @@
 //! |---|---|
 //! | `html` | escaping, tables |
 //! | `histogram`, `chart` | the charts, as SVG |
+//! | `committee`, `roc` | one model by itself |
 //! | `identity`, `agreement`, `migration`, `movers`, `foresight`, `cost` | the sections, top to bottom |
 
 mod agreement;
 mod chart;
+mod committee;
 mod cost;
 mod foresight;
 mod histogram;
@@ -16,6 +18,7 @@ mod html;
 mod identity;
 mod migration;
 mod movers;
+mod roc;
 
 use html::esc;
 
@@ -33,13 +36,20 @@ pub fn page(report: &Report) -> Result<String, serde_json::Error> {
     let title = report
         .comparisons
         .first()
-        .map_or_else(|| "Backtest".to_owned(), |found| format!("{} against {}", found.second, found.first));
+        .map(|found| format!("{} against {}", found.second, found.first))
+        .or_else(|| report.models.first().map(|model| model.identity.name.clone()))
+        .unwrap_or_else(|| "Backtest".to_owned());
     let comparisons: String = report.comparisons.iter().map(|found| comparison(report, found)).collect();
+    let alone = match report.comparisons.is_empty() {
+        true => committee::header(report) + &identity::alone(report),
+        false => String::new(),
+    };
+    let grades: String = report.grades.iter().map(|grade| committee::sections(report, grade)).collect();
     Ok(format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<title>{} · Assay backtest</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
-         {comparisons}{}{}{}</main>\n<footer><p>Assay {} · {} · {} wallets scored in {:.1} s. \
+         {alone}{comparisons}{grades}{}{}{}</main>\n<footer><p>Assay {} · {} · {} wallets scored in {:.1} s. \
          The whole result is in this file as JSON, in its last element.</p></footer>\n\
          <script type=\"application/json\" id=\"result\">{json}</script>\n</body>\n</html>\n",
         esc(&title),

@@ -1,4 +1,4 @@
-//! The logs that an explorer lists, page by page. Only their places and topics are read: what they say comes from the
+//! The logs that an explorer lists, page by page. Assay uses their places and topics alone, and reads their data from the
 //! node.
 
 use serde::Deserialize;

@@ -118,7 +118,7 @@ impl<'a> Pages<'a> {
     }
 }
 
-/// Whether more rows may follow `count` rows, of which `size` were asked for.
+/// Whether an answer of `count` rows to a request for `size` rows may be cut.
 pub(super) fn may_be_cut(count: usize, size: u64) -> bool {
     count as u64 >= size || (count >= SMALLEST_CUT && count.is_multiple_of(ROUND))
 }

@@ -1,4 +1,4 @@
-//! Requests a second that the reader of one chain's index may send.
+//! The rate limit of the reader of one chain's index, in requests a second.
 
 use std::num::NonZeroU32;
 

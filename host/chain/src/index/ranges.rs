@@ -1,9 +1,9 @@
 //! Reads the blocks between the end of the index and the newest final block, several ranges at a time, and appends them
-//! in order.
+//! in order. While one segment is appended, the next is read.
 
 use alloy::rpc::types::Log;
 use futures::{StreamExt, stream};
-use tokio::task::spawn_blocking;
+use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::{
     agree::Agreed,
@@ -15,7 +15,7 @@ use assay_evm::{
     Fault, Span,
     logs::{Stop, chunk},
 };
-use assay_index::{Check, Checkpoint, Index, IndexError, Segment, WalletEntries};
+use assay_index::{Check, Checkpoint, Index, IndexError, Progress, Segment, WalletEntries};
 
 /// Logs that are appended together, as far as ranges allow.
 const LOGS: usize = 10_000;
@@ -42,6 +42,8 @@ pub(super) struct Ranges<'a> {
     /// It reads few new blocks.
     follows: bool,
     pending: Pending,
+    /// The segment that is being appended.
+    appending: Option<JoinHandle<Result<Progress, Trouble>>>,
 }
 
 /// Ranges that were read and are not yet appended.
@@ -80,7 +82,8 @@ impl<'a> Ranges<'a> {
     pub fn new(by: &'a Indexer, index: &'a Index, agreed: &'a mut Agreed, to: u64, report: &'a mut Report) -> Self {
         let at = agreed.progress.next();
         let follows = to.saturating_sub(at) < by.finality.max(64);
-        Self { by, index, agreed, report, at, to, width: by.logs.range, follows, pending: Pending::default() }
+        let (width, pending) = (by.logs.range, Pending::default());
+        Self { by, index, agreed, report, at, to, width, follows, pending, appending: None }
     }
 
     /// Reads to the last block. What was read before a failure is appended too.
@@ -90,7 +93,10 @@ impl<'a> Ranges<'a> {
         while self.at <= self.to && read.is_ok() {
             read = self.some_ranges().await;
         }
-        let appended = self.append().await;
+        let appended = match self.append().await {
+            Ok(()) => self.appended().await,
+            failed => failed,
+        };
         read.and(appended)
     }
 
@@ -131,7 +137,9 @@ impl<'a> Ranges<'a> {
         Ok(())
     }
 
+    /// Begins to append what is pending, after what is being appended.
     async fn append(&mut self) -> Result<(), Trouble> {
+        self.appended().await?;
         let Pending { logs, through, check, .. } = std::mem::take(&mut self.pending);
         let Some(through) = through else { return Ok(()) };
         let through = self.by.checkpoint(self.agreed.progress.through(), through).await?;
@@ -139,17 +147,25 @@ impl<'a> Ranges<'a> {
         let markets = self.by.markets.iter().map(|market| self.agreed.progress.market(market.config.address));
         let markets: Vec<Option<usize>> = markets.collect();
         let (from, check) = (self.agreed.progress.next(), check.unwrap_or(Check::None));
-        let appending = spawn_blocking(move || {
+        self.appending = Some(spawn_blocking(move || {
             let of_market = |found: assay_lending::WalletEntries| {
                 let market = markets.get(found.market).copied().flatten()?;
                 Some(WalletEntries { wallet: found.wallet, market, entries: found.entries })
             };
             let wallets = everyone.entries(logs)?.into_iter().filter_map(of_market).collect();
             index.append(chain, Segment { from, through, wallets, check })?;
-            Ok::<_, Trouble>(index.progress(chain)?.ok_or(IndexError::Unknown(chain))?)
-        });
+            Ok(index.progress(chain)?.ok_or(IndexError::Unknown(chain))?)
+        }));
+        Ok(())
+    }
+
+    /// Waits for what is being appended.
+    async fn appended(&mut self) -> Result<(), Trouble> {
+        let Some(appending) = self.appending.take() else { return Ok(()) };
         self.agreed.progress = appending.await??;
-        self.by.state.set(|state| (state.through, state.hash) = (Some(through.number), Some(through.hash)));
+        if let Some(through) = self.agreed.progress.through() {
+            self.by.state.set(|state| (state.through, state.hash) = (Some(through.number), Some(through.hash)));
+        }
         self.report.reached(&self.agreed.progress, self.to);
         Ok(())
     }

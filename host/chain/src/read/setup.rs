@@ -48,7 +48,7 @@ impl Setup<'_> {
         ActivityReader::new(config.id, client.clone(), store, config.finality, tasks, stop)
     }
 
-    /// The explorer of a chain that has one, as a source of first histories.
+    /// The chain's explorer, where one is configured: the source of a wallet's first history.
     fn whole(&self, config: &ChainConfig, client: &Client) -> Option<Arc<dyn WholeRange>> {
         let markets = config.markets.iter().map(|market| market.address).collect();
         let explorer = self.explorers.of(config)?;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{AttestationFeature, ChainFeatures, Features, Holding, MarketFeatures};
-use crate::{AssetClass, Attestation, ChainSnapshot, PoolHistory, Seen, Snapshot, Time, TokenBalance};
+use super::{AttestationFeature, ChainFeatures, Dollars, Features, Holding, MarketFeatures};
+use crate::{AssetClass, Attestation, ChainSnapshot, Coverage, PoolHistory, Seen, Snapshot, Time, TokenBalance};
 
 /// The features of `snapshot`.
 pub fn features(snapshot: &Snapshot) -> Features {
@@ -51,7 +51,7 @@ fn market(chain: &ChainSnapshot, pool: &PoolHistory) -> MarketFeatures {
         || chain.positions.iter().filter(|p| p.protocol == pool.protocol && p.market_address == pool.market_address);
     MarketFeatures {
         chain_id: pool.chain_id,
-        protocol: pool.protocol,
+        protocol: pool.protocol.as_str().to_owned(),
         market: pool.market.clone(),
         coverage: pool.coverage,
         feeds_score: pool.feeds_score,
@@ -65,6 +65,11 @@ fn market(chain: &ChainSnapshot, pool: &PoolHistory) -> MarketFeatures {
         last_liquidation: pool.last_liquidation_at.map(unix),
         supplied_usd: here().map(|position| position.supplied_usd).sum(),
         borrowed_usd: here().map(|position| position.borrowed_usd).sum(),
+        events_coverage: Coverage::Failed,
+        events: Vec::new(),
+        dollars: Dollars::default(),
+        liquidation_days: None,
+        position: None,
     }
 }
 

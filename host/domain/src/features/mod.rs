@@ -5,10 +5,12 @@
 
 mod derive;
 pub mod exact;
+mod lending;
 
-use crate::{AssetClass, ChainId, Coverage, Protocol};
+use crate::{AssetClass, ChainId, Coverage};
 
 pub use derive::features;
+pub use lending::{Dollars, Exposure, LendingEvent, MOST_EVENTS, MarketFeatures, PositionFeatures};
 
 /// The host's form of the WIT record `features`: Unix seconds in UTC, US dollars, EIP-155 chain ids.
 #[derive(Debug, Clone, PartialEq, Default, serde::Serialize, serde::Deserialize)]
@@ -39,29 +41,6 @@ pub struct ChainFeatures {
     pub median_gap: Option<u64>,
     #[serde(with = "exact")]
     pub assets_usd: f64,
-    #[serde(with = "exact")]
-    pub supplied_usd: f64,
-    #[serde(with = "exact")]
-    pub borrowed_usd: f64,
-}
-
-/// One lending market on one chain. A count is `None` where it is not collected.
-#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct MarketFeatures {
-    pub chain_id: ChainId,
-    pub protocol: Protocol,
-    pub market: Option<String>,
-    pub coverage: Coverage,
-    pub feeds_score: bool,
-    pub supply: Option<u64>,
-    pub withdraw: Option<u64>,
-    pub borrow: Option<u64>,
-    pub repay: Option<u64>,
-    pub liquidation: Option<u64>,
-    pub first_event: Option<u64>,
-    pub last_event: Option<u64>,
-    pub last_liquidation: Option<u64>,
     #[serde(with = "exact")]
     pub supplied_usd: f64,
     #[serde(with = "exact")]

@@ -1,6 +1,6 @@
-//! Requests that the reads of a batch share: contract calls at one block, questions of one batch, and logs of several
-//! wallets over one span. Each read gets what it would get alone. A shared request that fails because of what is in it
-//! is asked again in parts, so that one read cannot fail another.
+//! Concurrent reads share requests: contract calls at one block, the calls of one batch, and logs of several wallets
+//! over one span. Each read gets the answers that it would get alone. A shared request that fails because of its
+//! contents is sent again in parts, so that one read cannot fail another.
 
 use std::{
     collections::HashMap,

@@ -1,9 +1,10 @@
 //! Logs of a span of blocks: queries, which logs of an answer are valid, their order, and how a span that an endpoint
-//! refuses is split.
+//! refuses is split; receipts with their logs.
 
 mod chunk;
 mod query;
 mod range;
+mod receipt;
 
 use std::collections::HashSet;
 
@@ -15,6 +16,7 @@ use assay_domain::B256;
 pub use chunk::{Chunk, Stop, chunk};
 pub use query::{LogQuery, RawLog};
 pub use range::{Reaction, reaction};
+pub use receipt::Receipt;
 
 /// Whether `log` is an answer to `query` over `span`, and in a block of the chain.
 pub fn answers(log: &Log, query: &LogQuery, span: Span) -> bool {
@@ -27,6 +29,10 @@ pub fn answers(log: &Log, query: &LogQuery, span: Span) -> bool {
 
 /// Removes duplicates and sorts by block and log index.
 pub fn in_order(logs: &mut Vec<Log>) {
+    // As most answers are.
+    if logs.is_sorted_by(|one, next| (one.block_number, one.log_index) < (next.block_number, next.log_index)) {
+        return;
+    }
     let mut seen = HashSet::<(Option<B256>, Option<u64>)>::new();
     logs.retain(|log| seen.insert((log.block_hash, log.log_index)));
     logs.sort_by_key(|log| (log.block_number, log.log_index));

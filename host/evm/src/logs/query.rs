@@ -38,11 +38,11 @@ impl LogQuery {
     }
 }
 
-/// What queries that can be asked together have in common.
+/// The contracts, signatures and places of wallets of a query. Queries of one form can share a request.
 pub(crate) type Form = (Vec<Address>, Vec<B256>, [bool; 4]);
 
 impl LogQuery {
-    /// Whether it asks for logs of `contract` with these topics.
+    /// Whether a log of `contract` with these topics matches the query.
     pub fn fits(&self, contract: Address, topics: &[B256]) -> bool {
         let fits = |(at, wanted): (usize, &Vec<B256>)| {
             wanted.is_empty() || topics.get(at).is_some_and(|topic| wanted.contains(topic))

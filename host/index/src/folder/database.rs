@@ -6,6 +6,7 @@ use std::{
     fs,
     panic::{self, AssertUnwindSafe},
     path::Path,
+    sync::Arc,
     thread,
     time::Duration,
 };
@@ -14,6 +15,7 @@ use assay_domain::{Address, ChainId};
 use fjall::{
     AbstractTree as _, CompressionType, Keyspace, KeyspaceCreateOptions, OwnedWriteBatch, PersistMode, Readable as _,
     Snapshot, UserKey, UserValue,
+    compaction::Leveled,
     config::{BlockSizePolicy, CompressionPolicy, FilterPolicy, RestartIntervalPolicy},
 };
 use serde::{Serialize, de::DeserializeOwned};
@@ -24,15 +26,18 @@ use crate::{codec::Assets, progress::Progress};
 /// Blocks that were read.
 const CACHE_BYTES: u64 = 32 << 20;
 /// Entries of a chain that are in memory before they become a file.
-const TABLE_BYTES: u64 = 8 << 20;
+const TABLE_BYTES: u64 = 16 << 20;
 /// Writes that are not in a table yet; a restart reads them.
 const JOURNAL_BYTES: u64 = 128 << 20;
 /// A histories' block, before compression. One read decodes one block.
 const BLOCK_BYTES: u32 = 16 << 10;
 /// Open files.
 const FILES: usize = 128;
+/// Young tables of a chain that are merged together. Each merge writes all entries of the chain again, and until then a
+/// history is read from each young table.
+const MERGED_TABLES: u8 = 12;
 /// Young tables of a chain, at which a writer waits until they are merged.
-const YOUNG_TABLES: usize = 16;
+const YOUNG_TABLES: usize = 2 * MERGED_TABLES as usize;
 /// One thread writes tables and merges them: of two, one would take a whole core while it waits for the other's merge.
 const THREADS: usize = 1;
 
@@ -236,6 +241,7 @@ fn name(chain: ChainId) -> String {
 fn options() -> KeyspaceCreateOptions {
     KeyspaceCreateOptions::default()
         .max_memtable_size(TABLE_BYTES)
+        .compaction_strategy(Arc::new(Leveled::default().with_l0_threshold(MERGED_TABLES)))
         .data_block_size_policy(BlockSizePolicy::all(BLOCK_BYTES))
         .data_block_compression_policy(CompressionPolicy::all(CompressionType::Lz4))
         .data_block_restart_interval_policy(RestartIntervalPolicy::all(16))

@@ -1,8 +1,6 @@
 //! Which wallets a log names, for which market, and whether as the market's own log or as a hint.
 
-use std::collections::HashMap;
-
-use alloy::rpc::types::Log;
+use alloy::{primitives::map::HashMap, rpc::types::Log};
 
 use super::Everyone;
 use crate::{

@@ -9,11 +9,14 @@ mod mentions;
 mod queries;
 
 use std::{
-    collections::{BTreeSet, HashMap, HashSet},
+    collections::{BTreeSet, HashSet},
     sync::Arc,
 };
 
-use alloy::{primitives::keccak256, rpc::types::Log};
+use alloy::{
+    primitives::{keccak256, map::HashMap},
+    rpc::types::Log,
+};
 
 use crate::{
     entries::Entry,
@@ -135,7 +138,7 @@ impl Everyone {
             Some((self.markets.get(index).filter(|_| is_hinted)?.config.address, index))
         };
         let hinted: HashMap<Address, usize> = self.hints.iter().enumerate().filter_map(hinted).collect();
-        let mut found = HashMap::<_, Vec<_>>::new();
+        let mut found = HashMap::<_, Vec<_>>::default();
         for log in logs {
             if let Some(market) = hinted.get(&log.address()) {
                 found.entry(place(log)).or_default().push((*market, log));
@@ -147,7 +150,7 @@ impl Everyone {
     /// Adds the entries of one wallet, which `mentions` name, to `found`.
     fn of_wallet(&self, mentions: &[Mention], logs: &Logs<'_>, found: &mut Vec<WalletEntries>) -> Result<(), Fault> {
         let Some(wallet) = mentions.first().map(|mention| mention.wallet) else { return Ok(()) };
-        let mut evidence = HashMap::<usize, Evidence<'_>>::new();
+        let mut evidence = HashMap::<usize, Evidence<'_>>::default();
         let mut places = BTreeSet::new();
         for mentions in mentions.chunk_by(|one, next| one.market == next.market) {
             let Some((index, market, hints)) = mentions.first().and_then(|mention| self.market(mention.market)) else {

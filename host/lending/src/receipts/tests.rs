@@ -1,6 +1,7 @@
 //! Which receipts are requested, and which are valid.
 
 use alloy::primitives::{Bytes, LogData};
+use serde_json::json;
 
 use super::*;
 use crate::{

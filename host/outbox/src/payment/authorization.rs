@@ -1,8 +1,6 @@
 //! How an authorization was used, from the asset's own events, whoever sent the transaction.
 
 use alloy::{rpc::types::Log, sol_types::SolEvent};
-use serde::Deserialize;
-use serde_json::json;
 
 use super::{
     Asset, PaymentError,
@@ -13,7 +11,7 @@ use assay_domain::{Authorization, B256};
 use assay_evm::{
     call::{Call, returned},
     fault::Fault,
-    logs::LogQuery,
+    logs::{LogQuery, Receipt},
     span::Span,
 };
 
@@ -33,13 +31,6 @@ pub enum AuthorizationUse {
     Elsewhere,
     /// It was used, and the node's logs do not show how.
     Unknown,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Receipt {
-    block_hash: Option<B256>,
-    logs: Vec<Log>,
 }
 
 impl Asset {
@@ -115,11 +106,9 @@ impl Asset {
         let Some((transaction, index)) = used.transaction_hash.zip(used.log_index) else {
             return Ok(AuthorizationUse::Unknown);
         };
-        let answer =
-            self.client.batch(vec![("eth_getTransactionReceipt", json!([transaction]))]).await?.into_iter().next();
+        let answer = self.client.batch(vec![Receipt::ask(transaction)]).await?.into_iter().next();
         let answer = answer.unwrap_or_else(|| Err(Fault::Malformed("no answer".into())))?;
-        let receipt: Option<Receipt> = serde_json::from_value(answer).map_err(|error| Fault::unreadable(&error))?;
-        let Some(receipt) = receipt.filter(|receipt| receipt.block_hash == used.block_hash) else {
+        let Some(receipt) = Receipt::read(transaction, answer)?.filter(|receipt| receipt.holds(used)) else {
             return Ok(AuthorizationUse::Unknown);
         };
         let Some(next) = receipt.logs.iter().find(|log| log.log_index == Some(index + 1)) else {

@@ -1,10 +1,15 @@
 //! The bindings of `wit/v1`: the functions of each kind, and the conversion of features to the types of the interface.
 
-use wasmtime::component::{Component, ComponentExportIndex};
+mod answers;
 
-use super::Abi;
-use crate::call::Call;
-use assay_domain::{Address, AssetClass, Coverage, ModelKind, features::Features};
+use wasmtime::component::ComponentExportIndex as Index;
+
+use super::{Abi, Judged, lower::lowering, mismatch, raw};
+use crate::{call::Call, mock::MockSubject};
+use assay_domain::{
+    Address, ModelKind,
+    features::{Features, MarketFeatures},
+};
 
 mod bindings {
     wasmtime::component::bindgen!({
@@ -23,19 +28,10 @@ mod bindings {
     });
 }
 
-/// Answers in the types of this version.
-pub(crate) mod raw {
-    pub(crate) use super::bindings::{
-        assay::model::types::{Factor, Kind, ModelInfo, Rating, Refusal},
-        exports::assay::model::{
-            credit::Assessment,
-            sandbox::{ChainValue, MockReport, Nft, Pool, Position, Token},
-            sybil::RiskAssessment,
-        },
-    };
-}
-
-use bindings::assay::model::types as wit;
+use bindings::{
+    assay::model::types as wit,
+    exports::assay::model::{credit::Assessment, sandbox, sybil::RiskAssessment},
+};
 
 /// The indices of the functions, found once when the model is loaded.
 pub(crate) enum Exports {
@@ -45,17 +41,9 @@ pub(crate) enum Exports {
     Sandbox { describe: Index, score: Index, boosted_score: Index, factors: Index, report: Index, portfolio: Index },
 }
 
-type Index = ComponentExportIndex;
-
 impl Exports {
-    /// An error names the function that is missing in the interface `name`.
-    pub fn find(component: &Component, kind: ModelKind, name: &str) -> Result<Self, String> {
-        let (_, interface) = component.get_export(None, name).ok_or_else(|| format!("it does not export {name}"))?;
-        let index = |function: &str| {
-            component
-                .get_export_index(Some(&interface), function)
-                .ok_or_else(|| format!("{name} lacks the function `{function}`"))
-        };
+    /// `index` finds a function.
+    pub fn find(kind: ModelKind, index: impl Fn(&str) -> Result<Index, String>) -> Result<Self, String> {
         let describe = index("describe")?;
         Ok(match kind {
             ModelKind::Credit => Self::Credit { describe, score: index("score")?, decile: index("decile")? },
@@ -73,34 +61,29 @@ impl Exports {
     }
 }
 
-/// A call of a function that this kind of model does not have.
-fn mismatch<T>() -> wasmtime::Result<T> {
-    Err(wasmtime::format_err!("the model is of another kind"))
-}
-
 impl Abi for Exports {
     fn verify(&self, call: &mut Call<'_>) -> wasmtime::Result<()> {
         match self {
             Self::Credit { describe, score, decile } => {
-                call.offers::<(), raw::ModelInfo>(describe)?;
-                call.offers::<(&wit::Features<'_>,), Result<raw::Assessment, raw::Refusal>>(score)?;
+                call.offers::<(), wit::ModelInfo>(describe)?;
+                call.offers::<(&wit::Features<'_>,), Result<Assessment, wit::Refusal>>(score)?;
                 call.offers::<(u32,), u8>(decile)
             }
             Self::Boost { describe, boost } => {
-                call.offers::<(), raw::ModelInfo>(describe)?;
+                call.offers::<(), wit::ModelInfo>(describe)?;
                 call.offers::<(u32, wit::OffChain), u32>(boost)
             }
             Self::Sybil { describe, risk } => {
-                call.offers::<(), raw::ModelInfo>(describe)?;
-                call.offers::<(&wit::Features<'_>,), raw::RiskAssessment>(risk)
+                call.offers::<(), wit::ModelInfo>(describe)?;
+                call.offers::<(&wit::Features<'_>,), RiskAssessment>(risk)
             }
             Self::Sandbox { describe, score, boosted_score, factors, report, portfolio } => {
-                call.offers::<(), raw::ModelInfo>(describe)?;
+                call.offers::<(), wit::ModelInfo>(describe)?;
                 call.offers::<(&[u8],), u32>(score)?;
                 call.offers::<(&[u8], wit::OffChain), u32>(boosted_score)?;
-                call.offers::<(&[u8],), Vec<raw::Factor>>(factors)?;
-                call.offers::<(&[u8],), raw::MockReport>(report)?;
-                call.offers::<(&[u8],), Vec<raw::ChainValue>>(portfolio)
+                call.offers::<(&[u8],), Vec<wit::Factor>>(factors)?;
+                call.offers::<(&[u8],), sandbox::MockReport>(report)?;
+                call.offers::<(&[u8],), Vec<sandbox::ChainValue>>(portfolio)
             }
         }
     }
@@ -110,16 +93,15 @@ impl Abi for Exports {
         | Self::Boost { describe, .. }
         | Self::Sybil { describe, .. }
         | Self::Sandbox { describe, .. }) = self;
-        call.invoke(describe, ())
+        call.invoke::<_, wit::ModelInfo>(describe, ()).map(Into::into)
     }
 
-    fn score(
-        &self,
-        call: &mut Call<'_>,
-        features: &Features,
-    ) -> wasmtime::Result<Result<raw::Assessment, raw::Refusal>> {
-        let Self::Credit { score, .. } = self else { return mismatch() };
-        lowered(features, |features| call.invoke(score, (features,)))
+    fn score(&self, call: &mut Call<'_>, features: &Features) -> Judged<raw::Verdict> {
+        Ok(self.assess(call, features)?.map(Into::into).map_err(Into::into))
+    }
+
+    fn explain(&self, call: &mut Call<'_>, features: &Features) -> Judged<Vec<raw::Factor>> {
+        Ok(self.assess(call, features)?.map(|given| answers::factors(given.factors)).map_err(Into::into))
     }
 
     fn decile(&self, call: &mut Call<'_>, of: u32) -> wasmtime::Result<u8> {
@@ -132,9 +114,12 @@ impl Abi for Exports {
         call.invoke(boost, (score, wit::OffChain { total_asset_usd }))
     }
 
-    fn risk(&self, call: &mut Call<'_>, features: &Features) -> wasmtime::Result<raw::RiskAssessment> {
-        let Self::Sybil { risk, .. } = self else { return mismatch() };
-        lowered(features, |features| call.invoke(risk, (features,)))
+    fn risk(&self, call: &mut Call<'_>, features: &Features) -> wasmtime::Result<raw::RiskVerdict> {
+        self.judge(call, features).map(Into::into)
+    }
+
+    fn explain_risk(&self, call: &mut Call<'_>, features: &Features) -> wasmtime::Result<Vec<raw::Factor>> {
+        self.judge(call, features).map(|given| answers::factors(given.factors))
     }
 
     fn mock_score(&self, call: &mut Call<'_>, address: &Address) -> wasmtime::Result<u32> {
@@ -149,58 +134,49 @@ impl Abi for Exports {
 
     fn mock_factors(&self, call: &mut Call<'_>, address: &Address) -> wasmtime::Result<Vec<raw::Factor>> {
         let Self::Sandbox { factors, .. } = self else { return mismatch() };
-        call.invoke(factors, (address.as_slice(),))
+        call.invoke(factors, (address.as_slice(),)).map(answers::factors)
     }
 
     fn mock_report(&self, call: &mut Call<'_>, address: &Address) -> wasmtime::Result<raw::MockReport> {
         let Self::Sandbox { report, .. } = self else { return mismatch() };
-        call.invoke(report, (address.as_slice(),))
+        call.invoke::<_, sandbox::MockReport>(report, (address.as_slice(),)).map(Into::into)
     }
 
     fn mock_portfolio(&self, call: &mut Call<'_>, address: &Address) -> wasmtime::Result<Vec<raw::ChainValue>> {
         let Self::Sandbox { portfolio, .. } = self else { return mismatch() };
-        call.invoke(portfolio, (address.as_slice(),))
+        let chains = call.invoke::<_, Vec<sandbox::ChainValue>>(portfolio, (address.as_slice(),))?;
+        Ok(chains.into_iter().map(Into::into).collect())
+    }
+
+    /// This version has no scenarios.
+    fn mock_scenarios(&self, _: &mut Call<'_>) -> wasmtime::Result<Vec<raw::Scenario>> {
+        Ok(Vec::new())
+    }
+
+    fn mock_behaviour(&self, _: &mut Call<'_>, _: &MockSubject) -> wasmtime::Result<Option<raw::Behaviour>> {
+        Ok(None)
     }
 }
 
-/// Calls `run` with the features in the types of the interface; strings are borrowed.
-fn lowered<T>(features: &Features, run: impl FnOnce(&wit::Features<'_>) -> T) -> T {
-    let chains: Vec<_> = features.chains.iter().map(chain).collect();
-    let markets: Vec<_> = features.markets.iter().map(market).collect();
-    let holdings: Vec<_> = features
-        .holdings
-        .iter()
-        .map(|h| wit::Holding { class: asset_class(h.class), usd: h.usd, assets: h.assets })
-        .collect();
-    let identity: Vec<_> = features.identity.iter().map(attestation).collect();
-    run(&wit::Features {
-        as_of: features.as_of,
-        chains: &chains,
-        markets: &markets,
-        holdings: &holdings,
-        identity: &identity,
-    })
-}
+impl Exports {
+    fn assess(&self, call: &mut Call<'_>, features: &Features) -> wasmtime::Result<Result<Assessment, wit::Refusal>> {
+        let Self::Credit { score, .. } = self else { return mismatch() };
+        lowered(features, |features| call.invoke(score, (features,)))
+    }
 
-fn chain(c: &assay_domain::features::ChainFeatures) -> wit::ChainFeatures {
-    wit::ChainFeatures {
-        chain_id: c.chain_id,
-        coverage: coverage(c.coverage),
-        first_transaction: c.first_transaction,
-        last_transaction: c.last_transaction,
-        transactions: c.transactions,
-        transfers: c.transfers,
-        counterparties: c.counterparties,
-        active_days: c.active_days,
-        active_hours: c.active_hours,
-        median_gap: c.median_gap,
-        assets_usd: c.assets_usd,
-        supplied_usd: c.supplied_usd,
-        borrowed_usd: c.borrowed_usd,
+    fn judge(&self, call: &mut Call<'_>, features: &Features) -> wasmtime::Result<RiskAssessment> {
+        let Self::Sybil { risk, .. } = self else { return mismatch() };
+        lowered(features, |features| call.invoke(risk, (features,)))
     }
 }
 
-fn market(m: &assay_domain::features::MarketFeatures) -> wit::MarketFeatures<'_> {
+lowering!(wit);
+
+fn with_markets<T>(markets: &[MarketFeatures], run: impl FnOnce(&[wit::MarketFeatures<'_>]) -> T) -> T {
+    run(&markets.iter().map(market).collect::<Vec<_>>())
+}
+
+fn market(m: &MarketFeatures) -> wit::MarketFeatures<'_> {
     wit::MarketFeatures {
         chain_id: m.chain_id,
         protocol: m.protocol.as_str(),
@@ -217,29 +193,5 @@ fn market(m: &assay_domain::features::MarketFeatures) -> wit::MarketFeatures<'_>
         last_liquidation: m.last_liquidation,
         supplied_usd: m.supplied_usd,
         borrowed_usd: m.borrowed_usd,
-    }
-}
-
-fn attestation(a: &assay_domain::features::AttestationFeature) -> wit::Attestation<'_> {
-    wit::Attestation { provider: &a.provider, issued: a.issued, expires: a.expires, score: a.score }
-}
-
-fn coverage(coverage: Coverage) -> wit::Coverage {
-    match coverage {
-        Coverage::Complete => wit::Coverage::Complete,
-        Coverage::Partial => wit::Coverage::Partial,
-        Coverage::Pending => wit::Coverage::Pending,
-        Coverage::Failed => wit::Coverage::Failed,
-    }
-}
-
-fn asset_class(class: AssetClass) -> wit::AssetClass {
-    match class {
-        AssetClass::Native => wit::AssetClass::Native,
-        AssetClass::Stablecoin => wit::AssetClass::Stablecoin,
-        AssetClass::Token => wit::AssetClass::Token,
-        AssetClass::Wrapped => wit::AssetClass::Wrapped,
-        AssetClass::Liquidity => wit::AssetClass::Liquidity,
-        AssetClass::Collateral => wit::AssetClass::Collateral,
     }
 }

@@ -1,6 +1,7 @@
-//! `assay backtest`: compares models on a file of features.
+//! `assay backtest`: judges a model on a file of features, or compares several.
 
 use std::{
+    ffi::OsStr,
     fs,
     io::{self, BufWriter, Write as _},
     path::{Path, PathBuf},
@@ -12,10 +13,12 @@ use std::{
     time::Instant,
 };
 
-use assay_backtest::{About, Identity, Loaded, Report, Run, RunError, Tally, grouped};
+use assay_backtest::{
+    About, Asked, Bounds, By, Grading, Identity, Loaded, Report, Run, RunError, Tally, grouped, header,
+};
 use assay_domain::{Digest, Score};
 use assay_registry::{CreditModel, Limits, MeteredModel};
-use clap::Args;
+use clap::{Args, Parser};
 
 use super::{ConfigFile, Failure, meter::Meter, print};
 use crate::app;
@@ -25,12 +28,12 @@ const INTERRUPTED: u8 = 130;
 
 #[derive(Args)]
 pub struct Arguments {
-    /// Credit models to compare, such as 1.0,1.1: versions on the shelf, or paths of components. Name the model that
-    /// answers today first
+    /// Credit models, such as 1.2 alone or 1.0,1.1 to compare: versions on the shelf, or paths of components. Name the
+    /// model that answers today first
     #[arg(long, value_delimiter = ',', required = true, num_args = 1, value_name = "MODEL,MODEL")]
     models: Vec<String>,
-    /// File of features from `assay features export`: JSON lines or Parquet, detected by content. Records may have an
-    /// `outcome`
+    /// File of features from `assay features export`: JSON lines, also gzipped, or Parquet, detected by content. Records
+    /// may have an `outcome` and a `cluster`
     #[arg(long, value_name = "FILE")]
     features: PathBuf,
     /// File of features of an earlier population, to show how features and scores have changed since
@@ -42,13 +45,28 @@ pub struct Arguments {
     /// Note on the page, such as the source of the features
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
+    /// What a bad outcome is, in words for the page, such as "liquidated"
+    #[arg(long, value_name = "TEXT")]
+    label: Option<String>,
+    /// Days after the date of a record within which the outcome happens
+    #[arg(long, value_name = "DAYS")]
+    horizon: Option<u32>,
+    /// Dimensions to judge apart: chain, protocol, month (always shown), or a column of the file
+    #[arg(long, value_delimiter = ',', value_name = "NAME,NAME")]
+    by: Vec<String>,
+    /// Column of the file with another score, to judge beside the models; `-COLUMN` where a lower one is better
+    #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
+    external: Option<String>,
+    /// Bounds that the last model must keep, such as auc=0.7,ks=0.2,psi=0.25,falls; exit with 1 where it does not
+    #[arg(long, value_name = "BOUNDS")]
+    bounds: Option<Bounds>,
     /// Write the whole result to this file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Write an HTML page to this file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Write every score to this file, as comma-separated values
+    /// Write id, date, outcome, range, points by factor and score of every record to this file, as comma-separated values
     #[arg(long, value_name = "FILE")]
     scores: Option<PathBuf>,
     /// Exit with 0 although some lines cannot be read
@@ -65,31 +83,24 @@ fn score(text: &str) -> Result<Score, String> {
     text.parse().ok().and_then(Score::new).ok_or_else(|| "a score is 300 to 1000".to_owned())
 }
 
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    compare(arguments)
+/// The options as a command of its own, so that each has its default.
+#[derive(Parser)]
+struct Alone {
+    #[command(flatten)]
+    arguments: Arguments,
 }
 
-/// A comparison on one file of features, with no other option.
-pub fn of(models: Vec<String>, features: PathBuf, config: ConfigFile) -> Result<(), Failure> {
-    compare(&Arguments {
-        models,
-        features,
-        baseline: None,
-        cut_off: Score::new(640).unwrap_or(Score::MIN),
-        note: None,
-        json: None,
-        html: None,
-        scores: None,
-        skip_bad: false,
-        threads: None,
-        config,
-    })
-}
-
-fn compare(arguments: &Arguments) -> Result<(), Failure> {
-    if arguments.models.len() < 2 {
-        return Err(Failure::cannot("a comparison needs two models: --models 1.0,1.1"));
+/// Compares models on one file of features, with every other option as it is by default.
+pub fn compare(models: &str, features: &Path, config: &ConfigFile) -> Result<(), Failure> {
+    let mut words: Vec<&OsStr> = ["backtest", "--models", models, "--features"].map(OsStr::new).to_vec();
+    words.push(features.as_os_str());
+    if let Some(config) = &config.config {
+        words.extend([OsStr::new("--config"), config.as_os_str()]);
     }
+    run(&Alone::try_parse_from(words).map_err(Failure::cannot)?.arguments)
+}
+
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let config = arguments.config.load()?;
     let started = Instant::now();
     // A comparison serves nobody, so a model needs no signature for it.
@@ -112,8 +123,13 @@ fn compare(arguments: &Arguments) -> Result<(), Failure> {
         note: arguments.note.clone(),
         cut_off: arguments.cut_off,
         seconds: started.elapsed().as_secs_f64(),
+        label: arguments.label.clone(),
+        horizon_days: arguments.horizon,
+        asked: asked(arguments),
     };
-    publish(arguments, &assay_backtest::report(about, &tally))?;
+    let report = assay_backtest::report(about, &tally);
+    publish(arguments, &report)?;
+    keeps_bounds(arguments, &report)?;
     if tally.bad > 0 && !arguments.skip_bad {
         return Err(Failure::no(format!(
             "{} of the {}s could not be read and were left out (--skip-bad accepts that)",
@@ -122,6 +138,46 @@ fn compare(arguments: &Arguments) -> Result<(), Failure> {
         )));
     }
     Ok(())
+}
+
+/// The dimensions of `--by` but months, which every result has.
+fn dimensions(arguments: &Arguments) -> Vec<By> {
+    let dimension = |name: &String| match name.as_str() {
+        "month" => None,
+        "chain" => Some(By::Chain),
+        "protocol" => Some(By::Protocol),
+        name => Some(By::Column(name.to_owned())),
+    };
+    arguments.by.iter().filter_map(dimension).collect()
+}
+
+fn external(arguments: &Arguments) -> Option<(String, bool)> {
+    let name = arguments.external.as_deref()?;
+    Some(name.strip_prefix('-').map_or((name.to_owned(), false), |name| (name.to_owned(), true)))
+}
+
+fn asked(arguments: &Arguments) -> Asked {
+    Asked {
+        by: dimensions(arguments),
+        external: external(arguments).map(|(name, _)| name),
+        bounds: arguments.bounds.clone().unwrap_or_default(),
+    }
+}
+
+/// The last model is the one that is decided on.
+fn keeps_bounds(arguments: &Arguments, report: &Report) -> Result<(), Failure> {
+    if arguments.bounds.is_none() {
+        return Ok(());
+    }
+    let name = report.models.last().map(|model| &model.identity.name);
+    let Some(grade) = report.grades.iter().find(|grade| Some(&grade.model) == name) else {
+        return Err(Failure::no("no bound can be checked: the file needs records with good and with bad outcomes"));
+    };
+    let failed: Vec<_> = grade.checks.iter().filter(|check| !check.passed).map(|check| check.bound.as_str()).collect();
+    match failed.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::no(format!("{} does not keep its bounds: {}", grade.model, failed.join("; ")))),
+    }
 }
 
 /// Prints the summary, and writes the files that the arguments name.
@@ -174,7 +230,8 @@ impl Comparison<'_> {
         let threads = threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from)).clamp(1, 256);
         let scores = scores.map(|scores| &mut scores.to as &mut dyn io::Write);
         let mut meter = Meter::new(name(file));
-        let run = Run { file, models: &self.models, counting, threads, stop: &self.stop, scores };
+        let grading = Grading { by: dimensions(self.arguments), external: external(self.arguments) };
+        let run = Run { file, models: &self.models, counting, threads, stop: &self.stop, scores, grading };
         let done = assay_backtest::run(run, |progress| meter.show(progress));
         meter.clear();
         done.map_err(|error| match error {
@@ -256,8 +313,8 @@ impl ScoreFile {
     fn create(file: &Path, models: &[Identity]) -> Result<Self, Failure> {
         let cannot = |error| Failure::cannot(format!("{} cannot be written: {error}", file.display()));
         let mut to = BufWriter::new(fs::File::create(part(file)).map_err(cannot)?);
-        let names: String = models.iter().map(|model| format!(",{}", model.name)).collect();
-        writeln!(to, "line,outcome{names}").map_err(cannot)?;
+        let names: Vec<_> = models.iter().map(|model| model.name.clone()).collect();
+        writeln!(to, "{}", header(&names)).map_err(cannot)?;
         Ok(Self { to, file: file.to_owned(), finished: false })
     }
 

@@ -54,7 +54,7 @@ enum Command {
     #[command(subcommand)]
     Model(model::Command),
     /// Compare models on a file of features: differences in score, the wallets that they affect, and the cost of calls
-    Backtest(backtest::Arguments),
+    Backtest(Box<backtest::Arguments>),
     /// Export features of addresses
     #[command(subcommand)]
     Features(features::Command),

@@ -22,7 +22,7 @@ impl Scoring {
         ask: &Ask<'_>,
     ) -> Result<Arc<Scored>, ScoringError> {
         let credit = self.credit(ask)?;
-        let (base, features) = self.score_with(&credit, subject, ask.by).await?;
+        let (base, features) = self.score_with(&credit, subject, ask).await?;
         let model = self.inner.registry.champion::<BoostModel>()?;
         let score = model.boost(base.assessment.score, total_asset_usd)?;
         let assessment = Assessment { score, decile: credit.decile(score), factors: base.assessment.factors.clone() };

@@ -153,6 +153,8 @@ fn one_answer(
         }
     };
     let (answer, spent) = model.score_with_cost(features);
+    // A comparison shows the factors. Their words are no part of the cost of a served score.
+    let answer = answer.and_then(|scored| model.explain(features, &scored));
     let copy = registry
         .shadow_copy(&model)
         .inspect_err(|why| tracing::warn!(%version, why, "no fuel can be counted for this version"));
@@ -177,13 +179,8 @@ mod tests {
     use assay_domain::{Decile, Factor, Score};
 
     fn assessment(score: u32, decile: u8, factors: &[(&str, i32)]) -> Assessment {
-        let factor = |(label, points): &(&str, i32)| Factor {
-            label: (*label).to_owned(),
-            rating: Range::Good,
-            description: String::new(),
-            points: *points,
-            possible: 100,
-        };
+        let factor =
+            |(label, points): &(&str, i32)| Factor { label: (*label).to_owned(), points: *points, words: None };
         let (score, decile) = (Score::new(score).unwrap(), Decile::new(decile).unwrap());
         Assessment { score, decile, factors: factors.iter().map(factor).collect() }
     }

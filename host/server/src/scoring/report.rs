@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Scoring, ScoringError};
+use super::{Ask, Scoring, ScoringError};
 use crate::rollout::Scored;
 use assay_domain::{ChainId, Coverage, Freshness, Snapshot, Subject};
-use assay_registry::CreditModel;
 
 /// A credit report from the chains.
 #[derive(Debug, Clone)]
@@ -33,7 +32,8 @@ impl Scoring {
     /// As [`Scoring::score`], except that an unknown address is not an error.
     pub async fn report(&self, subject: &Subject, by: &str) -> Result<Report, ScoringError> {
         let read = self.read(self.address(subject).await?).await?;
-        let (scored, _) = self.assess(&self.inner.registry.champion::<CreditModel>()?, &read.snapshot, by).await?;
+        let ask = Ask { by, version: None, factors: false };
+        let (scored, _) = self.assess(&self.credit(&ask)?, &read.snapshot, &ask).await?;
         Ok(Report { scored, snapshot: read.snapshot, cached: read.cached })
     }
 

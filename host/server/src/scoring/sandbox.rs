@@ -214,8 +214,10 @@ fn summaries(report: &MockReport) -> Vec<ChainSummary> {
         add(position.chain_id, Summary { asset_usd: supplied, collateral_usd: supplied, debt_usd, ..Summary::EMPTY });
     }
     for pool in &report.pools {
+        let repayments = pool.counts.repay.unwrap_or(0);
+        let liquidations = pool.counts.liquidation.unwrap_or(0);
         let last = pool.last_event.and_then(|at| seen(pool.chain_id, at));
-        add(pool.chain_id, Summary { last, repayments: pool.repay, liquidations: pool.liquidation, ..Summary::EMPTY });
+        add(pool.chain_id, Summary { last, repayments, liquidations, ..Summary::EMPTY });
     }
     chains
         .into_iter()

@@ -36,27 +36,27 @@ impl Scoring {
     /// is not in service, otherwise the failure of the model.
     pub async fn score(&self, subject: &Subject, ask: &Ask<'_>) -> Result<Arc<Scored>, ScoringError> {
         let model = self.credit(ask)?;
-        Ok(self.score_with(&model, subject, ask.by).await?.0)
+        Ok(self.score_with(&model, subject, ask).await?.0)
     }
 
     pub(super) async fn score_with(
         &self,
         model: &CreditModel,
         subject: &Subject,
-        by: &str,
+        ask: &Ask<'_>,
     ) -> Result<(Arc<Scored>, Arc<Features>), ScoringError> {
         let address = self.address(subject).await?;
-        self.score_address(model, address, by).await
+        self.score_address(model, address, ask).await
     }
 
     pub(super) async fn score_address(
         &self,
         model: &CreditModel,
         address: Address,
-        by: &str,
+        ask: &Ask<'_>,
     ) -> Result<(Arc<Scored>, Arc<Features>), ScoringError> {
         let snapshot = self.active(address).await?;
-        self.assess(model, &snapshot, by).await
+        self.assess(model, &snapshot, ask).await
     }
 
     /// The snapshot of an address that can be scored.
@@ -95,14 +95,21 @@ impl Scoring {
         &self,
         model: &CreditModel,
         snapshot: &Snapshot,
-        by: &str,
+        ask: &Ask<'_>,
     ) -> Result<(Arc<Scored>, Arc<Features>), ScoringError> {
         let key = (model.digest(), snapshot.address, snapshot.as_of);
-        if let Some(found) = self.inner.scores.get(&key).await {
+        if let Some((scored, features)) = self.inner.scores.get(&key).await {
+            if !ask.factors || scored.assessment.is_explained() {
+                return Ok((scored, features));
+            }
+            // It was answered without words before.
+            let assessment = model.explain(&features, &scored.assessment)?;
+            let found = (Arc::new(Scored { assessment, ..Scored::clone(&scored) }), features);
+            self.inner.scores.insert(key, found.clone()).await;
             return Ok(found);
         }
         let features = Arc::new(features(snapshot));
-        let assessment = model.score(&features)?;
+        let assessment = if ask.factors { model.explained(&features)? } else { model.score(&features)? };
         let slot = self.inner.rollout.reserve_record();
         let scored = Arc::new(Scored {
             address: snapshot.address,
@@ -114,7 +121,7 @@ impl Scoring {
             record: slot.as_ref().map(|slot| slot.id),
         });
         if let Some(slot) = slot {
-            slot.fill(&scored, Inputs { features: Arc::clone(&features), boost: None, asked_by: by.to_owned() });
+            slot.fill(&scored, Inputs { features: Arc::clone(&features), boost: None, asked_by: ask.by.to_owned() });
         }
         self.inner.rollout.offer(model, &scored, &features);
         let found = (scored, features);

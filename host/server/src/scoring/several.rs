@@ -39,7 +39,7 @@ impl Scoring {
     /// [`ScoringError::NoneValid`] where no name resolves, [`ScoringError::NotFound`] or [`ScoringError::ChainsDown`]
     /// where no subject has a score, and the failure of the model for any of them.
     pub async fn scores(&self, subjects: Vec<Subject>, ask: &Ask<'_>) -> Result<Vec<Arc<Scored>>, ScoringError> {
-        self.each_score(&self.credit(ask)?, subjects, ask.by).await
+        self.each_score(&self.credit(ask)?, subjects, ask).await
     }
 
     /// The mean of the scores, rounded half up, on the scale of the model.
@@ -48,7 +48,7 @@ impl Scoring {
     /// As [`Scoring::scores`].
     pub async fn mean(&self, subjects: Vec<Subject>, ask: &Ask<'_>) -> Result<MeanScore, ScoringError> {
         let model = self.credit(ask)?;
-        let scored = self.each_score(&model, subjects, ask.by).await?;
+        let scored = self.each_score(&model, subjects, ask).await?;
         let scores: Vec<Score> = scored.iter().map(|scored| scored.assessment.score).collect();
         let score = Score::mean(&scores).ok_or(ScoringError::NoneValid)?;
         let fresh = Freshness::soonest(scored.iter().map(|scored| scored.fresh)).ok_or(ScoringError::NoneValid)?;
@@ -68,11 +68,11 @@ impl Scoring {
         &self,
         model: &CreditModel,
         subjects: Vec<Subject>,
-        by: &str,
+        ask: &Ask<'_>,
     ) -> Result<Vec<Arc<Scored>>, ScoringError> {
         let score = |scoring: Self, address| {
             let model = model.clone();
-            async move { Ok(scoring.score_address(&model, address, by).await?.0) }
+            async move { Ok(scoring.score_address(&model, address, ask).await?.0) }
         };
         self.each(subjects, score).await
     }

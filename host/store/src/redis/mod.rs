@@ -5,6 +5,7 @@
 //! append-only file that is flushed at every write keeps every answered write.
 
 mod address;
+mod gather;
 mod inspect;
 mod link;
 mod naming;
@@ -12,6 +13,7 @@ mod rates;
 mod replicas;
 mod script;
 mod steps;
+mod units;
 
 use std::{
     sync::Arc,
@@ -24,16 +26,18 @@ use uuid::Uuid;
 
 use self::{
     address::Address,
+    gather::Gather,
     link::{CallError, Link, Waits},
     naming::Naming,
     rates::Pause,
     replicas::Replicas,
     script::Scripts,
     steps::Steps,
+    units::Wanted,
 };
 use crate::{
-    Key, Lease, OpenError, StoreError, Take,
-    batch::{Batch, Change, Condition},
+    Admission, Key, Lease, OpenError, StoreError, Take,
+    batch::{Batch, Change},
     clock::millis,
     config,
     keys::{LEASES, Name, Placement},
@@ -58,6 +62,10 @@ struct Inner {
     naming: Naming,
     scripts: Scripts,
     pause: Pause,
+    /// Units that are being taken, by counter.
+    takes: Gather<Wanted, Result<Take, StoreError>>,
+    /// Requests that are being counted, by rate.
+    counts: Gather<(), Result<Admission, StoreError>>,
     /// Where writes wait for replicas.
     replicas: Option<Replicas>,
 }
@@ -83,7 +91,8 @@ impl Redis {
         let link = Link::open(address, waits).await.map_err(unusable)?;
         inspect::inspect(&link).await.map_err(unusable)?;
         let (naming, scripts, pause) = (Naming::new(&config.prefix), Scripts::new(), Pause::default());
-        Ok(Self { inner: Arc::new(Inner { link, naming, scripts, pause, replicas }) })
+        let (takes, counts) = (Gather::default(), Gather::default());
+        Ok(Self { inner: Arc::new(Inner { link, naming, scripts, pause, takes, counts, replicas }) })
     }
 
     pub(super) fn is_failing(&self) -> bool {
@@ -146,24 +155,6 @@ impl Redis {
             return Err(StoreError::Unstorable { key: key.text.clone(), reason });
         }
         self.started(move |this| async move { this.write_apart(batch.changes).await }).await.map(|()| true)
-    }
-
-    pub(super) async fn take(&self, key: &Key<u64>, amount: u64, limit: u64) -> Result<Take, StoreError> {
-        let mut steps = Steps::new(&self.inner.naming);
-        steps.condition(&Condition::Left { key: key.clone(), amount, limit });
-        steps.change(&Change::Add { key: key.clone(), amount });
-        let (id, counter) = (steps.id(), self.inner.naming.of(key.name()));
-        let taken = self.started(move |this| async move {
-            let taken = this.write(steps).await;
-            if let Err(StoreError::Unanswered { .. }) = &taken {
-                this.undo(id, counter, amount);
-            }
-            taken
-        });
-        Ok(match taken.await? {
-            Outcome::Done(used) => Take::Taken { used },
-            Outcome::Refused(used) => Take::Exhausted { used },
-        })
     }
 
     pub(super) async fn refund(&self, key: &Key<u64>, amount: u64) -> Result<(), StoreError> {

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Redis, parse, unread};
+use super::{Redis, failed, parse, unread};
 use crate::{Admission, StoreError, keys::Name};
 
 /// The pause after a request without an answer.
@@ -62,9 +62,17 @@ impl Redis {
         if self.is_failing() || !pause.is_over() {
             return None;
         }
-        let (this, key, soon) = (self.clone(), self.inner.naming.of(key), self.inner.link.waits().count);
-        let mut asked = Box::pin(async move { this.ask(key, rate, window).await });
-        match tokio::time::timeout(soon, &mut asked).await {
+        let (this, name, soon) = (self.clone(), self.inner.naming.of(key), self.inner.link.waits().count);
+        let ask = move |callers: Vec<()>| {
+            let (this, name) = (this.clone(), name.clone());
+            async move { this.ask(name, rate, window, callers.len()).await }
+        };
+        let together = format!("{} {rate} {}", key.text, window.as_micros());
+        let asked = self.inner.counts.ask(together, (), ask);
+        // A request that takes longer continues, so that a dead connection is detected.
+        let counted = tokio::time::timeout(soon, asked).await;
+        let counted = counted.map(|counted| counted.unwrap_or_else(|| Err(failed("the task that counts panicked"))));
+        match counted {
             Ok(Ok(draw)) => {
                 pause.end();
                 Some(draw)
@@ -75,22 +83,37 @@ impl Redis {
             }
             Err(_) => {
                 pause.begin("it takes too long to answer");
-                // The request continues, so that a dead connection is detected.
-                tokio::spawn(asked);
                 None
             }
         }
     }
 
-    async fn ask(&self, key: String, rate: NonZeroU32, window: Duration) -> Result<Admission, StoreError> {
+    /// Counts a request of each of `callers`.
+    async fn ask(
+        &self,
+        key: String,
+        rate: NonZeroU32,
+        window: Duration,
+        callers: usize,
+    ) -> Vec<Result<Admission, StoreError>> {
         // Whole microseconds, because numbers of the script are exact only up to 2^53.
         let each = (window.as_micros() / u128::from(rate.get())).max(1);
         let (script, keys) = (&self.inner.scripts.rate, [key]);
         let answer = script.run(&self.inner.link, Duration::ZERO, &keys, |command| {
-            command.arg(each.to_string()).arg(rate.get());
+            command.arg(each.to_string()).arg(rate.get()).arg(callers);
         });
-        let (left, wait) = parse::<(i64, u64)>(answer.await.map_err(unread)?)?;
-        Ok(u32::try_from(left)
-            .map_or(Admission::Refused { wait: Duration::from_micros(wait) }, |left| Admission::Allowed { left }))
+        match answer.await.map_err(unread).and_then(parse::<(usize, u32, u64)>) {
+            Err(error) => vec![Err(error); callers],
+            Ok((allowed, left, wait)) => {
+                let admission = |at: usize| match allowed.checked_sub(at + 1) {
+                    // Those before have more left.
+                    Some(after) => {
+                        Admission::Allowed { left: u32::try_from(after).unwrap_or(u32::MAX).saturating_add(left) }
+                    }
+                    None => Admission::Refused { wait: Duration::from_micros(wait) },
+                };
+                (0..callers).map(|at| Ok(admission(at))).collect()
+            }
+        }
     }
 }

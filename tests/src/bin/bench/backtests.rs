@@ -8,7 +8,7 @@ use std::{
     time::Instant,
 };
 
-use assay_backtest::{Record, Run, Scorer, run};
+use assay_backtest::{Grading, Record, Run, Scorer, run};
 use assay_domain::{Assessment, Decile, Factor, Range, Score, features::Features};
 use assay_model::types::{self, Rating};
 use assay_registry::{CreditModel, Limits, OfKind as _, Refusal, ScoreError, standalone};
@@ -95,7 +95,8 @@ fn write(file: &Path) -> Result<(), Failure> {
             chain.transactions = number % 2_000;
             chain.first_transaction = chain.first_transaction.map(|at| at - number % 40_000_000);
         }
-        let line = Record { id: Some(number.to_string()), outcome: Some(number % 37 == 0), features }.write()?;
+        let (id, outcome) = (Some(number.to_string()), Some(number % 37 == 0));
+        let line = Record::new(id, outcome, features).write()?;
         output.write_all(line.as_bytes())?;
     }
     Ok(output.flush()?)
@@ -105,7 +106,8 @@ fn write(file: &Path) -> Result<(), Failure> {
 fn through<S: Scorer>(file: &Path, models: &[S], threads: usize) -> Result<(f64, assay_domain::stats::Joint), Failure> {
     let stop = AtomicBool::new(false);
     let started = Instant::now();
-    let (tally, _) = run(Run { file, models, counting: Vec::new(), threads, stop: &stop, scores: None }, |_| ())?;
+    let (counting, grading) = (Vec::new(), Grading::default());
+    let (tally, _) = run(Run { file, models, counting, threads, stop: &stop, scores: None, grading }, |_| ())?;
     let rate = tally.records as f64 / started.elapsed().as_secs_f64();
     let joint = tally.pairs.into_iter().next().map(|pair| pair.joint).unwrap_or_default();
     Ok((rate, joint))

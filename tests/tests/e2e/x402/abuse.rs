@@ -42,7 +42,7 @@ fn trapped(till: &Till, from: Address) -> String {
     order.signed(Bytes::from(vec![7; 65]))
 }
 
-/// The gas of the account's reverted transactions, and their number.
+/// The gas that the account's reverted transactions used, and their number.
 async fn reverted(till: &Till) -> (u64, usize) {
     let head = till.world.rpc("eth_blockNumber", json!([])).await;
     let number = |value: &Value| {

@@ -142,21 +142,11 @@ fn a_transfer_that_somebody_else_sends_is_not_sold_for_and_a_cancelled_one_neith
                 async move { pay_until_settled(&api, &header, n).await }
             });
             proxy.held().await;
-            let Authorization { from, to, value, valid_after, valid_before, nonce } = order.authorization;
-            let anybody = actors::address(actors::FAUCET);
+            let Authorization { from, nonce, .. } = order.authorization;
             if cancels {
                 till.send(from, USDC, &Dollar::cancelAuthorizationCall { nonce }).await;
             } else {
-                let call = Dollar::transferWithAuthorizationCall {
-                    from,
-                    to,
-                    value,
-                    validAfter: valid_after,
-                    validBefore: valid_before,
-                    nonce,
-                    signature: order.signature(),
-                };
-                till.send(anybody, USDC, &call).await;
+                till.send(actors::address(actors::FAUCET), USDC, &order.call()).await;
             }
             proxy.rule(|_| Reply::Pass);
             proxy.release(1);
@@ -233,17 +223,7 @@ fn a_payment_that_arrives_late_is_of_the_request_it_was_made_for() {
         facilitator.be(Manner::Refusing);
         let order = till.order();
         assert_eq!(pay(&api, &order.header(), 1).await.expect(402)["error"], "insufficient_funds");
-        let Authorization { from, to, value, valid_after, valid_before, nonce } = order.authorization;
-        let call = Dollar::transferWithAuthorizationCall {
-            from,
-            to,
-            value,
-            validAfter: valid_after,
-            validBefore: valid_before,
-            nonce,
-            signature: order.signature(),
-        };
-        till.send(actors::address("facilitator"), USDC, &call).await;
+        till.send(actors::address("facilitator"), USDC, &order.call()).await;
         let stolen = pay_until_settled(&api, &order.header(), 2).await;
         println!("a payment that arrived late, presented for another request: {} {}", stolen.status, stolen.text);
         assert_eq!(stolen.expect(402)["error"], "invalid_exact_evm_nonce_already_used");

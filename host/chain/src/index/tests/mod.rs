@@ -189,7 +189,7 @@ async fn a_replaced_chain_is_undone() {
     running.reaches(3_000 - FINALITY).await;
     node.set(|chain| chain.head = 3_040);
     running.reaches(3_040 - FINALITY).await;
-    // Below the end of the index, and behind its last checkpoint but one.
+    // The new blocks begin below the end of the index and above its checkpoint before the last.
     node.set(|chain| (chain.replaced, chain.head) = (Some(3_010), 3_100));
     running.reaches(3_100 - FINALITY).await;
     let (contents, _) = running.contents(folder.path()).await;

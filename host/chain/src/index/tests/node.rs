@@ -1,4 +1,4 @@
-//! A node with one lending market of synthetic events, whose answers to queries of logs have limits and faults.
+//! A mock node: it serves synthetic events of one lending market, with a provider's limits and with faults on demand.
 
 use std::sync::{Arc, Mutex};
 

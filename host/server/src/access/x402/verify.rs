@@ -105,8 +105,8 @@ impl X402 {
         Ok(start)
     }
 
-    /// Where this server pays for the transfer: that the payer's earlier transfers have not cost too much, and that a
-    /// contract may pay at all.
+    /// Where this server pays for the transfer: refuses a payer whose earlier transfers cost too much gas, and a
+    /// contract that may not pay.
     async fn check_payer(&self, payment: &Payment) -> Result<(), PayError> {
         let payer = payment.authorization.from;
         let Some(asset) = self.inner.asset.as_ref().filter(|_| self.is_local()) else { return Ok(()) };
@@ -122,7 +122,7 @@ impl X402 {
         Ok(())
     }
 
-    /// Whether the payer made the signature: its key, or its contract says so.
+    /// Whether the payer made the signature. An account's key proves it; a contract is asked.
     ///
     /// # Errors
     /// [`PayError::Unavailable`] where the chain cannot be read.

@@ -268,8 +268,7 @@ async fn read(chains: &Chains, together: &Chains, given: &str, wait: Duration) -
                 return Err(format!("chain {} could not be read", chain.chain_id));
             }
             // The id is the argument, so that the next export finds it.
-            return Record { id: Some(given.to_owned()), outcome: None, features: features::features(&snapshot) }
-                .write();
+            return Record::new(Some(given.to_owned()), None, features::features(&snapshot)).write();
         }
         if started.elapsed() >= wait {
             return Err(format!(

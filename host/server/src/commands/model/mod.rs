@@ -179,7 +179,7 @@ pub fn run(command: Command) -> Result<(), Failure> {
             let limits = unsigned(&config)?;
             trial::run(&read(&file, &limits)?, &limits, features.as_deref(), line)
         }
-        Command::Compare { file, features, with, config } => compare(&file, features, with, config),
+        Command::Compare { file, features, with, config } => compare(&file, &features, with, &config),
         Command::Dev { folder, once, server } => dev(&folder, once, &server),
         Command::Key { output } => sign::key(&output),
         Command::Sign { file, key, output } => sign::sign(&read(&file, &Limits::default())?, &file, &key, output),
@@ -238,17 +238,17 @@ fn dev(folder: &Path, once: bool, server: &Server) -> Result<(), Failure> {
 }
 
 /// A backtest of the shelf's model against the new one.
-fn compare(file: &Path, features: PathBuf, with: Option<ModelVersion>, config: ConfigFile) -> Result<(), Failure> {
+fn compare(file: &Path, features: &Path, with: Option<ModelVersion>, config: &ConfigFile) -> Result<(), Failure> {
     let known = match with {
         Some(version) => version,
-        None => on_shelf(&config)?
+        None => on_shelf(config)?
             .into_iter()
             .filter(|info| info.kind == ModelKind::Credit)
             .map(|info| info.version)
             .max()
             .ok_or_else(|| Failure::no("no credit model is on the shelf: name a component in place of a version"))?,
     };
-    backtest::of(vec![known.to_string(), file.display().to_string()], features, config)
+    backtest::compare(&format!("{known},{}", file.display()), features, config)
 }
 
 fn kind(text: &str) -> Result<ModelKind, String> {

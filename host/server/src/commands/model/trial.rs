@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, path::Path};
 
 use assay_backtest::Source;
-use assay_domain::features::Features;
+use assay_domain::{Factor, features::Features};
 use assay_registry::{Limits, Trial, Trials};
 
 use crate::commands::{Failure, print};
@@ -28,12 +28,9 @@ fn shown(name: &str, Trial { answer, spent }: &Trial) -> String {
     let _ = match answer {
         Ok(answer) => {
             let head = writeln!(text, "{}, decile {}", answer.score, answer.decile.get());
-            for factor in &answer.factors {
-                let _ = writeln!(
-                    text,
-                    "  {:>5} of {:>4}  {}: {}",
-                    factor.points, factor.possible, factor.label, factor.description
-                );
+            for Factor { label, points, words } in &answer.factors {
+                let (possible, said) = words.as_ref().map_or((0, ""), |words| (words.possible, &words.description));
+                let _ = writeln!(text, "  {points:>5} of {possible:>4}  {label}: {said}");
             }
             head
         }

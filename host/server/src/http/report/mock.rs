@@ -9,7 +9,7 @@ use crate::http::{
         Pool, ProtocolBody, ReportBody, ReportScore, TokenBody, Usd,
     },
 };
-use assay_domain::{Address, ChainId, Coverage, Protocol, parse_address, time_from_unix};
+use assay_domain::{Address, ChainId, EventCounts, Protocol, parse_address, time_from_unix};
 use assay_registry::{MockPool, MockReport};
 
 /// The mock report of `address`; `labelled` with `sandbox: true` on the paths of the sandbox.
@@ -98,7 +98,7 @@ fn defi(mock: &MockReport) -> Defi {
     }
 }
 
-/// The protocols of the API without a pool in the report, as production lists those that it does not read.
+/// The protocols of the API that have no pool in the report. A production report lists them as `not_covered`.
 fn without_pool(mock: &MockReport) -> impl Iterator<Item = String> {
     let read: BTreeSet<&str> = mock.pools.iter().map(|pool| pool.protocol.as_str()).collect();
     let without = Protocol::ALL.into_iter().map(|protocol| protocol.as_str());
@@ -106,25 +106,17 @@ fn without_pool(mock: &MockReport) -> impl Iterator<Item = String> {
 }
 
 fn pool(mock: MockPool) -> Pool {
-    // A protocol that does not collect deposits has null for them, in a mock report too.
-    let bare = mock.protocol == Protocol::LenderBV2.as_str();
-    let deposits = |count| if bare { None } else { Some(count) };
+    let EventCounts { supply, withdraw, borrow, repay, liquidation } = mock.counts;
     Pool {
-        feeds_score: !bare,
+        feeds_score: mock.feeds_score,
         market_address: parse_address(&mock.market_address)
             .map_or(mock.market_address, |address| address.to_checksum(None)),
         protocol: mock.protocol,
         market: mock.market,
         chain_id: mock.chain_id,
-        coverage: Coverage::Complete,
-        synced_to_block: Some(mock.synced_to_block),
-        counts: Counts {
-            supply: deposits(mock.supply),
-            withdraw: deposits(mock.withdraw),
-            borrow: Some(mock.borrow),
-            repay: Some(mock.repay),
-            liquidation: Some(mock.liquidation),
-        },
+        coverage: mock.coverage,
+        synced_to_block: mock.synced_to_block,
+        counts: Counts { supply, withdraw, borrow, repay, liquidation },
         first_event_at: mock.first_event.map(|at| Moment(time_from_unix(at))),
         last_event_at: mock.last_event.map(|at| Moment(time_from_unix(at))),
     }

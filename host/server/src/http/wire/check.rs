@@ -83,7 +83,7 @@ impl From<Problem> for ReasonBody {
 }
 
 impl From<ModelInfo> for DescriptionBody {
-    fn from(ModelInfo { kind, version, title, authors, reads }: ModelInfo) -> Self {
+    fn from(ModelInfo { kind, version, title, authors, reads, .. }: ModelInfo) -> Self {
         Self { kind, version: version.to_string(), title, authors, reads }
     }
 }

@@ -137,7 +137,13 @@ impl From<NoAnswer> for FailureBody {
 }
 
 impl From<Factor> for WeighedFactorBody {
-    fn from(Factor { label, rating, description, points, possible }: Factor) -> Self {
-        Self { label, rating: rating.as_str().to_owned(), description, points, possible }
+    fn from(Factor { label, points, words }: Factor) -> Self {
+        let bare = Self { label, rating: None, description: None, points, possible: None };
+        words.map_or(bare.clone(), |words| Self {
+            rating: Some(words.rating.as_str().to_owned()),
+            description: Some(words.description),
+            possible: Some(words.possible),
+            ..bare
+        })
     }
 }

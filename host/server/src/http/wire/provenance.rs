@@ -61,17 +61,20 @@ pub struct AuditedBody {
 }
 
 /// One part of the assessment, with its points.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(title = "WeighedFactor")]
 pub struct WeighedFactorBody {
     pub label: String,
-    /// A range name.
-    pub rating: String,
-    pub description: String,
+    /// A range name. Absent, like the description and the possible points, where the model was not asked for words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rating: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
     /// Points added to the base; negative when they are subtracted.
     pub points: i32,
     /// The most this factor can add.
-    pub possible: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub possible: Option<u32>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]

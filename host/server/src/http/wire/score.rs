@@ -211,8 +211,10 @@ impl From<Vec<ScoreBody>> for ScoresBody {
 
 impl FactorBody {
     pub fn all(factors: &[Factor]) -> Vec<Self> {
-        let body =
-            |f: &Factor| Self { label: f.label.clone(), rating: f.rating.into(), description: f.description.clone() };
-        factors.iter().map(body).collect()
+        let body = |factor: &Factor| {
+            let words = factor.words.clone()?;
+            Some(Self { label: factor.label.clone(), rating: words.rating.into(), description: words.description })
+        };
+        factors.iter().filter_map(body).collect()
     }
 }

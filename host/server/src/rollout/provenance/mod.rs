@@ -160,7 +160,12 @@ impl Unwritten {
 }
 
 fn factor(factor: &Factor) -> FactorRecord {
-    let Factor { label, rating, description, points, possible } = factor;
-    let (label, description) = (label.clone(), description.clone());
-    FactorRecord { label, rating: rating.as_str().to_owned(), description, points: *points, possible: *possible }
+    let words = factor.words.as_ref();
+    FactorRecord {
+        label: factor.label.clone(),
+        rating: words.map(|words| words.rating.as_str().to_owned()),
+        description: words.map(|words| words.description.clone()),
+        points: factor.points,
+        possible: words.map(|words| words.possible),
+    }
 }

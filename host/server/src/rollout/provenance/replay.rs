@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::rollout::records::{FactorRecord, ServedRecord};
-use assay_domain::{Assessment, Decile, Digest, Factor, Range};
+use assay_domain::{Assessment, Decile, Digest, Factor, Range, Words};
 use assay_registry::{BoostModel, CreditModel, ScoreError};
 
 /// A served score, computed again.
@@ -37,14 +37,18 @@ pub fn replay(
     boost: Option<&BoostModel>,
 ) -> Result<Replayed, ReplayError> {
     same(record.model.digest, credit.digest())?;
+    let served = served(record)?;
     let mut assessment = credit.score(&record.features)?;
+    if served.is_explained() {
+        assessment = credit.explain(&record.features, &assessment)?;
+    }
     if let Some(boosted) = &record.boost {
         let model = boost.ok_or(ReplayError::NoBoost(boosted.model.digest))?;
         same(boosted.model.digest, model.digest())?;
         assessment.score = model.boost(assessment.score, boosted.total_asset_usd)?;
         assessment.decile = credit.decile(assessment.score);
     }
-    Ok(Replayed { differences: differences(&served(record)?, &assessment), assessment })
+    Ok(Replayed { differences: differences(&served, &assessment), assessment })
 }
 
 fn same(needed: Digest, given: Digest) -> Result<(), ReplayError> {
@@ -64,10 +68,17 @@ pub fn served(record: &ServedRecord) -> Result<Assessment, ReplayError> {
 
 fn factor(record: &FactorRecord) -> Result<Factor, ReplayError> {
     const RANGES: [Range; 5] = [Range::Low, Range::Fair, Range::Good, Range::VeryGood, Range::Excellent];
-    let rating = RANGES.into_iter().find(|range| range.as_str() == record.rating);
-    let rating = rating.ok_or_else(|| ReplayError::Record(format!("a rating of {:?}", record.rating)))?;
-    let FactorRecord { label, description, points, possible, .. } = record.clone();
-    Ok(Factor { label, rating, description, points, possible })
+    let FactorRecord { label, rating, description, points, possible } = record.clone();
+    let words = match (rating, description, possible) {
+        (None, None, None) => None,
+        (Some(rating), Some(description), Some(possible)) => {
+            let known = RANGES.into_iter().find(|range| range.as_str() == rating);
+            let rating = known.ok_or_else(|| ReplayError::Record(format!("a rating of {rating:?}")))?;
+            Some(Words { rating, description, possible })
+        }
+        _ => return Err(ReplayError::Record(format!("a part of the words of {label:?}"))),
+    };
+    Ok(Factor { label, points, words })
 }
 
 fn differences(then: &Assessment, now: &Assessment) -> Vec<String> {
@@ -84,10 +95,12 @@ fn differences(then: &Assessment, now: &Assessment) -> Vec<String> {
     for (then, now) in then.factors.iter().zip(&now.factors) {
         let of = |part: &str| format!("{part} of {:?}", then.label);
         compare(of("label"), &then.label, &now.label);
-        compare(of("rating"), &then.rating.as_str(), &now.rating.as_str());
-        compare(of("description"), &then.description, &now.description);
         compare(of("points"), &then.points, &now.points);
-        compare(of("possible points"), &then.possible, &now.possible);
+        if let (Some(then), Some(now)) = (&then.words, &now.words) {
+            compare(of("rating"), &then.rating.as_str(), &now.rating.as_str());
+            compare(of("description"), &then.description, &now.description);
+            compare(of("possible points"), &then.possible, &now.possible);
+        }
     }
     found
 }

@@ -38,11 +38,15 @@ pub struct BoostRecord {
     pub total_asset_usd: f64,
 }
 
+/// A factor. Rating, description and possible points are absent where the model was asked for numbers alone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FactorRecord {
     pub label: String,
-    pub rating: String,
-    pub description: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rating: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
     pub points: i32,
-    pub possible: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub possible: Option<u32>,
 }

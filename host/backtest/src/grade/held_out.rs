@@ -1,0 +1,74 @@
+//! Calibration on records that were not fitted to: five folds of whole clusters, each predicted by a logistic curve of the
+//! other four.
+
+use serde::Serialize;
+
+use super::Scored;
+use assay_domain::stats::{Interval, Logistic, wilson};
+
+const FOLDS: u64 = 5;
+const BINS: usize = 10;
+
+/// Predicted and observed rates over all folds.
+#[derive(Debug, Clone, Serialize)]
+pub struct HeldOut {
+    pub folds: u64,
+    pub brier: f64,
+    /// Of the sample's bad rate, given to everybody.
+    pub brier_of_base_rate: f64,
+    pub bins: Vec<Bin>,
+}
+
+/// Records with similar predictions, from the lowest on.
+#[derive(Debug, Clone, Serialize)]
+pub struct Bin {
+    pub count: u64,
+    pub bad: u64,
+    pub expected: f64,
+    pub observed: f64,
+    pub interval: Interval,
+}
+
+/// `None` where a fold has no fit: too few outcomes of one kind.
+pub fn held_out(scored: &Scored<'_>) -> Option<HeldOut> {
+    let fits: Vec<Logistic> = (0..FOLDS).map(|fold| without(scored, fold)).collect::<Option<_>>()?;
+    let mut predicted: Vec<(f64, bool)> = scored
+        .rows
+        .iter()
+        .filter_map(|row| {
+            let score = row.scores.get(scored.index).copied().flatten()?;
+            let fit = fits.get(usize::try_from(row.cluster % FOLDS).ok()?)?;
+            Some((fit.probability(f64::from(score.get())), row.bad))
+        })
+        .collect();
+    predicted.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let square = |(expected, bad): &(f64, bool)| (expected - f64::from(u8::from(*bad))).powi(2);
+    let count = predicted.len().max(1) as f64;
+    let rate = predicted.iter().filter(|(_, bad)| *bad).count() as f64 / count;
+    Some(HeldOut {
+        folds: FOLDS,
+        brier: predicted.iter().map(square).sum::<f64>() / count,
+        brier_of_base_rate: rate * (1.0 - rate),
+        bins: bins(&predicted),
+    })
+}
+
+/// The curve of all rows that are not in `fold`.
+fn without(scored: &Scored<'_>, fold: u64) -> Option<Logistic> {
+    let weights: Vec<_> = scored.rows.iter().map(|row| u64::from(row.cluster % FOLDS != fold)).collect();
+    scored.outcomes(&weights).logistic()
+}
+
+fn bins(predicted: &[(f64, bool)]) -> Vec<Bin> {
+    let bin = |rows: &[(f64, bool)]| {
+        let (count, bad) = (rows.len() as u64, rows.iter().filter(|(_, bad)| *bad).count() as u64);
+        Bin {
+            count,
+            bad,
+            expected: rows.iter().map(|(expected, _)| expected).sum::<f64>() / rows.len() as f64,
+            observed: bad as f64 / count as f64,
+            interval: wilson(bad, count),
+        }
+    };
+    predicted.chunks(predicted.len().div_ceil(BINS).max(1)).map(bin).collect()
+}

@@ -1,0 +1,179 @@
+//! The records with a known outcome, as rows: what intervals over clusters, segments and factors are computed from. A
+//! large file has a sample of them, the same on every machine.
+
+use std::hash::{DefaultHasher, Hasher as _};
+
+use crate::{figures::NAMES, record::Record, tally::Called};
+use assay_domain::{
+    Coverage, Score,
+    features::{Features, MarketFeatures},
+};
+
+/// The most rows that are kept; some 40 MB.
+pub const MOST: usize = 200_000;
+/// The most factors of a model that are kept.
+const FACTORS: usize = 32;
+
+/// A dimension of `--by`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum By {
+    Chain,
+    Protocol,
+    /// A column of the file that is none of the known ones.
+    Column(String),
+}
+
+/// What is taken from a record beside its features.
+#[derive(Debug, Clone, Default)]
+pub struct Grading {
+    pub by: Vec<By>,
+    /// The column of another score, and whether a lower one is better.
+    pub external: Option<(String, bool)>,
+}
+
+/// A record with a known outcome.
+#[derive(Debug, Clone)]
+pub struct Row {
+    pub line: u64,
+    pub as_of: u64,
+    pub bad: bool,
+    /// Rows with the same number belong together: a wallet on several dates.
+    pub cluster: u64,
+    /// By model; `None` where it gave none.
+    pub scores: Vec<Option<Score>>,
+    /// The points of each factor, by model.
+    pub points: Vec<Vec<i32>>,
+    /// Higher is better.
+    pub external: Option<f64>,
+    pub figures: [Option<f64>; NAMES.len()],
+    /// Dimension and value, such as `chain 1`.
+    pub segments: Vec<(usize, String)>,
+}
+
+/// The rows of a file.
+#[derive(Debug, Clone, Default)]
+pub struct Graded {
+    rows: Vec<Row>,
+    /// Rows that were seen.
+    pub seen: u64,
+    /// The labels of the factors of each model, in the model's order.
+    pub labels: Vec<Vec<String>>,
+}
+
+impl Graded {
+    pub fn new(models: usize) -> Self {
+        Self { labels: vec![Vec::new(); models], ..Self::default() }
+    }
+
+    pub fn see(
+        &mut self,
+        line: u64,
+        record: &Record,
+        called: &[Called],
+        figures: &[Option<f64>; NAMES.len()],
+        grading: &Grading,
+    ) {
+        let answers = || called.iter().map(|(answer, _)| answer.as_ref().ok());
+        for (labels, answer) in self.labels.iter_mut().zip(answers()) {
+            if let (true, Some(answer)) = (labels.is_empty(), answer) {
+                *labels = answer.factors.iter().take(FACTORS).map(|factor| factor.label.clone()).collect();
+            }
+        }
+        let Some(bad) = record.outcome else { return };
+        self.seen += 1;
+        self.rows.push(Row {
+            line,
+            as_of: record.features.as_of,
+            bad,
+            cluster: cluster(line, record),
+            scores: answers().map(|answer| answer.map(|answer| answer.score)).collect(),
+            points: answers()
+                .map(|answer| {
+                    answer.map_or_else(Vec::new, |a| a.factors.iter().take(FACTORS).map(|f| f.points).collect())
+                })
+                .collect(),
+            external: external(record, grading),
+            figures: *figures,
+            segments: segments(record, grading),
+        });
+        if self.rows.len() >= 2 * MOST {
+            self.thin();
+        }
+    }
+
+    pub fn merge(&mut self, other: Self) {
+        self.seen += other.seen;
+        self.rows.extend(other.rows);
+        for (own, more) in self.labels.iter_mut().zip(other.labels) {
+            if own.is_empty() {
+                *own = more;
+            }
+        }
+        if self.rows.len() >= 2 * MOST {
+            self.thin();
+        }
+    }
+
+    /// The rows in the order of the file.
+    pub fn rows(&self) -> Vec<&Row> {
+        let mut rows: Vec<_> = self.rows.iter().collect();
+        rows.sort_by_key(|row| (hash(&row.line), row.line));
+        rows.truncate(MOST);
+        rows.sort_by_key(|row| row.line);
+        rows
+    }
+
+    /// Keeps the rows whose numbers have the lowest hashes, so that threads do not matter.
+    fn thin(&mut self) {
+        self.rows.sort_by_key(|row| (hash(&row.line), row.line));
+        self.rows.truncate(MOST);
+    }
+}
+
+fn hash(value: &impl std::hash::Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The column `cluster`; else the id; else the record is alone.
+fn cluster(line: u64, record: &Record) -> u64 {
+    match record.cluster.as_deref().or(record.id.as_deref()) {
+        Some(name) => hash(&name),
+        None => hash(&line),
+    }
+}
+
+fn external(record: &Record, grading: &Grading) -> Option<f64> {
+    let (column, falling) = grading.external.as_ref()?;
+    let value = record.other.get(column)?.as_f64()?;
+    Some(if *falling { -value } else { value })
+}
+
+fn segments(record: &Record, grading: &Grading) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    for (index, by) in grading.by.iter().enumerate() {
+        let mut names = match by {
+            By::Chain => chains(&record.features),
+            By::Protocol => protocols(&record.features),
+            By::Column(name) => record.other.get(name).map(crate::record::plain).into_iter().collect(),
+        };
+        names.sort();
+        names.dedup();
+        found.extend(names.into_iter().map(|name| (index, name)));
+    }
+    found
+}
+
+/// The chains on which the wallet was active or used a market.
+fn chains(features: &Features) -> Vec<String> {
+    let chains = features.chains.iter().filter(|chain| chain.coverage != Coverage::Failed && chain.transactions > 0);
+    let markets = features.markets.iter().filter(|market| market.coverage != Coverage::Failed);
+    chains.map(|chain| chain.chain_id).chain(markets.map(|market| market.chain_id)).map(|id| id.to_string()).collect()
+}
+
+fn protocols(features: &Features) -> Vec<String> {
+    let markets = features.markets.iter().filter(|market| market.coverage != Coverage::Failed);
+    let name = |market: &MarketFeatures| serde_json::to_value(&market.protocol).map(|name| crate::record::plain(&name));
+    markets.filter_map(|market| name(market).ok()).collect()
+}

@@ -1,0 +1,125 @@
+//! The sections on one model by itself, for a committee that decides on it.
+
+mod tables;
+
+use super::{
+    chart::gauge,
+    html::{esc, facts, section as wrap, table},
+    roc,
+};
+use crate::{
+    grade::{Estimate, Grade, day},
+    report::Report,
+    words::{decimal, grouped, percent},
+};
+use assay_domain::stats::Interval;
+
+/// The header of a page about one model.
+pub fn header(report: &Report) -> String {
+    let name = report.models.first().map_or("", |model| &model.identity.name);
+    let verdict = report.grades.first().map_or_else(
+        || format!("Nothing says what became of the wallets, so {name} cannot be judged."),
+        |grade| grade.verdict.clone(),
+    );
+    let note = report.note.as_ref().map(|note| format!("<p class=\"note\">{}</p>\n", esc(note))).unwrap_or_default();
+    format!("<header><p class=\"kicker\">Backtest · {}</p>\n<h1>{}</h1>\n{note}</header>\n", esc(name), esc(&verdict))
+}
+
+/// Everything about one model.
+pub fn sections(report: &Report, grade: &Grade) -> String {
+    let name = esc(&grade.model);
+    let parts = [
+        sample(report, grade),
+        tables::checks(grade),
+        wrap(&format!("Bad rate by range: {name}"), falls(grade), &(tables::ranges(grade) + &tables::tenths(grade))),
+        wrap(
+            &format!("Separation: {name}"),
+            "How far the score puts good outcomes above bad ones. At chance the AUC is 0.5 and the line is the diagonal.",
+            &(separation(grade) + &external(grade)),
+        ),
+        tables::power(report, grade),
+        tables::held_out(grade),
+        tables::segments(grade),
+    ];
+    parts.concat()
+}
+
+fn sample(report: &Report, grade: &Grade) -> String {
+    let horizon = report.horizon_days.map_or("the file states no horizon".into(), |days| format!("within {days} days"));
+    let label = report.label.as_deref().unwrap_or("not stated: name it with --label");
+    let repeats = match grade.largest_cluster {
+        0 | 1 => "no wallet repeats".into(),
+        most => format!("one has up to {} of the records", grouped(most)),
+    };
+    let left_out = match grade.known - grade.count {
+        0 => String::new(),
+        out => format!(
+            "<p>{} records with an outcome are not in these figures: the model gave them no score, or the file has more than are kept.</p>\n",
+            grouped(out)
+        ),
+    };
+    wrap(
+        &format!("What was measured: {}", esc(&grade.model)),
+        "The outcome, the dates and the wallets on which everything below rests.",
+        &(facts(&[
+            ("Bad outcome", format!("<span class=\"term\">{}</span>", esc(label)), horizon),
+            ("Dates", day(grade.from), format!("to {}, by the as_of of the records", day(grade.to))),
+            (
+                "Records",
+                grouped(grade.count),
+                format!("{} bad, {}", grouped(grade.bad), percent(grade.bad, grade.count)),
+            ),
+            ("Wallets", grouped(grade.clusters), repeats),
+        ]) + &left_out),
+    )
+}
+
+fn falls(grade: &Grade) -> &'static str {
+    match grade.falls {
+        Some(true) => "It falls from range to range, among the ranges with at least 50 records.",
+        Some(false) => {
+            "It does not fall from range to range, among the ranges with at least 50 records: a cut-off at such a range is not supported."
+        }
+        None => "Fewer than two ranges have 50 records, so this file cannot show whether it falls.",
+    }
+}
+
+fn separation(grade: &Grade) -> String {
+    let gini =
+        |interval: Option<Interval>| interval.map(|i| Interval { low: 2.0 * i.low - 1.0, high: 2.0 * i.high - 1.0 });
+    let rows = [
+        ("AUC", grade.auc.value, grade.auc.interval),
+        ("Gini", grade.auc.value.map(|auc| 2.0 * auc - 1.0), gini(grade.auc.interval)),
+        ("KS", grade.ks.value, grade.ks.interval),
+    ];
+    let rows: Vec<_> = rows
+        .into_iter()
+        .map(|(name, value, interval)| vec![name.to_owned(), decimal(value, 3), range(interval, 3)])
+        .collect();
+    let caption = format!("With 95 % intervals from {} resamples of wallets", grouped(grade.resamples));
+    table(&caption, &["Measure", "Value", "95 % interval"], &rows) + &roc::charts(grade)
+}
+
+fn external(grade: &Grade) -> String {
+    let Some(other) = &grade.external else { return String::new() };
+    let row = |name: String, estimate: Estimate| vec![name, decimal(estimate.value, 3), range(estimate.interval, 3)];
+    let rows = [
+        row(esc(&grade.model), other.model),
+        row(format!("column {}", esc(&other.column)), other.auc),
+        row("difference".into(), other.difference),
+    ];
+    let caption = format!("AUC beside another score, on the {} records that have both", grouped(other.count));
+    table(&caption, &["Score", "AUC", "95 % interval"], &rows)
+}
+
+/// An interval in words.
+fn range(interval: Option<Interval>, places: usize) -> String {
+    let end = |end: f64| decimal(Some(end), places);
+    interval.map_or("–".into(), |interval| format!("{} to {}", end(interval.low), end(interval.high)))
+}
+
+/// A share with its bar, relative to the largest one.
+fn bar(part: u64, of: u64, most: f64) -> String {
+    let share = part as f64 / of.max(1) as f64;
+    format!("<span class=\"psi\">{}{}</span>", gauge(share / most.max(1e-9), "far"), percent(part, of))
+}

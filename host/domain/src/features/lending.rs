@@ -1,0 +1,144 @@
+//! What a model may know of one lending market: counts, events, dollars and the position.
+
+use super::exact;
+use crate::{ChainId, Coverage, EventKind, ExposureClass};
+
+/// The most events of one market in the features.
+pub const MOST_EVENTS: usize = 200;
+
+/// One lending market on one chain. A count is `None` where it is not collected.
+///
+/// The fields after `borrowed_usd` may be absent in JSON: they are then unread.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MarketFeatures {
+    pub chain_id: ChainId,
+    /// One of the names of [`crate::Protocol`], or any lender that a features file speaks of.
+    pub protocol: String,
+    pub market: Option<String>,
+    /// Of the counts and times.
+    pub coverage: Coverage,
+    pub feeds_score: bool,
+    pub supply: Option<u64>,
+    pub withdraw: Option<u64>,
+    pub borrow: Option<u64>,
+    pub repay: Option<u64>,
+    pub liquidation: Option<u64>,
+    pub first_event: Option<u64>,
+    pub last_event: Option<u64>,
+    pub last_liquidation: Option<u64>,
+    #[serde(with = "exact")]
+    pub supplied_usd: f64,
+    #[serde(with = "exact")]
+    pub borrowed_usd: f64,
+    /// Of `events`, `dollars` and `liquidation_days`.
+    #[serde(default = "unread", skip_serializing_if = "is_unread")]
+    pub events_coverage: Coverage,
+    /// Newest first, at most [`MOST_EVENTS`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<LendingEvent>,
+    #[serde(default, skip_serializing_if = "Dollars::is_unread")]
+    pub dollars: Dollars,
+    /// Distinct UTC days with a liquidation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub liquidation_days: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub position: Option<PositionFeatures>,
+}
+
+/// One event of the wallet.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LendingEvent {
+    pub time: u64,
+    pub kind: EventKind,
+    /// Dollars at that time; `None` for an asset that does not follow the dollar. Of a liquidation: the repaid debt.
+    #[serde(with = "exact::optional", default)]
+    pub usd: Option<f64>,
+    /// `None` where the asset is not known.
+    pub class: Option<ExposureClass>,
+}
+
+/// Dollars by kind of event; `None` where those of one event are not known.
+#[derive(Debug, Clone, Copy, PartialEq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Dollars {
+    #[serde(with = "exact::optional", default)]
+    pub supply: Option<f64>,
+    #[serde(with = "exact::optional", default)]
+    pub withdraw: Option<f64>,
+    #[serde(with = "exact::optional", default)]
+    pub borrow: Option<f64>,
+    #[serde(with = "exact::optional", default)]
+    pub repay: Option<f64>,
+    #[serde(with = "exact::optional", default)]
+    pub liquidation: Option<f64>,
+}
+
+impl Dollars {
+    pub fn is_unread(&self) -> bool {
+        *self == Self::default()
+    }
+
+    pub fn of(&self, kind: EventKind) -> Option<f64> {
+        match kind {
+            EventKind::Supply => self.supply,
+            EventKind::Withdraw => self.withdraw,
+            EventKind::Borrow => self.borrow,
+            EventKind::Repay => self.repay,
+            EventKind::Liquidation => self.liquidation,
+        }
+    }
+}
+
+/// What the wallet has in the market.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PositionFeatures {
+    /// `Partial` where a field that is `None` was not read.
+    pub coverage: Coverage,
+    /// The deposits that secure the debt, by class.
+    pub collateral: Vec<Exposure>,
+    pub debt: Vec<Exposure>,
+    /// The mean over the collateral, 0 to 1; `None` without collateral.
+    #[serde(with = "exact::optional", default)]
+    pub liquidation_threshold: Option<f64>,
+    /// Collateral times threshold over debt; `None` without debt.
+    #[serde(with = "exact::optional", default)]
+    pub health_factor: Option<f64>,
+    /// Debt over all deposits; `None` without deposits.
+    #[serde(with = "exact::optional", default)]
+    pub utilisation: Option<f64>,
+}
+
+/// Dollars of one class.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Exposure {
+    pub class: ExposureClass,
+    #[serde(with = "exact")]
+    pub usd: f64,
+}
+
+impl MarketFeatures {
+    /// Every figure that is no whole number.
+    pub fn figures(&self) -> impl Iterator<Item = f64> + '_ {
+        let Dollars { supply, withdraw, borrow, repay, liquidation } = self.dollars;
+        let dollars = [supply, withdraw, borrow, repay, liquidation].into_iter().flatten();
+        let events = self.events.iter().filter_map(|event| event.usd);
+        let position = self.position.iter().flat_map(|position| {
+            let exposures = position.collateral.iter().chain(&position.debt).map(|exposure| exposure.usd);
+            let shares = [position.liquidation_threshold, position.health_factor, position.utilisation];
+            exposures.chain(shares.into_iter().flatten())
+        });
+        [self.supplied_usd, self.borrowed_usd].into_iter().chain(dollars).chain(events).chain(position)
+    }
+}
+
+fn unread() -> Coverage {
+    Coverage::Failed
+}
+
+fn is_unread(coverage: &Coverage) -> bool {
+    *coverage == Coverage::Failed
+}

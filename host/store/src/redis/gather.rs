@@ -1,0 +1,132 @@
+//! Concurrent callers share a request: while one request about a key is under way, further callers wait, and the next
+//! request asks for all of them. A caller who comes alone does not wait.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use tokio::sync::oneshot;
+
+/// Those who wait, by key. A key without an entry has no request under way.
+type Waiting<T, R> = HashMap<String, Vec<(T, oneshot::Sender<R>)>>;
+
+pub(super) struct Gather<T, R>(Arc<Mutex<Waiting<T, R>>>);
+
+impl<T, R> Default for Gather<T, R> {
+    fn default() -> Self {
+        Self(Arc::default())
+    }
+}
+
+impl<T: Send + 'static, R: Send + 'static> Gather<T, R> {
+    /// The answer to `item`. `ask` answers some items about `key`, in their order; it goes on also when callers stop
+    /// waiting. `None` where it panicked.
+    pub async fn ask<F, A>(&self, key: String, item: T, ask: F) -> Option<R>
+    where
+        F: Fn(Vec<T>) -> A + Send + 'static,
+        A: Future<Output = Vec<R>> + Send + 'static,
+    {
+        let (sender, answer) = oneshot::channel();
+        let is_first = {
+            let mut waiting = locked(&self.0);
+            let is_first = !waiting.contains_key(&key);
+            waiting.entry(key.clone()).or_default().push((item, sender));
+            is_first
+        };
+        if is_first {
+            let turn = Turn { waiting: self.0.clone(), key, is_over: false };
+            tokio::spawn(turn.run(ask));
+        }
+        answer.await.ok()
+    }
+}
+
+/// The requests about one key. Its end lets the next caller begin anew, also after a panic.
+struct Turn<T, R> {
+    waiting: Arc<Mutex<Waiting<T, R>>>,
+    key: String,
+    /// The entry of the key is gone, and may be another's by now.
+    is_over: bool,
+}
+
+impl<T, R> Turn<T, R> {
+    async fn run<A: Future<Output = Vec<R>>>(mut self, ask: impl Fn(Vec<T>) -> A) {
+        while let Some(next) = self.next() {
+            let (items, senders): (Vec<T>, Vec<_>) = next.into_iter().unzip();
+            for (sender, answer) in senders.into_iter().zip(ask(items).await) {
+                // A caller who has gone is not told.
+                drop(sender.send(answer));
+            }
+        }
+    }
+
+    /// Those who wait; the entry of the key stays while there are any.
+    fn next(&mut self) -> Option<Vec<(T, oneshot::Sender<R>)>> {
+        let mut waiting = locked(&self.waiting);
+        let next = std::mem::take(waiting.get_mut(&self.key)?);
+        self.is_over = next.is_empty();
+        if self.is_over {
+            waiting.remove(&self.key);
+        }
+        Some(next).filter(|next| !next.is_empty())
+    }
+}
+
+impl<T, R> Drop for Turn<T, R> {
+    fn drop(&mut self) {
+        if !self.is_over {
+            locked(&self.waiting).remove(&self.key);
+        }
+    }
+}
+
+fn locked<T, R>(waiting: &Mutex<Waiting<T, R>>) -> MutexGuard<'_, Waiting<T, R>> {
+    waiting.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use futures::future::join_all;
+    use tokio::sync::Semaphore;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn callers_who_come_during_a_request_share_the_next_one() {
+        let (gather, asked, gate) = (Gather::default(), Arc::new(AtomicUsize::new(0)), Arc::new(Semaphore::new(0)));
+        let ask = |item: u32| {
+            let (asked, gate) = (asked.clone(), gate.clone());
+            gather.ask("key".to_owned(), item, move |items: Vec<u32>| {
+                let (asked, gate) = (asked.clone(), gate.clone());
+                async move {
+                    asked.fetch_add(1, Ordering::Relaxed);
+                    drop(gate.acquire().await);
+                    items.into_iter().map(|item| item * 2).collect()
+                }
+            })
+        };
+        let all = join_all((0..50).map(ask));
+        let open = async {
+            while asked.load(Ordering::Relaxed) == 0 {
+                tokio::task::yield_now().await;
+            }
+            gate.close();
+        };
+        let (answers, ()) = tokio::join!(all, open);
+        assert_eq!(answers, (0..50).map(|item| Some(item * 2)).collect::<Vec<_>>());
+        assert!(asked.load(Ordering::Relaxed) <= 2, "{asked:?} requests");
+        assert_eq!(ask(7).await, Some(14), "a caller alone");
+    }
+
+    #[tokio::test]
+    async fn a_panic_ends_only_its_own_request() {
+        let gather = Gather::<u32, u32>::default();
+        let panics = |_| async { panic!("on purpose") };
+        assert_eq!(gather.ask("key".to_owned(), 1, panics).await, None);
+        let works = |items| async { items };
+        assert_eq!(gather.ask("key".to_owned(), 2, works).await, Some(2));
+    }
+}

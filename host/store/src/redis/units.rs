@@ -1,0 +1,112 @@
+//! Units of a counter. Concurrent takes from one counter share a write, and each has the outcome that it would have
+//! alone, in their order.
+
+use super::{Outcome, Redis, Steps, failed};
+use crate::{
+    Key, StoreError, Take,
+    batch::{Change, Condition},
+};
+
+/// One caller's part of a write.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted {
+    amount: u64,
+    /// The most units that the counter may have afterwards.
+    limit: u64,
+}
+
+impl Redis {
+    pub(crate) async fn take(&self, key: &Key<u64>, amount: u64, limit: u64) -> Result<Take, StoreError> {
+        let (this, name) = (self.clone(), self.inner.naming.of(key.name()));
+        let key = key.clone();
+        let taken = self.inner.takes.ask(name, Wanted { amount, limit }, move |wanted| {
+            let (this, key) = (this.clone(), key.clone());
+            async move { this.take_for(&key, &wanted).await }
+        });
+        taken.await.unwrap_or_else(|| Err(failed("the task that takes units panicked")))
+    }
+
+    /// The outcome of each of `wanted`. One write takes for all that the counter has room for.
+    async fn take_for(&self, key: &Key<u64>, wanted: &[Wanted]) -> Vec<Result<Take, StoreError>> {
+        let mut outcomes = vec![None; wanted.len()];
+        // Callers of one key have one limit, except while it changes.
+        while let Some(limit) = first_open(wanted, &outcomes) {
+            let open = |at: &usize| outcomes.get(*at).is_some_and(Option::is_none);
+            let with_limit = wanted.iter().enumerate().filter(|(at, one)| one.limit == limit && open(at));
+            let batch: Vec<(usize, u64)> = with_limit.map(|(at, one)| (at, one.amount)).collect();
+            let sum = batch.iter().fold(0_u64, |sum, (_, amount)| sum.saturating_add(*amount));
+            let outcome = self.take_at_once(key, sum, limit).await;
+            for (at, outcome) in parted(&batch, limit, sum, &outcome) {
+                if let Some(slot) = outcomes.get_mut(at) {
+                    *slot = Some(outcome);
+                }
+            }
+        }
+        outcomes.into_iter().flatten().collect()
+    }
+
+    async fn take_at_once(&self, key: &Key<u64>, amount: u64, limit: u64) -> Result<Outcome, StoreError> {
+        let mut steps = Steps::new(&self.inner.naming);
+        steps.condition(&Condition::Left { key: key.clone(), amount, limit });
+        steps.change(&Change::Add { key: key.clone(), amount });
+        let (id, counter) = (steps.id(), self.inner.naming.of(key.name()));
+        let taken = self.write(steps).await;
+        if let Err(StoreError::Unanswered { .. }) = &taken {
+            self.undo(id, counter, amount);
+        }
+        taken
+    }
+}
+
+/// The limit of the first that has no outcome.
+fn first_open(wanted: &[Wanted], outcomes: &[Option<Result<Take, StoreError>>]) -> Option<u64> {
+    wanted.iter().zip(outcomes).find(|(_, outcome)| outcome.is_none()).map(|(wanted, _)| wanted.limit)
+}
+
+/// What the `outcome` of a write of `sum` units is for each of `batch`. After a refusal, those that the counter still has
+/// room for have none: the next write takes for them.
+fn parted(
+    batch: &[(usize, u64)],
+    limit: u64,
+    sum: u64,
+    outcome: &Result<Outcome, StoreError>,
+) -> Vec<(usize, Result<Take, StoreError>)> {
+    match outcome {
+        Err(error) => batch.iter().map(|(at, _)| (*at, Err(error.clone()))).collect(),
+        Ok(Outcome::Done(after)) => {
+            let mut used = after.saturating_sub(sum);
+            let taken = batch.iter().map(|(at, amount)| {
+                used = used.saturating_add(*amount);
+                (*at, Ok(Take::Taken { used }))
+            });
+            taken.collect()
+        }
+        Ok(Outcome::Refused(before)) => {
+            let (mut used, mut refused) = (*before, Vec::new());
+            for (at, amount) in batch {
+                match used.checked_add(*amount).filter(|after| *after <= limit) {
+                    Some(after) => used = after,
+                    None => refused.push((*at, Ok(Take::Exhausted { used }))),
+                }
+            }
+            refused
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_write_is_refused_for_those_without_room() {
+        let batch = [(0, 4), (1, 5), (2, 3)];
+        let all = |outcome| parted(&batch, 10, 12, &Ok(outcome));
+        let taken = |used| Ok(Take::Taken { used });
+        assert_eq!(all(Outcome::Done(12)), [(0, taken(4)), (1, taken(9)), (2, taken(12))]);
+        let exhausted = |used| Ok(Take::Exhausted { used });
+        assert_eq!(all(Outcome::Refused(0)), [(2, exhausted(9))]);
+        assert_eq!(all(Outcome::Refused(4)), [(1, exhausted(8)), (2, exhausted(8))]);
+        assert_eq!(all(Outcome::Refused(10)), [(0, exhausted(10)), (1, exhausted(10)), (2, exhausted(10))]);
+    }
+}
