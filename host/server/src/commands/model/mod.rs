@@ -14,7 +14,7 @@ use std::{
 
 use assay_author::Language;
 use assay_domain::{Digest, ModelInfo, ModelKind, ModelVersion};
-use assay_registry::{CheckReport, Limits};
+use assay_registry::{CheckReport, Limits, LoadError, Problem};
 use clap::Subcommand;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -274,7 +274,10 @@ fn check(file: &Path, json: bool, config: &ConfigFile) -> Result<(), Failure> {
     let limits = app::limits(&config.load()?.models);
     let mut report = examine(file, &limits)?;
     let known = shelved(config);
-    report.hints.extend(report.model.as_ref().and_then(|info| taken(info, report.digest, &known)));
+    if let Some(problem) = report.model.as_ref().and_then(|info| taken(info, report.digest, &known)) {
+        report.problems.push(problem);
+        report.ok = false;
+    }
     report.hints.extend(differences(&report, &known));
     if json {
         print(serde_json::to_string_pretty(&report).map_err(Failure::cannot)?)?;
@@ -293,15 +296,11 @@ fn shelved(config: &ConfigFile) -> Vec<CheckReport> {
 }
 
 /// Whether the shelf has the version with other bytes.
-fn taken(info: &ModelInfo, digest: Digest, shelf: &[CheckReport]) -> Option<String> {
+fn taken(info: &ModelInfo, digest: Digest, shelf: &[CheckReport]) -> Option<Problem> {
     let same = |other: &ModelInfo| other.kind == info.kind && other.version == info.version;
-    shelf.iter().find(|other| other.digest != digest && other.model.as_ref().is_some_and(same)).map(|_| {
-        format!(
-            "{} {} is on the shelf with other bytes, so a server will not load this file: give it a new version in \
-             `describe`",
-            info.kind, info.version
-        )
-    })
+    let other = shelf.iter().find(|other| other.digest != digest && other.model.as_ref().is_some_and(same))?;
+    let (kind, version, loaded) = (info.kind, info.version.clone(), other.digest);
+    Some(Problem::from(&LoadError::VersionTaken { kind, version, loaded }))
 }
 
 /// How the scores of the sample wallets differ from those of the highest version on the shelf.
