@@ -1,8 +1,11 @@
 //! Generated features: every shape that the model contract allows, from a seed, the same on every machine.
 
 use assay_domain::{
-    AssetClass, Coverage, Protocol,
-    features::{AttestationFeature, ChainFeatures, Features, Holding, MarketFeatures},
+    AssetClass, Coverage, EventKind, ExposureClass, Protocol,
+    features::{
+        AttestationFeature, ChainFeatures, Dollars, Exposure, Features, Holding, LendingEvent, MarketFeatures,
+        PositionFeatures,
+    },
 };
 
 /// 2026-01-01, the middle of ordinary times.
@@ -14,6 +17,20 @@ const YEAR: u64 = 31_557_600;
 pub fn generate(seed: u64, n: usize) -> Vec<Features> {
     let mut dice = Dice(seed);
     (0..n).map(|_| dice.features()).collect()
+}
+
+/// The same with what only `wit/v2` has: events, dollars and positions, of some lenders that are on no list.
+pub fn generate_v2(seed: u64, n: usize) -> Vec<Features> {
+    let (mut all, mut dice) = (generate(seed, n), Dice(!seed));
+    for market in all.iter_mut().flat_map(|features| &mut features.markets) {
+        if dice.chance(90) {
+            *market = dice.detailed(market.clone());
+        }
+        if dice.chance(10) {
+            market.protocol = "a lender of tomorrow".to_owned();
+        }
+    }
+    all
 }
 
 /// SplitMix64.
@@ -137,7 +154,7 @@ impl Dice {
         let names = ["Core", "cUSDCv3", "", "ein Märkt mit Umlauten und einem recht langen Namen"];
         MarketFeatures {
             chain_id: self.pick(&[1, 10, 137, 8453]),
-            protocol,
+            protocol: protocol.as_str().to_owned(),
             market: self.maybe(70, |dice| dice.pick(&names).to_owned()),
             coverage: self.coverage(),
             feeds_score: protocol.feeds_score() != self.chance(5),
@@ -151,7 +168,53 @@ impl Dice {
             last_liquidation: self.maybe(60, Self::time),
             supplied_usd: self.usd(),
             borrowed_usd: self.usd(),
+            events_coverage: Coverage::Failed,
+            events: Vec::new(),
+            dollars: Dollars::default(),
+            liquidation_days: None,
+            position: None,
         }
+    }
+
+    fn detailed(&mut self, market: MarketFeatures) -> MarketFeatures {
+        let events = self.below(4);
+        MarketFeatures {
+            events_coverage: self.coverage(),
+            events: self.list(events, Self::event),
+            dollars: Dollars {
+                repay: self.maybe(50, Self::usd),
+                borrow: self.maybe(50, Self::usd),
+                ..Dollars::default()
+            },
+            liquidation_days: self.maybe(50, Self::small),
+            position: self.maybe(80, Self::position),
+            ..market
+        }
+    }
+
+    fn event(&mut self) -> LendingEvent {
+        LendingEvent {
+            time: self.time(),
+            kind: self.pick(&EventKind::ALL),
+            usd: self.maybe(60, Self::usd),
+            class: self.maybe(80, |dice| dice.pick(&ExposureClass::ALL)),
+        }
+    }
+
+    fn position(&mut self) -> PositionFeatures {
+        let (collateral, debt) = (self.below(3), self.below(3));
+        PositionFeatures {
+            coverage: self.coverage(),
+            collateral: self.list(collateral, Self::exposure),
+            debt: self.list(debt, Self::exposure),
+            liquidation_threshold: self.maybe(60, |dice| dice.below(101) as f64 / 100.0),
+            health_factor: self.maybe(60, Self::usd),
+            utilisation: self.maybe(60, Self::usd),
+        }
+    }
+
+    fn exposure(&mut self) -> Exposure {
+        Exposure { class: self.pick(&ExposureClass::ALL), usd: self.usd() }
     }
 
     fn holdings(&mut self) -> Vec<Holding> {

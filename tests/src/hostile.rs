@@ -6,8 +6,11 @@ use std::fmt::Write as _;
 use wit_component::{StringEncoding, embed_component_metadata};
 use wit_parser::{Resolve, SourceMap};
 
-const TYPES: &str = include_str!("../../wit/v1/types.wit");
-const WORLDS: &str = include_str!("../../wit/v1/worlds.wit");
+/// The types and worlds of `wit/v1` and `wit/v2`.
+const CONTRACTS: [(&str, &str); 2] = [
+    (include_str!("../../wit/v1/types.wit"), include_str!("../../wit/v1/worlds.wit")),
+    (include_str!("../../wit/v2/types.wit"), include_str!("../../wit/v2/worlds.wit")),
+];
 
 /// True for features from a chain today, false for those of a self-test, which are of June 2025. A model that misbehaves
 /// only then passes every check and fails in production.
@@ -30,6 +33,12 @@ pub mod act {
 
 /// The builder of a credit model.
 pub struct Credit {
+    /// 1 or 2: the contract that it is built on.
+    generation: usize,
+    /// What `explain` of the second contract does first.
+    explain: String,
+    /// The points in its answers; those of its words are 10.
+    points: i32,
     version: String,
     says: u8,
     score: String,
@@ -47,6 +56,9 @@ impl Credit {
     /// Always answers 700 with one factor.
     pub fn new(version: &str) -> Self {
         Self {
+            generation: 1,
+            explain: String::new(),
+            points: 10,
             version: version.to_owned(),
             says: 0,
             score: "(i32.const 700)".to_owned(),
@@ -61,6 +73,25 @@ impl Credit {
             wit: String::new(),
             world: "world made-by-hand { export credit; }".to_owned(),
         }
+    }
+
+    /// The same on `wit/v2`, with its words in a function of their own.
+    pub fn v2(version: &str) -> Self {
+        Self { generation: 2, ..Self::new(version) }
+    }
+
+    /// Does this before it explains, where `condition` is true.
+    #[must_use]
+    pub fn explain_when(mut self, condition: &str, instructions: &str) -> Self {
+        self.explain = format!("(if {condition} (then {instructions}))");
+        self
+    }
+
+    /// Answers that many points for each factor, and 10 in words.
+    #[must_use]
+    pub fn points(mut self, points: i32) -> Self {
+        self.points = points;
+        self
     }
 
     /// Scores the value of this expression. It may read `$as_of`, and `$chains_len`, `$markets_len`, `$holdings_len`,
@@ -135,12 +166,12 @@ impl Credit {
 
     /// The core module, as cargo builds it; the server turns it into a component.
     pub fn module(&self) -> Vec<u8> {
-        self.module_for(TYPES)
+        self.module_for(self.contract().0)
     }
 
     /// The core module with other types: `edit` changes the text of `types.wit`.
     pub fn module_on(&self, edit: impl FnOnce(&str) -> String) -> Vec<u8> {
-        self.module_for(&edit(TYPES))
+        self.module_for(&edit(self.contract().0))
     }
 
     /// The component.
@@ -148,12 +179,16 @@ impl Credit {
         component(&self.module())
     }
 
+    fn contract(&self) -> (&'static str, &'static str) {
+        CONTRACTS[self.generation - 1]
+    }
+
     fn module_for(&self, types: &str) -> Vec<u8> {
         let mut module = wat::parse_str(self.text()).expect("the text of the model");
         let mut resolve = Resolve::new();
         let mut files = SourceMap::new();
         files.push_str("types.wit", types);
-        files.push_str("worlds.wit", format!("{WORLDS}\n{}\n{}", self.wit, self.world));
+        files.push_str("worlds.wit", format!("{}\n{}\n{}", self.contract().1, self.wit, self.world));
         let package = files.parse().map_err(|(_, error)| error.to_string()).expect("the interface");
         let package = resolve.push_group(package);
         let world = resolve.select_world(&[package.expect("the interface")], Some("made-by-hand")).expect("the world");
@@ -161,12 +196,15 @@ impl Credit {
         module
     }
 
-    /// Memory: 1000 the answer of `score` (20 bytes), 1024 the description's text is pointed to by every factor from
-    /// 1040 on, and everything else behind them.
+    /// Memory: 1000 the answer of `score` (20 bytes), 1024 that of `explain` (12 bytes), the factors from 1040 on, the
+    /// points of the second contract behind them, and everything else behind these.
     fn text(&self) -> String {
         const ANSWER: usize = 1000;
+        const WORDS: usize = 1024;
         const FACTORS: usize = 1040;
-        let mut data = Data { at: FACTORS + 28 * self.factors, text: String::new() };
+        let points = FACTORS + 28 * self.factors;
+        let mut data = Data { at: points + 4 * self.factors, text: String::new() };
+        data.words(points, &vec![self.points.cast_unsigned(); self.factors]);
         let (label, label_len) = data.put("Made by hand");
         let (words, words_len) = data.put(&self.description);
         let (version, version_len) = data.put(&self.version);
@@ -182,16 +220,20 @@ impl Credit {
         data.at += 8;
         data.words(authors, &[author as u32, author_len as u32]);
         let info = data.at;
-        data.at += 36;
+        // The second contract has an optional claim behind: none.
+        data.at += 72;
         let kind = u32::from(self.says);
         let none = authors as u32;
         data.words(
             info,
             &[kind, version as u32, version_len as u32, title as u32, title_len as u32, authors as u32, 1, none, 0],
         );
-        data.words(ANSWER, &[0, 0, 0, FACTORS as u32, self.factors as u32]);
+        let list = if self.generation == 1 { FACTORS } else { points };
+        data.words(ANSWER, &[0, 0, 0, list as u32, self.factors as u32]);
+        data.words(WORDS, &[0, FACTORS as u32, self.factors as u32]);
         data.align();
-        let Self { imports, act, score, decile, pages, .. } = self;
+        let Self { imports, act, score, decile, pages, generation, .. } = self;
+        let explain = if *generation == 1 { String::new() } else { self.explaining(WORDS) };
         let Data { at: heap, text: segments } = data;
         let pages = (*pages).max(u32::try_from(heap / 65536 + 1).expect("a small module"));
         format!(
@@ -210,17 +252,29 @@ impl Credit {
       (if (i32.eq (memory.grow (i32.const 1)) (i32.const -1)) (then unreachable))
       (br $more)))
     (local.get $at))
-  (func (export "assay:model/credit@1.0.0#describe") (result i32) (i32.const {info}))
-  (func (export "assay:model/credit@1.0.0#score")
+  (func (export "assay:model/credit@{generation}.0.0#describe") (result i32) (i32.const {info}))
+  (func (export "assay:model/credit@{generation}.0.0#score")
     (param $as_of i64) (param $chains i32) (param $chains_len i32) (param $markets i32) (param $markets_len i32)
     (param $holdings i32) (param $holdings_len i32) (param $identity i32) (param $identity_len i32) (result i32)
     {act}
     (i32.store (i32.const {score_at}) {score})
     (i32.store8 (i32.const {decile_at}) (call $decile (i32.load (i32.const {score_at}))))
     (i32.const {ANSWER}))
-  (func $decile (export "assay:model/credit@1.0.0#decile") (param $score i32) (result i32) {decile}))"#,
+  {explain}
+  (func $decile (export "assay:model/credit@{generation}.0.0#decile") (param $score i32) (result i32) {decile}))"#,
             score_at = ANSWER + 4,
             decile_at = ANSWER + 8,
+        )
+    }
+
+    fn explaining(&self, answer: usize) -> String {
+        format!(
+            r#"(func (export "assay:model/credit@2.0.0#explain")
+    (param $as_of i64) (param $chains i32) (param $chains_len i32) (param $markets i32) (param $markets_len i32)
+    (param $holdings i32) (param $holdings_len i32) (param $identity i32) (param $identity_len i32) (result i32)
+    {}
+    (i32.const {answer}))"#,
+            self.explain
         )
     }
 }
@@ -282,7 +336,7 @@ pub fn later_generation() -> Vec<u8> {
              (core instance $i (instantiate $m))
              (func $decile (param "score" u32) (result u8) (canon lift (core func $i "decile")))
              (instance $credit (export "decile" (func $decile)))
-             (export "assay:model/credit@2.0.0" (instance $credit)))"#,
+             (export "assay:model/credit@3.0.0" (instance $credit)))"#,
     )
     .expect("a component")
 }
@@ -381,7 +435,7 @@ pub fn refused() -> Vec<Refused> {
             "wasi:clocks/monotonic-clock@0.2.0, wasi:random/random@0.2.0",
         ),
         case("wrong-world", wrong_world(), "wrong_world", "Export one of the worlds"),
-        case("later-generation", later_generation(), "other_generation", "assay:model/credit@2.0.0"),
+        case("later-generation", later_generation(), "other_generation", "assay:model/credit@3.0.0"),
         case("extra-field", extra_field("6.6"), "type_mismatch", "`favourite-colour`"),
         case("truncated", truncated("6.6"), "truncated", "cut short"),
         case("not-wasm", b"MZ this is something else entirely".to_vec(), "not_wasm", "not WebAssembly"),
@@ -399,6 +453,26 @@ pub fn refused() -> Vec<Refused> {
             credit().decile("(i32.sub (i32.const 10) (i32.div_u (local.get $score) (i32.const 120)))").build(),
             "self_test",
             "never falls",
+        ),
+        case(
+            "extra-field-v2",
+            component(&Credit::v2("6.6").module_on(|types| {
+                types.replace("borrowed-usd: f64,", "borrowed-usd: f64,\n        favourite-colour: string,")
+            })),
+            "type_mismatch",
+            "has the field `favourite-colour`, which wit/v2 has not",
+        ),
+        case(
+            "words-of-other-points",
+            Credit::v2("6.6").points(11).build(),
+            "self_test",
+            "`explain` has [(\"Made by hand\", 10)], and the answer that it explains has [(\"Made by hand\", 11)]",
+        ),
+        case(
+            "words-that-trap",
+            Credit::v2("6.6").explain_when("(i32.gt_u (local.get $chains_len) (i32.const 2))", act::TRAP).build(),
+            "self_test",
+            "explain: the largest numbers",
         ),
         case("too-much-memory", credit().pages(40).build(), "too_demanding", "-zstack-size"),
         case("too-large", [b"\0asm\x0d\0\x01\0".as_slice(), &vec![0; 17 << 20]].concat(), "too_large", "16777216"),

@@ -35,7 +35,7 @@ fn chain(from: &features::ChainFeatures) -> ChainFeatures {
 fn market(from: &features::MarketFeatures) -> MarketFeatures {
     MarketFeatures {
         chain_id: from.chain_id,
-        protocol: from.protocol.as_str().to_owned(),
+        protocol: from.protocol.clone(),
         market: from.market.clone(),
         coverage: coverage(from.coverage),
         feeds_score: from.feeds_score,
@@ -80,23 +80,25 @@ fn coverage(from: assay_domain::Coverage) -> Coverage {
 #[cfg(test)]
 mod tests {
     use assay_backtest::Record;
-    use assay_model::Wallet;
+    use assay_model::{Wallet, v2};
 
     use super::features;
 
     #[test]
     fn the_host_and_the_kit_read_and_write_the_same_lines() {
-        let records = crate::features::generate(17, 3_000).into_iter();
-        let records = records.map(|features| Record::new(Some("one".into()), Some(true), features));
+        let sets = [crate::features::generate(17, 3_000), crate::features::generate_v2(18, 3_000)];
+        let record = |features| Record::new(Some("one".into()), Some(true), features);
         let mut read = 0;
-        for record in records {
+        for record in sets.into_iter().flatten().map(record) {
             // A features file has no form for figures that are infinite or not a number.
             let Ok(line) = record.clone().write() else { continue };
             let wallet = Wallet::read(&line).unwrap();
-            assert_eq!(wallet.features, features(&record.features));
-            assert_eq!(Record::read(1, wallet.write().unwrap().as_bytes()), Ok(Some(record)));
+            assert_eq!(wallet.features, features(&record.features), "a model of wit/v1 sees what it saw before");
+            let wallet = v2::Wallet::read(&line).unwrap();
+            assert_eq!(wallet.write().unwrap() + "\n", line);
+            assert_eq!(Record::read(1, line.as_bytes()), Ok(Some(record)));
             read += 1;
         }
-        assert!(read > 1_000, "{read}");
+        assert!(read > 2_000, "{read}");
     }
 }

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use assay_domain::{Address, Score, features::Features};
+use assay_domain::{Address, Coverage, EventCounts, Score, features::Features};
 use assay_model::{Assessment, CreditModel as _, types};
 use assay_registry::{
     self, BoostModel, CreditModel, Limits, MockNft, MockPool, MockPosition, MockReport, MockToken, OfKind, Refusal,
@@ -101,7 +101,11 @@ enum Answer {
 type Factor = (String, u8, String, i32, u32);
 
 fn hosted(factors: Vec<assay_domain::Factor>) -> Vec<Factor> {
-    factors.into_iter().map(|f| (f.label, f.rating as u8, f.description, f.points, f.possible)).collect()
+    let hosted = |factor: assay_domain::Factor| {
+        let words = factor.words.expect("a model of wit/v1 gives words with every answer");
+        (factor.label, words.rating as u8, words.description, factor.points, words.possible)
+    };
+    factors.into_iter().map(hosted).collect()
 }
 
 fn hosted_score(model: &CreditModel, features: &Features) -> Answer {
@@ -268,19 +272,27 @@ fn native_report(report: sandbox::MockReport) -> MockReport {
         borrowed: p.borrowed,
         chain_id: p.chain_id,
     };
-    let pool = |p: sandbox::Pool| MockPool {
-        protocol: p.protocol,
-        market_address: p.market_address,
-        market: p.market,
-        chain_id: p.chain_id,
-        synced_to_block: p.synced_to_block,
-        supply: p.supply,
-        withdraw: p.withdraw,
-        borrow: p.borrow,
-        repay: p.repay,
-        liquidation: p.liquidation,
-        first_event: p.first_event,
-        last_event: p.last_event,
+    // A pool of a protocol that collects no deposits has null for them, as in production.
+    let pool = |p: sandbox::Pool| {
+        let deposits = p.protocol != "lenderB_v2";
+        MockPool {
+            protocol: p.protocol,
+            market_address: p.market_address,
+            market: p.market,
+            chain_id: p.chain_id,
+            coverage: Coverage::Complete,
+            feeds_score: deposits,
+            synced_to_block: Some(p.synced_to_block),
+            counts: EventCounts {
+                supply: deposits.then_some(p.supply),
+                withdraw: deposits.then_some(p.withdraw),
+                borrow: Some(p.borrow),
+                repay: Some(p.repay),
+                liquidation: Some(p.liquidation),
+            },
+            first_event: p.first_event,
+            last_event: p.last_event,
+        }
     };
     MockReport {
         score: Score::new(report.score).unwrap(),

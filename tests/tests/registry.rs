@@ -10,9 +10,9 @@ use std::{
     },
 };
 
-use assay_domain::{ModelKind, ModelVersion, features::Features};
+use assay_domain::{Assessment, ModelKind, ModelVersion, features::Features};
 use assay_registry::{CreditModel, Limits, Registry, Role, ScoreError, Settings, SigningKey, State, check};
-use assay_tests::hostile::{self, Credit, EVERY_HUNDREDTH, act};
+use assay_tests::hostile::{self, Credit, EVERY_HUNDREDTH, IN_PRODUCTION, act};
 use tempfile::TempDir;
 
 const KIND: ModelKind = ModelKind::Credit;
@@ -394,4 +394,24 @@ async fn forty_swaps_under_load_lose_no_call_and_mislabel_none() {
     let counted: u64 = registry.list().iter().map(|status| status.calls).sum();
     assert_eq!(counted, calls as u64 + 40 * 20);
     assert!(registry.list().iter().all(|status| status.failures == 0));
+}
+
+#[tokio::test]
+async fn a_model_of_v2_is_asked_for_words_only_where_they_are_shown() {
+    let trapping = Credit::v2("2.0").explain_when(IN_PRODUCTION, act::TRAP).build();
+    let (_shelf, registry) = open(&[("old", Credit::new("1.0").build()), ("new", trapping)]);
+    let now = at(1_760_000_000);
+    let (old, new): (CreditModel, CreditModel) =
+        (registry.version(&v("1.0")).unwrap(), registry.version(&v("2.0")).unwrap());
+    let (before, after) = (old.score(&now).unwrap(), new.score(&now).unwrap());
+    assert_eq!((before.score, before.decile), (after.score, after.decile));
+    let numbers = |of: &Assessment| of.factors.iter().map(|f| (f.label.clone(), f.points)).collect::<Vec<_>>();
+    assert_eq!(numbers(&before), numbers(&after), "points have the labels of the words");
+    assert!(before.is_explained() && !after.is_explained());
+    assert!(matches!(new.explained(&now), Err(ScoreError::Trap { .. })), "its words fail, and only they");
+    assert_eq!(old.explained(&now).unwrap(), before);
+    let words = new.explained(&at(1_748_736_000)).unwrap();
+    assert_eq!(words, old.score(&at(1_748_736_000)).unwrap(), "with words both answers are the same");
+    // One call for the numbers, and one for the words where they are asked for.
+    assert_eq!(new.calls(), (5, 1));
 }

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use futures::future::join_all;
+use futures::future::{join_all, try_join_all};
 use moka::future::Cache;
 use tokio::sync::{oneshot, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -21,16 +21,17 @@ use crate::{
     lifetime::ByCompleteness,
     names::{NameError, Names},
     prices::External,
-    read::{Batch, Chain, ChainStatus, Setup},
+    read::{Batch, Chain, ChainStatus, MomentError, Setup},
 };
-use assay_domain::{Address, ChainId, Lifetimes, Name, Snapshot};
+use assay_domain::{Address, ChainId, Lifetimes, Name, Snapshot, Time, time_from_unix};
 use assay_evm::{
-    client::Client,
+    client::{Block, Client},
     config::Outbound,
     endpoint,
     guarded::Guarded,
     single_flight::{SingleFlight, Work},
 };
+use assay_index::Index;
 use assay_lending::Rest;
 use assay_store::Store;
 use assay_trace::TRACE;
@@ -54,6 +55,9 @@ struct Inner {
     budget: Duration,
     cache: Cache<Address, Arc<Snapshot>>,
     reads: SingleFlight<Address, Arc<Snapshot>>,
+    /// The moment before which the chains are read, in Unix seconds.
+    past: Option<u64>,
+    shelf: Arc<Shelf>,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
@@ -63,6 +67,13 @@ struct Inner {
 pub struct Read {
     pub snapshot: Arc<Snapshot>,
     pub cached: bool,
+}
+
+/// The block at which a chain is read as it was in the past.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Past {
+    pub chain: ChainId,
+    pub block: Block,
 }
 
 /// Names of addresses, and attestations about their owners.
@@ -89,18 +100,21 @@ impl Chains {
         let external = Arc::new(External::new(&http, prices, &chains));
         let explorers = Explorers::new(&http, &reading.explorer);
         let (external, shelf) = (&external, Arc::new(Shelf::new(reading.index_path.clone())));
-        let setup = Setup { http: &http, explorers: &explorers, reading, external, shelf, store, tasks, stop };
+        let (follows, opened) = (keeping.past.is_none(), shelf.clone());
+        let setup = Setup { http: &http, explorers: &explorers, reading, external, shelf, store, tasks, stop, follows };
         let inner = Inner {
             chains: chains.into_iter().map(|chain| Arc::new(Chain::new(chain, &setup))).collect(),
             owners: OnceLock::new(),
             budget: keeping.budget,
             cache: cache(keeping),
             reads: SingleFlight::default(),
+            past: keeping.past,
+            shelf: opened,
             tasks: tasks.clone(),
             stop: stop.clone(),
         };
         for chain in &inner.chains {
-            tasks.spawn(watch(chain.clone(), stop.clone()));
+            tasks.spawn(watch(chain.clone(), stop.clone(), follows));
         }
         Self { inner: Arc::new(inner), batch: None }
     }
@@ -115,6 +129,25 @@ impl Chains {
         // Called once, where the chains are set up.
         let _ = self.inner.owners.set(Owners { names, identity });
         self
+    }
+
+    /// Finds the block of each chain before [`past`](config::Snapshots::past), at which every read is from now on. No
+    /// wallet may be read before.
+    ///
+    /// # Errors
+    /// [`MomentError`] of the first chain that cannot be read at that moment.
+    pub async fn go_back(&self) -> Result<Vec<Past>, MomentError> {
+        let Some(moment) = self.inner.past else { return Ok(Vec::new()) };
+        let found = self.inner.chains.iter().map(|chain| async move {
+            let block = chain.go_back(moment).await?;
+            Ok(Past { chain: chain.id(), block })
+        });
+        try_join_all(found).await
+    }
+
+    /// The index of markets, where its folder can be opened.
+    pub async fn indexed(&self) -> Option<Index> {
+        if self.inner.shelf.exists() { self.inner.shelf.index().await } else { None }
     }
 
     /// The ERC-8004 registries, to which `own` gives feedback; `None` where their chain is not configured.
@@ -225,8 +258,7 @@ impl Inner {
         };
         let (parts, (attestations, identity)) = tokio::join!(join_all(reads), owners);
         let (chains, rests): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
-        let snapshot =
-            Arc::new(Snapshot { address: wallet, as_of: chrono::Utc::now(), chains, attestations, identity });
+        let snapshot = Arc::new(Snapshot { address: wallet, as_of: self.moment(), chains, attestations, identity });
         self.cache.insert(wallet, snapshot.clone()).await;
         let coverage = snapshot.coverage().as_str();
         metrics::histogram!("assay_snapshot_duration_seconds", "coverage" => coverage).record(started.elapsed());
@@ -247,10 +279,15 @@ impl Inner {
         });
     }
 
+    /// The moment of a snapshot that is read now.
+    fn moment(&self) -> Time {
+        self.past.map_or_else(chrono::Utc::now, time_from_unix)
+    }
+
     /// The snapshot of a read that failed as a whole.
     fn failed(&self, wallet: Address) -> Snapshot {
         let chains = self.chains.iter().map(|chain| chain.failed()).collect();
-        Snapshot { address: wallet, as_of: chrono::Utc::now(), chains, attestations: Vec::new(), identity: Vec::new() }
+        Snapshot { address: wallet, as_of: self.moment(), chains, attestations: Vec::new(), identity: Vec::new() }
     }
 }
 
@@ -262,9 +299,14 @@ fn cache(keeping: &config::Snapshots) -> Cache<Address, Arc<Snapshot>> {
     Cache::builder().max_capacity(keeping.entries).expire_after(expiry).build()
 }
 
-/// Keeps the status of a chain, the terms of its markets and its endpoints current without requests.
-async fn watch(chain: Arc<Chain>, stop: CancellationToken) {
+/// Keeps the endpoints of a chain and, where it `follows` the head, its status and the terms of its markets current
+/// without requests.
+async fn watch(chain: Arc<Chain>, stop: CancellationToken, follows: bool) {
     let watch = async {
+        if !follows {
+            // The terms of markets are read with the wallets, at their block.
+            return;
+        }
         loop {
             // A failure is recorded in the status; the next question follows after the interval.
             let _ = tokio::time::timeout(WATCH_TIMEOUT, chain.refresh()).await;

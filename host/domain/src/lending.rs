@@ -1,6 +1,9 @@
 //! Lending: the four protocol versions, a wallet's events in one market, and its current position there.
 
-use crate::{Address, ChainId, Coverage, Part, Time, Unread};
+use crate::{
+    Address, ChainId, Coverage, Part, Time, Unread,
+    features::{Dollars, LendingEvent, PositionFeatures},
+};
 
 /// Four lending-protocol versions, under the neutral names of the API contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
@@ -43,6 +46,12 @@ impl Protocol {
                 "debt that a transfer of the base asset moved is found only where the other events do not explain the position",
             ],
         }
+    }
+
+    /// Whether positions are read in detail. One in Compound v2 secures the debts in all of its markets together, so that
+    /// a single market has no health factor.
+    pub fn has_details(self) -> bool {
+        self != Self::LenderBV2
     }
 
     /// Whether the protocol counts in the score. One whose reading is still being validated is only shown.
@@ -117,6 +126,27 @@ pub struct PoolHistory {
     pub last_liquidation_at: Option<Time>,
     /// Why the events do not explain the position, without a full stop.
     pub remark: Option<String>,
+    /// Single events and their dollars.
+    pub events: PoolEvents,
+    /// What the wallet has there now; `None` where a protocol has no such details.
+    pub position: Option<PositionFeatures>,
+}
+
+/// The newest events of a wallet in one market, and what is known of all of them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PoolEvents {
+    pub coverage: Coverage,
+    /// Newest first, at most [`MOST_EVENTS`](crate::features::MOST_EVENTS).
+    pub events: Vec<LendingEvent>,
+    pub dollars: Dollars,
+    /// Distinct UTC days with a liquidation.
+    pub liquidation_days: Option<u32>,
+}
+
+impl PoolEvents {
+    /// Nothing was read.
+    pub const UNREAD: Self =
+        Self { coverage: Coverage::Failed, events: Vec::new(), dollars: Dollars::UNREAD, liquidation_days: None };
 }
 
 impl PoolHistory {

@@ -32,7 +32,7 @@ pub use exposure::ExposureClass;
 pub use freshness::{Freshness, Lifetimes};
 pub use holding::{AssetClass, Nft, Prices, TokenBalance};
 pub use identity::{Attestation, IdentitySource};
-pub use lending::{EventCounts, EventKind, PoolHistory, Position, Protocol};
+pub use lending::{EventCounts, EventKind, PoolEvents, PoolHistory, Position, Protocol};
 pub use model::{Claims, Digest, ModelInfo, ModelKind, ModelRef, ModelVersion, Rate};
 pub use name::Name;
 pub use payment::{Authorization, PaymentId, SigningDomain, signer};

@@ -136,7 +136,9 @@ fn dollars(amounts: impl Iterator<Item = f64>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Activity, Address, AssetClass, EventCounts, PoolHistory, Position, Protocol, U256, time_from_unix};
+    use crate::{
+        Activity, Address, AssetClass, EventCounts, PoolEvents, PoolHistory, Position, Protocol, U256, time_from_unix,
+    };
 
     fn at(chain_id: ChainId, time: u64) -> Option<SeenOn> {
         Some(SeenOn { chain_id, block: time / 2, time: time_from_unix(time) })
@@ -171,6 +173,8 @@ mod tests {
             last_event_at: None,
             last_liquidation_at: None,
             remark: None,
+            events: PoolEvents::UNREAD,
+            position: None,
         }
     }
 

@@ -22,6 +22,7 @@ use crate::{
     hints::Hinted,
     indexed::Indexed,
     ledger::{Ledger, Progress},
+    past::AllPasts,
     read::{Blocks, Start, read},
     reader::Reader,
     records::Settled,
@@ -41,6 +42,17 @@ const CURRENT: Duration = Duration::from_secs(20);
 
 /// Completes when a read in the background has ended.
 pub type Rest = BoxFuture<'static, ()>;
+
+/// The history of one wallet, one entry per market.
+pub struct History {
+    pub pools: Vec<PoolHistory>,
+    /// The sums of the amounts.
+    pub sums: AllSums,
+    /// Single events.
+    pub pasts: AllPasts,
+    /// The rest of the read, where it goes on.
+    pub rest: Option<Rest>,
+}
 
 /// The records of one wallet in the store, and what an index has of it.
 pub struct Stored {
@@ -140,8 +152,7 @@ impl Jobs {
         self.reader.anchors(&stored.records, stored.indexed(), head)
     }
 
-    /// The history of `wallet` in every market of the chain, as far as it is read by `deadline`, and the sums of its
-    /// amounts; and the rest of the read where it goes on.
+    /// The history of `wallet` in every market of the chain, as far as it is read by `deadline`.
     pub async fn history(
         &self,
         wallet: Address,
@@ -150,7 +161,7 @@ impl Jobs {
         blocks: Blocks,
         head: Block,
         deadline: Instant,
-    ) -> (Vec<PoolHistory>, AllSums, Option<Rest>) {
+    ) -> History {
         let doubted = self.doubts.of(wallet, self.reader.markets.len());
         let Stored { records, indexed } = stored;
         let start = Start { wallet, records, indexed, hints, doubted, blocks, head };
@@ -164,7 +175,8 @@ impl Jobs {
             Err(_) => (Progress::Running, self.leave_running(work.outcome, &work.state)),
         };
         let ledger = work.state.view.borrow();
-        (ledger.pools(self.reader.chain, &self.reader.markets, progress), ledger.sums(), rest)
+        let pools = ledger.pools(self.reader.chain, &self.reader.markets, progress);
+        History { pools, sums: ledger.sums(), pasts: ledger.pasts(), rest }
     }
 
     /// A new read on a task.

@@ -6,12 +6,13 @@ use crate::{
     config::MarketConfig,
     hints::AllHints,
     market::Market,
+    past::{AllPasts, Past},
     progress::{Side, Unexplained},
     records::Settled,
     sums::Sums,
     tally::Tally,
 };
-use assay_domain::{Address, ChainId, Coverage, EventCounts, PoolHistory};
+use assay_domain::{Address, ChainId, Coverage, EventCounts, PoolEvents, PoolHistory, features::PositionFeatures};
 
 /// One entry per market of the chain.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -28,6 +29,9 @@ pub(super) struct Entry {
     /// Counts of later blocks, which every read reads again.
     pub tail: Tally,
     pub tail_sums: Sums,
+    /// Single events in the same blocks; `None` where those of settled blocks are not known.
+    pub settled_past: Option<Past>,
+    pub tail_past: Past,
     /// Complete through this block; `None` before any was read.
     pub through: Option<u64>,
     /// There is a record of an earlier read.
@@ -70,6 +74,8 @@ impl Ledger {
                 settled_sums: settled.as_ref().map_or_else(|| Some(Sums::default()), |s| s.sums.clone()),
                 tail: none,
                 tail_sums: Sums::default(),
+                settled_past: settled.as_ref().map_or_else(|| Some(Past::default()), |s| s.past.clone()),
+                tail_past: Past::default(),
                 through: settled.as_ref().map(|s| s.through),
                 read_before: settled.is_some(),
                 next: settled.as_ref().map_or(market.config.from_block, |s| s.through.saturating_add(1)),
@@ -118,6 +124,13 @@ impl Ledger {
     /// The sums of all amounts, one entry per market; `None` where they are not known.
     pub(super) fn sums(&self) -> Vec<Option<Sums>> {
         self.entries.iter().map(|entry| entry.settled_sums.clone().map(|sums| sums.then(&entry.tail_sums))).collect()
+    }
+}
+
+impl Ledger {
+    /// What is known of single events, one entry per market.
+    pub(super) fn pasts(&self) -> AllPasts {
+        self.entries.iter().map(|entry| entry.settled_past.clone().map(|past| past.then(&entry.tail_past))).collect()
     }
 }
 
@@ -179,6 +192,8 @@ pub fn failed_pool(chain: ChainId, market: &MarketConfig) -> PoolHistory {
         last_event_at: None,
         last_liquidation_at: None,
         remark: None,
+        events: PoolEvents::UNREAD,
+        position: market.protocol.has_details().then_some(PositionFeatures::UNREAD),
     }
 }
 
@@ -195,8 +210,15 @@ mod tests {
         let mut tally = Tally::of(EventCounts::ZERO);
         tally.add(EventKind::Repay, Some(5));
         let hash = B256::ZERO;
-        let settled =
-            settled.map(|through| Settled { tally, sums: None, through, hash, principal: None, unexplained: None });
+        let settled = settled.map(|through| Settled {
+            tally,
+            sums: None,
+            past: None,
+            through,
+            hash,
+            principal: None,
+            unexplained: None,
+        });
         let mut ledger = Ledger::new(&markets, std::slice::from_ref(&settled));
         assert_eq!(ledger.entries[0].next, settled.map_or(10, |s| s.through + 1));
         ledger.entries[0].through = ledger.entries[0].through.max(through);

@@ -192,6 +192,7 @@ impl Pass<'_> {
             let settled = Settled {
                 tally: entry.settled,
                 sums: entry.settled_sums.clone(),
+                past: entry.settled_past.clone(),
                 through: block.number,
                 hash: block.hash,
                 principal: entry.followed.map(|followed| followed.settled),

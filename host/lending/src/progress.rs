@@ -1,7 +1,7 @@
 //! The stored record of one address in one lending market.
 
 use alloy::primitives::I256;
-use assay_domain::{Address, B256, ChainId, EventCounts, Time};
+use assay_domain::{Address, B256, ChainId, EventCounts, EventKind, Time, U256};
 use assay_store::{Family, Key};
 use serde::{Deserialize, Serialize};
 
@@ -23,12 +23,47 @@ pub struct LendingProgress {
     /// The sums of the amounts. Absent where they were not summed, and in records older than this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flows: Option<Vec<FlowRecord>>,
+    /// Single events. Absent in records older than this field, whose history is read once more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub past: Option<PastRecord>,
     /// What old state shows after that block. Absent where the history is not compared with old state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub principal: Option<I256>,
     /// Absent where old state explains the history, or was not asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unexplained: Option<Unexplained>,
+}
+
+/// The newest events, and the amounts of all.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PastRecord {
+    /// In the order of the chain.
+    pub events: Vec<EventRecord>,
+    pub amounts: Vec<AmountRecord>,
+    /// UTC days with a liquidation, since 1970.
+    pub days: Vec<u64>,
+    /// Events, and liquidations among them, without a time.
+    pub timeless: u64,
+    pub timeless_liquidations: u64,
+}
+
+/// One event, with the asset and the amount that it moved where they are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EventRecord {
+    pub time: u64,
+    pub kind: EventKind,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved: Option<(Side, Address, U256)>,
+}
+
+/// The amounts of the events of one kind in one asset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AmountRecord {
+    pub kind: EventKind,
+    pub side: Side,
+    pub asset: Address,
+    pub amount: U256,
+    pub events: u64,
 }
 
 /// Why old state does not explain a position that the logs contradict.

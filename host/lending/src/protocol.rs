@@ -8,7 +8,13 @@ use alloy::{
 };
 use futures::{FutureExt, future::BoxFuture};
 
-use crate::{balance::Balance, config::MarketConfig, hints::Hint, progress::Unexplained, sums::Move};
+use crate::{
+    balance::Balance,
+    config::MarketConfig,
+    hints::Hint,
+    progress::{Side, Unexplained},
+    sums::Move,
+};
 pub use assay_domain::EventKind;
 use assay_domain::{Address, B256, EventCounts, Prices, U256};
 use assay_evm::{Call, Client, Fault, Span};
@@ -173,6 +179,11 @@ pub trait LendingTerms: Debug + Send + Sync {
         None
     }
 
+    /// The token behind an asset of [`Move`], and its smallest units in a whole one.
+    fn token(&self, _side: Side, _asset: Address) -> Option<(Address, f64)> {
+        None
+    }
+
     /// The calls that show whether a wallet without any event ever had a position, as far as contracts keep a trace.
     fn traces(&self, wallet: Address) -> Vec<Call>;
 
@@ -206,11 +217,37 @@ pub trait LendingTerms: Debug + Send + Sync {
 }
 
 /// A wallet's position in one market, in dollars.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Held {
     pub supplied_usd: f64,
     pub borrowed_usd: f64,
     pub supplied_assets: u32,
+    /// The parts of the position, where the protocol shows them.
+    pub parts: HeldParts,
+}
+
+/// What a position consists of, in dollars by asset, and how far it is from a liquidation.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct HeldParts {
+    /// The deposits that secure the debt.
+    pub collateral: Vec<(Address, f64)>,
+    pub debt: Vec<(Address, f64)>,
+    /// The share of the collateral that the debt may reach, 0 to 1.
+    pub threshold: Option<f64>,
+    /// `None` without debt.
+    pub health_factor: Option<f64>,
+    /// The market did not say threshold or health factor.
+    pub lacking: bool,
+}
+
+impl HeldParts {
+    /// Sets threshold and health factor by the collateral's value, each part weighted with its own threshold.
+    pub(crate) fn weigh(&mut self, weighted: f64) {
+        let sum = |of: &[(Address, f64)]| of.iter().map(|(_, usd)| *usd).sum::<f64>();
+        let (collateral, debt) = (sum(&self.collateral), sum(&self.debt));
+        self.threshold = (collateral > 0.0).then(|| weighted / collateral);
+        self.health_factor = (debt > 0.0).then(|| weighted / debt);
+    }
 }
 
 /// Terms of a protocol as terms of any.

@@ -157,18 +157,23 @@ async fn check(
 }
 
 /// The records without amounts although these are known now: of an older version, or read while a market did not return
-/// its tokens. Such a history is read once more, because without amounts it cannot be compared with the position.
+/// its tokens. Such a history is read once more, because without amounts it cannot be compared with the position. So is
+/// one of an older version without single events.
 fn unsummed(reader: &Reader, records: &[Option<Settled>], hints: &AllHints) -> Vec<usize> {
     let markets = reader.markets.iter().zip(hints.iter());
     let known = |(market, hints): (&Market, &Option<Vec<Hint>>)| {
         hints.as_ref().is_some_and(|hints| market.protocol.adds_up(hints))
     };
-    let lacks_sums = |record: &Option<Settled>| record.as_ref().is_some_and(|record| record.sums.is_none());
+    let lacks =
+        |record: &Option<Settled>, has: fn(&Settled) -> bool| record.as_ref().is_some_and(|record| !has(record));
     records
         .iter()
         .zip(markets)
         .enumerate()
-        .filter(|(_, (record, market))| lacks_sums(record) && known(*market))
+        .filter(|(_, (record, market))| {
+            lacks(record, |settled| settled.past.is_some())
+                || lacks(record, |settled| settled.sums.is_some()) && known(*market)
+        })
         .map(|(i, _)| i)
         .collect()
 }

@@ -5,6 +5,7 @@ use alloy::primitives::I256;
 
 use crate::{
     market::Market,
+    past::Past,
     progress::{self, LendingProgress, Unexplained},
     sums::Sums,
     tally::Tally,
@@ -18,6 +19,8 @@ pub(super) struct Settled {
     pub tally: Tally,
     /// `None` where the amounts are not known: the history can be continued, but not compared with the position.
     pub sums: Option<Sums>,
+    /// `None` in an older record.
+    pub past: Option<Past>,
     pub through: u64,
     pub hash: B256,
     /// What old state shows after that block, where the history is followed by it.
@@ -38,6 +41,7 @@ impl From<LendingProgress> for Settled {
         Self {
             tally: Tally { counts, first, last, last_liquidation: record.last_liquidation_at },
             sums: record.flows.map(Sums::from_iter),
+            past: record.past.map(Past::from),
             through: record.synced_to_block,
             hash: record.synced_block_hash,
             principal: record.principal,
@@ -74,6 +78,7 @@ pub(super) fn put(
         synced_to_block: settled.through,
         synced_block_hash: settled.hash,
         flows: settled.sums.as_ref().map(Sums::records),
+        past: settled.past.as_ref().map(Past::record),
         principal: settled.principal,
         unexplained: settled.unexplained,
     };

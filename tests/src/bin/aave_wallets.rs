@@ -27,7 +27,7 @@ use std::{
 use assay_backtest::Record;
 use assay_domain::{
     AssetClass, Coverage, Protocol,
-    features::{ChainFeatures, Features, Holding, MarketFeatures},
+    features::{ChainFeatures, Dollars, Features, Holding, MarketFeatures},
 };
 use clap::Parser;
 
@@ -117,7 +117,7 @@ fn record(row: &Row<'_>, as_of: u64) -> Result<Record, Box<dyn Error>> {
     };
     let market = MarketFeatures {
         chain_id: POLYGON,
-        protocol: Protocol::LenderAV2,
+        protocol: Protocol::LenderAV2.as_str().to_owned(),
         market: None,
         coverage: Coverage::Complete,
         feeds_score: true,
@@ -131,6 +131,11 @@ fn record(row: &Row<'_>, as_of: u64) -> Result<Record, Box<dyn Error>> {
         last_liquidation: None,
         supplied_usd,
         borrowed_usd,
+        events_coverage: Coverage::Failed,
+        events: Vec::new(),
+        dollars: Dollars::default(),
+        liquidation_days: None,
+        position: None,
     };
     let holdings = if supplied_usd > 0.0 {
         vec![Holding { class: AssetClass::Collateral, usd: supplied_usd, assets }]

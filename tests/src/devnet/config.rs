@@ -46,9 +46,15 @@ impl Chain {
                 .filter(|_| !token.asset.reserve)
                 .map(|feed| format!(", feed = \"{feed}\""))
                 .unwrap_or_default();
+            let exposure = match token.asset.symbol {
+                "USDC" | "DAI" => ", exposure = \"stablecoin\"",
+                "WETH" => ", exposure = \"native\"",
+                "WBTC" => ", exposure = \"bitcoin\"",
+                _ => "",
+            };
             let _ = writeln!(
                 toml,
-                "  {{ address = \"{address}\", symbol = {symbol}, decimals = {decimals}, name = {name}{feed} }},"
+                "  {{ address = \"{address}\", symbol = {symbol}, decimals = {decimals}, name = {name}{feed}{exposure} }},"
             );
         }
         let _ = writeln!(toml, "]\n\n[[chains.markets]]\nprotocol = \"lenderA_v3\"");

@@ -25,6 +25,7 @@ sol! {
     function getSourceOfAsset(address asset) external view returns (address source);
     function getAssetsPrices(address[] assets) external view returns (uint256[] prices);
     function getUserReserveData(address asset, address user) external view returns (uint256 first);
+    function getUserAccountData(address user) external view returns (uint256 first);
     function getReserveTokensAddresses(address asset) external view returns (address aToken, address stableDebt, address variableDebt);
     function getAllReservesTokens() external view returns (bytes tokens);
     function getPriceOracle() external view returns (address oracle);
@@ -110,6 +111,7 @@ fn contract_calls(market: &Market) -> Vec<Hiding> {
         ("the oracle's prices for positions", None, getAssetsPricesCall::SELECTOR),
         ("the oracle", None, getPriceOracleCall::SELECTOR),
         ("the position", None, getUserReserveDataCall::SELECTOR),
+        ("the health factor", None, getUserAccountDataCall::SELECTOR),
         ("the reserves", None, getAllReservesTokensCall::SELECTOR),
         ("the balance of ether", None, getEthBalanceCall::SELECTOR),
     ] {

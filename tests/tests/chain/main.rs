@@ -10,6 +10,7 @@ mod index;
 mod lenders;
 mod lies;
 mod pace;
+mod positions;
 mod prices;
 mod sharing;
 mod wallets;

@@ -44,10 +44,10 @@ fn contents(folder: &Path) -> (u64, B256, Entries) {
     (through.number, through.hash, wallets)
 }
 
-/// Completes once the index of chain 1 goes through at least this block.
-async fn through(service: &Service, block: u64) {
+/// Completes once the index of a chain goes through at least this block.
+pub(super) async fn through(service: &Service, chain: u64, block: u64) {
     let api = service.keyed();
-    while agents::metric(&api, "assay_index_through_block{chain=\"1\"}").await < block as f64 {
+    while agents::metric(&api, &format!("assay_index_through_block{{chain=\"{chain}\"}}")).await < block as f64 {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
@@ -65,7 +65,7 @@ fn a_killed_server_ends_with_the_index_of_one_that_was_not() {
         let first = chain.market.pool_block;
 
         let whole = Service::start(&config);
-        through(&whole, last).await;
+        through(&whole, 1, last).await;
         let whole = contents(whole.kill().path());
         assert_eq!(whole.0, last);
 
@@ -73,10 +73,10 @@ fn a_killed_server_ends_with_the_index_of_one_that_was_not() {
         let kills = if std::env::var_os("ASSAY_SOAK").is_some() { 50 } else { 5 };
         for kill in 0..kills {
             // At any moment after as many blocks.
-            through(&service, first + (last - first) * kill / kills).await;
+            through(&service, 1, first + (last - first) * kill / kills).await;
             service = Service::start_in(service.kill(), &config, &[]);
         }
-        through(&service, last).await;
+        through(&service, 1, last).await;
         assert_eq!(contents(service.kill().path()), whole);
     });
 }

@@ -8,6 +8,7 @@ use std::{
 use super::Writer;
 use crate::record::{BadLine, Record};
 use crate::source::Source;
+use assay_domain::Coverage;
 
 fn recorded(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/features").join(name)
@@ -126,4 +127,23 @@ fn a_damaged_table_ends_in_words() {
         refused += usize::from(read(file.path()).is_err());
     }
     assert!(refused > 100, "{refused}");
+}
+
+#[test]
+fn positions_and_events_come_back_from_a_table_and_may_be_absent() {
+    let market = r#"{"chain_id":1,"protocol":"a lender of tomorrow","market":null,"coverage":"complete","feeds_score":true,
+        "supply":1,"withdraw":null,"borrow":1,"repay":0,"liquidation":0,"first_event":1,"last_event":2,
+        "last_liquidation":null,"supplied_usd":10.5,"borrowed_usd":3"#;
+    let details = r#""events_coverage":"partial","liquidation_days":0,
+        "events":[{"time":2,"kind":"borrow","usd":3.25,"class":"stablecoin"},{"time":1,"kind":"supply","class":null}],
+        "dollars":{"borrow":3.25,"repay":0},
+        "position":{"coverage":"complete","collateral":[{"class":"native","usd":10.5}],"debt":[],
+            "liquidation_threshold":0.8,"health_factor":null,"utilisation":0.1}"#;
+    let line = format!(r#"{{"as_of":3,"markets":[{market},{details}}},{market}}}]}}"#).replace('\n', "");
+    let record = Record::read(1, line.as_bytes()).unwrap().unwrap();
+    let [read_first, unread] = record.features.markets.as_slice() else { panic!("two markets") };
+    assert_eq!((read_first.events.len(), read_first.dollars.borrow, read_first.dollars.supply), (2, Some(3.25), None));
+    assert_eq!((unread.events_coverage, &unread.position, unread.events.len()), (Coverage::Failed, &None, 0));
+    assert_eq!(read(written([record.clone()]).path()), Ok(vec![Ok(record.clone())]));
+    assert_eq!(Record::read(1, record.clone().write().unwrap().as_bytes()), Ok(Some(record)));
 }

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use assay_domain::{
-    Address, AssetClass, ChainId, Secret,
+    Address, AssetClass, ChainId, ExposureClass, Secret,
     settings::{self, Problems},
 };
 use assay_evm::config::{Endpoints, is_web};
@@ -37,6 +37,18 @@ pub struct ChainConfig {
 impl ChainConfig {
     pub fn endpoints(&self) -> Endpoints {
         Endpoints { chain: self.id, rpc: self.rpc.clone(), multicall: self.multicall }
+    }
+
+    /// What the value of `token` follows, as far as the configuration says.
+    pub fn exposure(&self, token: Address) -> ExposureClass {
+        let Some(known) = self.tokens.iter().find(|known| known.address == token) else {
+            return if self.native.wrapped == Some(token) { ExposureClass::Native } else { ExposureClass::Other };
+        };
+        known.exposure.unwrap_or(match known.class {
+            AssetClass::Stablecoin => ExposureClass::Stablecoin,
+            _ if self.native.wrapped == Some(token) => ExposureClass::Native,
+            _ => ExposureClass::Other,
+        })
     }
 
     pub fn problems(&self) -> Problems {
@@ -93,6 +105,8 @@ pub struct TokenConfig {
     pub heartbeat: Duration,
     #[serde(default = "token")]
     pub class: AssetClass,
+    /// What its value follows; by its class where absent.
+    pub exposure: Option<ExposureClass>,
 }
 
 /// The chain's name at external price APIs; an API without a name is not asked for prices of this chain.

@@ -13,4 +13,6 @@ pub struct Snapshots {
     pub entries: u64,
     /// Longest wait for a first read; after it, the answer is `pending`.
     pub budget: Duration,
+    /// The moment in the past, in Unix seconds, before which the chains are read; `None` for their heads.
+    pub past: Option<u64>,
 }

@@ -1,16 +1,21 @@
 //! What an address holds and owes on one chain after one block: native balance, configured tokens and lending
 //! positions, in one request where the chain has a Multicall3.
 
+use std::collections::BTreeMap;
+
 use alloy::{primitives::Bytes, sol};
 
 use crate::config::ChainConfig;
-use assay_domain::{Address, AssetClass, Position, Prices, TokenBalance, U256};
+use assay_domain::{
+    Address, AssetClass, Coverage, ExposureClass, PoolHistory, Position, Prices, TokenBalance, U256,
+    features::{Exposure, PositionFeatures},
+};
 use assay_evm::{
     call::{Call, getEthBalanceCall, returned},
     client::{Block, Client},
     fault::Fault,
 };
-use assay_lending::{AllTerms, Balance, Market, MarketTerms};
+use assay_lending::{AllPasts, AllTerms, Balance, Held, HeldParts, Market, MarketTerms};
 
 sol! {
     function balanceOf(address owner) external view returns (uint256 balance);
@@ -39,6 +44,19 @@ pub(crate) struct Questions {
     /// Number of calls about the position in each market, and about traces there.
     positions: Vec<usize>,
     traces: Vec<usize>,
+}
+
+/// The lending positions of a wallet.
+#[derive(Debug, Default)]
+pub(crate) struct Positions {
+    /// Those that are not empty.
+    pub positions: Vec<Position>,
+    /// The markets, by index, with one that cannot be read or priced, which is left out.
+    pub unread: Vec<usize>,
+    /// The markets that did not say how far a position is from a liquidation.
+    pub lacking: Vec<usize>,
+    /// The details in each market; `None` where its protocol has none.
+    pub details: Vec<Option<PositionFeatures>>,
 }
 
 /// A storage slot with a trace that no call returns.
@@ -143,20 +161,20 @@ impl Account {
         self.markets.iter().map(|read| read.as_ref().and_then(|(terms, answers)| terms.balances(answers))).collect()
     }
 
-    /// The lending positions, and the markets (by index) with one that cannot be read or priced, which is left out.
-    pub(crate) fn positions(
-        &self,
-        chain: &ChainConfig,
-        markets: &[Market],
-        prices: &Prices,
-    ) -> (Vec<Position>, Vec<usize>) {
-        let (mut positions, mut unread) = (Vec::new(), Vec::new());
+    /// The lending positions in all markets.
+    pub(crate) fn positions(&self, chain: &ChainConfig, markets: &[Market], prices: &Prices) -> Positions {
+        let Positions { mut positions, mut unread, mut lacking, mut details } = Positions::default();
         for (index, (market, read)) in markets.iter().zip(&self.markets).enumerate() {
             let Some(held) = read.as_ref().and_then(|(terms, answers)| terms.held_at(answers, prices)) else {
                 tracing::warn!(chain = chain.id, market = %market.config.address, "a position cannot be read or priced");
                 unread.push(index);
+                details.push(market.config.protocol.has_details().then_some(PositionFeatures::UNREAD));
                 continue;
             };
+            details.push(market.config.protocol.has_details().then(|| detail(chain, &held)));
+            if held.parts.lacking {
+                lacking.push(index);
+            }
             if held.supplied_usd > 0.0 || held.borrowed_usd > 0.0 {
                 positions.push(Position {
                     chain_id: chain.id,
@@ -169,7 +187,20 @@ impl Account {
                 });
             }
         }
-        (positions, unread)
+        Positions { positions, unread, lacking, details }
+    }
+
+    /// Adds the single events to the histories, by the terms of their markets. They are as complete as these are.
+    pub(crate) fn add_events(&self, chain: &ChainConfig, pools: &mut [PoolHistory], pasts: &AllPasts) {
+        for ((pool, past), read) in pools.iter_mut().zip(pasts).zip(&self.markets) {
+            let asset = |side, asset| {
+                let (token, unit) = read.as_ref()?.0.token(side, asset)?;
+                Some((chain.exposure(token), unit))
+            };
+            if let Some(past) = past {
+                pool.events = past.resolved(pool.coverage, &pool.counts, asset);
+            }
+        }
     }
 
     /// The balances above zero, with prices where there are any.
@@ -196,6 +227,27 @@ impl Account {
         });
         std::iter::once(native).chain(tokens).filter(|held| !held.amount.is_zero()).collect()
     }
+}
+
+/// The position by class of asset.
+fn detail(chain: &ChainConfig, held: &Held) -> PositionFeatures {
+    let HeldParts { collateral, debt, threshold, health_factor, lacking } = &held.parts;
+    PositionFeatures {
+        coverage: if *lacking { Coverage::Partial } else { Coverage::Complete },
+        collateral: exposures(chain, collateral),
+        debt: exposures(chain, debt),
+        liquidation_threshold: *threshold,
+        health_factor: *health_factor,
+        utilisation: (held.supplied_usd > 0.0).then(|| held.borrowed_usd / held.supplied_usd),
+    }
+}
+
+fn exposures(chain: &ChainConfig, of: &[(Address, f64)]) -> Vec<Exposure> {
+    let mut by_class = BTreeMap::<ExposureClass, f64>::new();
+    for (asset, usd) in of {
+        *by_class.entry(chain.exposure(*asset)).or_default() += usd;
+    }
+    by_class.into_iter().map(|(class, usd)| Exposure { class, usd }).collect()
 }
 
 /// Takes the next `count` answers.

@@ -9,7 +9,7 @@ mod pair;
 mod records;
 mod tokens;
 
-pub(super) use account::Account;
 #[cfg(test)]
 pub(super) use account::Questions;
+pub(super) use account::{Account, Positions};
 pub(super) use found::{Finder, Found};

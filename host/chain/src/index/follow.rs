@@ -33,6 +33,9 @@ impl Indexer {
         if self.markets.is_empty() || self.mode == IndexMode::Off {
             return;
         }
+        if !self.follows {
+            return self.show().await;
+        }
         if self.mode == IndexMode::Auto {
             self.useful().await;
         }
@@ -50,6 +53,21 @@ impl Indexer {
             });
             sleep(if trouble.is_none() { PAUSE } else { PAUSE_AFTER_FAILURE }).await;
         }
+    }
+
+    /// Shows an index that is there, as far as it is.
+    async fn show(&self) {
+        if !self.shelf.exists() {
+            return;
+        }
+        let Some(index) = self.shelf.index().await else { return };
+        let progress = self.with(&index, |index, chain| index.progress(chain)).await;
+        let through = progress.ok().flatten().and_then(|progress| progress.through());
+        self.state.index.get_or_init(|| index);
+        self.state.set(|state| {
+            state.through = through.map(|through| through.number);
+            state.hash = through.map(|through| through.hash);
+        });
     }
 
     /// Completes once an endpoint has refused a range, a second wallet was asked for, or where an earlier process has

@@ -5,6 +5,7 @@ use tokio::task::spawn_blocking;
 
 use super::{asked::Asked, state::State};
 use assay_domain::{Address, ChainId};
+use assay_evm::Block;
 use assay_index::{History, Index};
 use assay_lending::{Indexed, IndexedMarket};
 
@@ -12,8 +13,8 @@ impl assay_lending::Index for State {
     fn history(&self, wallet: Address, least: u64) -> BoxFuture<'static, Option<Indexed>> {
         let ready = self.through().is_some_and(|through| through >= least);
         let index = self.index.get().filter(|_| ready).cloned();
-        let chain = self.chain;
-        async move { read(index?, chain, wallet).await }.boxed()
+        let (chain, end) = (self.chain, self.end());
+        async move { Some(ended(read(index?, chain, wallet).await?, end)) }.boxed()
     }
 }
 
@@ -29,6 +30,17 @@ async fn read(index: Index, chain: ChainId, wallet: Address) -> Option<Indexed> 
             None
         }
     }
+}
+
+/// What the index had through block `end`.
+fn ended(mut indexed: Indexed, end: Option<Block>) -> Indexed {
+    if let Some(end) = end.filter(|end| end.number < indexed.through) {
+        (indexed.through, indexed.hash) = (end.number, end.hash);
+        for market in &mut indexed.markets {
+            market.entries.retain(|entry| entry.block <= end.number);
+        }
+    }
+    indexed
 }
 
 fn indexed(History { progress, entries }: History) -> Option<Indexed> {

@@ -21,6 +21,8 @@ pub(crate) struct Indexer {
     pub finality: u64,
     pub logs: LogLimits,
     pub mode: IndexMode,
+    /// Whether it reads on: an index of the past is only shown.
+    pub follows: bool,
     pub(super) budget: Budget,
     pub shelf: Arc<Shelf>,
     pub state: Arc<State>,
@@ -49,7 +51,12 @@ impl Indexer {
     ) -> Self {
         let budget = Budget::new(reading.index_per_second);
         let (client, logs, mode) = (client.behind(), reading.logs(), reading.index);
-        Self { chain, client, markets, terms, finality, logs, mode, budget, shelf, state }
+        Self { chain, client, markets, terms, finality, logs, mode, follows: true, budget, shelf, state }
+    }
+
+    /// The same, which only shows what the index has.
+    pub fn that_stays(self) -> Self {
+        Self { follows: false, ..self }
     }
 
     /// What `work`, which blocks, does with the index of this chain.

@@ -8,6 +8,7 @@ use std::sync::{
 use tokio::sync::{Notify, watch};
 
 use assay_domain::{Address, B256, ChainId};
+use assay_evm::Block;
 use assay_index::Index;
 
 /// How far the index of a chain is.
@@ -35,6 +36,8 @@ pub(crate) struct State {
     pub chain: ChainId,
     /// Set once it is open.
     pub index: OnceLock<Index>,
+    /// The last block that counts, where the chain is read as it was in the past.
+    end: OnceLock<Block>,
     progress: watch::Sender<IndexState>,
     first_wallet: OnceLock<Address>,
     is_wanted: AtomicBool,
@@ -46,6 +49,7 @@ impl State {
         Arc::new(Self {
             chain,
             index: OnceLock::new(),
+            end: OnceLock::new(),
             progress: watch::Sender::default(),
             first_wallet: OnceLock::new(),
             is_wanted: AtomicBool::new(false),
@@ -58,6 +62,15 @@ impl State {
         if *self.first_wallet.get_or_init(|| wallet) != wallet && !self.is_wanted.swap(true, Ordering::Relaxed) {
             self.wanted.notify_one();
         }
+    }
+
+    /// Leaves out what the index has above `block`, from now on.
+    pub fn end_at(&self, block: Block) {
+        self.end.get_or_init(|| block);
+    }
+
+    pub fn end(&self) -> Option<Block> {
+        self.end.get().copied()
     }
 
     /// Completes when a second wallet was asked for.

@@ -1,10 +1,16 @@
 //! The snapshot of one chain, made from the answers. Asks nothing.
 
 use super::{discover::Discovered, unread};
-use crate::{config::ChainConfig, holdings::Account, prices::Quotes};
-use assay_domain::{Activity, ChainSnapshot, Coverage, Nft, Part, PoolHistory, TokenBalance, Unread};
+use crate::{
+    config::ChainConfig,
+    holdings::{Account, Positions},
+    prices::Quotes,
+};
+use assay_domain::{
+    Activity, ChainSnapshot, Coverage, Nft, Part, PoolHistory, TokenBalance, Unread, features::PositionFeatures,
+};
 use assay_evm::client::Block;
-use assay_lending::{AllSums, Market, State, cross_check, failed_pool};
+use assay_lending::{AllPasts, AllSums, Market, State, cross_check, failed_pool};
 
 /// Everything that a snapshot is made from.
 pub(super) struct Parts {
@@ -14,6 +20,7 @@ pub(super) struct Parts {
     pub activity_unread: Vec<Unread>,
     pub pools: Vec<PoolHistory>,
     pub sums: AllSums,
+    pub pasts: AllPasts,
     pub discovered: Option<Discovered>,
 }
 
@@ -57,8 +64,15 @@ pub(super) fn snapshot(
     head: Block,
     parts: Parts,
 ) -> (ChainSnapshot, Vec<usize>) {
-    let Parts { account, quotes, activity, activity_unread, mut pools, sums, discovered } = parts;
-    let (positions, without) = account.positions(config, markets, &quotes.prices);
+    let Parts { account, quotes, activity, activity_unread, mut pools, sums, pasts, discovered } = parts;
+    let Positions { positions, unread: without, lacking, mut details } =
+        account.positions(config, markets, &quotes.prices);
+    if !quotes.trusted {
+        details.iter_mut().flatten().for_each(|detail| *detail = PositionFeatures::UNREAD);
+    }
+    for (pool, detail) in pools.iter_mut().zip(details) {
+        pool.position = detail;
+    }
     let balances = account.amounts();
     let state = State { positions: &positions, balances: &balances, ever_held: account.ever_held(), at: head.time };
     let doubted = cross_check(&mut pools, markets, &sums, &state);
@@ -67,6 +81,8 @@ pub(super) fn snapshot(
     unread.extend(unread::silent(&account.silent));
     unread.extend(unread::prices(&quotes, &tokens));
     unread.extend(unread::positions(markets, &without, &mut pools));
+    account.add_events(config, &mut pools, &pasts);
+    unread.extend(unread::lacking(markets, &lacking));
     unread.extend(unread::untrusted(&quotes, &positions));
     unread.extend(unread::listed(discovered.as_ref()));
     let (found, nfts) = discovered.map(|discovered| listed(config, &quotes, discovered)).unwrap_or_default();

@@ -7,12 +7,13 @@ mod assemble;
 mod batch;
 mod discover;
 mod health;
+mod moment;
 mod plan;
 mod rounds;
 mod setup;
 mod unread;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch},
@@ -38,6 +39,7 @@ use batch::Part;
 use discover::Discovery;
 use health::Health;
 pub use health::{ChainStatus, NO_OLD_STATE, old_state};
+pub use moment::MomentError;
 pub(super) use setup::Setup;
 
 /// Reads of a chain's state at one time. Reads that run together share the endpoints' capacity, so that with a thousand
@@ -56,6 +58,8 @@ pub(super) struct Chain {
     index: Arc<index::State>,
     health: Health,
     ahead: Ahead,
+    /// The block in the past at which the chain is read instead of its head.
+    past: OnceLock<Block>,
     permits: Arc<Semaphore>,
 }
 
@@ -83,6 +87,7 @@ impl Chain {
             index,
             health: Health::default(),
             ahead: Ahead::default(),
+            past: OnceLock::new(),
             permits: Arc::new(Semaphore::new(MAX_READS)),
             config: config.clone(),
             client,
@@ -140,10 +145,10 @@ impl Chain {
             }
             Err(_) => return (assemble::without_state(&self.config, answered.pools, false), rest),
         };
-        let (pools, sums, discovered) = (answered.pools, answered.sums, answered.discovered);
+        let (pools, sums, pasts, discovered) = (answered.pools, answered.sums, answered.pasts, answered.discovered);
         let listed = discovered.as_ref().map(|discovered| &discovered.listed);
         let (activity, activity_unread) = activity::combined(answered.activity, listed);
-        let parts = Parts { account, quotes, activity, activity_unread, pools, sums, discovered };
+        let parts = Parts { account, quotes, activity, activity_unread, pools, sums, pasts, discovered };
         let (snapshot, doubted) = assemble::snapshot(&self.config, self.markets(), head, parts);
         self.lending.doubt(wallet, &doubted, &blank).await;
         (snapshot, rest)
@@ -205,8 +210,21 @@ impl Chain {
         }
     }
 
-    /// The newest block. The answer is recorded in the status.
+    /// Reads the chain as it was before `moment`, in Unix seconds, from now on.
+    ///
+    /// # Errors
+    /// [`MomentError`] where the chain has no block before it, or none after it yet.
+    pub(super) async fn go_back(&self, moment: u64) -> Result<Block, MomentError> {
+        let block = moment::last_before(&self.client, self.config.id, moment).await?;
+        self.index.end_at(block);
+        Ok(*self.past.get_or_init(|| block))
+    }
+
+    /// The block to read at: the newest one, or that in the past. The answer is recorded in the status.
     pub(super) async fn head(&self) -> Result<Block, Fault> {
+        if let Some(past) = self.past.get() {
+            return Ok(*past);
+        }
         let head = self.client.head().await;
         self.health.record(self.config.id, &self.client, &head);
         head

@@ -20,7 +20,7 @@ use crate::{
 };
 use assay_domain::{Address, PoolHistory};
 use assay_evm::{client::Block, fault::Fault};
-use assay_lending::{AllSums, AllTerms, Rest, hints};
+use assay_lending::{AllPasts, AllSums, AllTerms, History, Rest, hints};
 
 /// An answer, unless the time was up first.
 type Timed<T> = Result<Result<T, Fault>, Elapsed>;
@@ -32,6 +32,7 @@ pub(super) struct Answered {
     pub activity: NodeActivity,
     pub pools: Vec<PoolHistory>,
     pub sums: AllSums,
+    pub pasts: AllPasts,
     pub discovered: Option<Discovered>,
 }
 
@@ -68,13 +69,14 @@ impl Chain {
             drop(permit);
             state
         };
-        let (state, (activity, search_rest), (pools, sums, history_rest), (discovered, listing_rest)) = tokio::join!(
+        let (state, (activity, search_rest), history, (discovered, listing_rest)) = tokio::join!(
             state,
             activity,
             self.lending.history(wallet, stored.lending, hints, plan.lending_blocks(), head, deadline),
             self.discover(wallet, stored.listed, &plan, head, deadline, sender)
         );
-        (Answered { state, activity, pools, sums, discovered }, join([search_rest, history_rest, listing_rest]))
+        let History { pools, sums, pasts, rest } = history;
+        (Answered { state, activity, pools, sums, pasts, discovered }, join([search_rest, rest, listing_rest]))
     }
 
     /// The terms of all markets, read once for the readers that need them.

@@ -28,6 +28,8 @@ pub(crate) struct Setup<'a> {
     pub store: &'a Store,
     pub tasks: &'a TaskTracker,
     pub stop: &'a CancellationToken,
+    /// Whether the chains are read at their heads. If not, an index does not follow them.
+    pub follows: bool,
 }
 
 impl Setup<'_> {
@@ -77,6 +79,7 @@ impl Setup<'_> {
         };
         let (of, at) = ((reader.markets.clone(), terms.clone()), (self.shelf.clone(), index.clone()));
         let indexer = Indexer::new((config.id, config.finality), client, of, self.reading, at);
+        let indexer = if self.follows { indexer } else { indexer.that_stays() };
         let stop = self.stop.clone();
         self.tasks.spawn(async move { stop.run_until_cancelled(indexer.run()).await });
         Jobs::new(reader, self.tasks.clone(), self.stop.clone())

@@ -47,6 +47,14 @@ pub(super) fn positions(markets: &[Market], without: &[usize], pools: &mut [Pool
     unread
 }
 
+/// Positions of which the market did not say how far they are from a liquidation.
+pub(super) fn lacking(markets: &[Market], lacking: &[usize]) -> impl Iterator<Item = Unread> {
+    lacking.iter().filter_map(|index| markets.get(*index)).map(|market| {
+        let part = Part::Position(market.config.protocol, market.config.address);
+        Unread::new(part, "the market did not say its health factor; try again later")
+    })
+}
+
 /// Positions that a market values with prices that are not believed.
 pub(super) fn untrusted(quotes: &Quotes, positions: &[Position]) -> impl Iterator<Item = Unread> {
     let positions = if quotes.trusted { &[] } else { positions };

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{AttestationFeature, ChainFeatures, Dollars, Features, Holding, MarketFeatures};
-use crate::{AssetClass, Attestation, ChainSnapshot, Coverage, PoolHistory, Seen, Snapshot, Time, TokenBalance};
+use super::{AttestationFeature, ChainFeatures, Features, Holding, MarketFeatures};
+use crate::{AssetClass, Attestation, ChainSnapshot, PoolHistory, Seen, Snapshot, Time, TokenBalance};
 
 /// The features of `snapshot`.
 pub fn features(snapshot: &Snapshot) -> Features {
@@ -65,11 +65,11 @@ fn market(chain: &ChainSnapshot, pool: &PoolHistory) -> MarketFeatures {
         last_liquidation: pool.last_liquidation_at.map(unix),
         supplied_usd: here().map(|position| position.supplied_usd).sum(),
         borrowed_usd: here().map(|position| position.borrowed_usd).sum(),
-        events_coverage: Coverage::Failed,
-        events: Vec::new(),
-        dollars: Dollars::default(),
-        liquidation_days: None,
-        position: None,
+        events_coverage: pool.events.coverage,
+        events: pool.events.events.clone(),
+        dollars: pool.events.dollars,
+        liquidation_days: pool.events.liquidation_days,
+        position: pool.position.clone(),
     }
 }
 
@@ -112,7 +112,7 @@ fn unix(time: Time) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Activity, Address, Coverage, EventCounts, Protocol, time_from_unix};
+    use crate::{Activity, Address, Coverage, EventCounts, PoolEvents, Protocol, time_from_unix};
 
     #[test]
     fn a_lending_event_dates_a_wallet_whose_first_transaction_is_not_found() {
@@ -129,6 +129,8 @@ mod tests {
             last_event_at: None,
             last_liquidation_at: None,
             remark: None,
+            events: PoolEvents::UNREAD,
+            position: None,
         };
         let mut chain = ChainSnapshot {
             chain_id: 1,

@@ -76,8 +76,10 @@ pub struct Dollars {
 }
 
 impl Dollars {
+    pub const UNREAD: Self = Self { supply: None, withdraw: None, borrow: None, repay: None, liquidation: None };
+
     pub fn is_unread(&self) -> bool {
-        *self == Self::default()
+        *self == Self::UNREAD
     }
 
     pub fn of(&self, kind: EventKind) -> Option<f64> {
@@ -109,6 +111,18 @@ pub struct PositionFeatures {
     /// Debt over all deposits; `None` without deposits.
     #[serde(with = "exact::optional", default)]
     pub utilisation: Option<f64>,
+}
+
+impl PositionFeatures {
+    /// It could not be read.
+    pub const UNREAD: Self = Self {
+        coverage: Coverage::Failed,
+        collateral: Vec::new(),
+        debt: Vec::new(),
+        liquidation_threshold: None,
+        health_factor: None,
+        utilisation: None,
+    };
 }
 
 /// Dollars of one class.

@@ -51,11 +51,12 @@ pub(super) async fn look_up(client: &Client, pools: &[&MarketConfig], at: B256) 
     let helpers = helpers(client, pools, at).await?;
     let listings = listings(client, &helpers, at).await?;
     let reserves = reserves(client, &helpers, &listings, at).await?;
-    let whole = |((helpers, listing), reserves): ((Helpers, Listing), Option<Vec<Reserve>>)| {
-        let ((data_provider, oracle), (_, quote)) = (helpers, listing);
-        Some(Terms { data_provider: data_provider?, oracle: oracle?, quote: quote?, reserves: reserves? })
-    };
-    let mut found: Vec<_> = helpers.into_iter().zip(listings).zip(reserves).map(whole).collect();
+    let parts = helpers.into_iter().zip(listings).zip(reserves).zip(pools);
+    let whole = parts.map(|((((data_provider, oracle), (_, quote)), reserves), pool)| {
+        let pool = pool.address;
+        Some(Terms { pool, data_provider: data_provider?, oracle: oracle?, quote: quote?, reserves: reserves? })
+    });
+    let mut found: Vec<_> = whole.collect();
     add_rewards(client, pools, &mut found, at).await?;
     Ok(found)
 }

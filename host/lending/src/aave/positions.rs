@@ -7,7 +7,7 @@ use crate::{
     balance::{Balance, Interest},
     hints::{Hint, Naming, TRANSFER},
     progress::Side,
-    protocol::{Held, LendingTerms},
+    protocol::{Held, HeldParts, LendingTerms},
 };
 use assay_domain::{Address, U256, address};
 use assay_evm::{Call, returned};
@@ -20,12 +20,16 @@ sol! {
     function getPreviousIndex(address user) external view returns (uint256 index);
     /// Of a controller of rewards of v2: the index at the last change of a balance, not zero for a wallet that had one.
     function getUserAssetData(address user, address asset) external view returns (uint256 index);
+    function getUserAccountData(address user) external view returns (
+        uint256 totalCollateral, uint256 totalDebt, uint256 availableBorrows, uint256 currentLiquidationThreshold,
+        uint256 ltv, uint256 healthFactor);
     function getAssetsPrices(address[] assets) external view returns (uint256[] prices);
 }
 
 /// The terms of a pool: its helper contracts, and its reserves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Terms {
+    pub pool: Address,
     pub data_provider: Address,
     pub oracle: Address,
     pub quote: Quote,
@@ -59,6 +63,9 @@ pub(super) struct Reserve {
 /// Scale of sums: dollars, or the quoted asset, times this.
 const SCALE: u64 = 1_000_000_000_000_000_000;
 
+/// Basis points of a whole.
+const BASIS: f64 = 10_000.0;
+
 /// Rebasing tokens, whose balances change without transfers, and with them those of their aTokens: stETH and AMPL, both
 /// in v2 on Ethereum. The sum of supplies does not show their balance.
 const REBASING: [Address; 2] =
@@ -70,7 +77,7 @@ impl LendingTerms for Terms {
         let balances =
             assets.iter().map(|asset| Call::new(self.data_provider, &getUserReserveDataCall { asset: *asset, user }));
         let prices = Call::new(self.oracle, &getAssetsPricesCall { assets: assets.clone() });
-        balances.chain([prices]).collect()
+        balances.chain([prices, Call::new(self.pool, &getUserAccountDataCall { user })]).collect()
     }
 
     /// Tokens of v2 keep no trace, and do not answer. Their controller of rewards has one of each change of a balance
@@ -98,13 +105,24 @@ impl LendingTerms for Terms {
     fn held(&self, answers: &[Option<Bytes>], quote_usd: Option<f64>) -> Option<Held> {
         let prices = returned::<getAssetsPricesCall>(answers.get(self.reserves.len()))?;
         let (mut supplied, mut borrowed, mut assets) = (U256::ZERO, U256::ZERO, 0);
+        let (mut collateral, mut debts) = (Vec::new(), Vec::new());
         for (i, reserve) in self.reserves.iter().enumerate() {
             let data = returned::<getUserReserveDataCall>(answers.get(i))?;
             let price = *prices.get(i)?;
             let debt = data.stableDebt.checked_add(data.variableDebt)?;
-            supplied = supplied.checked_add(self.scaled(data.aTokenBalance, price, reserve.decimals)?)?;
-            borrowed = borrowed.checked_add(self.scaled(debt, price, reserve.decimals)?)?;
+            let (owned, owed) = (
+                self.scaled(data.aTokenBalance, price, reserve.decimals)?,
+                self.scaled(debt, price, reserve.decimals)?,
+            );
+            supplied = supplied.checked_add(owned)?;
+            borrowed = borrowed.checked_add(owed)?;
             assets += u32::from(!data.aTokenBalance.is_zero());
+            if data.usageAsCollateral && !owned.is_zero() {
+                collateral.push((reserve.asset, owned));
+            }
+            if !owed.is_zero() {
+                debts.push((reserve.asset, owed));
+            }
         }
         let worth = match self.quote.asset {
             None => 1.0,
@@ -112,7 +130,18 @@ impl LendingTerms for Terms {
             Some(_) => quote_usd?,
         };
         let dollars = |scaled| f64::from(scaled) / SCALE as f64 * worth;
-        Some(Held { supplied_usd: dollars(supplied), borrowed_usd: dollars(borrowed), supplied_assets: assets })
+        let priced =
+            |of: Vec<(Address, U256)>| of.into_iter().map(|(asset, scaled)| (asset, dollars(scaled))).collect();
+        let data = returned::<getUserAccountDataCall>(answers.get(self.reserves.len() + 1));
+        let parts = HeldParts {
+            threshold: data.as_ref().and_then(threshold),
+            health_factor: data.as_ref().and_then(health_factor),
+            lacking: data.is_none() && !(supplied.is_zero() && borrowed.is_zero()),
+            collateral: priced(collateral),
+            debt: priced(debts),
+        };
+        let (supplied_usd, borrowed_usd) = (dollars(supplied), dollars(borrowed));
+        Some(Held { supplied_usd, borrowed_usd, supplied_assets: assets, parts })
     }
 
     /// Transfers of each aToken: its holder owns the supply.
@@ -144,6 +173,11 @@ impl LendingTerms for Terms {
         Some(balances)
     }
 
+    fn token(&self, _: Side, asset: Address) -> Option<(Address, f64)> {
+        let reserve = self.reserves.iter().find(|reserve| reserve.asset == asset)?;
+        Some((asset, 10_f64.powi(reserve.decimals.into())))
+    }
+
     fn oracle(&self) -> Option<(Address, U256)> {
         self.quote.asset.is_none().then_some((self.oracle, self.quote.unit))
     }
@@ -151,6 +185,17 @@ impl LendingTerms for Terms {
     fn quoted_in(&self) -> Option<Address> {
         self.quote.asset
     }
+}
+
+/// In basis points; zero without collateral.
+fn threshold(data: &getUserAccountDataReturn) -> Option<f64> {
+    let points = data.currentLiquidationThreshold;
+    (!points.is_zero()).then(|| f64::from(points) / BASIS)
+}
+
+/// The largest number without debt.
+fn health_factor(data: &getUserAccountDataReturn) -> Option<f64> {
+    (data.healthFactor != U256::MAX).then(|| f64::from(data.healthFactor) / SCALE as f64)
 }
 
 impl Terms {
@@ -184,6 +229,7 @@ mod tests {
             debt: interest,
         };
         Terms {
+            pool: Address::ZERO,
             data_provider: Address::ZERO,
             oracle: Address::ZERO,
             quote: Quote { asset: None, unit: U256::from(100_000_000) },
@@ -208,6 +254,27 @@ mod tests {
             [data(6_750_000_000_000_000_000, 0), data(0, 1_000_000_000), prices([140_000_000_000, 100_000_000])];
         let held = terms().held(&answers, None).unwrap();
         assert_eq!((held.supplied_usd, held.borrowed_usd, held.supplied_assets), (9_450.0, 1_000.0, 1));
+    }
+
+    #[test]
+    fn a_pool_says_how_far_a_position_is_from_a_liquidation() {
+        let mut answers =
+            vec![data(6_750_000_000_000_000_000, 0), data(0, 1_000_000_000), prices([140_000_000_000, 100_000_000])];
+        let unread = terms().held(&answers, None).unwrap().parts;
+        assert_eq!((unread.threshold, unread.health_factor, unread.lacking), (None, None, true));
+        let words = |threshold: u64, factor: U256| {
+            let none = U256::ZERO;
+            let data = (none, none, none, U256::from(threshold), none, factor).into();
+            Some(Bytes::from(getUserAccountDataCall::abi_encode_returns(&data)))
+        };
+        answers.push(words(8_250, U256::from(7_796_250_000_000_000_000_u64)));
+        let parts = terms().held(&answers, None).unwrap().parts;
+        assert_eq!((parts.threshold, parts.health_factor, parts.lacking), (Some(0.825), Some(7.79625), false));
+        assert_eq!(parts.debt, [(Address::repeat_byte(2), 1_000.0)]);
+        assert_eq!(parts.collateral, [], "no deposit is enabled as collateral");
+        answers[3] = words(0, U256::MAX);
+        let parts = terms().held(&answers, None).unwrap().parts;
+        assert_eq!((parts.threshold, parts.health_factor, parts.lacking), (None, None, false));
     }
 
     #[test]

@@ -43,6 +43,9 @@ sol! {
 /// Every price of a market is a multiple of 10^-8, of dollars or of the base asset.
 const ONE: u64 = 100_000_000;
 
+/// Factors are multiples of 10^-18.
+const FACTOR: f64 = 1e18;
+
 /// Indexes of a market are multiples of 10^-15, and those of [`Interest`] of 10^-27.
 const INDEX: U256 = U256::from_limbs([1_000_000_000_000, 0, 0, 0]);
 
@@ -65,6 +68,8 @@ struct Asset {
     feed: Address,
     /// One whole token.
     scale: U256,
+    /// The share of its value that a debt may reach before a liquidation, times 10^18.
+    factor: u64,
 }
 
 impl Terms {
@@ -148,8 +153,7 @@ impl LendingTerms for Terms {
                 collateral.push((asset, U256::from(balance), answers.get(1)));
             }
         }
-        let mut held =
-            Held { supplied_usd: 0.0, borrowed_usd: 0.0, supplied_assets: u32::try_from(collateral.len()).ok()? };
+        let mut held = Held { supplied_assets: u32::try_from(collateral.len()).ok()?, ..Held::default() };
         if supplied.is_zero() && borrowed.is_zero() && collateral.is_empty() {
             return Some(held);
         }
@@ -159,10 +163,18 @@ impl LendingTerms for Terms {
         held.supplied_usd = base_worth(supplied);
         held.borrowed_usd = base_worth(borrowed);
         held.supplied_assets += u32::from(!supplied.is_zero());
-        for (asset, balance, answer) in collateral {
-            held.supplied_usd +=
-                f64::from(balance) / f64::from(asset.scale) * (f64::from(price(answer)?) / f64::from(base)) * base_usd;
+        if held.borrowed_usd > 0.0 {
+            held.parts.debt.push((self.base, held.borrowed_usd));
         }
+        let mut weighted = 0.0;
+        for (asset, balance, answer) in collateral {
+            let usd =
+                f64::from(balance) / f64::from(asset.scale) * (f64::from(price(answer)?) / f64::from(base)) * base_usd;
+            held.supplied_usd += usd;
+            weighted += usd * (asset.factor as f64 / FACTOR);
+            held.parts.collateral.push((asset.token, usd));
+        }
+        held.parts.weigh(weighted);
         Some(held)
     }
 
@@ -186,6 +198,14 @@ impl LendingTerms for Terms {
         super::hints(self.market)
     }
 
+    fn token(&self, side: Side, asset: Address) -> Option<(Address, f64)> {
+        if side == Side::Base {
+            return Some((self.base, f64::from(self.base_scale)));
+        }
+        let collateral = self.assets.iter().find(|known| known.token == asset)?;
+        Some((asset, f64::from(collateral.scale)))
+    }
+
     fn quoted_in(&self) -> Option<Address> {
         Some(self.base)
     }
@@ -205,7 +225,12 @@ fn price(answer: Option<&Option<Bytes>>) -> Option<U256> {
 
 fn asset(answer: &Option<Bytes>) -> Option<Asset> {
     let info = returned::<getAssetInfoCall>(Some(answer))?;
-    (info.scale > 0).then(|| Asset { token: info.asset, feed: info.priceFeed, scale: U256::from(info.scale) })
+    (info.scale > 0).then(|| Asset {
+        token: info.asset,
+        feed: info.priceFeed,
+        scale: U256::from(info.scale),
+        factor: info.liquidateCollateralFactor,
+    })
 }
 
 #[cfg(test)]

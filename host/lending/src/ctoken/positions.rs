@@ -147,7 +147,7 @@ impl LendingTerms for Terms {
         let supplied = has.cTokenBalance.checked_mul(has.exchangeRateMantissa)?.checked_div(U256::from(RATE))?;
         let borrowed = has.borrowBalance;
         if supplied.is_zero() && borrowed.is_zero() {
-            return Some(Held { supplied_usd: 0.0, borrowed_usd: 0.0, supplied_assets: 0 });
+            return Some(Held::default());
         }
         // An oracle returns 0 where it has no price.
         let price = returned::<getUnderlyingPriceCall>(answers.get(1)).filter(|price| !price.is_zero())?;
@@ -156,6 +156,7 @@ impl LendingTerms for Terms {
             supplied_usd: dollars(supplied)?,
             borrowed_usd: dollars(borrowed)?,
             supplied_assets: u32::from(!supplied.is_zero()),
+            ..Held::default()
         })
     }
 }

@@ -3,6 +3,7 @@
 use super::Pass;
 use crate::{
     events::{Event, Extract},
+    past::paired,
     records::Settled,
     tally::untimed,
 };
@@ -37,10 +38,16 @@ impl Pass<'_> {
                 }
             }
         }
-        for event in &events {
-            if let Some(entry) = self.ledger.entries.get_mut(event.market) {
-                let tally = if is_settled(event) { &mut entry.settled } else { &mut entry.tail };
-                tally.add(event.kind, event.time);
+        for (event, moved) in events.iter().zip(paired(&events, &found.moves)) {
+            let Some(entry) = self.ledger.entries.get_mut(event.market) else { continue };
+            let settled = is_settled(event);
+            let (tally, past) = match settled {
+                true => (&mut entry.settled, entry.settled_past.as_mut()),
+                false => (&mut entry.tail, Some(&mut entry.tail_past)),
+            };
+            tally.add(event.kind, event.time);
+            if let Some(past) = past {
+                past.add(event.kind, event.time, moved);
             }
         }
         for moved in &found.moves {

@@ -41,6 +41,7 @@ impl Scoring {
             incomplete: self.incomplete_cache_ttl,
             entries: self.cache_entries,
             budget: self.read_budget,
+            past: None,
         }
     }
 

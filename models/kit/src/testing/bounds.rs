@@ -17,14 +17,18 @@ type Checked = Result<(), String>;
 
 pub fn info(info: &ModelInfo, kind: Kind) -> Checked {
     ensure(info.kind == kind, || format!("the kind is {:?}, not {kind:?}", info.kind))?;
+    description(&info.version, &info.title, &info.authors, &info.reads)
+}
+
+pub fn description(version: &str, title: &str, authors: &[String], reads: &[String]) -> Checked {
     let number = |part: &str| (1..=9).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_digit());
-    let dotted = (2..=4).contains(&info.version.split('.').count()) && info.version.split('.').all(number);
-    ensure(dotted, || format!("version {:?} is not two to four numbers joined by dots, such as 1.1", info.version))?;
-    text("title", &info.title, NAME)?;
-    count("authors", info.authors.len(), FEW)?;
-    count("reads", info.reads.len(), MANY)?;
-    info.authors.iter().try_for_each(|author| text("author", author, NAME))?;
-    info.reads.iter().try_for_each(|input| text("input in `reads`", input, NAME))
+    let dotted = (2..=4).contains(&version.split('.').count()) && version.split('.').all(number);
+    ensure(dotted, || format!("version {version:?} is not two to four numbers joined by dots, such as 1.1"))?;
+    text("title", title, NAME)?;
+    count("authors", authors.len(), FEW)?;
+    count("reads", reads.len(), MANY)?;
+    authors.iter().try_for_each(|author| text("author", author, NAME))?;
+    reads.iter().try_for_each(|input| text("input in `reads`", input, NAME))
 }
 
 pub fn assessment(answer: &Assessment, decile: impl Fn(u32) -> u8) -> Checked {

@@ -22,11 +22,12 @@
 //! assert_eq!(NewcomersAreBots::risk(testing::ordinary()).risk, 0);
 //! ```
 
-mod bounds;
+pub(crate) mod bounds;
 mod samples;
 
 use std::fmt::Debug;
 
+pub(crate) use samples::addresses;
 pub use samples::{Sample, ordinary, samples};
 
 use crate::{BoostModel, CreditModel, Kind, ModelInfo, OffChain, Refusal, SandboxModel, SybilModel, Wallet};
@@ -85,7 +86,7 @@ pub fn boost<M: BoostModel>() {
 /// address.
 pub fn sandbox<M: SandboxModel>() {
     let mut problems = Problems::of(M::describe, Kind::Sandbox);
-    for address in samples::addresses() {
+    for address in addresses() {
         let at = |function: &str| format!("{function}({address:02x?})");
         let score = problems.twice(&at("score"), || M::score(address.clone()));
         problems.note(&at("score"), bounds::score(score));
@@ -113,21 +114,22 @@ fn with_samples(wallets: &[Wallet]) -> Vec<Sample> {
     samples().into_iter().chain(wallets.iter().enumerate().map(named)).collect()
 }
 
-struct Problems(Vec<String>);
+#[derive(Default)]
+pub(crate) struct Problems(Vec<String>);
 
 impl Problems {
     fn of(describe: impl Fn() -> ModelInfo, kind: Kind) -> Self {
-        let mut problems = Self(Vec::new());
+        let mut problems = Self::default();
         let info = problems.twice("describe", describe);
         problems.note("describe", bounds::info(&info, kind));
         problems
     }
 
-    fn note(&mut self, input: &str, found: Result<(), String>) {
+    pub(crate) fn note(&mut self, input: &str, found: Result<(), String>) {
         self.0.extend(found.err().map(|problem| format!("{input}: {problem}")));
     }
 
-    fn twice<T: PartialEq + Debug>(&mut self, input: &str, ask: impl Fn() -> T) -> T {
+    pub(crate) fn twice<T: PartialEq + Debug>(&mut self, input: &str, ask: impl Fn() -> T) -> T {
         let (first, second) = (ask(), ask());
         if first != second {
             let problem = "two calls give different answers: a model depends on nothing but its input";
@@ -137,7 +139,7 @@ impl Problems {
     }
 
     #[expect(clippy::panic, reason = "a panic is how a test fails")]
-    fn report(self) {
+    pub(crate) fn report(self) {
         if !self.0.is_empty() {
             panic!("{} problems:\n{}", self.0.len(), self.0.join("\n"));
         }

@@ -28,6 +28,8 @@
 
 #[doc(hidden)]
 pub mod bindings;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod v1;
 
 /// The records, enums and variants of `wit/v2/types.wit`.

@@ -35,6 +35,8 @@ macro_rules! cases {
 
 cases!(Coverage { Complete, Partial, Pending, Failed });
 cases!(AssetClass { Native, Stablecoin, Token, Wrapped, Liquidity, Collateral });
+cases!(types, v1, Rating { Low, Fair, Good, VeryGood, Excellent });
+same!(types, v1, Factor { label, rating, description, points, possible });
 same!(Holding { class, usd, assets });
 same!(Attestation { provider, issued, expires, score });
 same!(ChainFeatures {

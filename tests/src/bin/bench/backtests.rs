@@ -9,7 +9,7 @@ use std::{
 };
 
 use assay_backtest::{Grading, Record, Run, Scorer, run};
-use assay_domain::{Assessment, Decile, Factor, Range, Score, features::Features};
+use assay_domain::{Assessment, Decile, Factor, Range, Score, Words, features::Features};
 use assay_model::types::{self, Rating};
 use assay_registry::{CreditModel, Limits, OfKind as _, Refusal, ScoreError, standalone};
 use assay_tests::{native, service::plugins};
@@ -48,7 +48,8 @@ fn factor(from: types::Factor) -> Factor {
         Rating::VeryGood => Range::VeryGood,
         Rating::Excellent => Range::Excellent,
     };
-    Factor { label: from.label, rating, description: from.description, points: from.points, possible: from.possible }
+    let words = Words { rating, description: from.description, possible: from.possible };
+    Factor { label: from.label, points: from.points, words: Some(words) }
 }
 
 /// Records per second.

@@ -1,8 +1,8 @@
 //! The scored wallets: an ordinary one, and one that is active on every chain of a large host.
 
 use assay_domain::{
-    Activity, Address, AssetClass, ChainId, ChainSnapshot, Coverage, EventCounts, PoolHistory, Position, Protocol,
-    Seen, Snapshot, TokenBalance, U256,
+    Activity, Address, AssetClass, ChainId, ChainSnapshot, Coverage, EventCounts, PoolEvents, PoolHistory, Position,
+    Protocol, Seen, Snapshot, TokenBalance, U256,
     features::{Features, features},
     time_from_unix,
 };
@@ -125,5 +125,7 @@ fn pool(chain_id: ChainId, index: u8) -> PoolHistory {
         last_event_at: Some(time_from_unix(NOW - 9 * 86_400)),
         last_liquidation_at: None,
         remark: None,
+        events: PoolEvents::UNREAD,
+        position: None,
     }
 }

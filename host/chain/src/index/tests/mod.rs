@@ -59,6 +59,7 @@ fn start(nodes: &[&Node], folder: &Path) -> Running {
         finality: FINALITY,
         logs: LIMITS,
         mode: IndexMode::On,
+        follows: true,
         budget: Budget::new(0),
         shelf: Arc::new(Shelf::new(folder.join("index"))),
         state: state.clone(),
@@ -97,7 +98,7 @@ impl Running {
         let (anchors, blocks) = (jobs.anchors(&stored, head), client.clone());
         let blocks = async move { blocks.blocks(&anchors).await }.boxed();
         let deadline = tokio::time::Instant::now() + Duration::from_secs(60);
-        jobs.history(wallet, stored, hints, blocks, head, deadline).await.0
+        jobs.history(wallet, stored, hints, blocks, head, deadline).await.pools
     }
 
     /// What the index has, once it is closed.

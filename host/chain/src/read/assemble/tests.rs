@@ -16,7 +16,7 @@ use assay_domain::{
     Address, AssetClass, B256, EventCounts, Protocol, Seen, Snapshot, U256, features::features, time_from_unix,
 };
 use assay_evm::Call;
-use assay_lending::{AllTerms, Held, LendingTerms, MarketTerms, config::MarketConfig};
+use assay_lending::{AllTerms, Held, HeldParts, LendingTerms, MarketTerms, Past, config::MarketConfig};
 
 const NOW: u64 = 1_700_000_000;
 const WALLET: Address = Address::repeat_byte(0xaa);
@@ -32,13 +32,22 @@ struct Vault;
 
 impl LendingTerms for Vault {
     fn calls(&self, wallet: Address) -> Vec<Call> {
-        vec![Call::Balance(wallet), Call::Balance(MARKET)]
+        vec![Call::Balance(wallet), Call::Balance(MARKET), Call::Balance(MARKET)]
     }
 
     fn held(&self, answers: &[Option<Bytes>], quote_usd: Option<f64>) -> Option<Held> {
         let amount = |at: usize| Some(f64::from(U256::abi_decode(answers.get(at)?.as_deref()?).ok()?));
         let (supplied, borrowed, price) = (amount(0)?, amount(1)?, quote_usd?);
-        Some(Held { supplied_usd: supplied * price, borrowed_usd: borrowed * price, supplied_assets: 1 })
+        let (supplied_usd, borrowed_usd) = (supplied * price, borrowed * price);
+        let health_factor = answers.get(2).and_then(|answer| U256::abi_decode(answer.as_deref()?).ok());
+        let parts = HeldParts {
+            collateral: vec![(TOKENS[1], supplied_usd)],
+            debt: vec![(TOKENS[2], borrowed_usd)],
+            threshold: health_factor.map(|_| 0.8),
+            health_factor: health_factor.map(f64::from),
+            lacking: health_factor.is_none(),
+        };
+        Some(Held { supplied_usd, borrowed_usd, supplied_assets: 1, parts })
     }
 
     fn traces(&self, _: Address) -> Vec<Call> {
@@ -64,6 +73,7 @@ fn config() -> ChainConfig {
         feed,
         heartbeat,
         class: AssetClass::Token,
+        exposure: None,
     };
     let market = MarketConfig { protocol: Protocol::LenderAV3, market: None, address: MARKET, from_block: 0 };
     ChainConfig {
@@ -86,9 +96,9 @@ fn number(number: u64) -> Option<Bytes> {
     Some(U256::from(number).abi_encode().into())
 }
 
-/// The answers about the account: native, three tokens, supply, debt.
+/// The answers about the account: native, three tokens, supply, debt, health factor.
 fn state() -> Vec<Option<Bytes>> {
-    [2_000_000_000_000_000_000, 500, 10, 7, 30, 10].map(number).to_vec()
+    [2_000_000_000_000_000_000, 500, 10, 7, 30, 10, 2].map(number).to_vec()
 }
 
 /// The answers about prices: the sequencer; feeds of the native currency and of the first token; and for each token its
@@ -154,7 +164,16 @@ fn read(hidden: &Hidden) -> Snapshot {
                 true => (Activity::default(), vec![Unread::new(Part::Transactions, "hidden")]),
                 false => (activity(), Vec::new()),
             };
-            let parts = Parts { account, quotes, activity, activity_unread, pools, sums: vec![None], discovered: None };
+            let parts = Parts {
+                account,
+                quotes,
+                activity,
+                activity_unread,
+                pools,
+                sums: vec![None],
+                pasts: vec![Some(Past::default())],
+                discovered: None,
+            };
             snapshot(&config, &markets, Block { number: 9, hash: B256::ZERO, time: NOW }, parts).0
         }
     };
@@ -168,6 +187,9 @@ fn the_true_snapshot_is_complete() {
     assert_eq!((truth.coverage(), truth.score_coverage()), (Coverage::Complete, Coverage::Complete));
     let chain = &features(&truth).chains[0];
     assert_eq!((chain.assets_usd, chain.supplied_usd, chain.borrowed_usd), (4_530.0, 90.0, 30.0));
+    let position = features(&truth).markets[0].position.clone().unwrap();
+    assert_eq!((position.coverage, position.health_factor), (Coverage::Complete, Some(2.0)));
+    assert_eq!(position.utilisation, Some(1.0 / 3.0));
     let parts: Vec<Part> = truth.unread().map(|(_, unread)| unread.part).collect();
     assert_eq!(parts, [Part::Transfers, Part::Nfts], "what no score uses");
 }

@@ -7,7 +7,12 @@ use super::*;
 const ETHER: u64 = 1_000_000_000_000_000_000;
 
 fn terms() -> Terms {
-    let asset = Asset { token: Address::repeat_byte(2), feed: Address::repeat_byte(3), scale: U256::from(ETHER) };
+    let asset = Asset {
+        token: Address::repeat_byte(2),
+        feed: Address::repeat_byte(3),
+        scale: U256::from(ETHER),
+        factor: 850_000_000_000_000_000,
+    };
     Terms {
         market: Address::ZERO,
         base: Address::repeat_byte(1),
@@ -40,6 +45,16 @@ fn a_market_in_dollars_and_a_market_in_its_base_asset() {
     // 2 of collateral at 1.5 of the base asset, which is worth 2,000 dollars.
     let base = answers(3_000_000, 0, ONE, 2 * ETHER, 3 * ONE / 2);
     assert_eq!(summary(terms().held(&base, Some(2_000.0))), Some((12_000.0, 0.0, 2)));
+}
+
+#[test]
+fn a_health_factor_is_collateral_at_its_factor_over_debt() {
+    let held = terms().held(&answers(0, 1_000_000_000, ONE, 2 * ETHER, 2_000 * ONE), Some(1.0)).unwrap();
+    assert_eq!((held.parts.threshold, held.parts.health_factor), (Some(0.85), Some(3.4)));
+    assert_eq!(held.parts.collateral, [(Address::repeat_byte(2), 4_000.0)]);
+    assert_eq!(held.parts.debt, [(Address::repeat_byte(1), 1_000.0)]);
+    let supplied = terms().held(&answers(3_000_000, 0, ONE, 0, ONE), Some(1.0)).unwrap();
+    assert_eq!((supplied.parts.threshold, supplied.parts.health_factor), (None, None));
 }
 
 #[test]

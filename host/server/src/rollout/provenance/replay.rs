@@ -39,9 +39,11 @@ pub fn replay(
     same(record.model.digest, credit.digest())?;
     let served = served(record)?;
     let mut assessment = credit.score(&record.features)?;
-    if served.is_explained() {
-        assessment = credit.explain(&record.features, &assessment)?;
-    }
+    // Words that nobody was shown are shown where the model has them now.
+    assessment = match credit.explain(&record.features, &assessment) {
+        Err(_) if !served.is_explained() => assessment,
+        explained => explained?,
+    };
     if let Some(boosted) = &record.boost {
         let model = boost.ok_or(ReplayError::NoBoost(boosted.model.digest))?;
         same(boosted.model.digest, model.digest())?;

@@ -1,0 +1,214 @@
+//! The newest events of a wallet in one market, each with the amount that it moved, and the amounts of all events by kind.
+//! A log of events and a log of amounts name the same thing apart; they are paired where a block leaves no doubt.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    events::{Event, Moved},
+    progress::{AmountRecord, EventRecord, PastRecord, Side},
+    protocol::EventKind,
+    sums::Move,
+};
+use assay_domain::{
+    Coverage, EventCounts, ExposureClass, PoolEvents, U256,
+    features::{Dollars, LendingEvent, MOST_EVENTS},
+};
+
+const DAY: u64 = 86_400;
+
+/// The asset of an amount: the side of the position, and the token, as in [`Move`].
+type Asset = (Side, assay_domain::Address);
+
+/// What is known of single events, one entry per market; `None` for a history of an older record.
+pub type AllPasts = Vec<Option<Past>>;
+
+/// What is known of single events in some blocks.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Past {
+    /// The newest ones with a time, in the order of the chain.
+    events: Vec<PastEvent>,
+    /// The amounts of all events whose amount is known, with their number.
+    amounts: BTreeMap<(EventKind, Asset), (U256, u64)>,
+    /// UTC days with a liquidation, since 1970.
+    days: BTreeSet<u64>,
+    /// Events, and liquidations among them, without a time.
+    timeless: u64,
+    timeless_liquidations: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct PastEvent {
+    time: u64,
+    kind: EventKind,
+    moved: Option<(Asset, U256)>,
+}
+
+impl Past {
+    pub(super) fn add(&mut self, kind: EventKind, time: Option<u64>, moved: Option<&Move>) {
+        let moved = moved.map(|moved| ((moved.side, moved.asset), moved.amount.unsigned_abs()));
+        if let Some((asset, amount)) = moved {
+            let (sum, events) = self.amounts.entry((kind, asset)).or_default();
+            (*sum, *events) = (sum.saturating_add(amount), events.saturating_add(1));
+        }
+        let liquidation = kind == EventKind::Liquidation;
+        let Some(time) = time else {
+            self.timeless += 1;
+            self.timeless_liquidations += u64::from(liquidation);
+            return;
+        };
+        if liquidation {
+            self.days.insert(time / DAY);
+        }
+        self.events.push(PastEvent { time, kind, moved });
+        self.shorten();
+    }
+
+    /// Both, one after the other.
+    #[must_use]
+    pub(super) fn then(mut self, later: &Self) -> Self {
+        self.events.extend(&later.events);
+        self.shorten();
+        for (key, (amount, events)) in &later.amounts {
+            let (sum, count) = self.amounts.entry(*key).or_default();
+            (*sum, *count) = (sum.saturating_add(*amount), count.saturating_add(*events));
+        }
+        self.days.extend(&later.days);
+        self.timeless += later.timeless;
+        self.timeless_liquidations += later.timeless_liquidations;
+        self
+    }
+
+    fn shorten(&mut self) {
+        let over = self.events.len().saturating_sub(MOST_EVENTS);
+        self.events.drain(..over);
+    }
+
+    /// The events in the terms of features: `asset` says what the value of an asset follows, and its smallest units in one
+    /// whole. `coverage` and `counts` are those of the history.
+    pub fn resolved(
+        &self,
+        coverage: Coverage,
+        counts: &EventCounts,
+        asset: impl Fn(Side, assay_domain::Address) -> Option<(ExposureClass, f64)>,
+    ) -> PoolEvents {
+        if coverage == Coverage::Failed {
+            return PoolEvents::UNREAD;
+        }
+        let worth = |(side, token): Asset, amount: U256| {
+            let (class, unit) = asset(side, token)?;
+            Some((class, (class == ExposureClass::Stablecoin).then(|| f64::from(amount) / unit)))
+        };
+        let event = |event: &PastEvent| {
+            let worth = event.moved.and_then(|(asset, amount)| worth(asset, amount));
+            let (class, usd) = worth.map_or((None, None), |(class, usd)| (Some(class), usd));
+            LendingEvent { time: event.time, kind: event.kind, usd, class }
+        };
+        let dollars = |kind: EventKind, count: Option<u64>| {
+            let of_kind = self.amounts.iter().filter(|((of, _), _)| *of == kind);
+            let (usd, paired) = of_kind.fold((Some(0.0), 0_u64), |(usd, paired), ((_, asset), (amount, events))| {
+                let more = worth(*asset, *amount).and_then(|(_, usd)| usd);
+                (usd.zip(more).map(|(usd, more)| usd + more), paired.saturating_add(*events))
+            });
+            usd.filter(|_| count == Some(paired))
+        };
+        let mut events: Vec<_> = self.events.iter().map(event).collect();
+        events.sort_by_key(|event| std::cmp::Reverse(event.time));
+        let days = u32::try_from(self.days.len()).ok();
+        PoolEvents {
+            coverage: if self.timeless > 0 { coverage.min(Coverage::Partial) } else { coverage },
+            events,
+            dollars: Dollars {
+                supply: dollars(EventKind::Supply, counts.supply),
+                withdraw: dollars(EventKind::Withdraw, counts.withdraw),
+                borrow: dollars(EventKind::Borrow, counts.borrow),
+                repay: dollars(EventKind::Repay, counts.repay),
+                liquidation: dollars(EventKind::Liquidation, counts.liquidation),
+            },
+            liquidation_days: days.filter(|_| counts.liquidation.is_some() && self.timeless_liquidations == 0),
+        }
+    }
+
+    pub(super) fn record(&self) -> PastRecord {
+        let event = |PastEvent { time, kind, moved }: &PastEvent| {
+            let moved = moved.map(|((side, asset), amount)| (side, asset, amount));
+            EventRecord { time: *time, kind: *kind, moved }
+        };
+        let amount = |((kind, (side, asset)), (amount, events)): (&(EventKind, Asset), &(U256, u64))| AmountRecord {
+            kind: *kind,
+            side: *side,
+            asset: *asset,
+            amount: *amount,
+            events: *events,
+        };
+        PastRecord {
+            events: self.events.iter().map(event).collect(),
+            amounts: self.amounts.iter().map(amount).collect(),
+            days: self.days.iter().copied().collect(),
+            timeless: self.timeless,
+            timeless_liquidations: self.timeless_liquidations,
+        }
+    }
+}
+
+impl From<PastRecord> for Past {
+    fn from(record: PastRecord) -> Self {
+        let event = |EventRecord { time, kind, moved }: EventRecord| PastEvent {
+            time,
+            kind,
+            moved: moved.map(|(side, asset, amount)| ((side, asset), amount)),
+        };
+        let amount = |AmountRecord { kind, side, asset, amount, events }: AmountRecord| {
+            ((kind, (side, asset)), (amount, events))
+        };
+        Self {
+            events: record.events.into_iter().map(event).collect(),
+            amounts: record.amounts.into_iter().map(amount).collect(),
+            days: record.days.into_iter().collect(),
+            timeless: record.timeless,
+            timeless_liquidations: record.timeless_liquidations,
+        }
+    }
+}
+
+/// The amount of each of `events`, in their order; `None` where the block leaves a doubt: where there are more or fewer
+/// amounts than events, or where another event of the block may have moved one of them.
+pub(super) fn paired<'a>(events: &[Event], moves: &'a [Moved]) -> Vec<Option<&'a Move>> {
+    let mut blocks = BTreeMap::<(usize, u64), (Vec<&Event>, Vec<&Move>)>::new();
+    for event in events {
+        blocks.entry((event.market, event.block)).or_default().0.push(event);
+    }
+    for moved in moves {
+        if let Some((_, moves)) = blocks.get_mut(&(moved.market, moved.block)) {
+            moves.push(&moved.amount);
+        }
+    }
+    let mut taken = BTreeMap::<(usize, u64, EventKind), usize>::new();
+    let pair = |event: &Event| {
+        let (beside, moves) = blocks.get(&(event.market, event.block))?;
+        let own: Vec<&Move> = moves.iter().copied().filter(|moved| fits(event.kind, moved)).collect();
+        let of_kind = beside.iter().filter(|other| other.kind == event.kind).count();
+        let others = || beside.iter().filter(|other| other.kind != event.kind);
+        if own.len() != of_kind || own.iter().any(|moved| others().any(|other| fits(other.kind, moved))) {
+            return None;
+        }
+        let next = taken.entry((event.market, event.block, event.kind)).or_default();
+        *next += 1;
+        own.get(*next - 1).copied()
+    };
+    events.iter().map(pair).collect()
+}
+
+/// Whether an event of this kind moves such an amount.
+fn fits(kind: EventKind, moved: &Move) -> bool {
+    let (gains, loses) = (moved.amount.is_positive(), moved.amount.is_negative());
+    match (kind, moved.side) {
+        (EventKind::Supply, Side::Supply | Side::Base | Side::Collateral) | (EventKind::Borrow, Side::Debt) => gains,
+        (EventKind::Withdraw, Side::Supply | Side::Base | Side::Collateral) | (EventKind::Borrow, Side::Base) => loses,
+        (EventKind::Repay | EventKind::Liquidation, Side::Debt) => loses,
+        (EventKind::Repay | EventKind::Liquidation, Side::Base) => gains,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

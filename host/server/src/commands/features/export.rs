@@ -1,0 +1,244 @@
+//! Reads addresses and appends a line of each to the file.
+
+use std::{
+    fs,
+    io::{self, Write as _},
+    ops::AddAssign,
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use assay_backtest::Record;
+use assay_chain::Chains;
+use assay_domain::{ChainId, Coverage, Subject, features};
+use assay_store::Store;
+use futures::{Stream, StreamExt as _, future::join_all, stream};
+use serde_json::{Value, json};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::{
+    file::{Known, with_end},
+    label::Indexed,
+    past::{Label, Past, blocks},
+};
+use crate::{commands::Failure, config::Config};
+
+/// Time between two checks of a history that is being read.
+const POLL: Duration = Duration::from_millis(250);
+
+/// One export: of now, or of one moment in the past.
+pub(super) struct Export<'a> {
+    pub config: &'a Config,
+    /// The file of lines.
+    pub lines: &'a Path,
+    /// Longest wait for one address.
+    pub wait: Duration,
+    /// Addresses that are read at the same time.
+    pub at_once: usize,
+    pub past: Option<Past>,
+}
+
+/// Addresses by what became of them.
+#[derive(Default)]
+pub(super) struct Counts {
+    pub written: u64,
+    /// There before, or given twice.
+    pub left_out: u64,
+    pub failed: u64,
+}
+
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        self.written += other.written;
+        self.left_out += other.left_out;
+        self.failed += other.failed;
+    }
+}
+
+/// The chains that are read, and the tasks that read them.
+struct Reading {
+    chains: Chains,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+    /// Of a moment in the past.
+    then: Option<Then>,
+}
+
+/// What every row of a moment in the past says, and the outcomes.
+struct Then {
+    moment: u64,
+    blocks: Value,
+    indexed: Option<Indexed>,
+    label: Option<Label>,
+}
+
+impl Export<'_> {
+    /// Exports `addresses`, and the population of the moment where there is one.
+    pub async fn run(&self, mut addresses: Vec<String>, known: &mut Known) -> Result<Counts, Failure> {
+        let scratch = with_end(self.lines, ".reading");
+        let reading = match &self.past {
+            None => {
+                let store = Store::open(&self.config.store).await.map_err(Failure::cannot)?;
+                let (chains, tasks, stop) = connect(self.config, &store, None);
+                Reading { chains, tasks, stop, then: None }
+            }
+            Some(past) => self.go_back(past, &scratch, &mut addresses).await?,
+        };
+        let moment = self.past.as_ref().map(|past| past.moment);
+        let given = addresses.len();
+        let mut seen = std::collections::BTreeSet::new();
+        addresses.retain(|address| !known.has(address, moment) && seen.insert(address.to_lowercase()));
+        let cannot = |error: io::Error| Failure::cannot(format!("{} cannot be written: {error}", self.lines.display()));
+        let mut file = fs::OpenOptions::new().create(true).append(true).open(self.lines).map_err(cannot)?;
+        let all = addresses.len();
+        // Two groups, so that the slowest address of one does not keep the next from beginning.
+        let groups = stream::iter(addresses).chunks(self.at_once.div_ceil(2));
+        let lines = groups.map(|group| reading.together(group, self.wait)).buffered(2).flat_map(stream::iter);
+        let (written, failed) = append(lines, all, &mut file).await.map_err(cannot)?;
+        reading.stop.cancel();
+        reading.tasks.close();
+        reading.tasks.wait().await;
+        file.sync_all().map_err(Failure::cannot)?;
+        if self.past.is_some() {
+            // It may be there from an interrupted export.
+            let _ = fs::remove_file(&scratch);
+        }
+        Ok(Counts { written, failed, left_out: (given - all) as u64 })
+    }
+
+    /// The chains as they were at the moment of `past`, read with a store of their own at `scratch`. Adds the population
+    /// to `addresses`.
+    async fn go_back(&self, past: &Past, scratch: &Path, addresses: &mut Vec<String>) -> Result<Reading, Failure> {
+        let _ = fs::remove_file(scratch);
+        let store =
+            Store::open(&assay_store::config::Store::embedded(scratch.to_path_buf())).await.map_err(Failure::cannot)?;
+        let mut younger = Vec::<ChainId>::new();
+        loop {
+            let config = past.configuration(self.config, &younger);
+            if config.chains.is_empty() {
+                return Err(Failure::cannot("no configured chain existed at that moment"));
+            }
+            let (chains, tasks, stop) = connect(&config, &store, Some(past.moment));
+            let blocks = match blocks(&chains).await? {
+                Ok(blocks) => blocks,
+                Err(chain) => {
+                    younger.push(chain);
+                    stop.cancel();
+                    continue;
+                }
+            };
+            let needs_index = past.market.is_some() || past.label.is_some();
+            let indexed = if needs_index { Some(Indexed::open(&chains, &config).await?) } else { None };
+            if let (Some(indexed), Some(label)) = (&indexed, past.label) {
+                indexed.reaches(&chains, past, label).await?;
+            }
+            if let (Some(indexed), Some(market)) = (&indexed, past.market) {
+                let of_chain = |chain: ChainId| {
+                    let block = blocks.as_array()?.iter().find(|block| block["chain_id"] == chain)?;
+                    block["number"].as_u64()
+                };
+                addresses.extend(indexed.borrowers(&config, market, of_chain)?);
+            }
+            let then = Then { moment: past.moment, blocks, indexed, label: past.label };
+            return Ok(Reading { chains, tasks, stop, then: Some(then) });
+        }
+    }
+}
+
+fn connect(config: &Config, store: &Store, past: Option<u64>) -> (Chains, TaskTracker, CancellationToken) {
+    let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+    let mut snapshots = config.scoring.snapshots();
+    snapshots.past = past;
+    let chains = Chains::connect(&config.chains, &config.reading, &config.prices, &snapshots, store, &tasks, &stop)
+        .with_owners(&config.names, &config.identity, &config.outbound);
+    (chains, tasks, stop)
+}
+
+/// Appends each line to the file and prints the progress. Returns how many were written, and how many failed.
+async fn append(
+    mut lines: impl Stream<Item = (Result<String, String>, String)> + Unpin,
+    all: usize,
+    file: &mut fs::File,
+) -> io::Result<(u64, u64)> {
+    let (mut written, mut failed) = (0_u64, 0_u64);
+    while let Some((line, address)) = lines.next().await {
+        let outcome = match line {
+            Ok(line) => {
+                // One write for a whole line: an interruption can cut only the last line.
+                file.write_all(line.as_bytes())?;
+                written += 1;
+                "read".to_owned()
+            }
+            Err(reason) => {
+                failed += 1;
+                reason
+            }
+        };
+        eprintln!("{}/{all}  {address}: {outcome}", written + failed);
+    }
+    Ok((written, failed))
+}
+
+impl Reading {
+    /// The line of each address, or the reason why there is none.
+    async fn together(&self, group: Vec<String>, wait: Duration) -> Vec<(Result<String, String>, String)> {
+        let together = self.chains.together();
+        let reads = group.into_iter().map(|given| {
+            let together = &together;
+            async move { (self.read(together, &given, wait).await, given) }
+        });
+        join_all(reads).await
+    }
+
+    /// `together` is for the first read: a later one is of a newer block.
+    async fn read(&self, together: &Chains, given: &str, wait: Duration) -> Result<String, String> {
+        let wallet = match Subject::parse(given).map_err(|error| error.to_string())? {
+            Subject::Address(address) => address,
+            Subject::Name(name) => self.chains.resolve(&name).await.map_err(|error| error.to_string())?,
+        };
+        let started = Instant::now();
+        let mut snapshot = together.snapshot(wallet).await.snapshot;
+        loop {
+            if snapshot.all_failed() {
+                return Err("no chain could be read".into());
+            }
+            let pools = snapshot.pools().map(|pool| pool.coverage);
+            let is_pending =
+                pools.chain(snapshot.chains.iter().map(|chain| chain.coverage)).any(|c| c == Coverage::Pending);
+            if !is_pending {
+                // Features without one of the chains would be those of another wallet.
+                if let Some(chain) = snapshot.chains.iter().find(|chain| chain.coverage == Coverage::Failed) {
+                    return Err(format!("chain {} could not be read", chain.chain_id));
+                }
+                // The id is the argument, so that the next export finds it.
+                let record = Record::new(Some(given.to_owned()), None, features::features(&snapshot));
+                return self.line(record, &snapshot);
+            }
+            if started.elapsed() >= wait {
+                return Err(format!(
+                    "its lending history is still being read after {} s; the next export goes on",
+                    wait.as_secs()
+                ));
+            }
+            tokio::time::sleep(POLL).await;
+            snapshot = self.chains.snapshot(wallet).await.snapshot;
+        }
+    }
+
+    /// The line of `record`. One of the past names its blocks, what was not read, and its outcome.
+    fn line(&self, mut record: Record, snapshot: &assay_domain::Snapshot) -> Result<String, String> {
+        if let Some(Then { moment, blocks, indexed, label }) = &self.then {
+            record.cluster = Some(snapshot.address.to_checksum(None));
+            record.other.insert("blocks".to_owned(), blocks.clone());
+            let of_chain = |chain: &assay_domain::ChainSnapshot| {
+                chain.unread.iter().map(|unread| unread.on(chain.chain_id)).collect::<Vec<_>>()
+            };
+            let unread: Vec<String> = snapshot.chains.iter().flat_map(of_chain).collect();
+            record.other.insert("unread".to_owned(), json!(unread));
+            if let (Some(indexed), Some(label)) = (indexed, label) {
+                record.outcome = indexed.outcome(snapshot.address, &record.features, *moment, *label)?;
+            }
+        }
+        record.write()
+    }
+}

@@ -1,0 +1,104 @@
+//! What the index of markets adds to an export of the past: who owed at the moment, and what happened after it.
+
+use assay_chain::Chains;
+use assay_domain::{Address, ChainId, Coverage, features::Features};
+use assay_index::Index;
+use assay_lending::{EventKind, What};
+
+use super::past::{Label, Past};
+use crate::{commands::Failure, config::Config};
+
+/// The index, with the chains that have markets.
+pub(super) struct Indexed {
+    index: Index,
+    chains: Vec<ChainId>,
+}
+
+impl Indexed {
+    /// # Errors
+    /// [`Failure`] where there is no index.
+    pub async fn open(chains: &Chains, config: &Config) -> Result<Self, Failure> {
+        let missing = || {
+            Failure::cannot(
+                "there is no index of markets, from which populations and outcomes come: serve with reading.index = \"on\" \
+                 until `assay index status` says that it is current, or import one",
+            )
+        };
+        let index = chains.indexed().await.ok_or_else(missing)?;
+        let with_markets = config.chains.iter().filter(|chain| !chain.markets.is_empty());
+        Ok(Self { index, chains: with_markets.map(|chain| chain.id).collect() })
+    }
+
+    /// Everybody who owed in `market` at the block of its chain in `blocks`, by (chain, block number).
+    pub fn borrowers(
+        &self,
+        config: &Config,
+        market: Address,
+        block: impl Fn(ChainId) -> Option<u64>,
+    ) -> Result<Vec<String>, Failure> {
+        let has_it = |chain: &&assay_chain::config::ChainConfig| chain.markets.iter().any(|own| own.address == market);
+        let mut of = config.chains.iter().filter(has_it).map(|chain| chain.id);
+        let (Some(chain), None) = (of.next(), of.next()) else {
+            return Err(Failure::cannot(format!(
+                "--market {market} is not the market of exactly one configured chain"
+            )));
+        };
+        let at = block(chain).ok_or_else(|| Failure::cannot(format!("chain {chain} is not read at that moment")))?;
+        let owing = self.index.owing(chain, market, at).map_err(Failure::cannot)?;
+        owing.map(|owing| owing.map(|owing| owing.wallet.to_checksum(None)).map_err(Failure::cannot)).collect()
+    }
+
+    /// Checks that the index reaches beyond the time in which the outcome of `past` counts.
+    ///
+    /// # Errors
+    /// [`Failure`] that names the first chain where it does not.
+    pub async fn reaches(&self, chains: &Chains, past: &Past, label: Label) -> Result<(), Failure> {
+        let end = past.moment.saturating_add(label.within);
+        for chain in &self.chains {
+            let progress = self.index.progress(*chain).map_err(Failure::cannot)?;
+            let through = progress.and_then(|progress| progress.through()).map(|through| through.number);
+            let time = match (chains.client(*chain), through) {
+                (Some(client), Some(through)) => client.block(through).await.map_err(Failure::cannot)?,
+                _ => None,
+            };
+            if time.is_none_or(|block| block.time < end) {
+                return Err(Failure::cannot(format!(
+                    "the outcome is not known yet: the index of chain {chain} ends before the last day that counts; let \
+                     `assay serve` read on, or choose an earlier --as-of or a shorter --within"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether `wallet` was liquidated in time; `None` for a wallet that owed too little, or whose debt was not read.
+    ///
+    /// # Errors
+    /// That the index cannot be read.
+    pub fn outcome(
+        &self,
+        wallet: Address,
+        features: &Features,
+        moment: u64,
+        label: Label,
+    ) -> Result<Option<bool>, String> {
+        let owed: f64 = features.markets.iter().map(|market| market.borrowed_usd).sum();
+        let is_read = features.chains.iter().all(|chain| chain.coverage == Coverage::Complete);
+        if !is_read || owed < label.min_debt {
+            return Ok(None);
+        }
+        let in_time = moment..moment.saturating_add(label.within);
+        let liquidated = |what: &What| match what {
+            What::Event { kind: EventKind::Liquidation, time } => in_time.contains(time),
+            _ => false,
+        };
+        for chain in &self.chains {
+            let history = self.index.history(*chain, wallet).map_err(|error| error.to_string())?;
+            let entries = history.iter().flat_map(|history| history.entries.iter().flatten());
+            if entries.into_iter().any(|entry| liquidated(&entry.what)) {
+                return Ok(Some(true));
+            }
+        }
+        Ok(Some(false))
+    }
+}

@@ -1,0 +1,113 @@
+//! Moments in the past: how they are written, and with which configuration chains are read as they were then.
+
+use assay_chain::{Chains, MomentError};
+use assay_domain::{Address, ChainId};
+use chrono::{DateTime, NaiveDate};
+use serde_json::{Value, json};
+
+use super::Arguments;
+use crate::{commands::Failure, config::Config};
+
+const DAY: u64 = 86_400;
+
+/// What is exported of one moment.
+pub(super) struct Past {
+    /// Unix seconds.
+    pub moment: u64,
+    /// The market whose borrowers are exported too.
+    pub market: Option<Address>,
+    pub label: Option<Label>,
+}
+
+/// Which outcome is written.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Label {
+    /// Seconds after the moment.
+    pub within: u64,
+    /// Dollars.
+    pub min_debt: f64,
+}
+
+impl Past {
+    pub fn of(arguments: &Arguments, moment: u64) -> Self {
+        let market = arguments.market.filter(|_| arguments.population.is_some());
+        let min_debt = arguments.min_debt;
+        let within = arguments.within.filter(|_| arguments.outcome.is_some());
+        Self { moment, market, label: within.map(|within| Label { within, min_debt }) }
+    }
+
+    /// `config` without what tells only of today, and without the chains in `younger`.
+    pub fn configuration(&self, config: &Config, younger: &[ChainId]) -> Config {
+        let mut config = config.clone();
+        config.chains.retain(|chain| !younger.contains(&chain.id));
+        config.chains.iter_mut().for_each(|chain| chain.explorer = None);
+        (config.prices.api, config.prices.fallback) = (None, None);
+        config
+    }
+}
+
+/// Each moment from `first`, `every` so many seconds, to `until`.
+pub(super) fn moments(first: u64, every: Option<u64>, until: Option<u64>) -> Result<Vec<u64>, Failure> {
+    let Some((every, until)) = every.zip(until) else { return Ok(vec![first]) };
+    if until < first {
+        return Err(Failure::cannot("--until is before --as-of"));
+    }
+    let step = usize::try_from(every).map_err(Failure::cannot)?;
+    Ok((first..=until).step_by(step).collect())
+}
+
+/// The blocks at which `chains` are read, for a row. `Err` of a chain names one that did not exist at the moment.
+pub(super) async fn blocks(chains: &Chains) -> Result<Result<Value, ChainId>, Failure> {
+    match chains.go_back().await {
+        Ok(blocks) => Ok(Ok(blocks
+            .iter()
+            .map(|past| json!({ "chain_id": past.chain, "number": past.block.number, "hash": past.block.hash }))
+            .collect())),
+        Err(MomentError::Before { chain, .. }) => {
+            eprintln!("chain {chain} did not exist at that moment, and is left out");
+            Ok(Err(chain))
+        }
+        Err(error) => Err(Failure::cannot(error)),
+    }
+}
+
+/// A date, a time or Unix seconds, as Unix seconds.
+pub(super) fn moment(text: &str) -> Result<u64, String> {
+    let date = || Some(text.parse::<NaiveDate>().ok()?.and_hms_opt(0, 0, 0)?.and_utc().timestamp());
+    let time = || Some(DateTime::parse_from_rfc3339(text).ok()?.timestamp());
+    let seconds = text.parse().ok().or_else(date).or_else(time);
+    let found = seconds.and_then(|seconds: i64| u64::try_from(seconds).ok());
+    found.ok_or_else(|| {
+        "write a date such as 2025-03-01, a time such as 2025-03-01T12:00:00Z, or Unix seconds".to_owned()
+    })
+}
+
+/// A number of days, as seconds.
+pub(super) fn days(text: &str) -> Result<u64, String> {
+    let number = text.strip_suffix('d').and_then(|days| days.parse().ok());
+    let days = number.filter(|days| (1..=3_650).contains(days));
+    days.map(|days: u64| days * DAY).ok_or_else(|| "write 1d to 3650d".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_dates_times_and_seconds() {
+        assert_eq!(moment("2025-03-01"), Ok(1_740_787_200));
+        assert_eq!(moment("2025-03-01T12:00:00Z"), Ok(1_740_830_400));
+        assert_eq!(moment("2025-03-01T13:00:00+01:00"), Ok(1_740_830_400));
+        assert_eq!(moment("1740787200"), Ok(1_740_787_200));
+        for wrong in ["", "yesterday", "2025-02-30", "-5", "2025-03-01 12:00"] {
+            assert!(moment(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(days("90d"), Ok(90 * DAY));
+        for wrong in ["90", "0d", "d", "-1d", "1.5d", "4000d"] {
+            assert!(days(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(moments(0, Some(30 * DAY), Some(61 * DAY)).ok(), Some(vec![0, 30 * DAY, 60 * DAY]));
+        assert_eq!(moments(5, None, None).ok(), Some(vec![5]));
+        assert!(moments(5, Some(DAY), Some(4)).is_err());
+    }
+}

@@ -1,0 +1,120 @@
+//! Components of wit/v1 and wit/v2 side by side on one server: answers, words, comparison, shadow, promotion, replay and
+//! backtest.
+
+use std::{
+    process::Command,
+    time::{Duration, Instant},
+};
+
+use assay_tests::{
+    hostile::{Credit, IN_PRODUCTION, act},
+    service::{KEY, Service, binary, shelf_copy},
+};
+use serde_json::json;
+
+use super::{on_devnet, run, shadow::ALWAYS};
+
+const CHAMPION: &str = "/api/v2/admin/models/credit/champion";
+
+fn address() -> String {
+    assay_tests::devnet::actors::address("borrower").to_string()
+}
+
+/// `assay` with these arguments, on the configuration of `service`.
+fn assay(service: &Service, arguments: &[&str]) -> (bool, String) {
+    let mut command = Command::new(binary());
+    command.args(arguments).arg("--config").arg(service.dir().join("assay.toml")).env("ASSAY_API_KEY", KEY);
+    let output = tokio::task::block_in_place(|| command.output()).expect("assay runs");
+    let text = [output.stdout, output.stderr].concat();
+    (output.status.success(), String::from_utf8(text).expect("text"))
+}
+
+#[test]
+fn models_of_both_contracts_serve_compare_shadow_replay_and_follow_one_another() {
+    run(async {
+        let shelf = shelf_copy();
+        let service = on_devnet(shelf.path(), ALWAYS).await;
+        let (api, path) = (service.keyed(), format!("/api/v2/score/address/{}", address()));
+        // The words of 8.2 fail in production.
+        for model in
+            [Credit::v2("8.1").score("(i32.const 810)"), Credit::v2("8.2").explain_when(IN_PRODUCTION, act::TRAP)]
+        {
+            api.post_bytes("/api/v2/admin/models", model.build()).await.expect(201);
+        }
+        let worded = api.get(&format!("{path}?model_version=8.1&include_factors=true")).await.ok();
+        assert_eq!((&worded["score"], &worded["factors"][0]["label"]), (&json!(810), &json!("Made by hand")));
+        for _ in 0..4 {
+            let plain = api.get(&format!("{path}?model_version=8.2")).await.ok();
+            assert_eq!((&plain["score"], plain.get("factors")), (&json!(700), None));
+        }
+        let failed = api.get(&format!("{path}?model_version=8.2&include_factors=true")).await.expect(500);
+        assert_eq!(failed["code"], "trap", "its words are asked for where they are shown, and only there");
+
+        let compare = format!("/api/v2/models/compare/address/{}?versions=1.1,8.1,8.2", address());
+        let compared = api.get(&compare).await.ok();
+        let (old, new) = (&compared["versions"][0], &compared["versions"][1]);
+        assert_eq!((&new["factors"][0]["points"], &new["factors"][0]["possible"]), (&json!(10), &json!(50)));
+        let gap = new["difference"]["score"].as_i64().unwrap();
+        assert_eq!(gap, new["score"].as_i64().unwrap() - old["score"].as_i64().unwrap());
+        assert_eq!(compared["versions"][2]["error"]["code"], "trap", "a comparison shows the factors");
+
+        shadowed(&service, &path).await;
+        promoted(&service, &path).await;
+    });
+}
+
+/// 8.1 challenges, and its points are reported without a word of it.
+async fn shadowed(service: &Service, path: &str) {
+    let api = service.keyed();
+    api.put("/api/v2/admin/models/credit/challengers", &json!({ "versions": ["8.1"] })).await.ok();
+    let started = Instant::now();
+    let pair = loop {
+        api.get(path).await.ok();
+        let report = api.get("/api/v2/models/credit/report?window=24h").await.ok();
+        let pairs = report["pairs"].as_array().unwrap();
+        match pairs.iter().find(|pair| pair["challenger"]["version"] == "8.1" && pair["scored"].as_u64() > Some(2)) {
+            Some(pair) => break pair.clone(),
+            None => assert!(started.elapsed() < Duration::from_secs(30), "{report}"),
+        }
+    };
+    let drift = pair["factors"].as_array().unwrap().iter().find(|factor| factor["label"] == "Made by hand");
+    assert_eq!(drift.unwrap()["challenger_points"], 10.0, "{pair}");
+}
+
+/// 8.1 becomes champion: its records replay, and a backtest compares it on the features of these.
+async fn promoted(service: &Service, path: &str) {
+    let api = service.keyed();
+    api.put(CHAMPION, &json!({ "version": "8.1" })).await.ok();
+    let (plain, worded) = (api.get(path).await, api.get(&format!("{path}?include_factors=true")).await);
+    let id = |answer: &assay_tests::service::Answer| answer.headers["assay-score-id"].to_str().unwrap().to_owned();
+    let ids = [id(&plain), id(&worded)];
+    assert_eq!((&plain.ok()["model_version"], &worded.ok()["score"]), (&json!("8.1"), &json!(810)));
+    let (started, mut lines) = (Instant::now(), String::new());
+    for id in &ids {
+        // The record is written directly after the answer.
+        let record = loop {
+            let answer = api.get(&format!("/api/v2/score/{id}")).await;
+            if answer.status == 200 {
+                break answer.json();
+            }
+            assert!(started.elapsed() < Duration::from_secs(30), "{}", answer.text);
+        };
+        assert_eq!(record["factors"][0]["points"], 10, "{record}");
+        let market = &record["features"]["markets"][0];
+        assert_eq!(
+            (&market["events_coverage"], &market["position"]["coverage"]),
+            (&json!("complete"), &json!("complete"))
+        );
+        assert!(market["position"]["health_factor"].as_f64().unwrap() > 1.0, "{market}");
+        lines.push_str(&format!("{}\n", record["features"]));
+        let (same, text) = assay(service, &["replay", id, "--server", service.base()]);
+        assert!(same && text.contains("the same"), "{text}");
+    }
+    let features = service.dir().join("w.jsonl");
+    std::fs::write(&features, lines).unwrap();
+    let file = features.to_str().unwrap();
+    let (done, text) = assay(service, &["backtest", "--models", "1.1,8.1", "--features", file]);
+    assert!(done, "{text}");
+    let roles = api.post("/api/v2/admin/models/credit/rollback", &json!({})).await.ok();
+    assert_eq!(roles["champion"], "1.1");
+}
