@@ -184,6 +184,16 @@ impl From<&LoadError> for Problem {
     }
 }
 
+impl fmt::Display for SampleScore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { wallet, score, why } = self;
+        match score {
+            Some(score) => write!(f, "{score}  {wallet}"),
+            None => write!(f, "none  {wallet}: {}", why.as_deref().unwrap_or_default()),
+        }
+    }
+}
+
 impl fmt::Display for CheckReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(info) = &self.model {
@@ -192,11 +202,8 @@ impl fmt::Display for CheckReport {
             writeln!(f, "  reads    {}", info.reads.join(", "))?;
         }
         writeln!(f, "  digest   {}", self.digest)?;
-        let made = if self.core_module {
-            format!(" (a core module; {} as a component)", self.component_bytes)
-        } else {
-            String::new()
-        };
+        let as_component = || format!(" (a core module; {} as a component)", self.component_bytes);
+        let made = if self.core_module { as_component() } else { String::new() };
         writeln!(f, "  size     {} bytes{made}", self.bytes)?;
         if self.component_bytes > 0 {
             writeln!(f, "  compile  {} ms", self.compile_ms)?;
@@ -208,12 +215,7 @@ impl fmt::Display for CheckReport {
                 memory / 1024
             )?;
         }
-        for SampleScore { wallet, score, why } in &self.scores {
-            match score {
-                Some(score) => writeln!(f, "  score    {score}  {wallet}")?,
-                None => writeln!(f, "  score    none  {wallet}: {}", why.as_deref().unwrap_or_default())?,
-            }
-        }
+        self.scores.iter().try_for_each(|score| writeln!(f, "  score    {score}"))?;
         self.hints.iter().try_for_each(|hint| writeln!(f, "  hint     {hint}"))?;
         match self.problems.as_slice() {
             [] => writeln!(f, "good: this host would serve it"),

@@ -80,10 +80,7 @@ pub(crate) fn wallets() -> Vec<Sample> {
             of.holdings.clear();
             each_chain(of, |chain| chain.assets_usd = 0.0);
         }),
-        wallet("lending that could not be read", |of| {
-            let failed = unread().markets;
-            of.markets = failed;
-        }),
+        wallet("lending that could not be read", |of| of.markets = unread().markets),
     ]
 }
 
