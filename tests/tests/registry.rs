@@ -11,7 +11,7 @@ use std::{
 };
 
 use assay_domain::{Assessment, ModelKind, ModelVersion, features::Features};
-use assay_registry::{CreditModel, Limits, Registry, Role, ScoreError, Settings, State, check};
+use assay_registry::{CreditModel, Limits, Registry, Role, ScoreError, Settings, SigningKey, State, check};
 use assay_tests::hostile::{self, Credit, EVERY_HUNDREDTH, IN_PRODUCTION, act};
 use tempfile::TempDir;
 
@@ -71,6 +71,66 @@ async fn every_hostile_file_is_refused_by_name_and_disturbs_nobody() {
     assert_eq!(champion(&registry), "1.0");
     let answer = registry.champion::<CreditModel>().unwrap().score(&at(1)).unwrap();
     assert_eq!((answer.score.get(), answer.decile.get(), answer.factors.len()), (700, 6, 1));
+}
+
+#[tokio::test]
+async fn only_models_that_a_trusted_key_signed_are_loaded() {
+    let key = || SigningKey::generate().unwrap().0;
+    let (author, revoked, stranger) = (key(), key(), key());
+    let shelf = TempDir::new().unwrap();
+    let mut changed = author.sign(&Credit::new("1.3").build());
+    changed[20] ^= 1;
+    put(shelf.path(), "good", &author.sign(&Credit::new("1.0").build()));
+    put(shelf.path(), "unsigned", &Credit::new("1.1").build());
+    put(shelf.path(), "strange", &stranger.sign(&Credit::new("1.2").build()));
+    put(shelf.path(), "changed", &changed);
+    put(shelf.path(), "revoked", &revoked.sign(&Credit::new("1.4").build()));
+    let compiled = TempDir::new().unwrap();
+    let open = |keys: &[&SigningKey]| {
+        let limits = Limits { trust: keys.iter().map(|key| key.public()).collect(), ..Limits::default() };
+        let compiled = Some(compiled.path().join("code"));
+        Registry::open(Settings { watch: false, compiled, limits, ..Settings::new(shelf.path()) }).unwrap()
+    };
+    let codes = |registry: &Registry| {
+        let mut codes: Vec<_> = registry
+            .list()
+            .iter()
+            .map(|status| (status.file.clone().unwrap(), status.reason.as_ref().map(|reason| reason.code.to_string())))
+            .collect();
+        codes.sort();
+        codes
+    };
+    let expected = |revoked: Option<&str>| {
+        [
+            ("changed", Some("forged")),
+            ("good", None),
+            ("revoked", revoked),
+            ("strange", Some("untrusted")),
+            ("unsigned", Some("unsigned")),
+        ]
+        .map(|(file, code)| (format!("{file}.wasm"), code.map(str::to_owned)))
+    };
+    let registry = open(&[&author, &revoked]);
+    assert_eq!(codes(&registry), expected(None));
+    assert_eq!(champion(&registry), "1.4");
+    let refused = registry.add(Credit::new("1.5").build()).await.unwrap_err();
+    assert_eq!(refused.code(), "unsigned");
+    registry.add(author.sign(&Credit::new("1.5").build())).await.unwrap();
+    drop(registry);
+
+    // Its compiled code is still there; without the key it is not used.
+    fs::remove_file(
+        fs::read_dir(shelf.path())
+            .unwrap()
+            .flatten()
+            .map(|file| file.path())
+            .find(|file| file.to_string_lossy().contains("credit-1.5"))
+            .unwrap(),
+    )
+    .unwrap();
+    let registry = open(&[&author]);
+    assert_eq!(codes(&registry), expected(Some("untrusted")));
+    assert_eq!(champion(&registry), "1.0");
 }
 
 #[tokio::test]

@@ -5,7 +5,13 @@ use wasmtime::{
     component::{ComponentExportIndex, ComponentNamedList, Instance, InstancePre, Lift, Lower, TypedFunc},
 };
 
-use crate::{ScoreError, engine::Runtime, guest::Guest, shard::Slot};
+use crate::{
+    ScoreError,
+    dump::{self, Remains},
+    engine::Runtime,
+    guest::Guest,
+    shard::Slot,
+};
 
 /// More fuel than any call can use before its deadline; the difference afterwards is the cost.
 const FUEL: u64 = u64::MAX / 2;
@@ -96,7 +102,11 @@ impl<'a> Call<'a> {
     }
 
     /// The meaning of `error`, which ended this call.
-    pub fn failure(&self, error: &wasmtime::Error) -> ScoreError {
-        ScoreError::of(error, self.store.data().denied, &self.runtime.limits)
+    pub fn failure(&mut self, error: &wasmtime::Error) -> ScoreError {
+        match dump::remains(error, &mut self.store) {
+            Remains::Panic(text) => ScoreError::Trap { kind: text, at: None },
+            Remains::FullStack => ScoreError::GuestStack,
+            Remains::Nothing => ScoreError::of(error, self.store.data().denied, &self.runtime.limits),
+        }
     }
 }

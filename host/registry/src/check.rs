@@ -10,9 +10,9 @@ use std::{
 use serde::{Serialize, Serializer};
 
 use crate::{
-    Limits, LoadError, Model, ScoreError,
+    CreditModel, Limits, LoadError, Model, OfKind as _, ScoreError,
     engine::{Purpose, Runtime},
-    examine,
+    examine, hints,
     kinds::AnyKind,
     samples::{self, Sample},
 };
@@ -41,6 +41,20 @@ pub struct CheckReport {
     pub model: Option<ModelInfo>,
     /// The cost of its calls, where there is no problem.
     pub costs: Vec<Cost>,
+    /// What a credit model answers about sample wallets.
+    pub scores: Vec<SampleScore>,
+    /// What is no problem and can be better.
+    pub hints: Vec<String>,
+}
+
+/// What a credit model answers about one sample wallet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SampleScore {
+    pub wallet: &'static str,
+    /// Absent where the model refuses or fails.
+    pub score: Option<u32>,
+    /// Why there is no score.
+    pub why: Option<String>,
 }
 
 /// One problem, and how to solve it.
@@ -70,8 +84,9 @@ pub fn check(bytes: &[u8], limits: &Limits) -> Result<CheckReport, crate::OpenEr
     let runtime = |purpose| {
         Runtime::new(limits, purpose).map(Arc::new).map_err(|error| crate::OpenError::Engine(format!("{error:#}")))
     };
-    let found = examine::examine(bytes, &runtime(Purpose::SERVE)?, None);
-    let costs = match &found.model {
+    let found = examine::examine(bytes, &runtime(Purpose::CHECK)?, None);
+    let good = found.model.as_ref().filter(|_| found.problems.is_empty());
+    let costs = match good {
         // Counting slows every call, so it uses a second engine.
         Some(model) => costs(model, examine::examine(bytes, &runtime(Purpose::COUNT)?, None).model.as_ref()),
         None => Vec::new(),
@@ -86,7 +101,18 @@ pub fn check(bytes: &[u8], limits: &Limits) -> Result<CheckReport, crate::OpenEr
         compile_ms: u64::try_from(found.compile.as_millis()).unwrap_or(u64::MAX),
         model: found.info,
         costs,
+        scores: good.and_then(CreditModel::of).map(|model| scores(&model)).unwrap_or_default(),
+        hints: hints::of(bytes),
     })
+}
+
+/// The sample wallets, scored. Also used for a champion that a new model is compared with.
+fn scores(model: &CreditModel) -> Vec<SampleScore> {
+    let score = |Sample { name, features, .. }| match model.score(&features) {
+        Ok(answer) => SampleScore { wallet: name, score: Some(answer.score.get()), why: None },
+        Err(error) => SampleScore { wallet: name, score: None, why: Some(error.to_string()) },
+    };
+    samples::wallets().into_iter().map(score).collect()
 }
 
 type Ask = Box<dyn Fn() -> Result<(), ScoreError>>;
@@ -158,6 +184,16 @@ impl From<&LoadError> for Problem {
     }
 }
 
+impl fmt::Display for SampleScore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { wallet, score, why } = self;
+        match score {
+            Some(score) => write!(f, "{score}  {wallet}"),
+            None => write!(f, "none  {wallet}: {}", why.as_deref().unwrap_or_default()),
+        }
+    }
+}
+
 impl fmt::Display for CheckReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(info) = &self.model {
@@ -166,11 +202,8 @@ impl fmt::Display for CheckReport {
             writeln!(f, "  reads    {}", info.reads.join(", "))?;
         }
         writeln!(f, "  digest   {}", self.digest)?;
-        let made = if self.core_module {
-            format!(" (a core module; {} as a component)", self.component_bytes)
-        } else {
-            String::new()
-        };
+        let as_component = || format!(" (a core module; {} as a component)", self.component_bytes);
+        let made = if self.core_module { as_component() } else { String::new() };
         writeln!(f, "  size     {} bytes{made}", self.bytes)?;
         if self.component_bytes > 0 {
             writeln!(f, "  compile  {} ms", self.compile_ms)?;
@@ -182,6 +215,8 @@ impl fmt::Display for CheckReport {
                 memory / 1024
             )?;
         }
+        self.scores.iter().try_for_each(|score| writeln!(f, "  score    {score}"))?;
+        self.hints.iter().try_for_each(|hint| writeln!(f, "  hint     {hint}"))?;
         match self.problems.as_slice() {
             [] => writeln!(f, "good: this host would serve it"),
             problems => {

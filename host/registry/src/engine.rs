@@ -27,13 +27,19 @@ pub(crate) struct Purpose {
     pub epoch: bool,
     /// Calls report a cost that is the same on every machine.
     pub fuel: bool,
+    /// An instance that stopped can be looked into.
+    pub dump: bool,
 }
 
 impl Purpose {
-    pub const SERVE: Self = Self { pool: true, epoch: true, fuel: false };
+    pub const SERVE: Self = Self { pool: true, epoch: true, fuel: false, dump: false };
+    /// For authors: limits as in service, and what a panic said.
+    pub const CHECK: Self = Self { dump: true, ..Self::SERVE };
     /// For the shadow engine.
-    pub const SHADOW: Self = Self { pool: true, epoch: true, fuel: true };
-    pub const COUNT: Self = Self { pool: false, epoch: true, fuel: true };
+    pub const SHADOW: Self = Self { pool: true, epoch: true, fuel: true, dump: false };
+    pub const COUNT: Self = Self { pool: false, epoch: true, fuel: true, dump: false };
+    /// For authors: the cost of each call, and what a panic said.
+    pub const TRY: Self = Self { dump: true, ..Self::COUNT };
 }
 
 /// One engine for each core, all with the same configuration, with their clock and limits.
@@ -116,6 +122,7 @@ fn config(limits: &Limits, purpose: Purpose, instances: u32) -> Config {
         // Different processors must give the same bits.
         .cranelift_nan_canonicalization(true)
         .relaxed_simd_deterministic(true)
+        .coredump_on_trap(purpose.dump)
         .wasm_backtrace_details(WasmBacktraceDetails::Disable);
     if purpose.pool {
         let mut pool = PoolingAllocationConfig::default();

@@ -18,7 +18,7 @@ use crate::{
     encode,
     engine::Runtime,
     linked::{Linked, text},
-    selftest,
+    selftest, signature,
     tally::Tally,
     whole::whole,
     world::{self, World},
@@ -28,7 +28,7 @@ use assay_domain::{Digest, ModelInfo, ModelRef};
 /// The result of the examination of a file.
 pub(crate) struct Examined {
     pub digest: Digest,
-    /// The model, where there is no problem.
+    /// The model, where it can be called; it is served only where there is no problem.
     pub model: Option<Arc<Model>>,
     /// The model's own description, where `describe` was reached.
     pub info: Option<ModelInfo>,
@@ -61,9 +61,6 @@ pub(crate) fn examine(bytes: &[u8], runtime: &Arc<Runtime>, compiled: Option<&Co
     if let Err(problem) = steps(bytes, runtime, compiled, &mut found) {
         found.problems.push(problem);
     }
-    if !found.problems.is_empty() {
-        found.model = None;
-    }
     found
 }
 
@@ -76,6 +73,7 @@ fn steps(
     if bytes.len() > runtime.limits.file {
         return Err(LoadError::TooLarge { size: bytes.len() as u64, most: runtime.limits.file });
     }
+    signature::check(bytes, &runtime.limits.trust)?;
     whole(bytes)?;
     bounds::within(bytes)?;
     found.was_core_module = encode::is_core_module(bytes);

@@ -11,7 +11,9 @@
 //! | `examine`, `whole`, `bounds`, `world`, `contract`, `encode`, `selftest`, `samples` | from bytes to a model |
 //! | `compiler`, `compiled`, `attempts` | compiled code, kept for the next start, and files that ended the server |
 //! | `model`, `deciles`, `answer`, `mock` | one call of a model, and the checks of its answer |
-//! | `check`, `standalone`, `measure` | for model authors, backtests, auditors and benchmarks |
+//! | `signature` | who signed a file |
+//! | `check`, `hints`, `trial`, `dump` | for model authors: every problem, one call after the other, what a panic said |
+//! | `standalone`, `measure` | for backtests, auditors and benchmarks |
 //! | `shadow_engine` | copies of models on a second engine that counts fuel |
 //! | `engine`, `shard`, `guest`, `call`, `linked`, `clock`, `abi` | confinement, and the types that cross it |
 
@@ -30,10 +32,12 @@ mod compiled;
 mod compiler;
 mod contract;
 mod deciles;
+mod dump;
 mod encode;
 mod engine;
 mod examine;
 mod guest;
+mod hints;
 mod kinds;
 mod linked;
 mod load_error;
@@ -53,15 +57,17 @@ mod shadow_engine;
 mod shard;
 mod shared;
 mod shelf;
+mod signature;
 mod standalone;
 mod status;
 mod supervise;
 mod tally;
+mod trial;
 mod whole;
 mod world;
 
 pub use active::ActiveModels;
-pub use check::{CheckReport, Cost, Problem, check};
+pub use check::{CheckReport, Cost, Problem, SampleScore, check};
 pub use compiler::{Compiler, Job};
 pub use encode::{EncodeError, to_component};
 pub use kinds::{BoostModel, CreditModel, OfKind, SandboxModel, SybilModel};
@@ -76,5 +82,7 @@ pub use registry::Registry;
 pub use roles::{KindRoles, Roles};
 pub use score_error::{Refusal, ScoreError};
 pub use settings::{Limits, Settings};
+pub use signature::{PublicKey, SigningKey, signer};
 pub use standalone::{Fuel, MeteredModel, StandaloneError, metered, standalone};
 pub use status::{ModelStatus, Role, State};
+pub use trial::{Trial, Trials, wallets};

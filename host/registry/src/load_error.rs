@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-use crate::{EncodeError, ScoreError};
+use crate::{EncodeError, PublicKey, ScoreError};
 use assay_domain::{Digest, ModelKind, ModelVersion};
 
 /// Why there is no registry.
@@ -35,6 +35,17 @@ pub enum LoadError {
     Truncated(String),
     #[error(transparent)]
     Encode(#[from] EncodeError),
+    #[error(
+        "it has no signature, and this server takes only models that a key of models.trust signed. Sign it with \
+         `assay model sign`"
+    )]
+    Unsigned,
+    #[error("the key {0} signed it, which is not in models.trust. Add the key there, or have it signed by one of them")]
+    Untrusted(PublicKey),
+    #[error(
+        "its signature by the key {0} is not of these bytes: the file was changed after it was signed. Sign it again"
+    )]
+    Forged(PublicKey),
     #[error("this is not valid WebAssembly: {0}. Build it again with a current toolchain")]
     Invalid(String),
     #[error("it is too complex to compile: it has {0}. Give code as a compiler for WebAssembly writes it")]
@@ -104,6 +115,9 @@ impl LoadError {
             Self::TooLarge { .. } => "too_large",
             Self::NotWasm { .. } => "not_wasm",
             Self::Truncated(_) => "truncated",
+            Self::Unsigned => "unsigned",
+            Self::Untrusted(_) => "untrusted",
+            Self::Forged(_) => "forged",
             Self::Encode(_) => "not_encodable",
             Self::Invalid(_) => "invalid_wasm",
             Self::TooComplex(_) => "too_complex",

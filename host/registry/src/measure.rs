@@ -25,7 +25,7 @@ impl Setup {
 /// As [`crate::metered`].
 pub fn model(bytes: &[u8], setup: Setup) -> Result<CreditModel, StandaloneError> {
     let Setup { pool, epoch, fuel } = setup;
-    standalone::load_credit(bytes, &Limits::default(), Purpose { pool, epoch, fuel })
+    standalone::load_credit(bytes, &Limits::default(), Purpose { pool, epoch, fuel, dump: false })
 }
 
 /// An ordinary wallet: two chains, three markets, three asset classes, one attestation.

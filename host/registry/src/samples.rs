@@ -44,6 +44,54 @@ pub(crate) fn subjects(generation: Generation) -> Vec<Sample> {
     all
 }
 
+/// Ten wallets as they are met, for people who look at scores.
+pub(crate) fn wallets() -> Vec<Sample> {
+    let wallet = |name, change: fn(&mut Features)| {
+        let mut features = typical();
+        change(&mut features);
+        Sample { name, features, must_answer: false }
+    };
+    vec![
+        wallet("an ordinary borrower", |_| {}),
+        wallet("never used", |of| *of = Features { as_of: NOW, ..Features::default() }),
+        wallet("new, a month old", |of| {
+            each_chain(of, |chain| (chain.first_transaction, chain.transactions) = (Some(NOW - 30 * 86_400), 12));
+            of.markets.clear();
+        }),
+        wallet("old and active, never borrowed", |of| of.markets.clear()),
+        wallet("borrowed often, always repaid", |of| {
+            each_market(of, |market| (market.borrow, market.repay, market.liquidation) = (Some(60), Some(60), Some(0)));
+        }),
+        wallet("liquidated yesterday", |of| {
+            each_market(of, |market| {
+                (market.liquidation, market.last_liquidation) = (Some(1), Some(NOW - 86_400));
+            });
+        }),
+        wallet("liquidated five times, long ago", |of| {
+            each_market(of, |market| {
+                (market.liquidation, market.last_liquidation) = (Some(5), Some(NOW - 3 * YEAR));
+            });
+        }),
+        wallet("rich, without a history", |of| {
+            of.markets.clear();
+            each_chain(of, |chain| (chain.transactions, chain.assets_usd) = (3, 2_000_000.0));
+        }),
+        wallet("active, with nothing left", |of| {
+            of.holdings.clear();
+            each_chain(of, |chain| chain.assets_usd = 0.0);
+        }),
+        wallet("lending that could not be read", |of| of.markets = unread().markets),
+    ]
+}
+
+fn each_chain(features: &mut Features, change: impl Fn(&mut ChainFeatures)) {
+    features.chains.iter_mut().for_each(change);
+}
+
+fn each_market(features: &mut Features, change: impl Fn(&mut MarketFeatures)) {
+    features.markets.iter_mut().for_each(change);
+}
+
 /// The four bands first, then addresses with bits in every byte.
 pub(crate) fn addresses() -> Vec<Address> {
     let small = (1..=4).map(Address::with_last_byte);

@@ -24,6 +24,11 @@ pub enum ScoreError {
     MemoryLimit { asked: usize, cap: usize },
     #[error("the model used up its stack of {0} bytes: it recurses too deeply")]
     StackOverflow(usize),
+    #[error(
+        "the model ran out of its own stack: it recurses too deeply, or keeps large arrays on the stack. Put a bound on \
+         the recursion, or link with a larger stack (-zstack-size)"
+    )]
+    GuestStack,
     #[error("the model answered nonsense: {0}")]
     OutOfRange(String),
     #[error("the model's {field} has {length} characters and may have {most}")]
@@ -54,7 +59,7 @@ impl ScoreError {
             Self::Trap { .. } => "trap",
             Self::Deadline(_) => "deadline",
             Self::MemoryLimit { .. } => "memory_limit",
-            Self::StackOverflow(_) => "stack_overflow",
+            Self::StackOverflow(_) | Self::GuestStack => "stack_overflow",
             Self::OutOfRange(_) => "out_of_range",
             Self::TextTooLong { .. } => "text_too_long",
             Self::AnswerTooLarge(_) => "answer_too_large",

@@ -45,7 +45,22 @@ pub(crate) fn run(mut model: Model) -> (Arc<Model>, Vec<LoadError>) {
         let problem = format!("it took longer than {} ms altogether", model.runtime.limits.self_test.as_millis());
         test.fail("all inputs".to_owned(), problem);
     }
-    (model, test.problems)
+    (model, once(test.problems))
+}
+
+/// Each problem once, with the inputs that show it.
+fn once(problems: Vec<LoadError>) -> Vec<LoadError> {
+    let mut found: Vec<LoadError> = Vec::new();
+    for one in problems {
+        let same = |other: &&mut LoadError| matches!((&**other, &one), (LoadError::SelfTest { problem: known, .. }, LoadError::SelfTest { problem, .. }) if known == problem);
+        match (found.iter_mut().find(same), &one) {
+            (Some(LoadError::SelfTest { input, .. }), LoadError::SelfTest { input: more, .. }) => {
+                *input = format!("{input}, {more}");
+            }
+            _ => found.push(one),
+        }
+    }
+    found
 }
 
 struct SelfTest {

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
-use crate::{Compiler, Roles};
+use crate::{Compiler, PublicKey, Roles};
 use assay_domain::{ModelKind, ModelVersion};
 
 /// All settings. [`Settings::new`] has the defaults stated here.
@@ -59,6 +59,8 @@ pub struct Limits {
     pub answer: usize,
     /// Failures in a row after which a model goes out of service. 3.
     pub failures: u32,
+    /// The keys by one of which a model must be signed; without keys, none needs a signature.
+    pub trust: Vec<PublicKey>,
     /// Where components are compiled; `None` compiles them in this process, without a limit.
     pub compiler: Option<Compiler>,
 }
@@ -75,6 +77,7 @@ impl Default for Limits {
             instances: 256,
             answer: 1 << 20,
             failures: 3,
+            trust: Vec::new(),
             compiler: None,
         }
     }

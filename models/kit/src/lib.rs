@@ -61,6 +61,9 @@ use arena as _;
 
 #[doc(hidden)]
 pub mod bindings;
+#[cfg(target_arch = "wasm32")]
+#[doc(hidden)]
+pub mod panics;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod v2;
@@ -105,7 +108,51 @@ macro_rules! export {
         const _: fn() -> $crate::ModelInfo = <$model as $crate::$contract>::describe;
         #[cfg(target_arch = "wasm32")]
         const _: () = {
-            $crate::bindings::$kind::export!($model with_types_in $crate::bindings::$kind);
+            struct Told;
+            $crate::told!($kind $model Told);
+            $crate::bindings::$kind::export!(Told with_types_in $crate::bindings::$kind);
         };
+    };
+}
+
+/// The same model, which leaves the text of a panic behind.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! told {
+    (credit $model:ident $told:ident) => {
+        impl $crate::CreditModel for $told {
+            $crate::told!($model CreditModel: describe() -> $crate::ModelInfo);
+            $crate::told!($model CreditModel: score(features: $crate::Features)
+                -> Result<$crate::Assessment, $crate::Refusal>);
+            $crate::told!($model CreditModel: decile(score: u32) -> u8);
+        }
+    };
+    (boost $model:ident $told:ident) => {
+        impl $crate::BoostModel for $told {
+            $crate::told!($model BoostModel: describe() -> $crate::ModelInfo);
+            $crate::told!($model BoostModel: boost(score: u32, off_chain: $crate::OffChain) -> u32);
+        }
+    };
+    (sybil $model:ident $told:ident) => {
+        impl $crate::SybilModel for $told {
+            $crate::told!($model SybilModel: describe() -> $crate::ModelInfo);
+            $crate::told!($model SybilModel: risk(features: $crate::Features) -> $crate::RiskAssessment);
+        }
+    };
+    (sandbox $model:ident $told:ident) => {
+        impl $crate::SandboxModel for $told {
+            $crate::told!($model SandboxModel: describe() -> $crate::ModelInfo);
+            $crate::told!($model SandboxModel: score(address: Vec<u8>) -> u32);
+            $crate::told!($model SandboxModel: boosted_score(address: Vec<u8>, off_chain: $crate::OffChain) -> u32);
+            $crate::told!($model SandboxModel: factors(address: Vec<u8>) -> Vec<$crate::Factor>);
+            $crate::told!($model SandboxModel: report(address: Vec<u8>) -> $crate::MockReport);
+            $crate::told!($model SandboxModel: portfolio(address: Vec<u8>) -> Vec<$crate::ChainValue>);
+        }
+    };
+    ($model:ident $contract:ident: $name:ident($($argument:ident: $type:ty),*) -> $answer:ty) => {
+        fn $name($($argument: $type),*) -> $answer {
+            $crate::panics::tell();
+            <$model as $crate::$contract>::$name($($argument),*)
+        }
     };
 }

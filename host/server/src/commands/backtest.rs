@@ -1,6 +1,7 @@
 //! `assay backtest`: judges a model on a file of features, or compares several.
 
 use std::{
+    ffi::OsStr,
     fs,
     io::{self, BufWriter, Write as _},
     path::{Path, PathBuf},
@@ -16,8 +17,8 @@ use assay_backtest::{
     About, Asked, Bounds, By, Grading, Identity, Loaded, Report, Run, RunError, Tally, grouped, header,
 };
 use assay_domain::{Claims, Digest, Score};
-use assay_registry::{CreditModel, MeteredModel};
-use clap::Args;
+use assay_registry::{CreditModel, Limits, MeteredModel};
+use clap::{Args, Parser};
 
 use super::{ConfigFile, Failure, meter::Meter, print};
 use crate::{app, cards};
@@ -91,11 +92,29 @@ fn end_of_day(text: &str) -> Result<u64, String> {
     seconds.ok_or_else(|| "a date is a year, a month and a day, such as 2021-07-01".to_owned())
 }
 
+/// The options as a command of its own, so that each has its default.
+#[derive(Parser)]
+struct Alone {
+    #[command(flatten)]
+    arguments: Arguments,
+}
+
+/// Compares models on one file of features, with every other option as it is by default.
+pub fn compare(models: &str, features: &Path, config: &ConfigFile) -> Result<(), Failure> {
+    let mut words: Vec<&OsStr> = ["backtest", "--models", models, "--features"].map(OsStr::new).to_vec();
+    words.push(features.as_os_str());
+    if let Some(config) = &config.config {
+        words.extend([OsStr::new("--config"), config.as_os_str()]);
+    }
+    run(&Alone::try_parse_from(words).map_err(Failure::cannot)?.arguments)
+}
+
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let config = arguments.config.load()?;
     let started = Instant::now();
-    let loaded = assay_backtest::load(&arguments.models, &config.models.shelf, &app::limits(&config.models))
-        .map_err(Failure::cannot)?;
+    // A comparison serves nobody, so a model needs no signature for it.
+    let limits = Limits { trust: Vec::new(), ..app::limits(&config.models) };
+    let loaded = assay_backtest::load(&arguments.models, &config.models.shelf, &limits).map_err(Failure::cannot)?;
     let (mut models, mut identities, mut counting, mut cards) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let claims = loaded.last().and_then(|loaded| loaded.info.claims.clone());
     for Loaded { identity, model, counting: counted, info } in loaded {

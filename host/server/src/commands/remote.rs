@@ -17,7 +17,7 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 #[derive(Args)]
 pub(super) struct Server {
     /// Root URL of the server; the `listen` address of the configuration where absent
-    #[arg(long, value_name = "URL")]
+    #[arg(long, visible_alias = "to", value_name = "URL")]
     server: Option<String>,
     /// Name of an environment variable with an API key of scope admin; where absent, the first such key of the
     /// configuration
@@ -68,12 +68,28 @@ impl Remote {
     /// # Errors
     /// Exit code 1 with the server's message, or exit code 2 where no server answers.
     pub fn ask(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Value, Failure> {
+        let request = self.request(method, path);
+        self.send(match body {
+            Some(body) => request.json(body),
+            None => request,
+        })
+    }
+
+    /// The same with bytes as they are.
+    ///
+    /// # Errors
+    /// As [`Self::ask`].
+    pub fn upload(&self, path: &str, bytes: Vec<u8>) -> Result<Value, Failure> {
+        let request = self.request(Method::POST, path).header("content-type", "application/octet-stream");
+        self.send(request.body(bytes))
+    }
+
+    fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
+        self.client.request(method, format!("{}{path}", self.root)).bearer_auth(self.key.expose())
+    }
+
+    fn send(&self, request: reqwest::RequestBuilder) -> Result<Value, Failure> {
         self.runtime.block_on(async {
-            let request = self.client.request(method, format!("{}{path}", self.root)).bearer_auth(self.key.expose());
-            let request = match body {
-                Some(body) => request.json(body),
-                None => request,
-            };
             // The error would show the whole URL, which may have a password.
             let no_answer =
                 |error: reqwest::Error| Failure::cannot(format!("no server answers there: {}", error.without_url()));

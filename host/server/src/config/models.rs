@@ -6,6 +6,7 @@ use assay_domain::{
     ModelKind, ModelVersion,
     settings::{self, Problems},
 };
+use assay_registry::PublicKey;
 use serde::Deserialize;
 
 /// The folder of components, and the limits of each call.
@@ -25,6 +26,8 @@ pub struct Models {
     pub call_deadline: Duration,
     /// Calls that run at the same time, and the size of the instance pool.
     pub max_calls: u32,
+    /// Keys by one of which a model must be signed; without keys, none needs a signature.
+    pub trust: Vec<PublicKey>,
     /// Processor time for compiling one component.
     pub max_compile_seconds: u64,
     /// Memory for compiling one component, in bytes.

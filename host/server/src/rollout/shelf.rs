@@ -16,7 +16,10 @@ impl Rollout {
     /// # Errors
     /// [`StageError`]: what is wrong with it. A component whose log entry cannot be written stays on the shelf.
     pub async fn stage(&self, bytes: Vec<u8>, with: Move) -> Result<ModelRef, StageError> {
+        let signer = assay_registry::signer(&bytes);
         let model = self.put_on_shelves(bytes).await?;
+        // The log names who vouches for the bytes.
+        let with = Move { why: with.why.or_else(|| signer.map(|key| format!("signed by {key}"))), ..with };
         let step = AuditRecord { to: vec![(&model).into()], ..audit::step("stage", model.kind, with) };
         let logged = async { self.inner.store.commit(audit::closed(Batch::new(), &step, audit::DONE, None)?).await };
         if let Err(error) = logged.await {

@@ -18,9 +18,9 @@ use super::{Error, Run, keep_current, start, start_all, welcome};
 
 /// What the server works on.
 enum Behind {
-    All(Upstreams),
+    All(Box<Upstreams>),
     /// Two chains with one lender.
-    Less(Devnet),
+    Less(Box<Devnet>),
 }
 
 /// The version that runs in the shadow of the champion.
@@ -39,7 +39,8 @@ pub async fn run(options: Run) -> Result<(), Error> {
 
     // Dropped in reverse order: first the server, then the chains, last the files.
     let files = tempfile::Builder::new().prefix("assay-devnet-").tempdir()?;
-    let behind = if options.less { Behind::Less(start().await?) } else { Behind::All(start_all().await?) };
+    let behind =
+        if options.less { Behind::Less(Box::new(start().await?)) } else { Behind::All(Box::new(start_all().await?)) };
     let config = files.path().join("assay.toml");
     let toml = behind.config_toml(&listen, &shelf, &files.path().join("assay.redb"), &options.key);
     fs::write(&config, toml + &docs(behind.devnet(), &options.key))?;

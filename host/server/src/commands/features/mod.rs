@@ -5,6 +5,7 @@ mod export;
 mod file;
 mod label;
 mod past;
+mod table;
 
 use std::{
     path::{Path, PathBuf},
@@ -31,7 +32,14 @@ pub enum Command {
     /// With --as-of each chain is read at its last block before that moment, which needs endpoints that keep old state
     /// (archive endpoints). Explorers and price APIs are not asked, because they tell only of today; names are those of
     /// today. Each row names its blocks, so that anyone can make it again.
-    Export(Arguments),
+    Export(Box<Arguments>),
+    /// Print the features that a model.toml declares for each wallet of a file, as comma-separated values to train on
+    Table {
+        /// The declaration of the model
+        declaration: PathBuf,
+        /// File of features: JSON lines or Parquet. Where wallets have an `outcome`, it is the last column
+        features: PathBuf,
+    },
 }
 
 #[derive(Args)]
@@ -93,7 +101,13 @@ pub enum Outcome {
 }
 
 pub fn run(command: Command) -> Result<(), Failure> {
-    let Command::Export(mut arguments) = command;
+    match command {
+        Command::Export(arguments) => export(*arguments),
+        Command::Table { declaration, features } => table::print(&declaration, &features),
+    }
+}
+
+fn export(mut arguments: Arguments) -> Result<(), Failure> {
     let mut addresses = std::mem::take(&mut arguments.addresses);
     addresses.extend(arguments.from.as_deref().map(file::listed).transpose()?.unwrap_or_default());
     if addresses.is_empty() && arguments.population.is_none() {

@@ -1,0 +1,124 @@
+//! `model.toml`: what an author declares.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::{Fault, files};
+
+/// A text with its place in the file.
+pub type Text = Spanned<String>;
+
+/// The whole file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Declaration {
+    pub version: Text,
+    pub title: Text,
+    #[serde(default)]
+    pub authors: Vec<String>,
+    /// LightGBM text or XGBoost JSON, beside this file. Absent for a scorecard.
+    pub trees: Option<Text>,
+    pub score: Score,
+    #[serde(rename = "factor")]
+    pub factors: Vec<Factor>,
+    #[serde(rename = "feature")]
+    pub features: Vec<Feature>,
+}
+
+/// How a margin becomes a score.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Score {
+    pub margin: Margin,
+    /// Points for each doubling of the odds of a good outcome.
+    pub points_to_double: Option<f64>,
+    /// A wallet with odds of `anchor_odds` to 1 has the score `anchor_score`.
+    pub anchor_score: Option<f64>,
+    pub anchor_odds: Option<f64>,
+    /// With `margin = "points"`: the score of no points.
+    pub base: Option<f64>,
+    /// Of a scorecard in log-odds: what is added to its cells.
+    #[serde(default)]
+    pub intercept: f64,
+    /// The lowest scores of the deciles 2 to 10.
+    pub deciles: Spanned<Vec<u32>>,
+}
+
+/// What the sum of the trees or cells means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Margin {
+    LogOddsOfBad,
+    LogOddsOfGood,
+    Points,
+}
+
+/// A factor of the answer. Each feature belongs to one.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Factor {
+    pub label: Text,
+    /// A sentence; `{name}` stands for a feature.
+    pub text: Text,
+}
+
+/// One number of a wallet.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Feature {
+    pub name: Text,
+    /// An expression of the feature language.
+    pub is: Text,
+    /// The label of its factor.
+    pub factor: Text,
+    /// What the score does as this feature alone rises; proved when packing.
+    pub monotone: Option<Spanned<Direction>>,
+    /// Of a scorecard: the edges of its bins, which belong to the upper one.
+    pub edges: Option<Spanned<Vec<f64>>>,
+    /// What each bin adds, one more than there are edges: points, or weights of evidence times `weight`.
+    pub points: Option<Spanned<Vec<f64>>>,
+    pub woe: Option<Spanned<Vec<f64>>>,
+    pub weight: Option<f64>,
+    /// The same for an absent figure.
+    #[serde(default)]
+    pub absent: f64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    Rising,
+    Falling,
+}
+
+/// A declaration with its text, for the places of its problems.
+pub struct File {
+    pub path: PathBuf,
+    pub text: String,
+    pub declared: Declaration,
+}
+
+impl File {
+    /// # Errors
+    /// What is wrong with the file, and its line.
+    pub fn read(path: &Path) -> Result<Self, Fault> {
+        let text = files::text(path, files::DECLARATION)?;
+        let declared = toml::from_str(&text).map_err(|error| match error.span() {
+            Some(span) => Fault::at(path, &text, span.start, error.message()),
+            None => Fault::of(path, error.message()),
+        })?;
+        Ok(Self { path: path.to_owned(), text, declared })
+    }
+
+    /// A problem of a value.
+    pub fn fault<T>(&self, value: &Spanned<T>, message: impl Into<String>) -> Fault {
+        Fault::at(&self.path, &self.text, value.span().start, message)
+    }
+
+    /// The names of the features, in their order.
+    pub fn names(&self) -> Vec<&str> {
+        self.declared.features.iter().map(|feature| feature.name.get_ref().as_str()).collect()
+    }
+}

@@ -1,0 +1,35 @@
+//! Files of an author, read up to a bound.
+
+use std::{
+    fs::File,
+    io::{self, Read as _},
+    path::Path,
+};
+
+use crate::Fault;
+
+/// The most bytes of a declaration, and of a trained file.
+pub const DECLARATION: u64 = 1 << 20;
+pub const TRAINED: u64 = 64 << 20;
+
+/// The text of a regular file of at most `most` bytes. A larger one is refused by its size, unread.
+pub fn text(path: &Path, most: u64) -> Result<String, Fault> {
+    let fault = |message: String| Fault::of(path, message);
+    let cannot = |error: &io::Error| fault(format!("it cannot be read: {error}"));
+    let found = std::fs::metadata(path).map_err(|error| cannot(&error))?;
+    if !found.is_file() {
+        return Err(fault("it is no regular file".into()));
+    }
+    let too_large =
+        |size: u64| fault(format!("it has {size} bytes and may have {most}. Train with fewer trees or leaves"));
+    if found.len() > most {
+        return Err(too_large(found.len()));
+    }
+    let mut bytes = Vec::new();
+    let opened = File::open(path).map_err(|error| cannot(&error))?;
+    opened.take(most + 1).read_to_end(&mut bytes).map_err(|error| cannot(&error))?;
+    if bytes.len() as u64 > most {
+        return Err(too_large(bytes.len() as u64));
+    }
+    String::from_utf8(bytes).map_err(|_| fault("it is not text in UTF-8".into()))
+}

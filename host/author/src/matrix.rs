@@ -1,0 +1,45 @@
+//! The matrix to train on: one row a wallet, one column a feature, from the expressions that the model will serve with.
+
+use std::{fmt::Write as _, path::Path};
+
+use assay_domain::features::Features;
+use tables::value;
+
+use crate::{Fault, Wallet, declaration::File, pack::expressions};
+
+/// The features of a declaration.
+pub struct Matrix {
+    names: Vec<String>,
+    codes: Vec<Vec<u8>>,
+}
+
+impl Matrix {
+    /// # Errors
+    /// What is wrong with the declaration.
+    pub fn of(declaration: &Path) -> Result<Self, Fault> {
+        let file = File::read(declaration)?;
+        let codes = expressions(&file)?.into_iter().map(|expression| expression.code).collect();
+        Ok(Self { names: file.names().into_iter().map(Into::into).collect(), codes })
+    }
+
+    /// The names of the columns, as a line of CSV.
+    pub fn header(&self) -> String {
+        self.names.join(",")
+    }
+
+    /// The features of a wallet; NaN where one is absent.
+    pub fn row(&self, features: &Features) -> Vec<f64> {
+        self.codes.iter().map(|code| value(&mut code.as_slice(), &Wallet(features))).collect()
+    }
+
+    /// The same as a line of CSV, with an empty cell where a feature is absent. Numbers come back to the bit.
+    pub fn line(&self, features: &Features) -> String {
+        let mut line = String::new();
+        for (at, value) in self.row(features).into_iter().enumerate() {
+            let comma = if at == 0 { "" } else { "," };
+            // Writing to a string does not fail.
+            let _ = if value.is_nan() { write!(line, "{comma}") } else { write!(line, "{comma}{value}") };
+        }
+        line
+    }
+}

@@ -1,0 +1,72 @@
+//! The released core module of `models/tables`, with data in pages of its own behind its memory.
+
+use std::convert::Infallible;
+
+use wasm_encoder::{
+    ConstExpr, DataSection, MemoryType, Module,
+    reencode::{Error, Reencode, utils},
+};
+use wasmparser::{DataKind, DataSectionReader, Parser};
+
+use crate::packed::number;
+
+/// Built by `make models` from `models/tables`.
+const RELEASED: &[u8] = include_bytes!("tables-1.0.wasm");
+/// Address and length of the data stand behind these bytes.
+const MARK: &[u8; 16] = b"ASSAY-TABLE-DATA";
+const PAGE: usize = 64 << 10;
+
+/// The core module with `data`.
+///
+/// # Errors
+/// In words, where the released module is not what this code knows.
+pub fn with(data: &[u8]) -> Result<Vec<u8>, String> {
+    let (mut module, mut with) = (Module::new(), With { data, address: 0, marked: false });
+    with.parse_core_module(&mut module, Parser::new(0), RELEASED).map_err(|error| error.to_string())?;
+    if with.marked { Ok(module.finish()) } else { Err("the released module has no place for data".into()) }
+}
+
+struct With<'a> {
+    data: &'a [u8],
+    /// The end of the module's own memory.
+    address: u32,
+    marked: bool,
+}
+
+impl Reencode for With<'_> {
+    type Error = Infallible;
+
+    fn memory_type(&mut self, memory: wasmparser::MemoryType) -> Result<MemoryType, Error> {
+        let pages = memory.initial + self.data.len().div_ceil(PAGE) as u64;
+        self.address = number(usize::try_from(memory.initial).unwrap_or(0).saturating_mul(PAGE));
+        Ok(MemoryType { minimum: pages, ..utils::memory_type(self, memory) })
+    }
+
+    fn data_count(&mut self, count: u32) -> Result<u32, Error> {
+        Ok(count + 1)
+    }
+
+    fn parse_data_section(&mut self, out: &mut DataSection, section: DataSectionReader<'_>) -> Result<(), Error> {
+        for segment in section {
+            let segment = segment?;
+            let mut bytes = segment.data.to_vec();
+            let mark = bytes.windows(MARK.len()).position(|bytes| bytes == MARK);
+            if let Some(place) = mark.and_then(|at| bytes.get_mut(at + MARK.len()..at + MARK.len() + 8)) {
+                let place_of = self.address.to_le_bytes().into_iter().chain(number(self.data.len()).to_le_bytes());
+                place.iter_mut().zip(place_of).for_each(|(byte, new)| *byte = new);
+                self.marked = true;
+            }
+            match segment.kind {
+                DataKind::Active { memory_index, offset_expr } => {
+                    let offset = self.const_expr(offset_expr)?;
+                    out.active(memory_index, &offset, bytes);
+                }
+                DataKind::Passive => {
+                    out.passive(bytes);
+                }
+            }
+        }
+        out.active(0, &ConstExpr::i32_const(self.address.cast_signed()), self.data.iter().copied());
+        Ok(())
+    }
+}

@@ -1,0 +1,67 @@
+//! Trees as others trained them, in one form, with the rules of their origin for what is absent and what goes left.
+
+mod lightgbm;
+mod tree;
+mod xgboost;
+
+#[cfg(test)]
+pub use tree::Leaf;
+pub use tree::{Missing, Split, Test, Tree};
+
+/// The most trees, and the most splits of one.
+const TREES: usize = 20_000;
+const SPLITS: usize = 4095;
+
+/// A trained ensemble.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Forest {
+    pub trees: Vec<Tree>,
+    /// Where the sum of the trees begins.
+    pub start: f64,
+    /// Figures and sums have single precision.
+    pub single: bool,
+    /// A figure goes left below a threshold, and not at it.
+    pub strict: bool,
+}
+
+/// Reads what LightGBM or XGBoost saved. `names` are the features, in the order of the training.
+///
+/// # Errors
+/// Why it cannot be served, in words.
+pub fn read(text: &str, names: &[&str]) -> Result<Forest, String> {
+    let forest = if text.trim_start().starts_with('{') {
+        xgboost::read(text, names)?
+    } else if text.starts_with("tree\n") || text.starts_with("tree\r\n") {
+        lightgbm::read(text, names)?
+    } else {
+        return Err("it is neither LightGBM text (`booster.save_model(\"model.txt\")`) nor XGBoost JSON \
+                    (`booster.save_model(\"model.json\")`)"
+            .into());
+    };
+    match forest.trees.len() {
+        0 => Err("it has no tree".into()),
+        1..=TREES => Ok(forest),
+        trees => Err(format!("it has {trees} trees and may have {TREES}")),
+    }
+}
+
+/// Refuses a model that was trained on other columns.
+fn same_names(theirs: &[String], names: &[&str]) -> Result<(), String> {
+    let unnamed = theirs.iter().enumerate().all(|(at, name)| *name == format!("Column_{at}"));
+    if theirs.len() == names.len() && (unnamed || theirs.iter().zip(names).all(|(theirs, name)| theirs == name)) {
+        return Ok(());
+    }
+    let differs = theirs.iter().zip(names).position(|(theirs, name)| theirs != name);
+    let at = differs.map_or(String::new(), |at| {
+        let theirs = theirs.get(at).map_or("", String::as_str);
+        format!("; feature {} is `{}` here and `{theirs}` there", at + 1, names.get(at).copied().unwrap_or_default())
+    });
+    Err(format!(
+        "it was trained on {} features, and {} are declared{at}. Train on the columns that `assay features table` writes",
+        theirs.len(),
+        names.len()
+    ))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+//! New models: the files of a template, with the name filled in.
+
+use assay_domain::ModelKind;
+
+/// How a model is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Language {
+    Rust,
+    Scorecard,
+    Trees,
+}
+
+impl Language {
+    pub const ALL: [Self; 3] = [Self::Rust, Self::Scorecard, Self::Trees];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Rust => "rust",
+            Self::Scorecard => "scorecard",
+            Self::Trees => "trees",
+        }
+    }
+}
+
+/// A file of a template: its path in the folder, and its text.
+pub type NewFile = (&'static str, String);
+
+const WALLETS: &str = include_str!("../templates/wallets.jsonl");
+
+/// The files of a new model. `kit` is the path of the crate `assay-model`, for Rust.
+///
+/// # Errors
+/// Where the name is no name, or there is no such template.
+pub fn files(language: Language, kind: ModelKind, name: &str, kit: &str) -> Result<Vec<NewFile>, String> {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_');
+    let begins = name.bytes().next().is_some_and(|first| first.is_ascii_lowercase());
+    if !begins || name.len() > 40 || !name.bytes().all(plain) {
+        return Err(format!("{name:?} is no name: use a small letter, then small letters, digits, `-` and `_`"));
+    }
+    let fill = |text: &str| text.replace("{name}", name).replace("{kit}", kit);
+    let mut files = vec![("wallets.jsonl", WALLETS.to_owned()), (".gitignore", "target/\n*.wasm\n".to_owned())];
+    let only_credit = || format!("a {kind} model is written in Rust: {} makes credit models", language.as_str());
+    match language {
+        Language::Rust => {
+            files.push(("src/lib.rs", fill(rust(kind)?)));
+            files.push(("Cargo.toml", fill(include_str!("../templates/rust/Cargo.toml.txt"))));
+            files.push((".cargo/config.toml", include_str!("../templates/rust/config.toml").to_owned()));
+            files.push(("README.md", fill(include_str!("../templates/rust/README.md"))));
+        }
+        _ if kind != ModelKind::Credit => return Err(only_credit()),
+        Language::Scorecard => {
+            files.push(("model.toml", fill(include_str!("../templates/scorecard/model.toml"))));
+            files.push(("golden.txt", include_str!("../templates/scorecard/golden.txt").to_owned()));
+            files.push(("README.md", fill(include_str!("../templates/scorecard/README.md"))));
+        }
+        Language::Trees => {
+            files.push(("model.toml", fill(include_str!("../templates/trees/model.toml"))));
+            files.push(("train.py", include_str!("../templates/trees/train.py").to_owned()));
+            files.push(("README.md", fill(include_str!("../templates/trees/README.md"))));
+        }
+    }
+    Ok(files)
+}
+
+fn rust(kind: ModelKind) -> Result<&'static str, String> {
+    match kind {
+        ModelKind::Credit => Ok(include_str!("../templates/rust/credit.rs")),
+        ModelKind::Boost => Ok(include_str!("../templates/rust/boost.rs")),
+        ModelKind::Sybil => Ok(include_str!("../templates/rust/sybil.rs")),
+        ModelKind::Sandbox => {
+            Err("there is no template of a sandbox generator: start from models/sandbox-1.1 of this repository".into())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_template_is_filled_in() {
+        for language in Language::ALL {
+            let files = files(language, ModelKind::Credit, "my-model", "../assay/models/kit").unwrap();
+            let readme = &files.iter().find(|(path, _)| *path == "README.md").unwrap().1;
+            assert!(readme.starts_with("# my-model\n"), "{language:?}");
+            assert!(files.iter().all(|(_, text)| !text.contains("{name}") && !text.contains("{kit}")), "{language:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_model_is_refused_in_words() {
+        let refused = |language, kind, name| files(language, kind, name, "").unwrap_err();
+        assert!(refused(Language::Rust, ModelKind::Credit, "../x").contains("is no name"));
+        assert!(refused(Language::Trees, ModelKind::Sybil, "x").contains("is written in Rust"));
+        assert!(refused(Language::Rust, ModelKind::Sandbox, "x").contains("no template"));
+    }
+}

@@ -1,0 +1,91 @@
+//! What no author means to give: refused in words, with little memory.
+
+use std::{fs, path::Path};
+
+use assay_author::{Matrix, pack};
+
+const DECLARED: &str = r#"
+version = "1.0"
+title = "t"
+trees = "model.txt"
+[score]
+margin = "log-odds-of-bad"
+points_to_double = 60
+anchor_score = 700
+anchor_odds = 4
+deciles = [310, 320, 330, 340, 350, 360, 370, 380, 390]
+[[factor]]
+label = "F"
+text = "{a}"
+[[feature]]
+name = "a"
+is = "count(chains)"
+factor = "F"
+monotone = "falling"
+"#;
+const TREE: &str = "tree\nnum_class=1\nnum_tree_per_iteration=1\nfeature_names=a\n\nTree=0\nnum_cat=0\nsplit_feature=0\n\
+    threshold=1.5\ndecision_type=10\nleft_child=-1\nright_child=-2\nleaf_value=-0.25 0.5\nleaf_count=30 10\n\n\n\
+    end of trees\n";
+
+/// What is said of this declaration and these trees.
+#[expect(clippy::unwrap_used, reason = "a test without its files has failed")]
+fn said(folder: &Path, declared: &str, trees: &str) -> String {
+    fs::write(folder.join("model.toml"), declared).unwrap();
+    fs::write(folder.join("model.txt"), trees).unwrap();
+    pack(&folder.join("model.toml")).map_or_else(|fault| fault.to_string(), |packed| packed.summary)
+}
+
+#[test]
+fn each_mistake_is_named_with_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = |from: &str, to: &str| said(folder.path(), &DECLARED.replacen(from, to, 1), TREE);
+    for (said, words) in [
+        (said("", ""), "1 trees with 2 leaves over 1 features"),
+        (said("count(chains)", "count(chain)"), "model.toml:16:13: feature a: there is no list `chain`"),
+        (said("count(chains)", "sum(chains.\\u0061ssets)"), "model.toml:16:"),
+        (said("version = \"1.0\"", "version = \"one\""), "model.toml:2:11: version \"one\" is not two to four"),
+        (said("deciles = [310", "deciles = [290"), "model.toml:10:11: deciles are nine scores"),
+        (said("anchor_odds = 4", "anchor_odds = 0"), "[score]: a margin in log-odds needs"),
+        (said("anchor_odds = 4", "anchor_odds = nan"), "[score]: a margin in log-odds needs"),
+        (said("\"F\"\nmono", "\"G\"\nmono"), "model.toml:17:10: there is no factor \"G\": there are \"F\""),
+        (said("{a}", "{b}"), "model.toml:13:8: `{b}` names no feature"),
+        (said("{a}", "{a"), "a `{` is not closed"),
+        (said("name = \"a\"", "name = \"a b\""), "model.toml:15:8: a name has letters"),
+        (said("falling", "rising"), "model.toml:18:12: the score is not rising in a: tree 0 breaks it"),
+        (said("falling", "up"), "model.toml:18:12: unknown variant `up`"),
+        (said("factor = \"F\"", "factor = \"F\"\nedges = [1]"), "with `trees` a feature has no bins"),
+        (said("trees = \"model.txt\"", "trees = \"other.txt\""), "model.toml:4:9: there is no file other.txt"),
+        (said("title", "titel"), "unknown field `titel`"),
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+}
+
+#[test]
+fn a_file_of_a_gigabyte_is_refused_unread() {
+    let folder = tempfile::tempdir().unwrap();
+    said(folder.path(), DECLARED, TREE);
+    let trees = fs::OpenOptions::new().write(true).open(folder.path().join("model.txt")).unwrap();
+    trees.set_len(1 << 30).unwrap();
+    let declaration = folder.path().join("model.toml");
+    let fault = pack(&declaration).unwrap_err().to_string();
+    assert!(fault.contains("model.txt: it has 1073741824 bytes and may have"), "{fault}");
+    // An expression of 10 MB.
+    fs::write(&declaration, DECLARED.replace("count(chains)", &"1+".repeat(5 << 20))).unwrap();
+    let fault = Matrix::of(&declaration).err().unwrap().to_string();
+    assert!(fault.contains("bytes and may have 1048576"), "{fault}");
+    fs::write(&declaration, DECLARED.replace("count(chains)", &"1+".repeat(3000))).unwrap();
+    let fault = Matrix::of(&declaration).err().unwrap().to_string();
+    assert!(fault.contains("the expression has 6000 bytes and may have 4096"), "{fault}");
+}
+
+#[test]
+fn too_much_data_for_a_call_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (head, rest) = TREE.split_once("\nTree=0").unwrap();
+    let tree = format!("\nTree=0{}", rest.split("\nend of trees").next().unwrap());
+    let many = |trees: usize| format!("{head}{}\nend of trees\n", tree.repeat(trees));
+    assert_eq!(said(folder.path(), DECLARED, &many(1000)), "1000 trees with 2000 leaves over 1 features");
+    let fault = said(folder.path(), DECLARED, &many(20_001));
+    assert!(fault.contains("20001 trees and may have 20000"), "{fault}");
+}

@@ -1,0 +1,48 @@
+//! What a file shows about how it was built: no problem, and it can be better.
+
+use wasmparser::{Parser, Payload};
+
+/// What the standard library of Rust says where printing fails; only a guest that prints has it.
+const PRINTS: &[u8] = b"failed printing to";
+
+/// Hints about a file that was walked before.
+pub(crate) fn of(bytes: &[u8]) -> Vec<String> {
+    let mut hints = Vec::new();
+    let (mut debug, mut pages, mut names) = (0, 0, 0);
+    for payload in Parser::new(0).parse_all(bytes) {
+        match payload {
+            Ok(Payload::CustomSection(section)) if section.name().starts_with(".debug_") => {
+                debug += section.data().len();
+            }
+            Ok(Payload::CustomSection(section)) if section.name() == "name" => names += section.data().len(),
+            Ok(Payload::MemorySection(memories)) => {
+                pages = memories.into_iter().flatten().map(|memory| memory.initial).fold(pages, u64::max);
+            }
+            Ok(_) => {}
+            Err(_) => break,
+        }
+    }
+    if debug > 0 {
+        hints.push(format!(
+            "{debug} bytes of it are for a debugger: build with --release, and `strip = true` and `lto = true` in \
+             [profile.release]"
+        ));
+    } else if names > 100_000 {
+        hints.push(format!("{names} bytes of it are names of functions: set `strip = true` in [profile.release]"));
+    }
+    if pages >= 16 {
+        hints.push(format!(
+            "it begins with {} KiB of memory, most of it stack: about a quarter of the calls a second. Put the flags of \
+             models/kit/README.md into .cargo/config.toml, and use the crate assay-model for its allocator",
+            pages * 64
+        ));
+    }
+    if bytes.windows(PRINTS.len()).any(|part| part == PRINTS) {
+        hints.push(
+            "it prints, with println!, eprintln! or dbg!: nobody sees that, and it costs. Put what a person should read \
+             into the description of a factor"
+                .to_owned(),
+        );
+    }
+    hints
+}

@@ -1,0 +1,55 @@
+//! One call after the other, as an author looks at them: the answer or why there is none, what it costs, and what a
+//! panic said.
+
+use std::sync::Arc;
+
+use assay_domain::{Assessment, ModelInfo, features::Features};
+
+use crate::{
+    CreditModel, Limits, LoadError, Model, OfKind as _, OpenError, ScoreError, Spent, StandaloneError,
+    engine::{Purpose, Runtime},
+    examine,
+    samples::{self, Sample},
+};
+
+/// A credit model on an engine that counts, and keeps what a stopped instance leaves behind.
+pub struct Trials(CreditModel);
+
+/// One call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trial {
+    pub answer: Result<Assessment, ScoreError>,
+    pub spent: Spent,
+}
+
+impl Trials {
+    /// Loads the credit model in `bytes`, also one that fails the self-test.
+    ///
+    /// # Errors
+    /// The first problem of the file or of the machine.
+    pub fn load(bytes: &[u8], limits: &Limits) -> Result<Self, StandaloneError> {
+        let runtime = Runtime::new(limits, Purpose::TRY).map_err(|error| OpenError::Engine(format!("{error:#}")))?;
+        let found = examine::examine(bytes, &Arc::new(runtime), None);
+        match (found.problems.into_iter().find(|problem| !matches!(problem, LoadError::SelfTest { .. })), found.model) {
+            (None, Some(model)) => CreditModel::of(&model).map(Self).ok_or(StandaloneError::Kind(model.kind())),
+            (problem, _) => Err(problem.unwrap_or(LoadError::Closed).into()),
+        }
+    }
+
+    pub fn info(&self) -> &ModelInfo {
+        let model: &Model = &self.0;
+        model.info()
+    }
+
+    /// Asks for a score, and for its words where the model gives them apart. The cost is that of the score.
+    pub fn ask(&self, features: &Features) -> Trial {
+        let (answer, spent) = self.0.score_uncounted(features);
+        let answer = answer.and_then(|answer| self.0.explain(features, &answer));
+        Trial { answer, spent }
+    }
+}
+
+/// The sample wallets that a check scores, with their names.
+pub fn wallets() -> Vec<(&'static str, Features)> {
+    samples::wallets().into_iter().map(|Sample { name, features, .. }| (name, features)).collect()
+}

@@ -1,0 +1,86 @@
+//! `assay model dev`: builds, checks and, where a server is named, publishes a model after each change of its files, and
+//! shows how the scores of the sample wallets change.
+
+use std::{
+    path::Path,
+    sync::mpsc::{self, RecvTimeoutError},
+    time::Duration,
+};
+
+use assay_registry::{CheckReport, Limits, SampleScore};
+use notify::{RecursiveMode, Watcher as _};
+
+use super::{publish, read, workshop};
+use crate::commands::{Failure, print, remote::Remote};
+
+/// An editor writes several files; the build waits until it is quiet for this long.
+const QUIET: Duration = Duration::from_millis(200);
+
+/// Runs until it is interrupted. `once` ends after the first build, with its outcome.
+pub fn run(folder: &Path, limits: &Limits, remote: Option<&Remote>, once: bool) -> Result<(), Failure> {
+    let (changed, changes) = mpsc::channel();
+    let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+        let Ok(event) = event else { return };
+        if !event.kind.is_access() && event.paths.iter().any(|path| is_source(path)) {
+            // The receiver ends with this command.
+            let _ = changed.send(());
+        }
+    })
+    .map_err(Failure::cannot)?;
+    watcher.watch(folder, RecursiveMode::Recursive).map_err(Failure::cannot)?;
+    let mut scores = Vec::new();
+    loop {
+        let outcome = round(folder, limits, remote, &mut scores);
+        if once {
+            return outcome;
+        }
+        if let Err(failure) = outcome {
+            print(format!("not built: {}", failure.message))?;
+        }
+        print("waiting for a change")?;
+        changes.recv().map_err(Failure::cannot)?;
+        while !matches!(changes.recv_timeout(QUIET), Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected)) {}
+    }
+}
+
+/// What a build writes is no change.
+fn is_source(path: &Path) -> bool {
+    let built = path.components().any(|part| matches!(part.as_os_str().to_str(), Some("target" | ".git")));
+    !built && path.extension().is_none_or(|end| !matches!(end.to_str(), Some("wasm" | "lock" | "part")))
+}
+
+fn round(
+    folder: &Path,
+    limits: &Limits,
+    remote: Option<&Remote>,
+    scores: &mut Vec<SampleScore>,
+) -> Result<(), Failure> {
+    let file = workshop::build(folder, false)?;
+    let bytes = read(&file, limits)?;
+    let report = assay_registry::check(&bytes, limits).map_err(Failure::cannot)?;
+    if !report.ok {
+        return Err(Failure::no(report.to_string()));
+    }
+    let text = changes_of(scores, &report);
+    print(text.trim_end())?;
+    *scores = report.scores;
+    match remote {
+        Some(remote) => publish(remote, bytes),
+        None => Ok(()),
+    }
+}
+
+/// The scores that are not those of the build before.
+fn changes_of(before: &[SampleScore], now: &CheckReport) -> String {
+    let score = |score: Option<u32>| score.map_or("none".to_owned(), |score| score.to_string());
+    let line = |one: &SampleScore| {
+        let was = before.iter().find(|other| other.wallet == one.wallet).map(|other| other.score);
+        match was {
+            Some(was) if was == one.score => None,
+            Some(was) => Some(format!("  {} -> {}  {}\n", score(was), score(one.score), one.wallet)),
+            None => Some(format!("  {}  {}\n", score(one.score), one.wallet)),
+        }
+    };
+    let lines: String = now.scores.iter().filter_map(line).collect();
+    if lines.is_empty() { "no score of a sample wallet changes".to_owned() } else { lines }
+}

@@ -1,0 +1,132 @@
+//! `assay model check` and `assay model list`: every problem of a file, and how it differs from the shelf.
+
+use std::{
+    fmt::Write as _,
+    path::{Path, PathBuf},
+};
+
+use assay_domain::{Digest, ModelInfo};
+use assay_registry::{CheckReport, Limits, LoadError, Problem};
+
+use super::read;
+use crate::{
+    app,
+    commands::{ConfigFile, Failure, print},
+};
+
+pub fn check(file: &Path, json: bool, config: &ConfigFile) -> Result<(), Failure> {
+    let limits = app::limits(&config.load()?.models);
+    let mut report = examine(file, &limits)?;
+    let known = shelved(config);
+    if let Some(problem) = report.model.as_ref().and_then(|info| taken(info, report.digest, &known)) {
+        report.problems.push(problem);
+        report.ok = false;
+    }
+    report.hints.extend(differences(&report, &known));
+    if json {
+        print(serde_json::to_string_pretty(&report).map_err(Failure::cannot)?)?;
+    } else {
+        print(report.to_string().trim_end())?;
+    }
+    // The report has the problems.
+    if report.ok { Ok(()) } else { Err(Failure::no("")) }
+}
+
+/// The models on the shelf; none where it cannot be read, which `check` does not need.
+fn shelved(config: &ConfigFile) -> Vec<CheckReport> {
+    let Ok(config) = config.load() else { return Vec::new() };
+    let limits = app::limits(&config.models);
+    files(&config.models.shelf).unwrap_or_default().iter().filter_map(|file| examine(file, &limits).ok()).collect()
+}
+
+/// Whether the shelf has the version with other bytes.
+fn taken(info: &ModelInfo, digest: Digest, shelf: &[CheckReport]) -> Option<Problem> {
+    let same = |other: &ModelInfo| other.kind == info.kind && other.version == info.version;
+    let other = shelf.iter().find(|other| other.digest != digest && other.model.as_ref().is_some_and(same))?;
+    let (kind, version, loaded) = (info.kind, info.version.clone(), other.digest);
+    Some(Problem::from(&LoadError::VersionTaken { kind, version, loaded }))
+}
+
+/// How the scores of the sample wallets differ from those of the highest version on the shelf.
+fn differences(report: &CheckReport, shelf: &[CheckReport]) -> Option<String> {
+    let version = |other: &&CheckReport| other.model.as_ref().map(|info| info.version.clone());
+    let champion = shelf.iter().filter(|other| other.ok && !other.scores.is_empty()).max_by_key(version)?;
+    if report.scores.is_empty() || champion.digest == report.digest {
+        return None;
+    }
+    let both =
+        report.scores.iter().zip(&champion.scores).filter_map(|(new, old)| Some((new.wallet, new.score?, old.score?)));
+    let parts: Vec<_> =
+        both.map(|(wallet, new, old)| format!("{:+} {wallet}", i64::from(new) - i64::from(old))).collect();
+    let version = champion.model.as_ref().map(|info| info.version.to_string()).unwrap_or_default();
+    Some(format!("against credit {version} of the shelf: {}", parts.join(", ")))
+}
+
+/// What the files of the shelf say of themselves.
+pub fn on_shelf(config: &ConfigFile) -> Result<Vec<ModelInfo>, Failure> {
+    let config = config.load()?;
+    let limits = app::limits(&config.models);
+    let reports = files(&config.models.shelf)?.into_iter().filter_map(move |file| examine(&file, &limits).ok());
+    Ok(reports.filter_map(|report| report.model).collect())
+}
+
+/// The files of a shelf, in the order of their names.
+fn files(shelf: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let unreadable = |error| Failure::cannot(format!("the shelf {} cannot be read: {error}", shelf.display()));
+    let mut files: Vec<PathBuf> = std::fs::read_dir(shelf)
+        .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect())
+        .map_err(unreadable)?;
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "wasm"));
+    files.sort();
+    Ok(files)
+}
+
+pub fn list(json: bool, config: &ConfigFile) -> Result<(), Failure> {
+    let config = config.load()?;
+    let shelf = &config.models.shelf;
+    let files = files(shelf)?;
+    let limits = app::limits(&config.models);
+    let reports: Vec<_> =
+        files.iter().map(|file| (file, examine(file, &limits).map_err(|failure| failure.message))).collect();
+    if json {
+        let row = |(file, report): &(&PathBuf, Result<CheckReport, String>)| match report {
+            Ok(report) => serde_json::json!({ "file": file, "report": report }),
+            Err(error) => serde_json::json!({ "file": file, "error": error }),
+        };
+        let rows: Vec<_> = reports.iter().map(row).collect();
+        return print(serde_json::to_string_pretty(&rows).map_err(Failure::cannot)?);
+    }
+    if reports.is_empty() {
+        return print(format!("the shelf {} holds no .wasm file", shelf.display()));
+    }
+    print(
+        reports
+            .iter()
+            .fold(String::new(), |mut text, (file, report)| {
+                let _ = writeln!(text, "{}", row(file, report));
+                text
+            })
+            .trim_end(),
+    )
+}
+
+fn row(file: &Path, report: &Result<CheckReport, String>) -> String {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let report = match report {
+        Ok(report) => report,
+        Err(error) => return format!("{:<14} failed  {name}  {error}", "no model"),
+    };
+    let who = report.model.as_ref().map_or("no model".to_owned(), |info| format!("{} {}", info.kind, info.version));
+    match report.problems.first() {
+        None => format!(
+            "{who:<14} ready   {name}  {}",
+            report.model.as_ref().map(|info| info.title.as_str()).unwrap_or_default()
+        ),
+        Some(problem) => format!("{who:<14} failed  {name}  [{}] {}", problem.code, problem.message),
+    }
+}
+
+fn examine(file: &Path, limits: &Limits) -> Result<CheckReport, Failure> {
+    let bytes = read(file, limits)?;
+    assay_registry::check(&bytes, limits).map_err(Failure::cannot)
+}

@@ -1,0 +1,336 @@
+//! `assay model`: writes, builds, checks, tries and signs models without a server, and publishes them and changes their
+//! roles on a running one.
+
+mod card;
+mod dev;
+mod inspect;
+mod sign;
+mod trial;
+mod workshop;
+
+use std::{
+    io::Read as _,
+    path::{Path, PathBuf},
+};
+
+use assay_author::Language;
+use assay_domain::{ModelKind, ModelVersion};
+use assay_registry::{Limits, LoadError};
+use clap::Subcommand;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::{
+    ConfigFile, Failure, backtest, print,
+    remote::{Remote, Server},
+};
+use crate::app;
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Print every problem of a component, or its model and the cost of a call
+    Check {
+        /// The component
+        file: PathBuf,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        config: ConfigFile,
+    },
+    /// List the files on the shelf, checked as a server checks them; only a server knows the roles of models
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        config: ConfigFile,
+    },
+    /// Print the card of a credit model on the shelf as Markdown: purpose, evidence and limits
+    Card {
+        version: ModelVersion,
+        /// Another kind of model
+        #[arg(long, value_parser = kind, default_value = "credit")]
+        kind: ModelKind,
+        #[command(flatten)]
+        config: ConfigFile,
+    },
+    /// Begin a model: a folder with its source, tests and a README
+    New {
+        /// The folder to make; its name is that of the model
+        folder: PathBuf,
+        #[arg(long, value_parser = kind, default_value = "credit")]
+        kind: ModelKind,
+        /// rust, scorecard or trees
+        #[arg(long, value_parser = workshop::language, default_value = "scorecard")]
+        lang: Language,
+        /// For Rust: the folder models/kit of a copy of Assay's source
+        #[arg(long, value_name = "FOLDER")]
+        kit: Option<PathBuf>,
+    },
+    /// Build the model in a folder, and compare its golden wallets
+    Build {
+        #[arg(default_value = ".")]
+        folder: PathBuf,
+        /// Take the scores of wallets.jsonl as golden
+        #[arg(long)]
+        accept: bool,
+    },
+    /// Score one wallet: the factors, the cost, and what a panic said
+    Try {
+        /// The component
+        file: PathBuf,
+        /// File of features; without one, the sample wallets of `check`
+        #[arg(long, value_name = "FILE")]
+        features: Option<PathBuf>,
+        /// Number of the wallet
+        #[arg(long, default_value_t = 1)]
+        line: u64,
+        #[command(flatten)]
+        config: ConfigFile,
+    },
+    /// Compare a component with a model on the shelf, over a file of features
+    Compare {
+        /// The component
+        file: PathBuf,
+        #[arg(long, value_name = "FILE")]
+        features: PathBuf,
+        /// The version to compare with; the highest one on the shelf where absent
+        #[arg(long, value_name = "VERSION")]
+        with: Option<ModelVersion>,
+        #[command(flatten)]
+        config: ConfigFile,
+    },
+    /// Put a component on the shelf of a running server
+    Publish {
+        /// The component
+        file: PathBuf,
+        #[command(flatten)]
+        server: Server,
+    },
+    /// Build and check a model after each change of its files; with --server, also publish it
+    Dev {
+        #[arg(default_value = ".")]
+        folder: PathBuf,
+        /// End after the first build
+        #[arg(long)]
+        once: bool,
+        #[command(flatten)]
+        server: Server,
+    },
+    /// Write a new secret key for signatures, and print its public key for models.trust
+    Key {
+        /// The file to write
+        #[arg(short, long, value_name = "FILE")]
+        output: PathBuf,
+    },
+    /// Sign a component
+    Sign {
+        /// The component
+        file: PathBuf,
+        /// The secret key from `assay model key`
+        #[arg(long, value_name = "FILE")]
+        key: PathBuf,
+        /// The file to write; the component itself where absent
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+    /// Make a component from a model.toml, or from a core module that cargo built for wasm32-unknown-unknown
+    Pack {
+        /// The declaration, whose name ends in .toml, or the core module
+        source: PathBuf,
+        /// The component to write
+        #[arg(short, long, value_name = "FILE")]
+        output: PathBuf,
+    },
+    /// Make a version the champion, which answers requests, on a running server
+    Promote {
+        #[arg(value_parser = kind)]
+        kind: ModelKind,
+        version: ModelVersion,
+        /// The reason, for the audit log
+        #[arg(long)]
+        why: Option<String>,
+        /// Skip the limits of [promotion]; needs --why
+        #[arg(long, requires = "why")]
+        force: bool,
+        #[command(flatten)]
+        server: Server,
+    },
+    /// Set the challengers, which the shadow engine runs beside the champion, on a running server
+    Challenge {
+        #[arg(value_parser = kind)]
+        kind: ModelKind,
+        /// The challengers; without versions, no model of this kind is a challenger
+        versions: Vec<ModelVersion>,
+        /// The reason, for the audit log
+        #[arg(long)]
+        why: Option<String>,
+        #[command(flatten)]
+        server: Server,
+    },
+    /// Make the previous champion the champion again, on a running server
+    Rollback {
+        #[arg(value_parser = kind)]
+        kind: ModelKind,
+        /// The reason, for the audit log
+        #[arg(long)]
+        why: Option<String>,
+        #[command(flatten)]
+        server: Server,
+    },
+}
+
+pub fn run(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::New { folder, kind, lang, kit } => workshop::new(&folder, kind, lang, kit),
+        Command::Build { folder, accept } => workshop::build(&folder, accept).map(drop),
+        Command::Try { file, features, line, config } => {
+            let limits = unsigned(&config)?;
+            trial::run(&read(&file, &limits)?, &limits, features.as_deref(), line)
+        }
+        Command::Compare { file, features, with, config } => compare(&file, &features, with, &config),
+        Command::Dev { folder, once, server } => dev(&folder, once, &server),
+        Command::Key { output } => sign::key(&output),
+        Command::Sign { file, key, output } => sign::sign(&read(&file, &Limits::default())?, &file, &key, output),
+        Command::Pack { source, output } => pack(&source, &output, &Limits::default()),
+        Command::Check { file, json, config } => inspect::check(&file, json, &config),
+        Command::List { json, config } => inspect::list(json, &config),
+        Command::Card { version, kind, config } => card::card(kind, &version, &config),
+        on_server => remote(on_server),
+    }
+}
+
+/// What a running server does.
+fn remote(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Publish { file, server } => {
+            let config = server.file.load()?;
+            let bytes = read(&file, &app::limits(&config.models))?;
+            publish(&server.reach(&config)?, bytes)
+        }
+        Command::Promote { kind, version, why, force, server } => {
+            let body = json!({ "version": version, "why": why, "force": force });
+            change_roles(&server, Method::PUT, kind, "champion", &body)
+        }
+        Command::Challenge { kind, versions, why, server } => {
+            let body = json!({ "versions": versions, "why": why });
+            change_roles(&server, Method::PUT, kind, "challengers", &body)
+        }
+        Command::Rollback { kind, why, server } => {
+            change_roles(&server, Method::POST, kind, "rollback", &json!({ "why": why }))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Puts a component on the shelf of a server.
+fn publish(remote: &Remote, bytes: Vec<u8>) -> Result<(), Failure> {
+    let model = remote.upload("/api/v2/admin/models", bytes)?;
+    let text = |name: &str| model.get(name).and_then(Value::as_str).unwrap_or("?").to_owned();
+    print(format!(
+        "{} {} is on the shelf of the server, with the digest {}",
+        text("kind"),
+        text("version"),
+        text("digest")
+    ))
+}
+
+/// The limits of the configuration, for a model that nobody signed yet.
+fn unsigned(config: &ConfigFile) -> Result<Limits, Failure> {
+    Ok(Limits { trust: Vec::new(), ..app::limits(&config.load()?.models) })
+}
+
+fn dev(folder: &Path, once: bool, server: &Server) -> Result<(), Failure> {
+    let config = server.file.load()?;
+    let remote = if server.is_named() { Some(server.reach(&config)?) } else { None };
+    let limits = Limits { trust: Vec::new(), ..app::limits(&config.models) };
+    dev::run(folder, &limits, remote.as_ref(), once)
+}
+
+/// A backtest of the shelf's model against the new one.
+fn compare(file: &Path, features: &Path, with: Option<ModelVersion>, config: &ConfigFile) -> Result<(), Failure> {
+    let known = match with {
+        Some(version) => version,
+        None => inspect::on_shelf(config)?
+            .into_iter()
+            .filter(|info| info.kind == ModelKind::Credit)
+            .map(|info| info.version)
+            .max()
+            .ok_or_else(|| Failure::no("no credit model is on the shelf: name a component in place of a version"))?,
+    };
+    backtest::compare(&format!("{known},{}", file.display()), features, config)
+}
+
+fn kind(text: &str) -> Result<ModelKind, String> {
+    text.parse().map_err(|()| "there are credit, boost, sybil and sandbox".to_owned())
+}
+
+/// Changes roles on the server, and prints the new roles.
+fn change_roles(server: &Server, method: Method, kind: ModelKind, what: &str, body: &Value) -> Result<(), Failure> {
+    let remote = server.reach(&server.file.load()?)?;
+    let roles = remote.ask(method, &format!("/api/v2/admin/models/{kind}/{what}"), Some(body))?;
+    let names = |value: &Value| match value {
+        Value::String(one) => one.clone(),
+        Value::Array(several) if !several.is_empty() => {
+            several.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
+        }
+        _ => "none".to_owned(),
+    };
+    let of = |role: &str| roles.get(role).map_or_else(|| "none".to_owned(), names);
+    print(format!("{kind}: champion {}, challengers {}", of("champion"), of("challengers")))
+}
+
+/// The contents of a regular file. A file above the limit is refused by its size, and a device is refused unread.
+fn read(file: &Path, limits: &Limits) -> Result<Vec<u8>, Failure> {
+    let cannot = |why: &dyn std::fmt::Display| Failure::cannot(format!("{} cannot be read: {why}", file.display()));
+    let found = std::fs::metadata(file).map_err(|error| cannot(&error))?;
+    if found.is_dir() {
+        return Err(cannot(&"it is a folder; name the .wasm file in it"));
+    }
+    if !found.is_file() {
+        return Err(cannot(&"it is no regular file; name a .wasm file"));
+    }
+    if found.len() > limits.file as u64 {
+        let error = LoadError::TooLarge { size: found.len(), most: limits.file };
+        return Err(Failure::no(format!("{}: {error}", file.display())));
+    }
+    let mut bytes = Vec::new();
+    let opened = std::fs::File::open(file).map_err(|error| cannot(&error))?;
+    opened.take(limits.file as u64 + 1).read_to_end(&mut bytes).map_err(|error| cannot(&error))?;
+    Ok(bytes)
+}
+
+fn pack(source: &Path, output: &Path, limits: &Limits) -> Result<(), Failure> {
+    let component = if source.extension().is_some_and(|end| end == "toml") {
+        workshop::component(&workshop::pack(source)?.core)?
+    } else {
+        let bytes = read(source, limits)?;
+        let component = assay_registry::to_component(&bytes);
+        component.map_err(|error| Failure::no(format!("{} {error}", source.display())))?.into_owned()
+    };
+    std::fs::write(output, component)
+        .map_err(|error| Failure::cannot(format!("{} cannot be written: {error}", output.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_cannot_be_components_are_refused_unread() {
+        let limits = Limits { file: 10, ..Limits::default() };
+        let folder = tempfile::tempdir().unwrap();
+        let large = folder.path().join("large.wasm");
+        std::fs::write(&large, [0; 11]).unwrap();
+        for (path, code, words) in [
+            (folder.path(), 2, "it is a folder"),
+            (Path::new("/dev/zero"), 2, "no regular file"),
+            (large.as_path(), 1, "11"),
+            (Path::new("nowhere.wasm"), 2, "cannot be read"),
+        ] {
+            let failure = read(path, &limits).unwrap_err();
+            assert!(failure.code == code && failure.message.contains(words), "{failure:?}");
+        }
+    }
+}

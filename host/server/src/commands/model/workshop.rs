@@ -1,0 +1,149 @@
+//! `assay model new` and `assay model build`: a folder with the source of a model, and the component from it.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use assay_author::{Language, Pack};
+use assay_backtest::Source;
+use assay_domain::ModelKind;
+
+use crate::commands::{Failure, print};
+
+/// The declaration of a model without code, and the scores that its golden wallets keep.
+const DECLARATION: &str = "model.toml";
+const WALLETS: &str = "wallets.jsonl";
+const GOLDEN: &str = "golden.txt";
+/// What `JavaScript` and Python models need is not built in.
+const LANGUAGES: &str = "there are rust, scorecard and trees";
+
+pub fn language(text: &str) -> Result<Language, String> {
+    Language::ALL.into_iter().find(|language| language.as_str() == text).ok_or_else(|| LANGUAGES.to_owned())
+}
+
+/// Writes the files of a new model. Nothing that exists is overwritten.
+pub fn new(folder: &Path, kind: ModelKind, language: Language, kit: Option<PathBuf>) -> Result<(), Failure> {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    if folder.exists() {
+        return Err(Failure::no(format!("{} exists: choose another name", folder.display())));
+    }
+    let kit = if language == Language::Rust { found(kit)? } else { PathBuf::new() };
+    let files = assay_author::template(language, kind, &name, &kit.to_string_lossy()).map_err(Failure::no)?;
+    for (path, text) in files {
+        write(&folder.join(path), &text)?;
+    }
+    print(format!("{} is a {kind} model in {}: README.md says how it goes on", folder.display(), language.as_str()))
+}
+
+/// The crate `assay-model`: the one that is named, or that of a checkout around this folder.
+fn found(kit: Option<PathBuf>) -> Result<PathBuf, Failure> {
+    let here = std::env::current_dir().map_err(Failure::cannot)?;
+    let around =
+        || here.ancestors().map(|folder| folder.join("models/kit")).find(|kit| kit.join("Cargo.toml").is_file());
+    let kit = kit.or_else(around).ok_or_else(|| {
+        Failure::no(
+            "a model in Rust uses the crate assay-model: give --kit PATH to models/kit in a copy of Assay's source",
+        )
+    })?;
+    kit.canonicalize().map_err(|error| Failure::no(format!("{}: {error}", kit.display())))
+}
+
+fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), Failure> {
+    let cannot = |error| Failure::cannot(format!("{} cannot be written: {error}", path.display()));
+    path.parent().map_or(Ok(()), fs::create_dir_all).map_err(cannot)?;
+    fs::write(path, bytes).map_err(cannot)
+}
+
+/// Builds the model in `folder` and writes its component beside it. `accept` takes its scores as golden.
+pub fn build(folder: &Path, accept: bool) -> Result<PathBuf, Failure> {
+    let folder = folder.canonicalize().map_err(|error| Failure::no(format!("{}: {error}", folder.display())))?;
+    let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let component = if folder.join(DECLARATION).is_file() {
+        let packed = pack(&folder.join(DECLARATION))?;
+        golden(&folder, &packed, accept)?;
+        component(&packed.core)?
+    } else if folder.join("Cargo.toml").is_file() {
+        component(&cargo(&folder)?)?
+    } else {
+        return Err(Failure::no(format!("{} has neither {DECLARATION} nor Cargo.toml", folder.display())));
+    };
+    let file = folder.join(format!("{name}.wasm"));
+    write(&file, &component)?;
+    print(format!("{name}.wasm: {} bytes", component.len()))?;
+    Ok(file)
+}
+
+/// A model without code, packed.
+pub fn pack(declaration: &Path) -> Result<Pack, Failure> {
+    let packed = assay_author::pack(declaration).map_err(Failure::no)?;
+    print(&packed.summary)?;
+    Ok(packed)
+}
+
+pub fn component(core: &[u8]) -> Result<Vec<u8>, Failure> {
+    assay_registry::to_component(core).map(|component| component.into_owned()).map_err(Failure::no)
+}
+
+/// The core module that cargo builds.
+fn cargo(folder: &Path) -> Result<Vec<u8>, Failure> {
+    let target = ["--release", "--target", "wasm32-unknown-unknown", "--target-dir", "target"];
+    let built = Command::new("cargo").arg("build").args(target).current_dir(folder).status();
+    let built = built.map_err(|error| Failure::cannot(format!("cargo cannot be run: {error}. Install Rust")))?;
+    if !built.success() {
+        return Err(Failure::no(
+            "cargo could not build it; see its messages above. `rustup target add wasm32-unknown-unknown` adds the target",
+        ));
+    }
+    let release = folder.join("target/wasm32-unknown-unknown/release");
+    let modules = fs::read_dir(&release).map_err(Failure::cannot)?.flatten().map(|entry| entry.path());
+    let mut modules: Vec<PathBuf> = modules.filter(|path| path.extension().is_some_and(|end| end == "wasm")).collect();
+    modules.sort();
+    match modules.as_slice() {
+        [module] => fs::read(module).map_err(Failure::cannot),
+        [] => Err(Failure::no("cargo built no .wasm: the library needs crate-type = [\"cdylib\"]")),
+        _ => {
+            Err(Failure::no(format!("{} has several .wasm files: remove those of an earlier name", release.display())))
+        }
+    }
+}
+
+/// Compares the scores of the golden wallets with those that are written down.
+fn golden(folder: &Path, packed: &Pack, accept: bool) -> Result<(), Failure> {
+    let (wallets, golden) = (folder.join(WALLETS), folder.join(GOLDEN));
+    if !wallets.is_file() || !(accept || golden.is_file()) {
+        return Ok(());
+    }
+    let scores = scores(&wallets, packed)?;
+    let text: String = scores.iter().map(|score| format!("{score}\n")).collect();
+    if accept {
+        write(&golden, &text)?;
+        return print(format!("{GOLDEN}: the scores of {} wallets", scores.len()));
+    }
+    let known = fs::read_to_string(&golden).map_err(Failure::cannot)?;
+    let known: Vec<&str> = known.split_whitespace().collect();
+    if known == scores {
+        return print(format!("the {} golden wallets keep their scores", scores.len()));
+    }
+    let differs = known.iter().zip(&scores).position(|(known, score)| known != score);
+    let what = match differs.and_then(|at| Some((at, known.get(at)?, scores.get(at)?))) {
+        Some((at, known, score)) => format!("wallet {} of {WALLETS} scores {score}, and {GOLDEN} has {known}", at + 1),
+        None => format!("{WALLETS} has {} wallets, and {GOLDEN} has {}", scores.len(), known.len()),
+    };
+    Err(Failure::no(format!("{what}. If that is meant: assay model build --accept")))
+}
+
+/// A score for each wallet, or `none` where the model refuses it.
+fn scores(wallets: &Path, packed: &Pack) -> Result<Vec<String>, Failure> {
+    let mut source = Source::open(wallets).map_err(Failure::cannot)?;
+    let mut scores = Vec::new();
+    while let Some(chunk) = source.chunk().map_err(Failure::cannot)? {
+        for (line, record) in chunk.records() {
+            let record = record.map_err(|bad| Failure::no(format!("{WALLETS}:{line}: {}", bad.reason)))?;
+            let score = |score: Option<u32>| score.map_or("none".to_owned(), |score| score.to_string());
+            scores.extend(record.map(|record| score(packed.score(&record.features))));
+        }
+    }
+    Ok(scores)
+}

@@ -1,0 +1,82 @@
+//! A score with its factors, from the features of a wallet and the data of a model.
+
+use crate::{
+    code::Source,
+    data::{Data, FACTOR, FACTORS, FEATURES, Section, Shape, double, number},
+    fields::{CHAINS, MARKETS},
+    margin::{margin, values},
+    words::filled,
+};
+
+/// The place of the field `coverage` in both lists, and its word `failed`.
+const COVERAGE: u8 = 1;
+const FAILED: f64 = 3.0;
+
+/// What the model answers.
+pub struct Answer<'a> {
+    pub score: u32,
+    /// The sum in the unit of the training, before it becomes points.
+    pub margin: f64,
+    /// One for each factor.
+    pub parts: Vec<Part<'a>>,
+}
+
+/// One factor.
+pub struct Part<'a> {
+    pub label: &'a str,
+    pub description: String,
+    pub points: i32,
+    pub possible: u32,
+    /// From 0 for the lowest range to 4 for the highest.
+    pub rating: u8,
+}
+
+/// The answer, or `None` where nothing of the wallet could be read.
+pub fn answer<'a>(data: Data<'a>, source: &impl Source) -> Option<Answer<'a>> {
+    if nothing_was_read(source) {
+        return None;
+    }
+    let (values, mut parts) = (values(data, source), [0.0; FEATURES]);
+    let margin = margin(data, &values, &mut parts);
+    let scale = data.section(Section::Scale);
+    let (per_margin, base) = (double(scale, 0), double(scale, 1));
+    // A scale is linear in the margin, so parts of the margin are parts of the score.
+    let mut points = [0.0; FACTORS];
+    for (feature, part) in parts.iter().take(data.shape(Shape::Features)).enumerate() {
+        if let Some(sum) = points.get_mut(data.factor_of(feature)) {
+            *sum += part * per_margin;
+        }
+    }
+    let factors = points.iter().take(data.shape(Shape::Factors)).enumerate();
+    let parts = factors.map(|(at, points)| part(data, at, *points, &values)).collect();
+    let score = ((base + per_margin * margin).clamp(300.0, 1000.0) + 0.5) as u32;
+    Some(Answer { score, margin, parts })
+}
+
+fn nothing_was_read(source: &impl Source) -> bool {
+    let failed = |list| (0..source.count(list)).all(|item| source.number(list, item, COVERAGE) == FAILED);
+    source.count(CHAINS) + source.count(MARKETS) > 0 && failed(CHAINS) && failed(MARKETS)
+}
+
+fn part<'a>(data: Data<'a>, at: usize, points: f64, values: &[f64]) -> Part<'a> {
+    let possible = data.possible(at);
+    let points = (libm::floor(points + 0.5) as i32).min(possible.cast_signed());
+    let rating = match u64::try_from(points).unwrap_or(0) * 5 / (u64::from(possible) + 1) {
+        0 if points < 0 || possible > 0 => 0,
+        0 => 4,
+        fifth => fifth.min(4) as u8,
+    };
+    Part {
+        label: data.plain(FACTOR + 2 * at),
+        description: filled(data.text(FACTOR + 1 + 2 * at), values),
+        points,
+        possible,
+        rating,
+    }
+}
+
+/// The decile of a score, 1 to 10.
+pub fn decile(data: Data<'_>, score: u32) -> u8 {
+    let lowest = data.section(Section::Deciles);
+    1 + (0..9).filter(|at| score >= number(lowest, *at)).count() as u8
+}

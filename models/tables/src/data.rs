@@ -1,0 +1,172 @@
+//! The packed data, read in place: a header of places, then sections of little-endian numbers. The packer writes it.
+
+/// The first bytes; the digit changes with the format.
+pub const MAGIC: &[u8; 8] = b"ASSAYTB1";
+/// The most features, and the most factors.
+pub const FEATURES: usize = 128;
+pub const FACTORS: usize = 32;
+
+/// The sections, each with its offset and length in the header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Section {
+    /// [`Shape`], u32 each.
+    Shape,
+    /// Numbers of f64: points for one of the margin, the score at a margin of 0, where the margin starts.
+    Scale,
+    /// The expressions of the features, one after the other.
+    Code,
+    /// Nodes of all trees, 16 bytes each: see [`Node`].
+    Nodes,
+    /// f32 for each node: the mean of its leaves.
+    Means,
+    /// f64 for each leaf.
+    Leaves,
+    /// Pairs of u32 for each tree: its first node, its first leaf.
+    Trees,
+    /// u32 words: sets of categories as bits.
+    Categories,
+    /// u32 for each feature and one more: where its edges begin.
+    EdgeStarts,
+    /// f64: the edges of the bins of a scorecard.
+    Edges,
+    /// f64: what each bin adds; of a feature one more than it has edges, and one where it is absent.
+    Cells,
+    /// u8 for each feature: its factor.
+    FactorOf,
+    /// u32 for each factor: the most points that it can add.
+    Possible,
+    /// u32: the lowest scores of the deciles 2 to 10.
+    Deciles,
+    /// Pairs of u32: offset and length in `Texts`.
+    TextPlaces,
+    Texts,
+}
+
+/// The number of sections.
+pub const SECTIONS: usize = 16;
+/// The bytes of the header.
+pub const HEADER: usize = 8 + 8 * SECTIONS;
+
+/// The numbers of the section `Shape`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Shape {
+    Features,
+    Factors,
+    Trees,
+    /// 1 where figures and sums have single precision, as in XGBoost.
+    Single,
+    /// 1 where a figure goes left below a threshold, 0 where it also does at the threshold.
+    Strict,
+}
+
+/// The texts before those of the factors: version, title, authors and inputs, the last two with a line each.
+pub const VERSION: usize = 0;
+pub const TITLE: usize = 1;
+pub const AUTHORS: usize = 2;
+pub const READS: usize = 3;
+/// The label of the first factor; its text follows.
+pub const FACTOR: usize = 4;
+
+/// Bits of [`Node::flags`].
+pub const DEFAULT_LEFT: u8 = 1;
+/// An absent figure, or one of zero, takes the default way; as does an absent one alone with `MISSING_NAN`. Without either,
+/// an absent figure counts as zero.
+pub const MISSING_ZERO: u8 = 2;
+pub const MISSING_NAN: u8 = 4;
+/// The threshold is a set of categories, by its start and length; its members go left.
+pub const CATEGORIES: u8 = 8;
+/// With `CATEGORIES`: members go right, as in XGBoost.
+pub const MEMBERS_RIGHT: u8 = 16;
+
+/// One node of a tree. A negative child is a leaf, as its complement.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Node {
+    pub threshold: [u8; 8],
+    pub feature: u8,
+    pub flags: u8,
+    pub left: i16,
+    pub right: i16,
+}
+
+impl Node {
+    pub fn bytes(self) -> [u8; 16] {
+        let ([a, b, c, d, e, f, g, h], [l, m], [r, s]) =
+            (self.threshold, self.left.to_le_bytes(), self.right.to_le_bytes());
+        [a, b, c, d, e, f, g, h, self.feature, self.flags, l, m, r, s, 0, 0]
+    }
+
+    #[inline]
+    fn read([a, b, c, d, e, f, g, h, feature, flags, l, m, r, s, _, _]: [u8; 16]) -> Self {
+        let child = i16::from_le_bytes;
+        Self { threshold: [a, b, c, d, e, f, g, h], feature, flags, left: child([l, m]), right: child([r, s]) }
+    }
+}
+
+/// The data of one model.
+#[derive(Clone, Copy)]
+pub struct Data<'a>(&'a [u8]);
+
+impl<'a> Data<'a> {
+    /// `None` for bytes of another format.
+    pub fn new(bytes: &'a [u8]) -> Option<Self> {
+        (bytes.len() >= HEADER && bytes.starts_with(MAGIC)).then_some(Self(bytes))
+    }
+
+    /// The bytes of a section; empty where they are not there.
+    #[inline]
+    pub fn section(self, section: Section) -> &'a [u8] {
+        let header = self.0.get(8..HEADER).unwrap_or_default();
+        let (start, length) = (number(header, 2 * section as usize), number(header, 2 * section as usize + 1));
+        let from = self.0.get(start as usize..).unwrap_or_default();
+        from.get(..length as usize).unwrap_or_default()
+    }
+
+    #[inline]
+    pub fn shape(self, shape: Shape) -> usize {
+        number(self.section(Section::Shape), shape as usize) as usize
+    }
+
+    pub fn factor_of(self, feature: usize) -> usize {
+        self.section(Section::FactorOf).get(feature).copied().map_or(0, usize::from)
+    }
+
+    pub fn possible(self, factor: usize) -> u32 {
+        number(self.section(Section::Possible), factor)
+    }
+
+    /// A text by its place.
+    pub fn text(self, at: usize) -> &'a [u8] {
+        let places = self.section(Section::TextPlaces);
+        let (start, length) = (number(places, 2 * at) as usize, number(places, 2 * at + 1) as usize);
+        self.section(Section::Texts).get(start..).and_then(|from| from.get(..length)).unwrap_or_default()
+    }
+
+    /// The same where it is a plain text.
+    pub fn plain(self, at: usize) -> &'a str {
+        str::from_utf8(self.text(at)).unwrap_or_default()
+    }
+}
+
+/// The number of four bytes at a place; 0 beyond the end.
+#[inline]
+pub fn number(bytes: &[u8], at: usize) -> u32 {
+    bytes.as_chunks().0.get(at).map_or(0, |number| u32::from_le_bytes(*number))
+}
+
+#[inline]
+pub fn single(bytes: &[u8], at: usize) -> f64 {
+    bytes.as_chunks().0.get(at).map_or(0.0, |number| f64::from(f32::from_le_bytes(*number)))
+}
+
+#[inline]
+pub fn double(bytes: &[u8], at: usize) -> f64 {
+    bytes.as_chunks().0.get(at).map_or(0.0, |number| f64::from_le_bytes(*number))
+}
+
+/// The node at a place of the section `Nodes`.
+#[inline]
+pub fn node(bytes: &[u8], at: usize) -> Option<Node> {
+    bytes.as_chunks().0.get(at).map(|node| Node::read(*node))
+}

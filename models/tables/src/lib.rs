@@ -1,0 +1,29 @@
+//! A credit model whose rules are data. `assay model pack model.toml` puts trees or a scorecard behind this code without
+//! a compiler, and `assay features table` evaluates the same expressions with the same code, so training and serving
+//! cannot differ.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `fields` | the lists and fields that an expression can read |
+//! | `code` | an expression as bytes, and its value |
+//! | `data` | the packed data, read in place |
+//! | `margin` | the sum of trees or of a scorecard, and what each feature adds to it |
+//! | `words` | the text of a factor with figures in it |
+//! | `answer` | a score with its factors |
+//! | `export`, `memory` | the component: its functions, and its memory between code and data |
+
+mod answer;
+pub mod code;
+pub mod data;
+#[cfg(target_arch = "wasm32")]
+mod export;
+pub mod fields;
+mod margin;
+#[cfg(target_arch = "wasm32")]
+mod memory;
+mod words;
+
+pub use answer::{Answer, Part, answer, decile};
+pub use code::{Source, value};
+pub use data::Data;
+pub use margin::{Values, margin, values};
