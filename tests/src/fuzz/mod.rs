@@ -48,6 +48,8 @@ impl Target {
 pub fn seeds(target: &Target) -> Vec<Vec<u8>> {
     let mut files: Vec<_> =
         fs::read_dir(target.seeds()).expect("the seeds").map(|file| file.expect("a seed").path()).collect();
+    // Beside the components are the cards of models.
+    files.retain(|file| file.is_file());
     files.sort();
     files.iter().map(|file| fs::read(file).expect("a seed")).collect()
 }
