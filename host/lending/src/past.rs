@@ -1,7 +1,7 @@
 //! The newest events of a wallet in one market, each with the amount that it moved, and the amounts of all events by kind.
 //! A log of events and a log of amounts name the same thing apart; they are paired where a block leaves no doubt.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::{
     events::{Event, Moved},
@@ -175,29 +175,40 @@ impl From<PastRecord> for Past {
 /// The amount of each of `events`, in their order; `None` where the block leaves a doubt: where there are more or fewer
 /// amounts than events, or where another event of the block may have moved one of them.
 pub(super) fn paired<'a>(events: &[Event], moves: &'a [Moved]) -> Vec<Option<&'a Move>> {
-    let mut blocks = BTreeMap::<(usize, u64), (Vec<&Event>, Vec<&Move>)>::new();
+    let mut blocks = BTreeMap::<(usize, u64), BTreeMap<EventKind, OfKind<'a>>>::new();
     for event in events {
-        blocks.entry((event.market, event.block)).or_default().0.push(event);
+        let kinds = blocks.entry((event.market, event.block)).or_default();
+        kinds.entry(event.kind).or_default().events += 1;
     }
     for moved in moves {
-        if let Some((_, moves)) = blocks.get_mut(&(moved.market, moved.block)) {
-            moves.push(&moved.amount);
+        let Some(kinds) = blocks.get_mut(&(moved.market, moved.block)) else { continue };
+        let mut fitting: Vec<_> = kinds.iter_mut().filter(|(kind, _)| fits(**kind, &moved.amount)).collect();
+        let is_shared = fitting.len() > 1;
+        for (_, of_kind) in &mut fitting {
+            of_kind.moves.push_back(&moved.amount);
+            of_kind.is_doubted |= is_shared;
         }
     }
-    let mut taken = BTreeMap::<(usize, u64, EventKind), usize>::new();
-    let pair = |event: &Event| {
-        let (beside, moves) = blocks.get(&(event.market, event.block))?;
-        let own: Vec<&Move> = moves.iter().copied().filter(|moved| fits(event.kind, moved)).collect();
-        let of_kind = beside.iter().filter(|other| other.kind == event.kind).count();
-        let others = || beside.iter().filter(|other| other.kind != event.kind);
-        if own.len() != of_kind || own.iter().any(|moved| others().any(|other| fits(other.kind, moved))) {
-            return None;
+    for of_kind in blocks.values_mut().flat_map(BTreeMap::values_mut) {
+        if of_kind.is_doubted || of_kind.moves.len() != of_kind.events {
+            of_kind.moves.clear();
         }
-        let next = taken.entry((event.market, event.block, event.kind)).or_default();
-        *next += 1;
-        own.get(*next - 1).copied()
+    }
+    let mut next = |event: &Event| {
+        let kinds = blocks.get_mut(&(event.market, event.block))?;
+        kinds.get_mut(&event.kind)?.moves.pop_front()
     };
-    events.iter().map(pair).collect()
+    events.iter().map(&mut next).collect()
+}
+
+/// What a block has of one kind of event in one market.
+#[derive(Default)]
+struct OfKind<'a> {
+    events: usize,
+    /// Amounts that such an event may have moved, in the order of the chain.
+    moves: VecDeque<&'a Move>,
+    /// An event of another kind may have moved one of them.
+    is_doubted: bool,
 }
 
 /// Whether an event of this kind moves such an amount.

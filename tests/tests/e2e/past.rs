@@ -83,7 +83,7 @@ fn borrowers_of_the_past_are_exported_with_what_happened_to_them() {
         let desk = Desk::start(devnet).await;
         let (wallet, time) = desk.liquidation();
         let (market, moment) = (devnet.ethereum.market.pool.to_string(), (time - DAY).to_string());
-        let population = ["--population", "borrowers", "--market", &market, "--as-of", &moment];
+        let population = ["--population", "borrowers", "--market", &market, "--chain", "1", "--as-of", &moment];
         let labelled = [&population[..], &["--outcome", "liquidation", "--within", "2d", "--min-debt", "10"]].concat();
         let rows = desk.rows("labelled.jsonl", &labelled);
         let of = |rows: &[Value], wallet: Address| {

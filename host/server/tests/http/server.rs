@@ -140,7 +140,10 @@ pub fn config(dir: &Path, sandbox: bool) -> Config {
     std::fs::create_dir(&shelf).unwrap();
     for file in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins")).unwrap() {
         let file = file.unwrap();
-        std::fs::copy(file.path(), shelf.join(file.file_name())).unwrap();
+        // Beside the components are the cards of models.
+        if file.path().is_file() {
+            std::fs::copy(file.path(), shelf.join(file.file_name())).unwrap();
+        }
     }
     let toml = format!(
         "listen = \"127.0.0.1:0\"\nsandbox = {sandbox}\n[models]\nshelf = {shelf:?}\nmax_component_bytes = 2_097_152\n\

@@ -39,7 +39,7 @@ fn twenty_thousand_events_are_counted_and_not_read_again() {
             let history = pool(&read.chains[0], market);
             assert_eq!((history.coverage, counted(history)), (Coverage::Complete, truth));
             let calls = proxy.take();
-            assert!(asked(&calls) <= most, "{} queries", asked(&calls));
+            assert!(asked(&calls) <= most, "{} queries, not {most}", asked(&calls));
         }
     });
 }

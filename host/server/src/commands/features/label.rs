@@ -1,6 +1,6 @@
 //! What the index of markets adds to an export of the past: who owed at the moment, and what happened after it.
 
-use assay_chain::Chains;
+use assay_chain::{Chains, config::ChainConfig};
 use assay_domain::{Address, ChainId, Coverage, features::Features};
 use assay_index::Index;
 use assay_lending::{EventKind, What};
@@ -29,18 +29,20 @@ impl Indexed {
         Ok(Self { index, chains: with_markets.map(|chain| chain.id).collect() })
     }
 
-    /// Everybody who owed in `market` at the block of its chain in `blocks`, by (chain, block number).
+    /// Everybody who owed in `market`, on the chain `on` where that is given, at the `block` of its chain.
     pub fn borrowers(
         &self,
         config: &Config,
-        market: Address,
+        (market, on): (Address, Option<ChainId>),
         block: impl Fn(ChainId) -> Option<u64>,
     ) -> Result<Vec<String>, Failure> {
-        let has_it = |chain: &&assay_chain::config::ChainConfig| chain.markets.iter().any(|own| own.address == market);
+        let has_it = |chain: &&ChainConfig| {
+            on.is_none_or(|id| id == chain.id) && chain.markets.iter().any(|own| own.address == market)
+        };
         let mut of = config.chains.iter().filter(has_it).map(|chain| chain.id);
         let (Some(chain), None) = (of.next(), of.next()) else {
             return Err(Failure::cannot(format!(
-                "--market {market} is not the market of exactly one configured chain"
+                "--market {market} is not a market of exactly one configured chain; name it with --chain"
             )));
         };
         let at = block(chain).ok_or_else(|| Failure::cannot(format!("chain {chain} is not read at that moment")))?;

@@ -13,7 +13,7 @@ use std::{
 };
 
 use assay_backtest::{grouped, is_table};
-use assay_domain::Address;
+use assay_domain::{Address, ChainId};
 use clap::{Args, Subcommand};
 
 use self::{
@@ -75,6 +75,9 @@ pub struct Arguments {
     /// Address of the market of --population
     #[arg(long, value_name = "ADDRESS", requires = "population")]
     market: Option<Address>,
+    /// Chain of the market, where several chains have one at that address
+    #[arg(long, value_name = "ID", requires = "market")]
+    chain: Option<ChainId>,
     /// Write whether this happened after the moment, from the index of markets
     #[arg(long, requires_all = ["as_of", "within"])]
     outcome: Option<Outcome>,

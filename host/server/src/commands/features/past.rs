@@ -14,8 +14,8 @@ const DAY: u64 = 86_400;
 pub(super) struct Past {
     /// Unix seconds.
     pub moment: u64,
-    /// The market whose borrowers are exported too.
-    pub market: Option<Address>,
+    /// The market whose borrowers are exported too, and its chain where that is given.
+    pub market: Option<(Address, Option<ChainId>)>,
     pub label: Option<Label>,
 }
 
@@ -31,6 +31,7 @@ pub(super) struct Label {
 impl Past {
     pub fn of(arguments: &Arguments, moment: u64) -> Self {
         let market = arguments.market.filter(|_| arguments.population.is_some());
+        let market = market.map(|market| (market, arguments.chain));
         let min_debt = arguments.min_debt;
         let within = arguments.within.filter(|_| arguments.outcome.is_some());
         Self { moment, market, label: within.map(|within| Label { within, min_debt }) }
