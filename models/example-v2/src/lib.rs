@@ -40,7 +40,7 @@ impl Seen {
         let events = || markets.iter().flat_map(|market| &market.events);
         let liquidations = events().filter(|event| event.kind == EventKind::Liquidation);
         Self {
-            health_factor: positions().filter_map(|own| own.health_factor).reduce(f64::min),
+            health_factor: positions().filter_map(|own| own.health_factor).map(money).reduce(f64::min),
             utilisation: positions().filter_map(|own| own.utilisation).map(money).fold(0.0, f64::max),
             stable_share: if debt > 0.0 { stable / debt } else { 0.0 },
             repaid_usd: events()
