@@ -27,6 +27,10 @@ use crate::{codec::Assets, progress::Progress};
 const CACHE_BYTES: u64 = 32 << 20;
 /// Entries of a chain that are in memory before they become a file.
 const TABLE_BYTES: u64 = 16 << 20;
+/// Entries of all chains that are in memory. Beyond it a chain that is written closes its table early.
+const MEMORY_BYTES: u64 = 64 << 20;
+/// The smallest table that is closed early.
+const EARLY_BYTES: u64 = 2 << 20;
 /// Writes that are not in a table yet; a restart reads them.
 const JOURNAL_BYTES: u64 = 128 << 20;
 /// A histories' block, before compression. One read decodes one block.
@@ -139,7 +143,8 @@ impl Database {
     /// written, such as on a full disk.
     fn wait_for_room(&self, entries: &Entries) -> Result<(), Fault> {
         // While the thread merges, it closes no table.
-        if entries.tree.active_memtable().size() > 2 * TABLE_BYTES {
+        let open = entries.tree.active_memtable().size();
+        if open > 2 * TABLE_BYTES || (open > EARLY_BYTES && self.inner.write_buffer_size() > MEMORY_BYTES) {
             entries.rotate_memtable()?;
         }
         while self.inner.outstanding_flushes() > 0 || entries.l0_table_count() >= YOUNG_TABLES {
