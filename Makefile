@@ -82,3 +82,4 @@ fit: ## Fit credit 1.2 again, from a folder of data sets: DATA=folder; overwrite
 	@$(FIT)/venv/bin/pip install --quiet --disable-pip-version-check -r models/credit-1.2/fit/requirements.txt
 	@$(FIT)/venv/bin/python models/credit-1.2/fit/fit.py sets $(DATA) $(FIT)/sets
 	@$(FIT)/venv/bin/python models/credit-1.2/fit/fit.py fit $(FIT)/sets
+	@$(CARGO) fmt --package credit-1-2
