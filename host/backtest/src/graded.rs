@@ -1,5 +1,5 @@
-//! The records with a known outcome, as rows: what intervals over clusters, segments and factors are computed from. A
-//! large file has a sample of them, the same on every machine.
+//! The records with a known outcome, as rows. Intervals over clusters, segments and factors are computed from them. Of a
+//! large file only a sample of the rows is kept, the same on every machine.
 
 use std::{
     hash::{DefaultHasher, Hasher as _},
@@ -7,10 +7,7 @@ use std::{
 };
 
 use crate::{figures::NAMES, record::Record};
-use assay_domain::{
-    Assessment, Coverage, Score,
-    features::{Features, MarketFeatures},
-};
+use assay_domain::{Assessment, Coverage, Score, features::Features, stats::Outcomes};
 use assay_registry::ScoreError;
 
 /// The most rows that are kept; some 40 MB.
@@ -26,11 +23,11 @@ pub type Called = (Result<Assessment, ScoreError>, Duration);
 pub enum By {
     Chain,
     Protocol,
-    /// A column of the file that is none of the known ones.
+    /// Another column of the file, which is no field of a record.
     Column(String),
 }
 
-/// What is taken from a record beside its features.
+/// What a run takes from each record beside its features.
 #[derive(Debug, Clone, Default)]
 pub struct Grading {
     pub by: Vec<By>,
@@ -46,24 +43,41 @@ pub struct Row {
     pub bad: bool,
     /// Rows with the same number belong together: a wallet on several dates.
     pub cluster: u64,
-    /// By model; `None` where it gave none.
+    /// The score of each model; `None` where it gave none.
     pub scores: Vec<Option<Score>>,
-    /// The points of each factor, by model.
+    /// For each model: the points of each factor.
     pub points: Vec<Vec<i32>>,
     /// Higher is better.
     pub external: Option<f64>,
     pub figures: [Option<f64>; NAMES.len()],
-    /// Dimension and value, such as `chain 1`.
+    /// The index of a dimension in [`Grading::by`], and the value of the record in it.
     pub segments: Vec<(usize, String)>,
+}
+
+impl Row {
+    /// The score of model number `index`; `None` where it gave none.
+    pub fn score(&self, index: usize) -> Option<Score> {
+        self.scores.get(index).copied().flatten()
+    }
+}
+
+/// Counts `scores`, one for each row, by the outcome of the row, as often as the weight of the row says.
+pub fn outcomes(rows: &[&Row], weights: &[u64], scores: impl Iterator<Item = Option<Score>>) -> Outcomes {
+    let mut found = Outcomes::default();
+    for ((row, weight), score) in rows.iter().zip(weights).zip(scores) {
+        let Some(score) = score else { continue };
+        if row.bad { &mut found.bad } else { &mut found.good }.add_many(score, *weight);
+    }
+    found
 }
 
 /// The rows of a file.
 #[derive(Debug, Clone, Default)]
 pub struct Graded {
     rows: Vec<Row>,
-    /// Rows that were seen.
+    /// All records with an outcome, also those that are not kept.
     pub seen: u64,
-    /// The labels of the factors of each model, in the model's order.
+    /// For each model: the labels of its factors, in its order.
     pub labels: Vec<Vec<String>>,
 }
 
@@ -130,7 +144,7 @@ impl Graded {
         rows
     }
 
-    /// Keeps the rows whose numbers have the lowest hashes, so that threads do not matter.
+    /// Keeps the rows whose line numbers have the lowest hashes, so that the number of threads changes nothing.
     fn thin(&mut self) {
         self.rows.sort_by_key(|row| (hash(&row.line), row.line));
         self.rows.truncate(MOST);
@@ -143,7 +157,7 @@ fn hash(value: &impl std::hash::Hash) -> u64 {
     hasher.finish()
 }
 
-/// The column `cluster`; else the id; else the record is alone.
+/// The column `cluster`, or the id where it has none. A record without both is a cluster of its own.
 fn cluster(line: u64, record: &Record) -> u64 {
     match record.cluster.as_deref().or(record.id.as_deref()) {
         Some(name) => hash(&name),
@@ -181,6 +195,5 @@ fn chains(features: &Features) -> Vec<String> {
 
 fn protocols(features: &Features) -> Vec<String> {
     let markets = features.markets.iter().filter(|market| market.coverage != Coverage::Failed);
-    let name = |market: &MarketFeatures| serde_json::to_value(&market.protocol).map(|name| crate::record::plain(&name));
-    markets.filter_map(|market| name(market).ok()).collect()
+    markets.map(|market| market.protocol.clone()).collect()
 }

@@ -1,16 +1,25 @@
-//! The bootstrap over clusters: all rows of a wallet are drawn together, so that a wallet that repeats sixty times does
-//! not narrow an interval (Field and Welsh, "Bootstrapping clustered data", J. R. Statist. Soc. B 69, 2007).
+//! The bootstrap over clusters: it draws all rows of a wallet together, so that a wallet with sixty rows does not narrow
+//! an interval (Field and Welsh, "Bootstrapping clustered data", J. R. Statist. Soc. B 69, 2007).
 
 use std::collections::BTreeMap;
 
-use crate::graded::Row;
-use assay_domain::stats::{Interval, middle};
+use serde::Serialize;
 
-/// Draws in all; they take some seconds.
+use crate::graded::Row;
+use assay_domain::stats::{Interval, middle, split_mix};
+
+/// The most draws in all; they take some seconds.
 const MOST_DRAWS: usize = 20_000_000;
 const SEED: u64 = 1;
 
-/// How rows belong together.
+/// A figure with its 95 % interval.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct Estimate {
+    pub value: Option<f64>,
+    pub interval: Option<Interval>,
+}
+
+/// Which rows belong together.
 pub struct Clusters {
     /// The rows of each cluster, by index.
     members: Vec<Vec<usize>>,
@@ -37,23 +46,22 @@ impl Clusters {
         self.members.iter().map(Vec::len).max().unwrap_or(0)
     }
 
-    /// How often this many rows are drawn again: 400 times, and fewer for a large sample.
+    /// The number of resamples: 400, fewer for a large sample, and never fewer than 100.
     pub fn resamples(&self) -> usize {
         (MOST_DRAWS / self.rows.max(1)).clamp(100, 400)
     }
 
-    /// The 95 % intervals of `figures`, which gets the weight of each row. With fewer than two clusters there is none.
-    pub fn intervals(&self, figures: impl Fn(&[u64]) -> Vec<Option<f64>>) -> Vec<Option<Interval>> {
-        let estimates = figures(&vec![1; self.rows]);
-        if self.members.len() < 2 {
-            return vec![None; estimates.len()];
-        }
-        let mut drawn: Vec<Vec<f64>> = vec![Vec::new(); estimates.len()];
+    /// The results of `figures` with their intervals. `figures` gets the weight of each row: how often it was drawn. With
+    /// fewer than two clusters there are no intervals.
+    pub fn estimates(&self, figures: impl Fn(&[u64]) -> Vec<Option<f64>>) -> Vec<Estimate> {
+        let values = figures(&vec![1; self.rows]);
+        let mut drawn: Vec<Vec<f64>> = vec![Vec::new(); values.len()];
         let (mut weights, mut draw) = (vec![0_u64; self.rows], 0_u64);
-        for _ in 0..self.resamples() {
+        let resamples = if self.members.len() < 2 { 0 } else { self.resamples() };
+        for _ in 0..resamples {
             weights.fill(0);
             for _ in 0..self.members.len() {
-                let picked = u128::from(split_mix(draw)) * self.members.len() as u128;
+                let picked = u128::from(split_mix(SEED, draw)) * self.members.len() as u128;
                 draw = draw.wrapping_add(1);
                 for row in self.members.get((picked >> 64) as usize).into_iter().flatten() {
                     if let Some(weight) = weights.get_mut(*row) {
@@ -61,20 +69,16 @@ impl Clusters {
                     }
                 }
             }
-            for (values, figure) in drawn.iter_mut().zip(figures(&weights)) {
-                values.extend(figure);
+            for (of_figure, figure) in drawn.iter_mut().zip(figures(&weights)) {
+                of_figure.extend(figure);
             }
         }
-        drawn.into_iter().zip(estimates).map(|(values, estimate)| middle(values, Some(estimate?))).collect()
+        let estimate = |(value, drawn): (Option<f64>, Vec<f64>)| Estimate {
+            value,
+            interval: value.and_then(|value| middle(drawn, Some(value))),
+        };
+        values.into_iter().zip(drawn).map(estimate).collect()
     }
-}
-
-/// Number `index` of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-fn split_mix(index: u64) -> u64 {
-    let state = SEED.wrapping_add(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(index.wrapping_add(1)));
-    let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
 }
 
 #[cfg(test)]
@@ -98,18 +102,11 @@ mod tests {
                 let bad: u64 = rows.iter().zip(weights).filter(|(row, _)| row.bad).map(|(_, weight)| weight).sum();
                 vec![Some(bad as f64 / weights.iter().sum::<u64>() as f64)]
             };
-            let interval = Clusters::of(&rows).intervals(share)[0].unwrap();
+            let interval = Clusters::of(&rows).estimates(share)[0].interval.unwrap();
             interval.high - interval.low
         };
         let once = width(1, true);
         assert!((width(60, true) - once).abs() < 1e-12, "sixty copies of each wallet say no more than one");
         assert!(width(60, false) < once / 5.0, "sixty wallets say more");
-    }
-
-    #[test]
-    fn a_figure_is_inside_its_interval() {
-        assert_eq!(middle(vec![2.0; 9], Some(1.0)), Some(Interval { low: 1.0, high: 1.0 }));
-        let found = middle((0..100).map(f64::from).collect(), Some(-5.0)).unwrap();
-        assert!(found.contains(-5.0) && found.high - found.low > 90.0, "{found:?}");
     }
 }

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use crate::{grade::day, graded::Called, record::Record};
+use crate::{graded::Called, record::Record, words::day};
 
-/// The names of the columns of [`crate::Run::scores`]: of each model the range and the points by factor, and at the end the
-/// scores.
+/// The names of the columns of [`crate::Run::scores`]: the range and the points by factor of each model, then the score of
+/// each model.
 pub fn header(models: &[String]) -> String {
     let of = |model: &String| format!(",{0} range,{0} points", cell(model));
     let words: String = models.iter().map(of).collect();
@@ -36,7 +36,7 @@ pub fn row(rows: &mut String, line: u64, record: &Record, called: &[Called]) {
     rows.push('\n');
 }
 
-/// Text of others as one cell: quoted where needed, and never a formula for a spreadsheet.
+/// One cell with text from others: quoted where needed, and written so that no spreadsheet runs it as a formula.
 fn cell(text: &str) -> String {
     let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let text = if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text };

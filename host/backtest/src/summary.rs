@@ -9,7 +9,7 @@ use crate::{
     outcome::{Figure, OutcomePart},
     report::{Report, Sample},
     source::Unit,
-    words::{decimal, grouped, kib, percent, signed},
+    words::{decimal, ends, grouped, kib, percent, signed},
 };
 use assay_domain::stats::Interval;
 
@@ -152,10 +152,7 @@ fn foreseen(outcomes: &OutcomePart, line: &mut impl FnMut(String)) {
 
 /// One model on the records with an outcome.
 fn graded(grade: &Grade, line: &mut impl FnMut(String)) {
-    let ends = |interval: Option<Interval>| {
-        let end = |end: fn(Interval) -> f64| decimal(interval.map(end), 3);
-        format!("{} to {}", end(|interval| interval.low), end(|interval| interval.high))
-    };
+    let ends = |interval: Option<Interval>| ends(interval, 3);
     line(format!(
         "\n{}: AUC {}, {}; KS {}, {}; {} records of {} wallets, {} bad",
         grade.model,

@@ -10,7 +10,7 @@ use crate::{
 /// Below this number of wallets the verdict says that they are too few.
 const ENOUGH: u64 = 100;
 /// Below this number of bad outcomes an AUC shows nothing.
-const ENOUGH_BAD: u64 = 20;
+pub const ENOUGH_BAD: u64 = 20;
 
 /// What changes if the second model replaces the first.
 pub fn verdict(found: &Comparison, second: &ModelPart) -> String {
@@ -40,7 +40,8 @@ pub fn verdict(found: &Comparison, second: &ModelPart) -> String {
     capital(&format!("{}, and {last}.", parts.join(", ")))
 }
 
-fn capital(sentence: &str) -> String {
+/// The sentence with a capital first letter.
+pub fn capital(sentence: &str) -> String {
     let mut rest = sentence.chars();
     rest.next().map(|first| first.to_uppercase().chain(rest).collect()).unwrap_or_default()
 }

@@ -1,4 +1,10 @@
-//! Formats numbers for people.
+//! Formats numbers, intervals, dates and ranges for people.
+
+use assay_domain::stats::Interval;
+
+/// The lowest score and the name of each range.
+pub const RANGES: [(u32, &str); 5] =
+    [(300, "low"), (640, "fair"), (750, "good"), (840, "very good"), (920, "excellent")];
 
 /// Whole numbers with a comma between thousands.
 pub fn grouped(number: u64) -> String {
@@ -36,6 +42,18 @@ pub fn decimal(figure: Option<f64>, places: usize) -> String {
 /// As [`decimal`], with a sign also for positive figures.
 pub fn signed(figure: Option<f64>, places: usize) -> String {
     figure.map_or("–".into(), |figure| minus(&format!("{figure:+.places$}")))
+}
+
+/// The ends of an interval with `places` decimals; two dashes for `None`.
+pub fn ends(interval: Option<Interval>, places: usize) -> String {
+    let end = |end: fn(Interval) -> f64| decimal(interval.map(end), places);
+    format!("{} to {}", end(|interval| interval.low), end(|interval| interval.high))
+}
+
+/// `2025-03-01`; the seconds themselves where they are no date.
+pub fn day(seconds: u64) -> String {
+    let date = i64::try_from(seconds).ok().and_then(|seconds| chrono::DateTime::from_timestamp(seconds, 0));
+    date.map_or_else(|| seconds.to_string(), |date| date.format("%Y-%m-%d").to_string())
 }
 
 /// A figure of any size in about three digits.

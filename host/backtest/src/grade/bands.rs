@@ -2,13 +2,14 @@
 
 use serde::Serialize;
 
-use super::Scored;
+use super::{Estimate, Scored};
+use crate::words::RANGES;
 use assay_domain::{
-    Range, Score,
-    stats::{DecileRow, Interval, Outcomes, wilson},
+    Score,
+    stats::{DecileRow, Histogram, Interval, Outcomes, wilson},
 };
 
-/// Records below which a range says nothing.
+/// A range with fewer records says nothing.
 const ENOUGH: u64 = 50;
 
 /// One range.
@@ -22,7 +23,7 @@ pub struct Band {
     pub enough: bool,
 }
 
-/// One tenth, with the interval over clusters and the lift: its bad rate over that of the sample.
+/// One tenth, with the interval over clusters and the lift: its bad rate divided by the bad rate of the sample.
 #[derive(Debug, Clone, Serialize)]
 pub struct Tenth {
     #[serde(flatten)]
@@ -31,19 +32,10 @@ pub struct Tenth {
     pub lift: Option<f64>,
 }
 
-const RANGES: [(Range, &str); 5] = [
-    (Range::Low, "low"),
-    (Range::Fair, "fair"),
-    (Range::Good, "good"),
-    (Range::VeryGood, "very good"),
-    (Range::Excellent, "excellent"),
-];
-
-/// Scores, and bad ones, of those that `within` accepts.
-fn counts(outcomes: &Outcomes, within: impl Fn(u32) -> bool) -> (u64, u64) {
-    let of = |scores: &assay_domain::stats::Histogram| {
-        scores.given().filter(|(score, _)| within(*score)).map(|(_, count)| count).sum::<u64>()
-    };
+/// How many scores `within` accepts, and how many of them had a bad outcome.
+pub fn counts(outcomes: &Outcomes, within: impl Fn(u32) -> bool) -> (u64, u64) {
+    let of =
+        |scores: &Histogram| scores.given().filter(|(score, _)| within(*score)).map(|(_, count)| count).sum::<u64>();
     let bad = of(&outcomes.bad);
     (of(&outcomes.good) + bad, bad)
 }
@@ -52,51 +44,47 @@ fn rate((count, bad): (u64, u64)) -> Option<f64> {
     (count > 0).then(|| bad as f64 / count as f64)
 }
 
-/// Where no wallet repeats, Wilson's interval is exact enough also at a rate of 0; a bootstrap has none there.
-fn interval(scored: &Scored<'_>, counts: (u64, u64), drawn: Option<Interval>) -> Option<Interval> {
-    let (count, bad) = counts;
-    let alone = scored.clusters.largest() <= 1;
-    match count {
-        0 => None,
-        _ if alone || bad == 0 || bad == count => Some(wilson(bad, count)),
-        _ => drawn,
+/// The interval of the bad rate for each test in `within`. It is drawn over clusters. Where no wallet repeats, Wilson's
+/// interval is as exact. At a rate of 0 or 1 only Wilson's has a width.
+fn intervals<W: Fn(u32) -> bool>(scored: &Scored<'_>, outcomes: &Outcomes, within: &[W]) -> Vec<Option<Interval>> {
+    let wilson = |(count, bad): (u64, u64)| (count > 0).then(|| wilson(bad, count));
+    let counted = within.iter().map(|within| counts(outcomes, within));
+    if scored.clusters.largest() <= 1 {
+        return counted.map(wilson).collect();
     }
+    let drawn = scored.clusters.estimates(|weights| {
+        let outcomes = scored.outcomes(weights);
+        within.iter().map(|within| rate(counts(&outcomes, within))).collect()
+    });
+    let interval = |((count, bad), drawn): ((u64, u64), Estimate)| match bad == 0 || bad == count {
+        true => wilson((count, bad)),
+        false => drawn.interval,
+    };
+    counted.zip(drawn).map(interval).collect()
 }
 
-pub fn ranges(scored: &Scored<'_>) -> Vec<Band> {
-    let within = |range: Range| move |score: u32| Score::new(score).is_some_and(|score| score.range() == range);
-    let drawn = scored.clusters.intervals(|weights| {
-        let outcomes = scored.outcomes(weights);
-        RANGES.iter().map(|(range, _)| rate(counts(&outcomes, within(*range)))).collect()
-    });
-    let outcomes = scored.once();
-    let band = |((range, name), drawn): (&(Range, &'static str), Option<Interval>)| {
-        let (count, bad) = counts(&outcomes, within(*range));
-        let interval = interval(scored, (count, bad), drawn);
+pub fn ranges(scored: &Scored<'_>, outcomes: &Outcomes) -> Vec<Band> {
+    let range = |score: u32| Score::new(score).map(Score::range);
+    let within = RANGES.map(|(from, _)| move |score: u32| range(score) == range(from));
+    let band = |(((_, name), within), interval): (((u32, &'static str), _), Option<Interval>)| {
+        let (count, bad) = counts(outcomes, within);
         Band { range: name, count, bad, rate: rate((count, bad)), interval, enough: count >= ENOUGH }
     };
-    RANGES.iter().zip(drawn).map(band).collect()
+    RANGES.into_iter().zip(&within).zip(intervals(scored, outcomes, &within)).map(band).collect()
 }
 
-/// Whether each range with enough records has a lower bad rate than the one before; `None` with fewer than two such.
+/// Whether the bad rate falls from each range with enough records to the next one; `None` where fewer than two have enough.
 pub fn falls(ranges: &[Band]) -> Option<bool> {
     let rates: Vec<_> = ranges.iter().filter(|band| band.enough).filter_map(|band| band.rate).collect();
     (rates.len() > 1).then(|| rates.windows(2).all(|pair| matches!(pair, [before, after] if after < before)))
 }
 
-pub fn tenths(scored: &Scored<'_>) -> Vec<Tenth> {
-    let outcomes = scored.once();
+pub fn tenths(scored: &Scored<'_>, outcomes: &Outcomes) -> Vec<Tenth> {
     let (rows, whole) = (outcomes.deciles(), outcomes.bad_rate());
-    let drawn = scored.clusters.intervals(|weights| {
-        let outcomes = scored.outcomes(weights);
-        rows.iter().map(|row| rate(counts(&outcomes, |score| (row.from..=row.to).contains(&score)))).collect()
-    });
+    let within: Vec<_> =
+        rows.iter().map(|row| row.from..=row.to).map(|span| move |score| span.contains(&score)).collect();
     rows.into_iter()
-        .zip(drawn)
-        .map(|(row, drawn)| Tenth {
-            clustered: interval(scored, (row.count, row.bad), drawn),
-            lift: whole.map(|whole| row.bad_rate / whole),
-            row,
-        })
+        .zip(intervals(scored, outcomes, &within))
+        .map(|(row, clustered)| Tenth { clustered, lift: whole.map(|whole| row.bad_rate / whole), row })
         .collect()
 }

@@ -1,11 +1,14 @@
-//! Stated bounds, and whether a model keeps them.
+//! The bounds of `--bounds`, and whether a model keeps them.
 
 use std::str::FromStr;
 
 use serde::Serialize;
 
-use super::{ENOUGH_BAD, Grade};
-use crate::words::decimal;
+use super::{Estimate, Grade};
+use crate::{
+    verdict::ENOUGH_BAD,
+    words::{decimal, ends},
+};
 
 /// Bounds of `--bounds`, such as `auc=0.7,ks=0.2,psi=0.25,falls`.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -48,8 +51,8 @@ impl FromStr for Bounds {
     }
 }
 
-/// A figure passes if it reaches its bound and enough bad outcomes stand behind it; an AUC also needs an interval above
-/// chance.
+/// The AUC and the KS pass if they reach their bounds on a sample with enough bad outcomes. The interval of the AUC must
+/// also be above chance.
 pub fn checks(grade: &Grade, bounds: &Bounds) -> Vec<Check> {
     let mut found = Vec::new();
     let enough = grade.bad >= ENOUGH_BAD;
@@ -77,23 +80,22 @@ pub fn checks(grade: &Grade, bounds: &Bounds) -> Vec<Check> {
         });
     }
     if bounds.falls {
-        let found_words = match grade.falls {
+        let words = match grade.falls {
             Some(true) => "it falls",
             Some(false) => "it does not fall",
             None => "fewer than two ranges have 50 records",
         };
         found.push(Check {
             bound: "the bad rate falls from range to range".into(),
-            found: found_words.into(),
+            found: words.into(),
             passed: grade.falls == Some(true),
         });
     }
     found
 }
 
-fn shown(estimate: super::Estimate) -> String {
-    let (low, high) = (estimate.interval.map(|i| i.low), estimate.interval.map(|i| i.high));
-    format!("{}, {} to {}", decimal(estimate.value, 3), decimal(low, 3), decimal(high, 3))
+fn shown(Estimate { value, interval }: Estimate) -> String {
+    format!("{}, {}", decimal(value, 3), ends(interval, 3))
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
-//! Another score, a column of the file, on the same records as the model.
+//! Another score, which is a column of the file, beside the model on the same records.
 
 use serde::Serialize;
 
 use super::{Estimate, Scored};
-use crate::graded::Row;
-use assay_domain::{Score, stats::Outcomes};
+use crate::graded::{Row, outcomes};
+use assay_domain::Score;
 
 /// The other score beside the model, on the records that have both.
 #[derive(Debug, Clone, Serialize)]
@@ -12,38 +12,30 @@ pub struct External {
     pub column: String,
     pub count: u64,
     pub auc: Estimate,
-    /// The model's on the same records.
+    /// The AUC of the model on the same records.
     pub model: Estimate,
-    /// The model's minus the other's.
+    /// The AUC of the model minus the AUC of the other score.
     pub difference: Estimate,
 }
 
-/// `None` where no record with an outcome has the column.
+/// `None` where the records with the column have no AUC: no record has it, or all outcomes are equal.
 pub fn external(scored: &Scored<'_>, column: &str) -> Option<External> {
     let rows: Vec<_> = scored.rows.iter().copied().filter(|row| row.external.is_some()).collect();
     let both = Scored::of(rows, scored.index);
     let places = places(&both.rows);
     let figures = |weights: &[u64]| {
-        let (other, own) = (other(&both.rows, &places, weights).auc(), both.outcomes(weights).auc());
+        let other = outcomes(&both.rows, weights, places.iter().copied()).auc();
+        let own = both.outcomes(weights).auc();
         vec![other, own, own.zip(other).map(|(own, other)| own - other)]
     };
-    let values = figures(&vec![1; both.rows.len()]);
-    let intervals = both.clusters.intervals(figures);
-    let at = |index: usize| Estimate {
-        value: values.get(index).copied().flatten(),
-        interval: intervals.get(index).copied().flatten(),
-    };
-    at(0).value?;
-    Some(External {
-        column: column.to_owned(),
-        count: both.rows.len() as u64,
-        auc: at(0),
-        model: at(1),
-        difference: at(2),
-    })
+    let mut found = both.clusters.estimates(figures).into_iter();
+    let mut next = || found.next().unwrap_or_default();
+    let (auc, model, difference) = (next(), next(), next());
+    auc.value?;
+    Some(External { column: column.to_owned(), count: both.rows.len() as u64, auc, model, difference })
 }
 
-/// Each value's place on the scale of scores, in its order: exact up to 701 different values.
+/// A score for each value, in the order of the values. Up to 701 different values get different scores.
 fn places(rows: &[&Row]) -> Vec<Option<Score>> {
     let mut values: Vec<f64> = rows.iter().filter_map(|row| row.external).collect();
     values.sort_by(f64::total_cmp);
@@ -55,14 +47,4 @@ fn places(rows: &[&Row]) -> Vec<Option<Score>> {
         Score::new(Score::MIN.get() + u32::try_from(at * steps / last.max(1)).ok()?)
     };
     rows.iter().map(|row| row.external.and_then(place)).collect()
-}
-
-fn other(rows: &[&Row], places: &[Option<Score>], weights: &[u64]) -> Outcomes {
-    let mut found = Outcomes::default();
-    for ((row, place), weight) in rows.iter().zip(places).zip(weights) {
-        if let Some(place) = place {
-            if row.bad { &mut found.bad } else { &mut found.good }.add_many(*place, *weight);
-        }
-    }
-    found
 }

@@ -1,5 +1,5 @@
-//! Calibration on records that were not fitted to: five folds of whole clusters, each predicted by a logistic curve of the
-//! other four.
+//! Calibration on records that the fit does not see: the clusters are split into five folds, and a logistic curve that is
+//! fitted to four of them predicts the fifth.
 
 use serde::Serialize;
 
@@ -14,7 +14,7 @@ const BINS: usize = 10;
 pub struct HeldOut {
     pub folds: u64,
     pub brier: f64,
-    /// Of the sample's bad rate, given to everybody.
+    /// The Brier score of the bad rate of the sample, given to every record.
     pub brier_of_base_rate: f64,
     pub bins: Vec<Bin>,
 }
@@ -29,14 +29,14 @@ pub struct Bin {
     pub interval: Interval,
 }
 
-/// `None` where a fold has no fit: too few outcomes of one kind.
+/// `None` where the fit for a fold fails, because there are too few outcomes of one kind.
 pub fn held_out(scored: &Scored<'_>) -> Option<HeldOut> {
     let fits: Vec<Logistic> = (0..FOLDS).map(|fold| without(scored, fold)).collect::<Option<_>>()?;
     let mut predicted: Vec<(f64, bool)> = scored
         .rows
         .iter()
         .filter_map(|row| {
-            let score = row.scores.get(scored.index).copied().flatten()?;
+            let score = row.score(scored.index)?;
             let fit = fits.get(usize::try_from(row.cluster % FOLDS).ok()?)?;
             Some((fit.probability(f64::from(score.get())), row.bad))
         })
@@ -53,7 +53,7 @@ pub fn held_out(scored: &Scored<'_>) -> Option<HeldOut> {
     })
 }
 
-/// The curve of all rows that are not in `fold`.
+/// The curve that is fitted to all rows outside `fold`.
 fn without(scored: &Scored<'_>, fold: u64) -> Option<Logistic> {
     let weights: Vec<_> = scored.rows.iter().map(|row| u64::from(row.cluster % FOLDS != fold)).collect();
     scored.outcomes(&weights).logistic()

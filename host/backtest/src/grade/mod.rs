@@ -1,12 +1,12 @@
-//! One model on the records with a known outcome, as a credit committee asks: does the bad rate fall over the ranges, how
-//! sure is that, where does it not hold, and does it keep the stated bounds.
+//! One model on the records with a known outcome. It answers what a credit committee asks: does the bad rate fall over the
+//! ranges, how sure is that, for which records does it not hold, and does the model keep the stated bounds?
 //!
 //! | file | owns |
 //! |---|---|
 //! | `bands` | bad rates by range and by tenth |
-//! | `power` | what each factor and each figure tells alone |
+//! | `power` | each factor and each figure alone |
 //! | `segments` | by month and by other dimensions, with the stability of the scores |
-//! | `held_out` | calibration on records that were not fitted to |
+//! | `held_out` | calibration on records that the fit does not see |
 //! | `external` | another score, a column of the file |
 //! | `bounds` | pass or fail |
 
@@ -20,31 +20,21 @@ mod segments;
 use serde::Serialize;
 
 use crate::{
-    graded::{By, Graded, Row},
+    graded::{self, By, Graded, Row},
     resample::Clusters,
-    words::decimal,
+    verdict::{ENOUGH_BAD, capital},
+    words::ends,
 };
-use assay_domain::{
-    Score,
-    stats::{Interval, Outcomes},
-};
+use assay_domain::{Score, stats::Outcomes};
 
 pub use bands::{Band, Tenth};
 pub use bounds::{Bounds, Check};
 pub use external::External;
 pub use held_out::HeldOut;
 pub use power::Power;
-pub use segments::{Segment, day};
+pub use segments::Segment;
 
-/// Below this number of bad outcomes nothing is shown.
-pub const ENOUGH_BAD: u64 = 20;
-
-/// A figure with its 95 % interval.
-#[derive(Debug, Clone, Copy, Serialize)]
-pub struct Estimate {
-    pub value: Option<f64>,
-    pub interval: Option<Interval>,
-}
+pub use crate::resample::Estimate;
 
 /// One model on the records with an outcome that it scored.
 #[derive(Debug, Clone, Serialize)]
@@ -65,7 +55,7 @@ pub struct Grade {
     pub auc: Estimate,
     pub ks: Estimate,
     pub ranges: Vec<Band>,
-    /// Whether the bad rate falls from range to range, among those with enough wallets.
+    /// Whether the bad rate falls from range to range, among the ranges with enough records.
     pub falls: Option<bool>,
     pub tenths: Vec<Tenth>,
     pub factors: Vec<Power>,
@@ -78,28 +68,28 @@ pub struct Grade {
     pub cut_off: Option<CutOff>,
 }
 
-/// What a lender takes on who accepts every score from `score` on.
+/// The records that a lender takes who accepts every score of at least `score`.
 #[derive(Debug, Clone, Serialize)]
 pub struct CutOff {
     pub score: Score,
     pub accepted: u64,
     pub accepted_bad: u64,
-    /// The bad that are refused.
+    /// Bad outcomes among the refused records.
     pub refused_bad: u64,
 }
 
-/// What a grade is made of, beside the rows.
+/// What the user asks of a grade.
 #[derive(Debug, Clone, Default)]
 pub struct Asked {
     pub by: Vec<By>,
     pub external: Option<String>,
     pub bounds: Bounds,
-    /// The last moment that the model was fitted to: what follows is out of time.
+    /// The last moment of the data that the model was fitted to. Later records are out of time.
     pub fitted_through: Option<u64>,
     pub cut_off: Option<Score>,
 }
 
-/// The rows that a model scored, with what every part needs of them.
+/// The rows that model number `index` scored.
 pub struct Scored<'a> {
     pub rows: Vec<&'a Row>,
     pub index: usize,
@@ -114,13 +104,7 @@ impl<'a> Scored<'a> {
 
     /// The scores with their outcomes, each row as often as its weight says.
     pub fn outcomes(&self, weights: &[u64]) -> Outcomes {
-        let mut found = Outcomes::default();
-        for (row, weight) in self.rows.iter().zip(weights) {
-            if let Some(score) = row.scores.get(self.index).copied().flatten() {
-                if row.bad { &mut found.bad } else { &mut found.good }.add_many(score, *weight);
-            }
-        }
-        found
+        graded::outcomes(&self.rows, weights, self.rows.iter().map(|row| row.score(self.index)))
     }
 
     pub fn once(&self) -> Outcomes {
@@ -133,25 +117,21 @@ impl<'a> Scored<'a> {
             let outcomes = self.outcomes(weights);
             vec![outcomes.auc(), outcomes.ks()]
         };
-        let values = figures(&vec![1; self.rows.len()]);
-        let intervals = self.clusters.intervals(figures);
-        let at = |index: usize| Estimate {
-            value: values.get(index).copied().flatten(),
-            interval: intervals.get(index).copied().flatten(),
-        };
-        (at(0), at(1))
+        let mut found = self.clusters.estimates(figures).into_iter();
+        let mut next = || found.next().unwrap_or_default();
+        (next(), next())
     }
 }
 
-/// The grade of each model; none where no outcome is known or all are equal.
+/// The grade of each model. A model has none where no outcome is known or all outcomes are equal.
 pub fn grades(names: &[String], graded: &Graded, asked: &Asked) -> Vec<Grade> {
     let rows = graded.rows();
-    let has = |row: &&Row, index: usize| row.scores.get(index).copied().flatten().is_some();
     names
         .iter()
         .enumerate()
         .filter_map(|(index, name)| {
-            let scored = Scored::of(rows.iter().copied().filter(|row| has(row, index)).collect(), index);
+            let rows = rows.iter().copied().filter(|row| row.score(index).is_some());
+            let scored = Scored::of(rows.collect(), index);
             let labels = graded.labels.get(index).map(Vec::as_slice).unwrap_or_default();
             grade(name, &scored, labels, graded.seen, asked)
         })
@@ -164,7 +144,7 @@ fn grade(name: &str, scored: &Scored<'_>, labels: &[String], known: u64, asked: 
         return None;
     }
     let (auc, ks) = scored.separation();
-    let (ranges, tenths) = (bands::ranges(scored), bands::tenths(scored));
+    let (ranges, tenths) = (bands::ranges(scored, &outcomes), bands::tenths(scored, &outcomes));
     let dates = || scored.rows.iter().map(|row| row.as_of);
     let mut grade = Grade {
         model: name.to_owned(),
@@ -197,23 +177,17 @@ fn grade(name: &str, scored: &Scored<'_>, labels: &[String], known: u64, asked: 
 }
 
 fn cut_off(outcomes: &Outcomes, score: Score) -> CutOff {
-    let from = |scores: &assay_domain::stats::Histogram| {
-        scores.given().filter(|(given, _)| *given >= score.get()).map(|(_, count)| count).sum::<u64>()
-    };
-    let (good, bad) = (from(&outcomes.good), from(&outcomes.bad));
-    CutOff { score, accepted: good + bad, accepted_bad: bad, refused_bad: outcomes.bad.count() - bad }
+    let (accepted, accepted_bad) = bands::counts(outcomes, |given| given >= score.get());
+    CutOff { score, accepted, accepted_bad, refused_bad: outcomes.bad.count() - accepted_bad }
 }
 
-/// What the figures show and no more: a score at chance is not called good.
+/// What the figures show, and no more: the verdict never praises a model whose AUC may be chance.
 fn verdict(grade: &Grade) -> String {
-    let kept = match grade.checks.iter().filter(|check| !check.passed).count() {
-        0 => String::new(),
-        _ => " It does not keep the bounds that were stated.".to_owned(),
+    let kept = match grade.checks.iter().all(|check| check.passed) {
+        true => "",
+        false => " It does not keep the bounds that were stated.",
     };
-    let sentence = judged(grade);
-    let mut rest = sentence.chars();
-    let first = rest.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
-    first + rest.as_str() + &kept
+    capital(&judged(grade)) + kept
 }
 
 fn judged(grade: &Grade) -> String {
@@ -221,7 +195,7 @@ fn judged(grade: &Grade) -> String {
     let Some((auc, interval)) = grade.auc.value.zip(grade.auc.interval) else {
         return format!("{name} cannot be judged: all outcomes are of one wallet.");
     };
-    let figure = format!("AUC {auc:.3}, {} to {}", decimal(Some(interval.low), 3), decimal(Some(interval.high), 3));
+    let figure = format!("AUC {auc:.3}, {}", ends(Some(interval), 3));
     let falls = match grade.falls {
         Some(true) => ", and the bad rate falls from range to range",
         Some(false) => ", but the bad rate does not fall from range to range",

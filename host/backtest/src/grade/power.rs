@@ -1,4 +1,4 @@
-//! What each factor and each figure tells alone: AUC and information value, and how often it is missing.
+//! Each factor and each figure alone: its AUC, its information value, and how often it is missing.
 
 use serde::Serialize;
 
@@ -12,18 +12,18 @@ const BINS: usize = 10;
 #[derive(Debug, Clone, Serialize)]
 pub struct Power {
     pub name: String,
-    /// Above 0.5 where more of it goes with good outcomes.
+    /// Above 0.5 where higher values go with good outcomes.
     pub auc: Option<f64>,
     /// Siddiqi 2006, chapter 6: below 0.02 it tells nothing, from 0.1 on something, from 0.3 on much.
     pub information_value: Option<f64>,
     pub missing: u64,
     pub mean: Option<f64>,
-    /// The most and the least of it.
+    /// The lowest and the highest value.
     pub from: Option<f64>,
     pub to: Option<f64>,
 }
 
-/// Of each factor's points.
+/// The power of the points of each factor.
 pub fn factors(scored: &Scored<'_>, labels: &[String]) -> Vec<Power> {
     let of = |(at, label): (usize, &String)| {
         let points = |row: &&crate::graded::Row| {
@@ -34,7 +34,7 @@ pub fn factors(scored: &Scored<'_>, labels: &[String]) -> Vec<Power> {
     labels.iter().enumerate().map(of).collect()
 }
 
-/// Of each figure of the features; one that no record has is left out.
+/// The power of each figure of the features, without figures that no record has.
 pub fn figures(scored: &Scored<'_>) -> Vec<Power> {
     let of = |(at, name): (usize, &&str)| {
         power(name, scored.rows.iter().map(|row| (row.figures.get(at).copied().flatten(), row.bad)))
@@ -63,7 +63,7 @@ fn power(name: &str, values: impl Iterator<Item = (Option<f64>, bool)>) -> Power
     }
 }
 
-/// Runs of equal values: how many are good, and how many bad.
+/// The numbers of good and of bad outcomes in each run of equal values.
 fn runs(sorted: &[(f64, bool)]) -> impl Iterator<Item = (u64, u64)> + '_ {
     sorted.chunk_by(|a, b| a.0 == b.0).map(|run| {
         let bad = run.iter().filter(|(_, bad)| *bad).count() as u64;
@@ -71,8 +71,8 @@ fn runs(sorted: &[(f64, bool)]) -> impl Iterator<Item = (u64, u64)> + '_ {
     })
 }
 
-/// The probability that a good one has more than a bad one; equal ones count half.
-pub fn auc(sorted: &[(f64, bool)]) -> Option<f64> {
+/// The probability that a good outcome has a higher value than a bad one; equal values count half.
+fn auc(sorted: &[(f64, bool)]) -> Option<f64> {
     let (mut good_below, mut bad_below, mut twice) = (0_u64, 0_u64, 0_u128);
     for (good, bad) in runs(sorted) {
         twice += u128::from(good) * u128::from(2 * bad_below + bad);
@@ -82,7 +82,8 @@ pub fn auc(sorted: &[(f64, bool)]) -> Option<f64> {
     (pairs > 0).then(|| twice as f64 / (2 * pairs) as f64)
 }
 
-/// Over at most ten bins of about equal size; half a record is added to each count, so that an empty one has a logarithm.
+/// Over at most ten bins of about equal size. Each count is taken half a record higher, so that an empty bin has a
+/// logarithm.
 fn information_value(sorted: &[(f64, bool)]) -> Option<f64> {
     let size = (sorted.len() as u64 / BINS as u64).max(1);
     let mut bins = vec![(0_u64, 0_u64)];

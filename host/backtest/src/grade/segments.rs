@@ -1,14 +1,18 @@
-//! The same figures by month and by other dimensions, and how the scores shift from month to month.
+//! A model by month and by other dimensions: bad rate, AUC, mean score, and the shift of the scores.
 
-use std::collections::BTreeMap;
+use std::{cmp::Reverse, collections::BTreeMap};
 
 use serde::Serialize;
 
-use super::{Asked, ENOUGH_BAD, Estimate, Scored};
-use crate::graded::{By, Row};
+use super::{Asked, Estimate, Scored};
+use crate::{
+    graded::{By, Row},
+    verdict::ENOUGH_BAD,
+    words::day,
+};
 use assay_domain::stats::{Edges, psi};
 
-/// The most segments that are shown, the largest ones.
+/// The most segments of a dimension that are shown. They are the largest.
 const MOST: usize = 60;
 
 /// The rows of one month, chain, protocol or value of a column.
@@ -19,28 +23,28 @@ pub struct Segment {
     pub count: u64,
     pub bad: u64,
     pub rate: Option<f64>,
-    /// `None` with too few bad or good outcomes.
+    /// `None` with too few bad or too few good outcomes.
     pub auc: Option<Estimate>,
     pub mean_score: Option<f64>,
-    /// Of the scores, against the first month or against all rows.
+    /// The stability index of the scores, against the first month or against all rows.
     pub psi: Option<f64>,
 }
 
-/// By the month of `as_of`, with the stability index against the first one.
+/// The segments by month of `as_of`, compared with the first month.
 pub fn months(scored: &Scored<'_>) -> Vec<Segment> {
     let mut found: BTreeMap<String, Vec<&Row>> = BTreeMap::new();
     for row in &scored.rows {
         found.entry(month(row.as_of)).or_default().push(row);
     }
     let Some(first) = found.values().next().cloned() else { return Vec::new() };
-    let reference = Scored::of(first, scored.index);
+    let reference = Reference::of(&Scored::of(first, scored.index));
     found.into_iter().map(|(name, rows)| segment("month", name, rows, &reference)).collect()
 }
 
-/// Before and after the last moment of the fit, and by each dimension, the largest first.
+/// The segments before and after the last moment of the fit, and by each dimension, the largest first.
 pub fn segments(scored: &Scored<'_>, asked: &Asked) -> Vec<Segment> {
     let mut all = Vec::new();
-    let reference = Scored::of(scored.rows.clone(), scored.index);
+    let reference = Reference::of(scored);
     if let Some(last) = asked.fitted_through {
         let (fitted, after): (Vec<&Row>, Vec<&Row>) = scored.rows.iter().partition(|row| row.as_of <= last);
         for (name, rows) in [("through", fitted), ("after", after)] {
@@ -59,21 +63,36 @@ pub fn segments(scored: &Scored<'_>, asked: &Asked) -> Vec<Segment> {
             By::Protocol => "protocol",
             By::Column(name) => name,
         };
-        let mut of_it: Vec<_> =
-            found.into_iter().map(|(name, rows)| segment(by, name.to_owned(), rows, &reference)).collect();
-        of_it.sort_by_key(|segment| std::cmp::Reverse(segment.count));
-        of_it.truncate(MOST);
-        all.extend(of_it);
+        let mut largest: Vec<_> = found.into_iter().collect();
+        largest.sort_by_key(|(_, rows)| Reverse(rows.len()));
+        largest.truncate(MOST);
+        all.extend(largest.into_iter().map(|(name, rows)| segment(by, name.to_owned(), rows, &reference)));
     }
     all
 }
 
-fn segment(by: &str, name: String, rows: Vec<&Row>, reference: &Scored<'_>) -> Segment {
+/// The rows that segments are compared with.
+struct Reference {
+    /// The index of the model.
+    index: usize,
+    edges: Edges,
+    /// The scores between the edges.
+    counts: Vec<u64>,
+}
+
+impl Reference {
+    fn of(scored: &Scored<'_>) -> Self {
+        let scores = scored.once().scores();
+        let edges = Edges::quantiles(&scores, 10);
+        Self { index: scored.index, counts: edges.counts(&scores), edges }
+    }
+}
+
+fn segment(by: &str, name: String, rows: Vec<&Row>, reference: &Reference) -> Segment {
     let scored = Scored::of(rows, reference.index);
     let outcomes = scored.once();
     let enough = outcomes.bad.count() >= ENOUGH_BAD && outcomes.good.count() >= ENOUGH_BAD;
-    let (expected, actual) = (reference.once().scores(), outcomes.scores());
-    let edges = Edges::quantiles(&expected, 10);
+    let scores = outcomes.scores();
     Segment {
         by: by.to_owned(),
         name,
@@ -81,18 +100,12 @@ fn segment(by: &str, name: String, rows: Vec<&Row>, reference: &Scored<'_>) -> S
         bad: outcomes.bad.count(),
         rate: outcomes.bad_rate(),
         auc: enough.then(|| scored.separation().0),
-        mean_score: actual.mean(),
-        psi: psi(&edges.counts(&expected), &edges.counts(&actual)),
+        mean_score: scores.mean(),
+        psi: psi(&reference.counts, &reference.edges.counts(&scores)),
     }
 }
 
 /// `2025-03`.
 fn month(seconds: u64) -> String {
     day(seconds).chars().take(7).collect()
-}
-
-/// `2025-03-01`; the seconds where they are no date.
-pub fn day(seconds: u64) -> String {
-    let date = i64::try_from(seconds).ok().and_then(|seconds| chrono::DateTime::from_timestamp(seconds, 0));
-    date.map_or_else(|| seconds.to_string(), |date| date.format("%Y-%m-%d").to_string())
 }

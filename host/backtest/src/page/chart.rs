@@ -2,16 +2,13 @@
 
 use std::fmt::Write as _;
 
-use crate::words::{decimal, grouped};
+use crate::words::{RANGES, decimal, grouped, percent};
 use assay_domain::stats::{DecileRow, Joint};
 
 /// Points of a bar of a histogram, and of a cell of a map.
 pub const STEP: u32 = 20;
 /// Bars of the whole scale; the last one includes 1000.
 pub const BARS: usize = 35;
-/// The lowest score of each named range.
-pub const RANGES: [(u32, &str); 5] =
-    [(300, "low"), (640, "fair"), (750, "good"), (840, "very good"), (920, "excellent")];
 
 /// The bar of a score.
 pub fn bar(score: u32) -> usize {
@@ -146,6 +143,12 @@ fn dots(svg: &mut String, rows: &[DecileRow], at: impl Fn(f64) -> f64) {
             expected * 100.0
         );
     }
+}
+
+/// The share of `part` in `of` for a table cell, with a bar. A share of `most` has the full bar.
+pub fn share(part: u64, of: u64, most: f64) -> String {
+    let share = part as f64 / of.max(1) as f64;
+    format!("<span class=\"psi\">{}{}</span>", gauge(share / most.max(1e-9), "far"), percent(part, of))
 }
 
 /// A bar for a table cell, with the length `share` from 0 to 1.

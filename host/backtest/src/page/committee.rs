@@ -1,16 +1,15 @@
-//! The sections on one model by itself, for a committee that decides on it.
+//! The sections about one model alone, for a committee that decides on it.
 
 mod tables;
 
 use super::{
-    chart::gauge,
     html::{esc, facts, section as wrap, table},
     roc,
 };
 use crate::{
-    grade::{Estimate, Grade, day},
+    grade::{Estimate, Grade},
     report::Report,
-    words::{decimal, grouped, percent},
+    words::{day, decimal, ends, grouped, percent},
 };
 use assay_domain::stats::Interval;
 
@@ -21,8 +20,7 @@ pub fn header(report: &Report) -> String {
         || format!("Nothing says what became of the wallets, so {name} cannot be judged."),
         |grade| grade.verdict.clone(),
     );
-    let note = report.note.as_ref().map(|note| format!("<p class=\"note\">{}</p>\n", esc(note))).unwrap_or_default();
-    format!("<header><p class=\"kicker\">Backtest · {}</p>\n<h1>{}</h1>\n{note}</header>\n", esc(name), esc(&verdict))
+    super::header(report, name, &verdict)
 }
 
 /// Everything about one model.
@@ -88,7 +86,7 @@ fn falls(grade: &Grade) -> &'static str {
     }
 }
 
-/// What the cut-off of the run would let through.
+/// The records that the cut-off of the run accepts.
 fn cut_off(grade: &Grade) -> String {
     let Some(cut) = &grade.cut_off else { return String::new() };
     format!(
@@ -132,14 +130,7 @@ fn external(grade: &Grade) -> String {
     table(&caption, &["Score", "AUC", "95 % interval"], &rows)
 }
 
-/// An interval in words.
+/// An interval in a table: one dash where there is none.
 fn range(interval: Option<Interval>, places: usize) -> String {
-    let end = |end: f64| decimal(Some(end), places);
-    interval.map_or("–".into(), |interval| format!("{} to {}", end(interval.low), end(interval.high)))
-}
-
-/// A share with its bar, relative to the largest one.
-fn bar(part: u64, of: u64, most: f64) -> String {
-    let share = part as f64 / of.max(1) as f64;
-    format!("<span class=\"psi\">{}{}</span>", gauge(share / most.max(1e-9), "far"), percent(part, of))
+    interval.map_or("–".into(), |interval| ends(Some(interval), places))
 }

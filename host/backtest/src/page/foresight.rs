@@ -1,7 +1,7 @@
 //! The section on outcomes: how well each model separates bad outcomes from good ones.
 
 use super::{
-    chart::{self, gauge},
+    chart,
     html::{esc, section as wrap, table},
 };
 use crate::{
@@ -98,13 +98,13 @@ fn slope(curve: &Curve) -> String {
 }
 
 fn deciles(name: &str, curve: &Curve) -> String {
-    let most = curve.deciles.iter().map(|row| row.bad_rate).fold(0.0, f64::max).max(1e-9);
+    let most = curve.deciles.iter().map(|row| row.bad_rate).fold(0.0, f64::max);
     let row = |row: &DecileRow| {
         vec![
             format!("{} to {}", row.from, row.to),
             grouped(row.count),
             grouped(row.bad),
-            format!("<span class=\"psi\">{}{}</span>", gauge(row.bad_rate / most, "far"), percent(row.bad, row.count)),
+            chart::share(row.bad, row.count, most),
             range(Some(row.interval), |n| decimal(n.map(|n| n * 100.0), 1)),
             decimal(row.expected_rate.map(|rate| rate * 100.0), 1),
             decimal(Some(row.cumulative * 100.0), 1),

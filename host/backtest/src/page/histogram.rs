@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::chart::{BARS, RANGES, STEP, bar};
-use crate::words::decimal;
+use super::chart::{BARS, STEP, bar};
+use crate::words::{RANGES, decimal};
 use assay_domain::stats::Histogram;
 
 /// The distribution of both models' scores: the first as an outline, the second as bars.

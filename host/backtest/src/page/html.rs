@@ -46,7 +46,7 @@ pub fn table(caption: &str, head: &[&str], rows: &[Vec<String>]) -> String {
     text
 }
 
-/// Text of several lines, as it is.
+/// Text of several lines, which keeps its line breaks and spaces.
 pub fn preformatted(text: &str) -> String {
     let lines: Vec<_> = text.lines().map(esc).collect();
     format!("<pre class=\"card\" tabindex=\"0\">{}</pre>\n", lines.join("\n"))

@@ -40,17 +40,17 @@ pub fn page(report: &Report) -> Result<String, serde_json::Error> {
         .or_else(|| report.models.first().map(|model| model.identity.name.clone()))
         .unwrap_or_else(|| "Backtest".to_owned());
     let comparisons: String = report.comparisons.iter().map(|found| comparison(report, found)).collect();
-    let alone = alone(report);
     let grades: String = report.grades.iter().map(|grade| committee::sections(report, grade)).collect();
-    let cards = cards(report);
     Ok(format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<title>{} · Assay backtest</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
-         {alone}{comparisons}{grades}{cards}{}{}{}</main>\n<footer><p>Assay {} · {} · {} wallets scored in {:.1} s. \
+         {}{comparisons}{grades}{}{}{}{}</main>\n<footer><p>Assay {} · {} · {} wallets scored in {:.1} s. \
          The whole result is in this file as JSON, in its last element.</p></footer>\n\
          <script type=\"application/json\" id=\"result\">{json}</script>\n</body>\n</html>\n",
         esc(&title),
+        alone(report),
+        cards(report),
         cost::section(report),
         identity::baseline(report),
         identity::method(report),
@@ -69,6 +69,13 @@ fn alone(report: &Report) -> String {
     }
 }
 
+/// The header of a page: its subject, the verdict and the note.
+fn header(report: &Report, subject: &str, verdict: &str) -> String {
+    let note = report.note.as_ref().map(|note| format!("<p class=\"note\">{}</p>\n", esc(note))).unwrap_or_default();
+    let (subject, verdict) = (esc(subject), esc(verdict));
+    format!("<header><p class=\"kicker\">Backtest · {subject}</p>\n<h1>{verdict}</h1>\n{note}</header>\n")
+}
+
 fn cards(report: &Report) -> String {
     let section = |(model, card): (&ModelPart, &Option<String>)| {
         let heading = format!("Model card: {}", esc(&model.identity.name));
@@ -79,11 +86,8 @@ fn cards(report: &Report) -> String {
 
 fn comparison(report: &Report, found: &crate::compare::Comparison) -> String {
     format!(
-        "<header><p class=\"kicker\">Backtest · {} in place of {}</p>\n<h1>{}</h1>\n{}</header>\n{}{}{}{}{}{}",
-        esc(&found.second),
-        esc(&found.first),
-        esc(&found.verdict),
-        report.note.as_ref().map(|note| format!("<p class=\"note\">{}</p>\n", esc(note))).unwrap_or_default(),
+        "{}{}{}{}{}{}{}",
+        header(report, &format!("{} in place of {}", found.second, found.first), &found.verdict),
         identity::section(report, found),
         agreement::section(report, found),
         migration::section(found),

@@ -32,7 +32,7 @@ pub struct Resampled {
 }
 
 impl Resampled {
-    /// Of the drawn figures of the first model, of the second and of their difference, and of the sample's own.
+    /// From the figures of all resamples, and from the figures `a` and `b` of the sample itself.
     fn of([first, second, difference]: [Vec<f64>; 3], (a, b): (Option<f64>, Option<f64>)) -> Self {
         Self {
             used: u32::try_from(first.len()).unwrap_or(u32::MAX),
@@ -98,8 +98,9 @@ impl Labelled {
     }
 }
 
-/// The interval that contains the middle 95 % of `values`. A figure such as KS is larger in resamples than in the sample;
-/// where the sample's own, `estimate`, would be outside, the interval is moved by that bias, the median minus the figure.
+/// The interval that contains the middle 95 % of `values`, which are the figures of resamples. `estimate` is the figure of
+/// the sample itself. KS is larger in resamples than in the sample: where the interval does not contain `estimate`, it is
+/// moved by the bias, which is the median minus `estimate`.
 pub fn middle(mut values: Vec<f64>, estimate: Option<f64>) -> Option<Interval> {
     values.sort_by(f64::total_cmp);
     let at = |p| quantile(values.iter().map(|value| (*value, 1)), p);
@@ -113,10 +114,22 @@ pub fn middle(mut values: Vec<f64>, estimate: Option<f64>) -> Option<Interval> {
     }
 }
 
-/// Number `index` of the generator that starts at `seed`.
-fn split_mix(seed: u64, index: u64) -> u64 {
+/// Number `index` of the SplitMix64 generator that starts at `seed`.
+pub fn split_mix(seed: u64, index: u64) -> u64 {
     let state = seed.wrapping_add(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(index.wrapping_add(1)));
     let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     mixed ^ (mixed >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_is_inside_its_interval() {
+        assert_eq!(middle(vec![2.0; 9], Some(1.0)), Some(Interval { low: 1.0, high: 1.0 }));
+        let found = middle((0..100).map(f64::from).collect(), Some(-5.0)).unwrap();
+        assert!(found.contains(-5.0) && found.high - found.low > 90.0, "{found:?}");
+    }
 }

@@ -31,7 +31,7 @@ mod rank;
 mod sketch;
 mod swap;
 
-pub use bootstrap::{Plan, Resampled, middle};
+pub use bootstrap::{Plan, Resampled, middle, split_mix};
 pub use deciles::DecileRow;
 pub use distance::{ks, wasserstein};
 pub use edges::Edges;

@@ -1,9 +1,10 @@
 //! The tables of one model.
 
-use super::{bar, range};
+use super::range;
 use crate::{
-    grade::{Grade, HeldOut, Power, Segment},
+    grade::{Band, Check, Grade, HeldOut, Power, Segment, Tenth},
     page::{
+        chart::share,
         html::{esc, section as wrap, table},
         identity::psi,
     },
@@ -12,6 +13,7 @@ use crate::{
 };
 use assay_domain::stats::Interval;
 
+/// An interval of a share, in percent.
 fn hundred(interval: Option<Interval>) -> String {
     range(interval.map(|i| Interval { low: i.low * 100.0, high: i.high * 100.0 }), 1)
 }
@@ -21,7 +23,7 @@ pub fn checks(grade: &Grade) -> String {
         return String::new();
     }
     let passed = grade.checks.iter().all(|check| check.passed);
-    let row = |check: &crate::grade::Check| {
+    let row = |check: &Check| {
         let word = if check.passed { "<b class=\"up\">pass</b>" } else { "<b class=\"down\">fail</b>" };
         vec![esc(&check.bound), esc(&check.found), word.to_owned()]
     };
@@ -35,14 +37,14 @@ pub fn checks(grade: &Grade) -> String {
 
 pub fn ranges(grade: &Grade) -> String {
     let most = grade.ranges.iter().filter_map(|band| band.rate).fold(0.0, f64::max);
-    let row = |band: &crate::grade::Band| {
+    let row = |band: &Band| {
         let remark = if band.enough { "" } else { "<small>fewer than 50 records</small>" };
         vec![
             format!("{}{remark}", band.range),
             grouped(band.count),
             percent(band.count, grade.count),
             grouped(band.bad),
-            bar(band.bad, band.count, most),
+            share(band.bad, band.count, most),
             hundred(band.interval),
         ]
     };
@@ -52,12 +54,12 @@ pub fn ranges(grade: &Grade) -> String {
 
 pub fn tenths(grade: &Grade) -> String {
     let most = grade.tenths.iter().map(|tenth| tenth.row.bad_rate).fold(0.0, f64::max);
-    let row = |tenth: &crate::grade::Tenth| {
+    let row = |tenth: &Tenth| {
         vec![
             format!("{} to {}", tenth.row.from, tenth.row.to),
             grouped(tenth.row.count),
             grouped(tenth.row.bad),
-            bar(tenth.row.bad, tenth.row.count, most),
+            share(tenth.row.bad, tenth.row.count, most),
             hundred(tenth.clustered),
             decimal(tenth.lift, 2),
             decimal(Some(tenth.row.cumulative_bad * 100.0), 1),
