@@ -4,10 +4,10 @@ use toml::Spanned;
 
 use crate::{
     Fault,
-    declaration::{Direction, Feature, File},
+    declaration::{Feature, File},
 };
 
-/// The edges of the bins of a feature, and what each adds; the last cell is for an absent figure.
+/// The bins of a feature: their edges, and what each bin adds. The last cell is for an absent figure.
 pub struct Row {
     pub edges: Vec<f64>,
     pub cells: Vec<f64>,
@@ -17,7 +17,7 @@ pub struct Row {
 const BINS: usize = 1000;
 
 /// # Errors
-/// What is wrong with the first row.
+/// The first problem of a row.
 pub fn rows(file: &File) -> Result<Vec<Row>, Fault> {
     file.declared.features.iter().map(|feature| row(file, feature)).collect()
 }
@@ -50,14 +50,14 @@ fn row(file: &File, feature: &Feature) -> Result<Row, Fault> {
     Ok(Row { edges: edges.get_ref().clone(), cells })
 }
 
-/// Whether the score never moves against the claim from bin to bin. An absent figure is no part of it.
-pub fn holds(row: &Row, direction: Direction, per_margin: f64) -> bool {
+/// Whether no bin adds less than the bin before it, or, without `rising`, none adds more. The cell of an absent figure
+/// does not count.
+pub fn holds(row: &Row, rising: bool) -> bool {
     let bins = row.cells.get(..row.cells.len().saturating_sub(1)).unwrap_or_default();
-    let rising = (direction == Direction::Rising) == (per_margin >= 0.0);
     bins.is_sorted_by(|low, high| if rising { low <= high } else { low >= high })
 }
 
-/// Refuses the cells of a scorecard beside trees.
+/// Refuses bins in a declaration that names trees.
 pub fn none(file: &File) -> Result<(), Fault> {
     let given = |feature: &Feature| -> Option<Fault> {
         let wrong = |value: &Spanned<Vec<f64>>| file.fault(value, "with `trees` a feature has no bins");

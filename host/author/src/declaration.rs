@@ -18,7 +18,7 @@ pub struct Declaration {
     pub title: Text,
     #[serde(default)]
     pub authors: Vec<String>,
-    /// LightGBM text or XGBoost JSON, beside this file. Absent for a scorecard.
+    /// The file of the trees, in the same folder: LightGBM text or XGBoost JSON. Absent for a scorecard.
     pub trees: Option<Text>,
     pub score: Score,
     #[serde(rename = "factor")]
@@ -32,14 +32,14 @@ pub struct Declaration {
 #[serde(deny_unknown_fields)]
 pub struct Score {
     pub margin: Margin,
-    /// Points for each doubling of the odds of a good outcome.
+    /// The points that a score gains when the odds of a good outcome double.
     pub points_to_double: Option<f64>,
     /// A wallet with odds of `anchor_odds` to 1 has the score `anchor_score`.
     pub anchor_score: Option<f64>,
     pub anchor_odds: Option<f64>,
-    /// With `margin = "points"`: the score of no points.
+    /// With `margin = "points"`: the score of a wallet with no points.
     pub base: Option<f64>,
-    /// Of a scorecard in log-odds: what is added to its cells.
+    /// For a scorecard in log-odds: a number that is added to the sum of its cells.
     #[serde(default)]
     pub intercept: f64,
     /// The lowest scores of the deciles 2 to 10.
@@ -64,7 +64,7 @@ pub struct Factor {
     pub text: Text,
 }
 
-/// One number of a wallet.
+/// One number that the model computes for a wallet.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Feature {
@@ -73,15 +73,16 @@ pub struct Feature {
     pub is: Text,
     /// The label of its factor.
     pub factor: Text,
-    /// What the score does as this feature alone rises; proved when packing.
+    /// How the score moves when only this feature rises. The packer proves it.
     pub monotone: Option<Spanned<Direction>>,
-    /// Of a scorecard: the edges of its bins, which belong to the upper one.
+    /// For a scorecard: the edges of its bins. A figure at an edge belongs to the bin above the edge.
     pub edges: Option<Spanned<Vec<f64>>>,
-    /// What each bin adds, one more than there are edges: points, or weights of evidence times `weight`.
+    /// For a scorecard: what each bin adds, in points or in weights of evidence, which are multiplied by `weight`. There
+    /// is one bin more than there are edges.
     pub points: Option<Spanned<Vec<f64>>>,
     pub woe: Option<Spanned<Vec<f64>>>,
     pub weight: Option<f64>,
-    /// The same for an absent figure.
+    /// What an absent figure adds, in the same unit.
     #[serde(default)]
     pub absent: f64,
 }
@@ -93,7 +94,7 @@ pub enum Direction {
     Falling,
 }
 
-/// A declaration with its text, for the places of its problems.
+/// A declaration and its text, in which a message finds the line of a problem.
 pub struct File {
     pub path: PathBuf,
     pub text: String,
@@ -112,7 +113,7 @@ impl File {
         Ok(Self { path: path.to_owned(), text, declared })
     }
 
-    /// A problem of a value.
+    /// A problem with one value.
     pub fn fault<T>(&self, value: &Spanned<T>, message: impl Into<String>) -> Fault {
         Fault::at(&self.path, &self.text, value.span().start, message)
     }

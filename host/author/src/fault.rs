@@ -1,4 +1,4 @@
-//! What is wrong with a file of an author, and where.
+//! A problem in a file of an author, and its place.
 
 use std::{fmt, ops::Range, path::Path};
 
@@ -38,7 +38,7 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-/// Where a text of a TOML file begins behind its quotes. With an escape in it, the place of its first quote.
+/// The byte after the opening quotes of a text in a TOML file. For a text with an escape, the byte of its first quote.
 pub fn begins(text: &str, span: &Range<usize>, value: &str) -> usize {
     [3, 1]
         .into_iter()

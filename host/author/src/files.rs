@@ -1,4 +1,4 @@
-//! Files of an author, read up to a bound.
+//! Reads files of an author, up to a largest size.
 
 use std::{
     fs::File,
@@ -8,11 +8,11 @@ use std::{
 
 use crate::Fault;
 
-/// The most bytes of a declaration, and of a trained file.
+/// The most bytes of a declaration, and of a file of trees.
 pub const DECLARATION: u64 = 1 << 20;
 pub const TRAINED: u64 = 64 << 20;
 
-/// The text of a regular file of at most `most` bytes. A larger one is refused by its size, unread.
+/// The text of a regular file of at most `most` bytes. A larger file is refused by its size, before it is read.
 pub fn text(path: &Path, most: u64) -> Result<String, Fault> {
     let fault = |message: String| Fault::of(path, message);
     let cannot = |error: &io::Error| fault(format!("it cannot be read: {error}"));

@@ -1,6 +1,6 @@
-//! Models without code: a declaration, and trees or a table that others trained, become a component.
+//! Models without code: makes a component from a declaration that has a table or names trained trees.
 //!
-//! Nothing is compiled. The component is `models/tables`, as it was released, with the data of the model behind it.
+//! Nothing is compiled. The component is the released `models/tables`, with the data of the model after its memory.
 //!
 //! | module | owns |
 //! |---|---|
@@ -11,8 +11,8 @@
 //! | `card` | scorecards of points or weights of evidence |
 //! | `pack`, `packed`, `module` | the data, and the component with it |
 //! | `template` | the files of a new model |
-//! | `matrix`, `wallet` | the table to train on, from the same expressions |
-//! | `fault`, `files` | what is wrong with which line; files read up to a bound |
+//! | `matrix`, `wallet` | the table to train on, which the same expressions compute |
+//! | `fault`, `files` | a problem and its line; reads files up to a largest size |
 
 mod card;
 mod declaration;

@@ -1,4 +1,4 @@
-//! The matrix to train on: one row a wallet, one column a feature, from the expressions that the model will serve with.
+//! The matrix to train on: one row for each wallet, one column for each feature. The model evaluates the same expressions.
 
 use std::{fmt::Write as _, path::Path};
 
@@ -15,7 +15,7 @@ pub struct Matrix {
 
 impl Matrix {
     /// # Errors
-    /// What is wrong with the declaration.
+    /// The first problem of the declaration.
     pub fn of(declaration: &Path) -> Result<Self, Fault> {
         let file = File::read(declaration)?;
         let codes = expressions(&file)?.into_iter().map(|expression| expression.code).collect();
@@ -32,7 +32,7 @@ impl Matrix {
         self.codes.iter().map(|code| value(&mut code.as_slice(), &Wallet(features))).collect()
     }
 
-    /// The same as a line of CSV, with an empty cell where a feature is absent. Numbers come back to the bit.
+    /// The row as a line of CSV, with an empty cell where a feature is absent. Who parses a number gets exactly its bits.
     pub fn line(&self, features: &Features) -> String {
         let mut line = String::new();
         for (at, value) in self.row(features).into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The released core module of `models/tables`, with data in pages of its own behind its memory.
+//! Adds the data of a model to the released core module of `models/tables`, in new pages after its memory.
 
 use std::convert::Infallible;
 
@@ -12,14 +12,14 @@ use crate::packed::number;
 
 /// Built by `make models` from `models/tables`.
 const RELEASED: &[u8] = include_bytes!("tables-1.0.wasm");
-/// Address and length of the data stand behind these bytes.
+/// The address and the length of the data follow these bytes.
 const MARK: &[u8; 16] = b"ASSAY-TABLE-DATA";
 const PAGE: usize = 64 << 10;
 
 /// The core module with `data`.
 ///
 /// # Errors
-/// In words, where the released module is not what this code knows.
+/// The released module cannot be read, or has no place for data.
 pub fn with(data: &[u8]) -> Result<Vec<u8>, String> {
     let (mut module, mut with) = (Module::new(), With { data, address: 0, marked: false });
     with.parse_core_module(&mut module, Parser::new(0), RELEASED).map_err(|error| error.to_string())?;
@@ -28,7 +28,7 @@ pub fn with(data: &[u8]) -> Result<Vec<u8>, String> {
 
 struct With<'a> {
     data: &'a [u8],
-    /// The end of the module's own memory.
+    /// Where the module's own memory ends and the data begins.
     address: u32,
     marked: bool,
 }

@@ -1,24 +1,25 @@
-//! Whether a tree never falls, or never rises, as one feature alone rises: exact, leaf against leaf.
+//! Proves that the value of a tree never falls, or never rises, when only one feature rises. It compares leaf with leaf.
 //!
-//! Each leaf is a box: what each feature may be on the way to it. Two leaves are compared where one wallet could reach
-//! both by a change of that feature alone. A tree that says yes for every pair cannot break the claim, and neither can
-//! a sum of such trees, or a score that rises with the sum.
+//! Each leaf is a box: the values of each feature with which a wallet reaches it. Two leaves are compared where a change
+//! of that one feature can move a wallet from one to the other. A tree in which no such pair breaks the claim keeps it.
+//! A sum of such trees keeps it too, and so does a score that rises with the sum.
 
 use crate::origin::{Missing, Split, Test, Tree};
 
-/// What a feature may be at a leaf.
+/// The values of one feature with which a wallet reaches a leaf.
 #[derive(Clone)]
 struct Range {
     above: f64,
     below: f64,
     absent: bool,
-    /// The categories as bits, and whether it may be one beyond them; without bits where the tree asks for none.
+    /// The possible categories as bits. Empty where no split compares this feature by category.
     categories: Vec<u32>,
+    /// Whether a category above these bits is possible.
     other: bool,
 }
 
 impl Range {
-    /// Whether a value, or absence, is in both.
+    /// Whether both have a value in common, or both may be absent.
     fn meets(&self, other: &Self) -> bool {
         if self.absent && other.absent {
             return true;
@@ -58,8 +59,8 @@ impl Range {
     }
 }
 
-/// Whether no two leaves break the claim. False also where it cannot be shown: for a feature that is compared by
-/// category, and where zero counts as missing.
+/// Whether no two leaves break the claim. Also false where this code cannot prove it: where a split compares the feature
+/// by category, and where zero counts as missing.
 pub fn holds(tree: &Tree, feature: usize, rising: bool) -> bool {
     if !tree.splits.iter().any(|split| split.feature == feature) {
         return true;
@@ -91,7 +92,7 @@ pub fn holds(tree: &Tree, feature: usize, rising: bool) -> bool {
         .any(|(at, low)| leaves.iter().enumerate().any(|(other, high)| at != other && breaks(low, high)))
 }
 
-/// The box of each leaf over the features in `used`, and its value. A child comes after its parent.
+/// The box of each leaf over the features in `used`, and the value of the leaf. A parent comes before its children.
 fn boxes(tree: &Tree, used: &[usize]) -> Vec<(Vec<Range>, f64)> {
     let mut here: Vec<Option<Vec<Range>>> = vec![None; tree.splits.len()];
     if let Some(root) = here.first_mut() {

@@ -8,19 +8,19 @@ use tables::data::{Data, FACTORS, FEATURES, Node, Section};
 use crate::{
     Fault, Wallet,
     card::{self, Row},
-    declaration::{Declaration, Direction, File, Margin},
+    declaration::{Declaration, Direction, Feature, File, Margin, Text},
     fault::begins,
     files,
     language::Expression,
     module, monotone,
-    origin::{self, Forest, Test},
+    origin::{self, Forest, Test, Tree},
     packed::{Packed, number},
     scale::{Scale, deciles},
 };
 
-/// The most bytes of data: it stays in memory during each call.
+/// The most bytes of data. The data is in memory during each call.
 const DATA: usize = 1 << 20;
-/// The most characters of a title or label, and of the text of a factor before its figures.
+/// The most characters of a title or label, and of the text of a factor without its figures.
 const LABEL: usize = 80;
 const TEXT: usize = 400;
 
@@ -29,9 +29,9 @@ const TEXT: usize = 400;
 pub struct Pack {
     /// The core module, which the registry makes a component.
     pub core: Vec<u8>,
-    /// The data in it, for native code.
+    /// The data in the core module, for native code.
     pub data: Vec<u8>,
-    /// What was packed, in one line.
+    /// What is packed, in one line.
     pub summary: String,
 }
 
@@ -42,7 +42,7 @@ impl Pack {
     }
 }
 
-/// What adds to the margin.
+/// The trees or the table that make the margin.
 enum Rules {
     Trees(Forest),
     Card(Vec<Row>),
@@ -98,7 +98,7 @@ pub fn expressions(file: &File) -> Result<Vec<Expression>, Fault> {
             return Err(file.fault(&feature.name, format!("there are two features `{name}`")));
         }
     }
-    let parse = |feature: &crate::declaration::Feature| {
+    let parse = |feature: &Feature| {
         let is = &feature.is;
         Expression::parse(is.get_ref()).map_err(|wrong| {
             let at = begins(&file.text, &is.span(), is.get_ref()) + wrong.at;
@@ -115,7 +115,7 @@ fn factors(file: &File) -> Result<Vec<usize>, Fault> {
     if factors.is_empty() || factors.len() > FACTORS {
         return Err(Fault::of(&file.path, format!("it has {} factors; 1 to {FACTORS} are possible", factors.len())));
     }
-    let long = |text: &crate::declaration::Text, most: usize| {
+    let long = |text: &Text, most: usize| {
         let count = text.get_ref().chars().count();
         let message = format!("it has {count} characters; 1 to {most} are possible");
         if (1..=most).contains(&count) { Ok(()) } else { Err(file.fault(text, message)) }
@@ -125,7 +125,7 @@ fn factors(file: &File) -> Result<Vec<usize>, Fault> {
         long(&factor.label, LABEL)?;
         long(&factor.text, TEXT)?;
     }
-    let place = |feature: &crate::declaration::Feature| {
+    let place = |feature: &Feature| {
         let wanted = feature.factor.get_ref();
         let found = factors.iter().position(|factor| factor.label.get_ref() == wanted);
         found.ok_or_else(|| {
@@ -147,7 +147,7 @@ fn rules(file: &File) -> Result<Rules, Fault> {
     origin::read(&text, &file.names()).map(Rules::Trees).map_err(|why| Fault::of(&path, why))
 }
 
-/// Proves the claims of the features.
+/// Proves that the score moves with each feature as `monotone` claims.
 fn claims(file: &File, rules: &Rules, scale: Scale) -> Result<(), Fault> {
     for (at, feature) in file.declared.features.iter().enumerate() {
         let Some(claim) = &feature.monotone else { continue };
@@ -155,7 +155,7 @@ fn claims(file: &File, rules: &Rules, scale: Scale) -> Result<(), Fault> {
         let rising = (direction == Direction::Rising) == (scale.per_margin >= 0.0);
         let broken = match rules {
             Rules::Trees(forest) => forest.trees.iter().position(|tree| !monotone::holds(tree, at, rising)),
-            Rules::Card(rows) => rows.get(at).filter(|row| !card::holds(row, direction, scale.per_margin)).map(|_| 0),
+            Rules::Card(rows) => rows.get(at).filter(|row| !card::holds(row, rising)).map(|_| 0),
         };
         let Some(tree) = broken else { continue };
         let way = if direction == Direction::Rising { "rising" } else { "falling" };
@@ -175,11 +175,16 @@ fn claims(file: &File, rules: &Rules, scale: Scale) -> Result<(), Fault> {
 
 /// The most points that each factor can add.
 fn possible(file: &File, rules: &Rules, scale: Scale, factor_of: &[usize]) -> Vec<u32> {
+    let means: Vec<Vec<f64>> = match rules {
+        Rules::Trees(forest) => forest.trees.iter().map(Tree::means).collect(),
+        Rules::Card(_) => Vec::new(),
+    };
     let most = |factor: usize| -> f64 {
         let of_factor = |feature: usize| factor_of.get(feature) == Some(&factor);
         match rules {
             Rules::Trees(forest) => {
-                forest.trees.iter().map(|tree| tree.most(&tree.means(), scale.per_margin, of_factor)).sum()
+                let trees = forest.trees.iter().zip(&means);
+                trees.map(|(tree, means)| tree.most(means, scale.per_margin, of_factor)).sum()
             }
             Rules::Card(rows) => {
                 let best = |row: &Row| row.cells.iter().map(|cell| cell * scale.per_margin).fold(f64::MIN, f64::max);
@@ -187,14 +192,14 @@ fn possible(file: &File, rules: &Rules, scale: Scale, factor_of: &[usize]) -> Ve
             }
         }
     };
-    // A float becomes the nearest number that there is.
+    // A float above the largest `u32` becomes the largest `u32`.
     (0..file.declared.factors.len()).map(|factor| most(factor).max(0.0).ceil() as u32).collect()
 }
 
 /// Version, title, authors, inputs, and label and text of each factor.
 fn texts(file: &File, expressions: &[Expression]) -> Result<Vec<Vec<u8>>, Fault> {
     let Declaration { version, title, authors, factors, .. } = &file.declared;
-    // Whether anything could be read decides about the refusal.
+    // The model refuses a wallet of which nothing could be read, so it always reads the coverage.
     let mut reads = vec!["chains.coverage".to_owned(), "markets.coverage".to_owned()];
     reads.extend(expressions.iter().flat_map(|expression| expression.reads.iter().cloned()));
     reads.sort();
@@ -209,8 +214,8 @@ fn texts(file: &File, expressions: &[Expression]) -> Result<Vec<Vec<u8>>, Fault>
     Ok(texts)
 }
 
-/// A text with the place of a feature for each `{name}`.
-fn template(file: &File, text: &crate::declaration::Text) -> Result<Vec<u8>, Fault> {
+/// A text with the place of the feature in place of each `{name}`.
+fn template(file: &File, text: &Text) -> Result<Vec<u8>, Fault> {
     let (names, mut out, mut rest) = (file.names(), Vec::new(), text.get_ref().as_str());
     if rest.bytes().any(|byte| byte < b' ') {
         return Err(file.fault(text, "a text has one line and no control characters"));
@@ -285,7 +290,7 @@ fn trees(packed: &mut Packed, file: &File, forest: &Forest, scale: Scale) -> Str
     packed.put(Section::Nodes, nodes);
     packed.numbers(Section::Categories, sets);
     packed.numbers(Section::Trees, places);
-    packed.singles(Section::Means, forest.trees.iter().flat_map(origin::Tree::means));
+    packed.singles(Section::Means, forest.trees.iter().flat_map(Tree::means));
     packed.doubles(Section::Leaves, forest.trees.iter().flat_map(|tree| tree.leaves.iter().map(|leaf| leaf.value)));
     format!("{} trees with {leaves} leaves over {} features", forest.trees.len(), file.declared.features.len())
 }

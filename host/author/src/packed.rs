@@ -1,4 +1,4 @@
-//! The data of a model as bytes: a header of places, then sections, each aligned to 8 bytes.
+//! The data of a model as bytes: a header with the place of each section, then the sections, aligned to 8 bytes.
 
 use tables::data::{HEADER, MAGIC, SECTIONS, Section};
 
@@ -34,7 +34,7 @@ impl Packed {
         self.put(section, numbers.into_iter().flat_map(f64::to_le_bytes));
     }
 
-    /// Texts, each found by its place.
+    /// Writes the texts, and the place and length of each.
     pub fn texts(&mut self, texts: &[Vec<u8>]) {
         let mut start = 0;
         let place = |text: &Vec<u8>| {
@@ -59,7 +59,7 @@ impl Packed {
     }
 }
 
-/// A size as the format has it. A packer refuses data that is larger long before.
+/// A size as the format has it. `pack` refuses data long before a size reaches the largest `u32`.
 pub fn number(size: usize) -> u32 {
     u32::try_from(size).unwrap_or(u32::MAX)
 }

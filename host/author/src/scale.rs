@@ -1,4 +1,4 @@
-//! From a margin to a score.
+//! How a margin becomes a score.
 
 use crate::{
     Fault,
@@ -17,7 +17,7 @@ const LOWEST: f64 = 300.0;
 
 impl Scale {
     /// # Errors
-    /// What the section `score` lacks.
+    /// What the section `score` lacks or has wrong.
     pub fn of(file: &File) -> Result<Self, Fault> {
         let score = &file.declared.score;
         let fault = |message: &str| Err(Fault::of(&file.path, format!("[score]: {message}")));

@@ -30,7 +30,7 @@ const WALLETS: &str = include_str!("../templates/wallets.jsonl");
 /// The files of a new model. `kit` is the path of the crate `assay-model`, for Rust.
 ///
 /// # Errors
-/// Where the name is no name, or there is no such template.
+/// The name is not allowed, or there is no such template.
 pub fn files(language: Language, kind: ModelKind, name: &str, kit: &str) -> Result<Vec<NewFile>, String> {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_');
     let begins = name.bytes().next().is_some_and(|first| first.is_ascii_lowercase());
@@ -39,7 +39,6 @@ pub fn files(language: Language, kind: ModelKind, name: &str, kit: &str) -> Resu
     }
     let fill = |text: &str| text.replace("{name}", name).replace("{kit}", kit);
     let mut files = vec![("wallets.jsonl", WALLETS.to_owned()), (".gitignore", "target/\n*.wasm\n".to_owned())];
-    let only_credit = || format!("a {kind} model is written in Rust: {} makes credit models", language.as_str());
     match language {
         Language::Rust => {
             files.push(("src/lib.rs", fill(rust(kind)?)));
@@ -47,7 +46,9 @@ pub fn files(language: Language, kind: ModelKind, name: &str, kit: &str) -> Resu
             files.push((".cargo/config.toml", include_str!("../templates/rust/config.toml").to_owned()));
             files.push(("README.md", fill(include_str!("../templates/rust/README.md"))));
         }
-        _ if kind != ModelKind::Credit => return Err(only_credit()),
+        _ if kind != ModelKind::Credit => {
+            return Err(format!("a {kind} model is written in Rust: {} makes credit models", language.as_str()));
+        }
         Language::Scorecard => {
             files.push(("model.toml", fill(include_str!("../templates/scorecard/model.toml"))));
             files.push(("golden.txt", include_str!("../templates/scorecard/golden.txt").to_owned()));

@@ -1,4 +1,4 @@
-//! What no author means to give: refused in words, with little memory.
+//! The packer refuses files that no author writes on purpose, with a clear message and little memory.
 
 use std::{fs, path::Path};
 
@@ -27,7 +27,7 @@ const TREE: &str = "tree\nnum_class=1\nnum_tree_per_iteration=1\nfeature_names=a
     threshold=1.5\ndecision_type=10\nleft_child=-1\nright_child=-2\nleaf_value=-0.25 0.5\nleaf_count=30 10\n\n\n\
     end of trees\n";
 
-/// What is said of this declaration and these trees.
+/// Packs this declaration and these trees. Returns the summary or the problem.
 #[expect(clippy::unwrap_used, reason = "a test without its files has failed")]
 fn said(folder: &Path, declared: &str, trees: &str) -> String {
     fs::write(folder.join("model.toml"), declared).unwrap();

@@ -2,7 +2,7 @@
 
 use crate::{MockReport, Pool, Report, ReportedPool, types::Coverage};
 
-/// The protocol of which production collects no deposits, and which does not count in a score.
+/// Production collects no deposits of this protocol, and its pools do not feed the score.
 const BARE: &str = "lenderB_v2";
 
 pub fn report(address: &[u8]) -> Report {

@@ -1,4 +1,4 @@
-//! A report as the released sources draw it, in the form of `wit/v1`.
+//! A report in the form of `wit/v1`, which the released sources draw.
 
 use crate::{Nft, Position, Token};
 

@@ -1,4 +1,4 @@
-//! Who this generator is.
+//! The description of this generator.
 
 use crate::types::{Kind, ModelInfo};
 

@@ -1,7 +1,7 @@
-//! The sandbox 1.2: the wallets, scores and reports of 1.1, and scenarios, which are subjects that behave as production
-//! does in one condition.
+//! The sandbox 1.2: the wallets, scores and reports of 1.1, and scenarios. A scenario is an address or agent for which a
+//! server answers as production does in one condition.
 //!
-//! The draws are the released sources of 1.0 and 1.1, which never change.
+//! The released sources of 1.0 and 1.1 draw the wallets. These sources never change.
 
 mod answers;
 #[path = "../../sandbox/src/band.rs"]

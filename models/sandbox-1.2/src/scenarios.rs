@@ -1,8 +1,8 @@
-//! The subjects that behave as production does in one condition: addresses 0x…0101 onwards, and agents 101 onwards.
+//! Scenarios: addresses from 0x…0101 on and agents from 101 on, each for one condition in which production answers.
 
 use crate::{Behaviour, PaymentRefusal, Phase, Scenario, Subject};
 
-/// The bytes of a scenario's address before its last, which is its place in the list, from 1 on.
+/// The first 19 bytes of a scenario's address. The last byte is its place in the list, from 1 on.
 const PREFIX: [u8; 19] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
 /// The first agent with a scenario.
 const FIRST_AGENT: u64 = 101;
@@ -90,7 +90,7 @@ const fn refused(id: &'static str, title: &'static str, why: PaymentRefusal) -> 
     (id, title, seen, Behaviour::PaymentRefused(why))
 }
 
-/// All of them, addresses first.
+/// All scenarios, addresses first.
 pub fn scenarios() -> Vec<Scenario> {
     let addresses = ADDRESSES.iter().zip(1_u8..).map(|(row, at)| (row, String::new(), Subject::Address(address(at))));
     let agents = AGENTS.iter().zip(FIRST_AGENT..).map(|(row, id)| {

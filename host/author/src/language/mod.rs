@@ -8,7 +8,7 @@ use parse::Parser;
 /// The most bytes of an expression.
 const LONGEST: usize = 4096;
 
-/// An expression as `tables` evaluates it.
+/// An expression as the bytes that `tables` evaluates.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expression {
     pub code: Vec<u8>,
@@ -16,7 +16,7 @@ pub struct Expression {
     pub reads: Vec<String>,
 }
 
-/// What is wrong with an expression, and at which of its bytes.
+/// A problem in an expression, and the byte where it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wrong {
     pub at: usize,

@@ -1,4 +1,4 @@
-//! From words to the bytes that `tables` evaluates.
+//! Makes the bytes that `tables` evaluates from the tokens of an expression.
 
 use tables::{
     code::{self, Fold},
@@ -10,7 +10,7 @@ use super::{
     tokens::{Placed, Token},
 };
 
-/// The most operations within each other.
+/// The most operations, one inside the other.
 const DEEPEST: usize = 32;
 /// The most conditions of one `where`.
 const CONDITIONS: u8 = 16;
@@ -74,7 +74,7 @@ impl<'a> Parser<'a> {
         there
     }
 
-    /// One more value is on the stack.
+    /// Counts one more value on the stack.
     fn pushed(&mut self) -> Parsed {
         self.stack += 1;
         if self.stack <= code::DEEPEST {
@@ -84,17 +84,23 @@ impl<'a> Parser<'a> {
         Err(self.wrong(message))
     }
 
-    /// An operator with two values, which become one.
+    /// Adds an operator that makes one value of two.
     fn operator(&mut self, operator: u8) {
         self.out.code.push(operator);
         self.stack -= 1;
     }
 
-    fn sum(&mut self) -> Parsed {
+    /// Enters an operation inside another.
+    fn enter(&mut self) -> Parsed {
         self.within += 1;
-        if self.within > DEEPEST {
-            return Err(self.wrong(format!("the expression is more than {DEEPEST} deep")));
+        if self.within <= DEEPEST {
+            return Ok(());
         }
+        Err(self.wrong(format!("the expression is more than {DEEPEST} deep")))
+    }
+
+    fn sum(&mut self) -> Parsed {
+        self.enter()?;
         self.product()?;
         loop {
             let operator = match self.peek() {
@@ -149,10 +155,7 @@ impl<'a> Parser<'a> {
     }
 
     fn negative(&mut self) -> Parsed {
-        self.within += 1;
-        if self.within > DEEPEST {
-            return Err(self.wrong(format!("the expression is more than {DEEPEST} deep")));
-        }
+        self.enter()?;
         self.at += 1;
         self.number(0.0)?;
         self.value()?;
@@ -193,7 +196,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Whether a list, and not a value, stands behind the bracket that follows.
+    /// Whether a list, and not a value, comes after the bracket that is next.
     fn over_a_list(&self) -> bool {
         let Some((_, Token::Name(name))) = self.tokens.get(self.at + 1) else { return false };
         let calls = self.tokens.get(self.at + 2).is_some_and(|(_, token)| *token == Token::Mark("("));
@@ -328,7 +331,7 @@ impl<'a> Parser<'a> {
         Some(how)
     }
 
-    /// What a field is compared with.
+    /// The value that a field is compared with.
     fn wanted(&mut self, name: &str, place: u8, how: u8, holds: Holds) -> Parsed {
         let negative = self.take("-");
         let token = self.peek();

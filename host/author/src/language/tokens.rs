@@ -1,4 +1,4 @@
-//! The words of an expression, with their places.
+//! The tokens of an expression, with their places.
 
 use super::Wrong;
 

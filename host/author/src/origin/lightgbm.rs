@@ -1,4 +1,4 @@
-//! The text of LightGBM: lines of `name=value`, a block for each tree.
+//! Reads the text of LightGBM: lines of `name=value`, a block for each tree.
 
 use std::{collections::HashMap, str::FromStr};
 
@@ -7,7 +7,7 @@ use super::{
     tree::{Leaf, Missing, Raw, Test, Tree},
 };
 
-/// Bits of `decision_type`; the two above them say what is missing.
+/// Bits of `decision_type`. The two bits above them say which figures count as missing.
 const CATEGORICAL: u8 = 1;
 const DEFAULT_LEFT: u8 = 2;
 
@@ -54,7 +54,7 @@ struct Lists {
     rights: Vec<i64>,
     leaves: Vec<f64>,
     weights: Vec<f64>,
-    /// Where the set of each categorical split begins among the words.
+    /// Where the set of each categorical split begins in `words`.
     starts: Vec<usize>,
     words: Vec<u32>,
 }
@@ -86,7 +86,7 @@ fn one(block: &str, features: usize) -> Result<Tree, String> {
 }
 
 impl Lists {
-    /// Splits have the numbers from 0, leaves those behind them.
+    /// The node of a number. Splits have the numbers from 0, and leaves the numbers after the last split.
     fn node(&self, number: usize) -> Result<Raw, String> {
         let Some(feature) = self.features.get(number).copied() else {
             let leaf = number - self.features.len();
@@ -112,14 +112,14 @@ impl Lists {
         })
     }
 
-    /// A negative child is a leaf.
+    /// The number of a child. LightGBM writes a leaf as the complement of its place.
     fn child(&self, number: i64) -> usize {
         let past =
             |leaf: i64| usize::try_from(leaf).map_or(usize::MAX, |leaf| self.features.len().saturating_add(leaf));
         usize::try_from(number).unwrap_or_else(|_| past(!number))
     }
 
-    /// The set of categories by its number, which stands in the place of a threshold.
+    /// The set of categories with this number. LightGBM writes the number in place of a threshold.
     fn set(&self, number: f64) -> Result<Test, String> {
         let at = number as usize;
         let words = self.starts.get(at).zip(self.starts.get(at + 1));

@@ -1,4 +1,5 @@
-//! Trees as others trained them, in one form, with the rules of their origin for what is absent and what goes left.
+//! Reads the trees of LightGBM and XGBoost into one form, which keeps the rules of each library: what it does with an
+//! absent figure, and which figures go left.
 
 mod lightgbm;
 mod tree;
@@ -8,7 +9,7 @@ mod xgboost;
 pub use tree::Leaf;
 pub use tree::{Missing, Split, Test, Tree};
 
-/// The most trees, and the most splits of one.
+/// The most trees, and the most splits of one tree.
 const TREES: usize = 20_000;
 const SPLITS: usize = 4095;
 
@@ -20,14 +21,14 @@ pub struct Forest {
     pub start: f64,
     /// Figures and sums have single precision.
     pub single: bool,
-    /// A figure goes left below a threshold, and not at it.
+    /// A figure at the threshold goes right. Without this, it goes left.
     pub strict: bool,
 }
 
 /// Reads what LightGBM or XGBoost saved. `names` are the features, in the order of the training.
 ///
 /// # Errors
-/// Why it cannot be served, in words.
+/// Why no model can use it, in words.
 pub fn read(text: &str, names: &[&str]) -> Result<Forest, String> {
     let forest = if text.trim_start().starts_with('{') {
         xgboost::read(text, names)?

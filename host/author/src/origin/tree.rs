@@ -4,7 +4,7 @@ use tables::data::{CATEGORIES, DEFAULT_LEFT, MEMBERS_RIGHT, MISSING_NAN, MISSING
 
 use super::SPLITS;
 
-/// Splits and leaves. The child of a split is another split, or the complement of the place of a leaf.
+/// Splits and leaves. A child is the place of a split or, as a negative number, the complement of the place of a leaf.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Tree {
     pub splits: Vec<Split>,
@@ -24,32 +24,32 @@ pub struct Split {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Test {
     Threshold(f64),
-    /// A set as bits. Its members go left, or right.
+    /// A set as bits. Its members go left or, with `members_right`, right.
     Categories {
         set: Vec<u32>,
         members_right: bool,
     },
 }
 
-/// What takes the default way.
+/// Which figures take the default way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Missing {
-    /// Nothing: what is absent counts as zero.
+    /// None: an absent figure counts as zero.
     AsZero,
-    /// What is absent, and zero.
+    /// An absent figure, and zero.
     Zero,
-    /// What is absent.
+    /// An absent figure.
     Nan,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Leaf {
     pub value: f64,
-    /// How much of the training reached it.
+    /// How much of the training data reached it.
     pub weight: f64,
 }
 
-/// A node as a file has it, with its children by their number there.
+/// A node as a file has it. A child is the number of a node in the file.
 pub enum Raw {
     Leaf(Leaf),
     Split { feature: usize, test: Test, missing: Missing, default_left: bool, left: usize, right: usize },
@@ -76,10 +76,10 @@ impl Split {
 }
 
 impl Tree {
-    /// Follows the nodes from number 0. Each may be reached once, so that no circle is left.
+    /// Follows the nodes from number 0. A node that is reached twice is refused, so a tree has no circle.
     ///
     /// # Errors
-    /// Why these nodes are no tree that can be served.
+    /// Why these nodes are no tree.
     pub fn grow(count: usize, features: usize, read: impl Fn(usize) -> Result<Raw, String>) -> Result<Self, String> {
         let (mut tree, mut reached) = (Self::default(), vec![false; count]);
         let mut open = vec![(0, None)];
@@ -160,7 +160,7 @@ impl Tree {
         usize::try_from(!child).ok().and_then(|place| self.leaves.get(place))
     }
 
-    /// The mean below a child.
+    /// The mean of the leaves below a child.
     pub fn mean(&self, means: &[f64], child: i16) -> f64 {
         match usize::try_from(child) {
             Ok(split) => means.get(split).copied().unwrap_or_default(),
@@ -168,7 +168,7 @@ impl Tree {
         }
     }
 
-    /// The most that the steps on features of one factor can add on one way down, where a unit is worth `scale`.
+    /// The most points that the features of one factor can add on a way down the tree. A margin of 1 is `scale` points.
     pub fn most(&self, means: &[f64], scale: f64, of_factor: impl Fn(usize) -> bool) -> f64 {
         let mut most = vec![0.0_f64; self.splits.len()];
         for (at, split) in self.splits.iter().enumerate().rev() {

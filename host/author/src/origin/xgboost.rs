@@ -1,4 +1,4 @@
-//! The JSON of XGBoost. It computes with single precision, and so must whoever serves it.
+//! Reads the JSON of XGBoost. XGBoost computes with single precision, so a model of its trees does too.
 
 use serde::Deserialize;
 
@@ -75,7 +75,7 @@ struct Lists {
     categories_sizes: Vec<usize>,
 }
 
-/// Categories from here on are in no set.
+/// Every category of a set is below this number.
 const CATEGORIES: u32 = 1 << 14;
 
 pub fn read(text: &str, names: &[&str]) -> Result<Forest, String> {
@@ -103,7 +103,7 @@ pub fn read(text: &str, names: &[&str]) -> Result<Forest, String> {
     Ok(Forest { trees, start: f64::from(start(&base_score, &objective.name)?), single: true, strict: true })
 }
 
-/// The margin before the first tree: the saved value is on the scale of predictions.
+/// The margin before the first tree. XGBoost saves it as a prediction.
 fn start(base_score: &str, objective: &str) -> Result<f32, String> {
     let base: f32 = base_score
         .trim_matches(['[', ']'])
@@ -111,7 +111,7 @@ fn start(base_score: &str, objective: &str) -> Result<f32, String> {
         .map_err(|_| format!("its base_score is `{base_score}`, which is not one number"))?;
     let margin = match objective {
         "binary:logistic" | "reg:logistic" => {
-            // As XGBoost: single precision but for the logarithm, whose rounding is the same.
+            // XGBoost computes all of it in single precision. The logarithm in double precision rounds to the same number.
             -f64::from(1.0 / base - 1.0).ln() as f32
         }
         "binary:logitraw" | "reg:squarederror" | "rank:pairwise" => base,
@@ -141,7 +141,7 @@ impl Lists {
         })
     }
 
-    /// The categories of a node, whose members go right.
+    /// The set of categories of a node. Its members go right.
     fn set(&self, number: usize) -> Result<Test, String> {
         let at = self.categories_nodes.iter().position(|node| *node == number);
         let segment = at.and_then(|at| self.categories_segments.get(at).zip(self.categories_sizes.get(at)));

@@ -17,7 +17,7 @@ impl CreditModel for Model {
     }
 
     fn score(features: Features) -> Result<Assessment, Refusal> {
-        // What could not be read says nothing, and is not zero.
+        // A market that could not be read is left out. It does not count as zero.
         let markets = features.markets.iter().filter(|one| one.feeds_score && one.coverage != Coverage::Failed);
         let (mut repaid, mut liquidated) = (0_u64, 0_u64);
         for market in markets {

@@ -11,7 +11,7 @@ names = open("matrix.csv").readline().strip().split(",")
 table = numpy.genfromtxt("matrix.csv", delimiter=",", skip_header=1)
 assert names[-1] == "outcome", "history.jsonl needs an `outcome` for each wallet"
 x, y, names = table[:, :-1], table[:, -1], names[:-1]
-# The margin is the log-odds of a bad outcome, so what lowers the score raises it.
+# The margin is the log-odds of a bad outcome, so a feature that lowers the score raises the margin.
 rising = [int(name == "liquidations") for name in names]
 parameters = dict(objective="binary", num_leaves=15, learning_rate=0.05, min_data_in_leaf=20, verbose=-1,
                   monotone_constraints=rising, monotone_constraints_method="basic", deterministic=True, seed=7)

@@ -1,6 +1,6 @@
 //! The parts of the features that every version of the interface has, in the types of one of them.
 
-/// Defines the conversions to the types of the module `$wit`. The module around it adds `market`, which differs.
+/// Defines the conversions to the types of the module `$wit`. The module around it adds `with_markets`.
 macro_rules! lowering {
     ($wit:ident) => {
         /// Calls `run` with the features in the types of the interface; strings are borrowed.
@@ -64,4 +64,28 @@ macro_rules! lowering {
     };
 }
 
-pub(super) use lowering;
+/// A market in the types of the module `$wit`: the fields of every version, and those that the caller adds.
+macro_rules! lowered_market {
+    ($wit:ident, $m:ident $(, $field:ident: $value:expr)* $(,)?) => {
+        $wit::MarketFeatures {
+            chain_id: $m.chain_id,
+            protocol: $m.protocol.as_str(),
+            market: $m.market.as_deref(),
+            coverage: coverage($m.coverage),
+            feeds_score: $m.feeds_score,
+            supply: $m.supply,
+            withdraw: $m.withdraw,
+            borrow: $m.borrow,
+            repay: $m.repay,
+            liquidation: $m.liquidation,
+            first_event: $m.first_event,
+            last_event: $m.last_event,
+            last_liquidation: $m.last_liquidation,
+            supplied_usd: $m.supplied_usd,
+            borrowed_usd: $m.borrowed_usd,
+            $($field: $value,)*
+        }
+    };
+}
+
+pub(super) use {lowered_market, lowering};

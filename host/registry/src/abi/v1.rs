@@ -4,7 +4,11 @@ mod answers;
 
 use wasmtime::component::ComponentExportIndex as Index;
 
-use super::{Abi, Judged, lower::lowering, mismatch, raw};
+use super::{
+    Abi, Judged,
+    lower::{lowered_market, lowering},
+    mismatch, raw,
+};
 use crate::{call::Call, mock::MockSubject};
 use assay_domain::{
     Address, ModelKind,
@@ -173,25 +177,5 @@ impl Exports {
 lowering!(wit);
 
 fn with_markets<T>(markets: &[MarketFeatures], run: impl FnOnce(&[wit::MarketFeatures<'_>]) -> T) -> T {
-    run(&markets.iter().map(market).collect::<Vec<_>>())
-}
-
-fn market(m: &MarketFeatures) -> wit::MarketFeatures<'_> {
-    wit::MarketFeatures {
-        chain_id: m.chain_id,
-        protocol: m.protocol.as_str(),
-        market: m.market.as_deref(),
-        coverage: coverage(m.coverage),
-        feeds_score: m.feeds_score,
-        supply: m.supply,
-        withdraw: m.withdraw,
-        borrow: m.borrow,
-        repay: m.repay,
-        liquidation: m.liquidation,
-        first_event: m.first_event,
-        last_event: m.last_event,
-        last_liquidation: m.last_liquidation,
-        supplied_usd: m.supplied_usd,
-        borrowed_usd: m.borrowed_usd,
-    }
+    run(&markets.iter().map(|m| lowered_market!(wit, m)).collect::<Vec<_>>())
 }

@@ -1,6 +1,7 @@
 //! The lending markets of the features in the types of `wit/v2`.
 
 use super::{coverage, wit};
+use crate::abi::lower::lowered_market;
 use assay_domain::{
     EventKind, ExposureClass,
     features::{Dollars, Exposure, LendingEvent, MarketFeatures},
@@ -27,22 +28,9 @@ fn lists(m: &MarketFeatures) -> Lists {
 }
 
 fn market<'a>(m: &'a MarketFeatures, lists: &'a Lists) -> wit::MarketFeatures<'a> {
-    wit::MarketFeatures {
-        chain_id: m.chain_id,
-        protocol: m.protocol.as_str(),
-        market: m.market.as_deref(),
-        coverage: coverage(m.coverage),
-        feeds_score: m.feeds_score,
-        supply: m.supply,
-        withdraw: m.withdraw,
-        borrow: m.borrow,
-        repay: m.repay,
-        liquidation: m.liquidation,
-        first_event: m.first_event,
-        last_event: m.last_event,
-        last_liquidation: m.last_liquidation,
-        supplied_usd: m.supplied_usd,
-        borrowed_usd: m.borrowed_usd,
+    lowered_market!(
+        wit,
+        m,
         events_coverage: coverage(m.events_coverage),
         events: &lists.events,
         dollars: dollars(&m.dollars),
@@ -55,7 +43,7 @@ fn market<'a>(m: &'a MarketFeatures, lists: &'a Lists) -> wit::MarketFeatures<'a
             health_factor: p.health_factor,
             utilisation: p.utilisation,
         }),
-    }
+    )
 }
 
 fn dollars(d: &Dollars) -> wit::Dollars {
