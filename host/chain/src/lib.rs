@@ -25,4 +25,4 @@ pub use index::IndexState;
 pub use ipfs::{Ipfs, IpfsError, cid};
 pub use names::NameError;
 pub use read::{ChainStatus, MomentError, NO_OLD_STATE, old_state};
-pub use snapshots::{Chains, Past, Read};
+pub use snapshots::{Chains, PastBlock, Read};

@@ -71,7 +71,7 @@ pub struct Read {
 
 /// The block at which a chain is read as it was in the past.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Past {
+pub struct PastBlock {
     pub chain: ChainId,
     pub block: Block,
 }
@@ -131,16 +131,16 @@ impl Chains {
         self
     }
 
-    /// Finds the block of each chain before [`past`](config::Snapshots::past), at which every read is from now on. No
-    /// wallet may be read before.
+    /// Finds the last block of each chain before the moment [`past`](config::Snapshots::past). Every later read is at
+    /// that block. The caller reads no wallet before this call.
     ///
     /// # Errors
     /// [`MomentError`] of the first chain that cannot be read at that moment.
-    pub async fn go_back(&self) -> Result<Vec<Past>, MomentError> {
+    pub async fn go_back(&self) -> Result<Vec<PastBlock>, MomentError> {
         let Some(moment) = self.inner.past else { return Ok(Vec::new()) };
         let found = self.inner.chains.iter().map(|chain| async move {
             let block = chain.go_back(moment).await?;
-            Ok(Past { chain: chain.id(), block })
+            Ok(PastBlock { chain: chain.id(), block })
         });
         try_join_all(found).await
     }

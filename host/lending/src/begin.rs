@@ -45,10 +45,8 @@ impl Reader {
         for (index, (((market, hints), record), serves)) in markets.enumerate() {
             let Some(hints) = hints.as_ref().filter(|_| !doubted.contains(&index)) else { continue };
             if let Some(part) = part_of(indexed, market, hints).filter(|_| self.is_behind(record.as_ref(), indexed)) {
-                // A record without amounts or single events would be read again.
-                *record = record.take().filter(|record| {
-                    record.past.is_some() && (record.sums.is_some() || !market.protocol.adds_up(hints))
-                });
+                // A record that lacks a part would be read again.
+                *record = record.take().filter(|record| !record.lacks_part(market, Some(hints)));
                 found.add_entries(index, &part.entries);
                 *serves = Some(hints.clone());
             }

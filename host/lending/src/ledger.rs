@@ -29,7 +29,7 @@ pub(super) struct Entry {
     /// Counts of later blocks, which every read reads again.
     pub tail: Tally,
     pub tail_sums: Sums,
-    /// Single events in the same blocks; `None` where those of settled blocks are not known.
+    /// Single events in the same blocks; `None` where those in settled blocks are not known.
     pub settled_past: Option<Past>,
     pub tail_past: Past,
     /// Complete through this block; `None` before any was read.
@@ -125,10 +125,8 @@ impl Ledger {
     pub(super) fn sums(&self) -> Vec<Option<Sums>> {
         self.entries.iter().map(|entry| entry.settled_sums.clone().map(|sums| sums.then(&entry.tail_sums))).collect()
     }
-}
 
-impl Ledger {
-    /// What is known of single events, one entry per market.
+    /// The single events, one entry per market.
     pub(super) fn pasts(&self) -> AllPasts {
         self.entries.iter().map(|entry| entry.settled_past.clone().map(|past| past.then(&entry.tail_past))).collect()
     }

@@ -1,5 +1,5 @@
 //! The newest events of a wallet in one market, each with the amount that it moved, and the amounts of all events by kind.
-//! A log of events and a log of amounts name the same thing apart; they are paired where a block leaves no doubt.
+//! Events and amounts come from different logs. An event has an amount only where its block shows without doubt which one.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -10,44 +10,37 @@ use crate::{
     sums::Move,
 };
 use assay_domain::{
-    Coverage, EventCounts, ExposureClass, PoolEvents, U256,
+    Address, Coverage, EventCounts, ExposureClass, PoolEvents, U256,
     features::{Dollars, LendingEvent, MOST_EVENTS},
 };
 
 const DAY: u64 = 86_400;
 
 /// The asset of an amount: the side of the position, and the token, as in [`Move`].
-type Asset = (Side, assay_domain::Address);
+type Asset = (Side, Address);
 
-/// What is known of single events, one entry per market; `None` for a history of an older record.
+/// The single events of each market; `None` where the record of a history is older than events in records.
 pub type AllPasts = Vec<Option<Past>>;
 
-/// What is known of single events in some blocks.
+/// The single events of a wallet in some blocks of one market.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Past {
-    /// The newest ones with a time, in the order of the chain.
-    events: Vec<PastEvent>,
-    /// The amounts of all events whose amount is known, with their number.
+    /// The newest events that have a time, in the order of the chain.
+    events: VecDeque<EventRecord>,
+    /// The sum of the known amounts, and the number of events in it.
     amounts: BTreeMap<(EventKind, Asset), (U256, u64)>,
     /// UTC days with a liquidation, since 1970.
     days: BTreeSet<u64>,
-    /// Events, and liquidations among them, without a time.
+    /// The number of events without a time, and of liquidations among them.
     timeless: u64,
     timeless_liquidations: u64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct PastEvent {
-    time: u64,
-    kind: EventKind,
-    moved: Option<(Asset, U256)>,
-}
-
 impl Past {
     pub(super) fn add(&mut self, kind: EventKind, time: Option<u64>, moved: Option<&Move>) {
-        let moved = moved.map(|moved| ((moved.side, moved.asset), moved.amount.unsigned_abs()));
-        if let Some((asset, amount)) = moved {
-            let (sum, events) = self.amounts.entry((kind, asset)).or_default();
+        let moved = moved.map(|moved| (moved.side, moved.asset, moved.amount.unsigned_abs()));
+        if let Some((side, asset, amount)) = moved {
+            let (sum, events) = self.amounts.entry((kind, (side, asset))).or_default();
             (*sum, *events) = (sum.saturating_add(amount), events.saturating_add(1));
         }
         let liquidation = kind == EventKind::Liquidation;
@@ -59,11 +52,11 @@ impl Past {
         if liquidation {
             self.days.insert(time / DAY);
         }
-        self.events.push(PastEvent { time, kind, moved });
+        self.events.push_back(EventRecord { time, kind, moved });
         self.shorten();
     }
 
-    /// Both, one after the other.
+    /// These events, and the later ones after them.
     #[must_use]
     pub(super) fn then(mut self, later: &Self) -> Self {
         self.events.extend(&later.events);
@@ -83,13 +76,13 @@ impl Past {
         self.events.drain(..over);
     }
 
-    /// The events in the terms of features: `asset` says what the value of an asset follows, and its smallest units in one
-    /// whole. `coverage` and `counts` are those of the history.
+    /// The events as features have them. `asset` returns the class of an asset and the number of its smallest units in one
+    /// whole token. The history has this `coverage` and these `counts`.
     pub fn resolved(
         &self,
         coverage: Coverage,
         counts: &EventCounts,
-        asset: impl Fn(Side, assay_domain::Address) -> Option<(ExposureClass, f64)>,
+        asset: impl Fn(Side, Address) -> Option<(ExposureClass, f64)>,
     ) -> PoolEvents {
         if coverage == Coverage::Failed {
             return PoolEvents::UNREAD;
@@ -98,8 +91,8 @@ impl Past {
             let (class, unit) = asset(side, token)?;
             Some((class, (class == ExposureClass::Stablecoin).then(|| f64::from(amount) / unit)))
         };
-        let event = |event: &PastEvent| {
-            let worth = event.moved.and_then(|(asset, amount)| worth(asset, amount));
+        let event = |event: &EventRecord| {
+            let worth = event.moved.and_then(|(side, asset, amount)| worth((side, asset), amount));
             let (class, usd) = worth.map_or((None, None), |(class, usd)| (Some(class), usd));
             LendingEvent { time: event.time, kind: event.kind, usd, class }
         };
@@ -121,7 +114,7 @@ impl Past {
         }
     }
 
-    /// The dollars of all `count` events of one kind, where those of each are known.
+    /// The dollars of all `count` events of one kind; `None` where the dollars of one of them are not known.
     fn dollars(&self, kind: EventKind, count: Option<u64>, usd: impl Fn(Asset, U256) -> Option<f64>) -> Option<f64> {
         let of_kind = self.amounts.iter().filter(|((of, _), _)| *of == kind);
         let (sum, paired) = of_kind.fold((Some(0.0), 0_u64), |(sum, paired), ((_, asset), (amount, events))| {
@@ -131,10 +124,6 @@ impl Past {
     }
 
     pub(super) fn record(&self) -> PastRecord {
-        let event = |PastEvent { time, kind, moved }: &PastEvent| {
-            let moved = moved.map(|((side, asset), amount)| (side, asset, amount));
-            EventRecord { time: *time, kind: *kind, moved }
-        };
         let amount = |((kind, (side, asset)), (amount, events)): (&(EventKind, Asset), &(U256, u64))| AmountRecord {
             kind: *kind,
             side: *side,
@@ -143,7 +132,7 @@ impl Past {
             events: *events,
         };
         PastRecord {
-            events: self.events.iter().map(event).collect(),
+            events: self.events.iter().copied().collect(),
             amounts: self.amounts.iter().map(amount).collect(),
             days: self.days.iter().copied().collect(),
             timeless: self.timeless,
@@ -154,16 +143,11 @@ impl Past {
 
 impl From<PastRecord> for Past {
     fn from(record: PastRecord) -> Self {
-        let event = |EventRecord { time, kind, moved }: EventRecord| PastEvent {
-            time,
-            kind,
-            moved: moved.map(|(side, asset, amount)| ((side, asset), amount)),
-        };
         let amount = |AmountRecord { kind, side, asset, amount, events }: AmountRecord| {
             ((kind, (side, asset)), (amount, events))
         };
         Self {
-            events: record.events.into_iter().map(event).collect(),
+            events: record.events.into(),
             amounts: record.amounts.into_iter().map(amount).collect(),
             days: record.days.into_iter().collect(),
             timeless: record.timeless,
@@ -172,8 +156,8 @@ impl From<PastRecord> for Past {
     }
 }
 
-/// The amount of each of `events`, in their order; `None` where the block leaves a doubt: where there are more or fewer
-/// amounts than events, or where another event of the block may have moved one of them.
+/// The amount of each of `events`, in their order. `None` where the block leaves a doubt: it has more or fewer amounts
+/// than events of this kind, or an event of another kind may have moved one of the amounts.
 pub(super) fn paired<'a>(events: &[Event], moves: &'a [Moved]) -> Vec<Option<&'a Move>> {
     let mut blocks = BTreeMap::<(usize, u64), BTreeMap<EventKind, OfKind<'a>>>::new();
     for event in events {
@@ -201,7 +185,7 @@ pub(super) fn paired<'a>(events: &[Event], moves: &'a [Moved]) -> Vec<Option<&'a
     events.iter().map(&mut next).collect()
 }
 
-/// What a block has of one kind of event in one market.
+/// The events of one kind in one block of one market, and the amounts that they may have moved.
 #[derive(Default)]
 struct OfKind<'a> {
     events: usize,
@@ -211,7 +195,7 @@ struct OfKind<'a> {
     is_doubted: bool,
 }
 
-/// Whether an event of this kind moves such an amount.
+/// Whether an event of this kind can move this amount.
 fn fits(kind: EventKind, moved: &Move) -> bool {
     let (gains, loses) = (moved.amount.is_positive(), moved.amount.is_negative());
     match (kind, moved.side) {

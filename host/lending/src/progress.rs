@@ -23,7 +23,7 @@ pub struct LendingProgress {
     /// The sums of the amounts. Absent where they were not summed, and in records older than this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flows: Option<Vec<FlowRecord>>,
-    /// Single events. Absent in records older than this field, whose history is read once more.
+    /// Single events. Absent in records older than this field; the history of such a record is read once more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub past: Option<PastRecord>,
     /// What old state shows after that block. Absent where the history is not compared with old state.
@@ -34,7 +34,7 @@ pub struct LendingProgress {
     pub unexplained: Option<Unexplained>,
 }
 
-/// The newest events, and the amounts of all.
+/// The newest events, and the amounts of all events.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PastRecord {
     /// In the order of the chain.
@@ -42,7 +42,7 @@ pub struct PastRecord {
     pub amounts: Vec<AmountRecord>,
     /// UTC days with a liquidation, since 1970.
     pub days: Vec<u64>,
-    /// Events, and liquidations among them, without a time.
+    /// The number of events without a time, and of liquidations among them.
     pub timeless: u64,
     pub timeless_liquidations: u64,
 }

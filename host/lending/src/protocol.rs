@@ -179,7 +179,7 @@ pub trait LendingTerms: Debug + Send + Sync {
         None
     }
 
-    /// The token behind an asset of [`Move`], and its smallest units in a whole one.
+    /// The token of an asset in [`Move`], and the number of its smallest units in one whole token.
     fn token(&self, _side: Side, _asset: Address) -> Option<(Address, f64)> {
         None
     }
@@ -236,12 +236,12 @@ pub struct HeldParts {
     pub threshold: Option<f64>,
     /// `None` without debt.
     pub health_factor: Option<f64>,
-    /// The market did not say threshold or health factor.
+    /// The market did not answer with threshold and health factor.
     pub lacking: bool,
 }
 
 impl HeldParts {
-    /// Sets threshold and health factor by the collateral's value, each part weighted with its own threshold.
+    /// Sets threshold and health factor. `weighted` is the sum of the collateral, each asset times its own threshold.
     pub(crate) fn weigh(&mut self, weighted: f64) {
         let sum = |of: &[(Address, f64)]| of.iter().map(|(_, usd)| *usd).sum::<f64>();
         let (collateral, debt) = (sum(&self.collateral), sum(&self.debt));

@@ -47,8 +47,8 @@ pub(super) async fn read(reader: &Reader, start: Start, view: &watch::Sender<Led
     let records = begin(reader, wallet, records, indexed, &hints, &doubted, head).await;
     let ledger = Ledger::new(&reader.markets, &records).planned(&reader.markets, &hints);
     let from = ledger.start();
-    let unsummed = unsummed(reader, &records, &hints);
-    let is_tail = unsummed.is_empty() && records.iter().all(Option::is_some) && head.number.saturating_sub(from) < TAIL;
+    let lacking = lacking(reader, &records, &hints);
+    let is_tail = lacking.is_empty() && records.iter().all(Option::is_some) && head.number.saturating_sub(from) < TAIL;
     let whole = Plan::new(&reader.markets, hints.clone(), wallet);
     let plan = if is_tail { Plan::tail(&reader.markets, hints, wallet) } else { whole.clone() };
     view.send_replace(ledger);
@@ -56,9 +56,9 @@ pub(super) async fn read(reader: &Reader, start: Start, view: &watch::Sender<Led
         return Progress::Done;
     }
     // The first span is fetched while the records are checked. It is seldom discarded.
-    let first = Some(from).filter(|from| unsummed.is_empty() && *from <= head.number);
+    let first = Some(from).filter(|from| lacking.is_empty() && *from <= head.number);
     let (checked, first) = tokio::join!(
-        check(reader, &records, unsummed, (anchors, blocks), head),
+        check(reader, &records, lacking, (anchors, blocks), head),
         fetch_first(reader, &plan, first, head)
     );
     let (records, settled_to, plan, first) = match checked {
@@ -120,12 +120,12 @@ async fn run(
     }
 }
 
-/// The records that cannot be continued, because they are `unsummed` or end at a block that was replaced, and the block
+/// The records that cannot be continued, because they are `lacking` or end at a block that was replaced, and the block
 /// through which this read settles history. `anchors` are the numbers of [`anchors`](Reader::anchors) with their blocks.
 async fn check(
     reader: &Reader,
     records: &[Option<Settled>],
-    unsummed: Vec<usize>,
+    lacking: Vec<usize>,
     anchors: (Vec<u64>, Blocks),
     head: Block,
 ) -> Result<(Vec<usize>, Option<Block>), Fault> {
@@ -134,7 +134,7 @@ async fn check(
         let index = numbers.binary_search(&number).ok()?;
         blocks.get(index).copied().flatten()
     };
-    let mut stale = unsummed;
+    let mut stale = lacking;
     for (index, record) in records.iter().enumerate() {
         let Some(record) = record.as_ref().filter(|_| !stale.contains(&index)) else { continue };
         if record.through > head.number {
@@ -156,24 +156,12 @@ async fn check(
     Ok((stale, settles.transpose()?))
 }
 
-/// The records without amounts although these are known now: of an older version, or read while a market did not return
-/// its tokens. Such a history is read once more, because without amounts it cannot be compared with the position. So is
-/// one of an older version without single events.
-fn unsummed(reader: &Reader, records: &[Option<Settled>], hints: &AllHints) -> Vec<usize> {
+/// The records that lack amounts or single events. Their histories are read once more: without amounts a history cannot
+/// be compared with the position.
+fn lacking(reader: &Reader, records: &[Option<Settled>], hints: &AllHints) -> Vec<usize> {
     let markets = reader.markets.iter().zip(hints.iter());
-    let known = |(market, hints): (&Market, &Option<Vec<Hint>>)| {
-        hints.as_ref().is_some_and(|hints| market.protocol.adds_up(hints))
+    let lacks = |(record, (market, hints)): (&Option<Settled>, (&Market, &Option<Vec<Hint>>))| {
+        record.as_ref().is_some_and(|record| record.lacks_part(market, hints.as_deref()))
     };
-    let lacks =
-        |record: &Option<Settled>, has: fn(&Settled) -> bool| record.as_ref().is_some_and(|record| !has(record));
-    records
-        .iter()
-        .zip(markets)
-        .enumerate()
-        .filter(|(_, (record, market))| {
-            lacks(record, |settled| settled.past.is_some())
-                || lacks(record, |settled| settled.sums.is_some()) && known(*market)
-        })
-        .map(|(i, _)| i)
-        .collect()
+    records.iter().zip(markets).enumerate().filter(|(_, of)| lacks(*of)).map(|(i, _)| i).collect()
 }

@@ -4,6 +4,7 @@
 use alloy::primitives::I256;
 
 use crate::{
+    hints::Hint,
     market::Market,
     past::Past,
     progress::{self, LendingProgress, Unexplained},
@@ -19,7 +20,7 @@ pub(super) struct Settled {
     pub tally: Tally,
     /// `None` where the amounts are not known: the history can be continued, but not compared with the position.
     pub sums: Option<Sums>,
-    /// `None` in an older record.
+    /// `None` in a record that is older than single events in records.
     pub past: Option<Past>,
     pub through: u64,
     pub hash: B256,
@@ -32,6 +33,12 @@ impl Settled {
     /// It has no event and no amount.
     pub(super) fn is_blank(&self) -> bool {
         self.tally.first.is_none() && self.sums.as_ref().is_none_or(Sums::is_empty)
+    }
+
+    /// Single events are absent, or amounts are absent although `hints` make them known now. The record is of an older
+    /// version, or was read while the market did not return its tokens.
+    pub(super) fn lacks_part(&self, market: &Market, hints: Option<&[Hint]>) -> bool {
+        self.past.is_none() || self.sums.is_none() && hints.is_some_and(|hints| market.protocol.adds_up(hints))
     }
 }
 

@@ -49,13 +49,13 @@ pub(crate) struct Questions {
 /// The lending positions of a wallet.
 #[derive(Debug, Default)]
 pub(crate) struct Positions {
-    /// Those that are not empty.
+    /// The positions that are not empty.
     pub positions: Vec<Position>,
-    /// The markets, by index, with one that cannot be read or priced, which is left out.
+    /// The markets, by index, whose position cannot be read or priced. It is left out.
     pub unread: Vec<usize>,
-    /// The markets that did not say how far a position is from a liquidation.
+    /// The markets, by index, that did not answer how far the position is from a liquidation.
     pub lacking: Vec<usize>,
-    /// The details in each market; `None` where its protocol has none.
+    /// The details of the position in each market; `None` where its protocol has none.
     pub details: Vec<Option<PositionFeatures>>,
 }
 
@@ -163,20 +163,20 @@ impl Account {
 
     /// The lending positions in all markets.
     pub(crate) fn positions(&self, chain: &ChainConfig, markets: &[Market], prices: &Prices) -> Positions {
-        let Positions { mut positions, mut unread, mut lacking, mut details } = Positions::default();
+        let mut found = Positions::default();
         for (index, (market, read)) in markets.iter().zip(&self.markets).enumerate() {
             let Some(held) = read.as_ref().and_then(|(terms, answers)| terms.held_at(answers, prices)) else {
                 tracing::warn!(chain = chain.id, market = %market.config.address, "a position cannot be read or priced");
-                unread.push(index);
-                details.push(market.config.protocol.has_details().then_some(PositionFeatures::UNREAD));
+                found.unread.push(index);
+                found.details.push(market.config.protocol.has_details().then_some(PositionFeatures::UNREAD));
                 continue;
             };
-            details.push(market.config.protocol.has_details().then(|| detail(chain, &held)));
+            found.details.push(market.config.protocol.has_details().then(|| detail(chain, &held)));
             if held.parts.lacking {
-                lacking.push(index);
+                found.lacking.push(index);
             }
             if held.supplied_usd > 0.0 || held.borrowed_usd > 0.0 {
-                positions.push(Position {
+                found.positions.push(Position {
                     chain_id: chain.id,
                     protocol: market.config.protocol,
                     market_address: market.config.address,
@@ -187,10 +187,11 @@ impl Account {
                 });
             }
         }
-        Positions { positions, unread, lacking, details }
+        found
     }
 
-    /// Adds the single events to the histories, by the terms of their markets. They are as complete as these are.
+    /// Adds the single events to the histories. The terms of a market tell the token of an amount. Events are as complete
+    /// as their history.
     pub(crate) fn add_events(&self, chain: &ChainConfig, pools: &mut [PoolHistory], pasts: &AllPasts) {
         for ((pool, past), read) in pools.iter_mut().zip(pasts).zip(&self.markets) {
             let asset = |side, asset| {
@@ -229,7 +230,7 @@ impl Account {
     }
 }
 
-/// The position by class of asset.
+/// The details of a position, with its assets by class.
 fn detail(chain: &ChainConfig, held: &Held) -> PositionFeatures {
     let HeldParts { collateral, debt, threshold, health_factor, lacking } = &held.parts;
     PositionFeatures {

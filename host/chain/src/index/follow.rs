@@ -55,7 +55,7 @@ impl Indexer {
         }
     }
 
-    /// Shows an index that is there, as far as it is.
+    /// Opens an index that exists, and reads no new blocks.
     async fn show(&self) {
         if !self.shelf.exists() {
             return;

@@ -21,7 +21,7 @@ pub(crate) struct Indexer {
     pub finality: u64,
     pub logs: LogLimits,
     pub mode: IndexMode,
-    /// Whether it reads on: an index of the past is only shown.
+    /// Whether it reads new blocks. An export of the past uses the index as it is.
     pub follows: bool,
     pub(super) budget: Budget,
     pub shelf: Arc<Shelf>,
@@ -54,7 +54,7 @@ impl Indexer {
         Self { chain, client, markets, terms, finality, logs, mode, follows: true, budget, shelf, state }
     }
 
-    /// The same, which only shows what the index has.
+    /// The same indexer, but it reads no new blocks.
     pub fn that_stays(self) -> Self {
         Self { follows: false, ..self }
     }

@@ -64,7 +64,7 @@ impl State {
         }
     }
 
-    /// Leaves out what the index has above `block`, from now on.
+    /// From now on, a wallet's history ends at `block`, also where the index goes further.
     pub fn end_at(&self, block: Block) {
         self.end.get_or_init(|| block);
     }

@@ -27,7 +27,7 @@ use crate::{codec::Assets, progress::Progress};
 const CACHE_BYTES: u64 = 32 << 20;
 /// Entries of a chain that are in memory before they become a file.
 const TABLE_BYTES: u64 = 16 << 20;
-/// Entries of all chains that are in memory. Beyond it a chain that is written closes its table early.
+/// Most bytes of entries in memory, over all chains. Above it, a write closes the table of its chain early.
 const MEMORY_BYTES: u64 = 64 << 20;
 /// The smallest table that is closed early.
 const EARLY_BYTES: u64 = 2 << 20;

@@ -183,13 +183,13 @@ impl LendingTerms for Terms {
     }
 }
 
-/// In basis points; zero without collateral.
+/// The pool answers in basis points, and with zero without collateral.
 fn threshold(data: &getUserAccountDataReturn) -> Option<f64> {
     let points = data.currentLiquidationThreshold;
     (!points.is_zero()).then(|| f64::from(points) / BASIS)
 }
 
-/// The largest number without debt.
+/// The pool answers with the largest number without debt.
 fn health_factor(data: &getUserAccountDataReturn) -> Option<f64> {
     (data.healthFactor != U256::MAX).then(|| f64::from(data.healthFactor) / SCALE as f64)
 }

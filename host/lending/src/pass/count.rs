@@ -31,10 +31,10 @@ impl Pass<'_> {
         self.date(&mut events, blocks.into_iter().collect()).await?;
         for (event, moved) in events.iter().zip(paired(&events, &found.moves)) {
             let Some(entry) = self.ledger.entries.get_mut(event.market) else { continue };
-            let settled = is_settled(event);
-            let (tally, past) = match settled {
-                true => (&mut entry.settled, entry.settled_past.as_mut()),
-                false => (&mut entry.tail, Some(&mut entry.tail_past)),
+            let (tally, past) = if is_settled(event) {
+                (&mut entry.settled, entry.settled_past.as_mut())
+            } else {
+                (&mut entry.tail, Some(&mut entry.tail_past))
             };
             tally.add(event.kind, event.time);
             if let Some(past) = past {

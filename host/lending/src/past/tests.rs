@@ -1,7 +1,6 @@
-//! Amounts of events where a block leaves no doubt, and what is said where it does.
+//! Which events have an amount, and what a history says where an amount or a time is not known.
 
 use super::*;
-use assay_domain::Address;
 
 const DOLLAR: Address = Address::repeat_byte(1);
 const ETHER: Address = Address::repeat_byte(2);
@@ -75,7 +74,7 @@ fn dollars_are_known_of_stablecoins_alone_and_only_where_every_amount_is() {
     );
     let Dollars { supply, withdraw, borrow, repay, .. } = found.dollars;
     assert_eq!((supply, withdraw, borrow, repay), (None, Some(0.0), Some(3.0), Some(0.0)));
-    // One more event, of which no amount is known.
+    // The amount of one more event is not known.
     let more = EventCounts { borrow: Some(2), ..counts };
     assert_eq!(past.resolved(Coverage::Complete, &more, known).dollars.borrow, None);
     // Nothing is known of the assets.
@@ -85,7 +84,7 @@ fn dollars_are_known_of_stablecoins_alone_and_only_where_every_amount_is() {
 }
 
 #[test]
-fn the_newest_events_are_kept_and_an_event_without_a_time_is_said() {
+fn the_newest_events_are_kept_and_an_event_without_a_time_shows_in_the_coverage() {
     let most = u64::try_from(MOST_EVENTS).unwrap();
     let (mut first, mut second) = (Past::default(), Past::default());
     (0..most).for_each(|at| first.add(EventKind::Liquidation, Some(at * DAY / 2), None));
