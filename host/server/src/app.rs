@@ -22,7 +22,7 @@ use crate::{
     tasks::Tasks,
     telemetry::{Metrics, UPKEEP},
 };
-use assay_chain::{AgentRegistries, Chains, Ipfs};
+use assay_chain::{AgentRegistries, Chains, Ipfs, config::Snapshots};
 use assay_outbox::{
     sender::{Registries, Sender},
     slot::Outbox,
@@ -82,7 +82,8 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     let tasks = Tasks::new();
     let registry = open_registry(config, &store).await?;
     let readers = TaskTracker::new();
-    let chains = connect(config, &store, &readers, &tasks);
+    let snapshots = config.scoring.snapshots();
+    let chains = connect(config, &snapshots, &store, &readers, &tasks.spawner().stopping());
     let agents = Agents::new(config, agent_registries(config, &chains), &store, &tasks.spawner());
     let rollout = Rollout::open(registry.clone(), store.clone(), &config.scoring, &config.promotion).await?;
     rollout.start(&tasks.spawner());
@@ -117,11 +118,15 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     Ok(Assembled { http, tasks, readers, access })
 }
 
-/// The configured chains, whose background reads `readers` counts.
-fn connect(config: &Config, store: &Store, readers: &TaskTracker, tasks: &Tasks) -> Chains {
-    let snapshots = config.scoring.snapshots();
-    let stop = tasks.spawner().stopping();
-    Chains::connect(&config.chains, &config.reading, &config.prices, &snapshots, store, readers, &stop).with_owners(
+/// The configured chains, whose background reads `readers` counts, and which are read as `snapshots` says.
+pub(crate) fn connect(
+    config: &Config,
+    snapshots: &Snapshots,
+    store: &Store,
+    readers: &TaskTracker,
+    stop: &CancellationToken,
+) -> Chains {
+    Chains::connect(&config.chains, &config.reading, &config.prices, snapshots, store, readers, stop).with_owners(
         &config.names,
         &config.identity,
         &config.outbound,

@@ -11,6 +11,7 @@ use assay_domain::B256;
 use assay_evm::{
     client::{Ask, ask_block, block_from},
     fault::Fault,
+    logs,
 };
 
 /// The status of one transaction.
@@ -80,7 +81,7 @@ impl Sender {
         if hashes.is_empty() {
             return Ok(Vec::new());
         }
-        let asks: Vec<Ask> = hashes.iter().map(|hash| ("eth_getTransactionReceipt", json!([hash]))).collect();
+        let asks: Vec<Ask> = hashes.iter().map(|hash| logs::Receipt::ask(*hash)).collect();
         let answers = self.client.batch(asks).await?;
         let receipts: Vec<_> = hashes.iter().zip(answers).map(|(hash, answer)| receipt(*hash, answer?)).collect();
         let found = receipts.iter().filter_map(|receipt| receipt.as_ref().ok()?.as_ref());

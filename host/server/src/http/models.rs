@@ -14,7 +14,7 @@ use super::{
     fresh, responses,
     wire::{ComparisonBody, ModelBody, ModelsBody, ShadowBody},
 };
-use crate::cards;
+use crate::{cards, scoring::blocking};
 use assay_registry::ModelStatus;
 
 /// The models on the shelf, with state, role and, when one is not in service, the reason.
@@ -25,7 +25,7 @@ use assay_registry::ModelStatus;
 )]
 pub async fn list(_: Caller<charge::Models>, State(app): State<App>) -> Result<Json<ModelsBody>, ApiError> {
     let listed = app.rollout.registry().list();
-    let models: Vec<ModelBody> = aside(move || {
+    let models: Vec<ModelBody> = blocking(move || {
         let carded = |status: &ModelStatus| {
             let info = status.info.as_ref()?;
             let exists = cards::path(&app.shelf, info.kind, &info.version).is_file();
@@ -33,7 +33,7 @@ pub async fn list(_: Caller<charge::Models>, State(app): State<App>) -> Result<J
         };
         listed.into_iter().map(|status| ModelBody::new(carded(&status), status)).collect()
     })
-    .await?;
+    .await;
     Ok(Json(ModelsBody { count: models.len(), models }))
 }
 
@@ -62,14 +62,9 @@ pub async fn card(
         status.digest.map(|digest| (info, digest))
     });
     let (info, digest) = found.ok_or_else(none)?;
-    let page = aside(move || cards::markdown(&app.shelf, &info, digest)).await?;
+    let page = blocking(move || cards::markdown(&app.shelf, &info, digest)).await;
     let page = page.map_err(|error| ApiError::internal("bad_card", error))?.ok_or_else(none)?;
     Ok(([(header::CONTENT_TYPE, "text/markdown; charset=utf-8")], page).into_response())
-}
-
-/// Reads files outside the threads of requests.
-async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ApiError> {
-    tokio::task::spawn_blocking(work).await.map_err(|error| ApiError::internal("card_unread", error))
 }
 
 /// The results of several versions of the credit model for one address, all from the same reading.

@@ -155,7 +155,7 @@ impl Inner {
         self.chain_name(id).map_or_else(|| format!("Chain {id}"), str::to_owned)
     }
 
-    /// The terms of payments for agent `agent_id`, where a scenario refuses each of them; and the reason.
+    /// The terms of payments for an agent whose scenario refuses every payment, and the reason of the refusal.
     pub fn refuses_payments(&self, agent_id: u64) -> Option<(&X402, PaymentRefusal)> {
         let x402 = self.rehearsal.as_ref()?.x402()?;
         match self.scoring.sandbox().behaviour(MockSubject::Agent(agent_id)) {

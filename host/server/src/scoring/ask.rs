@@ -11,7 +11,7 @@ pub struct Ask<'a> {
     pub by: &'a str,
     /// The version that answers; the champion where absent.
     pub version: Option<&'a ModelVersion>,
-    /// Whether the answer shows the factors, so that the model is asked for their words.
+    /// Whether the answer shows the factors. Then the model is asked for their words.
     pub factors: bool,
 }
 

@@ -153,7 +153,7 @@ fn one_answer(
         }
     };
     let (answer, spent) = model.score_with_cost(features);
-    // A comparison shows the factors. Their words are no part of the cost of a served score.
+    // A comparison shows the factors. The cost is that of a score, which is served without words too.
     let answer = answer.and_then(|scored| model.explain(features, &scored));
     let copy = registry
         .shadow_copy(&model)

@@ -22,8 +22,8 @@ pub enum ScoringError {
     /// The requested data was not read in time.
     #[error("The answer took too long; try again, what was read so far is kept")]
     NotYetRead,
-    /// The caller has made too many requests and may try again after so many seconds. Only a scenario of the sandbox says
-    /// so of a subject; real rates are counted before.
+    /// The caller has made too many requests and may try again after this many seconds. Only a scenario of the sandbox
+    /// returns it; real rates are checked before a subject is known.
     #[error("Too many requests; try again in {0} s")]
     Limited(u32),
     /// None of several subjects is an address or a name that resolves.

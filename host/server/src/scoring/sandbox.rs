@@ -82,13 +82,13 @@ impl Sandbox {
     }
 
     fn coverage(&self, address: Address, condition: Condition) -> Result<Coverage, ScoringError> {
-        if condition.is_plain() { Ok(Coverage::Complete) } else { Ok(condition.coverage(&self.report(address)?)) }
+        if condition.is_plain() { Ok(Coverage::Complete) } else { Ok(condition.coverage(self.report(address)?)) }
     }
 
-    /// The addresses of several that have an answer, each with its condition.
+    /// The addresses that have an answer, each with its condition.
     ///
     /// # Errors
-    /// [`ScoringError::NotFound`] where none has one; what the condition of one of them refuses.
+    /// [`ScoringError::NotFound`] where no address has an answer; any other error of [`Condition::of`] for one of them.
     pub(super) fn conditions(&self, addresses: Vec<Address>) -> Result<Vec<(Address, Condition)>, ScoringError> {
         let asked = addresses.len();
         let mut found = Vec::with_capacity(asked);
@@ -110,7 +110,7 @@ impl Sandbox {
         Condition::of(self.behaviour(MockSubject::Address(address))?)
     }
 
-    /// What production is to do about `subject` instead of a plain answer.
+    /// What a production path does about `subject` in place of a plain answer.
     ///
     /// # Errors
     /// As [`Sandbox::score`].

@@ -1,5 +1,5 @@
-//! What the scenarios of a sandbox generator make of answers on the production paths: the conditions of production, in
-//! the same types and words.
+//! The scenarios of a sandbox generator on the production paths. They change a plain answer into the answer of production
+//! under one condition, in the same types and words.
 
 use std::{
     sync::{
@@ -18,19 +18,19 @@ use assay_domain::{
 };
 use assay_registry::{Behaviour, MockPool, MockReport, ScoreError};
 
-/// A first reading that nobody asks about for this long begins again.
+/// A first reading begins again when nobody has asked about it for this long.
 const FORGOTTEN: Duration = Duration::from_secs(60);
-/// Most first readings that are remembered.
+/// The largest number of first readings that are remembered.
 const REMEMBERED: u64 = 10_000;
 
 /// Plays the scenarios. Cheap to clone.
 #[derive(Clone)]
 pub struct Scenarios {
-    /// The requests of each caller about each address.
+    /// The number of requests of each caller about each address.
     asked: Cache<(String, Address), Arc<AtomicU32>>,
 }
 
-/// The condition of one request that was not refused.
+/// The condition under which a request is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Condition(Option<Behaviour>);
 
@@ -41,8 +41,8 @@ impl Default for Scenarios {
 }
 
 impl Scenarios {
-    /// The condition of a request by `by` about `address`, after the time that it takes: a first reading is complete
-    /// after some requests.
+    /// Waits as long as a slow answer takes, and returns the condition of a request by `by` about `address`. A first
+    /// reading is complete after some requests.
     pub async fn enter(&self, condition: Condition, by: &str, address: Address) -> Condition {
         let condition = condition.passed().await;
         let Some(Behaviour::Pending(complete_at)) = condition.0 else { return condition };
@@ -53,10 +53,10 @@ impl Scenarios {
 }
 
 impl Condition {
-    /// The condition of a subject that behaves so.
+    /// The condition of a subject with this behaviour.
     ///
     /// # Errors
-    /// What production answers under a condition without an answer.
+    /// The error of production, for a behaviour that refuses the request.
     pub fn of(behaviour: Option<Behaviour>) -> Result<Self, ScoringError> {
         match behaviour {
             Some(Behaviour::NotFound) => Err(ScoringError::NotFound),
@@ -67,25 +67,24 @@ impl Condition {
         }
     }
 
-    /// After the time that the answer takes.
+    /// Waits as long as a slow answer takes.
     pub async fn passed(self) -> Self {
         let Some(Behaviour::Slow(millis)) = self.0 else { return self };
         tokio::time::sleep(Duration::from_millis(millis.into())).await;
         Self(None)
     }
 
-    /// Whether the answer is a plain one.
+    /// Whether the answer is plain, as for a subject without a scenario.
     pub fn is_plain(self) -> bool {
         matches!(self.0, None | Some(Behaviour::Slow(_)))
     }
 
     /// The coverage that a score shows.
-    pub fn coverage(self, report: &MockReport) -> Coverage {
-        let mut report = report.clone();
+    pub fn coverage(self, mut report: MockReport) -> Coverage {
         let unread = self.report(&mut report, chrono::Utc::now());
         let of_pools = Coverage::least(report.pools.iter().map(|pool| pool.coverage));
         let of_the_rest = match self.0 {
-            // A generator may show a wallet without pools.
+            // The report of a generator may have no pools.
             Some(Behaviour::Pending(_)) => Coverage::Pending,
             _ if unread.iter().any(|(_, unread)| unread.part.is_scored()) => Coverage::Partial,
             _ => Coverage::Complete,
@@ -132,13 +131,13 @@ impl Condition {
     }
 }
 
-/// The pool that a condition is about: one with loans, if there is one.
+/// The pool that a condition changes: the first with loans, or else the first.
 fn first(report: &mut MockReport) -> Option<&mut MockPool> {
     let lent = report.pools.iter().position(|pool| pool.counts.borrow > Some(0)).unwrap_or(0);
     report.pools.get_mut(lent)
 }
 
-/// Being read for the first time: nothing is known yet.
+/// The pool while it is read for the first time: nothing is known yet.
 fn pending(pool: &mut MockPool) {
     let collected = |count: Option<u64>| count.map(|_| 0);
     let EventCounts { supply, withdraw, borrow, repay, liquidation } = pool.counts;
@@ -161,7 +160,7 @@ fn failed(pool: &mut MockPool) {
     (pool.first_event, pool.last_event) = (None, None);
 }
 
-/// Nothing of the chain, but for its pools without counts.
+/// Removes everything on the chain. Its pools stay, without counts.
 fn without(report: &mut MockReport, chain: ChainId) {
     report.tokens.retain(|token| token.chain_id != chain);
     report.nfts.retain(|nft| nft.chain_id != chain);
@@ -179,7 +178,7 @@ fn liquidated(pool: &mut MockPool, now: Time) {
     (pool.first_event, pool.last_event) = (pool.first_event.or(at), at);
 }
 
-/// What is missing of a pool, in the words of production. `None` also where the pool is none of a known protocol.
+/// The unread part of a pool, in the words of production. `None` where all is read, and for an unknown protocol.
 fn missing(pool: &MockPool) -> Option<Unread> {
     let protocol = Protocol::ALL.into_iter().find(|protocol| protocol.as_str() == pool.protocol)?;
     Unread::history((protocol, parse_address(&pool.market_address).ok()?), pool.coverage, pool.synced_to_block)

@@ -102,7 +102,7 @@ impl Scoring {
             if !ask.factors || scored.assessment.is_explained() {
                 return Ok((scored, features));
             }
-            // It was answered without words before.
+            // The model was not asked for words before.
             let assessment = model.explain(&features, &scored.assessment)?;
             let found = (Arc::new(Scored { assessment, ..Scored::clone(&scored) }), features);
             self.inner.scores.insert(key, found.clone()).await;

@@ -37,8 +37,7 @@ impl Source {
         match self {
             Self::Chains(scoring) => scoring.score(subject, ask).await,
             Self::Sandbox(scoring, scenarios) => {
-                let (sandbox, address) = (scoring.sandbox(), address(subject));
-                let condition = scenarios.enter(sandbox.condition(address)?, ask.by, address).await;
+                let (sandbox, address, condition) = scored_by(ask.by, scoring, scenarios, subject).await?;
                 sandbox.scored((address, condition), None, ask.factors).map(Arc::new)
             }
         }
@@ -55,8 +54,7 @@ impl Source {
         match self {
             Self::Chains(scoring) => scoring.boosted(subject, total_asset_usd, ask).await,
             Self::Sandbox(scoring, scenarios) => {
-                let (sandbox, address) = (scoring.sandbox(), address(subject));
-                let condition = scenarios.enter(sandbox.condition(address)?, ask.by, address).await;
+                let (sandbox, address, condition) = scored_by(ask.by, scoring, scenarios, subject).await?;
                 sandbox.scored((address, condition), Some(total_asset_usd), ask.factors).map(Arc::new)
             }
         }
@@ -96,8 +94,7 @@ impl Source {
         match self {
             Self::Chains(scoring) => scoring.report(subject, by).await.map(Reported::Read),
             Self::Sandbox(scoring, scenarios) => {
-                let (sandbox, address) = (scoring.sandbox(), address(subject));
-                let condition = scenarios.enter(sandbox.condition(address)?, by, address).await;
+                let (sandbox, address, condition) = scored_by(by, scoring, scenarios, subject).await?;
                 mock_report(&sandbox, address, condition)
             }
         }
@@ -194,7 +191,19 @@ impl Source {
     }
 }
 
-/// The generator, and the address of a subject with its condition.
+/// As [`entered`], for a score or report, which complete a first reading after some requests by `by`.
+async fn scored_by(
+    by: &str,
+    scoring: &Scoring,
+    scenarios: &Scenarios,
+    subject: &Subject,
+) -> Result<(Sandbox, Address, Condition), ScoringError> {
+    let (sandbox, address) = (scoring.sandbox(), address(subject));
+    let condition = scenarios.enter(sandbox.condition(address)?, by, address).await;
+    Ok((sandbox, address, condition))
+}
+
+/// The generator, and the address of a subject with its condition, after the wait of a slow answer.
 async fn entered(scoring: &Scoring, subject: &Subject) -> Result<(Sandbox, Address, Condition), ScoringError> {
     let (sandbox, address) = (scoring.sandbox(), address(subject));
     let condition = sandbox.condition(address)?.passed().await;
@@ -222,8 +231,8 @@ fn addresses(subjects: &[Subject]) -> Vec<Address> {
     subjects.iter().map(address).filter(|address| seen.insert(*address)).collect()
 }
 
-/// Makes many model calls on a thread for blocking work, so that they do not hold up other requests. A panic goes on
-/// in the caller.
+/// Makes many model calls, or reads files, on a thread for blocking work, so that other requests do not wait. A panic
+/// goes on in the caller.
 pub async fn blocking<T: Send + 'static>(calls: impl FnOnce() -> T + Send + 'static) -> T {
     let request = tracing::Span::current();
     tokio::task::spawn_blocking(move || request.in_scope(calls))

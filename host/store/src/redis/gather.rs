@@ -8,7 +8,7 @@ use std::{
 
 use tokio::sync::oneshot;
 
-/// Those who wait, by key. A key without an entry has no request under way.
+/// The waiting callers by key. A key has an entry while one of its requests runs.
 type Waiting<T, R> = HashMap<String, Vec<(T, oneshot::Sender<R>)>>;
 
 pub(super) struct Gather<T, R>(Arc<Mutex<Waiting<T, R>>>);
@@ -20,8 +20,8 @@ impl<T, R> Default for Gather<T, R> {
 }
 
 impl<T: Send + 'static, R: Send + 'static> Gather<T, R> {
-    /// The answer to `item`. `ask` answers some items about `key`, in their order; it goes on also when callers stop
-    /// waiting. `None` where it panicked.
+    /// Answers `item`. `ask` gets the items of all waiting callers of `key`, and returns their answers in the same order.
+    /// It runs to its end even if every caller has gone. `None` if it panicked.
     pub async fn ask<F, A>(&self, key: String, item: T, ask: F) -> Option<R>
     where
         F: Fn(Vec<T>) -> A + Send + 'static,
@@ -42,11 +42,11 @@ impl<T: Send + 'static, R: Send + 'static> Gather<T, R> {
     }
 }
 
-/// The requests about one key. Its end lets the next caller begin anew, also after a panic.
+/// Sends the requests of one key. When it ends, also by a panic, the next caller of the key starts a new one.
 struct Turn<T, R> {
     waiting: Arc<Mutex<Waiting<T, R>>>,
     key: String,
-    /// The entry of the key is gone, and may be another's by now.
+    /// The key's entry was removed. An entry that is there now belongs to a later turn.
     is_over: bool,
 }
 
@@ -61,7 +61,7 @@ impl<T, R> Turn<T, R> {
         }
     }
 
-    /// Those who wait; the entry of the key stays while there are any.
+    /// The waiting callers; `None`, and the key's entry is removed, where there are none.
     fn next(&mut self) -> Option<Vec<(T, oneshot::Sender<R>)>> {
         let mut waiting = locked(&self.waiting);
         let next = std::mem::take(waiting.get_mut(&self.key)?);

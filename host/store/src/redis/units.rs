@@ -1,5 +1,5 @@
-//! Units of a counter. Concurrent takes from one counter share a write, and each has the outcome that it would have
-//! alone, in their order.
+//! Takes units from a counter. Concurrent callers of one counter share a write. Each gets the outcome that it would get
+//! if the callers came one after the other.
 
 use super::{Outcome, Redis, Steps, failed};
 use crate::{
@@ -26,7 +26,7 @@ impl Redis {
         taken.await.unwrap_or_else(|| Err(failed("the task that takes units panicked")))
     }
 
-    /// The outcome of each of `wanted`. One write takes for all that the counter has room for.
+    /// The outcome of each caller in `wanted`. One write takes for all callers for whom the counter has room.
     async fn take_for(&self, key: &Key<u64>, wanted: &[Wanted]) -> Vec<Result<Take, StoreError>> {
         let mut outcomes = vec![None; wanted.len()];
         // Callers of one key have one limit, except while it changes.
@@ -58,13 +58,13 @@ impl Redis {
     }
 }
 
-/// The limit of the first that has no outcome.
+/// The limit of the first caller without an outcome.
 fn first_open(wanted: &[Wanted], outcomes: &[Option<Result<Take, StoreError>>]) -> Option<u64> {
     wanted.iter().zip(outcomes).find(|(_, outcome)| outcome.is_none()).map(|(wanted, _)| wanted.limit)
 }
 
-/// What the `outcome` of a write of `sum` units is for each of `batch`. After a refusal, those that the counter still has
-/// room for have none: the next write takes for them.
+/// The outcome of each caller in `batch` after a write of their `sum` units. After a refusal, the callers for whose units
+/// the counter still has room get no outcome yet: the next write takes for them.
 fn parted(
     batch: &[(usize, u64)],
     limit: u64,

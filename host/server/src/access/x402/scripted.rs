@@ -1,4 +1,4 @@
-//! Payments of the sandbox, which takes none: a scenario refuses each in the words of production.
+//! Payments in the sandbox. It takes none: a scenario refuses each of them in the words of production.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use assay_domain::{Address, PaymentId, address};
 use assay_registry::PaymentRefusal;
 use assay_store::{Batch, Store, StoreError};
 
-/// The account that is paid where the configuration names none.
+/// The recipient in the terms where the configuration names none.
 const NOBODY: Address = address!("0x000000000000000000000000000000000000dEaD");
 
 /// Nothing is for sale.
@@ -30,7 +30,7 @@ impl Goods for Nothing {
 }
 
 impl X402 {
-    /// The terms of the configuration without a chain and without a worker: no payment is ever claimed.
+    /// The terms of the configuration, without a chain and without a worker. No payment is ever claimed.
     pub fn rehearsed(config: &config::X402, store: &Store) -> Option<Self> {
         let paid = config::X402 { pay_to: config.pay_to.or(Some(NOBODY)), ..config.clone() };
         let inner = Inner {
@@ -49,7 +49,7 @@ impl X402 {
         Some(Self { inner: Arc::new(inner) })
     }
 
-    /// How production refuses `payment` for this reason.
+    /// The refusal of `payment` for this reason, as production words it.
     pub fn scripted(&self, why: PaymentRefusal, payment: &Payment) -> Refused {
         let (terms, from) = (self.terms(), payment.authorization.from);
         match why {

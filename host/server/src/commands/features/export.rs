@@ -9,11 +9,11 @@ use std::{
 };
 
 use assay_backtest::Record;
-use assay_chain::Chains;
+use assay_chain::{Chains, PastBlock, config::Snapshots};
 use assay_domain::{ChainId, Coverage, Subject, features};
 use assay_store::Store;
 use futures::{Stream, StreamExt as _, future::join_all, stream};
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
@@ -21,7 +21,7 @@ use super::{
     label::Indexed,
     past::{Label, Past, blocks},
 };
-use crate::{commands::Failure, config::Config};
+use crate::{app, commands::Failure, config::Config};
 
 /// Time between two checks of a history that is being read.
 const POLL: Duration = Duration::from_millis(250);
@@ -38,7 +38,7 @@ pub(super) struct Export<'a> {
     pub past: Option<Past>,
 }
 
-/// Addresses by what became of them.
+/// How many addresses were written, left out and not read.
 #[derive(Default)]
 pub(super) struct Counts {
     pub written: u64,
@@ -67,7 +67,7 @@ struct Reading {
 /// What every row of a moment in the past says, and the outcomes.
 struct Then {
     moment: u64,
-    blocks: Value,
+    blocks: Vec<PastBlock>,
     indexed: Option<Indexed>,
     label: Option<Label>,
 }
@@ -133,11 +133,7 @@ impl Export<'_> {
                 indexed.reaches(&chains, past, label).await?;
             }
             if let (Some(indexed), Some(market)) = (&indexed, past.market) {
-                let of_chain = |chain: ChainId| {
-                    let block = blocks.as_array()?.iter().find(|block| block["chain_id"] == chain)?;
-                    block["number"].as_u64()
-                };
-                addresses.extend(indexed.borrowers(&config, market, of_chain)?);
+                addresses.extend(indexed.borrowers(&config, market, &blocks)?);
             }
             let then = Then { moment: past.moment, blocks, indexed, label: past.label };
             return Ok(Reading { chains, tasks, stop, then: Some(then) });
@@ -147,10 +143,8 @@ impl Export<'_> {
 
 fn connect(config: &Config, store: &Store, past: Option<u64>) -> (Chains, TaskTracker, CancellationToken) {
     let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-    let mut snapshots = config.scoring.snapshots();
-    snapshots.past = past;
-    let chains = Chains::connect(&config.chains, &config.reading, &config.prices, &snapshots, store, &tasks, &stop)
-        .with_owners(&config.names, &config.identity, &config.outbound);
+    let snapshots = Snapshots { past, ..config.scoring.snapshots() };
+    let chains = app::connect(config, &snapshots, store, &tasks, &stop);
     (chains, tasks, stop)
 }
 
@@ -229,7 +223,8 @@ impl Reading {
     fn line(&self, mut record: Record, snapshot: &assay_domain::Snapshot) -> Result<String, String> {
         if let Some(Then { moment, blocks, indexed, label }) = &self.then {
             record.cluster = Some(snapshot.address.to_checksum(None));
-            record.other.insert("blocks".to_owned(), blocks.clone());
+            let block = |PastBlock { chain, block }: &PastBlock| json!({ "chain_id": chain, "number": block.number, "hash": block.hash });
+            record.other.insert("blocks".to_owned(), blocks.iter().map(block).collect());
             let of_chain = |chain: &assay_domain::ChainSnapshot| {
                 chain.unread.iter().map(|unread| unread.on(chain.chain_id)).collect::<Vec<_>>()
             };

@@ -1,6 +1,6 @@
 //! What the index of markets adds to an export of the past: who owed at the moment, and what happened after it.
 
-use assay_chain::{Chains, config::ChainConfig};
+use assay_chain::{Chains, PastBlock, config::ChainConfig};
 use assay_domain::{Address, ChainId, Coverage, features::Features};
 use assay_index::Index;
 use assay_lending::{EventKind, What};
@@ -29,12 +29,12 @@ impl Indexed {
         Ok(Self { index, chains: with_markets.map(|chain| chain.id).collect() })
     }
 
-    /// Everybody who owed in `market`, on the chain `on` where that is given, at the `block` of its chain.
+    /// Everybody who owed in `market`, on the chain `on` where that is given, at its chain's block in `blocks`.
     pub fn borrowers(
         &self,
         config: &Config,
         (market, on): (Address, Option<ChainId>),
-        block: impl Fn(ChainId) -> Option<u64>,
+        blocks: &[PastBlock],
     ) -> Result<Vec<String>, Failure> {
         let has_it = |chain: &&ChainConfig| {
             on.is_none_or(|id| id == chain.id) && chain.markets.iter().any(|own| own.address == market)
@@ -45,8 +45,9 @@ impl Indexed {
                 "--market {market} is not a market of exactly one configured chain; name it with --chain"
             )));
         };
-        let at = block(chain).ok_or_else(|| Failure::cannot(format!("chain {chain} is not read at that moment")))?;
-        let owing = self.index.owing(chain, market, at).map_err(Failure::cannot)?;
+        let past = blocks.iter().find(|past| past.chain == chain);
+        let past = past.ok_or_else(|| Failure::cannot(format!("chain {chain} is not read at that moment")))?;
+        let owing = self.index.owing(chain, market, past.block.number).map_err(Failure::cannot)?;
         owing.map(|owing| owing.map(|owing| owing.wallet.to_checksum(None)).map_err(Failure::cannot)).collect()
     }
 

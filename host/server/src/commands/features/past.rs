@@ -1,9 +1,8 @@
 //! Moments in the past: how they are written, and with which configuration chains are read as they were then.
 
-use assay_chain::{Chains, MomentError};
+use assay_chain::{Chains, MomentError, PastBlock};
 use assay_domain::{Address, ChainId};
 use chrono::{DateTime, NaiveDate};
-use serde_json::{Value, json};
 
 use super::Arguments;
 use crate::{commands::Failure, config::Config};
@@ -57,13 +56,13 @@ pub(super) fn moments(first: u64, every: Option<u64>, until: Option<u64>) -> Res
     Ok((first..=until).step_by(step).collect())
 }
 
-/// The blocks at which `chains` are read, for a row. `Err` of a chain names one that did not exist at the moment.
-pub(super) async fn blocks(chains: &Chains) -> Result<Result<Value, ChainId>, Failure> {
+/// The block at which each of `chains` is read, or the id of a chain that did not exist at the moment.
+///
+/// # Errors
+/// [`Failure`] where a chain cannot be read, or is not at the moment yet.
+pub(super) async fn blocks(chains: &Chains) -> Result<Result<Vec<PastBlock>, ChainId>, Failure> {
     match chains.go_back().await {
-        Ok(blocks) => Ok(Ok(blocks
-            .iter()
-            .map(|past| json!({ "chain_id": past.chain, "number": past.block.number, "hash": past.block.hash }))
-            .collect())),
+        Ok(blocks) => Ok(Ok(blocks)),
         Err(MomentError::Before { chain, .. }) => {
             eprintln!("chain {chain} did not exist at that moment, and is left out");
             Ok(Err(chain))

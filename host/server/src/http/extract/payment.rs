@@ -38,13 +38,13 @@ impl FromRequestParts<App> for Payer {
             return Err(error.into());
         }
         let x402 = match &app.x402 {
-            Some(x402) => Some(x402),
-            None => AgentPath::from_request_parts(parts, app)
-                .await
-                .ok()
-                .and_then(|AgentPath(id)| Some(app.refuses_payments(id)?.0)),
+            Some(x402) => x402,
+            None => {
+                let agent = AgentPath::from_request_parts(parts, app).await.ok();
+                let scripted = agent.and_then(|AgentPath(id)| app.refuses_payments(id));
+                scripted.ok_or(AccessError::MissingOrInvalid)?.0
+            }
         };
-        let Some(x402) = x402 else { return Err(error.into()) };
         let host = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok());
         let resource = x402.resource(host, parts.uri.path());
         let Some((version, text)) = presented(&parts.headers)? else {

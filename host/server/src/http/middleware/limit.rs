@@ -76,7 +76,7 @@ fn refusal(policy: &'static str, state: RateState, wait: Duration) -> ApiError {
     ApiError::exceeded(policy, "too_many_requests", words).retry_after(seconds)
 }
 
-/// The answer to a key that has to wait this long: to one with a single request in that time.
+/// The refusal of a key that must wait this long. It shows the rate of a key that may make one request in that time.
 pub fn refused_for(seconds: u32) -> ApiError {
     let wait = Duration::from_secs(seconds.into());
     let rate = (WINDOW.as_secs() / u64::from(seconds.max(1))).try_into().ok().and_then(NonZeroU32::new);

@@ -12,7 +12,7 @@ use crate::http::{
 use assay_domain::{Address, ChainId, EventCounts, Protocol, UnreadByChain, parse_address, time_from_unix};
 use assay_registry::{MockPool, MockReport};
 
-/// An address, its mock report, and what a scenario did not read of it.
+/// An address, its mock report, and the parts that a scenario leaves unread.
 type Mock = (Address, MockReport, Option<UnreadByChain>);
 
 /// The mock report of `address`; `labelled` with `sandbox: true` on the paths of the sandbox.

@@ -24,13 +24,13 @@ pub(super) async fn accept(
     app.agents.get(request.agent_id).await.map_err(|error| agents::read_error(error, Some(request.agent_id)))?;
     let sandbox = app.scoring.sandbox();
     let scores = sandbox.appraisal(request.address)?.into();
+    let failing = |subject| match sandbox.behaviour(subject).transpose()? {
+        Ok(Behaviour::SubmissionFails(phase)) => Some(Ok(phase)),
+        Ok(_) => None,
+        Err(error) => Some(Err(error)),
+    };
     let subjects = [MockSubject::Agent(request.agent_id), MockSubject::Address(request.address)];
-    let mut fails = None;
-    for subject in subjects {
-        if let (None, Some(Behaviour::SubmissionFails(phase))) = (fails, sandbox.behaviour(subject)?) {
-            fails = Some(phase);
-        }
-    }
+    let fails = subjects.into_iter().find_map(failing).transpose()?;
     let record = rehearsal.submit(request, caller.owner(), scores, fails).await.map_err(refuse)?;
     let body = SubmittedBody::of(&record, Rehearsal::EXPECTED, form.status_url(record.agent_id, record.id));
     Ok(mode::marked((StatusCode::ACCEPTED, fresh::once(Json(body)))))

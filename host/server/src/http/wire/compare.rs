@@ -138,12 +138,12 @@ impl From<NoAnswer> for FailureBody {
 
 impl From<Factor> for WeighedFactorBody {
     fn from(Factor { label, points, words }: Factor) -> Self {
-        let bare = Self { label, rating: None, description: None, points, possible: None };
-        words.map_or(bare.clone(), |words| Self {
-            rating: Some(words.rating.as_str().to_owned()),
-            description: Some(words.description),
-            possible: Some(words.possible),
-            ..bare
-        })
+        let mut body = Self { label, rating: None, description: None, points, possible: None };
+        if let Some(words) = words {
+            body.rating = Some(words.rating.as_str().to_owned());
+            body.description = Some(words.description);
+            body.possible = Some(words.possible);
+        }
+        body
     }
 }

@@ -61,7 +61,7 @@ pub struct AuditedBody {
 }
 
 /// One part of the assessment, with its points.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Serialize, ToSchema)]
 #[schema(title = "WeighedFactor")]
 pub struct WeighedFactorBody {
     pub label: String,

@@ -1,4 +1,4 @@
-//! Submissions that fail in one phase, by the same step and in the same words as real ones.
+//! Submissions that fail in one phase. The step of real submissions fails them, in the same words.
 
 use std::time::Duration;
 
@@ -13,14 +13,14 @@ use assay_domain::{Time, Unread};
 use assay_outbox::sender::registry_reason;
 use assay_registry::Phase;
 
-/// How long a real submission tries, where the operator says nothing else.
+/// How long a real submission tries by default.
 const GIVE_UP_AFTER: Duration = Duration::from_secs(3_600);
 /// The chain that is not read when scoring fails.
 const CHAIN: u64 = 10;
 
-/// The completed submission `record` as it ends when it fails in `phase`.
+/// The end of the completed submission `record` when it fails in `phase`.
 pub(super) fn failed(record: SubmissionRecord, phase: Phase, now: Time) -> SubmissionRecord {
-    let (begun, event, at) = match phase {
+    let (mut begun, event, at) = match phase {
         Phase::Scoring => {
             let begun = SubmissionRecord {
                 stage: Stage::Scoring,
@@ -46,7 +46,6 @@ pub(super) fn failed(record: SubmissionRecord, phase: Phase, now: Time) -> Submi
             (SubmissionRecord { stage: Stage::Submitting, ..record }, Event::Refused(reason), now)
         }
     };
-    let mut begun = begun;
     begun.feedback.iter_mut().for_each(|feedback| feedback.landed = None);
     step(&begun, event, at, GIVE_UP_AFTER).unwrap_or(begun)
 }

@@ -31,7 +31,7 @@ impl Sandbox {
         self.under(condition, mock(address, summaries(&report)), Some(report))
     }
 
-    /// The sums, plain so far, under a condition.
+    /// Changes plain sums into those of the condition. `report` is the mock report, where the caller has it.
     fn under(
         &self,
         condition: Condition,
