@@ -7,7 +7,7 @@ use wit_component::{StringEncoding, embed_component_metadata};
 use wit_parser::{Resolve, SourceMap};
 
 /// The types and worlds of `wit/v1` and `wit/v2`.
-const CONTRACTS: [(&str, &str); 2] = [
+pub(crate) const CONTRACTS: [(&str, &str); 2] = [
     (include_str!("../../wit/v1/types.wit"), include_str!("../../wit/v1/worlds.wit")),
     (include_str!("../../wit/v2/types.wit"), include_str!("../../wit/v2/worlds.wit")),
 ];
@@ -184,20 +184,12 @@ impl Credit {
     }
 
     fn module_for(&self, types: &str) -> Vec<u8> {
-        let mut module = wat::parse_str(self.text()).expect("the text of the model");
-        let mut resolve = Resolve::new();
-        let mut files = SourceMap::new();
-        files.push_str("types.wit", types);
-        files.push_str("worlds.wit", format!("{}\n{}\n{}", self.contract().1, self.wit, self.world));
-        let package = files.parse().map_err(|(_, error)| error.to_string()).expect("the interface");
-        let package = resolve.push_group(package);
-        let world = resolve.select_world(&[package.expect("the interface")], Some("made-by-hand")).expect("the world");
-        embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8, false).expect("metadata");
-        module
+        let worlds = format!("{}\n{}\n{}", self.contract().1, self.wit, self.world);
+        module(&self.text(), (types, &worlds), "made-by-hand")
     }
 
-    /// Memory: 1000 the answer of `score` (20 bytes), 1024 that of `explain` (12 bytes), the factors from 1040 on, the
-    /// points of the second contract behind them, and everything else behind these.
+    /// Memory: the answer of `score` (20 bytes) at 1000, that of `explain` (12 bytes) at 1024, the factors from 1040 on,
+    /// after them the points of the second contract, and then everything else.
     fn text(&self) -> String {
         const ANSWER: usize = 1000;
         const WORDS: usize = 1024;
@@ -220,7 +212,7 @@ impl Credit {
         data.at += 8;
         data.words(authors, &[author as u32, author_len as u32]);
         let info = data.at;
-        // The second contract has an optional claim behind: none.
+        // The second contract has an optional claim after these: none.
         data.at += 72;
         let kind = u32::from(self.says);
         let none = authors as u32;
@@ -311,6 +303,20 @@ impl Data {
     }
 }
 
+/// The core module of a text, for a world of the interface with these types and worlds.
+pub(crate) fn module(text: &str, (types, worlds): (&str, &str), world: &str) -> Vec<u8> {
+    let mut module = wat::parse_str(text).expect("the text of the model");
+    let mut resolve = Resolve::new();
+    let mut files = SourceMap::new();
+    files.push_str("types.wit", types);
+    files.push_str("worlds.wit", worlds);
+    let package = files.parse().map_err(|(_, error)| error.to_string()).expect("the interface");
+    let package = resolve.push_group(package).expect("the interface");
+    let world = resolve.select_world(&[package], Some(world)).expect("the world");
+    embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8, false).expect("metadata");
+    module
+}
+
 /// The component of a core module.
 pub fn component(module: &[u8]) -> Vec<u8> {
     assay_registry::to_component(module).expect("a component").into_owned()
@@ -348,11 +354,11 @@ pub fn truncated(version: &str) -> Vec<u8> {
     bytes
 }
 
-/// A model whose features have one more field.
-pub fn extra_field(version: &str) -> Vec<u8> {
+/// The component of `model` on features with one more field.
+pub fn extra_field(model: &Credit) -> Vec<u8> {
     let grown =
         |types: &str| types.replace("borrowed-usd: f64,", "borrowed-usd: f64,\n        favourite-colour: string,");
-    component(&Credit::new(version).module_on(grown))
+    component(&model.module_on(grown))
 }
 
 /// Small files that keep a compiler busy for minutes or take gigabytes of its memory, by name.
@@ -436,7 +442,7 @@ pub fn refused() -> Vec<Refused> {
         ),
         case("wrong-world", wrong_world(), "wrong_world", "Export one of the worlds"),
         case("later-generation", later_generation(), "other_generation", "assay:model/credit@3.0.0"),
-        case("extra-field", extra_field("6.6"), "type_mismatch", "`favourite-colour`"),
+        case("extra-field", extra_field(&credit()), "type_mismatch", "`favourite-colour`"),
         case("truncated", truncated("6.6"), "truncated", "cut short"),
         case("not-wasm", b"MZ this is something else entirely".to_vec(), "not_wasm", "not WebAssembly"),
         case("empty", Vec::new(), "truncated", "0 bytes"),
@@ -456,9 +462,7 @@ pub fn refused() -> Vec<Refused> {
         ),
         case(
             "extra-field-v2",
-            component(&Credit::v2("6.6").module_on(|types| {
-                types.replace("borrowed-usd: f64,", "borrowed-usd: f64,\n        favourite-colour: string,")
-            })),
+            extra_field(&Credit::v2("6.6")),
             "type_mismatch",
             "has the field `favourite-colour`, which wit/v2 has not",
         ),

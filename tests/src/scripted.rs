@@ -1,18 +1,12 @@
-//! A sandbox generator of a tester, in handwritten WebAssembly text: every wallet scores 640, and one address behaves as
-//! the tester says.
+//! A sandbox generator of a tester, in handwritten WebAssembly text: every wallet scores 640, and one address has the
+//! behaviour that the tester names.
 
-use wit_component::{StringEncoding, embed_component_metadata};
-use wit_parser::{Resolve, SourceMap};
-
-use crate::hostile::{Data, component};
-
-const TYPES: &str = include_str!("../../wit/v2/types.wit");
-const WORLDS: &str = include_str!("../../wit/v2/worlds.wit");
+use crate::hostile::{CONTRACTS, Data, component, module};
 
 /// The address with the scenario.
 pub const ADDRESS: &str = "0x7777777777777777777777777777777777777777";
 
-/// A behaviour of `wit/v2`: its place in the variant, and its number.
+/// A behaviour of `wit/v2`: the index of its case in the variant, and its number.
 #[derive(Debug, Clone, Copy)]
 pub struct Scripted(pub u32, pub u32);
 
@@ -26,19 +20,10 @@ impl Scripted {
 /// # Panics
 /// When the text is no module, which a test excludes.
 pub fn generator(version: &str, behaviour: Scripted) -> Vec<u8> {
-    let mut module = wat::parse_str(text(version, behaviour)).expect("the text of the generator");
-    let mut resolve = Resolve::new();
-    let mut files = SourceMap::new();
-    files.push_str("types.wit", TYPES);
-    files.push_str("worlds.wit", WORLDS);
-    let package = files.parse().map_err(|(_, error)| error.to_string()).expect("the interface");
-    let package = resolve.push_group(package).expect("the interface");
-    let world = resolve.select_world(&[package], Some("sandbox-generator")).expect("the world");
-    embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8, false).expect("metadata");
-    component(&module)
+    component(&module(&text(version, behaviour), CONTRACTS[1], "sandbox-generator"))
 }
 
-/// Memory from 1000 on: an empty list, the report (64 bytes), the behaviour (24 bytes) and none, then the rest.
+/// Memory from 1000 on: an empty list, the report (64 bytes), the behaviour (24 bytes), no behaviour, and then the rest.
 fn text(version: &str, Scripted(case, number): Scripted) -> String {
     const EMPTY: usize = 1000;
     const REPORT: usize = 1008;

@@ -14,7 +14,7 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 const ENTRIES: usize = 2;
 const LETTERS: usize = 96;
 const LINES: usize = 28;
-/// Lists within so many lists and objects are counted alone.
+/// In a list inside this many lists and objects, the entries are counted and not shown.
 const DEEP: usize = 3;
 
 pub struct Guide<W> {
@@ -61,7 +61,7 @@ impl<W: Write> Guide<W> {
         Ok(self.answer.clone())
     }
 
-    /// The last answer must be so.
+    /// Checks the last answer.
     pub fn holds(&self, expected: &'static str, so: impl FnOnce(&Value) -> bool) -> Result<(), Error> {
         if so(&self.answer) {
             return Ok(());
@@ -82,7 +82,7 @@ impl<W: Write> Guide<W> {
         self.answer(answer)
     }
 
-    /// Asks until the answer has what is waited for, and shows that. Gives up after a minute.
+    /// Shows a GET, and repeats it until `part` finds something in the answer. Shows that part. Gives up after a minute.
     pub async fn until(
         &mut self,
         path: &str,

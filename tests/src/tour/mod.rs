@@ -1,5 +1,5 @@
-//! A walk through a running devnet for somebody who sees Assay for the first time: each step is one sentence, the command
-//! to type, and the answer, which must be as it should.
+//! A walk through a running devnet for somebody who sees Assay for the first time. Each step is one sentence, the command
+//! to type, and the answer, which the tour checks.
 
 mod guide;
 mod models;
@@ -33,7 +33,7 @@ pub enum Error {
     Print(#[from] io::Error),
 }
 
-/// What to walk through.
+/// The server and the shelf that the tour walks through.
 #[derive(Debug, Clone)]
 pub struct Place {
     pub url: String,

@@ -18,7 +18,7 @@ const FILE: &str = "tour-9.0.wasm";
 pub async fn walk(guide: &mut Guide<impl Write>) -> Result<(), Error> {
     let file = guide.place.shelf.join(FILE);
     let result = swap(guide).await;
-    // The released shelf is as it was, also where a step failed.
+    // Leaves the shelf as it was, also where a step failed.
     let _ = fs::remove_file(file);
     result
 }
@@ -50,7 +50,7 @@ async fn swap(guide: &mut Guide<impl Write>) -> Result<(), Error> {
     guide.holds("a score of another version", |answer| answer["model_version"] != VERSION)
 }
 
-/// The entry of the tour's model, once it may answer.
+/// The entry of the tour's model, once it is ready.
 fn ready(list: &Value) -> Option<&Value> {
     let named = |model: &&Value| model["kind"] == "credit" && model["version"] == VERSION && model["state"] == "ready";
     list["models"].as_array()?.iter().find(named)

@@ -41,12 +41,12 @@ pub async fn walk(guide: &mut Guide<impl Write>) -> Result<(), Error> {
     guide.holds("a summary", |summary| summary.is_object())
 }
 
-/// Returns the path of the status.
+/// Pays for a submission, and returns the path of its status.
 async fn pay(guide: &mut Guide<impl Write>) -> Result<String, Error> {
     let url = format!("{}/api/v2/agents/{AGENT}/reputation", guide.place.url);
     let (payer, body) = (payer(), json!({ "address": actors::address(WALLET) }));
     let script = npm_script();
-    // Short where it is below the folder in which the command is typed.
+    // A short path where the script is below the current folder.
     let here = std::env::current_dir().unwrap_or_default();
     let shown = script.strip_prefix(here).unwrap_or(&script).display();
     guide.command(format!("node {shown} 2 {url} {} '{body}'", payer.to_bytes()))?;

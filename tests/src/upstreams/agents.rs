@@ -1,5 +1,5 @@
-//! The agents of the devnet: documents inline and on IPFS, names in several scripts, one without a document, one that
-//! cannot be read, one burned.
+//! The agents of the devnet: documents inline and on IPFS, names in several scripts, one agent without a document, one with
+//! a document that cannot be read, one burned agent.
 
 use alloy::primitives::U256;
 use serde_json::{Value, json};
@@ -10,16 +10,16 @@ use crate::devnet::actors::address as wallet;
 use crate::ipfs::Ipfs;
 use crate::lenders::Small;
 
-/// Agents of the registry, the burned one and the one with id 0 included, which callers never see.
+/// The number of agents in the registry. Callers never see the burned agent and the agent with id 0.
 const COUNT: u64 = 60;
-/// The owner of all but one.
+/// The owner of all agents except one.
 const OWNER: &str = "registrar";
-/// Exists no more.
+/// The burned agent.
 const BURNED: u64 = 13;
-/// Has another owner.
+/// The agent with another owner.
 const SOLD: u64 = 7;
 
-/// Name and description of the agents that are not one of many.
+/// Name and description of the first agents, from id 1 on. The other agents have generated ones.
 const NAMED: [(&str, &str); 8] = [
     ("Lender", "Lends stablecoins to wallets with a score above 750"),
     ("Straße", "Findet Wege durch Märkte"),

@@ -1,5 +1,5 @@
-//! Blocks on top of transactions, so that these are confirmed. A chain without transactions gets none: each block is one
-//! more old state in the node's memory.
+//! Mines blocks on top of transactions, so that the transactions are confirmed. Without transactions it mines none, because
+//! the node keeps the state of each block in memory.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The server's configuration for all parts.
+//! The configuration of a server that uses all parts.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -10,10 +10,10 @@ use crate::devnet::BASE;
 use crate::devnet::actors::address as wallet;
 
 impl Upstreams {
-    /// As [`crate::devnet::Devnet::config_toml`], with every section that the API has a use for.
+    /// As [`crate::devnet::Devnet::config_toml`], with every section that the API uses.
     pub fn config_toml(&self, listen: &str, shelf: &Path, store: &Path, key: &str) -> String {
         let mut toml = self.devnet.config_toml(listen, shelf, store, key);
-        let _ = toml.write_str("[reading]\ndiscovery = \"logs\"\n");
+        toml.push_str("[reading]\ndiscovery = \"logs\"\n");
         self.lender(&mut toml);
         for other in &self.others {
             other.write_toml(&mut toml);
@@ -43,7 +43,7 @@ impl Upstreams {
              {{ provider = \"basename\", chain = {BASE}, registry = \"{names}\", under = \"base.eth\", reverse = \"{BASE_REVERSE}\" }},\n]"
         );
         let (eas, index, attester) = (self.base.eas.service, self.base.index, wallet(ATTESTER));
-        let _ = writeln!(toml, "[identity]\nsources = [");
+        toml.push_str("[identity]\nsources = [\n");
         for (kind, schema, data) in
             [("verified-account", self.base.account, "flag"), ("verified-country", self.base.country, "country")]
         {
@@ -53,12 +53,12 @@ impl Upstreams {
                  lookup = \"attestation-uid\", schema = \"{schema}\", attester = \"{attester}\", data = \"{data}\" }},"
             );
         }
-        let _ = writeln!(toml, "]");
+        toml.push_str("]\n");
     }
 
     fn submissions(&self, toml: &mut String) {
         let ipfs = &self.ipfs.url;
-        let _ = write!(toml, "{}", self.base.agents.toml(BASE, 10_000));
+        toml.push_str(&self.base.agents.toml(BASE, 10_000));
         let _ = writeln!(toml, "[ipfs]\napi = \"{ipfs}\"\ngateway = \"{ipfs}\"");
         let _ = writeln!(toml, "[outbound]\nallow = [\"{}\"]", ipfs.trim_start_matches("http://"));
         let signer = submitter().to_bytes();
@@ -74,23 +74,23 @@ impl Other {
             toml,
             "[[chains]]\nid = {id}\nname = \"{name}\"\nrpc = [\"{url}\"]\nfinality = 4\nmulticall = \"none\"\nsequencer = \"none\""
         );
-        let wrapped = self.wrapped.map(|wrapped| format!(", wrapped = \"{wrapped}\"")).unwrap_or_default();
+        let wrapped = self.lent.wrapped.map(|wrapped| format!(", wrapped = \"{wrapped}\"")).unwrap_or_default();
         let _ = writeln!(
             toml,
             "native = {{ symbol = \"{symbol}\", name = \"{currency}\", feed = \"{}\"{wrapped} }}\ntokens = [",
             self.native_feed
         );
-        if let Some((address, feed)) = self.dollar {
+        if let Some((address, feed)) = self.lent.dollar {
             let _ = writeln!(
                 toml,
                 "{{ address = \"{address}\", symbol = \"USDC\", decimals = 6, name = \"USD Coin\", feed = \"{feed}\" }}"
             );
         }
-        let _ = writeln!(toml, "]");
-        if self.markets.is_empty() {
-            let _ = writeln!(toml, "markets = []");
+        toml.push_str("]\n");
+        if self.lent.markets.is_empty() {
+            toml.push_str("markets = []\n");
         }
-        for (protocol, market, address) in &self.markets {
+        for (protocol, market, address) in &self.lent.markets {
             let _ = writeln!(
                 toml,
                 "[[chains.markets]]\nprotocol = \"{protocol}\"\nmarket = \"{market}\"\naddress = \"{address}\"\nfrom_block = 1"

@@ -1,5 +1,5 @@
-//! What chains 1 and 8453 have beside the devnet's history: names, attestations, a lender, agents, a payable token and
-//! collectibles.
+//! The contracts on chains 1 and 8453 beside the devnet's history: names, attestations, a lender, agents, a payable token
+//! and collectibles.
 
 use alloy::primitives::{Address, B256, Bytes, U256};
 use alloy::sol;
@@ -30,9 +30,9 @@ sol! {
 
 /// Names in one block: ten transactions each, of which a block holds eighty.
 const NAMES_IN_BLOCK: usize = 8;
-/// The attester of every attestation.
+/// The account that makes every attestation.
 pub const ATTESTER: &str = "attester";
-/// The reverse names of Base.
+/// The domain of the reverse names of Base.
 pub const BASE_REVERSE: &str = "80002105.reverse";
 /// Blocks after which the registrations of agents are final.
 const FINAL: u64 = 16;
@@ -100,7 +100,7 @@ impl OnBase {
     }
 }
 
-/// Every wallet has the name that it is called, and calls itself so.
+/// Gives every wallet its own name under `under`, as a name and as its reverse name.
 async fn name_all(chain: &mut Small, wallets: &[Wallet], under: &str, reverse: &str) -> Result<Ens, Error> {
     let ens = ens::deploy(chain).await?;
     for some in wallets.chunks(NAMES_IN_BLOCK) {
@@ -115,8 +115,7 @@ async fn name_all(chain: &mut Small, wallets: &[Wallet], under: &str, reverse: &
 }
 
 async fn collectibles(chain: &mut Small) -> Result<(), Error> {
-    let code = stubs("Tokens.sol").await?.remove("Pictures");
-    let pictures = chain.create(code.ok_or_else(|| Error::Unknown("the stub Pictures".to_owned()))?, "pictures");
+    let pictures = chain.create(code("Tokens.sol", "Pictures").await?, "pictures");
     for (id, to) in ["borrower", "borrower", "collector", "whale"].into_iter().enumerate() {
         let mint = Pictures::mintCall { to: wallet(to), id: U256::from(id + 1) };
         chain.queue(wallet(actors::FAUCET), pictures, &mint);
@@ -124,11 +123,15 @@ async fn collectibles(chain: &mut Small) -> Result<(), Error> {
     chain.mine().await
 }
 
-/// The dollar token at the address of USDC, with a hundred submissions' worth for the payer; and gas for the account
-/// that settles.
+/// The code of a stub in one of the files of stubs.
+async fn code(file: &'static str, name: &str) -> Result<Bytes, Error> {
+    stubs(file).await?.remove(name).ok_or_else(|| Error::Unknown(format!("the stub {name}")))
+}
+
+/// Puts the dollar token at the address of USDC. Gives the payer the price of a hundred submissions, and gas to the
+/// account that settles.
 async fn dollars(chain: &mut Small) -> Result<(), Error> {
-    let code = stubs("Dollar.sol").await?.remove("DollarStub");
-    let code = code.ok_or_else(|| Error::Unknown("the stub DollarStub".to_owned()))?;
+    let code = code("Dollar.sol", "DollarStub").await?;
     // The constructor returns the code of the contract.
     let made: Bytes = chain.rpc.request("eth_call", json!([{ "data": code }, "latest"])).await?;
     let _: Value = chain.rpc.request("anvil_setCode", json!([USDC, made])).await?;

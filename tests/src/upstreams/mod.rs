@@ -1,4 +1,4 @@
-//! Everything that a server of the whole API reads and writes, on one machine: the devnet with names, attestations,
+//! Everything that a server with the whole API reads and writes, on one machine: the devnet with names, attestations,
 //! agents and a payable token on its two chains, ten more chains, four lenders and a store of documents. Dropping it ends
 //! every process.
 
@@ -20,7 +20,7 @@ pub use other_chains::Other;
 /// All of it, running.
 pub struct Upstreams {
     pub devnet: Devnet,
-    /// The other ten chains whose data is shipped, by ascending id.
+    /// The other ten chains that the server ships data for, by ascending id.
     pub others: Vec<Other>,
     pub ipfs: Ipfs,
     ethereum: main_chains::OnEthereum,

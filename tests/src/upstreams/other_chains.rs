@@ -1,4 +1,4 @@
-//! The ten chains beside the devnet's two, each a node of its own with little history. One of them has two lenders more.
+//! The ten chains beside the devnet's two. Each is a node of its own with a short history. One of them has two lenders.
 
 use alloy::primitives::{Address, U256};
 use assay::config::chain_names;
@@ -12,9 +12,9 @@ use crate::lenders::aave_v2::{self, Pool};
 use crate::lenders::comet::{self, Comet};
 use crate::lenders::config::price_feed;
 
-/// The chain of the two lenders, whose currency is ether.
+/// The chain with the two lenders. Its currency is ether.
 const LENT_ON: u64 = 42_161;
-/// Dollars of one ether.
+/// The price of one ether in dollars.
 const ETHER: u64 = 2_000;
 
 /// The chains whose native currency is not ether, with its symbol, name and price in dollars.
@@ -27,7 +27,7 @@ const CURRENCIES: [(u64, Currency); 5] = [
 ];
 type Currency = (&'static str, &'static str, f64);
 
-/// Who pays whom, a day after the other, on every one of the chains.
+/// Payer and recipient of one payment a day, on each of the chains.
 const PAYMENTS: [(&str, &str); 6] = [
     ("borrower", "saver"),
     ("whale", "borrower"),
@@ -43,13 +43,19 @@ pub struct Other {
     pub name: String,
     pub currency: Currency,
     pub native_feed: Address,
+    pub(super) lent: Lent,
+    chain: Small,
+}
+
+/// What the lenders of a chain use.
+#[derive(Default)]
+pub(super) struct Lent {
     /// Wrapped native currency, where a lender needs it.
     pub wrapped: Option<Address>,
     /// A dollar token with six decimals, and its feed.
     pub dollar: Option<(Address, Address)>,
     /// Protocol, name and address.
     pub markets: Vec<(&'static str, &'static str, Address)>,
-    chain: Small,
 }
 
 impl Other {
@@ -77,28 +83,17 @@ async fn one(id: u64, name: String) -> Result<Other, Error> {
     let currency = CURRENCIES.into_iter().find(|of| of.0 == id).map_or(("ETH", "Ether", ETHER as f64), |of| of.1);
     let mut chain = Small::start(id).await?;
     let native_feed = price_feed(&mut chain, currency.2);
-    let mut lent = Lent::default();
-    if id == LENT_ON {
-        lent = lend(&mut chain).await?;
-    }
+    let lent = if id == LENT_ON { lend(&mut chain).await? } else { Lent::default() };
     for (from, to) in PAYMENTS {
         let tenth = U256::from(10).pow(U256::from(17));
         chain.queue_payment(wallet(from), wallet(to), tenth).await?;
         chain.mine().await?;
     }
     chain.arrive().await?;
-    let Lent { wrapped, dollar, markets } = lent;
-    Ok(Other { id, name, currency, native_feed, wrapped, dollar, markets, chain })
+    Ok(Other { id, name, currency, native_feed, lent, chain })
 }
 
-#[derive(Default)]
-struct Lent {
-    wrapped: Option<Address>,
-    dollar: Option<(Address, Address)>,
-    markets: Vec<(&'static str, &'static str, Address)>,
-}
-
-/// Aave v2 and Compound v3, in which `borrower` and `saver` have been.
+/// Aave v2, which `borrower` and `saver` use, and Compound v3, which `borrower` uses.
 async fn lend(chain: &mut Small) -> Result<Lent, Error> {
     let (pool, wrapped) = aave_pool(chain).await?;
     let borrower = wallet("borrower");

@@ -2,7 +2,7 @@
 
 use alloy::primitives::U256;
 use alloy::sol;
-use assay_domain::features::{Exposure, Features, MarketFeatures, PositionFeatures, features};
+use assay_domain::features::{Exposure, MarketFeatures, PositionFeatures, features};
 use assay_domain::{Coverage, EventKind, ExposureClass};
 use assay_tests::devnet::data_provider::position as held;
 use assay_tests::devnet::receipts::lending_events;
@@ -15,7 +15,7 @@ sol! {
         uint256 collateral, uint256 debt, uint256 available, uint256 threshold, uint256 ltv, uint256 healthFactor);
 }
 
-/// Within the digits that both have.
+/// Whether both numbers agree within the digits that both have.
 fn close(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-6 * a.abs().max(b.abs()).max(1e-2)
 }
@@ -34,7 +34,7 @@ async fn same_position(on: &Chain, wallet: &Wallet, read: &MarketFeatures) {
     assert_eq!(health_factor, own, "{what}");
     let threshold = f64::from(account.threshold) / 1e4;
     assert_eq!(liquidation_threshold, (threshold > 0.0).then_some(threshold), "{what}");
-    // The pool sums what the lists have by class.
+    // The lists are by class, and the pool returns their sums.
     assert!(close(sum(&collateral), f64::from(account.collateral) / 1e8), "{what}: {collateral:?}");
     assert!(close(sum(&debt), f64::from(account.debt) / 1e8), "{what}: {debt:?}");
     if let Some(factor) = health_factor {
@@ -70,10 +70,6 @@ async fn same_events(on: &Chain, wallet: &Wallet, read: &MarketFeatures) {
     assert!(u64::from(days) <= logged.liquidation && (days > 0) == (logged.liquidation > 0), "{what}: {days}");
 }
 
-fn markets(read: &Features) -> &[MarketFeatures] {
-    &read.markets
-}
-
 #[test]
 fn every_position_and_event_is_what_the_pool_says() {
     with(async |devnet| {
@@ -81,7 +77,7 @@ fn every_position_and_event_is_what_the_pool_says() {
         let (mut owing, mut dollars, mut before) = (0, 0, Vec::new());
         for wallet in &devnet.wallets {
             let read = features(&*reader.read(wallet.address).await);
-            for (on, market) in devnet.chains().into_iter().zip(markets(&read)) {
+            for (on, market) in devnet.chains().into_iter().zip(&read.markets) {
                 same_position(on, wallet, market).await;
                 same_events(on, wallet, market).await;
                 owing += u32::from(market.position.as_ref().is_some_and(|position| position.health_factor.is_some()));

@@ -63,7 +63,7 @@ fn models_of_both_contracts_serve_compare_shadow_replay_and_follow_one_another()
     });
 }
 
-/// 8.1 challenges, and its points are reported without a word of it.
+/// 8.1 challenges. Its points are reported, and it is never asked for words.
 async fn shadowed(service: &Service, path: &str) {
     let api = service.keyed();
     api.put("/api/v2/admin/models/credit/challengers", &json!({ "versions": ["8.1"] })).await.ok();
@@ -81,7 +81,7 @@ async fn shadowed(service: &Service, path: &str) {
     assert_eq!(drift.unwrap()["challenger_points"], 10.0, "{pair}");
 }
 
-/// 8.1 becomes champion: its records replay, and a backtest compares it on the features of these.
+/// 8.1 becomes champion. Its records replay, and a backtest compares it on their features.
 async fn promoted(service: &Service, path: &str) {
     let api = service.keyed();
     api.put(CHAMPION, &json!({ "version": "8.1" })).await.ok();

@@ -1,4 +1,5 @@
-//! The first hour: what `make run` starts answers every request of the API's tables, the lines of the README and the tour.
+//! The first hour: the server of `make run` answers every request in the tables of the API, the lines of the README and
+//! the tour.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -36,7 +37,7 @@ fn start() -> Started {
     Started { url, shelf, _process: process }
 }
 
-/// The requests of the contract's tables that read: paths below `/api/v2/`.
+/// The paths below `/api/v2/` of all requests that read, in the tables of the API.
 fn reading(w: &str) -> Vec<String> {
     let addresses = format!("{w},{}", wallet("saver"));
     let mut paths = vec![
@@ -98,7 +99,7 @@ async fn shows_what_was_made(api: &Caller) {
     assert_eq!((&report["credit_events"]["coverage"], &report["unread"]), (&json!("complete"), &json!([])));
     assert!(report["assets"]["nfts"].as_array().is_some_and(|all| all.len() > 1), "{}", report["assets"]);
     let agents = api.get("/api/v2/agents?limit=100").await.ok();
-    // One of the sixty is burned, and one has no id for callers.
+    // Callers do not see the burned agent and the agent with id 0.
     let listed = agents["agents"].as_array().expect("a list");
     assert_eq!((agents["total"].as_u64(), listed.len()), (Some(60), 58));
     let unread = listed.iter().filter(|agent| agent["metadata"].is_null()).count();
@@ -109,7 +110,7 @@ async fn shows_what_was_made(api: &Caller) {
     assert_eq!(challenger.expect("a challenger")["version"], "1.0");
 }
 
-/// Each line of the README that is said to work as it is, at the address of this server.
+/// Types the lines that work as they are, says the README, with the address of this server.
 async fn types_the_readme(url: &str) {
     let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md")).expect("a README");
     let (_, block) = readme.split_once("these lines work as they are:\n\n```sh\n").expect("the lines");

@@ -1,4 +1,4 @@
-//! `assay features export --as-of`: features of the past, who owed then, and what happened afterwards.
+//! `assay features export --as-of`: features of the past, the wallets that owed at that time, and the outcomes.
 
 use std::{
     collections::BTreeSet,
@@ -112,7 +112,7 @@ fn borrowers_of_the_past_are_exported_with_what_happened_to_them() {
             let sent: String = rpc.request("eth_getTransactionCount", asked).await.unwrap();
             assert_eq!(chain(row, 1)["transactions"], u64::from_str_radix(&sent[2..], 16).unwrap(), "{row}");
         }
-        // Nothing is labelled before it can be known, and nothing without a population's index.
+        // An outcome that is not known yet is refused, and no file is written.
         let early =
             desk.export("early.jsonl", &[&population[..], &["--outcome", "liquidation", "--within", "3650d"]].concat());
         let said = { early }.output().expect("assay runs");

@@ -1,5 +1,5 @@
-//! The scenarios of the sandbox: each answers as it says, with the bytes of a real server under the real condition, and a
-//! tester's own generator has its own.
+//! The scenarios of the sandbox: each answers as its description says, with the bytes of a real server under the real
+//! condition. A tester's own generator has its own scenarios.
 
 use std::collections::BTreeMap;
 
@@ -175,7 +175,7 @@ async fn bad_orders(till: &Till) -> Vec<(&'static str, Order)> {
     ]
 }
 
-/// The answer to a payment without the name of its host and of its agent.
+/// The answer to a payment, without its resource, which names host and agent.
 async fn refusal(api: &Caller, agent: u64, header: &str) -> (u16, Value) {
     let body = json!({ "address": subject(1), "tags": ["sybilRisk"] });
     let request = api.request(Method::POST, &format!("/api/v2/agents/{agent}/reputation"));
@@ -185,7 +185,7 @@ async fn refusal(api: &Caller, agent: u64, header: &str) -> (u16, Value) {
     (refused.status.as_u16(), body)
 }
 
-/// The text with another chain, and another number of seconds.
+/// The text without the number of its chain and its number of seconds.
 fn neutral(text: &str, chain: &str) -> String {
     let text = text.replace(chain, "chain N").replace(&chain.replace("chain", "Chain"), "Chain N");
     let words: Vec<&str> = text.split(' ').collect();
@@ -252,7 +252,7 @@ fn scenarios_answer_as_a_real_server_does_under_the_real_condition() {
         }
         let forged = till.order().signed(Bytes::from(vec![7; 65]));
         let shown = |(status, mut body): (u16, Value)| {
-            // Each order has an account of its own in its words.
+            // The words name the account of the order, so only their length is the same.
             body["detail"] = json!(body["detail"].as_str().map(|words| words.len()));
             (status, body)
         };

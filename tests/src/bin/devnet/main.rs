@@ -1,4 +1,4 @@
-//! `devnet`: local chains with a history and all that a server needs beside them, and with `run` that server.
+//! `devnet`: local chains with a history, everything else that a server uses, and with `run` that server.
 
 mod progress;
 mod run;
@@ -160,7 +160,7 @@ async fn start_all() -> Result<Upstreams, Error> {
     Ok(started?)
 }
 
-/// Mines every minute, because prices and positions are those of the newest block.
+/// Mines every minute, because a server reads prices and positions from the newest block.
 async fn keep_current(mine: impl AsyncFn() -> Result<(), devnet::Error>) -> Result<(), Error> {
     let mut minute = tokio::time::interval(Duration::from_secs(60));
     minute.tick().await;

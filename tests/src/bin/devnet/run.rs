@@ -16,10 +16,10 @@ use serde_json::json;
 
 use super::{Error, Run, keep_current, start, start_all, welcome};
 
-/// What the server works on.
+/// Everything that the server reads and writes.
 enum Behind {
     All(Box<Upstreams>),
-    /// Two chains with one lender.
+    /// Two chains with one lender alone.
     Less(Box<Devnet>),
 }
 
