@@ -1,5 +1,6 @@
 //! The feature language: `days(min(chains.first_transaction where coverage != failed))`.
 
+mod fold;
 mod parse;
 mod tokens;
 
