@@ -43,12 +43,11 @@ impl Parser<'_> {
     /// The list of a fold, and its field.
     fn listed(&mut self, fold: Fold, how: &str) -> Result<(u8, u8), Wrong> {
         let Some(Token::Name(word)) = self.peek() else {
-            return Err(self.wrong(format!("{how} goes over a list: chains, markets, holdings or identity")));
+            return Err(self.wrong(format!("{how} goes over a list: {}", lists())));
         };
         let (name, field) = word.split_once('.').map_or((word, None), |(list, field)| (list, Some(field)));
         let Some((at, list)) = (0_u8..).zip(LISTS).find(|(_, list)| list.name == name) else {
-            let names: Vec<_> = LISTS.iter().map(|list| list.name).collect();
-            return Err(self.wrong(format!("there is no list `{name}`: there are {}", names.join(", "))));
+            return Err(self.wrong(format!("there is no list `{name}`: there are {}", lists())));
         };
         let field = match field {
             Some(field) => {
@@ -77,7 +76,7 @@ impl Parser<'_> {
             let message = format!("{} has no field `{name}`: it has {}", list.name, names.join(", "));
             return Err(self.wrong(message));
         };
-        self.reads(format!("{}.{}", list.name, name.replace('_', "-")));
+        self.out.reads.extend(field.inputs(list));
         Ok((place, field.holds))
     }
 
@@ -86,7 +85,7 @@ impl Parser<'_> {
         let Some(Token::Name(name)) = self.peek() else {
             return Err(self.wrong(format!("a field of {} is needed", list.name)));
         };
-        let (place, holds) = self.field(list, name.rsplit('.').next().unwrap_or(name))?;
+        let (place, holds) = self.field(list, own(list, name))?;
         let first = self.at;
         self.at += 1;
         let Some(how) = self.comparison() else {
@@ -166,4 +165,14 @@ impl Parser<'_> {
         self.out.code.extend(text.as_bytes());
         Ok(())
     }
+}
+
+/// The name of a field in a condition, which may begin with the name of the list.
+fn own<'a>(list: &List, name: &'a str) -> &'a str {
+    name.strip_prefix(list.name).and_then(|rest| rest.strip_prefix('.')).unwrap_or(name)
+}
+
+/// The names of the lists.
+fn lists() -> String {
+    LISTS.iter().map(|list| list.name).collect::<Vec<_>>().join(", ")
 }

@@ -76,6 +76,23 @@ mod tests {
     }
 
     #[test]
+    fn an_expression_names_the_inputs_that_it_reads() {
+        for (text, inputs) in [
+            ("days(max(chains.last_transaction))", "as-of chains.last-transaction"),
+            (
+                "min(markets.position.health_factor where feeds_score)",
+                "markets.feeds-score markets.position.health-factor",
+            ),
+            ("count(events where events.days_ago < 30)", "as-of markets.events.time"),
+            ("sum(debt.usd where market.feeds_score)", "markets.feeds-score markets.position.debt.usd"),
+        ] {
+            assert_eq!(Expression::parse(text).unwrap().reads.join(" "), inputs, "{text}");
+        }
+        let other = Expression::parse("count(events where markets.days_ago < 30)").unwrap_err();
+        assert!(other.message.starts_with("events has no field `markets.days_ago`"), "{other:?}");
+    }
+
+    #[test]
     fn what_is_too_long_or_too_deep_is_refused() {
         let long = "1+".repeat(5 << 20);
         assert!(Expression::parse(&long).unwrap_err().message.contains("may have 4096"));
