@@ -49,7 +49,7 @@ fn said(nodes: Vec<Operator>) -> Result<Forest, String> {
 fn changed(name: &str, change: impl Fn(&mut Attribute)) -> String {
     said(vec![tree(|attribute| {
         if attribute.name == name {
-            change(attribute)
+            change(attribute);
         }
     })])
     .expect_err("a refusal")
