@@ -5,7 +5,7 @@ use std::{num::NonZeroU32, time::Duration};
 
 use axum::{
     extract::{Request, State},
-    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
+    http::{HeaderMap, HeaderName, HeaderValue, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -22,8 +22,6 @@ use crate::{
 
 const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 const LIMIT: HeaderName = HeaderName::from_static("ratelimit");
-/// `Retry-After` of a request that the concurrency limit refuses, in seconds.
-const RETRY_BUSY: u64 = 1;
 
 /// Counts a request for its key, or for its address when it has no valid key: 429 beyond the rate.
 pub async fn rate(State(app): State<App>, mut request: Request, next: Next) -> Response {
@@ -56,8 +54,7 @@ pub async fn concurrency(State(app): State<App>, request: Request, next: Next) -
     }
     let Ok(_permit) = app.request_permits.try_acquire() else {
         metrics::counter!("assay_http_refused_total", "reason" => "busy").increment(1);
-        let words = "Too many requests are at work at this moment; try again";
-        return ApiError::coded(StatusCode::SERVICE_UNAVAILABLE, "busy", words).retry_after(RETRY_BUSY).into_response();
+        return ApiError::busy().into_response();
     };
     next.run(request).await
 }
