@@ -1,12 +1,14 @@
 //! Clients that wait for a submission: told of each state, bounded, sent away politely, and no burden once they are gone.
 
+use std::time::Instant;
+
 use assay_tests::{
     redis::{self, DURABLE, Redis},
     reputation::World,
     service::{Answer, Caller, KEY, Service, answer, plugins, sandbox_config},
 };
 use futures::future::join_all;
-use reqwest::{Method, header};
+use reqwest::{Method, Response, header};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -16,6 +18,8 @@ use tokio::{
 use super::{confirmed, submit};
 use crate::run;
 
+/// Clients who wait at the same time.
+const MANY: usize = 1_000;
 const STATES: [&str; 5] = ["pending", "scoring", "uploading", "submitting", "confirmed"];
 
 /// A server whose submission stays in one state, because no block is mined; and the path of its status.
@@ -129,29 +133,50 @@ fn places_are_limited_and_free_again_when_a_client_hangs_up() {
     });
 }
 
+/// The heads of the responses to clients who wait for `url`, every second one for a stream of events.
+async fn many(api: &Caller, url: &str) -> Vec<Response> {
+    let mut waiting = Vec::new();
+    for n in 0..MANY {
+        let asked = match n % 2 {
+            0 => api.request(Method::GET, &format!("{url}?wait=60")),
+            _ => api.request(Method::GET, url).header(header::ACCEPT, "text/event-stream"),
+        };
+        waiting.push(asked.send().await.expect("a head"));
+    }
+    waiting
+}
+
+async fn check_polite(waiting: Vec<Response>) {
+    for body in join_all(waiting.into_iter().map(Response::text)).await {
+        let body = body.expect("a whole body");
+        assert!(body.contains("\"status\":\"submitting\""), "{body}");
+    }
+}
+
+/// `ASSAY_SOAK=1` first lets as many clients wait as long as they may.
 #[test]
 fn a_thousand_who_wait_are_sent_away_politely() {
-    const MANY: usize = 1_000;
     run(async {
         let (_world, service, url) = stuck("max_requests = 8").await;
         let api = service.keyed();
         let before = service.resident();
-        let mut waiting = Vec::new();
-        for n in 0..MANY {
-            let asked = match n % 2 {
-                0 => api.request(Method::GET, &format!("{url}?wait=60")),
-                _ => api.request(Method::GET, &url).header(header::ACCEPT, "text/event-stream"),
-            };
-            waiting.push(asked.send().await.expect("a head"));
+        if std::env::var_os("ASSAY_SOAK").is_some_and(|on| on == "1") {
+            let began = Instant::now();
+            check_polite(many(&api, &url).await).await;
+            until_waited_for(&service, 0).await;
+            let (seconds, peak) = (began.elapsed().as_secs(), (service.peak() - before) / 1024 / MANY as u64);
+            println!("{MANY} clients waited for {seconds} s, {peak} KiB for each at most");
         }
+        let mut waiting = many(&api, &url).await;
         until_waited_for(&service, MANY as u64).await;
-        println!("{} KiB for each of {MANY} waiting clients", (service.resident() - before) / 1024 / MANY as u64);
+        let each = (service.resident() - before) / 1024 / MANY as u64;
+        println!("{each} KiB for each of {MANY} waiting clients");
+        assert!(each < 64, "{each} KiB");
         assert_eq!(api.get(&url).await.ok()["status"], "submitting", "who waits is no request in progress");
+        waiting.truncate(MANY * 9 / 10);
+        until_waited_for(&service, waiting.len() as u64).await;
         let ending = tokio::spawn(service.terminate());
-        for body in join_all(waiting.into_iter().map(reqwest::Response::text)).await {
-            let body = body.expect("a whole body");
-            assert!(body.contains("\"status\":\"submitting\""), "{body}");
-        }
+        check_polite(waiting).await;
         assert!(ending.await.expect("it ends").success());
     });
 }

@@ -5,9 +5,9 @@ use assay_tests::{
     agents::Identity,
     devnet::actors,
     payment::Till,
-    reputation::World,
     service::{Caller, Service},
 };
+use futures::future::join_all;
 use serde_json::{Value, json};
 
 use super::{listed, sandbox, without_figures};
@@ -38,38 +38,41 @@ async fn failed(api: &Caller, status_url: &str) -> String {
     shown(ended(api, status_url).await)
 }
 
+/// A submission that cannot be scored, one that cannot be uploaded, and one whose agent is burned after it was accepted.
+async fn fail_in_each_phase(till: &mut Till, config: &str) -> Vec<String> {
+    let without_chain = Service::start(&(config.to_owned() + &gone()));
+    let api = without_chain.keyed();
+    let unscored = failed(&api, &submit(&api, 1).await).await;
+    drop(without_chain);
+
+    let real = Service::start(config);
+    let api = real.keyed();
+    till.world.ipfs.stop().await;
+    let not_uploaded = failed(&api, &submit(&api, 1).await).await;
+    let last = submit(&api, 3).await;
+    let burn = Identity::burnCall { agentId: U256::from(3) };
+    till.send(actors::address("owner"), till.world.identity, &burn).await;
+    till.world.ipfs.start_again().await;
+    vec![unscored, not_uploaded, failed(&api, &last).await]
+}
+
 #[test]
 fn a_submission_fails_in_each_phase_as_on_a_real_server() {
     run(async {
         let mut till = Till::start().await;
-        let World { identity, .. } = till.world;
-        let owner = actors::address("owner");
         let register = Identity::registerCall { uri: String::new() };
-        till.send(owner, identity, &register).await;
+        till.send(actors::address("owner"), till.world.identity, &register).await;
         let mock = sandbox("");
         let (_, agents) = listed(&mock.keyed()).await;
-        let played = async |phase: &str| {
-            let api = mock.keyed();
-            failed(&api, &submit(&api, agents[&format!("submission-fails-{phase}")]).await).await
-        };
+        let mock_api = mock.keyed();
+        let played = ["scoring", "uploading", "submitting"].map(async |phase| {
+            failed(&mock_api, &submit(&mock_api, agents[&format!("submission-fails-{phase}")]).await).await
+        });
 
         let waits = "[reputation]\ncoverage_wait_ms = 200\ngive_up_after_ms = 2_500\n";
         let config = till.world.config(till.world.chain.url(), "").replace("[reputation]\n", waits);
-        let without_chain = Service::start(&(config.clone() + &gone()));
-        let api = without_chain.keyed();
-        assert_eq!(played("scoring").await, failed(&api, &submit(&api, 1).await).await);
-        drop(without_chain);
-
-        let real = Service::start(&config);
-        let api = real.keyed();
-        till.world.ipfs.stop().await;
-        assert_eq!(played("uploading").await, failed(&api, &submit(&api, 1).await).await);
-
-        // The agent is burned after the submission was accepted.
-        let last = submit(&api, 3).await;
-        till.send(owner, identity, &Identity::burnCall { agentId: U256::from(3) }).await;
-        till.world.ipfs.start_again().await;
-        assert_eq!(played("submitting").await, failed(&api, &last).await);
+        let (played, real) = tokio::join!(join_all(played), fail_in_each_phase(&mut till, &config));
+        assert_eq!(played, real);
         assert!(till.world.held().await.is_empty());
     });
 }
