@@ -73,6 +73,17 @@ impl Backend {
         }
     }
 
+    pub async fn admit_and_take(
+        &self,
+        (key, rate, window): (&Key<u64>, NonZeroU32, Duration),
+        units: (&Key<u64>, u64, u64),
+    ) -> Option<(Admission, Option<Take>)> {
+        match self {
+            Self::Embedded(_) => None,
+            Self::Redis(redis) => redis.admit_and_take((key.name(), rate, window), units).await,
+        }
+    }
+
     pub async fn acquire(&self, name: &str, holder: &str, ttl: Duration) -> Result<Option<Lease>, StoreError> {
         either!(self, acquire(name, holder, ttl))
     }

@@ -223,6 +223,17 @@ impl Store {
         self.backend.admit(key, rate, window).await
     }
 
+    /// Counts a request as [`admit`](Self::admit) does, and [takes](Self::take) an amount up to a limit from a counter, in
+    /// one write: `key` and counter must be able to share a batch. Nothing is taken for a refused request. `None` where
+    /// the caller must do both by itself.
+    pub async fn admit_and_take(
+        &self,
+        (key, rate, window): (&Key<u64>, NonZeroU32, Duration),
+        (counter, amount, limit): (&Key<u64>, u64, u64),
+    ) -> Option<(Admission, Option<Take>)> {
+        self.backend.admit_and_take((key, rate, window), (counter, amount, limit)).await
+    }
+
     /// A lease on `name` for `ttl`; `None` while another holder has it. `name` comes from a small fixed set.
     ///
     /// # Errors

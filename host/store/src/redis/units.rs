@@ -10,9 +10,9 @@ use crate::{
 /// One caller's part of a write.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted {
-    amount: u64,
+    pub amount: u64,
     /// The most units that the counter may have afterwards.
-    limit: u64,
+    pub limit: u64,
 }
 
 impl Redis {
@@ -27,7 +27,7 @@ impl Redis {
     }
 
     /// The outcome of each caller in `wanted`. One write takes for all callers for whom the counter has room.
-    async fn take_for(&self, key: &Key<u64>, wanted: &[Wanted]) -> Vec<Result<Take, StoreError>> {
+    pub(super) async fn take_for(&self, key: &Key<u64>, wanted: &[Wanted]) -> Vec<Result<Take, StoreError>> {
         let mut outcomes = vec![None; wanted.len()];
         // Callers of one key have one limit, except while it changes.
         while let Some(limit) = first_open(wanted, &outcomes) {
@@ -65,7 +65,7 @@ fn first_open(wanted: &[Wanted], outcomes: &[Option<Result<Take, StoreError>>]) 
 
 /// The outcome of each caller in `batch` after a write of their `sum` units. After a refusal, the callers for whose units
 /// the counter still has room get no outcome yet: the next write takes for them.
-fn parted(
+pub(super) fn parted(
     batch: &[(usize, u64)],
     limit: u64,
     sum: u64,

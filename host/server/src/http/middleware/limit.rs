@@ -12,7 +12,7 @@ use axum::{
 
 use super::origin::origin;
 use crate::{
-    access::{RateState, WINDOW},
+    access::{Admitted, Price, RateState, WINDOW},
     http::{
         ApiError, App,
         extract::Identified,
@@ -23,13 +23,21 @@ use crate::{
 const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 const LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 
+/// How the paths begin of requests about one address, with their prices.
+const ONE_ADDRESS: [(&str, Price); 3] = [
+    ("/api/v2/score/address/", Price::Score),
+    ("/api/v2/report/address/", Price::Report),
+    ("/api/v2/identity/address/", Price::Report),
+];
+
 /// Counts a request for its key, or for its address when it has no valid key: 429 beyond the rate.
 pub async fn rate(State(app): State<App>, mut request: Request, next: Next) -> Response {
     if is_operation(&request) {
         return next.run(request).await;
     }
     let header = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let (caller, counted) = app.access.admit(header, origin(&request, &app.proxies)).await;
+    let price = price(&request).filter(|_| !app.source.is_sandbox());
+    let Admitted { caller, counted, ahead } = app.access.admit(header, origin(&request, &app.proxies), price).await;
     let refused = counted.and_then(|(policy, state)| Some((policy, state, state.refused?)));
     let mut response = match refused {
         Some((policy, state, wait)) => {
@@ -38,6 +46,9 @@ pub async fn rate(State(app): State<App>, mut request: Request, next: Next) -> R
         }
         None => {
             request.extensions_mut().insert(Identified(caller));
+            if let Some(ahead) = ahead {
+                request.extensions_mut().insert(ahead);
+            }
             next.run(request).await
         }
     };
@@ -57,6 +68,12 @@ pub async fn concurrency(State(app): State<App>, request: Request, next: Next) -
         return ApiError::busy().into_response();
     };
     next.run(request).await
+}
+
+/// The price of a request about one address, which is known by its path before the router runs.
+fn price(request: &Request) -> Option<Price> {
+    let path = request.uri().path();
+    ONE_ADDRESS.into_iter().find(|(begin, _)| path.starts_with(begin)).map(|(_, price)| price)
 }
 
 /// Operators need these routes most when the server is overloaded, and they cost little.
