@@ -148,14 +148,16 @@ impl Access {
         let (Some(rate), Some(limit), 1..) = (caller.rate, caller.units, units) else {
             return (self.count(caller).await, None);
         };
-        let (who, rates, meter) = (Counted::Key(caller.identity().to_owned()), self.rates.clone(), caller.meter());
-        let (policy, units_of) = (who.policy(), self.taken(meter.clone(), units, limit));
-        let both = async move {
-            let (state, take) = rates.count_and_take((&who, rate), (&meter, units, limit)).await?;
-            Some(((policy, state), take.map(|take| Ahead::new(units, units_of(take)))))
-        };
-        match self.detached(both).await.flatten() {
-            Some((count, ahead)) => (Some(count), ahead),
+        let (who, meter) = (Counted::Key(caller.identity().to_owned()), caller.meter());
+        let (sender, both) = oneshot::channel();
+        let (token, taken) = (self.pending.token(), self.taken(meter.clone(), units, limit));
+        self.rates.count_and_take((&who, rate), (&meter, units, limit), move |both| {
+            // Without a receiver the reservation is dropped here, which refunds the units.
+            drop(sender.send(both.map(|(state, take)| (state, take.map(|take| Ahead::new(units, taken(Ok(take))))))));
+            drop(token);
+        });
+        match both.await.ok().flatten() {
+            Some((state, ahead)) => (Some((who.policy(), state)), ahead),
             None => (self.count(caller).await, None),
         }
     }
@@ -204,10 +206,15 @@ impl Access {
     /// [`AccessError::UnitsExhausted`] when the key has fewer units left; [`AccessError::Store`] when the store fails.
     pub async fn reserve(&self, caller: &Caller, units: u64) -> Result<Reservation, AccessError> {
         let Some(limit) = caller.units.filter(|_| units > 0) else { return Ok(Reservation::free()) };
-        let (meter, store) = (caller.meter(), self.store.clone());
-        let taken = self.taken(meter.clone(), units, limit);
-        let reserved = self.detached(async move { taken(store.take(&meter, units, limit).await?) }).await;
-        reserved.unwrap_or(Err(AccessError::Store(StoreError::Stopped)))
+        let meter = caller.meter();
+        let (sender, reserved) = oneshot::channel();
+        let (token, taken) = (self.pending.token(), self.taken(meter.clone(), units, limit));
+        self.store.take_then((&meter, units, limit), move |take| {
+            // Without a receiver the reservation is dropped here, which refunds the units.
+            drop(sender.send(taken(take)));
+            drop(token);
+        });
+        reserved.await.unwrap_or(Err(AccessError::Store(StoreError::Stopped)))
     }
 
     /// The reservation of units that were taken, or why they were not.
@@ -216,20 +223,12 @@ impl Access {
         meter: Key<u64>,
         units: u64,
         limit: u64,
-    ) -> impl FnOnce(Take) -> Result<Reservation, AccessError> + Send + 'static {
+    ) -> impl FnOnce(Result<Take, StoreError>) -> Result<Reservation, AccessError> + Send + 'static {
         let (store, pending) = (self.store.clone(), self.pending.clone());
-        move |take| match take {
+        move |take| match take? {
             Take::Taken { used } => Ok(Reservation::metered(store, meter, units, limit.saturating_sub(used), pending)),
             Take::Exhausted { used } => Err(AccessError::UnitsExhausted { cost: units, used, limit }),
         }
-    }
-
-    /// What `work` returns. It goes on when the caller of this function is dropped, and then a reservation in its result
-    /// is dropped too, which refunds the units.
-    async fn detached<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> Option<T> {
-        let (sender, done) = oneshot::channel();
-        self.pending.spawn(async move { drop(sender.send(work.await)) });
-        done.await.ok()
     }
 
     /// Waits until every take and refund has ended: the last step before the store closes.

@@ -100,14 +100,16 @@ impl Rates {
     }
 
     /// Counts a request of `who` against `rate` and takes `amount` from `meter` in one write; nothing is taken for a
-    /// refused request. `None` where the caller must do both apart.
-    pub async fn count_and_take(
+    /// refused request. `None` is told where the caller must do both apart.
+    pub fn count_and_take(
         &self,
         (who, rate): (&Counted, NonZeroU32),
         (meter, amount, limit): (&Key<u64>, u64, u64),
-    ) -> Option<(RateState, Option<Take>)> {
-        let both = self.store.admit_and_take((&who.key(), rate, WINDOW), (meter, amount, limit)).await;
-        both.map(|(admission, take)| (RateState::after(admission, rate), take))
+        told: impl FnOnce(Option<(RateState, Option<Take>)>) + Send + 'static,
+    ) {
+        self.store.admit_and_take((&who.key(), rate, WINDOW), (meter, amount, limit), move |both| {
+            told(both.map(|(admission, take)| (RateState::after(admission, rate), take)));
+        });
     }
 
     async fn count_here(&self, who: Counted, rate: NonZeroU32) -> RateState {

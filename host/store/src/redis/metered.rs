@@ -9,13 +9,11 @@ use super::{
     units::{Wanted, parted},
 };
 use crate::{
-    Admission, Key, StoreError, Take,
+    Admission, Key, Metered, StoreError, Take,
+    backend::Told,
     batch::{Change, Condition},
     keys::Name,
 };
-
-/// The admission, and where it is allowed what became of the units.
-pub(super) type Metered = (Admission, Option<Take>);
 
 /// What the callers of one write share.
 #[derive(Clone)]
@@ -29,13 +27,14 @@ struct Shared {
 
 impl Redis {
     /// `None` where the servers do not answer: units that were taken are refunded.
-    pub(crate) async fn admit_and_take(
+    pub(crate) fn admit_and_take(
         &self,
         (key, rate, window): (&Name, NonZeroU32, Duration),
         (meter, amount, limit): (&Key<u64>, u64, u64),
-    ) -> Option<Metered> {
+        tell: Told<Option<Metered>>,
+    ) {
         if self.is_failing() {
-            return None;
+            return tell(None);
         }
         let together = format!("{} {rate} {} {} {limit}", key.text, window.as_micros(), meter.as_str());
         let (this, shared) = (self.clone(), Shared { key: key.clone(), rate, window, meter: meter.clone(), limit });
@@ -43,7 +42,7 @@ impl Redis {
             let (this, shared) = (this.clone(), shared.clone());
             async move { this.meter(&shared, &amounts).await }
         };
-        self.inner.metered.ask(together, amount, ask).await.flatten()
+        self.inner.metered.tell(together, (amount, tell), ask);
     }
 
     async fn meter(&self, shared: &Shared, amounts: &[u64]) -> Vec<Option<Metered>> {

@@ -29,7 +29,6 @@ use self::{
     address::Address,
     gather::Gather,
     link::{CallError, Link, Waits},
-    metered::Metered,
     naming::Naming,
     rates::Pause,
     replicas::Replicas,
@@ -38,7 +37,7 @@ use self::{
     units::Wanted,
 };
 use crate::{
-    Admission, Key, Lease, OpenError, StoreError, Take,
+    Admission, Key, Lease, Metered, OpenError, StoreError, Take,
     batch::{Batch, Change},
     clock::millis,
     config,

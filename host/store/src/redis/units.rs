@@ -1,9 +1,10 @@
 //! Takes units from a counter. Concurrent callers of one counter share a write. Each gets the outcome that it would get
 //! if the callers came one after the other.
 
-use super::{Outcome, Redis, Steps, failed};
+use super::{Outcome, Redis, Steps};
 use crate::{
     Key, StoreError, Take,
+    backend::Told,
     batch::{Change, Condition},
 };
 
@@ -16,14 +17,14 @@ pub(super) struct Wanted {
 }
 
 impl Redis {
-    pub(crate) async fn take(&self, key: &Key<u64>, amount: u64, limit: u64) -> Result<Take, StoreError> {
+    /// Nobody is told if the task that takes units panics.
+    pub(crate) fn take(&self, (key, amount, limit): (&Key<u64>, u64, u64), tell: Told<Result<Take, StoreError>>) {
         let (this, name) = (self.clone(), self.inner.naming.of(key.name()));
         let key = key.clone();
-        let taken = self.inner.takes.ask(name, Wanted { amount, limit }, move |wanted| {
+        self.inner.takes.tell(name, (Wanted { amount, limit }, tell), move |wanted| {
             let (this, key) = (this.clone(), key.clone());
             async move { this.take_for(&key, &wanted).await }
         });
-        taken.await.unwrap_or_else(|| Err(failed("the task that takes units panicked")))
     }
 
     /// The outcome of each caller in `wanted`. One write takes for all callers for whom the counter has room.

@@ -132,8 +132,8 @@ async fn a_write_whose_answer_is_lost_happens_once() {
     for round in 1..=20 {
         breaker.lose_after(round % 3);
         let used = u64::from(round);
-        let both = (Admission::Allowed { left: 100 - round }, Some(Take::Taken { used }));
-        assert_eq!(store.admit_and_take(quota, (&paid, 1, 100)).await, Some(both));
+        let expected = (Admission::Allowed { left: 100 - round }, Some(Take::Taken { used }));
+        assert_eq!(both(&store, quota, (&paid, 1, 100)).await, Some(expected));
         assert_eq!(store.get(&paid).await.unwrap(), Some(used));
     }
 }
