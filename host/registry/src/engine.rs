@@ -149,9 +149,9 @@ fn pool_of(class: Class, slots: u32, limits: &Limits) -> PoolingAllocationConfig
         .max_memory_size(limits.memory)
         .table_elements(limits.table)
         .max_unused_warm_slots(64)
-        // The memory of a small guest stays resident, so a call makes no system call: 10 us instead of 23. Memory beyond
-        // that is returned to the system, which is cheaper than clearing it, unless the kernel says which pages were
-        // written: then only these are cleared.
+        // The memory of a small guest stays resident, so a call makes no system call: 10 us instead of 23. Memory
+        // beyond that is returned to the system, which is cheaper than clearing it, unless the kernel says which pages
+        // were written: then only these are cleared.
         .linear_memory_keep_resident(if scan { limits.memory } else { RESIDENT.min(limits.memory) })
         .table_keep_resident(limits.table.saturating_mul(size_of::<usize>()))
         .pagemap_scan(if scan { Enabled::Auto } else { Enabled::No });
