@@ -23,7 +23,7 @@ pub enum Class {
 const LIGHT: usize = 1 << 20;
 /// Calls of each class that run at the same time, at most.
 const MEDIUM_CALLS: u32 = 64;
-const LARGE_CALLS_OF_A_LANE: u32 = 8;
+const LARGE_CALLS_OF_A_LANE: u32 = 32;
 /// How much longer than a small model a large one may compile, and be tested.
 const LARGE_PATIENCE: u32 = 6;
 
