@@ -1,5 +1,5 @@
-//! Examines large models beside everything else: one at a time, on a thread of the lowest priority, so that neither
-//! answers nor small models wait for a minute of compiling.
+//! A thread that examines large models, one at a time, so that small ones do not wait for a minute of compiling. The
+//! compiler has the lowest priority; the self-test does not, because its time is limited.
 
 use std::{io, sync::mpsc, thread};
 
@@ -27,10 +27,7 @@ impl Background {
     /// Does `work` on each job, until it says that nobody needs it.
     pub fn start(work: impl Fn(Job) -> bool + Send + 'static) -> io::Result<Self> {
         let (jobs, queue) = mpsc::channel::<Job>();
-        let run = move || {
-            lower_priority();
-            let _ = queue.into_iter().all(work);
-        };
+        let run = move || drop(queue.into_iter().all(work));
         thread::Builder::new().name("model-compiler".into()).spawn(run)?;
         Ok(Self(jobs))
     }
@@ -40,13 +37,3 @@ impl Background {
         self.0.send(job).map_err(|mpsc::SendError(job)| job)
     }
 }
-
-#[cfg(target_os = "linux")]
-fn lower_priority() {
-    if let Err(error) = rustix::process::setpriority_process(None, 19) {
-        tracing::debug!(%error, "large models are examined at the priority of the server");
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn lower_priority() {}

@@ -36,6 +36,9 @@ pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
     let mut rows = calls::on_a_core(|| {
         let mut rows = alone(&components, effort)?;
         rows.push(without_words(&words, effort)?);
+        for one in components.iter().filter(|one| ["javascript", "python"].contains(&one.name.as_str())) {
+            rows.push(without_scan(one, effort)?);
+        }
         Ok(rows)
     })?;
     rows.extend(together(&components, effort)?);
@@ -176,6 +179,28 @@ fn without_words(component: &Component, effort: Effort) -> Result<Row, Failure> 
         unit: Unit::Microseconds,
         ratio: rounds.ratio(0, 1),
         target: Target::AtMost(0.6),
+        note: String::new(),
+    })
+}
+
+/// With the kernel's word on which pages were written, against the same without.
+fn without_scan(component: &Component, effort: Effort) -> Result<Row, Failure> {
+    let scanned = measure::model(&component.bytes, Setup::SERVED)?;
+    let plain = measure::model(&component.bytes, Setup { scan: false, ..Setup::SERVED })?;
+    let features = &subjects::ordinary().features;
+    let mut cases: Vec<Case<'_>> = vec![
+        Box::new(|| drop(black_box(scanned.score(black_box(features))))),
+        Box::new(|| drop(black_box(plain.score(black_box(features))))),
+    ];
+    let rounds = Rounds::of(effort.of(30), &mut cases);
+    Ok(Row {
+        what: format!("a call of {}, written pages cleared", component.name),
+        measured: rounds.median(0),
+        reference: "memory returned to the system".into(),
+        reference_value: rounds.median(1),
+        unit: Unit::Microseconds,
+        ratio: rounds.ratio(0, 1),
+        target: Target::None,
         note: String::new(),
     })
 }
