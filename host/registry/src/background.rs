@@ -27,7 +27,9 @@ impl Background {
     /// Does `work` on each job, until it says that nobody needs it.
     pub fn start(work: impl Fn(Job) -> bool + Send + 'static) -> io::Result<Self> {
         let (jobs, queue) = mpsc::channel::<Job>();
-        let run = move || drop(queue.into_iter().all(work));
+        let run = move || {
+            let _ = queue.into_iter().all(work);
+        };
         thread::Builder::new().name("model-compiler".into()).spawn(run)?;
         Ok(Self(jobs))
     }
