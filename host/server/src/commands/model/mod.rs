@@ -24,7 +24,6 @@ use super::{
     ConfigFile, Failure, backtest, print,
     remote::{Remote, Server},
 };
-use crate::app;
 
 #[derive(Subcommand)]
 pub enum Command {
@@ -206,7 +205,7 @@ fn remote(command: Command) -> Result<(), Failure> {
     match command {
         Command::Publish { file, server } => {
             let config = server.file.load()?;
-            let bytes = read(&file, &app::limits(&config.models))?;
+            let bytes = read(&file, &config.models.limits())?;
             publish(&server.reach(&config)?, bytes)
         }
         Command::Promote { kind, version, why, force, server } => {
@@ -238,13 +237,13 @@ fn publish(remote: &Remote, bytes: Vec<u8>) -> Result<(), Failure> {
 
 /// The limits of the configuration, for a model that nobody signed yet.
 fn unsigned(config: &ConfigFile) -> Result<Limits, Failure> {
-    Ok(Limits { trust: Vec::new(), ..app::limits(&config.load()?.models) })
+    Ok(Limits { trust: Vec::new(), ..config.load()?.models.limits() })
 }
 
 fn dev(folder: &Path, once: bool, server: &Server) -> Result<(), Failure> {
     let config = server.file.load()?;
     let remote = if server.is_named() { Some(server.reach(&config)?) } else { None };
-    let limits = Limits { trust: Vec::new(), ..app::limits(&config.models) };
+    let limits = Limits { trust: Vec::new(), ..config.models.limits() };
     dev::run(folder, &limits, remote.as_ref(), once)
 }
 
@@ -291,13 +290,14 @@ fn read(file: &Path, limits: &Limits) -> Result<Vec<u8>, Failure> {
     if !found.is_file() {
         return Err(cannot(&"it is no regular file; name a .wasm file"));
     }
-    if found.len() > limits.file as u64 {
-        let error = LoadError::TooLarge { size: found.len(), most: limits.file };
+    let most = limits.largest_file();
+    if found.len() > most as u64 {
+        let error = LoadError::TooLarge { size: found.len(), most };
         return Err(Failure::no(format!("{}: {error}", file.display())));
     }
     let mut bytes = Vec::new();
     let opened = std::fs::File::open(file).map_err(|error| cannot(&error))?;
-    opened.take(limits.file as u64 + 1).read_to_end(&mut bytes).map_err(|error| cannot(&error))?;
+    opened.take(most as u64 + 1).read_to_end(&mut bytes).map_err(|error| cannot(&error))?;
     Ok(bytes)
 }
 
@@ -322,11 +322,11 @@ mod tests {
         let limits = Limits { file: 10, ..Limits::default() };
         let folder = tempfile::tempdir().unwrap();
         let large = folder.path().join("large.wasm");
-        std::fs::write(&large, [0; 11]).unwrap();
+        std::fs::write(&large, [0; 21]).unwrap();
         for (path, code, words) in [
             (folder.path(), 2, "it is a folder"),
             (Path::new("/dev/zero"), 2, "no regular file"),
-            (large.as_path(), 1, "11"),
+            (large.as_path(), 1, "21"),
             (Path::new("nowhere.wasm"), 2, "cannot be read"),
         ] {
             let failure = read(path, &limits).unwrap_err();
