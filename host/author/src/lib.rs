@@ -1,6 +1,8 @@
-//! Models without code: makes a component from a declaration that has a table or names trained trees.
+//! Models without code, in `JavaScript` and in Python.
 //!
-//! Nothing is compiled. The component is the released `models/tables`, with the data of the model after its memory.
+//! A declaration that has a table or names trained trees becomes a component without a compiler: the released
+//! `models/tables`, with the data of the model after its memory. A script becomes one by the toolchain of its language,
+//! whose modules are linked into one here.
 //!
 //! | module | owns |
 //! |---|---|
@@ -10,6 +12,8 @@
 //! | `monotone` | the proof that a score never falls, or never rises, with a feature |
 //! | `card` | scorecards of points or weights of evidence |
 //! | `pack`, `packed`, `module` | the data, and the component with it |
+//! | `script` | what stands around a script, and its toolchain |
+//! | `fuse` | the modules of a component, linked into one |
 //! | `template` | the files of a new model |
 //! | `matrix`, `wallet` | the table to train on, which the same expressions compute |
 //! | `fault`, `files` | a problem and its line; reads files up to a largest size |
@@ -18,6 +22,7 @@ mod card;
 mod declaration;
 mod fault;
 mod files;
+mod fuse;
 mod language;
 mod matrix;
 mod module;
@@ -26,11 +31,13 @@ mod origin;
 mod pack;
 mod packed;
 mod scale;
+mod script;
 mod template;
 mod wallet;
 
 pub use fault::Fault;
 pub use matrix::Matrix;
 pub use pack::{Pack, pack};
+pub use script::Script;
 pub use template::{Language, NewFile, files as template};
 pub use wallet::Wallet;
