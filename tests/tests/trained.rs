@@ -56,7 +56,7 @@ fn compare(name: &str, pack: &Pack, wallets: &[Features], expected: &[f64], scor
     assert_eq!(wallets.len(), expected.len());
     let (mut largest, mut scored) = (0.0_f64, 0);
     for (wallet, margin) in wallets.iter().zip(expected) {
-        let Some(native) = answer(data, &Wallet(wallet)) else {
+        let Some(native) = answer(data, &Wallet::new(wallet)) else {
             assert!(matches!(model.score(wallet), Err(ScoreError::Refused(_))), "{name}: {wallet:?}");
             continue;
         };
@@ -65,7 +65,7 @@ fn compare(name: &str, pack: &Pack, wallets: &[Features], expected: &[f64], scor
         let answer = model.score(wallet).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(answer.score.get(), wanted, "{name}: margin {margin} and not {}", native.margin);
         let points: Vec<i32> = answer.factors.iter().map(|factor| factor.points).collect();
-        assert_eq!(points, native.parts.iter().map(|part| part.points).collect::<Vec<_>>(), "{name}");
+        assert_eq!(points, native.points, "{name}");
         scored += 1;
     }
     assert!(scored > wallets.len() * 9 / 10, "{name}: {scored} scored");
@@ -76,7 +76,7 @@ fn compare(name: &str, pack: &Pack, wallets: &[Features], expected: &[f64], scor
 #[test]
 fn models_without_code_answer_as_their_libraries() {
     let folder = tempfile::tempdir().expect("a folder");
-    let wallets = features::generate(7, 2000);
+    let wallets = features::generate_v2(7, 2000);
     train(folder.path(), &wallets);
     let per = 60.0 / std::f64::consts::LN_2;
     let odds = |margin: f64| 700.0 - per * 4.0_f64.ln() - per * margin;

@@ -62,6 +62,33 @@ fn each_mistake_is_named_with_its_line() {
 }
 
 #[test]
+fn claims_that_no_host_accepts_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = |claims: &str| {
+        let claims = format!("[claims]\noutcome = \"liquidated\"\npopulation = \"borrowers\"\n{claims}\n[score]");
+        said(folder.path(), &DECLARED.replacen("[score]", &claims, 1), TREE)
+    };
+    let rate = |range: &str, low: f64| format!("{{ range = \"{range}\", low = {low}, estimate = 0.2, high = 0.3 }}");
+    let rates = |rates: &[String]| format!("horizon_days = 90\nrates = [{}]", rates.join(", "));
+    let (fair, good) = (rate("fair", 0.1), rate("good", 0.1));
+    for (said, words) in [
+        (said(&rates(&[fair.clone(), good.clone()])), "1 trees with 2 leaves"),
+        (said("horizon_days = 0"), "model.toml:8:16: a horizon has 1 to 3650 days"),
+        (said(&rates(&[good.clone(), fair])), "model.toml:9:79: the rates go from the lowest range to the highest"),
+        (said(&rates(&[good.clone(), good])), "each at most once"),
+        (
+            said(&rates(&[rate("grand", 0.1)])),
+            "there is no range \"grand\": there are low, fair, good, very good, excellent",
+        ),
+        (said(&rates(&[rate("low", 0.25)])), "model.toml:9:20: a rate is a share: 0 <= low <= estimate <= high <= 1"),
+        (said(&rates(&[rate("low", f64::NAN).replace("NaN", "nan")])), "a rate is a share"),
+        (said("horizon_days = 90\nrate = 1"), "unknown field `rate`"),
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+}
+
+#[test]
 fn a_file_of_a_gigabyte_is_refused_unread() {
     let folder = tempfile::tempdir().unwrap();
     said(folder.path(), DECLARED, TREE);

@@ -10,7 +10,7 @@
 //! | `margin` | the sum of trees or of a scorecard, and what each feature adds to it |
 //! | `wallet` | the features of a wallet as the source of expressions |
 //! | `words` | the text of a factor with figures in it |
-//! | `answer` | a score with its factors |
+//! | `answer` | a score with its points, and its factors in words |
 //! | `export`, `memory` | the component: its functions, and its memory between code and data |
 
 mod answer;
@@ -26,6 +26,6 @@ mod wallet;
 mod words;
 
 pub use answer::{Answer, Part, answer, decile};
-pub use code::{Source, value};
+pub use code::{Source, days, value};
 pub use data::Data;
 pub use margin::{Values, margin, values};
