@@ -93,6 +93,9 @@ impl<'a> Call<'a> {
 
     /// Fuel used since the last [`Call::rewind`]; 0 where the engine counts none.
     pub fn fuel(&self) -> u64 {
+        if !self.runtime.purpose.fuel {
+            return 0;
+        }
         self.store.get_fuel().map_or(0, |left| FUEL.saturating_sub(left))
     }
 

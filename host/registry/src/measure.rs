@@ -25,7 +25,9 @@ impl Setup {
 /// As [`crate::metered`].
 pub fn model(bytes: &[u8], setup: Setup) -> Result<CreditModel, StandaloneError> {
     let Setup { pool, epoch, fuel } = setup;
-    standalone::load_credit(bytes, &Limits::default(), Purpose { pool, epoch, fuel, dump: false })
+    // A model of any class, on as many lanes as the class may have.
+    let limits = Limits { large_lanes: 2, ..Limits::default() };
+    standalone::load_credit(bytes, &limits, Purpose { pool, epoch, fuel, dump: false })
 }
 
 /// An ordinary wallet: two chains, three markets, three asset classes, one attestation.

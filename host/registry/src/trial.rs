@@ -1,15 +1,14 @@
 //! One call after the other, as an author looks at them: the answer or why there is none, what it costs, what it
 //! printed, and what a panic said.
 
-use std::sync::Arc;
-
 use assay_domain::{Assessment, ModelInfo, features::Features};
 
 use crate::{
     CreditModel, Limits, LoadError, Model, OfKind as _, OpenError, ScoreError, Spent, StandaloneError,
     abi::Abi,
     call::Call,
-    engine::{Purpose, Runtime},
+    engine::Purpose,
+    engines::Engines,
     examine,
     samples::{self, Sample},
 };
@@ -32,8 +31,8 @@ impl Trials {
     /// # Errors
     /// The first problem of the file or of the machine.
     pub fn load(bytes: &[u8], limits: &Limits) -> Result<Self, StandaloneError> {
-        let runtime = Runtime::new(limits, Purpose::TRY).map_err(|error| OpenError::Engine(format!("{error:#}")))?;
-        let found = examine::examine(bytes, &Arc::new(runtime), None);
+        let engines = Engines::new(limits, Purpose::TRY).map_err(|error| OpenError::Engine(format!("{error:#}")))?;
+        let found = examine::examine(bytes, &engines, None);
         match (found.problems.into_iter().find(|problem| !matches!(problem, LoadError::SelfTest { .. })), found.model) {
             (None, Some(model)) => CreditModel::of(&model).map(Self).ok_or(StandaloneError::Kind(model.kind())),
             (problem, _) => Err(problem.unwrap_or(LoadError::Closed).into()),

@@ -245,6 +245,7 @@ pub fn limits(config: &config::Models) -> assay_registry::Limits {
         memory: config.max_memory_bytes,
         deadline: config.call_deadline,
         instances: config.max_calls,
+        large_lanes: config.large_lanes,
         trust: config.trust.clone(),
         compiler: config.compiler.as_ref().map(|program| assay_registry::Compiler {
             program: program.clone(),

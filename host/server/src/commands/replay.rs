@@ -166,7 +166,8 @@ impl Shelf<'_> {
         let unreadable = |error: io::Error| format!("the shelf {} cannot be read: {error}", self.folder.display());
         for entry in fs::read_dir(self.folder).map_err(unreadable)? {
             let path = entry.map_err(unreadable)?.path();
-            let small = fs::metadata(&path).is_ok_and(|file| file.is_file() && file.len() <= self.limits.file as u64);
+            let small =
+                fs::metadata(&path).is_ok_and(|file| file.is_file() && file.len() <= self.limits.largest_file() as u64);
             if !small || path.extension().is_none_or(|extension| extension != "wasm") {
                 continue;
             }

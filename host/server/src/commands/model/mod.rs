@@ -299,13 +299,14 @@ fn read(file: &Path, limits: &Limits) -> Result<Vec<u8>, Failure> {
     if !found.is_file() {
         return Err(cannot(&"it is no regular file; name a .wasm file"));
     }
-    if found.len() > limits.file as u64 {
-        let error = LoadError::TooLarge { size: found.len(), most: limits.file };
+    let most = limits.largest_file();
+    if found.len() > most as u64 {
+        let error = LoadError::TooLarge { size: found.len(), most };
         return Err(Failure::no(format!("{}: {error}", file.display())));
     }
     let mut bytes = Vec::new();
     let opened = std::fs::File::open(file).map_err(|error| cannot(&error))?;
-    opened.take(limits.file as u64 + 1).read_to_end(&mut bytes).map_err(|error| cannot(&error))?;
+    opened.take(most as u64 + 1).read_to_end(&mut bytes).map_err(|error| cannot(&error))?;
     Ok(bytes)
 }
 
@@ -330,11 +331,11 @@ mod tests {
         let limits = Limits { file: 10, ..Limits::default() };
         let folder = tempfile::tempdir().unwrap();
         let large = folder.path().join("large.wasm");
-        std::fs::write(&large, [0; 11]).unwrap();
+        std::fs::write(&large, [0; 21]).unwrap();
         for (path, code, words) in [
             (folder.path(), 2, "it is a folder"),
             (Path::new("/dev/zero"), 2, "no regular file"),
-            (large.as_path(), 1, "11"),
+            (large.as_path(), 1, "21"),
             (Path::new("nowhere.wasm"), 2, "cannot be read"),
         ] {
             let failure = read(path, &limits).unwrap_err();
