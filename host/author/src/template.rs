@@ -37,10 +37,11 @@ const JAVASCRIPT: [(&str, &str); 5] = [
     ("package.json", include_str!("../templates/javascript/package.json")),
     ("README.md", include_str!("../templates/javascript/README.md")),
 ];
-const PYTHON: [(&str, &str); 5] = [
+const PYTHON: [(&str, &str); 6] = [
     ("model.py", include_str!("../templates/python/model.py")),
     ("test_model.py", include_str!("../templates/python/test_model.py")),
     ("assay.py", include_str!("../templates/python/assay.py")),
+    ("assay.toml", include_str!("../templates/python/assay.toml")),
     ("requirements.txt", include_str!("../templates/python/requirements.txt")),
     ("README.md", include_str!("../templates/python/README.md")),
 ];

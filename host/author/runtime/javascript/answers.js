@@ -1,27 +1,28 @@
 // Features as model.js receives them, and its answers, checked: an error names the field.
 
 const RATINGS = ['low', 'fair', 'good', 'very-good', 'excellent'];
-const TIMES = {
+/** The numbers of 64 bits. */
+const COUNTS = {
   chains: ['chainId', 'firstTransaction', 'lastTransaction', 'transactions', 'transfers', 'medianGap'],
-  markets: ['chainId', 'supply', 'withdraw', 'borrow', 'repay', 'liquidation', 'firstEvent', 'lastEvent', 'lastLiquidation'],
+  markets: [
+    'chainId', 'supply', 'withdraw', 'borrow', 'repay', 'liquidation', 'firstEvent', 'lastEvent', 'lastLiquidation',
+  ],
   identity: ['issued', 'expires'],
 };
 
-/** componentize-qjs gives an unsigned number of 64 bits as a signed one. */
-const unsigned = (value) => (value < 0 ? Number(value) + 2 ** 64 : Number(value));
-
-/** The same features, with plain numbers. */
+/** The same features. componentize-qjs gives an unsigned number of 64 bits as a signed one; what is null stays null. */
 export function plain(features) {
-  features.asOf = unsigned(features.asOf);
-  for (const list in TIMES) {
-    const names = TIMES[list];
-    for (const record of features[list]) {
-      for (const name of names) {
-        if (record[name] != null) record[name] = unsigned(record[name]);
-      }
-    }
+  unsign(features, ['asOf']);
+  for (const list in COUNTS) {
+    for (const record of features[list]) unsign(record, COUNTS[list]);
   }
   return features;
+}
+
+function unsign(record, names) {
+  for (let i = 0; i < names.length; i += 1) {
+    if (record[names[i]] < 0) record[names[i]] += 2 ** 64;
+  }
 }
 
 export function whole(what, verb, value) {

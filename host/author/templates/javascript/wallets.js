@@ -1,7 +1,14 @@
 // For tests: the lines of a features file as `score` receives them. The component does not use this file.
 
-const MARKET = { suppliedUsd: 0, borrowedUsd: 0 };
-const CHAIN = { transactions: 0, assetsUsd: 0, suppliedUsd: 0, borrowedUsd: 0 };
+const CHAIN = {
+  firstTransaction: null, lastTransaction: null, transactions: 0, transfers: null, counterparties: null,
+  activeDays: null, activeHours: null, medianGap: null, assetsUsd: 0, suppliedUsd: 0, borrowedUsd: 0,
+};
+const MARKET = {
+  market: null, supply: null, withdraw: null, borrow: null, repay: null, liquidation: null, firstEvent: null,
+  lastEvent: null, lastLiquidation: null, suppliedUsd: 0, borrowedUsd: 0,
+};
+const ATTESTATION = { issued: null, expires: null, score: null };
 
 export function wallets(text) {
   return text.split('\n').filter((line) => line.trim()).map((line) => features(JSON.parse(line)));
@@ -13,12 +20,12 @@ function features({ as_of, chains = [], markets = [], holdings = [], identity = 
     chains: chains.map((one) => ({ ...CHAIN, ...renamed(one) })),
     markets: markets.map((one) => ({ ...MARKET, ...renamed(one) })),
     holdings: holdings.map(renamed),
-    identity: identity.map(renamed),
+    identity: identity.map((one) => ({ ...ATTESTATION, ...renamed(one) })),
   };
 }
 
-/** `feeds_score` is `feedsScore`; what is null or absent is undefined. */
+/** `feeds_score` is `feedsScore`. */
 function renamed(record) {
   const camel = (name) => name.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase());
-  return Object.fromEntries(Object.entries(record).map(([name, value]) => [camel(name), value ?? undefined]));
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [camel(name), value]));
 }
