@@ -146,6 +146,13 @@ impl Credit {
         self
     }
 
+    /// Further fields of the module, as text.
+    #[must_use]
+    pub fn with(mut self, fields: &str) -> Self {
+        fields.clone_into(&mut self.imports);
+        self
+    }
+
     /// Elements in a table.
     #[must_use]
     pub fn table(mut self, elements: u32) -> Self {
@@ -499,6 +506,19 @@ pub fn refused() -> Vec<Refused> {
         ),
         case("too-much-memory", credit().pages(600).build(), "too_demanding", "-zstack-size"),
         case("large-without-consent", credit().pages(100).build(), "needs_large", "models.large_lanes = 1"),
+        // What is linked into one module, and declares less than its segments need.
+        case(
+            "data-beyond-memory",
+            credit().with("(data (i32.const 9000000) \"x\")").build(),
+            "does_not_start",
+            "bounds",
+        ),
+        case(
+            "functions-beyond-table",
+            credit().with("(elem (i32.const 5000) $deeper)").table(10).build(),
+            "does_not_start",
+            "bounds",
+        ),
         case("too-large-a-table", credit().table(9_000).build(), "too_demanding", "link less code"),
         case("too-large", [b"\0asm\x0d\0\x01\0".as_slice(), &vec![0; 33 << 20]].concat(), "too_large", "33554432"),
     ]

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use tables::data::{Node, Section};
+use tables::data::{Node, SHAPLEY_DEPTH, Section};
 
 use crate::{
     Fault,
     card::{self, Row},
-    declaration::{Declaration, Direction, File, Margin},
+    declaration::{Declaration, Direction, Explain, File, Margin},
     files, monotone,
     origin::{self, Forest, Test, Tree},
     packed::{Packed, number},
@@ -25,14 +25,30 @@ pub enum Rules {
 /// # Errors
 /// The first problem of either.
 pub fn rules(file: &File) -> Result<Rules, Fault> {
-    let Some(trees) = &file.declared.trees else { return Ok(Rules::Card(card::rows(file)?)) };
+    let Some(trees) = &file.declared.trees else {
+        return match &file.declared.explain {
+            Some(explain) => Err(file.fault(explain, "a scorecard needs no `explain`: its cells are its points")),
+            None => card::rows(file).map(Rules::Card),
+        };
+    };
     card::none(file)?;
     let path = file.path.parent().unwrap_or(Path::new("")).join(trees.get_ref());
     if !path.exists() {
         return Err(file.fault(trees, format!("there is no file {}: train first, and save it here", trees.get_ref())));
     }
     let text = files::text(&path, files::TRAINED)?;
-    origin::read(&text, &file.names()).map(Rules::Trees).map_err(|why| Fault::of(&path, why))
+    let forest = origin::read(&text, &file.names()).map_err(|why| Fault::of(&path, why))?;
+    let depth = forest.trees.iter().map(Tree::depth).max().unwrap_or(0);
+    match &file.declared.explain {
+        Some(explain) if *explain.get_ref() == Explain::TreeShap && depth > SHAPLEY_DEPTH => {
+            let message = format!(
+                "a tree is {depth} splits deep, and `treeshap` goes down {SHAPLEY_DEPTH}. Train with a smaller max_depth, \
+                 or explain by `saabas`"
+            );
+            Err(file.fault(explain, message))
+        }
+        _ => Ok(Rules::Trees(forest)),
+    }
 }
 
 /// Proves that the score moves with each feature as `monotone` says.
@@ -74,8 +90,11 @@ pub fn possible(file: &File, rules: &Rules, scale: Scale, factor_of: &[usize]) -
         let of_factor = |feature: usize| factor_of.get(feature) == Some(&factor);
         match rules {
             Rules::Trees(forest) => {
-                let trees = forest.trees.iter().zip(&means);
-                trees.map(|(tree, means)| tree.most(means, scale.per_margin, of_factor)).sum()
+                let most = |(tree, means): (&Tree, &Vec<f64>)| match shapley(file) {
+                    true => tree.most_shapley(scale.per_margin, of_factor),
+                    false => tree.most(means, scale.per_margin, of_factor),
+                };
+                forest.trees.iter().zip(&means).map(most).sum()
             }
             Rules::Card(rows) => {
                 let best = |row: &Row| row.cells.iter().map(|cell| cell * scale.per_margin).fold(f64::MIN, f64::max);
@@ -95,15 +114,18 @@ pub fn put(packed: &mut Packed, file: &File, rules: &Rules, scale: Scale) -> Str
     }
 }
 
+/// Whether the declaration asks for Shapley values.
+fn shapley(file: &File) -> bool {
+    file.declared.explain.as_ref().is_some_and(|explain| *explain.get_ref() == Explain::TreeShap)
+}
+
 fn shape(packed: &mut Packed, file: &File, forest: Option<&Forest>) {
     let flag = |is: fn(&Forest) -> bool| u32::from(forest.is_some_and(is));
     let trees = forest.map_or(0, |forest| number(forest.trees.len()));
     let Declaration { features, factors, .. } = &file.declared;
     let (features, factors) = (number(features.len()), number(factors.len()));
-    packed.numbers(
-        Section::Shape,
-        [features, factors, trees, flag(|forest| forest.single), flag(|forest| forest.strict)],
-    );
+    let (single, strict) = (flag(|forest| forest.single), flag(|forest| forest.strict));
+    packed.numbers(Section::Shape, [features, factors, trees, single, strict, u32::from(shapley(file))]);
 }
 
 fn scorecard(packed: &mut Packed, file: &File, rows: &[Row], scale: Scale) -> String {
@@ -153,7 +175,10 @@ fn trees(packed: &mut Packed, file: &File, forest: &Forest, scale: Scale) -> Str
     packed.put(Section::Nodes, nodes);
     packed.numbers(Section::Categories, sets);
     packed.numbers(Section::Trees, places);
-    packed.singles(Section::Means, forest.trees.iter().flat_map(Tree::means));
+    match shapley(file) {
+        true => packed.doubles(Section::Means, forest.trees.iter().flat_map(Tree::shares)),
+        false => packed.singles(Section::Means, forest.trees.iter().flat_map(Tree::means)),
+    }
     packed.doubles(Section::Leaves, forest.trees.iter().flat_map(|tree| tree.leaves.iter().map(|leaf| leaf.value)));
     format!("{} trees with {leaves} leaves over {} features", forest.trees.len(), file.declared.features.len())
 }

@@ -56,6 +56,9 @@ fn each_mistake_is_named_with_its_line() {
         (said("factor = \"F\"", "factor = \"F\"\nedges = [1]"), "with `trees` a feature has no bins"),
         (said("trees = \"model.txt\"", "trees = \"other.txt\""), "model.toml:4:9: there is no file other.txt"),
         (said("title", "titel"), "unknown field `titel`"),
+        (said("trees = ", "explain = \"treeshap\"\ntrees = "), "1 trees with 2 leaves"),
+        (said("trees = ", "explain = \"shap\"\ntrees = "), "model.toml:4:11: unknown variant `shap`"),
+        (said("trees = \"model.txt\"", "explain = \"saabas\""), "model.toml:4:11: a scorecard needs no `explain`"),
     ] {
         assert!(said.contains(words), "{words}: {said}");
     }

@@ -1,15 +1,11 @@
-//! Examines large models beside everything else: one at a time, on a thread of the lowest priority, so that neither
-//! answers nor small models wait for a minute of compiling.
+//! A thread that examines large models, one at a time, so that small ones do not wait for a minute of compiling. The
+//! compiler has the lowest priority; the self-test does not, because its time is limited.
 
-use std::{
-    io,
-    sync::{Arc, mpsc},
-    thread,
-};
+use std::{io, sync::mpsc, thread};
 
 use tokio::sync::oneshot;
 
-use crate::{LoadError, examine::Examined, loader::Command, shared::Shared, shelf::Stamp};
+use crate::{LoadError, shelf::Stamp};
 use assay_domain::{Digest, ModelRef};
 
 /// A large file.
@@ -24,29 +20,17 @@ pub(crate) enum Source {
     Upload(oneshot::Sender<Result<ModelRef, LoadError>>),
 }
 
-/// A large file that was examined.
-pub(crate) struct Done {
-    pub job: Job,
-    pub found: Result<Examined, LoadError>,
-}
-
 /// The thread; it ends with its last job when this is dropped.
 pub(crate) struct Background(mpsc::Sender<Job>);
 
 impl Background {
-    /// Sends what it finds to the loader.
-    pub fn start(shared: Arc<Shared>, loader: mpsc::Sender<Command>) -> io::Result<Self> {
+    /// Does `work` on each job, until it says that nobody needs it.
+    pub fn start(work: impl Fn(Job) -> bool + Send + 'static) -> io::Result<Self> {
         let (jobs, queue) = mpsc::channel::<Job>();
-        let work = move || {
-            lower_priority();
-            for job in queue {
-                let found = shared.examine(&job.bytes, &job.digest);
-                if loader.send(Command::Examined(Box::new(Done { job, found }))).is_err() {
-                    return;
-                }
-            }
+        let run = move || {
+            let _ = queue.into_iter().all(work);
         };
-        thread::Builder::new().name("model-compiler".into()).spawn(work)?;
+        thread::Builder::new().name("model-compiler".into()).spawn(run)?;
         Ok(Self(jobs))
     }
 
@@ -55,13 +39,3 @@ impl Background {
         self.0.send(job).map_err(|mpsc::SendError(job)| job)
     }
 }
-
-#[cfg(target_os = "linux")]
-fn lower_priority() {
-    if let Err(error) = rustix::process::setpriority_process(None, 19) {
-        tracing::debug!(%error, "large models are examined at the priority of the server");
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn lower_priority() {}

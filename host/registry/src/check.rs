@@ -169,6 +169,13 @@ impl fmt::Display for SampleScore {
     }
 }
 
+impl CheckReport {
+    fn lanes(&self) -> String {
+        let Some((lanes, code)) = self.lanes.zip(self.code_bytes) else { return String::new() };
+        format!(" ({lanes} lane{}, {} KiB of code)", if lanes == 1 { "" } else { "s" }, code / 1024)
+    }
+}
+
 impl fmt::Display for CheckReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(info) = &self.model {
@@ -183,13 +190,7 @@ impl fmt::Display for CheckReport {
         if self.component_bytes > 0 {
             writeln!(f, "  compile  {} ms", self.compile_ms)?;
         }
-        if let Some(class) = self.class {
-            let lanes = |lanes: usize| {
-                let code = self.code_bytes.unwrap_or_default() / 1024;
-                format!(" ({lanes} lane{}, {code} KiB of code)", if lanes == 1 { "" } else { "s" })
-            };
-            writeln!(f, "  class    {class}{}", self.lanes.map(lanes).unwrap_or_default())?;
-        }
+        self.class.map_or(Ok(()), |class| writeln!(f, "  class    {class}{}", self.lanes()))?;
         for Cost { input, fuel, memory, calls_per_second } in &self.costs {
             writeln!(
                 f,
@@ -202,15 +203,8 @@ impl fmt::Display for CheckReport {
         match self.problems.as_slice() {
             [] => writeln!(f, "good: this host would serve it"),
             problems => {
-                writeln!(
-                    f,
-                    "{} wrong with it:",
-                    if problems.len() == 1 {
-                        "one thing is".to_owned()
-                    } else {
-                        format!("{} things are", problems.len())
-                    }
-                )?;
+                let many = format!("{} things are", problems.len());
+                writeln!(f, "{} wrong with it:", if problems.len() == 1 { "one thing is" } else { &many })?;
                 problems.iter().try_for_each(|problem| writeln!(f, "  [{}] {}", problem.code, problem.message))
             }
         }

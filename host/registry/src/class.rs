@@ -23,7 +23,7 @@ pub enum Class {
 const LIGHT: usize = 1 << 20;
 /// Calls of each class that run at the same time, at most.
 const MEDIUM_CALLS: u32 = 64;
-const LARGE_CALLS_OF_A_LANE: u32 = 8;
+const LARGE_CALLS_OF_A_LANE: u32 = 32;
 /// How much longer than a small model a large one may compile, and be tested.
 const LARGE_PATIENCE: u32 = 6;
 
@@ -38,7 +38,7 @@ impl Class {
         }
     }
 
-    /// Lanes beside the first: small and medium models have one for each core.
+    /// The engines of this class: each has its own pool, so calls in different lanes do not wait for each other.
     pub(crate) fn lanes(self, limits: &Limits, cores: u32) -> u32 {
         match self {
             Self::Small | Self::Medium => cores,
@@ -61,7 +61,7 @@ impl Class {
     /// [`LoadError::NeedsLarge`] where large models are refused, [`LoadError::TooDemanding`] where no class is enough.
     pub(crate) fn of(declared: &Declared, limits: &Limits) -> Result<Self, LoadError> {
         let light = Limits { memory: limits.memory.min(LIGHT), ..limits.clone() };
-        // In the order of preference. What medium does not hold, because its file is too large, may still be small.
+        // In the order of preference. A file that is too large for medium may still be small.
         let medium = limits.of(Self::Medium);
         let mut choices = vec![(Self::Small, light), (Self::Medium, medium.clone()), (Self::Small, limits.clone())];
         if limits.large_lanes > 0 {

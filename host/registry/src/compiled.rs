@@ -60,9 +60,9 @@ impl Code {
 
 fn deserialize(engine: &Engine, code: &[u8]) -> wasmtime::Result<Component> {
     #[expect(unsafe_code, reason = "the bytes come from the compiler")]
-    // SAFETY: the bytes come from `precompile_component`, here or in a child process of the same program, over a pipe, or
-    // from a folder that others may not write to, with a checksum that matches. wasmtime compares its own version and the
-    // configuration of the engine.
+    // SAFETY: the bytes come from `precompile_component`, here or in a child process of the same program, over a pipe,
+    // or from a folder that others may not write to, with a checksum that matches. wasmtime compares its own version
+    // and the configuration of the engine.
     unsafe {
         Component::deserialize(engine, code)
     }

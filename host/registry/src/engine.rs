@@ -25,6 +25,8 @@ const RESIDENT: usize = 128 << 10;
 pub(crate) struct Purpose {
     /// Instances come from a pool that is allocated in advance.
     pub pool: bool,
+    /// Where it is safe, the memory of larger classes is cleared page by page.
+    pub scan: bool,
     /// Calls have a deadline.
     pub epoch: bool,
     /// Calls report a cost that is the same on every machine.
@@ -34,12 +36,12 @@ pub(crate) struct Purpose {
 }
 
 impl Purpose {
-    pub const SERVE: Self = Self { pool: true, epoch: true, fuel: false, dump: false };
+    pub const SERVE: Self = Self { pool: true, scan: true, epoch: true, fuel: false, dump: false };
     /// For authors: limits as in service, and what a panic said.
     pub const CHECK: Self = Self { dump: true, ..Self::SERVE };
     /// For the shadow engine.
-    pub const SHADOW: Self = Self { pool: true, epoch: true, fuel: true, dump: false };
-    pub const COUNT: Self = Self { pool: false, epoch: true, fuel: true, dump: false };
+    pub const SHADOW: Self = Self { fuel: true, ..Self::SERVE };
+    pub const COUNT: Self = Self { pool: false, ..Self::SHADOW };
     /// For authors: the cost of each call, and what a panic said.
     pub const TRY: Self = Self { dump: true, ..Self::COUNT };
 }
@@ -132,15 +134,15 @@ fn config(limits: &Limits, purpose: Purpose, pool: Option<(Class, u32)>) -> Conf
         .coredump_on_trap(purpose.dump)
         .wasm_backtrace_details(WasmBacktraceDetails::Disable);
     if let Some((class, slots)) = pool.filter(|_| purpose.pool) {
-        config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool_of(class, slots, limits)));
+        config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool_of((class, slots), purpose, limits)));
     }
     config
 }
 
 /// A pool with `slots` instances of a class.
-fn pool_of(class: Class, slots: u32, limits: &Limits) -> PoolingAllocationConfig {
+fn pool_of((class, slots): (Class, u32), purpose: Purpose, limits: &Limits) -> PoolingAllocationConfig {
     let Parts { modules, tables, memories } = class.parts();
-    let scan = class != Class::Small && scan::is_safe();
+    let scan = purpose.scan && class != Class::Small && scan::is_safe();
     let mut pool = PoolingAllocationConfig::default();
     pool.total_component_instances(slots)
         .total_core_instances(slots.saturating_mul(modules))
@@ -149,9 +151,9 @@ fn pool_of(class: Class, slots: u32, limits: &Limits) -> PoolingAllocationConfig
         .max_memory_size(limits.memory)
         .table_elements(limits.table)
         .max_unused_warm_slots(64)
-        // The memory of a small guest stays resident, so a call makes no system call: 10 us instead of 23. Memory beyond
-        // that is returned to the system, which is cheaper than clearing it, unless the kernel says which pages were
-        // written: then only these are cleared.
+        // The memory of a small guest stays resident, so a call makes no system call: 10 us instead of 23. Memory
+        // beyond that is returned to the system, which is cheaper than clearing it, unless the kernel says which pages
+        // were written: then only these are cleared.
         .linear_memory_keep_resident(if scan { limits.memory } else { RESIDENT.min(limits.memory) })
         .table_keep_resident(limits.table.saturating_mul(size_of::<usize>()))
         .pagemap_scan(if scan { Enabled::Auto } else { Enabled::No });

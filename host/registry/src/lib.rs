@@ -6,7 +6,7 @@
 //! | file | owns |
 //! |---|---|
 //! | `registry`, `active`, `kinds`, `roles`, `status` | what other crates use |
-//! | `shared`, `catalogue`, `loader`, `background`, `shelf` | the loaded models, and the threads that follow the files |
+//! | `shared`, `catalogue`, `loader`, `admit`, `background`, `shelf` | the loaded models, and the threads that follow the files |
 //! | `supervise`, `reason`, `tally` | counts of calls, and models that fail and go out of service |
 //! | `examine`, `whole`, `bounds`, `world`, `contract`, `encode`, `selftest`, `samples` | from bytes to a model |
 //! | `compiler`, `compiled`, `attempts` | compiled code, kept for the next start, and files that ended the server |
@@ -16,12 +16,14 @@
 //! | `standalone`, `measure` | for backtests, auditors and benchmarks |
 //! | `class`, `price` | how much of the host a model may use, and what it costs |
 //! | `shadow_engine` | copies of models on a second engine that counts fuel |
-//! | `engines`, `engine`, `scan`, `shard`, `guest`, `call`, `linked`, `clock`, `abi` | confinement, and the types that cross it |
+//! | `engines`, `engine`, `scan`, `shard`, `clock` | the engines of each class |
+//! | `guest`, `call`, `linked`, `abi` | confinement of a call, and the types that cross it |
 
 #![deny(unsafe_code)]
 
 mod abi;
 mod active;
+mod admit;
 mod answer;
 mod attempts;
 mod background;

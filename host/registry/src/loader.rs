@@ -3,7 +3,7 @@
 use std::{
     collections::VecDeque,
     io,
-    sync::{Arc, Weak, mpsc},
+    sync::{Arc, mpsc},
     thread,
     time::{Duration, Instant},
 };
@@ -11,12 +11,11 @@ use std::{
 use tokio::sync::oneshot;
 
 use crate::{
-    Class, LoadError, Model, RoleError,
-    background::{Background, Done, Job, Source},
-    catalogue::{Catalogue, Entry, File, Key, Outcome, Rejected},
+    Class, LoadError, RoleError,
+    admit::{Admitted, enter},
+    background::{Background, Job, Source},
+    catalogue::{File, Key, Outcome, Rejected},
     examine::{self, Examined},
-    model::Supervisor,
-    price,
     shared::Shared,
     shelf::Stamp,
 };
@@ -30,7 +29,7 @@ pub(crate) enum Command {
     Add(Vec<u8>, oneshot::Sender<Result<ModelRef, LoadError>>),
     Remove(Key, oneshot::Sender<Result<(), RoleError>>),
     /// A large file was examined in the background.
-    Examined(Box<Done>),
+    Examined(Box<(Job, Result<Examined, LoadError>)>),
     Stop,
 }
 
@@ -57,7 +56,14 @@ pub(crate) fn start(
     // Large models too: the roles may name one, and no other may answer in its place until it is compiled.
     loader.scan();
     thread::Builder::new().name("model-loader".into()).spawn(move || {
-        match Background::start(Arc::clone(&loader.shared), commands) {
+        let examine = {
+            let shared = Arc::clone(&loader.shared);
+            move |job: Job| {
+                let found = shared.examine(&job.bytes, &job.digest);
+                commands.send(Command::Examined(Box::new((job, found)))).is_ok()
+            }
+        };
+        match Background::start(examine) {
             Ok(background) => loader.background = Some(background),
             Err(error) => tracing::warn!(%error, "large models are compiled while others wait to be loaded"),
         }
@@ -96,7 +102,10 @@ impl Loader {
                     let _ = reply.send(());
                 }
                 Ok(Command::Add(bytes, reply)) => self.add(bytes, reply),
-                Ok(Command::Examined(done)) => self.finish(*done),
+                Ok(Command::Examined(examined)) => {
+                    let (job, found) = *examined;
+                    self.finish(job, found);
+                }
                 Ok(Command::Remove(key, reply)) => drop(reply.send(self.remove(&key))),
             }
         }
@@ -151,7 +160,7 @@ impl Loader {
             Err(error) => Err(Box::new(Rejected { digest: None, info: None, error })),
             Ok(bytes) => match self.defer(bytes, Source::Shelf { name: name.to_owned(), stamp }) {
                 Ok(digest) => Err(Box::new(Rejected { digest: Some(digest), info: None, error: LoadError::Compiling })),
-                Err(Job { bytes, .. }) => self.admit(&bytes),
+                Err(Job { bytes, .. }) => self.shared.admit(&bytes),
             },
         };
         self.record(name, stamp, outcome);
@@ -181,7 +190,7 @@ impl Loader {
         let limits = &self.shared.settings.limits;
         match &self.background {
             Some(background)
-                if self.loaded(&digest).is_none() && examine::class(&job.bytes, limits) == Ok(Class::Large) =>
+                if self.shared.loaded(&digest).is_none() && examine::class(&job.bytes, limits) == Ok(Class::Large) =>
             {
                 background.add(job).map(|()| digest)
             }
@@ -190,15 +199,15 @@ impl Loader {
     }
 
     /// Loads what was examined in the background.
-    fn finish(&self, Done { job: Job { digest, bytes, source }, found }: Done) {
+    fn finish(&self, Job { digest, bytes, source }: Job, found: Result<Examined, LoadError>) {
         match source {
-            Source::Upload(reply) => drop(reply.send(self.put(&bytes, self.accept(digest, found)))),
+            Source::Upload(reply) => drop(reply.send(self.put(&bytes, self.shared.accept(digest, found)))),
             Source::Shelf { name, stamp } => {
                 // What has replaced the file meanwhile is loaded by itself.
                 if self.shared.catalogue().files.get(&name).is_none_or(|file| file.stamp != stamp) {
                     return;
                 }
-                self.record(&name, stamp, self.accept(digest, found));
+                self.record(&name, stamp, self.shared.accept(digest, found));
                 let freed = self.shared.publish(&mut self.shared.catalogue(), "shelf");
                 if freed {
                     self.scan();
@@ -211,7 +220,7 @@ impl Loader {
         match self.defer(bytes, Source::Upload(reply)) {
             Ok(_) => {}
             Err(Job { bytes, source: Source::Upload(reply), .. }) => {
-                drop(reply.send(self.put(&bytes, self.admit(&bytes))));
+                drop(reply.send(self.put(&bytes, self.shared.admit(&bytes))));
             }
             Err(_) => {}
         }
@@ -265,47 +274,6 @@ impl Loader {
         self.shared.publish(&mut catalogue, "operator");
         Ok(())
     }
-
-    /// A model that may enter the catalogue: a new one, or one that is loaded with the same bytes.
-    fn admit(&self, bytes: &[u8]) -> Result<Admitted, Box<Rejected>> {
-        let digest = examine::digest(bytes);
-        match self.loaded(&digest) {
-            Some(reference) => Ok(Admitted::Known(reference)),
-            None => self.accept(digest, self.shared.examine(bytes, &digest)),
-        }
-    }
-
-    /// The loaded model with these bytes.
-    fn loaded(&self, digest: &Digest) -> Option<ModelRef> {
-        let catalogue = self.shared.catalogue();
-        let entry = catalogue.models.values().find(|entry| entry.model.digest() == *digest);
-        entry.map(|entry| entry.model.reference().clone())
-    }
-
-    fn accept(&self, digest: Digest, found: Result<Examined, LoadError>) -> Result<Admitted, Box<Rejected>> {
-        let rejected = |info, error| Err(Box::new(Rejected { digest: Some(digest), info, error }));
-        if let Some(reference) = self.loaded(&digest) {
-            return Ok(Admitted::Known(reference));
-        }
-        let Examined { model, problems, info, .. } = match found {
-            Ok(found) => found,
-            Err(error) => return rejected(None, error),
-        };
-        let model = match (problems.into_iter().next(), model) {
-            (None, Some(model)) => model,
-            (Some(problem), _) => return rejected(info, problem),
-            (None, None) => return rejected(info, LoadError::Invalid("nothing in it can be started".to_owned())),
-        };
-        let key = (model.kind(), model.version().clone());
-        let loaded = self.shared.catalogue().models.get(&key).map(|entry| entry.model.digest());
-        if let Some(loaded) = loaded {
-            return rejected(info, LoadError::VersionTaken { kind: key.0, version: key.1, loaded });
-        }
-        let supervisor: Weak<dyn Supervisor> = self.shared.this.clone();
-        // Set once: this is a new model.
-        let _ = model.supervisor.set(supervisor);
-        Ok(Admitted::New(model))
-    }
 }
 
 /// Logs and counts a file that does not load.
@@ -315,29 +283,4 @@ fn count(file: &str, error: &LoadError) {
     }
     tracing::warn!(file, code = error.code(), %error, "file is no model");
     metrics::counter!("assay_model_load_failures_total", "code" => error.code()).increment(1);
-}
-
-enum Admitted {
-    New(Arc<Model>),
-    Known(ModelRef),
-}
-
-impl Admitted {
-    fn reference(&self) -> &ModelRef {
-        match self {
-            Self::New(model) => model.reference(),
-            Self::Known(reference) => reference,
-        }
-    }
-}
-
-fn enter(catalogue: &mut Catalogue, admitted: Admitted) -> Key {
-    let key = (admitted.reference().kind, admitted.reference().version.clone());
-    if let Admitted::New(model) = admitted {
-        let class = model.class();
-        tracing::info!(kind = %key.0, version = %key.1, digest = %model.digest(), %class, "model loaded");
-        price::publish(&model, true);
-        catalogue.models.insert(key.clone(), Entry { model, out_of_service: None, orphaned: None });
-    }
-    key
 }

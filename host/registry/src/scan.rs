@@ -1,5 +1,5 @@
-//! Whether the engines may ask the kernel which pages of an instance were written (`PAGEMAP_SCAN`, Linux 6.7 and later),
-//! to clear only these after a call.
+//! Whether the engines may ask the kernel which pages of an instance were written, to clear only these after a call
+//! (`PAGEMAP_SCAN`, Linux 6.7 and later).
 
 use std::fs;
 

@@ -191,8 +191,8 @@ fn with_advice(error: &ScoreError) -> String {
         ScoreError::Trap { .. } => "A panic is a trap: let every input have an answer",
         ScoreError::Deadline(_) => "Bound every loop by the size of its input",
         ScoreError::MemoryLimit { .. } => {
-            "Allocate in proportion to the input, and start with a small stack; or declare a maximum of memory, by which \
-             the class of the model is chosen"
+            "Allocate in proportion to the input, and start with a small stack; or declare a maximum of memory, by \
+             which the class of the model is chosen"
         }
         ScoreError::TableLimit { .. } => {
             "Declare the table at its full size, by which the class of the model is chosen"

@@ -18,7 +18,8 @@ pub enum Section {
     Code,
     /// Nodes of all trees, 16 bytes each: see [`Node`].
     Nodes,
-    /// f32 for each node: the mean of its leaves.
+    /// f32 for each node: the mean of its leaves. With [`Shape::Shapley`] f64: the share of the training data below it that
+    /// goes left.
     Means,
     /// f64 for each leaf.
     Leaves,
@@ -65,7 +66,12 @@ pub enum Shape {
     Single,
     /// 1 where a figure goes left below a threshold, 0 where it also does at the threshold.
     Strict,
+    /// 1 where the parts of features are Shapley values, 0 where they are the changes of the mean on the way down (Saabas).
+    Shapley,
 }
+
+/// The most splits on a way down a tree whose parts are Shapley values.
+pub const SHAPLEY_DEPTH: usize = 32;
 
 /// The texts before those of the factors: version and title, authors and inputs with a line each, outcome and population of
 /// the claim.

@@ -8,6 +8,7 @@
 //! | `code` | an expression as bytes, and its value |
 //! | `data` | the packed data, read in place |
 //! | `margin` | the sum of trees or of a scorecard, and what each feature adds to it |
+//! | `shapley` | the same as Shapley values |
 //! | `wallet` | the features of a wallet as the source of expressions |
 //! | `words` | the text of a factor with figures in it |
 //! | `answer` | a score with its points, and its factors in words |
@@ -22,6 +23,7 @@ pub mod fields;
 mod margin;
 #[cfg(target_arch = "wasm32")]
 mod memory;
+mod shapley;
 mod wallet;
 mod words;
 

@@ -20,7 +20,6 @@ use super::{
     remote::{Remote, Server},
 };
 use crate::{
-    app,
     config::Config,
     http::wire::ScoreBody,
     rollout::{
@@ -46,7 +45,7 @@ pub(super) fn run(replay: &Replay) -> Result<(), Failure> {
     let config = replay.server.file.load()?;
     let records = Records::open(&config, &replay.server)?;
     let mut shelf = Shelf {
-        limits: Limits { instances: 1, ..app::limits(&config.models) },
+        limits: Limits { instances: 1, ..config.models.limits() },
         folder: &config.models.shelf,
         models: HashMap::new(),
     };

@@ -6,7 +6,7 @@ use assay_domain::{
     ModelKind, ModelVersion,
     settings::{self, Problems},
 };
-use assay_registry::PublicKey;
+use assay_registry::{Compiler, Limits, PublicKey};
 use serde::Deserialize;
 
 /// The folder of components, and the limits of each call.
@@ -40,11 +40,28 @@ pub struct Models {
 }
 
 impl Models {
-    /// The largest file that some class of models may have, in bytes.
+    pub fn limits(&self) -> Limits {
+        Limits {
+            file: usize::try_from(self.max_component_bytes).unwrap_or(usize::MAX),
+            memory: self.max_memory_bytes,
+            deadline: self.call_deadline,
+            instances: self.max_calls,
+            large_lanes: self.large_lanes,
+            trust: self.trust.clone(),
+            compiler: self.compiler.as_ref().map(|program| Compiler {
+                program: program.clone(),
+                time: Duration::from_secs(self.max_compile_seconds),
+                memory: self.max_compile_memory_bytes,
+            }),
+            ..Limits::default()
+        }
+    }
+
+    /// The largest file that may be uploaded, in bytes.
     pub fn largest_component(&self) -> u64 {
         match self.large_lanes {
             0 => self.max_component_bytes,
-            _ => crate::app::limits(self).largest_file() as u64,
+            _ => self.limits().largest_file() as u64,
         }
     }
 

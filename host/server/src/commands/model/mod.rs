@@ -27,7 +27,6 @@ use super::{
     ConfigFile, Failure, backtest, print,
     remote::{Remote, Server},
 };
-use crate::app;
 
 #[derive(Subcommand)]
 pub enum Command {
@@ -214,7 +213,7 @@ fn remote(command: Command) -> Result<(), Failure> {
     match command {
         Command::Publish { file, server } => {
             let config = server.file.load()?;
-            let bytes = read(&file, &app::limits(&config.models))?;
+            let bytes = read(&file, &config.models.limits())?;
             publish(&server.reach(&config)?, bytes)
         }
         Command::Promote { kind, version, why, force, server } => {
@@ -246,13 +245,13 @@ fn publish(remote: &Remote, bytes: Vec<u8>) -> Result<(), Failure> {
 
 /// The limits of the configuration, for a model that nobody signed yet.
 fn unsigned(config: &ConfigFile) -> Result<Limits, Failure> {
-    Ok(Limits { trust: Vec::new(), ..app::limits(&config.load()?.models) })
+    Ok(Limits { trust: Vec::new(), ..config.load()?.models.limits() })
 }
 
 fn dev(folder: &Path, once: bool, server: &Server) -> Result<(), Failure> {
     let config = server.file.load()?;
     let remote = if server.is_named() { Some(server.reach(&config)?) } else { None };
-    let limits = Limits { trust: Vec::new(), ..app::limits(&config.models) };
+    let limits = Limits { trust: Vec::new(), ..config.models.limits() };
     dev::run(folder, &limits, remote.as_ref(), once)
 }
 
