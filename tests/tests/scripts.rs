@@ -1,5 +1,5 @@
-//! Models in JavaScript and Python answer as the same model in Rust, with their modules linked into one and apart, and say
-//! where they stopped.
+//! Models in JavaScript and Python answer as the same model in Rust, with their modules linked into one and apart, and
+//! say where they stopped.
 
 use std::{
     fs,

@@ -1,6 +1,6 @@
 //! What a file shows about how it was built: no problem, and it can be better.
 
-use wasmparser::{ComponentExport, Parser, Payload};
+use wasmparser::{Parser, Payload};
 
 /// What the standard library of Rust says where printing fails; only a guest that prints has it.
 const PRINTS: &[u8] = b"failed printing to";
@@ -8,13 +8,12 @@ const PRINTS: &[u8] = b"failed printing to";
 /// Hints about a file that was walked before.
 pub(crate) fn of(bytes: &[u8]) -> Vec<String> {
     let mut hints = Vec::new();
+    if is_script(bytes) {
+        return hints;
+    }
     let (mut debug, mut pages, mut names) = (0, 0, 0);
     for payload in Parser::new(0).parse_all(bytes) {
         match payload {
-            // The engine of a script is as its toolchain made it.
-            Ok(Payload::ComponentExportSection(exports)) if exports.clone().into_iter().flatten().any(is_printed) => {
-                return Vec::new();
-            }
             Ok(Payload::CustomSection(section)) if section.name().starts_with(".debug_") => {
                 debug += section.data().len();
             }
@@ -51,7 +50,12 @@ pub(crate) fn of(bytes: &[u8]) -> Vec<String> {
     hints
 }
 
-/// Only a script has this export.
-fn is_printed(export: ComponentExport<'_>) -> bool {
-    export.name.name == "printed"
+/// A model in `JavaScript` or Python, whose engine is as the toolchain made it. Only these export what they print.
+fn is_script(bytes: &[u8]) -> bool {
+    Parser::new(0).parse_all(bytes).any(|payload| match payload {
+        Ok(Payload::ComponentExportSection(exports)) => {
+            exports.into_iter().flatten().any(|export| export.name.name == "printed")
+        }
+        _ => false,
+    })
 }

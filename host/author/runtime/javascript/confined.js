@@ -1,5 +1,5 @@
-// Keeps what a model prints, and what stopped it, where `assay model try` finds them; lets fail in words what a model may
-// not do. It is imported before the model.
+// Keeps what a model prints, and what stopped it, where `assay model try` finds them; lets fail in words what a model
+// may not do. It is imported before the model.
 
 /** The most characters that are kept of what is printed. */
 const MOST = 65_536;

@@ -1,5 +1,5 @@
-"""Keeps what a model prints, and what stopped it, where `assay model try` finds them; lets fail in words what a model may
-not do. It is imported before the model."""
+"""Keeps what a model prints, and what stopped it, where `assay model try` finds them; lets fail in words what a model
+may not do. It is imported before the model."""
 
 import builtins
 import datetime
@@ -59,10 +59,12 @@ CLOCK = "a model has no clock. Use features.as_of"
 RANDOM = "a model has no randomness"
 FILES = "a model has no files. Read them at the top of model.py: that runs when it is built"
 
-_refuse(time, ["time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "process_time", "sleep"], CLOCK)
-_refuse(random, ["random", "uniform", "randint", "randrange", "choice", "choices", "shuffle", "sample", "gauss", "seed"], RANDOM)
-_refuse(random, ["_urandom"], RANDOM)
-_refuse(os, ["urandom", "open", "listdir", "scandir", "stat"], FILES)
+_TIMES = ["time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "process_time", "sleep"]
+_DRAWS = ["random", "uniform", "randint", "randrange", "choice", "choices", "shuffle", "sample", "gauss", "seed"]
+_refuse(time, _TIMES, CLOCK)
+_refuse(random, [*_DRAWS, "_urandom"], RANDOM)
+_refuse(os, ["urandom"], RANDOM)
+_refuse(os, ["open", "listdir", "scandir", "stat"], FILES)
 _refuse(builtins, ["open", "input"], FILES)
 _refuse(io, ["open"], FILES)
 

@@ -68,7 +68,8 @@ mod tests {
     fn the_largest_table_comes_first_and_the_others_after_it() {
         let component = wat::parse_str(
             "(component
-                (core module $a (table 3 funcref)) (core module $b (table 10 funcref)) (core module $c (table 4 funcref))
+                (core module $a (table 3 funcref)) (core module $b (table 10 funcref))
+                (core module $c (table 4 funcref))
                 (core instance (instantiate $a)) (core instance (instantiate $b)) (core instance (instantiate $c)))",
         );
         let Tables { places, size } = plan(&component.unwrap()).unwrap();

@@ -10,14 +10,13 @@ use std::{
 
 use assay_author::Script;
 
-use super::workshop;
 use crate::commands::Failure;
 
 /// The longest that a toolchain may take. Python takes 10 to 30 seconds.
 const LONGEST: Duration = Duration::from_secs(300);
 
-/// The component of the model in `folder`. With `fuse`, its modules are linked into one.
-pub fn component(script: Script, folder: &Path, fuse: bool) -> Result<Vec<u8>, Failure> {
+/// What the toolchain makes of the model in `folder`: with `fuse` its modules linked into one, otherwise a component.
+pub fn built(script: Script, folder: &Path, fuse: bool) -> Result<Vec<u8>, Failure> {
     let mut command = script.prepare(folder).map_err(Failure::no)?;
     let (tool, source) = (command.get_program().to_string_lossy().into_owned(), script.source());
     match within(&mut command, LONGEST).map_err(|error| Failure::cannot(format!("{tool} cannot be run: {error}")))? {
@@ -35,10 +34,9 @@ pub fn component(script: Script, folder: &Path, fuse: bool) -> Result<Vec<u8>, F
     if !fuse {
         return Ok(built);
     }
-    let core = script.fused(&built).map_err(|error| {
+    script.fused(&built).map_err(|error| {
         Failure::no(format!("its modules cannot be linked into one: {error}. `--no-fuse` leaves them as they are"))
-    })?;
-    workshop::component(&core)
+    })
 }
 
 /// Runs `command`; nothing where it was stopped at the end of its time.

@@ -82,7 +82,7 @@ pub fn build(folder: &Path, How { accept, fuse }: How) -> Result<PathBuf, Failur
     } else if folder.join("Cargo.toml").is_file() {
         component(&cargo(&folder)?)?
     } else if let Some(script) = Script::of(&folder) {
-        script::component(script, &folder, fuse)?
+        component(&script::built(script, &folder, fuse)?)?
     } else {
         let sources = format!("{DECLARATION}, Cargo.toml, model.js nor model.py");
         return Err(Failure::no(format!("{} has neither {sources}", folder.display())));
