@@ -6,13 +6,18 @@ use std::{
     process::Command,
 };
 
-use crate::service::binary;
+use crate::{node, python, service::binary};
 
 /// The component of a new model in `language`, with another version, built in a folder of its own in `folder`.
 ///
 /// # Errors
 /// The last words of the command that failed; also where the toolchain of the language is not installed.
 pub fn built(language: &str, folder: &Path, version: &str) -> Result<Vec<u8>, String> {
+    match language {
+        "javascript" => drop(node::author_packages().map_err(|error| error.to_string())?),
+        "python" => drop(python::interpreter()?),
+        _ => {}
+    }
     let name = format!("{language}-{}", version.replace('.', "-"));
     let kit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../models/kit");
     assay(folder, &["new", &name, "--lang", language, "--kit", &kit.display().to_string()])?;

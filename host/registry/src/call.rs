@@ -104,6 +104,17 @@ impl<'a> Call<'a> {
         self.store.data().peak
     }
 
+    /// What a model whose language has a `print` printed in this instance, which `error` may have stopped.
+    pub fn printed(&mut self, error: Option<&wasmtime::Error>) -> Option<String> {
+        match error {
+            Some(error) => dump::printed(error, &self.store),
+            None => {
+                let function = self.instance?.get_export_index(&mut self.store, None, "printed")?;
+                self.invoke::<(), String>(&function, ()).ok()
+            }
+        }
+    }
+
     /// The meaning of `error`, which ended this call.
     pub fn failure(&mut self, error: &wasmtime::Error) -> ScoreError {
         match dump::remains(error, &mut self.store) {

@@ -202,8 +202,8 @@ fn list(names: &[String]) -> String {
 
 fn import_advice(imports: &[String]) -> &'static str {
     if imports.iter().any(|name| name.starts_with("wasi:") || name.starts_with("wasi_")) {
-        "WASI comes with the build target: build Rust for wasm32-unknown-unknown, Python with --stub-wasi, \
-         JavaScript with -d stdio random clocks http fetch-event"
+        "WASI comes with the build target: build Rust for wasm32-unknown-unknown, and JavaScript and Python with \
+         `assay model build`"
     } else {
         "Remove what needs them, or pass it in through `features`"
     }

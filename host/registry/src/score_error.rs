@@ -95,7 +95,10 @@ impl ScoreError {
                 ),
                 _,
             ) => Self::Unreadable(first_line(error)),
-            (Some(trap), _) => Self::Trap { kind: trap.to_string(), at: place(error) },
+            (Some(trap), _) => match place(error) {
+                Some(host) if host.starts_with("wasi") => Self::Trap { kind: asked(&host), at: None },
+                at => Self::Trap { kind: trap.to_string(), at },
+            },
             (None, _) => {
                 let text = first_line(error);
                 if text.contains("fuel allocated for hostcalls") {
@@ -106,6 +109,11 @@ impl ScoreError {
             }
         }
     }
+}
+
+/// A script can reach functions of its language that ask the host; `assay model build` names these alone.
+fn asked(host: &str) -> String {
+    format!("it asked for {host}; a model has no clock, no randomness, no network and no files")
 }
 
 /// The innermost function with a name.

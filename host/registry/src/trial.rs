@@ -1,10 +1,12 @@
-//! One call after the other, as an author looks at them: the answer or why there is none, what it costs, and what a
-//! panic said.
+//! One call after the other, as an author looks at them: the answer or why there is none, what it costs, what it
+//! printed, and what a panic said.
 
 use assay_domain::{Assessment, ModelInfo, features::Features};
 
 use crate::{
     CreditModel, Limits, LoadError, Model, OfKind as _, OpenError, ScoreError, Spent, StandaloneError,
+    abi::Abi,
+    call::Call,
     engine::Purpose,
     engines::Engines,
     examine,
@@ -19,6 +21,8 @@ pub struct Trials(CreditModel);
 pub struct Trial {
     pub answer: Result<Assessment, ScoreError>,
     pub spent: Spent,
+    /// What the model printed, where its language has a `print`.
+    pub printed: String,
 }
 
 impl Trials {
@@ -42,9 +46,16 @@ impl Trials {
 
     /// Asks for a score, and for its words where the model gives them apart. The cost is that of the score.
     pub fn ask(&self, features: &Features) -> Trial {
-        let (answer, spent) = self.0.score_uncounted(features);
+        let (mut fuel, mut printed) = (0, None);
+        let ask = |call: &mut Call<'_>, abi: &dyn Abi| {
+            let raw = abi.score(call, features);
+            fuel = call.fuel();
+            printed = call.printed(raw.as_ref().err());
+            raw
+        };
+        let (answer, spent) = self.0.unrecorded(ask, |raw| self.0.checked(raw));
         let answer = answer.and_then(|answer| self.0.explain(features, &answer));
-        Trial { answer, spent }
+        Trial { answer, spent: Spent { fuel, ..spent }, printed: printed.unwrap_or_default() }
     }
 }
 

@@ -69,7 +69,9 @@ pub fn on_shelf(config: &ConfigFile) -> Result<Vec<ModelInfo>, Failure> {
 
 /// The files of a shelf, in the order of their names.
 fn files(shelf: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let unreadable = |error| Failure::cannot(format!("the shelf {} cannot be read: {error}", shelf.display()));
+    let advice = "Set models.shelf in the configuration, or ASSAY__MODELS__SHELF, to the folder of released models";
+    let unreadable =
+        |error| Failure::cannot(format!("the shelf {} cannot be read: {error}. {advice}", shelf.display()));
     let mut files: Vec<PathBuf> = std::fs::read_dir(shelf)
         .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect())
         .map_err(unreadable)?;

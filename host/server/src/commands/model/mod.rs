@@ -4,6 +4,7 @@
 mod card;
 mod dev;
 mod inspect;
+mod script;
 mod sign;
 mod trial;
 mod workshop;
@@ -19,6 +20,8 @@ use assay_registry::{Limits, LoadError};
 use clap::Subcommand;
 use reqwest::Method;
 use serde_json::{Value, json};
+
+use workshop::How;
 
 use super::{
     ConfigFile, Failure, backtest, print,
@@ -60,7 +63,7 @@ pub enum Command {
         folder: PathBuf,
         #[arg(long, value_parser = kind, default_value = "credit")]
         kind: ModelKind,
-        /// rust, scorecard or trees
+        /// rust, javascript, python, scorecard or trees
         #[arg(long, value_parser = workshop::language, default_value = "scorecard")]
         lang: Language,
         /// For Rust: the folder models/kit of a copy of Assay's source
@@ -74,8 +77,11 @@ pub enum Command {
         /// Take the scores of wallets.jsonl as golden
         #[arg(long)]
         accept: bool,
+        /// Of a model in JavaScript or Python: leave its modules apart, as its toolchain makes them
+        #[arg(long)]
+        no_fuse: bool,
     },
-    /// Score one wallet: the factors, the cost, and what a panic said
+    /// Score one wallet: the factors, the cost, what it printed, and what a panic or traceback said
     Try {
         /// The component
         file: PathBuf,
@@ -183,7 +189,9 @@ pub enum Command {
 pub fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::New { folder, kind, lang, kit } => workshop::new(&folder, kind, lang, kit),
-        Command::Build { folder, accept } => workshop::build(&folder, accept).map(drop),
+        Command::Build { folder, accept, no_fuse } => {
+            workshop::build(&folder, How { accept, fuse: !no_fuse }).map(drop)
+        }
         Command::Try { file, features, line, config } => {
             let limits = unsigned(&config)?;
             trial::run(&read(&file, &limits)?, &limits, features.as_deref(), line)
