@@ -90,6 +90,13 @@ const GAUGES: &[(&str, Unit, &str)] = &[
     ("assay_http_requests_in_flight", Unit::Count, "Requests in flight, by method and route"),
     ("assay_models_loaded", Unit::Count, "Loaded models, by kind"),
     (
+        "assay_model_memory_bytes",
+        Unit::Bytes,
+        "Memory of a call of a model when it was loaded, by kind, version and class; each lane keeps about as much",
+    ),
+    ("assay_model_code_bytes", Unit::Bytes, "Compiled code of a model in all lanes, by kind, version and class"),
+    ("assay_model_compile_seconds", Unit::Seconds, "Time it took to compile a model, by kind, version and class"),
+    (
         "assay_rpc_requests_waiting",
         Unit::Count,
         "JSON-RPC requests that wait for the concurrency or rate limit of an endpoint, by chain",
