@@ -7,10 +7,23 @@ const PRINTS: &[u8] = b"failed printing to";
 
 /// Hints about a file that was walked before.
 pub(crate) fn of(bytes: &[u8]) -> Vec<String> {
-    let mut hints = Vec::new();
     if is_script(bytes) {
-        return hints;
+        return Vec::new();
     }
+    let mut hints = parts(bytes);
+    if bytes.windows(PRINTS.len()).any(|part| part == PRINTS) {
+        hints.push(
+            "it prints, with println!, eprintln! or dbg!: nobody sees that, and it costs. Put what a person should read \
+             into the description of a factor"
+                .to_owned(),
+        );
+    }
+    hints
+}
+
+/// Hints about the sections of a file.
+fn parts(bytes: &[u8]) -> Vec<String> {
+    let mut hints = Vec::new();
     let (mut debug, mut pages, mut names) = (0, 0, 0);
     for payload in Parser::new(0).parse_all(bytes) {
         match payload {
@@ -39,13 +52,6 @@ pub(crate) fn of(bytes: &[u8]) -> Vec<String> {
              models/kit/README.md into .cargo/config.toml, and use the crate assay-model for its allocator",
             pages * 64
         ));
-    }
-    if bytes.windows(PRINTS.len()).any(|part| part == PRINTS) {
-        hints.push(
-            "it prints, with println!, eprintln! or dbg!: nobody sees that, and it costs. Put what a person should read \
-             into the description of a factor"
-                .to_owned(),
-        );
     }
     hints
 }

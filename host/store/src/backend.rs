@@ -3,12 +3,9 @@
 use std::{num::NonZeroU32, time::Duration};
 
 use crate::{
-    Admission, Batch, Key, Lease, Metered, OpenError, StoreError, Take, clock::Clock, config, embedded::Embedded,
+    Admission, Batch, Key, Lease, Metered, OpenError, StoreError, Take, Told, clock::Clock, config, embedded::Embedded,
     keys::Name, redis::Redis,
 };
-
-/// Called with a result, on the runtime.
-pub(crate) type Told<R> = Box<dyn FnOnce(R) + Send>;
 
 #[derive(Clone)]
 pub(super) enum Backend {

@@ -73,6 +73,9 @@ pub enum Admission {
 /// The result of [`Store::admit_and_take`]: the admission, and where it is allowed what became of the amount.
 pub type Metered = (Admission, Option<Take>);
 
+/// Called with a result, on the runtime.
+type Told<R> = Box<dyn FnOnce(R) + Send>;
+
 impl Store {
     /// Opens the configured backend. A missing embedded store is created with its folder.
     ///

@@ -68,9 +68,8 @@ impl Merged {
         for payload in Parser::new(0).parse_all(module) {
             match payload.map_err(text)? {
                 Payload::ImportSection(section) => {
-                    for import in section.into_imports() {
-                        self.import(&mut own, &import.map_err(text)?, &found)?;
-                    }
+                    let mut imports = section.into_imports();
+                    imports.try_for_each(|import| self.import(&mut own, &import.map_err(text)?, &found))?;
                 }
                 Payload::ExportSection(section) => {
                     for export in section {
@@ -80,15 +79,13 @@ impl Merged {
                 }
                 Payload::StartSection { func, .. } => self.starts.push(place(&own.functions, func)?),
                 Payload::ElementSection(section) => {
-                    for element in section {
-                        self.element(&mut own, element.map_err(text)?)?;
-                    }
+                    let mut elements = section.into_iter();
+                    elements.try_for_each(|element| self.element(&mut own, element.map_err(text)?))?;
                 }
                 Payload::CodeSectionEntry(body) => own.body(body, &mut self.code)?,
                 Payload::DataSection(section) => {
-                    for data in section {
-                        own.parse_data(&mut self.data, data.map_err(text)?).map_err(text)?;
-                    }
+                    let mut parts = section.into_iter();
+                    parts.try_for_each(|part| own.parse_data(&mut self.data, part.map_err(text)?).map_err(text))?;
                 }
                 declares => self.declare(&mut own, declares)?,
             }

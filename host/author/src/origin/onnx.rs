@@ -1,65 +1,19 @@
 //! Reads the trees of ONNX: one `TreeEnsembleRegressor` or binary `TreeEnsembleClassifier` of the domain `ai.onnx.ml`.
 //! ONNX computes them with single precision, so a model of its trees does too.
 
+mod proto;
+
 use std::collections::{HashMap, HashSet};
 
-use prost::Message;
+use prost::Message as _;
+use proto::{Attribute, Graph, Model, Operator, Tensor};
 
 use super::{
     Forest,
     tree::{Leaf, Missing, Raw, Test, Tree},
 };
 
-/// The fields of `onnx.proto` that trees need.
-#[derive(Clone, PartialEq, Message)]
-struct Model {
-    #[prost(message, optional, tag = "7")]
-    graph: Option<Graph>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub struct Graph {
-    #[prost(message, repeated, tag = "1")]
-    nodes: Vec<Operator>,
-    #[prost(message, repeated, tag = "5")]
-    constants: Vec<Tensor>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct Tensor {
-    #[prost(float, repeated, tag = "4")]
-    floats: Vec<f32>,
-    #[prost(string, tag = "8")]
-    name: String,
-    #[prost(bytes = "vec", tag = "9")]
-    raw: Vec<u8>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct Operator {
-    #[prost(string, repeated, tag = "1")]
-    inputs: Vec<String>,
-    #[prost(string, repeated, tag = "2")]
-    outputs: Vec<String>,
-    #[prost(string, tag = "4")]
-    name: String,
-    #[prost(message, repeated, tag = "5")]
-    attributes: Vec<Attribute>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct Attribute {
-    #[prost(string, tag = "1")]
-    name: String,
-    #[prost(bytes = "vec", tag = "4")]
-    text: Vec<u8>,
-    #[prost(float, repeated, tag = "7")]
-    floats: Vec<f32>,
-    #[prost(int64, repeated, tag = "8")]
-    ints: Vec<i64>,
-    #[prost(bytes = "vec", repeated, tag = "9")]
-    texts: Vec<Vec<u8>>,
-}
+const MIXED: &str = "its splits compare in different ways: some send a figure at the threshold left, and some right";
 
 /// Operators that change no figure.
 const PLAIN: [&str; 4] = ["Cast", "Identity", "Reshape", "ZipMap"];
@@ -176,15 +130,23 @@ impl<'a> Ensemble<'a> {
                 None => trees.push((tree, vec![node])),
             }
         }
-        let mut strict = None;
-        let grown = trees.iter().map(|(tree, nodes)| grow(*tree, nodes, &values, names.len(), &mut strict));
-        let grown: Vec<Tree> = grown.collect::<Result<_, _>>()?;
+        let growers = trees.iter().map(|(tree, nodes)| Grower::of(*tree, nodes, &values));
+        let growers: Vec<Grower<'_>> = growers.collect::<Result<_, _>>()?;
+        let mut ways = Vec::with_capacity(growers.len());
+        for grower in &growers {
+            ways.extend(grower.strict()?);
+        }
+        let strict = ways.first().copied().unwrap_or(false);
+        if ways.contains(&!strict) {
+            return Err(MIXED.to_owned());
+        }
+        let trees = growers.iter().map(|grower| grower.grow(names.len())).collect::<Result<_, _>>()?;
         let start = match self.floats("base_values") {
             [] => 0.0,
             [start] if start.is_finite() => f64::from(*start),
             _ => return Err("its `base_values` are not one finite number".into()),
         };
-        Ok(Forest { trees: grown, start, single: true, strict: strict.unwrap_or(false) })
+        Ok(Forest { trees, start, single: true, strict })
     }
 
     /// The value of each leaf, by tree and number.
@@ -236,45 +198,58 @@ impl<'a> Ensemble<'a> {
     }
 }
 
-/// One tree. Its first node is its root. `strict` is what the splits before say of a figure at a threshold.
-fn grow(
+/// The nodes of one tree.
+struct Grower<'a> {
     tree: i64,
-    nodes: &[Node<'_>],
-    values: &HashMap<(i64, i64), f32>,
-    features: usize,
-    strict: &mut Option<bool>,
-) -> Result<Tree, String> {
-    let places: HashMap<i64, usize> = nodes.iter().enumerate().map(|(at, node)| (node.number, at)).collect();
-    let inner = || nodes.iter().filter(|node| node.mode != b"LEAF");
-    let children: HashSet<i64> = inner().flat_map(|node| [node.yes, node.no]).collect();
-    let roots: Vec<_> = nodes.iter().enumerate().filter(|(_, node)| !children.contains(&node.number)).collect();
-    if places.len() != nodes.len() || !matches!(roots[..], [(0, _)]) {
-        return Err(format!("the nodes of tree {tree} are no tree that begins with its root"));
-    }
-    for node in inner() {
-        let here = matches!(node.mode, b"BRANCH_LT" | b"BRANCH_GTE");
-        if *strict.get_or_insert(here) != here {
-            return Err(
-                "its splits compare in different ways: some send a figure at the threshold left, and some right".into(),
-            );
+    nodes: &'a [Node<'a>],
+    /// The place of each node in the list.
+    places: HashMap<i64, usize>,
+    values: &'a HashMap<(i64, i64), f32>,
+}
+
+impl<'a> Grower<'a> {
+    /// The nodes of a tree, of which the first is its root.
+    fn of(tree: i64, nodes: &'a [Node<'a>], values: &'a HashMap<(i64, i64), f32>) -> Result<Self, String> {
+        let places: HashMap<i64, usize> = nodes.iter().enumerate().map(|(at, node)| (node.number, at)).collect();
+        let grower = Self { tree, nodes, places, values };
+        let children: HashSet<i64> = grower.splits().flat_map(|node| [node.yes, node.no]).collect();
+        let roots: Vec<_> = nodes.iter().enumerate().filter(|(_, node)| !children.contains(&node.number)).collect();
+        if grower.places.len() == nodes.len() && matches!(roots[..], [(0, _)]) {
+            return Ok(grower);
         }
+        Err(format!("the nodes of tree {tree} are no tree that begins with its root"))
     }
-    let place = |number: i64| places.get(&number).copied().ok_or_else(|| format!("tree {tree} has no node {number}"));
-    Tree::grow(nodes.len(), features, |at| {
-        let node = nodes.get(at).ok_or_else(|| format!("tree {tree} has no node {at}"))?;
+
+    fn splits(&self) -> impl Iterator<Item = &'a Node<'a>> {
+        self.nodes.iter().filter(|node| node.mode != b"LEAF")
+    }
+
+    /// Whether a figure at a threshold goes right; `None` for a tree without splits.
+    fn strict(&self) -> Result<Option<bool>, String> {
+        let mut strict = self.splits().map(|node| matches!(node.mode, b"BRANCH_LT" | b"BRANCH_GTE"));
+        let first = strict.next();
+        if strict.all(|strict| Some(strict) == first) { Ok(first) } else { Err(MIXED.to_owned()) }
+    }
+
+    fn grow(&self, features: usize) -> Result<Tree, String> {
+        Tree::grow(self.nodes.len(), features, |at| {
+            let node = self.nodes.get(at).ok_or_else(|| format!("tree {} has no node {at}", self.tree))?;
+            self.raw(node)
+        })
+    }
+
+    fn raw(&self, node: &Node<'_>) -> Result<Raw, String> {
         // The branch for smaller figures is the left one.
         let smaller = match node.mode {
             b"LEAF" => {
-                let value = values.get(&(tree, node.number)).copied().unwrap_or(0.0);
+                let value = self.values.get(&(self.tree, node.number)).copied().unwrap_or(0.0);
                 return Ok(Raw::Leaf(Leaf { value: f64::from(value), weight: 0.0 }));
             }
             b"BRANCH_LEQ" | b"BRANCH_LT" => true,
             b"BRANCH_GT" | b"BRANCH_GTE" => false,
             mode => {
-                return Err(format!(
-                    "tree {tree} has a split {}, which cannot be served",
-                    String::from_utf8_lossy(mode)
-                ));
+                let mode = String::from_utf8_lossy(mode);
+                return Err(format!("tree {} has a split {mode}, which cannot be served", self.tree));
             }
         };
         let (left, right) = if smaller { (node.yes, node.no) } else { (node.no, node.yes) };
@@ -284,10 +259,14 @@ fn grow(
             missing: Missing::Nan,
             // A comparison with an absent figure is false.
             default_left: node.missing_says_yes == smaller,
-            left: place(left)?,
-            right: place(right)?,
+            left: self.place(left)?,
+            right: self.place(right)?,
         })
-    })
+    }
+
+    fn place(&self, number: i64) -> Result<usize, String> {
+        self.places.get(&number).copied().ok_or_else(|| format!("tree {} has no node {number}", self.tree))
+    }
 }
 
 #[cfg(test)]

@@ -136,7 +136,7 @@ impl Script {
     /// The one core module of `component`.
     ///
     /// # Errors
-    /// As [`fuse`].
+    /// Where the modules cannot be linked.
     pub fn fused(self, component: &[u8]) -> Result<Vec<u8>, String> {
         fuse::fuse(component, &WIT, WORLD)
     }

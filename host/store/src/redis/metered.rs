@@ -9,8 +9,7 @@ use super::{
     units::{Wanted, parted},
 };
 use crate::{
-    Admission, Key, Metered, StoreError, Take,
-    backend::Told,
+    Admission, Key, Metered, StoreError, Take, Told,
     batch::{Change, Condition},
     keys::Name,
 };

@@ -3,8 +3,7 @@
 
 use super::{Outcome, Redis, Steps};
 use crate::{
-    Key, StoreError, Take,
-    backend::Told,
+    Key, StoreError, Take, Told,
     batch::{Change, Condition},
 };
 

@@ -1,0 +1,53 @@
+//! The messages and fields of `onnx.proto` that trees need.
+
+use prost::Message;
+
+#[derive(Clone, PartialEq, Message)]
+pub struct Model {
+    #[prost(message, optional, tag = "7")]
+    pub graph: Option<Graph>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct Graph {
+    #[prost(message, repeated, tag = "1")]
+    pub nodes: Vec<Operator>,
+    #[prost(message, repeated, tag = "5")]
+    pub constants: Vec<Tensor>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct Tensor {
+    #[prost(float, repeated, tag = "4")]
+    pub floats: Vec<f32>,
+    #[prost(string, tag = "8")]
+    pub name: String,
+    #[prost(bytes = "vec", tag = "9")]
+    pub raw: Vec<u8>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct Operator {
+    #[prost(string, repeated, tag = "1")]
+    pub inputs: Vec<String>,
+    #[prost(string, repeated, tag = "2")]
+    pub outputs: Vec<String>,
+    #[prost(string, tag = "4")]
+    pub name: String,
+    #[prost(message, repeated, tag = "5")]
+    pub attributes: Vec<Attribute>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct Attribute {
+    #[prost(string, tag = "1")]
+    pub name: String,
+    #[prost(bytes = "vec", tag = "4")]
+    pub text: Vec<u8>,
+    #[prost(float, repeated, tag = "7")]
+    pub floats: Vec<f32>,
+    #[prost(int64, repeated, tag = "8")]
+    pub ints: Vec<i64>,
+    #[prost(bytes = "vec", repeated, tag = "9")]
+    pub texts: Vec<Vec<u8>>,
+}
