@@ -4,6 +4,8 @@ pub mod agents;
 pub mod browser;
 pub mod collector;
 pub mod devnet;
+mod dice;
+pub mod economy;
 pub mod explorer;
 pub mod facilitator;
 pub mod features;

@@ -8,6 +8,7 @@ use alloy::sol;
 use assay_tests::devnet::data_provider::{Position, position};
 use assay_tests::devnet::receipts::{LendingEvents, lending_events, sent};
 use assay_tests::devnet::{BASE, Chain, Devnet, ETHEREUM, feed::Feed};
+use assay_tests::economy::{Economy, Ledger};
 use serde_json::json;
 use tokio::runtime::Runtime;
 use tokio::sync::OnceCell;
@@ -230,4 +231,20 @@ async fn a_test_may_change_its_own_devnet_and_dropping_it_ends_it() {
     let rpc = chain.rpc.clone();
     drop(devnet);
     assert!(rpc.request::<U256>("eth_chainId", json!([])).await.is_err());
+}
+
+#[tokio::test]
+async fn a_seed_repeats_an_economy_to_the_block() {
+    let start = |seed| async move { Economy::start(10, seed).await.expect("the economy starts") };
+    let (one, same, other) = tokio::join!(start(1), start(1), start(2));
+    let mut hashes = Vec::new();
+    for economy in [&one, &same, &other] {
+        let ledger = Ledger::of(&economy.chain).await.expect("the node answers");
+        let end = ledger.before(Economy::day(490));
+        hashes.push(ledger.blocks[end as usize].0);
+        println!("{} blocks, {} liquidations", end, economy.liquidations);
+    }
+    assert_eq!((hashes[0], one.liquidations), (hashes[1], same.liquidations));
+    assert_ne!(hashes[0], hashes[2]);
+    assert!(one.liquidations > 0);
 }
