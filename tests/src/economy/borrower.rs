@@ -9,7 +9,7 @@ use crate::devnet::tokens::{ALL, Asset, DAI, USDC, WBTC, WETH};
 use crate::dice::Dice;
 
 /// Weeks in which borrowers arrive.
-const ARRIVALS: u64 = 45;
+const ARRIVALS: u64 = 40;
 /// A careful borrower repays below this health factor.
 const NERVOUS: f64 = 1.25;
 /// More than interest adds to a debt between two weeks.
@@ -36,6 +36,11 @@ pub fn all(count: u64, seed: u64) -> Vec<Borrower> {
     (0..count).map(|number| Borrower::new(number, seed)).collect()
 }
 
+/// A share of the collateral; loans up to 0.8 are given.
+fn leverage(dice: &mut Dice) -> f64 {
+    0.24 + 0.53 * dice.share()
+}
+
 impl Borrower {
     fn new(number: u64, seed: u64) -> Self {
         let mut dice = Dice(seed.wrapping_add((number + 1) << 20));
@@ -55,10 +60,10 @@ impl Borrower {
             collateral: if dust { WETH } else { collateral },
             debt: if dust { USDC } else { debt },
             dollars,
-            leverage: 0.08 + 0.66 * dice.share(),
-            careful: dice.chance(25),
-            // Half of them are there from the first week on.
-            arrives: dice.below(ARRIVALS * 2).saturating_sub(ARRIVALS),
+            leverage: leverage(&mut dice),
+            careful: dice.chance(20),
+            // Two of three are there from the first week on.
+            arrives: dice.below(ARRIVALS * 3).saturating_sub(ARRIVALS * 2),
             dice,
         }
     }
@@ -78,12 +83,12 @@ impl Borrower {
             return self.repays(account.debt * 0.4, prices);
         }
         match self.dice.below(100) {
-            0..4 => {
+            0..3 => {
                 let part = 0.2 + 0.4 * self.dice.share();
                 self.repays(account.debt * part, prices)
             }
-            4..9 => self.borrows(account, prices),
-            9..10 => self.closes(account, prices),
+            3..6 => self.borrows(account, prices),
+            6..7 => self.closes(account, prices),
             _ => Vec::new(),
         }
     }
@@ -104,7 +109,7 @@ impl Borrower {
 
     /// Borrows against what is left of its collateral, or against a new deposit.
     fn reopens(&mut self, account: Account, prices: Prices) -> Vec<Act> {
-        self.leverage = 0.08 + 0.66 * self.dice.share();
+        self.leverage = leverage(&mut self.dice);
         if account.collateral < DUST { self.opens(prices) } else { self.borrows(account, prices) }
     }
 

@@ -20,7 +20,7 @@ pub enum Kind {
 }
 
 /// An event of a wallet in the pool.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Event {
     pub block: u64,
     /// Seconds since 1970.

@@ -13,6 +13,7 @@ use crate::devnet::sender::Sender;
 use crate::devnet::tokens::{ALL, ASSETS, WBTC, WETH};
 use crate::devnet::{Chain, Error};
 
+const MORNING: u64 = 21_600;
 const NOON: u64 = 43_200;
 const EVENING: u64 = 72_000;
 /// Collateral below which nothing is left to take, in dollars.
@@ -65,9 +66,14 @@ impl Life<'_> {
             let acts = borrower.acts(week, account, prices);
             all.extend(acts.into_iter().map(|act| (borrower.address, act)));
         }
-        for (from, act) in &all {
-            let from = if matches!(act, Act::Mint { .. }) { actors::address(FAUCET) } else { *from };
-            self.queue(from, act).await?;
+        // In a block of their own: a node orders only the transactions of one sender.
+        let (mints, others): (Vec<_>, Vec<_>) = all.iter().partition(|(_, act)| matches!(act, Act::Mint { .. }));
+        for (_, act) in mints {
+            self.queue(actors::address(FAUCET), act).await?;
+        }
+        self.sender.mine(START + week * WEEK + MORNING).await?;
+        for (from, act) in others {
+            self.queue(*from, act).await?;
         }
         self.sender.mine(START + week * WEEK + NOON).await
     }

@@ -1,6 +1,6 @@
 //! An economy to fit models on: a chain with the real Aave v3 contracts, on which borrowers of different leverage and
 //! assets live through two falls of prices. They repay, borrow more, close and open loans; a liquidator takes what falls
-//! below the threshold. A seed repeats all of it, from block to block.
+//! below the threshold. A seed repeats every event with its block and amount; the order within a block may differ.
 
 mod account;
 mod borrower;
@@ -21,7 +21,7 @@ const DAY: u64 = 86_400;
 const WEEK: u64 = 7 * DAY;
 /// Weeks that it lasts.
 const WEEKS: u64 = 70;
-/// 2025-06-30, its end. A fixed date, so that the same seed makes the same blocks.
+/// 2025-06-30, its end. A fixed date, so that the same seed makes the same times.
 const END: u64 = 1_751_241_600;
 /// Its first price.
 const START: u64 = END - WEEKS * WEEK;

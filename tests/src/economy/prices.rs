@@ -14,12 +14,12 @@ pub struct Prices {
 /// The first week of a fall, and what remains of the prices of ether and bitcoin after each of its weeks. The second fall
 /// is another one than the first: bitcoin falls as deep as ether.
 pub const FALLS: [(u64, [(f64, f64); 4]); 2] = [
-    (21, [(0.88, 0.94), (0.84, 0.91), (0.85, 0.92), (0.94, 0.97)]),
-    (56, [(0.91, 0.88), (0.84, 0.87), (0.87, 0.88), (0.95, 0.95)]),
+    (21, [(0.84, 0.89), (0.79, 0.84), (0.82, 0.87), (0.92, 0.95)]),
+    (56, [(0.87, 0.85), (0.80, 0.79), (0.82, 0.81), (0.92, 0.92)]),
 ];
 /// Growth of a week outside the falls, and its noise either way.
-const GROWTH: f64 = 1.012;
-const NOISE: f64 = 0.02;
+const GROWTH: f64 = 1.004;
+const NOISE: f64 = 0.025;
 
 /// The prices of every week.
 pub fn path(seed: u64) -> Vec<Prices> {

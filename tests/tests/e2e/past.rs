@@ -11,7 +11,7 @@ use alloy::primitives::Address;
 use assay_index::Index;
 use assay_lending::{EventKind, What};
 use assay_tests::{
-    devnet::Devnet,
+    devnet::{Chain, Devnet},
     service::{KEY, Service, binary, plugins},
 };
 use serde_json::{Value, json};
@@ -21,16 +21,21 @@ use super::{devnet, index::through, run};
 
 const DAY: u64 = 86_400;
 
-/// A folder with an index of chain 1, and a configuration that uses it.
-struct Desk(TempDir);
+/// A folder with an index, and a configuration that uses it.
+pub(super) struct Desk(pub TempDir);
 
 impl Desk {
-    async fn start(devnet: &Devnet) -> Self {
+    async fn on(devnet: &Devnet) -> Self {
         let config = devnet.config_toml("127.0.0.1:0", &plugins(), Path::new("{dir}/assay.redb"), KEY);
         let config =
             format!("{config}\n[reading]\nindex = \"on\"\nindex_path = \"{{dir}}/index\"\nindex_per_second = 0\n");
-        let service = Service::start(&config);
-        for chain in devnet.chains() {
+        Self::start(&config, &devnet.chains()).await
+    }
+
+    /// Has a server read the index of these chains, and ends it.
+    pub async fn start(config: &str, chains: &[&Chain]) -> Self {
+        let service = Service::start(config);
+        for chain in chains {
             through(&service, chain.id, chain.head().await.expect("the chain answers").0 - 16).await;
         }
         let folder = service.kill();
@@ -39,18 +44,18 @@ impl Desk {
         Self(folder)
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
-    fn export(&self, to: &str, more: &[&str]) -> Command {
+    pub fn export(&self, to: &str, more: &[&str]) -> Command {
         let mut command = Command::new(binary());
         command.current_dir(self.0.path()).args(["features", "export", "-o", to]).args(more);
         command
     }
 
     /// The rows of an export that works.
-    fn rows(&self, to: &str, more: &[&str]) -> Vec<Value> {
+    pub fn rows(&self, to: &str, more: &[&str]) -> Vec<Value> {
         let done = self.export(to, more).output().expect("assay runs");
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
         let lines = BufReader::new(std::fs::File::open(self.path(to)).expect("a file")).lines();
@@ -80,7 +85,7 @@ fn chain(row: &Value, id: u64) -> &Value {
 fn borrowers_of_the_past_are_exported_with_what_happened_to_them() {
     run(async {
         let devnet = devnet().await;
-        let desk = Desk::start(devnet).await;
+        let desk = Desk::on(devnet).await;
         let (wallet, time) = desk.liquidation();
         let (market, moment) = (devnet.ethereum.market.pool.to_string(), (time - DAY).to_string());
         let population = ["--population", "borrowers", "--market", &market, "--chain", "1", "--as-of", &moment];
@@ -125,7 +130,7 @@ fn borrowers_of_the_past_are_exported_with_what_happened_to_them() {
 fn rows_of_the_past_are_the_same_whenever_they_are_read() {
     run(async {
         let devnet = devnet().await;
-        let desk = Desk::start(devnet).await;
+        let desk = Desk::on(devnet).await;
         let (_, time) = desk.liquidation();
         let moment = (time - DAY).to_string();
         let wallets: Vec<String> = devnet.wallets.iter().map(|wallet| wallet.address.to_string()).collect();
