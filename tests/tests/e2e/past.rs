@@ -12,6 +12,7 @@ use assay_index::Index;
 use assay_lending::{EventKind, What};
 use assay_tests::{
     devnet::{Chain, Devnet},
+    proxy::{Proxy, Reply},
     service::{KEY, Service, binary, plugins},
 };
 use serde_json::{Value, json};
@@ -153,5 +154,45 @@ fn rows_of_the_past_are_the_same_whenever_they_are_read() {
         running.wait().expect("it ends");
         assert!(desk.rows("killed.jsonl", &arguments).len() == wallets.len());
         assert_eq!(std::fs::read(desk.path("killed.jsonl")).expect("a file"), whole);
+    });
+}
+
+#[test]
+fn an_export_that_is_killed_at_any_call_is_the_same_when_it_is_started_again() {
+    run(async {
+        let devnet = devnet().await;
+        let desk = Desk::on(devnet).await;
+        let proxy = Proxy::start(devnet.ethereum.url()).await;
+        let config = std::fs::read_to_string(desk.path("assay.toml")).expect("a configuration");
+        std::fs::write(desk.path("assay.toml"), config.replace(devnet.ethereum.url(), &proxy.url)).expect("written");
+        let moment = (desk.liquidation().1 - DAY).to_string();
+        let wallets: Vec<String> = devnet.wallets.iter().map(|wallet| wallet.address.to_string()).collect();
+        let mut arguments = vec!["--at-once", "8", "--as-of", &moment];
+        arguments.extend(wallets.iter().map(String::as_str));
+        proxy.take();
+        desk.rows("whole.jsonl", &arguments);
+        let (calls, whole) = (proxy.take().len(), std::fs::read(desk.path("whole.jsonl")).expect("a file"));
+        let kills = if std::env::var_os("ASSAY_SOAK").is_some() { 25 } else { 2 };
+        for kill in 1..=kills {
+            // Other calls go on, so that the process is anywhere between two of them.
+            let (mut seen, at) = (0, calls * kill / (kills + 1));
+            proxy.rule(move |_| {
+                seen += 1;
+                if seen == at { Reply::Hold } else { Reply::Pass }
+            });
+            let mut running =
+                desk.export("killed.jsonl", &arguments).stderr(Stdio::null()).spawn().expect("assay runs");
+            proxy.held().await;
+            running.kill().expect("it runs");
+            running.wait().expect("it ends");
+            proxy.rule(|_| Reply::Pass);
+            proxy.release(1);
+            desk.rows("killed.jsonl", &arguments);
+            assert!(
+                std::fs::read(desk.path("killed.jsonl")).expect("a file") == whole,
+                "killed at call {at} of {calls}"
+            );
+            std::fs::remove_file(desk.path("killed.jsonl")).expect("a file");
+        }
     });
 }
