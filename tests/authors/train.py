@@ -33,6 +33,8 @@ light = lightgbm.train(
 )
 light.save_model(folder / "lightgbm.txt")
 numpy.savetxt(folder / "lightgbm.csv", light.predict(x, raw_score=True), fmt="%.17g")
+EXPLAINED = 100
+numpy.savetxt(folder / "lightgbm-shapley.csv", light.predict(x[:EXPLAINED], pred_contrib=True), fmt="%.17g")
 
 types = ["c" if at == category else "q" for at in range(len(names))]
 table = xgboost.DMatrix(x, y, feature_names=names, feature_types=types, enable_categorical=True)
@@ -44,6 +46,8 @@ extreme = xgboost.train(
 )
 extreme.save_model(folder / "xgboost.json")
 numpy.savetxt(folder / "xgboost.csv", extreme.predict(table, output_margin=True), fmt="%.17g")
+explained = extreme.predict(table.slice(range(EXPLAINED)), pred_contribs=True)
+numpy.savetxt(folder / "xgboost-shapley.csv", explained, fmt="%.17g")
 
 # The table of the scorecard in authors/card.toml, by numpy.
 points = numpy.full(len(x), 300.0)

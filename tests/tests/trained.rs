@@ -10,7 +10,7 @@ use assay_author::{Matrix, Pack, Wallet, pack};
 use assay_domain::features::Features;
 use assay_registry::{CreditModel, Limits, OfKind as _, ScoreError, standalone, to_component};
 use assay_tests::{features, python};
-use tables::{Data, answer};
+use tables::{Data, answer, data::FEATURES, margin, values};
 
 fn declarations() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("authors")
@@ -34,15 +34,36 @@ fn train(folder: &Path, wallets: &[Features]) {
 
 /// The declaration with `trees`, packed.
 fn packed(folder: &Path, trees: &str) -> Pack {
+    packed_with(folder, &format!("trees = \"{trees}\""))
+}
+
+fn packed_with(folder: &Path, lines: &str) -> Pack {
     let text = fs::read_to_string(declarations().join("model.toml")).expect("the declaration");
     let path = folder.join("model.toml");
-    fs::write(&path, format!("trees = \"{trees}\"\n{text}")).expect("the declaration");
-    pack(&path).unwrap_or_else(|fault| panic!("{trees}: {fault}"))
+    fs::write(&path, format!("{lines}\n{text}")).expect("the declaration");
+    pack(&path).unwrap_or_else(|fault| panic!("{lines}: {fault}"))
 }
 
 fn numbers(file: &Path) -> Vec<f64> {
     let text = fs::read_to_string(file).expect("what the library predicts");
     text.lines().map(|line| line.parse().expect("a number")).collect()
+}
+
+/// The largest difference between the parts of the margin and what a library says that each feature adds.
+fn largest_difference_of_parts(pack: &Pack, wallets: &[Features], file: &Path) -> f64 {
+    let data = Data::new(&pack.data).expect("data");
+    let text = fs::read_to_string(file).expect("the contributions of the library");
+    let mut largest = 0.0_f64;
+    for (wallet, line) in wallets.iter().zip(text.lines()) {
+        let expected: Vec<f64> = line.split(' ').map(|part| part.parse().expect("a number")).collect();
+        let (figures, mut parts) = (values(data, &Wallet::new(wallet)), [0.0; FEATURES]);
+        margin(data, &figures, &mut parts);
+        // The last column is what the library expects of a wallet of which nothing is known.
+        let (_, expected) = expected.split_last().expect("the expected margin");
+        let difference = |(part, wanted): (&f64, &f64)| (part - wanted).abs();
+        largest = parts.iter().zip(expected).map(difference).fold(largest, f64::max);
+    }
+    largest
 }
 
 fn load(pack: &Pack) -> CreditModel {
@@ -56,7 +77,7 @@ fn compare(name: &str, pack: &Pack, wallets: &[Features], expected: &[f64], scor
     assert_eq!(wallets.len(), expected.len());
     let (mut largest, mut scored) = (0.0_f64, 0);
     for (wallet, margin) in wallets.iter().zip(expected) {
-        let Some(native) = answer(data, &Wallet(wallet)) else {
+        let Some(native) = answer(data, &Wallet::new(wallet)) else {
             assert!(matches!(model.score(wallet), Err(ScoreError::Refused(_))), "{name}: {wallet:?}");
             continue;
         };
@@ -65,7 +86,7 @@ fn compare(name: &str, pack: &Pack, wallets: &[Features], expected: &[f64], scor
         let answer = model.score(wallet).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(answer.score.get(), wanted, "{name}: margin {margin} and not {}", native.margin);
         let points: Vec<i32> = answer.factors.iter().map(|factor| factor.points).collect();
-        assert_eq!(points, native.parts.iter().map(|part| part.points).collect::<Vec<_>>(), "{name}");
+        assert_eq!(points, native.points, "{name}");
         scored += 1;
     }
     assert!(scored > wallets.len() * 9 / 10, "{name}: {scored} scored");
@@ -76,13 +97,23 @@ fn compare(name: &str, pack: &Pack, wallets: &[Features], expected: &[f64], scor
 #[test]
 fn models_without_code_answer_as_their_libraries() {
     let folder = tempfile::tempdir().expect("a folder");
-    let wallets = features::generate(7, 2000);
+    let wallets = features::generate_v2(7, 2000);
     train(folder.path(), &wallets);
     let per = 60.0 / std::f64::consts::LN_2;
     let odds = |margin: f64| 700.0 - per * 4.0_f64.ln() - per * margin;
     for (name, file) in [("lightgbm", "lightgbm.txt"), ("xgboost", "xgboost.json")] {
         let expected = numbers(&folder.path().join(format!("{name}.csv")));
         compare(name, &packed(folder.path(), file), &wallets, &expected, odds);
+    }
+    // XGBoost computes contributions in single precision.
+    for (name, file, most) in [("lightgbm", "lightgbm.txt", 1e-9), ("xgboost", "xgboost.json", 1e-3)] {
+        let pack = packed_with(folder.path(), &format!("trees = \"{file}\"\nexplain = \"treeshap\""));
+        let expected = numbers(&folder.path().join(format!("{name}.csv")));
+        let difference =
+            largest_difference_of_parts(&pack, &wallets, &folder.path().join(format!("{name}-shapley.csv")));
+        println!("{name}: largest difference of Shapley values {difference:e}");
+        assert!(difference <= most, "{name}: Shapley values differ by {difference:e}");
+        compare(name, &pack, &wallets[..50], &expected[..50], odds);
     }
     let card = pack(&declarations().join("card.toml")).expect("the scorecard");
     // The margin of a scorecard of points begins at its base.

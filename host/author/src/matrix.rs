@@ -29,7 +29,7 @@ impl Matrix {
 
     /// The features of a wallet; NaN where one is absent.
     pub fn row(&self, features: &Features) -> Vec<f64> {
-        self.codes.iter().map(|code| value(&mut code.as_slice(), &Wallet(features))).collect()
+        self.codes.iter().map(|code| value(&mut code.as_slice(), &Wallet::new(features))).collect()
     }
 
     /// The row as a line of CSV, with an empty cell where a feature is absent. Who parses a number gets exactly its bits.

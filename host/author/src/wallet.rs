@@ -1,8 +1,11 @@
 //! The features of a wallet in the types of the host, as expressions read them.
 
 use assay_domain::{
-    AssetClass, Coverage,
-    features::{AttestationFeature as Attestation, ChainFeatures, Features, Holding, MarketFeatures},
+    AssetClass, Coverage, EventKind, ExposureClass,
+    features::{
+        AttestationFeature as Attestation, ChainFeatures, Dollars, Exposure, Features, Holding, LendingEvent,
+        MarketFeatures, PositionFeatures as Position,
+    },
 };
 
 tables::wallet!();
@@ -25,5 +28,24 @@ fn class(class: AssetClass) -> f64 {
         AssetClass::Wrapped => 3.0,
         AssetClass::Liquidity => 4.0,
         AssetClass::Collateral => 5.0,
+    }
+}
+
+fn kind(kind: EventKind) -> f64 {
+    match kind {
+        EventKind::Supply => 0.0,
+        EventKind::Withdraw => 1.0,
+        EventKind::Borrow => 2.0,
+        EventKind::Repay => 3.0,
+        EventKind::Liquidation => 4.0,
+    }
+}
+
+fn exposed(class: ExposureClass) -> f64 {
+    match class {
+        ExposureClass::Stablecoin => 0.0,
+        ExposureClass::Native => 1.0,
+        ExposureClass::Bitcoin => 2.0,
+        ExposureClass::Other => 3.0,
     }
 }

@@ -56,6 +56,36 @@ fn each_mistake_is_named_with_its_line() {
         (said("factor = \"F\"", "factor = \"F\"\nedges = [1]"), "with `trees` a feature has no bins"),
         (said("trees = \"model.txt\"", "trees = \"other.txt\""), "model.toml:4:9: there is no file other.txt"),
         (said("title", "titel"), "unknown field `titel`"),
+        (said("trees = ", "explain = \"treeshap\"\ntrees = "), "1 trees with 2 leaves"),
+        (said("trees = ", "explain = \"shap\"\ntrees = "), "model.toml:4:11: unknown variant `shap`"),
+        (said("trees = \"model.txt\"", "explain = \"saabas\""), "model.toml:4:11: a scorecard needs no `explain`"),
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+}
+
+#[test]
+fn claims_that_no_host_accepts_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = |claims: &str| {
+        let claims = format!("[claims]\noutcome = \"liquidated\"\npopulation = \"borrowers\"\n{claims}\n[score]");
+        said(folder.path(), &DECLARED.replacen("[score]", &claims, 1), TREE)
+    };
+    let rate = |range: &str, low: f64| format!("{{ range = \"{range}\", low = {low}, estimate = 0.2, high = 0.3 }}");
+    let rates = |rates: &[String]| format!("horizon_days = 90\nrates = [{}]", rates.join(", "));
+    let (fair, good) = (rate("fair", 0.1), rate("good", 0.1));
+    for (said, words) in [
+        (said(&rates(&[fair.clone(), good.clone()])), "1 trees with 2 leaves"),
+        (said("horizon_days = 0"), "model.toml:8:16: a horizon has 1 to 3650 days"),
+        (said(&rates(&[good.clone(), fair])), "model.toml:9:79: the rates go from the lowest range to the highest"),
+        (said(&rates(&[good.clone(), good])), "each at most once"),
+        (
+            said(&rates(&[rate("grand", 0.1)])),
+            "there is no range \"grand\": there are low, fair, good, very good, excellent",
+        ),
+        (said(&rates(&[rate("low", 0.25)])), "model.toml:9:20: a rate is a share: 0 <= low <= estimate <= high <= 1"),
+        (said(&rates(&[rate("low", f64::NAN).replace("NaN", "nan")])), "a rate is a share"),
+        (said("horizon_days = 90\nrate = 1"), "unknown field `rate`"),
     ] {
         assert!(said.contains(words), "{words}: {said}");
     }

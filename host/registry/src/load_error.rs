@@ -77,7 +77,7 @@ pub enum LoadError {
     )]
     WrongWorld(Vec<String>),
     #[error(
-        "it was built for {0}, and this host speaks assay:model 1.x and 2.0.0. Build it on wit/v1 or wit/v2, or run a host that speaks it"
+        "it was built for {0}, and this host speaks assay:model 1.x and 2.x. Build it on wit/v1 or wit/v2, or run a host that speaks it"
     )]
     OtherGeneration(String),
     #[error("it exports {}: a component is exactly one kind of model. Split it into one component per kind", list(.0))]

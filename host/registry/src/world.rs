@@ -24,11 +24,11 @@ impl Generation {
         }
     }
 
-    /// That of an interface with this version. The second one is not frozen yet, so it has no minor versions.
+    /// That of an interface with this version, by its major number.
     fn of(version: &str) -> Option<Self> {
-        match version {
-            "2.0.0" => Some(Self::V2),
-            version if version.split('.').next() == Some("1") => Some(Self::V1),
+        match version.split('.').next() {
+            Some("1") => Some(Self::V1),
+            Some("2") => Some(Self::V2),
             _ => None,
         }
     }

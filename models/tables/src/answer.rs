@@ -4,7 +4,7 @@ use crate::{
     code::Source,
     data::{Data, FACTOR, FACTORS, FEATURES, Section, Shape, double, number},
     fields::{CHAINS, MARKETS},
-    margin::{margin, values},
+    margin::{Values, margin, values},
     words::filled,
 };
 
@@ -13,15 +13,16 @@ const COVERAGE: u8 = 1;
 const FAILED: f64 = 3.0;
 
 /// What the model answers.
-pub struct Answer<'a> {
+pub struct Answer {
     pub score: u32,
     /// The sum in the unit of the training, before it becomes points.
     pub margin: f64,
     /// One for each factor.
-    pub parts: Vec<Part<'a>>,
+    pub points: Vec<i32>,
+    values: Values,
 }
 
-/// One factor.
+/// One factor in words.
 pub struct Part<'a> {
     pub label: &'a str,
     pub description: String,
@@ -32,7 +33,7 @@ pub struct Part<'a> {
 }
 
 /// The answer, or `None` where nothing of the wallet could be read.
-pub fn answer<'a>(data: Data<'a>, source: &impl Source) -> Option<Answer<'a>> {
+pub fn answer(data: Data<'_>, source: &impl Source) -> Option<Answer> {
     if nothing_was_read(source) {
         return None;
     }
@@ -47,10 +48,17 @@ pub fn answer<'a>(data: Data<'a>, source: &impl Source) -> Option<Answer<'a>> {
             *sum += part * per_margin;
         }
     }
-    let factors = points.iter().take(data.shape(Shape::Factors)).enumerate();
-    let parts = factors.map(|(at, points)| part(data, at, *points, &values)).collect();
+    let whole = |(at, points): (usize, &f64)| (libm::floor(points + 0.5) as i32).min(data.possible(at).cast_signed());
+    let points = points.iter().take(data.shape(Shape::Factors)).enumerate().map(whole).collect();
     let score = ((base + per_margin * margin).clamp(300.0, 1000.0) + 0.5) as u32;
-    Some(Answer { score, margin, parts })
+    Some(Answer { score, margin, points, values })
+}
+
+impl Answer {
+    /// The factors in words.
+    pub fn parts<'a>(&self, data: Data<'a>) -> Vec<Part<'a>> {
+        self.points.iter().enumerate().map(|(at, points)| part(data, at, *points, &self.values)).collect()
+    }
 }
 
 fn nothing_was_read(source: &impl Source) -> bool {
@@ -58,9 +66,8 @@ fn nothing_was_read(source: &impl Source) -> bool {
     source.count(CHAINS) + source.count(MARKETS) > 0 && failed(CHAINS) && failed(MARKETS)
 }
 
-fn part<'a>(data: Data<'a>, at: usize, points: f64, values: &[f64]) -> Part<'a> {
+fn part<'a>(data: Data<'a>, at: usize, points: i32, values: &[f64]) -> Part<'a> {
     let possible = data.possible(at);
-    let points = (libm::floor(points + 0.5) as i32).min(possible.cast_signed());
     let rating = match u64::try_from(points).unwrap_or(0) * 5 / (u64::from(possible) + 1) {
         0 if points < 0 || possible > 0 => 0,
         0 => 4,

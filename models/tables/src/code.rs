@@ -137,7 +137,8 @@ pub fn value(code: &mut &[u8], source: &impl Source) -> f64 {
     if value.is_finite() { value } else { f64::NAN }
 }
 
-fn days(seconds: f64) -> f64 {
+/// Days of `seconds`; 0 for a time that is still to come.
+pub fn days(seconds: f64) -> f64 {
     if seconds < 0.0 { 0.0 } else { seconds / 86_400.0 }
 }
 

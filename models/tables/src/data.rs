@@ -1,7 +1,7 @@
 //! The packed data, read in place: a header of places, then sections of little-endian numbers. The packer writes it.
 
 /// The first bytes; the digit changes with the format.
-pub const MAGIC: &[u8; 8] = b"ASSAYTB1";
+pub const MAGIC: &[u8; 8] = b"ASSAYTB2";
 /// The most features, and the most factors.
 pub const FEATURES: usize = 128;
 pub const FACTORS: usize = 32;
@@ -18,7 +18,8 @@ pub enum Section {
     Code,
     /// Nodes of all trees, 16 bytes each: see [`Node`].
     Nodes,
-    /// f32 for each node: the mean of its leaves.
+    /// f32 for each node: the mean of its leaves. With [`Shape::Shapley`] f64: the share of the training data below it that
+    /// goes left.
     Means,
     /// f64 for each leaf.
     Leaves,
@@ -41,10 +42,16 @@ pub enum Section {
     /// Pairs of u32: offset and length in `Texts`.
     TextPlaces,
     Texts,
+    /// f64: the days of the claim, then [`RATE`] numbers for each of its rates: range, low, estimate, high. Empty where the
+    /// model claims nothing.
+    Claims,
 }
 
+/// The numbers of one rate of a claim.
+pub const RATE: usize = 4;
+
 /// The number of sections.
-pub const SECTIONS: usize = 16;
+pub const SECTIONS: usize = 17;
 /// The bytes of the header.
 pub const HEADER: usize = 8 + 8 * SECTIONS;
 
@@ -59,15 +66,23 @@ pub enum Shape {
     Single,
     /// 1 where a figure goes left below a threshold, 0 where it also does at the threshold.
     Strict,
+    /// 1 where the parts of features are Shapley values, 0 where they are the changes of the mean on the way down (Saabas).
+    Shapley,
 }
 
-/// The texts before those of the factors: version, title, authors and inputs, the last two with a line each.
+/// The most splits on a way down a tree whose parts are Shapley values.
+pub const SHAPLEY_DEPTH: usize = 32;
+
+/// The texts before those of the factors: version and title, authors and inputs with a line each, outcome and population of
+/// the claim.
 pub const VERSION: usize = 0;
 pub const TITLE: usize = 1;
 pub const AUTHORS: usize = 2;
 pub const READS: usize = 3;
+pub const OUTCOME: usize = 4;
+pub const POPULATION: usize = 5;
 /// The label of the first factor; its text follows.
-pub const FACTOR: usize = 4;
+pub const FACTOR: usize = 6;
 
 /// Bits of [`Node::flags`].
 pub const DEFAULT_LEFT: u8 = 1;

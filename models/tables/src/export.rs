@@ -1,21 +1,21 @@
-//! The component: the functions of `wit/v1`, and the features of a call as the source of expressions.
+//! The component: the functions of `wit/v2`, and the features of a call as the source of expressions.
 
 use crate::{
-    Data, Part, answer,
-    data::{AUTHORS, READS, TITLE, VERSION},
+    Answer, Data, Part, answer,
+    data::{AUTHORS, OUTCOME, POPULATION, RATE, READS, Section, TITLE, VERSION, double},
     decile, memory,
 };
 
 mod bindings {
-    wit_bindgen::generate!({ path: "../../wit/v1", world: "credit-model" });
+    wit_bindgen::generate!({ path: "../../wit/v2", world: "credit-model" });
 }
 
 use bindings::{
     assay::model::types::{
-        AssetClass, Attestation, ChainFeatures, Coverage, Factor, Features, Holding, Kind, MarketFeatures, ModelInfo,
-        Rating, Refusal,
+        AssetClass, Attestation, ChainFeatures, Claims, Coverage, Dollars, EventKind, Exposure, ExposureClass, Factor,
+        Features, Holding, Kind, LendingEvent, MarketFeatures, ModelInfo, Position, Rate, Rating, Refusal,
     },
-    exports::assay::model::credit::{Assessment, Guest},
+    exports::assay::model::credit::{Guest, Verdict},
 };
 
 struct Component;
@@ -30,16 +30,18 @@ impl Guest for Component {
             title: data.plain(TITLE).into(),
             authors: lines(AUTHORS),
             reads: lines(READS),
+            claims: claims(data),
         }
     }
 
-    fn score(features: Features) -> Result<Assessment, Refusal> {
-        let data = packed();
-        let Some(found) = answer(data, &Wallet(&features)) else {
-            return Err(Refusal::Missing("a chain or market that could be read".into()));
-        };
-        let factors = found.parts.into_iter().map(factor).collect();
-        Ok(Assessment { score: found.score, decile: decile(data, found.score), factors })
+    fn score(features: Features) -> Result<Verdict, Refusal> {
+        let (data, Answer { score, points, .. }) = answered(&features)?;
+        Ok(Verdict { score, decile: decile(data, score), points })
+    }
+
+    fn explain(features: Features) -> Result<Vec<Factor>, Refusal> {
+        let (data, answer) = answered(&features)?;
+        Ok(answer.parts(data).into_iter().map(factor).collect())
     }
 
     fn decile(score: u32) -> u8 {
@@ -57,16 +59,42 @@ fn packed() -> Data<'static> {
     }
 }
 
+fn answered(features: &Features) -> Result<(Data<'static>, Answer), Refusal> {
+    let data = packed();
+    match answer(data, &Wallet::new(features)) {
+        Some(answer) => Ok((data, answer)),
+        None => Err(Refusal::Missing("a chain or market that could be read".into())),
+    }
+}
+
+fn claims(data: Data<'_>) -> Option<Claims> {
+    let numbers = data.section(Section::Claims);
+    let rates = (numbers.len() / 8).checked_sub(1)? / RATE;
+    let rate = |at: usize| {
+        let number = |place: usize| double(numbers, 1 + RATE * at + place);
+        Rate { range: rating(number(0) as u8), low: number(1), estimate: number(2), high: number(3) }
+    };
+    Some(Claims {
+        outcome: data.plain(OUTCOME).into(),
+        horizon_days: double(numbers, 0) as u32,
+        population: data.plain(POPULATION).into(),
+        rates: (0..rates).map(rate).collect(),
+    })
+}
+
 fn factor(part: Part<'_>) -> Factor {
-    let rating = match part.rating {
+    let Part { label, description, points, possible, rating: range } = part;
+    Factor { label: label.into(), rating: rating(range), description, points, possible }
+}
+
+fn rating(range: u8) -> Rating {
+    match range {
         0 => Rating::Low,
         1 => Rating::Fair,
         2 => Rating::Good,
         3 => Rating::VeryGood,
         _ => Rating::Excellent,
-    };
-    let Part { label, description, points, possible, .. } = part;
-    Factor { label: label.into(), rating, description, points, possible }
+    }
 }
 
 /// The place of the word in the WIT enum.
@@ -75,6 +103,14 @@ fn coverage(coverage: Coverage) -> f64 {
 }
 
 fn class(class: AssetClass) -> f64 {
+    f64::from(class as u8)
+}
+
+fn kind(kind: EventKind) -> f64 {
+    f64::from(kind as u8)
+}
+
+fn exposed(class: ExposureClass) -> f64 {
     f64::from(class as u8)
 }
 

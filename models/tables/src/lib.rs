@@ -8,9 +8,10 @@
 //! | `code` | an expression as bytes, and its value |
 //! | `data` | the packed data, read in place |
 //! | `margin` | the sum of trees or of a scorecard, and what each feature adds to it |
+//! | `shapley` | the same as Shapley values |
 //! | `wallet` | the features of a wallet as the source of expressions |
 //! | `words` | the text of a factor with figures in it |
-//! | `answer` | a score with its factors |
+//! | `answer` | a score with its points, and its factors in words |
 //! | `export`, `memory` | the component: its functions, and its memory between code and data |
 
 mod answer;
@@ -22,10 +23,11 @@ pub mod fields;
 mod margin;
 #[cfg(target_arch = "wasm32")]
 mod memory;
+mod shapley;
 mod wallet;
 mod words;
 
 pub use answer::{Answer, Part, answer, decile};
-pub use code::{Source, value};
+pub use code::{Source, days, value};
 pub use data::Data;
 pub use margin::{Values, margin, values};

@@ -6,6 +6,7 @@ use crate::{
         CATEGORIES, DEFAULT_LEFT, Data, FEATURES, MEMBERS_RIGHT, MISSING_NAN, MISSING_ZERO, Node, Section, Shape,
         double, node, number, single,
     },
+    shapley::Shapley,
 };
 
 /// A number for each feature.
@@ -33,6 +34,7 @@ pub fn margin(data: Data<'_>, values: &Values, parts: &mut Values) -> f64 {
     }
     let single_precision = data.shape(Shape::Single) == 1;
     let forest = Forest::new(data);
+    let mut shapley = (data.shape(Shape::Shapley) == 1).then(Shapley::new);
     let mut rounded = *values;
     if single_precision {
         for value in &mut rounded {
@@ -41,7 +43,10 @@ pub fn margin(data: Data<'_>, values: &Values, parts: &mut Values) -> f64 {
     }
     let (mut sum, mut single_sum) = (start, start as f32);
     for tree in 0..data.shape(Shape::Trees) {
-        let leaf = forest.leaf(tree, &rounded, parts);
+        let leaf = match &mut shapley {
+            Some(shapley) => shapley.leaf(&forest, tree, &rounded, parts),
+            None => forest.leaf(tree, &rounded, parts),
+        };
         sum += leaf;
         single_sum += leaf as f32;
     }
@@ -49,10 +54,10 @@ pub fn margin(data: Data<'_>, values: &Values, parts: &mut Values) -> f64 {
 }
 
 /// The sections of the trees, found once.
-struct Forest<'a> {
-    nodes: &'a [u8],
-    means: &'a [u8],
-    leaves: &'a [u8],
+pub struct Forest<'a> {
+    pub nodes: &'a [u8],
+    pub means: &'a [u8],
+    pub leaves: &'a [u8],
     trees: &'a [u8],
     categories: &'a [u8],
     strict: bool,
@@ -72,9 +77,7 @@ impl<'a> Forest<'a> {
 
     /// The leaf that the figures reach. Each step adds the change of the mean to its feature (Saabas).
     fn leaf(&self, tree: usize, values: &Values, parts: &mut Values) -> f64 {
-        let (first, leaves) = (number(self.trees, 2 * tree) as usize, number(self.trees, 2 * tree + 1) as usize);
-        let lone = number(self.trees, 2 * tree + 2) as usize == first;
-        let mut at = if lone { -1_i16 } else { 0 };
+        let (first, leaves, mut at) = self.root(tree);
         let mut before = single(self.means, first);
         while let Ok(place) = usize::try_from(at) {
             let Some(node) = node(self.nodes, first + place) else { return f64::NAN };
@@ -91,8 +94,14 @@ impl<'a> Forest<'a> {
         double(self.leaves, leaves + leaf_place(at))
     }
 
+    /// The first node and the first leaf of a tree, and where it begins: a tree without a split is one leaf.
+    pub fn root(&self, tree: usize) -> (usize, usize, i16) {
+        let place = |at: usize| number(self.trees, 2 * tree + at) as usize;
+        (place(0), place(1), if place(2) == place(0) { -1 } else { 0 })
+    }
+
     #[inline]
-    fn goes_left(&self, node: Node, values: &Values) -> bool {
+    pub fn goes_left(&self, node: Node, values: &Values) -> bool {
         let value = values.get(usize::from(node.feature)).copied().unwrap_or(f64::NAN);
         let is = |flag| node.flags & flag != 0;
         if is(CATEGORIES) {
@@ -123,7 +132,7 @@ impl<'a> Forest<'a> {
     }
 }
 
-fn leaf_place(at: i16) -> usize {
+pub fn leaf_place(at: i16) -> usize {
     usize::try_from(!at).unwrap_or(0)
 }
 

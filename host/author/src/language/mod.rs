@@ -1,5 +1,6 @@
 //! The feature language: `days(min(chains.first_transaction where coverage != failed))`.
 
+mod fold;
 mod parse;
 mod tokens;
 
@@ -72,6 +73,23 @@ mod tests {
             let wrong = Expression::parse(text).unwrap_err();
             assert!(wrong.at == at && wrong.message.starts_with(words), "{text}: {wrong:?}");
         }
+    }
+
+    #[test]
+    fn an_expression_names_the_inputs_that_it_reads() {
+        for (text, inputs) in [
+            ("days(max(chains.last_transaction))", "as-of chains.last-transaction"),
+            (
+                "min(markets.position.health_factor where feeds_score)",
+                "markets.feeds-score markets.position.health-factor",
+            ),
+            ("count(events where events.days_ago < 30)", "as-of markets.events.time"),
+            ("sum(debt.usd where market.feeds_score)", "markets.feeds-score markets.position.debt.usd"),
+        ] {
+            assert_eq!(Expression::parse(text).unwrap().reads.join(" "), inputs, "{text}");
+        }
+        let other = Expression::parse("count(events where markets.days_ago < 30)").unwrap_err();
+        assert!(other.message.starts_with("events has no field `markets.days_ago`"), "{other:?}");
     }
 
     #[test]

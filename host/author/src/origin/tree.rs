@@ -156,6 +156,49 @@ impl Tree {
         sums.into_iter().map(mean).collect()
     }
 
+    /// The share of the training data below each split that goes left. Where no weights were saved, each leaf counts the
+    /// same.
+    pub fn shares(&self) -> Vec<f64> {
+        let saved = self.leaves.iter().any(|leaf| leaf.weight > 0.0);
+        let (mut below, mut shares) = (vec![0.0; self.splits.len()], vec![0.5; self.splits.len()]);
+        for (at, split) in self.splits.iter().enumerate().rev() {
+            let weight = |child: i16| match usize::try_from(child) {
+                Ok(split) => below.get(split).copied().unwrap_or_default(),
+                Err(_) => self.leaf_at(child).map_or(0.0, |leaf| if saved { leaf.weight } else { 1.0 }),
+            };
+            let (left, right) = (weight(split.left), weight(split.right));
+            if let Some((below, share)) = below.get_mut(at).zip(shares.get_mut(at)) {
+                *below = left + right;
+                *share = if left + right > 0.0 { left / (left + right) } else { 0.5 };
+            }
+        }
+        shares
+    }
+
+    /// The most splits on a way down.
+    pub fn depth(&self) -> usize {
+        let mut depths = vec![1; self.splits.len()];
+        for (at, split) in self.splits.iter().enumerate().rev() {
+            let below = |child: i16| usize::try_from(child).ok().and_then(|at| depths.get(at)).copied().unwrap_or(0);
+            let depth = 1 + below(split.left).max(below(split.right));
+            if let Some(place) = depths.get_mut(at) {
+                *place = depth;
+            }
+        }
+        depths.first().copied().unwrap_or(0)
+    }
+
+    /// The most points that the features of one factor can have as Shapley values: each lies between the lowest leaf minus
+    /// the highest and the highest minus the lowest.
+    pub fn most_shapley(&self, scale: f64, of_factor: impl Fn(usize) -> bool) -> f64 {
+        let leaves = || self.leaves.iter().map(|leaf| leaf.value);
+        let span = leaves().fold(f64::MIN, f64::max) - leaves().fold(f64::MAX, f64::min);
+        let mut features: Vec<_> = self.splits.iter().map(|split| split.feature).filter(|at| of_factor(*at)).collect();
+        features.sort_unstable();
+        features.dedup();
+        (scale * span).abs() * features.len() as f64
+    }
+
     pub fn leaf_at(&self, child: i16) -> Option<&Leaf> {
         usize::try_from(!child).ok().and_then(|place| self.leaves.get(place))
     }
