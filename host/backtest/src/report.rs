@@ -13,7 +13,7 @@ use crate::{
     tally::Tally,
     verdict::verdict,
 };
-use assay_domain::{Digest, Score, Time};
+use assay_domain::{Claims, Digest, Score, Time};
 
 /// The input of a report beside the counts.
 #[derive(Debug, Clone)]
@@ -32,6 +32,8 @@ pub struct About {
     pub label: Option<String>,
     pub horizon_days: Option<u32>,
     pub asked: Asked,
+    /// What the models claim, in their order.
+    pub claims: Vec<Option<Claims>>,
     /// The cards of the models as Markdown, in their order.
     pub cards: Vec<Option<String>>,
 }
@@ -99,11 +101,15 @@ pub fn report(about: About, tally: &Tally) -> Report {
         None => Vec::new(),
     };
     let names: Vec<_> = models.iter().map(|model| model.identity.name.clone()).collect();
+    let mut grades = grades(&names, &tally.graded, &about.asked);
+    for (name, claims) in names.iter().zip(&about.claims).filter_map(|(name, claims)| Some((name, claims.as_ref()?))) {
+        grades.iter_mut().filter(|grade| grade.model == *name).for_each(|grade| grade.claim(claims));
+    }
     Report {
         cards: about.cards,
         label: about.label,
         horizon_days: about.horizon_days,
-        grades: grades(&names, &tally.graded, &about.asked),
+        grades,
         assay: env!("CARGO_PKG_VERSION"),
         made_at: about.made_at,
         note: about.note,
