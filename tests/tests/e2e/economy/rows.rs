@@ -114,7 +114,7 @@ fn counted(market: &Value, events: &[Event], row: &Value) {
     let time = |event: Option<&Event>| json!(event.map(|event| event.time));
     assert_eq!(market["first_event"], time(events.first()), "{row}");
     assert_eq!(market["last_event"], time(events.last()), "{row}");
-    assert_eq!(market["last_liquidation"], time(of(Kind::Liquidation).last()), "{row}");
+    assert_eq!(market["last_liquidation"], time(of(Kind::Liquidation).next_back()), "{row}");
     let days: BTreeSet<u64> = of(Kind::Liquidation).map(|event| event.time / DAY).collect();
     assert_eq!(market["liquidation_days"], days.len(), "{row}");
 }
