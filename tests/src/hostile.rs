@@ -46,6 +46,8 @@ pub struct Credit {
     decile: String,
     imports: String,
     pages: u32,
+    most_pages: String,
+    table: u32,
     description: String,
     factors: usize,
     wit: String,
@@ -68,6 +70,8 @@ impl Credit {
                     .to_owned(),
             imports: String::new(),
             pages: 2,
+            most_pages: String::new(),
+            table: 0,
             description: "Seen, and found to be as it should be.".to_owned(),
             factors: 1,
             wit: String::new(),
@@ -139,6 +143,27 @@ impl Credit {
     #[must_use]
     pub fn factors(mut self, count: usize) -> Self {
         self.factors = count;
+        self
+    }
+
+    /// Further fields of the module, as text.
+    #[must_use]
+    pub fn with(mut self, fields: &str) -> Self {
+        fields.clone_into(&mut self.imports);
+        self
+    }
+
+    /// Elements in a table.
+    #[must_use]
+    pub fn table(mut self, elements: u32) -> Self {
+        self.table = elements;
+        self
+    }
+
+    /// Pages of 64 KiB that the memory may grow to.
+    #[must_use]
+    pub fn at_most_pages(mut self, pages: u32) -> Self {
+        self.most_pages = pages.to_string();
         self
     }
 
@@ -224,14 +249,15 @@ impl Credit {
         data.words(ANSWER, &[0, 0, 0, list as u32, self.factors as u32]);
         data.words(WORDS, &[0, FACTORS as u32, self.factors as u32]);
         data.align();
-        let Self { imports, act, score, decile, pages, generation, .. } = self;
+        let Self { imports, act, score, decile, pages, most_pages, table, generation, .. } = self;
         let explain = if *generation == 1 { String::new() } else { self.explaining(WORDS) };
         let Data { at: heap, text: segments } = data;
         let pages = (*pages).max(u32::try_from(heap / 65536 + 1).expect("a small module"));
         format!(
             r#"(module
   {imports}
-  (memory (export "memory") {pages})
+  (memory (export "memory") {pages} {most_pages})
+  (table $functions {table} funcref)
   (global $next (mut i32) (i32.const {heap}))
   {segments}
   (func $deeper (local $here i64) (local.set $here (i64.const 1)) (call $deeper) (drop (local.get $here)))
@@ -478,7 +504,22 @@ pub fn refused() -> Vec<Refused> {
             "self_test",
             "explain: the largest numbers",
         ),
-        case("too-much-memory", credit().pages(40).build(), "too_demanding", "-zstack-size"),
-        case("too-large", [b"\0asm\x0d\0\x01\0".as_slice(), &vec![0; 17 << 20]].concat(), "too_large", "16777216"),
+        case("too-much-memory", credit().pages(600).build(), "too_demanding", "-zstack-size"),
+        case("large-without-consent", credit().pages(100).build(), "needs_large", "models.large_lanes = 1"),
+        // What is linked into one module, and declares less than its segments need.
+        case(
+            "data-beyond-memory",
+            credit().with("(data (i32.const 9000000) \"x\")").build(),
+            "does_not_start",
+            "bounds",
+        ),
+        case(
+            "functions-beyond-table",
+            credit().with("(elem (i32.const 5000) $deeper)").table(10).build(),
+            "does_not_start",
+            "bounds",
+        ),
+        case("too-large-a-table", credit().table(9_000).build(), "too_demanding", "link less code"),
+        case("too-large", [b"\0asm\x0d\0\x01\0".as_slice(), &vec![0; 33 << 20]].concat(), "too_large", "33554432"),
     ]
 }

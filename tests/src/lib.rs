@@ -1,6 +1,7 @@
 //! The parts of the end-to-end tests and of `make run`: a real chain node, real lending contracts, real processes.
 
 pub mod agents;
+pub mod authors;
 pub mod browser;
 pub mod collector;
 pub mod devnet;

@@ -56,6 +56,14 @@ pub fn browser_packages() -> Result<PathBuf, Error> {
     installed(root().join("browser"))
 }
 
+/// The toolchain of models in `JavaScript`, installed.
+///
+/// # Errors
+/// When npm is missing or fails.
+pub fn author_packages() -> Result<PathBuf, Error> {
+    installed(root().join("authors"))
+}
+
 /// Runs `npm ci` in `root` where `node_modules` differs from the lock file, and returns the path of `node_modules`.
 /// Blocks; other processes wait for the first.
 fn installed(root: PathBuf) -> Result<PathBuf, Error> {

@@ -1,17 +1,21 @@
-//! Models without code: makes a component from a declaration that has a table or names trained trees.
+//! Models without code, in `JavaScript` and in Python.
 //!
-//! Nothing is compiled. The component is the released `models/tables`, with the data of the model after its memory.
+//! A declaration that has a table or names trained trees becomes a component without a compiler: the released
+//! `models/tables`, with the data of the model after its memory. A script becomes one by the toolchain of its language,
+//! whose modules are linked into one here.
 //!
 //! | module | owns |
 //! |---|---|
 //! | `declaration` | `model.toml` |
 //! | `language` | the expressions of features, from text to the bytes that `tables` evaluates |
-//! | `origin` | trees as LightGBM and XGBoost write them |
+//! | `origin` | trees as LightGBM, XGBoost and ONNX write them |
 //! | `monotone` | the proof that a score never falls, or never rises, with a feature |
 //! | `rules`, `card` | the trees, or the scorecard of points or weights of evidence, and how they are packed |
 //! | `claims` | what a model says of the future |
 //! | `texts` | title, inputs, and the words of the factors |
 //! | `pack`, `packed`, `module` | the data, and the component with it |
+//! | `script` | what stands around a script, and its toolchain |
+//! | `fuse` | the modules of a component, linked into one |
 //! | `template` | the files of a new model |
 //! | `matrix`, `wallet` | the table to train on, which the same expressions compute |
 //! | `fault`, `files` | a problem and its line; reads files up to a largest size |
@@ -21,6 +25,7 @@ mod claims;
 mod declaration;
 mod fault;
 mod files;
+mod fuse;
 mod language;
 mod matrix;
 mod module;
@@ -30,6 +35,7 @@ mod pack;
 mod packed;
 mod rules;
 mod scale;
+mod script;
 mod template;
 mod texts;
 mod wallet;
@@ -37,5 +43,6 @@ mod wallet;
 pub use fault::Fault;
 pub use matrix::Matrix;
 pub use pack::{Pack, pack};
+pub use script::Script;
 pub use template::{Language, NewFile, files as template};
 pub use wallet::Wallet;

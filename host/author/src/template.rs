@@ -6,16 +6,20 @@ use assay_domain::ModelKind;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
     Rust,
+    JavaScript,
+    Python,
     Scorecard,
     Trees,
 }
 
 impl Language {
-    pub const ALL: [Self; 3] = [Self::Rust, Self::Scorecard, Self::Trees];
+    pub const ALL: [Self; 5] = [Self::Rust, Self::JavaScript, Self::Python, Self::Scorecard, Self::Trees];
 
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Rust => "rust",
+            Self::JavaScript => "javascript",
+            Self::Python => "python",
             Self::Scorecard => "scorecard",
             Self::Trees => "trees",
         }
@@ -26,6 +30,23 @@ impl Language {
 pub type NewFile = (&'static str, String);
 
 const WALLETS: &str = include_str!("../templates/wallets.jsonl");
+const JAVASCRIPT: [(&str, &str); 5] = [
+    ("model.js", include_str!("../templates/javascript/model.js")),
+    ("model.test.js", include_str!("../templates/javascript/model.test.js")),
+    ("wallets.js", include_str!("../templates/javascript/wallets.js")),
+    ("package.json", include_str!("../templates/javascript/package.json")),
+    ("README.md", include_str!("../templates/javascript/README.md")),
+];
+const PYTHON: [(&str, &str); 6] = [
+    ("model.py", include_str!("../templates/python/model.py")),
+    ("test_model.py", include_str!("../templates/python/test_model.py")),
+    ("assay.py", include_str!("../templates/python/assay.py")),
+    ("assay.toml", include_str!("../templates/python/assay.toml")),
+    ("requirements.txt", include_str!("../templates/python/requirements.txt")),
+    ("README.md", include_str!("../templates/python/README.md")),
+];
+/// What a build and the packages of a language write.
+const IGNORED: &str = "target/\n*.wasm\nnode_modules/\n.venv/\n__pycache__/\n";
 
 /// The files of a new model. `kit` is the path of the crate `assay-model`, for Rust.
 ///
@@ -38,7 +59,7 @@ pub fn files(language: Language, kind: ModelKind, name: &str, kit: &str) -> Resu
         return Err(format!("{name:?} is no name: use a small letter, then small letters, digits, `-` and `_`"));
     }
     let fill = |text: &str| text.replace("{name}", name).replace("{kit}", kit);
-    let mut files = vec![("wallets.jsonl", WALLETS.to_owned()), (".gitignore", "target/\n*.wasm\n".to_owned())];
+    let mut files = vec![("wallets.jsonl", WALLETS.to_owned()), (".gitignore", IGNORED.to_owned())];
     match language {
         Language::Rust => {
             files.push(("src/lib.rs", fill(rust(kind)?)));
@@ -49,6 +70,8 @@ pub fn files(language: Language, kind: ModelKind, name: &str, kit: &str) -> Resu
         _ if kind != ModelKind::Credit => {
             return Err(format!("a {kind} model is written in Rust: {} makes credit models", language.as_str()));
         }
+        Language::JavaScript => files.extend(JAVASCRIPT.map(|(path, text)| (path, fill(text)))),
+        Language::Python => files.extend(PYTHON.map(|(path, text)| (path, fill(text)))),
         Language::Scorecard => {
             files.push(("model.toml", fill(include_str!("../templates/scorecard/model.toml"))));
             files.push(("golden.txt", include_str!("../templates/scorecard/golden.txt").to_owned()));

@@ -101,15 +101,11 @@ pub fn report(about: About, tally: &Tally) -> Report {
         None => Vec::new(),
     };
     let names: Vec<_> = models.iter().map(|model| model.identity.name.clone()).collect();
-    let mut grades = grades(&names, &tally.graded, &about.asked);
-    for (name, claims) in names.iter().zip(&about.claims).filter_map(|(name, claims)| Some((name, claims.as_ref()?))) {
-        grades.iter_mut().filter(|grade| grade.model == *name).for_each(|grade| grade.claim(claims));
-    }
     Report {
         cards: about.cards,
         label: about.label,
         horizon_days: about.horizon_days,
-        grades,
+        grades: claimed(grades(&names, &tally.graded, &about.asked), &names, &about.claims),
         assay: env!("CARGO_PKG_VERSION"),
         made_at: about.made_at,
         note: about.note,
@@ -120,6 +116,17 @@ pub fn report(about: About, tally: &Tally) -> Report {
         models,
         comparisons,
     }
+}
+
+/// The grades with what the models of these names claim.
+fn claimed(mut grades: Vec<Grade>, names: &[String], claims: &[Option<Claims>]) -> Vec<Grade> {
+    for grade in &mut grades {
+        let of = names.iter().zip(claims).find(|(name, _)| **name == grade.model);
+        if let Some((_, Some(claims))) = of {
+            grade.claim(claims);
+        }
+    }
+    grades
 }
 
 fn sample(file: String, digest: Digest, tally: &Tally) -> Sample {

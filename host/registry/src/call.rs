@@ -93,12 +93,26 @@ impl<'a> Call<'a> {
 
     /// Fuel used since the last [`Call::rewind`]; 0 where the engine counts none.
     pub fn fuel(&self) -> u64 {
+        if !self.runtime.purpose.fuel {
+            return 0;
+        }
         self.store.get_fuel().map_or(0, |left| FUEL.saturating_sub(left))
     }
 
     /// The most linear memory that the instance has had, in bytes.
     pub fn peak_memory(&self) -> usize {
         self.store.data().peak
+    }
+
+    /// What a model whose language has a `print` printed in this instance, which `error` may have stopped.
+    pub fn printed(&mut self, error: Option<&wasmtime::Error>) -> Option<String> {
+        match error {
+            Some(error) => dump::printed(error, &self.store),
+            None => {
+                let function = self.instance?.get_export_index(&mut self.store, None, "printed")?;
+                self.invoke::<(), String>(&function, ()).ok()
+            }
+        }
     }
 
     /// The meaning of `error`, which ended this call.

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use crate::{
     LoadError, Model, Reason, RoleError, Roles,
     active::{ActiveModels, KindModels},
+    price,
     shelf::Stamp,
 };
 use assay_domain::{Digest, ModelInfo, ModelKind, ModelVersion};
@@ -191,7 +192,9 @@ impl Catalogue {
 
     /// Removes `key`. Files that were rejected because of its version are read again at the next scan.
     pub fn withdraw(&mut self, key: &Key) {
-        self.models.remove(key);
+        if let Some(entry) = self.models.remove(key) {
+            price::publish(&entry.model, false);
+        }
         let rejected_for_it = |file: &File| {
             let Outcome::Failed { rejected, .. } = &file.outcome else { return false };
             matches!(&rejected.error, LoadError::VersionTaken { kind, version, .. } if (kind, version) == (&key.0, &key.1))

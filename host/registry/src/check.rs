@@ -10,13 +10,14 @@ use std::{
 use serde::{Serialize, Serializer};
 
 use crate::{
-    CreditModel, Limits, LoadError, Model, OfKind as _, ScoreError,
-    engine::{Purpose, Runtime},
+    Class, CreditModel, Limits, LoadError, Model, OfKind as _,
+    engine::Purpose,
+    engines::Engines,
     examine, hints,
-    kinds::AnyKind,
+    price::{Ask, calls},
     samples::{self, Sample},
 };
-use assay_domain::{Digest, ModelInfo, ModelKind, Score};
+use assay_domain::{Digest, ModelInfo, ModelKind};
 
 /// The result of a check. `Display` is for people, `Serialize` for machines.
 #[derive(Debug, Clone, Serialize)]
@@ -34,6 +35,12 @@ pub struct CheckReport {
     pub core_module: bool,
     /// The size of the component.
     pub component_bytes: usize,
+    /// What it may use of this host; absent where no class holds it.
+    pub class: Option<Class>,
+    /// The engines that would be made for it, each with its own memory; absent where there is a problem.
+    pub lanes: Option<usize>,
+    /// The compiled code of all lanes, in bytes, where the server does not share it between them.
+    pub code_bytes: Option<usize>,
     /// Milliseconds.
     pub compile_ms: u64,
     /// The model's own description, where `describe` was reached.
@@ -81,23 +88,30 @@ pub struct Cost {
 /// # Errors
 /// Where this machine cannot run models at all.
 pub fn check(bytes: &[u8], limits: &Limits) -> Result<CheckReport, crate::OpenError> {
-    let runtime = |purpose| {
-        Runtime::new(limits, purpose).map(Arc::new).map_err(|error| crate::OpenError::Engine(format!("{error:#}")))
-    };
-    let found = examine::examine(bytes, &runtime(Purpose::CHECK)?, None);
+    let refused = examine::class(bytes, limits).err().filter(|error| matches!(error, LoadError::NeedsLarge { .. }));
+    // An author wants to know what else is wrong with a model that this host refuses for its class.
+    let limits = Limits { large_lanes: limits.large_lanes.max(u32::from(refused.is_some())), ..limits.clone() };
+    let engines =
+        |purpose| Engines::new(&limits, purpose).map_err(|error| crate::OpenError::Engine(format!("{error:#}")));
+    let mut found = examine::examine(bytes, &engines(Purpose::CHECK)?, None);
     let good = found.model.as_ref().filter(|_| found.problems.is_empty());
+    let price = good.map(|model| model.price());
     let costs = match good {
         // Counting slows every call, so it uses a second engine.
-        Some(model) => costs(model, examine::examine(bytes, &runtime(Purpose::COUNT)?, None).model.as_ref()),
+        Some(model) => costs(model, examine::examine(bytes, &engines(Purpose::COUNT)?, None).model.as_ref()),
         None => Vec::new(),
     };
+    let problems: Vec<LoadError> = refused.into_iter().chain(std::mem::take(&mut found.problems)).collect();
     Ok(CheckReport {
-        ok: found.problems.is_empty(),
-        problems: found.problems.iter().map(Problem::from).collect(),
+        ok: problems.is_empty(),
+        problems: problems.iter().map(Problem::from).collect(),
         digest: found.digest,
         bytes: bytes.len(),
         core_module: found.was_core_module,
         component_bytes: found.component_bytes,
+        class: found.class,
+        lanes: price.map(|price| price.lanes),
+        code_bytes: price.map(|price| price.code),
         compile_ms: u64::try_from(found.compile.as_millis()).unwrap_or(u64::MAX),
         model: found.info,
         costs,
@@ -113,45 +127,6 @@ fn scores(model: &CreditModel) -> Vec<SampleScore> {
         Err(error) => SampleScore { wallet: name, score: None, why: Some(error.to_string()) },
     };
     samples::wallets().into_iter().map(score).collect()
-}
-
-type Ask = Box<dyn Fn() -> Result<(), ScoreError>>;
-
-/// The measured calls of a model, each with the name of its input.
-fn calls(model: &Arc<Model>) -> Vec<(String, Ask)> {
-    let ask = |name: &str, ask: Ask| (name.to_owned(), ask);
-    match AnyKind::from(model) {
-        AnyKind::Credit(model) => samples::subjects(model.generation)
-            .into_iter()
-            .map(|Sample { name, features, .. }| {
-                let model = model.clone();
-                ask(name, Box::new(move || done(model.score(&features))))
-            })
-            .collect(),
-        AnyKind::Sybil(model) => samples::subjects(model.generation)
-            .into_iter()
-            .map(|Sample { name, features, .. }| {
-                let model = model.clone();
-                ask(name, Box::new(move || done(model.risk(&features))))
-            })
-            .collect(),
-        AnyKind::Boost(model) => {
-            vec![ask("300 with 50,000 dollars", Box::new(move || done(model.boost(Score::MIN, 50_000.0))))]
-        }
-        AnyKind::Sandbox(model) => {
-            let address = samples::addresses().into_iter().next_back().unwrap_or_default();
-            let other = model.clone();
-            vec![
-                ask("score", Box::new(move || done(model.score(&address)))),
-                ask("report", Box::new(move || done(other.report(&address)))),
-            ]
-        }
-    }
-}
-
-/// Prevents the compiler from removing a call whose answer is not used.
-fn done<T>(answer: Result<T, ScoreError>) -> Result<(), ScoreError> {
-    black_box(answer).map(|_| ())
 }
 
 fn costs(served: &Arc<Model>, counted: Option<&Arc<Model>>) -> Vec<Cost> {
@@ -194,6 +169,13 @@ impl fmt::Display for SampleScore {
     }
 }
 
+impl CheckReport {
+    fn lanes(&self) -> String {
+        let Some((lanes, code)) = self.lanes.zip(self.code_bytes) else { return String::new() };
+        format!(" ({lanes} lane{}, {} KiB of code)", if lanes == 1 { "" } else { "s" }, code / 1024)
+    }
+}
+
 impl fmt::Display for CheckReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(info) = &self.model {
@@ -208,6 +190,7 @@ impl fmt::Display for CheckReport {
         if self.component_bytes > 0 {
             writeln!(f, "  compile  {} ms", self.compile_ms)?;
         }
+        self.class.map_or(Ok(()), |class| writeln!(f, "  class    {class}{}", self.lanes()))?;
         for Cost { input, fuel, memory, calls_per_second } in &self.costs {
             writeln!(
                 f,
@@ -220,15 +203,8 @@ impl fmt::Display for CheckReport {
         match self.problems.as_slice() {
             [] => writeln!(f, "good: this host would serve it"),
             problems => {
-                writeln!(
-                    f,
-                    "{} wrong with it:",
-                    if problems.len() == 1 {
-                        "one thing is".to_owned()
-                    } else {
-                        format!("{} things are", problems.len())
-                    }
-                )?;
+                let many = format!("{} things are", problems.len());
+                writeln!(f, "{} wrong with it:", if problems.len() == 1 { "one thing is" } else { &many })?;
                 problems.iter().try_for_each(|problem| writeln!(f, "  [{}] {}", problem.code, problem.message))
             }
         }

@@ -6,6 +6,8 @@ use std::{
     hash::{DefaultHasher, Hash, Hasher},
     io::{self, Write as _},
     path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
 };
 
 use sha2::{Digest as _, Sha256};
@@ -14,28 +16,88 @@ use wasmtime::{Engine, component::Component};
 use crate::{LoadError, attempts::Attempt};
 use assay_domain::Digest;
 
-/// Moves `component` to another engine of the same configuration without compiling it again.
-///
-/// # Errors
-/// Where the configurations differ.
-pub(crate) fn copy(component: &Component, to: &Engine) -> wasmtime::Result<Component> {
-    let code = component.serialize()?;
-    #[expect(unsafe_code, reason = "the bytes come from `serialize` above")]
-    // SAFETY: the bytes come from `serialize` on a component.
-    unsafe {
-        Component::deserialize(to, code)
+/// The compiled code of a component, from which each engine of a class loads its own copy or mapping.
+pub(crate) enum Code {
+    Bytes(Vec<u8>),
+    /// A file of the folder below. Its pages are in memory once, for all engines.
+    File {
+        path: PathBuf,
+        bytes: usize,
+    },
+}
+
+impl Code {
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Bytes(code) => code.len(),
+            Self::File { bytes, .. } => *bytes,
+        }
+    }
+
+    /// Whether the engines share one copy.
+    pub fn is_shared(&self) -> bool {
+        matches!(self, Self::File { .. })
+    }
+
+    /// # Errors
+    /// Where the pool has no room for the component.
+    pub fn load(&self, engine: &Engine) -> wasmtime::Result<Component> {
+        match self {
+            Self::Bytes(code) => deserialize(engine, code),
+            Self::File { path, bytes } => {
+                #[expect(unsafe_code, reason = "only this service writes to the folder")]
+                // SAFETY: as in `deserialize`. No file of the folder is written in place after it got its name.
+                let mapped = unsafe { Component::deserialize_file(engine, path) };
+                // A folder may forbid to run what is in it.
+                mapped.or_else(|error| match fs::read(path) {
+                    Ok(code) => deserialize(engine, code.get(..*bytes).unwrap_or_default()),
+                    Err(_) => Err(error),
+                })
+            }
+        }
     }
 }
 
-/// Loads code that the compiler just made, in this process or in its child.
-///
-/// # Errors
-/// Where the pool has no room for the component.
-pub(crate) fn fresh(engine: &Engine, code: &[u8]) -> wasmtime::Result<Component> {
+fn deserialize(engine: &Engine, code: &[u8]) -> wasmtime::Result<Component> {
     #[expect(unsafe_code, reason = "the bytes come from the compiler")]
-    // SAFETY: the bytes come from `precompile_component`, here or in a child process of the same program, over a pipe.
+    // SAFETY: the bytes come from `precompile_component`, here or in a child process of the same program, over a pipe,
+    // or from a folder that others may not write to, with a checksum that matches. wasmtime compares its own version
+    // and the configuration of the engine.
     unsafe {
         Component::deserialize(engine, code)
+    }
+}
+
+/// Code of an earlier start, and how long it took to compile then.
+pub(crate) struct Kept {
+    pub code: Code,
+    pub compile: Duration,
+}
+
+/// Code in the folder that has no name yet. Dropping it removes it.
+pub(crate) struct Staged {
+    temporary: PathBuf,
+    path: PathBuf,
+    bytes: usize,
+}
+
+impl Staged {
+    pub fn code(&self) -> Code {
+        Code::File { path: self.temporary.clone(), bytes: self.bytes }
+    }
+
+    /// Keeps the code for the next start. A failure only costs time then.
+    pub fn keep(self) {
+        if let Err(error) = fs::rename(&self.temporary, &self.path) {
+            tracing::warn!(%error, "compiled code could not be kept");
+        }
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        // Gone already where it was kept; what stays is removed at the next start.
+        let _ = fs::remove_file(&self.temporary);
     }
 }
 
@@ -44,14 +106,24 @@ pub(crate) struct Compiled {
     folder: PathBuf,
 }
 
-/// Bytes of the checksum before the code. A file that a full disk truncated is compiled again.
+/// After the code: how many milliseconds it took to compile, and a checksum of all before it. A file that a full disk
+/// truncated is compiled again.
+const TOOK: usize = 8;
 const CHECKSUM: usize = 32;
+/// The end of the name of code that is not kept yet.
+const STAGED: &str = "tmp";
 
 impl Compiled {
     /// # Errors
     /// Where the folder cannot be created, or other users may write to it.
     pub fn open(folder: &Path) -> io::Result<Self> {
         make_private(folder)?;
+        for entry in fs::read_dir(folder)?.flatten() {
+            if entry.path().extension().is_some_and(|end| end == STAGED) {
+                // A file that stays only uses disk space.
+                let _ = fs::remove_file(entry.path());
+            }
+        }
         Ok(Self { folder: folder.to_owned() })
     }
 
@@ -66,36 +138,37 @@ impl Compiled {
         Attempt::begin(&self.folder, digest).map(Some)
     }
 
-    pub fn get(&self, engine: &Engine, digest: &Digest) -> Option<Component> {
-        let bytes = fs::read(self.path(engine, digest)).ok()?;
-        let (checksum, code) = bytes.split_at_checked(CHECKSUM)?;
-        if Sha256::digest(code)[..] != *checksum {
+    /// The kept code, to be shared by all engines or copied to each.
+    pub fn get(&self, engine: &Engine, digest: &Digest, share: bool) -> Option<Kept> {
+        let path = self.path(engine, digest);
+        let mut bytes = fs::read(&path).ok()?;
+        let (content, checksum) = bytes.split_last_chunk::<CHECKSUM>()?;
+        if Sha256::digest(content)[..] != *checksum {
             return None;
         }
-        #[expect(unsafe_code, reason = "only this service can write to the folder, and the checksum matches")]
-        // SAFETY: `open` rejects a folder that others may write to, the checksum matches what `put` wrote, and wasmtime
-        // compares its own version and the configuration of the engine.
-        let component = unsafe { Component::deserialize(engine, code) };
-        component.ok()
+        let (code, took) = content.split_last_chunk::<TOOK>()?;
+        let (length, compile) = (code.len(), Duration::from_millis(u64::from_le_bytes(*took)));
+        if share {
+            return Some(Kept { code: Code::File { path, bytes: length }, compile });
+        }
+        bytes.truncate(length);
+        Some(Kept { code: Code::Bytes(bytes), compile })
     }
 
-    /// A failure only costs time at the next start.
-    pub fn put(&self, engine: &Engine, digest: &Digest, code: &[u8]) {
+    /// Writes code to the folder; it is kept once the component passes every check.
+    pub fn stage(&self, engine: &Engine, digest: &Digest, code: &[u8], took: Duration) -> Option<Staged> {
+        /// Two threads may compile the same component.
+        static STAGES: AtomicU64 = AtomicU64::new(0);
         let path = self.path(engine, digest);
-        if path.exists() {
-            return;
-        }
-        let write = || -> Result<(), String> {
-            let temporary = path.with_extension("tmp");
-            let mut file = fs::File::create(&temporary).map_err(|error| error.to_string())?;
-            file.write_all(&Sha256::digest(code))
-                .and_then(|()| file.write_all(code))
-                .map_err(|error| error.to_string())?;
-            fs::rename(&temporary, &path).map_err(|error| error.to_string())
-        };
-        if let Err(error) = write() {
-            tracing::warn!(error, "compiled code could not be kept");
-        }
+        let number = STAGES.fetch_add(1, Ordering::Relaxed);
+        let temporary = path.with_extension(format!("{}-{number}.{STAGED}", std::process::id()));
+        let staged = Staged { temporary, path, bytes: code.len() };
+        let took = u64::try_from(took.as_millis()).unwrap_or(u64::MAX).to_le_bytes();
+        let checksum = Sha256::new().chain_update(code).chain_update(took).finalize();
+        let written = fs::File::create(&staged.temporary)
+            .and_then(|mut file| [code, &took, &checksum].into_iter().try_for_each(|part| file.write_all(part)));
+        written.inspect_err(|error| tracing::warn!(%error, "compiled code could not be kept")).ok()?;
+        Some(staged)
     }
 
     /// Removes the code of a component, for every engine.

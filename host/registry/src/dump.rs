@@ -1,15 +1,16 @@
-//! What an instance that stopped leaves behind, where its engine keeps it: the text of a panic, or a full stack.
+//! What an instance that stopped leaves behind, where its engine keeps it: the text of a panic, what a script printed, or
+//! a full stack.
 
 use wasmtime::{Store, Trap, Val, WasmCoreDump};
 
 use crate::guest::Guest;
 
-/// The crate `assay-model` writes what a panic says behind these bytes.
-const MARK: &[u8] = b"ASSAY-PANIC:";
-/// How such a text begins.
-const BEGIN: &[u8] = b"panicked at ";
-/// The most characters of it that are shown.
-const LONGEST: usize = 300;
+/// The crate `assay-model`, and what `assay model build` puts around a script, write what stopped a model behind the
+/// first of these, and a script what it printed. The second is how such a text begins.
+const PANIC: (&[u8], &[u8]) = (b"ASSAY-PANIC:", b"panicked at ");
+const PRINT: (&[u8], &[u8]) = (b"ASSAY-PRINT:", b"printed:");
+/// The most characters of a panic that are shown.
+const LONGEST: usize = 600;
 
 pub(crate) enum Remains {
     Panic(String),
@@ -38,10 +39,21 @@ pub(crate) fn remains(error: &wasmtime::Error, store: &mut Store<Guest>) -> Rema
 
 /// The text of a panic, on one line.
 fn panic(memory: &[u8]) -> Option<String> {
-    let marks = memory.windows(MARK.len()).enumerate().filter(|(_, bytes)| *bytes == MARK);
-    let texts = marks.filter_map(|(at, _)| memory.get(at + MARK.len()..));
-    let mut texts = texts.filter(|text| text.starts_with(BEGIN));
-    let text = texts.find_map(|text| text.split(|byte| *byte == 0).next())?;
-    let text = String::from_utf8_lossy(text);
+    let text = marked(memory, PANIC)?;
     Some(text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(LONGEST).collect())
+}
+
+/// What a script printed before `error` stopped it.
+pub(crate) fn printed(error: &wasmtime::Error, store: &Store<Guest>) -> Option<String> {
+    let dump = error.downcast_ref::<WasmCoreDump>()?;
+    let text = dump.memories().iter().find_map(|memory| marked(memory.data(store), PRINT))?;
+    text.split_once(':').map(|(_, printed)| printed.to_owned())
+}
+
+/// The text behind a mark, up to a zero.
+fn marked(memory: &[u8], (mark, begin): (&[u8], &[u8])) -> Option<String> {
+    let marks = memory.windows(mark.len()).enumerate().filter(|(_, bytes)| *bytes == mark);
+    let mut texts = marks.filter_map(|(at, _)| memory.get(at + mark.len()..)).filter(|text| text.starts_with(begin));
+    let text = texts.find_map(|text| text.split(|byte| *byte == 0).next())?;
+    Some(String::from_utf8_lossy(text).into_owned())
 }

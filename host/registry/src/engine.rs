@@ -7,8 +7,10 @@ use wasmtime::{
 };
 
 use crate::{
-    Limits,
+    Class, Limits,
+    class::Parts,
     clock::Clock,
+    scan,
     shard::{self, Shard, Slot},
 };
 
@@ -23,6 +25,8 @@ const RESIDENT: usize = 128 << 10;
 pub(crate) struct Purpose {
     /// Instances come from a pool that is allocated in advance.
     pub pool: bool,
+    /// Where it is safe, the memory of larger classes is cleared page by page.
+    pub scan: bool,
     /// Calls have a deadline.
     pub epoch: bool,
     /// Calls report a cost that is the same on every machine.
@@ -32,12 +36,12 @@ pub(crate) struct Purpose {
 }
 
 impl Purpose {
-    pub const SERVE: Self = Self { pool: true, epoch: true, fuel: false, dump: false };
+    pub const SERVE: Self = Self { pool: true, scan: true, epoch: true, fuel: false, dump: false };
     /// For authors: limits as in service, and what a panic said.
     pub const CHECK: Self = Self { dump: true, ..Self::SERVE };
     /// For the shadow engine.
-    pub const SHADOW: Self = Self { pool: true, epoch: true, fuel: true, dump: false };
-    pub const COUNT: Self = Self { pool: false, epoch: true, fuel: true, dump: false };
+    pub const SHADOW: Self = Self { fuel: true, ..Self::SERVE };
+    pub const COUNT: Self = Self { pool: false, ..Self::SHADOW };
     /// For authors: the cost of each call, and what a panic said.
     pub const TRY: Self = Self { dump: true, ..Self::COUNT };
 }
@@ -47,6 +51,8 @@ pub(crate) struct Runtime {
     first: Shard,
     others: Vec<Shard>,
     pub purpose: Purpose,
+    pub class: Class,
+    /// The limits of the class.
     pub limits: Limits,
     /// Why there is no pool, where the purpose has one and the machine has no room for it.
     pub without_pool: Option<String>,
@@ -56,13 +62,15 @@ pub(crate) struct Runtime {
 impl Runtime {
     /// # Errors
     /// Where this processor or this configuration cannot run WebAssembly at all.
-    pub fn new(limits: &Limits, purpose: Purpose) -> wasmtime::Result<Self> {
+    pub fn new(limits: &Limits, purpose: Purpose, class: Class) -> wasmtime::Result<Self> {
+        let limits = limits.of(class);
         // Two cores that share one pool compete for its locks and cache lines: they make 1.5 times the calls of one
         // core, instead of twice.
         let cores = thread::available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(MAX_SHARDS));
-        let shards = if purpose.pool { cores.min(MAX_SHARDS).min(limits.instances).max(1) } else { 1 };
+        let lanes = class.lanes(&limits, cores);
+        let shards = if purpose.pool { lanes.min(MAX_SHARDS).min(limits.instances).max(1) } else { 1 };
         let slots = limits.instances.div_ceil(shards);
-        let pooled = config(limits, purpose, slots);
+        let pooled = config(&limits, purpose, Some((class, slots)));
         let (first, others, without_pool) = match (purpose.pool, Engine::new(&pooled)) {
             // Fewer shards where the machine has no room for all pools.
             (_, Ok(engine)) => (
@@ -73,7 +81,7 @@ impl Runtime {
             (false, Err(error)) => return Err(error),
             // A pool reserves a terabyte of addresses, which a container may forbid. Without a pool calls are slower.
             (true, Err(error)) => {
-                let engine = Engine::new(&config(limits, Purpose { pool: false, ..purpose }, slots))?;
+                let engine = Engine::new(&config(&limits, Purpose { pool: false, ..purpose }, None))?;
                 (Shard::new(engine, limits.instances), Vec::new(), Some(format!("{error:#}")))
             }
         };
@@ -81,7 +89,8 @@ impl Runtime {
         Ok(Self {
             _clock: purpose.epoch.then(|| Clock::start(engines)).transpose()?,
             purpose: Purpose { pool: purpose.pool && without_pool.is_none(), ..purpose },
-            limits: limits.clone(),
+            class,
+            limits,
             without_pool,
             first,
             others,
@@ -108,10 +117,10 @@ impl Runtime {
 /// # Errors
 /// As [`Runtime::new`].
 pub(crate) fn compiling(purpose: Purpose) -> wasmtime::Result<Engine> {
-    Engine::new(&config(&Limits::default(), purpose, 1))
+    Engine::new(&config(&Limits::default(), purpose, None))
 }
 
-fn config(limits: &Limits, purpose: Purpose, instances: u32) -> Config {
+fn config(limits: &Limits, purpose: Purpose, pool: Option<(Class, u32)>) -> Config {
     let mut config = Config::new();
     config
         .concurrency_support(false)
@@ -124,21 +133,29 @@ fn config(limits: &Limits, purpose: Purpose, instances: u32) -> Config {
         .relaxed_simd_deterministic(true)
         .coredump_on_trap(purpose.dump)
         .wasm_backtrace_details(WasmBacktraceDetails::Disable);
-    if purpose.pool {
-        let mut pool = PoolingAllocationConfig::default();
-        pool.total_component_instances(instances)
-            .total_core_instances(instances.saturating_mul(4))
-            .total_memories(instances)
-            .total_tables(instances.saturating_mul(2))
-            .max_memory_size(limits.memory)
-            .table_elements(limits.table)
-            .max_unused_warm_slots(64)
-            // The memory of a small guest stays resident, so a call makes no system call: 10 us instead of 23.
-            // Memory beyond that is returned to the system, which is cheaper than clearing it.
-            .linear_memory_keep_resident(RESIDENT.min(limits.memory))
-            .table_keep_resident(8 << 10)
-            .pagemap_scan(Enabled::No);
-        config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
+    if let Some((class, slots)) = pool.filter(|_| purpose.pool) {
+        config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool_of((class, slots), purpose, limits)));
     }
     config
+}
+
+/// A pool with `slots` instances of a class.
+fn pool_of((class, slots): (Class, u32), purpose: Purpose, limits: &Limits) -> PoolingAllocationConfig {
+    let Parts { modules, tables, memories } = class.parts();
+    let scan = purpose.scan && class != Class::Small && scan::is_safe();
+    let mut pool = PoolingAllocationConfig::default();
+    pool.total_component_instances(slots)
+        .total_core_instances(slots.saturating_mul(modules))
+        .total_memories(slots.saturating_mul(memories))
+        .total_tables(slots.saturating_mul(tables))
+        .max_memory_size(limits.memory)
+        .table_elements(limits.table)
+        .max_unused_warm_slots(64)
+        // The memory of a small guest stays resident, so a call makes no system call: 10 us instead of 23. Memory
+        // beyond that is returned to the system, which is cheaper than clearing it, unless the kernel says which pages
+        // were written: then only these are cleared.
+        .linear_memory_keep_resident(if scan { limits.memory } else { RESIDENT.min(limits.memory) })
+        .table_keep_resident(limits.table.saturating_mul(size_of::<usize>()))
+        .pagemap_scan(if scan { Enabled::Auto } else { Enabled::No });
+    pool
 }

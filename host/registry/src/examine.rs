@@ -10,14 +10,17 @@ use sha2::{Digest as _, Sha256};
 use wasmtime::component::Component;
 
 use crate::{
-    LoadError, Model, ScoreError, answer, bounds,
-    compiled::{self, Compiled},
+    Class, Limits, LoadError, Model, ScoreError, answer, bounds,
+    class::Declared,
+    compiled::{Code, Compiled, Kept, Staged},
     compiler::{self, Made},
     contract,
     deciles::Deciles,
     encode,
     engine::Runtime,
+    engines::Engines,
     linked::{Linked, text},
+    price::{self, Footprint},
     selftest, signature,
     tally::Tally,
     whole::whole,
@@ -28,6 +31,8 @@ use assay_domain::{Digest, ModelInfo, ModelRef};
 /// The result of the examination of a file.
 pub(crate) struct Examined {
     pub digest: Digest,
+    /// Where it is WebAssembly that some class holds.
+    pub class: Option<Class>,
     /// The model, where it can be called; it is served only where there is no problem.
     pub model: Option<Arc<Model>>,
     /// The model's own description, where `describe` was reached.
@@ -46,10 +51,11 @@ pub(crate) fn digest(bytes: &[u8]) -> Digest {
     Digest(Sha256::digest(bytes).into())
 }
 
-/// Examines `bytes` on `runtime`. It compiles them, so it does not run in a request.
-pub(crate) fn examine(bytes: &[u8], runtime: &Arc<Runtime>, compiled: Option<&Compiled>) -> Examined {
+/// Examines `bytes` on the engines of its class. It compiles them, so it does not run in a request.
+pub(crate) fn examine(bytes: &[u8], engines: &Engines, compiled: Option<&Compiled>) -> Examined {
     let mut found = Examined {
         digest: digest(bytes),
+        class: None,
         model: None,
         info: None,
         problems: Vec::new(),
@@ -58,69 +64,94 @@ pub(crate) fn examine(bytes: &[u8], runtime: &Arc<Runtime>, compiled: Option<&Co
         compile: Duration::ZERO,
         self_test: Duration::ZERO,
     };
-    if let Err(problem) = steps(bytes, runtime, compiled, &mut found) {
+    if let Err(problem) = steps(bytes, engines, compiled, &mut found) {
         found.problems.push(problem);
     }
     found
 }
 
-fn steps(
-    bytes: &[u8],
-    runtime: &Arc<Runtime>,
-    compiled: Option<&Compiled>,
-    found: &mut Examined,
-) -> Result<(), LoadError> {
-    if bytes.len() > runtime.limits.file {
-        return Err(LoadError::TooLarge { size: bytes.len() as u64, most: runtime.limits.file });
+/// The class of a file, before anything of it is compiled.
+///
+/// # Errors
+/// Why this server compiles no such file.
+pub(crate) fn class(bytes: &[u8], limits: &Limits) -> Result<Class, LoadError> {
+    if bytes.len() > limits.largest_file() {
+        return Err(LoadError::TooLarge { size: bytes.len() as u64, most: limits.largest_file() });
     }
-    signature::check(bytes, &runtime.limits.trust)?;
+    signature::check(bytes, &limits.trust)?;
     whole(bytes)?;
     bounds::within(bytes)?;
+    Class::of(&Declared::of(bytes)?, limits)
+}
+
+fn steps(bytes: &[u8], engines: &Engines, compiled: Option<&Compiled>, found: &mut Examined) -> Result<(), LoadError> {
+    let class = class(bytes, &engines.limits)?;
+    found.class = Some(class);
     found.was_core_module = encode::is_core_module(bytes);
+    let runtime = &engines.of(class)?;
+    let ready = compile(bytes, found.digest, (engines, runtime), compiled)?;
+    found.component_bytes = ready.component_bytes;
+    found.compile = ready.compile;
 
-    let started = Instant::now();
-    let Ready { component, made } = compile(bytes, found.digest, runtime, compiled)?;
-    found.component_bytes = made.as_ref().map_or(bytes.len(), |made| made.component_bytes);
-    found.compile = started.elapsed();
-
-    let world = interface(&component, runtime, &mut found.problems)?;
+    let world = interface(&ready.component, runtime, &mut found.problems)?;
     if !found.problems.is_empty() {
         return Ok(());
     }
-    let model = link(&component, &world, runtime, found.digest)?;
+    let model = link(&ready, &world, runtime, found.digest)?;
     let started = Instant::now();
     found.info = Some(model.info.clone());
     let (model, problems) = selftest::run(model);
-    found.model = Some(model);
     found.problems.extend(problems);
     found.self_test = started.elapsed();
     if found.problems.is_empty() {
-        keep(made, found.digest, runtime, compiled);
+        model.tally.set_typical(price::typical(&model));
+        ready.keep();
     }
+    found.model = Some(model);
     Ok(())
 }
 
-/// A compiled component, with its code where it was compiled now.
+/// A compiled component, with its code.
 struct Ready {
     component: Component,
-    made: Option<Made>,
+    code: Code,
+    component_bytes: usize,
+    /// How long it took to compile, now or in an earlier start.
+    compile: Duration,
+    /// Where it was compiled now.
+    staged: Option<Staged>,
+}
+
+impl Ready {
+    /// Keeps the code of a component that passed every check.
+    fn keep(self) {
+        if let Some(staged) = self.staged {
+            staged.keep();
+        }
+    }
 }
 
 /// The compiled component: from the folder of compiled code, or compiled now.
-fn compile(bytes: &[u8], digest: Digest, runtime: &Runtime, compiled: Option<&Compiled>) -> Result<Ready, LoadError> {
-    if let Some(component) = compiled.and_then(|compiled| compiled.get(runtime.engine(), &digest)) {
-        return Ok(Ready { component, made: None });
+fn compile(
+    bytes: &[u8],
+    digest: Digest,
+    (engines, runtime): (&Engines, &Runtime),
+    compiled: Option<&Compiled>,
+) -> Result<Ready, LoadError> {
+    // A copy for each engine costs little for a small model, and needs no file that stays.
+    let share = runtime.class != Class::Small;
+    if let Some(Kept { code, compile }) = compiled.and_then(|compiled| compiled.get(&engines.names, &digest, share))
+        && let Ok(component) = code.load(runtime.engine())
+    {
+        return Ok(Ready { component, code, component_bytes: bytes.len(), compile, staged: None });
     }
-    let made = compiler::compile(bytes, runtime)?;
-    let component = compiled::fresh(runtime.engine(), &made.code).map_err(|error| load_error(&error))?;
-    Ok(Ready { component, made: Some(made) })
-}
-
-/// Keeps the code of a component that passed every check.
-fn keep(made: Option<Made>, digest: Digest, runtime: &Runtime, compiled: Option<&Compiled>) {
-    if let (Some(made), Some(compiled)) = (made, compiled) {
-        compiled.put(runtime.engine(), &digest, &made.code);
-    }
+    let started = Instant::now();
+    let Made { code, component_bytes } = compiler::compile(bytes, runtime)?;
+    let compile = started.elapsed();
+    let staged = compiled.and_then(|compiled| compiled.stage(&engines.names, &digest, &code, compile));
+    let code = staged.as_ref().filter(|_| share).map_or(Code::Bytes(code), Staged::code);
+    let component = code.load(runtime.engine()).map_err(|error| load_error(&error))?;
+    Ok(Ready { component, code, component_bytes, compile, staged })
 }
 
 /// The model interface of `component`. Adds imports and differences to `problems`.
@@ -137,29 +168,30 @@ fn interface(component: &Component, runtime: &Runtime, problems: &mut Vec<LoadEr
     Ok(world)
 }
 
-/// Loads `original` on `runtime` too, from the same `bytes`. It passed every check before, so none is repeated.
+/// Loads `original` on other engines too, from the same `bytes`. It passed every check before, so none is repeated.
 pub(crate) fn again(
     original: &Model,
     bytes: &[u8],
-    runtime: &Arc<Runtime>,
+    engines: &Engines,
     compiled: Option<&Compiled>,
 ) -> Result<Model, LoadError> {
     let digest = digest(bytes);
     if digest != original.digest() {
         return Err(LoadError::Read(format!("the bytes have changed: their digest is {digest}")));
     }
-    let Ready { component, made } = compile(bytes, digest, runtime, compiled)?;
-    let world = world::world(&component, runtime.engine())?;
-    let mut model = link(&component, &world, runtime, digest)?;
-    keep(made, digest, runtime, compiled);
+    let runtime = &engines.of(original.class())?;
+    let ready = compile(bytes, digest, (engines, runtime), compiled)?;
+    let world = world::world(&ready.component, runtime.engine())?;
+    let mut model = link(&ready, &world, runtime, digest)?;
+    ready.keep();
     model.deciles.clone_from(&original.deciles);
     model.labels.clone_from(&original.labels);
     Ok(model)
 }
 
 /// Links the component, starts one instance, and calls `describe`.
-fn link(component: &Component, world: &World, runtime: &Arc<Runtime>, digest: Digest) -> Result<Model, LoadError> {
-    let linked = Linked::new(component, world, runtime).map_err(LoadError::Link)?;
+fn link(ready: &Ready, world: &World, runtime: &Arc<Runtime>, digest: Digest) -> Result<Model, LoadError> {
+    let linked = Linked::new(&ready.component, &ready.code, world, runtime).map_err(LoadError::Link)?;
     let info = describe(&linked, world, runtime)?;
     Ok(Model {
         reference: ModelRef { kind: info.kind, version: info.version.clone(), digest },
@@ -171,6 +203,7 @@ fn link(component: &Component, world: &World, runtime: &Arc<Runtime>, digest: Di
         labels: Vec::new(),
         runtime: Arc::clone(runtime),
         linked,
+        footprint: Footprint::of(&ready.code, runtime, ready.compile),
         supervisor: OnceLock::new(),
     })
 }
@@ -199,7 +232,8 @@ fn load_error(error: &wasmtime::Error) -> LoadError {
     let text = text(error);
     // The pool rejects a component that does not fit into any of its instances.
     if text.contains("exceeds the limit") || text.contains("exceeds the configured maximum") {
-        LoadError::TooDemanding(text)
+        let advice = "It declares less than it uses: link it into one module, or build it again with its toolchain";
+        LoadError::TooDemanding { has: text, advice }
     } else {
         LoadError::Invalid(text)
     }

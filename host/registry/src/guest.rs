@@ -9,14 +9,23 @@ use crate::{Limits, clock};
 /// Checks of the clock, half a deadline apart, after which a call ends even if it had little processor time.
 const MAX_CHECKS: u32 = 20;
 
+/// What a guest may not have so much of.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Denied {
+    /// Bytes.
+    Memory(usize),
+    /// Elements.
+    Table(usize),
+}
+
 pub(crate) struct Guest {
     max_memory: usize,
     max_table: usize,
     deadline: Duration,
     /// The most linear memory so far, in bytes.
     pub peak: usize,
-    /// Bytes of memory that the guest requested and did not get.
-    pub denied: Option<usize>,
+    /// What the guest requested and did not get.
+    pub denied: Option<Denied>,
     /// Checks of the clock in this call, and the processor time at the first one.
     checks: u32,
     first_check: Option<Duration>,
@@ -54,7 +63,7 @@ impl Guest {
 impl ResourceLimiter for Guest {
     fn memory_growing(&mut self, _current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
         if desired > self.max_memory {
-            self.denied = Some(desired);
+            self.denied = Some(Denied::Memory(desired));
             return Ok(false);
         }
         self.peak = self.peak.max(desired);
@@ -62,6 +71,9 @@ impl ResourceLimiter for Guest {
     }
 
     fn table_growing(&mut self, _current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
+        if desired > self.max_table {
+            self.denied = Some(Denied::Table(desired));
+        }
         Ok(desired <= self.max_table)
     }
 }

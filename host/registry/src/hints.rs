@@ -8,6 +8,9 @@ const PRINTS: &[u8] = b"failed printing to";
 /// Hints about a file that was walked before.
 pub(crate) fn of(bytes: &[u8]) -> Vec<String> {
     let mut hints = Vec::new();
+    if is_script(bytes) {
+        return hints;
+    }
     let (mut debug, mut pages, mut names) = (0, 0, 0);
     for payload in Parser::new(0).parse_all(bytes) {
         match payload {
@@ -45,4 +48,14 @@ pub(crate) fn of(bytes: &[u8]) -> Vec<String> {
         );
     }
     hints
+}
+
+/// A model in `JavaScript` or Python, whose engine is as the toolchain made it. Only these export what they print.
+fn is_script(bytes: &[u8]) -> bool {
+    Parser::new(0).parse_all(bytes).any(|payload| match payload {
+        Ok(Payload::ComponentExportSection(exports)) => {
+            exports.into_iter().flatten().any(|export| export.name.name == "printed")
+        }
+        _ => false,
+    })
 }

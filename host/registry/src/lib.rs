@@ -6,7 +6,7 @@
 //! | file | owns |
 //! |---|---|
 //! | `registry`, `active`, `kinds`, `roles`, `status` | what other crates use |
-//! | `shared`, `catalogue`, `loader`, `shelf` | the loaded models, and the thread that follows the files |
+//! | `shared`, `catalogue`, `loader`, `admit`, `background`, `shelf` | the loaded models, and the threads that follow the files |
 //! | `supervise`, `reason`, `tally` | counts of calls, and models that fail and go out of service |
 //! | `examine`, `whole`, `bounds`, `world`, `contract`, `encode`, `selftest`, `samples` | from bytes to a model |
 //! | `compiler`, `compiled`, `attempts` | compiled code, kept for the next start, and files that ended the server |
@@ -14,19 +14,24 @@
 //! | `signature` | who signed a file |
 //! | `check`, `hints`, `trial`, `dump` | for model authors: every problem, one call after the other, what a panic said |
 //! | `standalone`, `measure` | for backtests, auditors and benchmarks |
+//! | `class`, `price` | how much of the host a model may use, and what it costs |
 //! | `shadow_engine` | copies of models on a second engine that counts fuel |
-//! | `engine`, `shard`, `guest`, `call`, `linked`, `clock`, `abi` | confinement, and the types that cross it |
+//! | `engines`, `engine`, `scan`, `shard`, `clock` | the engines of each class |
+//! | `guest`, `call`, `linked`, `abi` | confinement of a call, and the types that cross it |
 
 #![deny(unsafe_code)]
 
 mod abi;
 mod active;
+mod admit;
 mod answer;
 mod attempts;
+mod background;
 mod bounds;
 mod call;
 mod catalogue;
 mod check;
+mod class;
 mod clock;
 mod compiled;
 mod compiler;
@@ -35,6 +40,7 @@ mod deciles;
 mod dump;
 mod encode;
 mod engine;
+mod engines;
 mod examine;
 mod guest;
 mod hints;
@@ -46,10 +52,12 @@ mod loader;
 pub mod measure;
 mod mock;
 mod model;
+mod price;
 mod reason;
 mod registry;
 mod roles;
 mod samples;
+mod scan;
 mod score_error;
 mod selftest;
 mod settings;
@@ -68,6 +76,7 @@ mod world;
 
 pub use active::ActiveModels;
 pub use check::{CheckReport, Cost, Problem, SampleScore, check};
+pub use class::Class;
 pub use compiler::{Compiler, Job};
 pub use encode::{EncodeError, to_component};
 pub use kinds::{BoostModel, CreditModel, OfKind, SandboxModel, SybilModel};
@@ -77,6 +86,7 @@ pub use mock::{
     Scenario,
 };
 pub use model::{Model, Spent};
+pub use price::Price;
 pub use reason::{OutOfService, Reason};
 pub use registry::Registry;
 pub use roles::{KindRoles, Roles};

@@ -6,7 +6,7 @@ use crate::{
     ScoreError,
     abi::{self, Abi},
     call::Call,
-    compiled,
+    compiled::Code,
     engine::Runtime,
     guest::Guest,
     world::World,
@@ -21,13 +21,15 @@ struct InShard {
 }
 
 impl Linked {
+    /// Links `component`, which the first engine loaded from `code`.
+    ///
     /// # Errors
-    /// Why `component` cannot be linked.
-    pub fn new(component: &Component, world: &World, runtime: &Runtime) -> Result<Self, String> {
+    /// Why it cannot be linked.
+    pub fn new(component: &Component, code: &Code, world: &World, runtime: &Runtime) -> Result<Self, String> {
         let mut shards = Vec::new();
         for (index, shard) in runtime.shards().enumerate() {
-            let copy = if index == 0 { Ok(component.clone()) } else { compiled::copy(component, &shard.engine) };
-            let component = copy.map_err(|error| text(&error))?;
+            let loaded = if index == 0 { Ok(component.clone()) } else { code.load(&shard.engine) };
+            let component = loaded.map_err(|error| text(&error))?;
             let pre = shard.linker.instantiate_pre(&component).map_err(|error| text(&error))?;
             shards.push(InShard { pre, abi: abi::bind(&component, world)? });
         }

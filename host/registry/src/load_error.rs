@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-use crate::{EncodeError, PublicKey, ScoreError};
+use crate::{Class, EncodeError, PublicKey, ScoreError};
 use assay_domain::{Digest, ModelKind, ModelVersion};
 
 /// Why there is no registry.
@@ -61,10 +61,17 @@ pub enum LoadError {
          model, or remove {note} from the folder of compiled models and restart to try it once more"
     )]
     SetAside { deaths: usize, note: String },
+    #[error("it needs more than an instance may have: {has}. {advice}")]
+    TooDemanding { has: String, advice: &'static str },
     #[error(
-        "it needs more than an instance may have: {0}. Link with a smaller stack, such as -zstack-size=32768, and smaller tables"
+        "it is a large model, and this server takes none: it has {has}. {advice}; or take large models, with \
+         models.large_lanes = 1 (host/docs/models.md says what they cost)"
     )]
-    TooDemanding(String),
+    NeedsLarge { has: String, advice: &'static str },
+    #[error("it is a large model, and compiled in the background: it is ready in a minute or two")]
+    Compiling,
+    #[error("this machine has no room for the engines of {class} models: {reason}")]
+    NoEngine { class: Class, reason: String },
     #[error(
         "it imports {}, and a model may import nothing: no clock, no network, no randomness, no files exist inside. {}",
         list(.0), import_advice(.0)
@@ -124,7 +131,10 @@ impl LoadError {
             Self::Compiler(_) => "compiler_limits",
             Self::CompilerStart(_) => "compiler_start",
             Self::SetAside { .. } => "set_aside",
-            Self::TooDemanding(_) => "too_demanding",
+            Self::TooDemanding { .. } => "too_demanding",
+            Self::NeedsLarge { .. } => "needs_large",
+            Self::Compiling => "compiling",
+            Self::NoEngine { .. } => "no_engine",
             Self::Imports(_) => "imports",
             Self::WrongWorld(_) => "wrong_world",
             Self::OtherGeneration(_) => "other_generation",
@@ -144,7 +154,8 @@ impl LoadError {
 
     /// True if the file causes the error; false if this host does.
     pub fn is_file_fault(&self) -> bool {
-        !matches!(self, Self::Read(_) | Self::Write(_) | Self::CompilerStart(_) | Self::Closed)
+        let by_host = matches!(self, Self::Read(_) | Self::Write(_) | Self::CompilerStart(_) | Self::Closed);
+        !by_host && !matches!(self, Self::Compiling | Self::NoEngine { .. })
     }
 }
 
@@ -191,8 +202,8 @@ fn list(names: &[String]) -> String {
 
 fn import_advice(imports: &[String]) -> &'static str {
     if imports.iter().any(|name| name.starts_with("wasi:") || name.starts_with("wasi_")) {
-        "WASI comes with the build target: build Rust for wasm32-unknown-unknown, Python with --stub-wasi, \
-         JavaScript with -d stdio random clocks http fetch-event"
+        "WASI comes with the build target: build Rust for wasm32-unknown-unknown, and JavaScript and Python with \
+         `assay model build`"
     } else {
         "Remove what needs them, or pass it in through `features`"
     }

@@ -3,8 +3,7 @@
 use std::{
     collections::VecDeque,
     io,
-    panic::{self, AssertUnwindSafe},
-    sync::{Arc, Weak, mpsc},
+    sync::{Arc, mpsc},
     thread,
     time::{Duration, Instant},
 };
@@ -12,14 +11,15 @@ use std::{
 use tokio::sync::oneshot;
 
 use crate::{
-    LoadError, Model, RoleError,
-    catalogue::{Catalogue, Entry, File, Key, Outcome, Rejected},
+    Class, LoadError, RoleError,
+    admit::{Admitted, enter},
+    background::{Background, Job, Source},
+    catalogue::{File, Key, Outcome, Rejected},
     examine::{self, Examined},
-    model::Supervisor,
     shared::Shared,
     shelf::Stamp,
 };
-use assay_domain::ModelRef;
+use assay_domain::{Digest, ModelRef};
 
 /// A request to the loader.
 pub(crate) enum Command {
@@ -28,6 +28,8 @@ pub(crate) enum Command {
     Rescan(oneshot::Sender<()>),
     Add(Vec<u8>, oneshot::Sender<Result<ModelRef, LoadError>>),
     Remove(Key, oneshot::Sender<Result<(), RoleError>>),
+    /// A large file was examined in the background.
+    Examined(Box<(Job, Result<Examined, LoadError>)>),
     Stop,
 }
 
@@ -44,14 +46,27 @@ pub(crate) fn start(
     inbox: mpsc::Receiver<Command>,
 ) -> io::Result<thread::JoinHandle<()>> {
     // The watch starts before the first scan, so that no change is missed.
-    let watcher = shared.settings.watch.then(|| shared.shelf.watch(move || drop(commands.send(Command::Changed))));
+    let events = commands.clone();
+    let watcher = shared.settings.watch.then(|| shared.shelf.watch(move || drop(events.send(Command::Changed))));
     if let Some(Err(error)) = &watcher {
         tracing::warn!(%error, "the shelf cannot be watched: it is read every two seconds");
     }
     let poll = watcher.is_some().then_some(POLL);
-    let mut loader = Loader { shared, inbox, waiting: VecDeque::new() };
+    let mut loader = Loader { shared, inbox, waiting: VecDeque::new(), background: None };
+    // Large models too: the roles may name one, and no other may answer in its place until it is compiled.
     loader.scan();
     thread::Builder::new().name("model-loader".into()).spawn(move || {
+        let examine = {
+            let shared = Arc::clone(&loader.shared);
+            move |job: Job| {
+                let found = shared.examine(&job.bytes, &job.digest);
+                commands.send(Command::Examined(Box::new((job, found)))).is_ok()
+            }
+        };
+        match Background::start(examine) {
+            Ok(background) => loader.background = Some(background),
+            Err(error) => tracing::warn!(%error, "large models are compiled while others wait to be loaded"),
+        }
         loader.run(poll);
         drop(watcher);
     })
@@ -62,6 +77,8 @@ struct Loader {
     inbox: mpsc::Receiver<Command>,
     /// Commands that came while the shelf settled.
     waiting: VecDeque<Command>,
+    /// For large models; `None` at the start of the server, and where there is no thread for it.
+    background: Option<Background>,
 }
 
 impl Loader {
@@ -84,7 +101,11 @@ impl Loader {
                     self.scan();
                     let _ = reply.send(());
                 }
-                Ok(Command::Add(bytes, reply)) => drop(reply.send(self.add(&bytes))),
+                Ok(Command::Add(bytes, reply)) => self.add(bytes, reply),
+                Ok(Command::Examined(examined)) => {
+                    let (job, found) = *examined;
+                    self.finish(job, found);
+                }
                 Ok(Command::Remove(key, reply)) => drop(reply.send(self.remove(&key))),
             }
         }
@@ -135,17 +156,22 @@ impl Loader {
 
     /// Reads one file and records the outcome. The caller publishes all files of a scan at once.
     fn load(&self, name: &str, stamp: Stamp) {
-        let outcome = match self.shared.shelf.read(name, self.shared.settings.limits.file) {
+        let outcome = match self.shared.shelf.read(name, self.shared.settings.limits.largest_file()) {
             Err(error) => Err(Box::new(Rejected { digest: None, info: None, error })),
-            Ok(bytes) => self.admit(&bytes),
+            Ok(bytes) => match self.defer(bytes, Source::Shelf { name: name.to_owned(), stamp }) {
+                Ok(digest) => Err(Box::new(Rejected { digest: Some(digest), info: None, error: LoadError::Compiling })),
+                Err(Job { bytes, .. }) => self.shared.admit(&bytes),
+            },
         };
+        self.record(name, stamp, outcome);
+    }
+
+    fn record(&self, name: &str, stamp: Stamp, outcome: Result<Admitted, Box<Rejected>>) {
         let mut catalogue = self.shared.catalogue();
         let outcome = match outcome {
             Ok(admitted) => Outcome::Loaded(enter(&mut catalogue, admitted)),
             Err(rejected) => {
-                let error = &rejected.error;
-                tracing::warn!(file = name, code = error.code(), %error, "file is no model");
-                metrics::counter!("assay_model_load_failures_total", "code" => error.code()).increment(1);
+                count(name, &rejected.error);
                 let replaced = match catalogue.files.remove(name).map(|file| file.outcome) {
                     Some(Outcome::Loaded(key)) => Some(key),
                     Some(Outcome::Failed { replaced, .. }) => replaced,
@@ -157,8 +183,52 @@ impl Loader {
         catalogue.files.insert(name.to_owned(), File { stamp, outcome });
     }
 
-    fn add(&self, bytes: &[u8]) -> Result<ModelRef, LoadError> {
-        let admitted = self.admit(bytes).map_err(|rejected| {
+    /// Examines a large file in the background. Gives any other file back.
+    fn defer(&self, bytes: Vec<u8>, source: Source) -> Result<Digest, Job> {
+        let digest = examine::digest(&bytes);
+        let job = Job { digest, bytes, source };
+        let limits = &self.shared.settings.limits;
+        match &self.background {
+            Some(background)
+                if self.shared.loaded(&digest).is_none() && examine::class(&job.bytes, limits) == Ok(Class::Large) =>
+            {
+                background.add(job).map(|()| digest)
+            }
+            _ => Err(job),
+        }
+    }
+
+    /// Loads what was examined in the background.
+    fn finish(&self, Job { digest, bytes, source }: Job, found: Result<Examined, LoadError>) {
+        match source {
+            Source::Upload(reply) => drop(reply.send(self.put(&bytes, self.shared.accept(digest, found)))),
+            Source::Shelf { name, stamp } => {
+                // What has replaced the file meanwhile is loaded by itself.
+                if self.shared.catalogue().files.get(&name).is_none_or(|file| file.stamp != stamp) {
+                    return;
+                }
+                self.record(&name, stamp, self.shared.accept(digest, found));
+                let freed = self.shared.publish(&mut self.shared.catalogue(), "shelf");
+                if freed {
+                    self.scan();
+                }
+            }
+        }
+    }
+
+    fn add(&self, bytes: Vec<u8>, reply: oneshot::Sender<Result<ModelRef, LoadError>>) {
+        match self.defer(bytes, Source::Upload(reply)) {
+            Ok(_) => {}
+            Err(Job { bytes, source: Source::Upload(reply), .. }) => {
+                drop(reply.send(self.put(&bytes, self.shared.admit(&bytes))));
+            }
+            Err(_) => {}
+        }
+    }
+
+    /// Puts an upload on the shelf.
+    fn put(&self, bytes: &[u8], admitted: Result<Admitted, Box<Rejected>>) -> Result<ModelRef, LoadError> {
+        let admitted = admitted.map_err(|rejected| {
             metrics::counter!("assay_model_load_failures_total", "code" => rejected.error.code()).increment(1);
             rejected.error
         })?;
@@ -204,61 +274,13 @@ impl Loader {
         self.shared.publish(&mut catalogue, "operator");
         Ok(())
     }
-
-    /// A model that may enter the catalogue: a new one, or one that is loaded with the same bytes.
-    fn admit(&self, bytes: &[u8]) -> Result<Admitted, Box<Rejected>> {
-        let digest = examine::digest(bytes);
-        if let Some(entry) = self.shared.catalogue().models.values().find(|entry| entry.model.digest() == digest) {
-            return Ok(Admitted::Known(entry.model.reference().clone()));
-        }
-        let rejected = |info, error| Err(Box::new(Rejected { digest: Some(digest), info, error }));
-        let (runtime, compiled) = (&self.shared.runtime, self.shared.compiled.as_ref());
-        let attempt = compiled.map_or(Ok(None), |compiled| compiled.attempt(runtime.engine(), &digest));
-        let attempt = match attempt {
-            Ok(attempt) => attempt,
-            Err(error) => return rejected(None, error),
-        };
-        let found = panic::catch_unwind(AssertUnwindSafe(|| examine::examine(bytes, runtime, compiled)));
-        drop(attempt);
-        let Ok(Examined { model, problems, info, .. }) = found else {
-            return rejected(None, LoadError::Invalid("it makes the compiler fail".to_owned()));
-        };
-        let model = match (problems.into_iter().next(), model) {
-            (None, Some(model)) => model,
-            (Some(problem), _) => return rejected(info, problem),
-            (None, None) => return rejected(info, LoadError::Invalid("nothing in it can be started".to_owned())),
-        };
-        let key = (model.kind(), model.version().clone());
-        let loaded = self.shared.catalogue().models.get(&key).map(|entry| entry.model.digest());
-        if let Some(loaded) = loaded {
-            return rejected(info, LoadError::VersionTaken { kind: key.0, version: key.1, loaded });
-        }
-        let supervisor: Weak<dyn Supervisor> = self.shared.this.clone();
-        // Set once: this is a new model.
-        let _ = model.supervisor.set(supervisor);
-        Ok(Admitted::New(model))
-    }
 }
 
-enum Admitted {
-    New(Arc<Model>),
-    Known(ModelRef),
-}
-
-impl Admitted {
-    fn reference(&self) -> &ModelRef {
-        match self {
-            Self::New(model) => model.reference(),
-            Self::Known(reference) => reference,
-        }
+/// Logs and counts a file that does not load.
+fn count(file: &str, error: &LoadError) {
+    if *error == LoadError::Compiling {
+        return tracing::info!(file, "a large model is compiled in the background");
     }
-}
-
-fn enter(catalogue: &mut Catalogue, admitted: Admitted) -> Key {
-    let key = (admitted.reference().kind, admitted.reference().version.clone());
-    if let Admitted::New(model) = admitted {
-        tracing::info!(kind = %key.0, version = %key.1, digest = %model.digest(), "model loaded");
-        catalogue.models.insert(key.clone(), Entry { model, out_of_service: None, orphaned: None });
-    }
-    key
+    tracing::warn!(file, code = error.code(), %error, "file is no model");
+    metrics::counter!("assay_model_load_failures_total", "code" => error.code()).increment(1);
 }

@@ -10,13 +10,14 @@ use assay_domain::{Assessment, features::Features};
 #[derive(Debug, Clone, Copy)]
 pub struct Setup {
     pub pool: bool,
+    pub scan: bool,
     pub epoch: bool,
     pub fuel: bool,
 }
 
 impl Setup {
     /// As on a server.
-    pub const SERVED: Self = Self { pool: true, epoch: true, fuel: false };
+    pub const SERVED: Self = Self { pool: true, scan: true, epoch: true, fuel: false };
 }
 
 /// The credit model in `bytes` on its own engine.
@@ -24,8 +25,10 @@ impl Setup {
 /// # Errors
 /// As [`crate::metered`].
 pub fn model(bytes: &[u8], setup: Setup) -> Result<CreditModel, StandaloneError> {
-    let Setup { pool, epoch, fuel } = setup;
-    standalone::load_credit(bytes, &Limits::default(), Purpose { pool, epoch, fuel, dump: false })
+    let Setup { pool, scan, epoch, fuel } = setup;
+    // A model of any class, on as many lanes as the class may have.
+    let limits = Limits { large_lanes: 2, ..Limits::default() };
+    standalone::load_credit(bytes, &limits, Purpose { pool, scan, epoch, fuel, dump: false })
 }
 
 /// An ordinary wallet: two chains, three markets, three asset classes, one attestation.

@@ -7,8 +7,8 @@ use std::{
 };
 
 use crate::{
-    ScoreError, abi::Abi, call::Call, deciles::Deciles, engine::Runtime, linked::Linked, tally::Tally,
-    world::Generation,
+    ScoreError, abi::Abi, call::Call, deciles::Deciles, engine::Runtime, linked::Linked, price::Footprint,
+    tally::Tally, world::Generation,
 };
 use assay_domain::{Digest, ModelInfo, ModelKind, ModelRef, ModelVersion, Time};
 use assay_trace::TRACE;
@@ -25,6 +25,7 @@ pub struct Model {
     pub(crate) labels: Vec<String>,
     pub(crate) runtime: Arc<Runtime>,
     pub(crate) linked: Linked,
+    pub(crate) footprint: Footprint,
     pub(crate) tally: Tally,
     /// Set when the model is published, so that calls of the self-test do not count.
     pub(crate) supervisor: OnceLock<Weak<dyn Supervisor>>,
@@ -105,9 +106,8 @@ impl Model {
         let (started, mut fuel, mut memory) = (Instant::now(), 0, 0);
         let answer = self.start().and_then(|(mut call, abi)| {
             let raw = ask(&mut call, abi);
-            if self.runtime.purpose.fuel {
-                (fuel, memory) = (call.fuel(), call.peak_memory());
-            }
+            (fuel, memory) = (call.fuel(), call.peak_memory());
+            self.tally.note_peak(memory);
             // The instance ends here: the check of the answer does not need it.
             raw.map_err(|error| call.failure(&error))
         });

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use wasmtime::{Trap, WasmBacktrace};
 
-use crate::Limits;
+use crate::{Limits, guest::Denied};
 use assay_domain::ModelKind;
 
 /// Why there is no answer.
@@ -22,6 +22,8 @@ pub enum ScoreError {
     Deadline(Duration),
     #[error("the model asked for {asked} bytes of memory and may have {cap}")]
     MemoryLimit { asked: usize, cap: usize },
+    #[error("the model asked for a table of {asked} elements and may have {cap}")]
+    TableLimit { asked: usize, cap: usize },
     #[error("the model used up its stack of {0} bytes: it recurses too deeply")]
     StackOverflow(usize),
     #[error(
@@ -59,6 +61,7 @@ impl ScoreError {
             Self::Trap { .. } => "trap",
             Self::Deadline(_) => "deadline",
             Self::MemoryLimit { .. } => "memory_limit",
+            Self::TableLimit { .. } => "table_limit",
             Self::StackOverflow(_) | Self::GuestStack => "stack_overflow",
             Self::OutOfRange(_) => "out_of_range",
             Self::TextTooLong { .. } => "text_too_long",
@@ -72,25 +75,31 @@ impl ScoreError {
         !matches!(self, Self::NoChampion(_) | Self::Busy { .. } | Self::Refused(_))
     }
 
-    /// `denied` is the memory that the guest requested and did not get: a failed allocation alone is only an
-    /// `unreachable`.
-    pub(crate) fn of(error: &wasmtime::Error, denied: Option<usize>, limits: &Limits) -> Self {
+    /// `denied` is what the guest requested and did not get: a failed allocation alone is only an `unreachable`.
+    pub(crate) fn of(error: &wasmtime::Error, denied: Option<Denied>, limits: &Limits) -> Self {
         if error.downcast_ref::<wasmtime::PoolConcurrencyLimitError>().is_some() {
             return Self::Busy { instances: limits.instances };
         }
-        match error.downcast_ref::<Trap>() {
-            Some(Trap::StackOverflow) => Self::StackOverflow(limits.stack),
-            _ if denied.is_some() => Self::MemoryLimit { asked: denied.unwrap_or_default(), cap: limits.memory },
-            Some(Trap::Interrupt | Trap::OutOfFuel) => Self::Deadline(limits.deadline),
-            Some(
-                Trap::StringOutOfBounds
-                | Trap::ListOutOfBounds
-                | Trap::InvalidDiscriminant
-                | Trap::UnalignedPointer
-                | Trap::InvalidChar,
+        match (error.downcast_ref::<Trap>(), denied) {
+            (Some(Trap::StackOverflow), _) => Self::StackOverflow(limits.stack),
+            (_, Some(Denied::Memory(asked))) => Self::MemoryLimit { asked, cap: limits.memory },
+            (_, Some(Denied::Table(asked))) => Self::TableLimit { asked, cap: limits.table },
+            (Some(Trap::Interrupt | Trap::OutOfFuel), _) => Self::Deadline(limits.deadline),
+            (
+                Some(
+                    Trap::StringOutOfBounds
+                    | Trap::ListOutOfBounds
+                    | Trap::InvalidDiscriminant
+                    | Trap::UnalignedPointer
+                    | Trap::InvalidChar,
+                ),
+                _,
             ) => Self::Unreadable(first_line(error)),
-            Some(trap) => Self::Trap { kind: trap.to_string(), at: place(error) },
-            None => {
+            (Some(trap), _) => match place(error) {
+                Some(host) if host.starts_with("wasi") => Self::Trap { kind: asked(&host), at: None },
+                at => Self::Trap { kind: trap.to_string(), at },
+            },
+            (None, _) => {
                 let text = first_line(error);
                 if text.contains("fuel allocated for hostcalls") {
                     Self::AnswerTooLarge(limits.answer)
@@ -100,6 +109,11 @@ impl ScoreError {
             }
         }
     }
+}
+
+/// A script can reach functions of its language that ask the host; `assay model build` names these alone.
+fn asked(host: &str) -> String {
+    format!("it asked for {host}; a model has no clock, no randomness, no network and no files")
 }
 
 /// The innermost function with a name.

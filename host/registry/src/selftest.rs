@@ -190,7 +190,13 @@ fn with_advice(error: &ScoreError) -> String {
     let advice = match error {
         ScoreError::Trap { .. } => "A panic is a trap: let every input have an answer",
         ScoreError::Deadline(_) => "Bound every loop by the size of its input",
-        ScoreError::MemoryLimit { .. } => "Allocate in proportion to the input, and start with a small stack",
+        ScoreError::MemoryLimit { .. } => {
+            "Allocate in proportion to the input, and start with a small stack; or declare a maximum of memory, by \
+             which the class of the model is chosen"
+        }
+        ScoreError::TableLimit { .. } => {
+            "Declare the table at its full size, by which the class of the model is chosen"
+        }
         ScoreError::StackOverflow(_) => "Put a bound on the recursion, or make it a loop",
         ScoreError::OutOfRange(_) | ScoreError::TextTooLong { .. } | ScoreError::AnswerTooLarge(_) => {
             "wit/v1 and wit/v2 state the bounds of every answer"

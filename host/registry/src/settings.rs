@@ -37,7 +37,7 @@ impl Settings {
     }
 }
 
-/// The limits of a file, of a call and of an answer.
+/// The limits of a file, of a call and of an answer. Those of a class follow from these, which are of small models.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limits {
     /// The largest file that is read, in bytes. 16 MiB.
@@ -55,6 +55,8 @@ pub struct Limits {
     pub self_test: Duration,
     /// The most instances that run at the same time. 256.
     pub instances: u32,
+    /// The engines of large models, 1 or 2; 0 refuses large models. 0.
+    pub large_lanes: u32,
     /// The largest answer, in bytes. 1 MiB.
     pub answer: usize,
     /// Failures in a row after which a model goes out of service. 3.
@@ -75,6 +77,7 @@ impl Default for Limits {
             deadline: Duration::from_millis(20),
             self_test: Duration::from_secs(3),
             instances: 256,
+            large_lanes: 0,
             answer: 1 << 20,
             failures: 3,
             trust: Vec::new(),

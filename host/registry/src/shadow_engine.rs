@@ -6,12 +6,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
-use crate::{
-    Limits, Model,
-    compiled::Compiled,
-    engine::{Purpose, Runtime},
-    examine,
-};
+use crate::{Limits, Model, compiled::Compiled, engine::Purpose, engines::Engines, examine};
 use assay_domain::Digest;
 
 /// Instances of the shadow engine: one for the shadow, and one for a comparison on request.
@@ -23,14 +18,14 @@ const DEADLINE_FACTOR: u32 = 2;
 pub(crate) struct ShadowEngine {
     limits: Limits,
     /// Created on first use: a host without challengers has no cost.
-    runtime: OnceLock<Result<Arc<Runtime>, String>>,
+    engines: OnceLock<Result<Engines, String>>,
     copies: Mutex<BTreeMap<Digest, Arc<Model>>>,
 }
 
 impl ShadowEngine {
     pub fn new(limits: &Limits) -> Self {
         let limits = Limits { instances: INSTANCES, deadline: limits.deadline * DEADLINE_FACTOR, ..limits.clone() };
-        Self { limits, runtime: OnceLock::new(), copies: Mutex::default() }
+        Self { limits, engines: OnceLock::new(), copies: Mutex::default() }
     }
 
     /// The copy of `model`, compiled from `bytes` the first time.
@@ -46,11 +41,11 @@ impl ShadowEngine {
         if let Some(copy) = self.copies().get(&model.digest()) {
             return Ok(Arc::clone(copy));
         }
-        let runtime = self.runtime.get_or_init(|| {
-            let runtime = Runtime::new(&self.limits, Purpose::SHADOW);
-            runtime.map(Arc::new).map_err(|error| format!("this machine has no room for another engine: {error:#}"))
+        let engines = self.engines.get_or_init(|| {
+            let engines = Engines::new(&self.limits, Purpose::SHADOW);
+            engines.map_err(|error| format!("this machine has no room for another engine: {error:#}"))
         });
-        let copy = examine::again(model, &bytes()?, runtime.as_ref().map_err(Clone::clone)?, compiled);
+        let copy = examine::again(model, &bytes()?, engines.as_ref().map_err(Clone::clone)?, compiled);
         let copy = Arc::new(copy.map_err(|error| error.to_string())?);
         Ok(Arc::clone(self.copies().entry(model.digest()).or_insert(copy)))
     }

@@ -1,6 +1,7 @@
 //! The state that requests, changes of roles and the loader share: the catalogue, and the active models made from it.
 
 use std::{
+    panic::{self, AssertUnwindSafe},
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, mpsc},
 };
@@ -9,18 +10,20 @@ use arc_swap::{ArcSwap, Guard};
 use tokio::sync::watch;
 
 use crate::{
-    ActiveModels, Model, OpenError, OutOfService, Roles, Settings,
+    ActiveModels, LoadError, Model, OpenError, OutOfService, Roles, Settings,
     catalogue::Catalogue,
     compiled::Compiled,
-    engine::{Purpose, Runtime},
+    engine::Purpose,
+    engines::Engines,
+    examine::{self, Examined},
     shadow_engine::ShadowEngine,
     shelf::Shelf,
 };
-use assay_domain::ModelKind;
+use assay_domain::{Digest, ModelKind};
 
 pub(crate) struct Shared {
     pub settings: Settings,
-    pub runtime: Arc<Runtime>,
+    pub engines: Engines,
     pub shelf: Shelf,
     pub compiled: Option<Compiled>,
     pub this: Weak<Self>,
@@ -34,11 +37,8 @@ pub(crate) struct Shared {
 impl Shared {
     /// Models that go out of service are sent to `out_of_service`.
     pub fn open(settings: Settings, out_of_service: mpsc::Sender<OutOfService>) -> Result<Arc<Self>, OpenError> {
-        let runtime =
-            Runtime::new(&settings.limits, Purpose::SERVE).map_err(|error| OpenError::Engine(format!("{error:#}")))?;
-        if let Some(reason) = &runtime.without_pool {
-            tracing::warn!(reason, "no room for a pool of model instances: calls will be slower");
-        }
+        let engines =
+            Engines::new(&settings.limits, Purpose::SERVE).map_err(|error| OpenError::Engine(format!("{error:#}")))?;
         let shelf_error = |reason| OpenError::Shelf { folder: settings.shelf.clone(), reason };
         std::fs::create_dir_all(&settings.shelf).map_err(shelf_error)?;
         let shelf = Shelf { folder: settings.shelf.clone() };
@@ -48,7 +48,7 @@ impl Shared {
         };
         let compiled = settings.compiled.as_ref().map(open).transpose()?;
         Ok(Arc::new_cyclic(|this| Self {
-            runtime: Arc::new(runtime),
+            engines,
             shelf,
             compiled,
             this: Weak::clone(this),
@@ -111,10 +111,19 @@ impl Shared {
         !withdrawn.is_empty()
     }
 
+    /// Examines a file, with a note that outlives this process if the file ends it.
+    pub fn examine(&self, bytes: &[u8], digest: &Digest) -> Result<Examined, LoadError> {
+        let compiled = self.compiled.as_ref();
+        let attempt = compiled.map_or(Ok(None), |compiled| compiled.attempt(&self.engines.names, digest))?;
+        let found = panic::catch_unwind(AssertUnwindSafe(|| examine::examine(bytes, &self.engines, compiled)));
+        drop(attempt);
+        found.map_err(|_| LoadError::Invalid("it makes the compiler fail".to_owned()))
+    }
+
     pub fn shadow_copy(&self, model: &Model) -> Result<Arc<Model>, String> {
         self.shadow_engine.copy_of(model, self.compiled.as_ref(), || {
             let files = self.catalogue().files_of(&(model.kind(), model.version().clone()));
-            let read = |name: &String| self.shelf.read(name, self.settings.limits.file).ok();
+            let read = |name: &String| self.shelf.read(name, self.settings.limits.largest_file()).ok();
             files.iter().find_map(read).ok_or_else(|| "its file is gone from the shelf".to_owned())
         })
     }

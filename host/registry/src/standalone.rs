@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use crate::{
-    CreditModel, Limits, LoadError, Model, OfKind, OpenError, ScoreError,
-    engine::{Purpose, Runtime},
-    examine,
+    CreditModel, Limits, LoadError, Model, OfKind, OpenError, ScoreError, engine::Purpose, engines::Engines, examine,
 };
 use assay_domain::{ModelKind, features::Features};
 
@@ -67,8 +65,8 @@ pub(crate) fn load_credit(bytes: &[u8], limits: &Limits, purpose: Purpose) -> Re
 }
 
 fn load(bytes: &[u8], limits: &Limits, purpose: Purpose) -> Result<Arc<Model>, StandaloneError> {
-    let runtime = Runtime::new(limits, purpose).map_err(|error| OpenError::Engine(format!("{error:#}")))?;
-    let found = examine::examine(bytes, &Arc::new(runtime), None);
+    let engines = Engines::new(limits, purpose).map_err(|error| OpenError::Engine(format!("{error:#}")))?;
+    let found = examine::examine(bytes, &engines, None);
     match (found.problems.into_iter().next(), found.model) {
         (None, Some(model)) => Ok(model),
         (problem, _) => Err(problem.unwrap_or(LoadError::Closed).into()),

@@ -1,7 +1,7 @@
 //! The list of models, and of files that did not load.
 
 use crate::{
-    Reason,
+    LoadError, Price, Reason,
     catalogue::{Catalogue, Entry, File, Outcome},
 };
 use assay_domain::{Digest, ModelInfo, ModelKind, Time};
@@ -20,6 +20,8 @@ pub struct ModelStatus {
     /// The name of its file; `None` where the file is gone.
     pub file: Option<String>,
     pub loaded_at: Option<Time>,
+    /// Its class and what it costs; `None` where it is not loaded.
+    pub price: Option<Price>,
     /// Calls since it was loaded.
     pub calls: u64,
     /// Calls that the model failed.
@@ -33,6 +35,8 @@ pub enum State {
     Ready,
     /// Loaded, and out of service after failures.
     OutOfService,
+    /// Not loaded yet: it is compiled in the background.
+    Compiling,
     /// Not loaded; the reason is the error of the file.
     Failed,
 }
@@ -52,6 +56,7 @@ impl State {
         match self {
             Self::Ready => "ready",
             Self::OutOfService => "benched",
+            Self::Compiling => "compiling",
             Self::Failed => "failed",
         }
     }
@@ -94,6 +99,7 @@ fn loaded(catalogue: &Catalogue, entry: &Entry) -> ModelStatus {
         reason: entry.out_of_service.clone().or_else(|| entry.orphaned.clone()),
         file: catalogue.files_of(&key).into_iter().next(),
         loaded_at: Some(model.loaded_at),
+        price: Some(model.price()),
         calls,
         failures,
     }
@@ -102,13 +108,14 @@ fn loaded(catalogue: &Catalogue, entry: &Entry) -> ModelStatus {
 fn failed(name: &str, file: &File) -> Option<ModelStatus> {
     let Outcome::Failed { rejected, .. } = &file.outcome else { return None };
     Some(ModelStatus {
-        state: State::Failed,
+        state: if rejected.error == LoadError::Compiling { State::Compiling } else { State::Failed },
         role: Role::None,
         info: rejected.info.clone(),
         digest: rejected.digest,
         reason: Some((&rejected.error).into()),
         file: Some(name.to_owned()),
         loaded_at: None,
+        price: None,
         calls: 0,
         failures: 0,
     })

@@ -16,6 +16,9 @@ pub(crate) struct Tally {
     in_a_row: AtomicU32,
     fuel: AtomicU64,
     memory: AtomicUsize,
+    peak: AtomicUsize,
+    /// Nanoseconds.
+    typical: AtomicU64,
     counted: Counter,
     took: Histogram,
 }
@@ -29,6 +32,8 @@ impl Tally {
             in_a_row: AtomicU32::new(0),
             fuel: AtomicU64::new(0),
             memory: AtomicUsize::new(0),
+            peak: AtomicUsize::new(0),
+            typical: AtomicU64::new(0),
             // Registered once: a lookup of a metric takes a tenth of the time of a call.
             counted: metrics::counter!("assay_model_calls_total", &labels),
             took: metrics::histogram!("assay_model_call_seconds", &labels),
@@ -48,6 +53,28 @@ impl Tally {
     /// Fuel and bytes of memory of the last call.
     pub fn last_cost(&self) -> (u64, usize) {
         (self.fuel.load(Relaxed), self.memory.load(Relaxed))
+    }
+
+    /// Notes the memory of a call.
+    pub fn note_peak(&self, memory: usize) {
+        // Read first, as in `reset`.
+        if self.peak.load(Relaxed) < memory {
+            self.peak.fetch_max(memory, Relaxed);
+        }
+    }
+
+    /// The most memory of a call so far, in bytes.
+    pub fn peak(&self) -> usize {
+        self.peak.load(Relaxed)
+    }
+
+    pub fn set_typical(&self, call: Duration) {
+        self.typical.store(u64::try_from(call.as_nanos()).unwrap_or(u64::MAX), Relaxed);
+    }
+
+    /// The time of an ordinary call when the model was loaded.
+    pub fn typical(&self) -> Duration {
+        Duration::from_nanos(self.typical.load(Relaxed))
     }
 
     /// Returns the failures in a row, this one included.

@@ -1,13 +1,14 @@
-//! One call after the other, as an author looks at them: the answer or why there is none, what it costs, and what a
-//! panic said.
-
-use std::sync::Arc;
+//! One call after the other, as an author looks at them: the answer or why there is none, what it costs, what it
+//! printed, and what a panic said.
 
 use assay_domain::{Assessment, ModelInfo, features::Features};
 
 use crate::{
     CreditModel, Limits, LoadError, Model, OfKind as _, OpenError, ScoreError, Spent, StandaloneError,
-    engine::{Purpose, Runtime},
+    abi::Abi,
+    call::Call,
+    engine::Purpose,
+    engines::Engines,
     examine,
     samples::{self, Sample},
 };
@@ -20,6 +21,8 @@ pub struct Trials(CreditModel);
 pub struct Trial {
     pub answer: Result<Assessment, ScoreError>,
     pub spent: Spent,
+    /// What the model printed, where its language has a `print`.
+    pub printed: String,
 }
 
 impl Trials {
@@ -28,8 +31,8 @@ impl Trials {
     /// # Errors
     /// The first problem of the file or of the machine.
     pub fn load(bytes: &[u8], limits: &Limits) -> Result<Self, StandaloneError> {
-        let runtime = Runtime::new(limits, Purpose::TRY).map_err(|error| OpenError::Engine(format!("{error:#}")))?;
-        let found = examine::examine(bytes, &Arc::new(runtime), None);
+        let engines = Engines::new(limits, Purpose::TRY).map_err(|error| OpenError::Engine(format!("{error:#}")))?;
+        let found = examine::examine(bytes, &engines, None);
         match (found.problems.into_iter().find(|problem| !matches!(problem, LoadError::SelfTest { .. })), found.model) {
             (None, Some(model)) => CreditModel::of(&model).map(Self).ok_or(StandaloneError::Kind(model.kind())),
             (problem, _) => Err(problem.unwrap_or(LoadError::Closed).into()),
@@ -43,9 +46,16 @@ impl Trials {
 
     /// Asks for a score, and for its words where the model gives them apart. The cost is that of the score.
     pub fn ask(&self, features: &Features) -> Trial {
-        let (answer, spent) = self.0.score_uncounted(features);
+        let (mut fuel, mut printed) = (0, None);
+        let ask = |call: &mut Call<'_>, abi: &dyn Abi| {
+            let raw = abi.score(call, features);
+            fuel = call.fuel();
+            printed = call.printed(raw.as_ref().err());
+            raw
+        };
+        let (answer, spent) = self.0.unrecorded(ask, |raw| self.0.checked(raw));
         let answer = answer.and_then(|answer| self.0.explain(features, &answer));
-        Trial { answer, spent }
+        Trial { answer, spent: Spent { fuel, ..spent }, printed: printed.unwrap_or_default() }
     }
 }
 

@@ -101,9 +101,7 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
         reputation.start(&tasks.spawner());
     }
     let notices = notices(config, reputation.as_ref(), rehearsal.as_ref(), &tasks);
-    if let Some(x402) = &x402 {
-        x402.start(&tasks.spawner());
-    }
+    x402.iter().for_each(|x402| x402.start(&tasks.spawner()));
     let access = Access::new(&config.access, store.clone());
     fold_metrics(&tasks, metrics.clone());
     let http = http::App::new(
@@ -223,7 +221,7 @@ async fn open_registry(config: &Config, store: &Store) -> Result<Arc<Registry>, 
     let settings = assay_registry::Settings {
         roles: rollout::stored_roles(store).await?,
         first_champions: config.models.first_champions.clone(),
-        limits: limits(&config.models),
+        limits: config.models.limits(),
         // In the folder of the store, which belongs to this server alone.
         compiled: Some(config.store.path.with_file_name("compiled")),
         ..assay_registry::Settings::new(&config.models.shelf)
@@ -236,23 +234,6 @@ async fn open_registry(config: &Config, store: &Store) -> Result<Arc<Registry>, 
         opened => opened,
     };
     tokio::task::spawn_blocking(open).await.map_err(|_| AppError::Loading)?.map_err(AppError::Registry)
-}
-
-/// The limits of models, from their section of the configuration.
-pub fn limits(config: &config::Models) -> assay_registry::Limits {
-    assay_registry::Limits {
-        file: usize::try_from(config.max_component_bytes).unwrap_or(usize::MAX),
-        memory: config.max_memory_bytes,
-        deadline: config.call_deadline,
-        instances: config.max_calls,
-        trust: config.trust.clone(),
-        compiler: config.compiler.as_ref().map(|program| assay_registry::Compiler {
-            program: program.clone(),
-            time: Duration::from_secs(config.max_compile_seconds),
-            memory: config.max_compile_memory_bytes,
-        }),
-        ..assay_registry::Limits::default()
-    }
 }
 
 fn fold_metrics(tasks: &Tasks, metrics: Metrics) {

@@ -11,11 +11,11 @@ use std::{
 
 use assay_tests::{
     hostile::Credit,
-    service::{Caller, shelf_copy},
+    service::{Caller, Service, shelf_copy},
 };
 use serde_json::{Value, json};
 
-use super::{devnet, on_devnet, run};
+use super::{configured, devnet, on_devnet, run};
 
 const SANDBOX: &str = "/api/v2/sandbox/score/address/0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045";
 
@@ -135,6 +135,66 @@ fn forty_swaps_under_load_fail_nobody_and_mislabel_nothing() {
         let (before_mib, after_mib) = (before >> 20, after >> 20);
         println!("{answers} answers, 41 swaps, none failed; resident {before_mib} MiB before, {after_mib} MiB after");
         assert!(after as f64 <= before as f64 * 1.1, "{before_mib} MiB before, {after_mib} MiB after");
+    });
+}
+
+/// A large model: by hand, and in the soak one in Python.
+fn large(version: &str) -> Vec<u8> {
+    if std::env::var_os("ASSAY_SOAK").is_none() {
+        return Credit::new(version).pages(100).table(6_000).score("(i32.const 765)").build();
+    }
+    let folder = tempfile::tempdir().unwrap();
+    assay_tests::authors::built("python", folder.path(), version).expect("the template in Python")
+}
+
+#[test]
+fn small_and_large_champions_follow_one_another_under_load_and_fail_nobody() {
+    run(async {
+        let shelf = shelf_copy();
+        std::fs::write(shelf.path().join("large.wasm"), large("9.1")).unwrap();
+        let config = configured(shelf.path(), "").await.replace("[models]\n", "[models]\nlarge_lanes = 1\n");
+        let service = Service::start(&config);
+        let api = service.keyed();
+        let paths: Vec<String> = ["saver", "borrower", "liquidated"].map(devnet_path).into();
+        let mut expected = learn(&api, &paths, &["1.1", "9.1"]).await;
+        // The second large model says what the first one says; it is compiled under load.
+        let same = paths.iter().map(|path| {
+            let said = expected[&(path.clone(), "9.1".to_owned())];
+            ((path.clone(), "9.2".to_owned()), said)
+        });
+        expected.extend(same.collect::<Vec<_>>());
+        let (expected, stop) = (Arc::new(expected), Arc::new(AtomicBool::new(false)));
+        let load = tokio::spawn({
+            let (api, paths, expected, stop) = (api.clone(), paths.clone(), expected.clone(), stop.clone());
+            async move { hammer(&api, &paths, &expected, &stop).await }
+        });
+        std::fs::write(shelf.path().join("newcomer.wasm"), large("9.2")).unwrap();
+        for step in 0..10 {
+            promote(&api, ["1.1", "9.1"][step % 2]).await;
+        }
+        until_listed(&api, "9.2").await;
+        for step in 0..10 {
+            promote(&api, ["1.1", "9.2", "9.1"][step % 3]).await;
+            for path in &paths {
+                api.get(path).await.ok();
+            }
+        }
+        stop.store(true, Relaxed);
+        let answers = load.await.unwrap();
+        let list = api.get("/api/v2/models").await.ok();
+        let models = list["models"].as_array().unwrap();
+        let of = |version: &str| {
+            models.iter().find(|model| model["kind"] == "credit" && model["version"] == version).unwrap()
+        };
+        assert_eq!(
+            ["1.1", "9.1", "9.2"].map(|version| of(version)["class"].as_str()),
+            [Some("small"), Some("large"), Some("large")]
+        );
+        println!("{answers} answers, 20 swaps, none failed; a large model costs {}", of("9.1")["cost"]);
+        assert!(answers > 100, "{answers} answers are no load");
+        for version in ["1.1", "9.1", "9.2"] {
+            assert!(of(version)["calls"].as_u64() > Some(0) && of(version)["failures"] == 0, "{}", of(version));
+        }
     });
 }
 

@@ -5,6 +5,9 @@ use assay_model::{Assessment, Coverage, CreditModel, Factor, Features, Kind, Mod
 /// The model.
 pub struct Model;
 
+/// More events of a kind say nothing new.
+const MOST: u64 = 1_000_000;
+
 impl CreditModel for Model {
     fn describe() -> ModelInfo {
         ModelInfo {
@@ -24,7 +27,8 @@ impl CreditModel for Model {
             repaid = repaid.saturating_add(market.repay.unwrap_or(0));
             liquidated = liquidated.saturating_add(market.liquidation.unwrap_or(0));
         }
-        let points = repaid.saturating_mul(50).saturating_sub(liquidated.saturating_mul(200)).min(700);
+        let (repaid, liquidated) = (repaid.min(MOST), liquidated.min(MOST));
+        let points = (repaid * 50).saturating_sub(liquidated * 200).min(700);
         let score = 300 + u32::try_from(points).unwrap_or(700);
         let factor = Factor {
             label: "Repayment History".into(),

@@ -7,8 +7,8 @@ use std::{
 
 use super::{Compiler, EncodeError, Made, here};
 use crate::{
-    LoadError,
-    engine::{self, Purpose},
+    Class, LoadError,
+    engine::{self, Purpose, Runtime},
 };
 
 /// What the child compiles for, and its limits; the arguments of its command.
@@ -18,6 +18,8 @@ pub struct Job {
     pub epoch: bool,
     /// Calls count fuel.
     pub fuel: bool,
+    /// At the lowest priority.
+    pub background: bool,
     /// The most processor time.
     pub seconds: u64,
     /// The most memory, in bytes.
@@ -30,13 +32,14 @@ const NOT_ENCODABLE: u8 = b'e';
 const INVALID: u8 = b'i';
 
 impl Job {
-    pub(super) fn new(compiler: &Compiler, purpose: Purpose) -> Self {
-        let Purpose { epoch, fuel, .. } = purpose;
-        Self { epoch, fuel, seconds: compiler.time.as_secs().max(1), memory: compiler.memory }
+    pub(super) fn new(compiler: &Compiler, runtime: &Runtime) -> Self {
+        let Purpose { epoch, fuel, .. } = runtime.purpose;
+        let background = runtime.class == Class::Large;
+        Self { epoch, fuel, background, seconds: compiler.time.as_secs().max(1), memory: compiler.memory }
     }
 
     pub(super) fn arguments(&self) -> Vec<String> {
-        let flags = [(self.epoch, "--epoch"), (self.fuel, "--fuel")];
+        let flags = [(self.epoch, "--epoch"), (self.fuel, "--fuel"), (self.background, "--background")];
         let flags = flags.into_iter().filter(|(set, _)| *set).map(|(_, flag)| flag.to_owned());
         let numbers = [("--seconds", self.seconds), ("--memory", self.memory)];
         flags.chain(numbers.map(|(name, number)| format!("{name}={number}"))).collect()
@@ -51,7 +54,7 @@ impl Job {
         let mut bytes = Vec::new();
         io::stdin().read_to_end(&mut bytes)?;
         // Compiled code is the same with and without a pool, and a pool reserves a terabyte of addresses.
-        let purpose = Purpose { pool: false, epoch: self.epoch, fuel: self.fuel, dump: false };
+        let purpose = Purpose { pool: false, scan: false, epoch: self.epoch, fuel: self.fuel, dump: false };
         let engine = engine::compiling(purpose).map_err(io::Error::other)?;
         let (tag, size, rest) = match here(&bytes, &engine) {
             Ok(Made { code, component_bytes }) => (CODE, component_bytes, code),
@@ -68,11 +71,16 @@ impl Job {
 
     #[cfg(target_os = "linux")]
     fn limit(&self) -> io::Result<()> {
-        use rustix::process::{Resource, Rlimit, Signal, set_parent_process_death_signal, setrlimit};
+        use rustix::process::{
+            Resource, Rlimit, Signal, set_parent_process_death_signal, setpriority_process, setrlimit,
+        };
         let limit = |resource, soft, hard| {
             setrlimit(resource, Rlimit { current: Some(soft), maximum: Some(hard) }).map_err(io::Error::from)
         };
         set_parent_process_death_signal(Some(Signal::KILL))?;
+        if self.background {
+            setpriority_process(None, 19)?;
+        }
         limit(Resource::Core, 0, 0)?;
         limit(Resource::As, self.memory, self.memory)?;
         limit(Resource::Cpu, self.seconds, self.seconds + 1)

@@ -42,7 +42,7 @@ pub(crate) struct Made {
 pub(crate) fn compile(bytes: &[u8], runtime: &Runtime) -> Result<Made, LoadError> {
     match &runtime.limits.compiler {
         None => here(bytes, runtime.engine()),
-        Some(compiler) => compiler.compile(bytes, &Job::new(compiler, runtime.purpose)),
+        Some(compiler) => compiler.compile(bytes, &Job::new(compiler, runtime)),
     }
 }
 

@@ -21,7 +21,7 @@ use assay_registry::{CreditModel, Limits, MeteredModel};
 use clap::{Args, Parser};
 
 use super::{ConfigFile, Failure, meter::Meter, print};
-use crate::{app, cards};
+use crate::cards;
 
 /// Exit code of a command that SIGINT ended, as in shells.
 const INTERRUPTED: u8 = 130;
@@ -113,7 +113,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let config = arguments.config.load()?;
     let started = Instant::now();
     // A comparison serves nobody, so a model needs no signature for it.
-    let limits = Limits { trust: Vec::new(), ..app::limits(&config.models) };
+    let limits = Limits { trust: Vec::new(), ..config.models.limits() };
     let loaded = assay_backtest::load(&arguments.models, &config.models.shelf, &limits).map_err(Failure::cannot)?;
     let (mut models, mut identities, mut counting, mut cards) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let claims: Vec<_> = loaded.iter().map(|loaded| loaded.info.claims.clone()).collect();

@@ -14,6 +14,8 @@ pub struct Compile {
     #[arg(long)]
     fuel: bool,
     #[arg(long)]
+    background: bool,
+    #[arg(long)]
     seconds: u64,
     #[arg(long)]
     memory: u64,
@@ -21,8 +23,8 @@ pub struct Compile {
 
 impl Compile {
     pub fn run(&self) -> Result<(), Failure> {
-        let Self { epoch, fuel, seconds, memory } = *self;
-        Job { epoch, fuel, seconds, memory }.run().map_err(Failure::cannot)
+        let Self { epoch, fuel, background, seconds, memory } = *self;
+        Job { epoch, fuel, background, seconds, memory }.run().map_err(Failure::cannot)
     }
 }
 

@@ -20,7 +20,6 @@ use super::{
     remote::{Remote, Server},
 };
 use crate::{
-    app,
     config::Config,
     http::wire::ScoreBody,
     rollout::{
@@ -46,7 +45,7 @@ pub(super) fn run(replay: &Replay) -> Result<(), Failure> {
     let config = replay.server.file.load()?;
     let records = Records::open(&config, &replay.server)?;
     let mut shelf = Shelf {
-        limits: Limits { instances: 1, ..app::limits(&config.models) },
+        limits: Limits { instances: 1, ..config.models.limits() },
         folder: &config.models.shelf,
         models: HashMap::new(),
     };
@@ -166,7 +165,8 @@ impl Shelf<'_> {
         let unreadable = |error: io::Error| format!("the shelf {} cannot be read: {error}", self.folder.display());
         for entry in fs::read_dir(self.folder).map_err(unreadable)? {
             let path = entry.map_err(unreadable)?.path();
-            let small = fs::metadata(&path).is_ok_and(|file| file.is_file() && file.len() <= self.limits.file as u64);
+            let small =
+                fs::metadata(&path).is_ok_and(|file| file.is_file() && file.len() <= self.limits.largest_file() as u64);
             if !small || path.extension().is_none_or(|extension| extension != "wasm") {
                 continue;
             }

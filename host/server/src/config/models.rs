@@ -6,7 +6,7 @@ use assay_domain::{
     ModelKind, ModelVersion,
     settings::{self, Problems},
 };
-use assay_registry::PublicKey;
+use assay_registry::{Compiler, Limits, PublicKey};
 use serde::Deserialize;
 
 /// The folder of components, and the limits of each call.
@@ -26,6 +26,8 @@ pub struct Models {
     pub call_deadline: Duration,
     /// Calls that run at the same time, and the size of the instance pool.
     pub max_calls: u32,
+    /// Engines of large models; 0 refuses large models.
+    pub large_lanes: u32,
     /// Keys by one of which a model must be signed; without keys, none needs a signature.
     pub trust: Vec<PublicKey>,
     /// Processor time for compiling one component.
@@ -38,12 +40,38 @@ pub struct Models {
 }
 
 impl Models {
+    pub fn limits(&self) -> Limits {
+        Limits {
+            file: usize::try_from(self.max_component_bytes).unwrap_or(usize::MAX),
+            memory: self.max_memory_bytes,
+            deadline: self.call_deadline,
+            instances: self.max_calls,
+            large_lanes: self.large_lanes,
+            trust: self.trust.clone(),
+            compiler: self.compiler.as_ref().map(|program| Compiler {
+                program: program.clone(),
+                time: Duration::from_secs(self.max_compile_seconds),
+                memory: self.max_compile_memory_bytes,
+            }),
+            ..Limits::default()
+        }
+    }
+
+    /// The largest file that may be uploaded, in bytes.
+    pub fn largest_component(&self) -> u64 {
+        match self.large_lanes {
+            0 => self.max_component_bytes,
+            _ => self.limits().largest_file() as u64,
+        }
+    }
+
     pub(super) fn problems(&self) -> Problems {
         let mut found = Problems::default();
         found.number("max_component_bytes", self.max_component_bytes, 1..);
         found.number("max_memory_bytes", self.max_memory_bytes, 1..);
         found.millis("call_deadline_ms", self.call_deadline, 1..);
         found.number("max_calls", self.max_calls, 1..);
+        found.number("large_lanes", self.large_lanes, 0..=2);
         found.number("max_compile_seconds", self.max_compile_seconds, 1..=3_600);
         found.number("max_compile_memory_bytes", self.max_compile_memory_bytes, 256 << 20..);
         found

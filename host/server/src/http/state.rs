@@ -95,7 +95,7 @@ impl Limits {
     fn of(config: &Config) -> Self {
         Self {
             body: config.http.max_body_bytes as u64,
-            component: config.models.max_component_bytes,
+            component: config.models.largest_component(),
             addresses: config.http.max_addresses,
             request: config.http.request_timeout,
             arrival: config.http.body_timeout,

@@ -90,6 +90,13 @@ const GAUGES: &[(&str, Unit, &str)] = &[
     ("assay_http_requests_in_flight", Unit::Count, "Requests in flight, by method and route"),
     ("assay_models_loaded", Unit::Count, "Loaded models, by kind"),
     (
+        "assay_model_memory_bytes",
+        Unit::Bytes,
+        "Memory of a call of a model when it was loaded, by kind, version and class; each lane keeps about as much",
+    ),
+    ("assay_model_code_bytes", Unit::Bytes, "Compiled code of a model in all lanes, by kind, version and class"),
+    ("assay_model_compile_seconds", Unit::Seconds, "Time it took to compile a model, by kind, version and class"),
+    (
         "assay_rpc_requests_waiting",
         Unit::Count,
         "JSON-RPC requests that wait for the concurrency or rate limit of an endpoint, by chain",
@@ -111,6 +118,13 @@ const GAUGES: &[(&str, Unit, &str)] = &[
     ("assay_index_through_block", Unit::Count, "Last block in the market index, by chain"),
     ("assay_index_behind_blocks", Unit::Count, "Final blocks that the market index does not have yet, by chain"),
     ("assay_index_events", Unit::Count, "Lending events in the market index, by chain"),
+    ("assay_index_stopped", Unit::Count, "1 while the market index does not go on, otherwise 0, by chain"),
+    ("assay_index_bytes", Unit::Bytes, "Disk space of the market index of all chains, without what was set aside"),
+    (
+        "assay_index_set_aside",
+        Unit::Count,
+        "Damaged databases of the market index that were set aside and are still there",
+    ),
     ("assay_store_reached", Unit::Count, "1 while connected to Redis, otherwise 0"),
     ("assay_score_records_waiting", Unit::Count, "Records of answered scores that wait to be written"),
     ("assay_submissions_open", Unit::Count, "Submissions that have not ended, by status"),

@@ -55,19 +55,14 @@ impl Setups {
 
 /// On one core.
 pub fn one(effort: Effort) -> Result<Vec<Row>, Failure> {
-    let measured = thread::scope(|scope| {
-        let on_a_core = scope.spawn(|| {
-            cores::tie(cores::available()[0]);
-            let setups = Setups::new().map_err(|error| error.to_string())?;
-            let mut rows = Vec::new();
-            for subject in [subjects::ordinary(), subjects::everywhere()] {
-                rows.extend(compared(&setups, &subject, effort).map_err(|error| error.to_string())?);
-            }
-            Ok::<_, String>(rows)
-        });
-        on_a_core.join()
-    });
-    Ok(measured.map_err(|_| "the measuring thread panicked")??)
+    on_a_core(|| {
+        let setups = Setups::new()?;
+        let mut rows = Vec::new();
+        for subject in [subjects::ordinary(), subjects::everywhere()] {
+            rows.extend(compared(&setups, &subject, effort)?);
+        }
+        Ok(rows)
+    })
 }
 
 fn compared(setups: &Setups, Subject { name, features }: &Subject, effort: Effort) -> Result<Vec<Row>, Failure> {
@@ -143,7 +138,7 @@ pub fn two(effort: Effort) -> Result<Vec<Row>, Failure> {
 }
 
 /// Calls per second over all of `cores`, each with a thread of its own.
-fn rate(cores: &[usize], call: &(impl Fn() + Sync)) -> f64 {
+pub fn rate(cores: &[usize], call: &(impl Fn() + Sync)) -> f64 {
     let (ready, calls) = (Barrier::new(cores.len()), AtomicU64::new(0));
     thread::scope(|scope| {
         for core in cores {
@@ -163,4 +158,16 @@ fn rate(cores: &[usize], call: &(impl Fn() + Sync)) -> f64 {
         }
     });
     calls.load(Relaxed) as f64 / STRETCH.as_secs_f64()
+}
+
+/// What `work` measures on one core.
+pub fn on_a_core<T: Send>(work: impl FnOnce() -> Result<T, Failure> + Send) -> Result<T, Failure> {
+    let measured = thread::scope(|scope| {
+        let tied = scope.spawn(|| {
+            cores::tie(cores::available()[0]);
+            work().map_err(|error| error.to_string())
+        });
+        tied.join()
+    });
+    Ok(measured.map_err(|_| "the measuring thread panicked")??)
 }

@@ -2,6 +2,7 @@
 //! and only a measurement that fails is an error.
 
 mod answers;
+mod authors;
 mod backtests;
 mod calls;
 mod clock;
@@ -76,6 +77,8 @@ enum Group {
     Calls,
     /// Calls on two threads, compared with one
     Threads,
+    /// A model of each template, compared with the first-party model, with native code and with Extism
+    Authors,
     /// A backtest of two models on every core
     Backtest,
     /// Requests per second over HTTP
@@ -142,6 +145,7 @@ fn measure(cli: &Cli) -> Result<ExitCode, Failure> {
         let rows: Result<Vec<Row>, Failure> = match group {
             Group::Calls => calls::one(effort),
             Group::Threads => calls::two(effort),
+            Group::Authors => authors::measure(effort),
             Group::Backtest => backtests::measure(effort),
             Group::Answers => answers::measure(effort),
             Group::Drops => drops::measure(effort),

@@ -4,13 +4,13 @@ use assay_domain::{ModelKind, ModelVersion};
 
 use super::read;
 use crate::{
-    app, cards,
+    cards,
     commands::{ConfigFile, Failure, print},
 };
 
 pub fn card(kind: ModelKind, version: &ModelVersion, config: &ConfigFile) -> Result<(), Failure> {
     let config = config.load()?;
-    let (shelf, limits) = (&config.models.shelf, app::limits(&config.models));
+    let (shelf, limits) = (&config.models.shelf, config.models.limits());
     let none = || Failure::no(format!("the shelf {} has no {kind} model {version} with a card", shelf.display()));
     let entries = std::fs::read_dir(shelf).map_err(|error| Failure::cannot(format!("{}: {error}", shelf.display())))?;
     for file in entries.filter_map(|entry| Some(entry.ok()?.path())) {

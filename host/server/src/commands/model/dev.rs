@@ -45,7 +45,9 @@ pub fn run(folder: &Path, limits: &Limits, remote: Option<&Remote>, once: bool) 
 
 /// What a build writes is no change.
 fn is_source(path: &Path) -> bool {
-    let built = path.components().any(|part| matches!(part.as_os_str().to_str(), Some("target" | ".git")));
+    let built = path.components().any(|part| {
+        matches!(part.as_os_str().to_str(), Some("target" | ".git" | "node_modules" | ".venv" | "venv" | "__pycache__"))
+    });
     !built && path.extension().is_none_or(|end| !matches!(end.to_str(), Some("wasm" | "lock" | "part")))
 }
 
@@ -55,7 +57,7 @@ fn round(
     remote: Option<&Remote>,
     scores: &mut Vec<SampleScore>,
 ) -> Result<(), Failure> {
-    let file = workshop::build(folder, false)?;
+    let file = workshop::build(folder, workshop::How::default())?;
     let bytes = read(&file, limits)?;
     let report = assay_registry::check(&bytes, limits).map_err(Failure::cannot)?;
     if !report.ok {

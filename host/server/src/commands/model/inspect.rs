@@ -9,13 +9,10 @@ use assay_domain::{Digest, ModelInfo};
 use assay_registry::{CheckReport, Limits, LoadError, Problem};
 
 use super::read;
-use crate::{
-    app,
-    commands::{ConfigFile, Failure, print},
-};
+use crate::commands::{ConfigFile, Failure, print};
 
 pub fn check(file: &Path, json: bool, config: &ConfigFile) -> Result<(), Failure> {
-    let limits = app::limits(&config.load()?.models);
+    let limits = config.load()?.models.limits();
     let mut report = examine(file, &limits)?;
     let known = shelved(config);
     if let Some(problem) = report.model.as_ref().and_then(|info| taken(info, report.digest, &known)) {
@@ -35,7 +32,7 @@ pub fn check(file: &Path, json: bool, config: &ConfigFile) -> Result<(), Failure
 /// The models on the shelf; none where it cannot be read, which `check` does not need.
 fn shelved(config: &ConfigFile) -> Vec<CheckReport> {
     let Ok(config) = config.load() else { return Vec::new() };
-    let limits = app::limits(&config.models);
+    let limits = config.models.limits();
     files(&config.models.shelf).unwrap_or_default().iter().filter_map(|file| examine(file, &limits).ok()).collect()
 }
 
@@ -65,14 +62,16 @@ fn differences(report: &CheckReport, shelf: &[CheckReport]) -> Option<String> {
 /// What the files of the shelf say of themselves.
 pub fn on_shelf(config: &ConfigFile) -> Result<Vec<ModelInfo>, Failure> {
     let config = config.load()?;
-    let limits = app::limits(&config.models);
+    let limits = config.models.limits();
     let reports = files(&config.models.shelf)?.into_iter().filter_map(move |file| examine(&file, &limits).ok());
     Ok(reports.filter_map(|report| report.model).collect())
 }
 
 /// The files of a shelf, in the order of their names.
 fn files(shelf: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let unreadable = |error| Failure::cannot(format!("the shelf {} cannot be read: {error}", shelf.display()));
+    let advice = "Set models.shelf in the configuration, or ASSAY__MODELS__SHELF, to the folder of released models";
+    let unreadable =
+        |error| Failure::cannot(format!("the shelf {} cannot be read: {error}. {advice}", shelf.display()));
     let mut files: Vec<PathBuf> = std::fs::read_dir(shelf)
         .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect())
         .map_err(unreadable)?;
@@ -85,7 +84,7 @@ pub fn list(json: bool, config: &ConfigFile) -> Result<(), Failure> {
     let config = config.load()?;
     let shelf = &config.models.shelf;
     let files = files(shelf)?;
-    let limits = app::limits(&config.models);
+    let limits = config.models.limits();
     let reports: Vec<_> =
         files.iter().map(|file| (file, examine(file, &limits).map_err(|failure| failure.message))).collect();
     if json {

@@ -4,6 +4,7 @@
 mod card;
 mod dev;
 mod inspect;
+mod script;
 mod sign;
 mod trial;
 mod workshop;
@@ -20,11 +21,12 @@ use clap::Subcommand;
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use workshop::How;
+
 use super::{
     ConfigFile, Failure, backtest, print,
     remote::{Remote, Server},
 };
-use crate::app;
 
 #[derive(Subcommand)]
 pub enum Command {
@@ -61,7 +63,7 @@ pub enum Command {
         folder: PathBuf,
         #[arg(long, value_parser = kind, default_value = "credit")]
         kind: ModelKind,
-        /// rust, scorecard or trees
+        /// rust, javascript, python, scorecard or trees
         #[arg(long, value_parser = workshop::language, default_value = "scorecard")]
         lang: Language,
         /// For Rust: the folder models/kit of a copy of Assay's source
@@ -75,8 +77,11 @@ pub enum Command {
         /// Take the scores of wallets.jsonl as golden
         #[arg(long)]
         accept: bool,
+        /// Of a model in JavaScript or Python: leave its modules apart, as its toolchain makes them
+        #[arg(long)]
+        no_fuse: bool,
     },
-    /// Score one wallet: the factors, the cost, and what a panic said
+    /// Score one wallet: the factors, the cost, what it printed, and what a panic or traceback said
     Try {
         /// The component
         file: PathBuf,
@@ -184,7 +189,9 @@ pub enum Command {
 pub fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::New { folder, kind, lang, kit } => workshop::new(&folder, kind, lang, kit),
-        Command::Build { folder, accept } => workshop::build(&folder, accept).map(drop),
+        Command::Build { folder, accept, no_fuse } => {
+            workshop::build(&folder, How { accept, fuse: !no_fuse }).map(drop)
+        }
         Command::Try { file, features, line, config } => {
             let limits = unsigned(&config)?;
             trial::run(&read(&file, &limits)?, &limits, features.as_deref(), line)
@@ -206,7 +213,7 @@ fn remote(command: Command) -> Result<(), Failure> {
     match command {
         Command::Publish { file, server } => {
             let config = server.file.load()?;
-            let bytes = read(&file, &app::limits(&config.models))?;
+            let bytes = read(&file, &config.models.limits())?;
             publish(&server.reach(&config)?, bytes)
         }
         Command::Promote { kind, version, why, force, server } => {
@@ -238,13 +245,13 @@ fn publish(remote: &Remote, bytes: Vec<u8>) -> Result<(), Failure> {
 
 /// The limits of the configuration, for a model that nobody signed yet.
 fn unsigned(config: &ConfigFile) -> Result<Limits, Failure> {
-    Ok(Limits { trust: Vec::new(), ..app::limits(&config.load()?.models) })
+    Ok(Limits { trust: Vec::new(), ..config.load()?.models.limits() })
 }
 
 fn dev(folder: &Path, once: bool, server: &Server) -> Result<(), Failure> {
     let config = server.file.load()?;
     let remote = if server.is_named() { Some(server.reach(&config)?) } else { None };
-    let limits = Limits { trust: Vec::new(), ..app::limits(&config.models) };
+    let limits = Limits { trust: Vec::new(), ..config.models.limits() };
     dev::run(folder, &limits, remote.as_ref(), once)
 }
 
@@ -291,13 +298,14 @@ fn read(file: &Path, limits: &Limits) -> Result<Vec<u8>, Failure> {
     if !found.is_file() {
         return Err(cannot(&"it is no regular file; name a .wasm file"));
     }
-    if found.len() > limits.file as u64 {
-        let error = LoadError::TooLarge { size: found.len(), most: limits.file };
+    let most = limits.largest_file();
+    if found.len() > most as u64 {
+        let error = LoadError::TooLarge { size: found.len(), most };
         return Err(Failure::no(format!("{}: {error}", file.display())));
     }
     let mut bytes = Vec::new();
     let opened = std::fs::File::open(file).map_err(|error| cannot(&error))?;
-    opened.take(limits.file as u64 + 1).read_to_end(&mut bytes).map_err(|error| cannot(&error))?;
+    opened.take(most as u64 + 1).read_to_end(&mut bytes).map_err(|error| cannot(&error))?;
     Ok(bytes)
 }
 
@@ -322,11 +330,11 @@ mod tests {
         let limits = Limits { file: 10, ..Limits::default() };
         let folder = tempfile::tempdir().unwrap();
         let large = folder.path().join("large.wasm");
-        std::fs::write(&large, [0; 11]).unwrap();
+        std::fs::write(&large, [0; 21]).unwrap();
         for (path, code, words) in [
             (folder.path(), 2, "it is a folder"),
             (Path::new("/dev/zero"), 2, "no regular file"),
-            (large.as_path(), 1, "11"),
+            (large.as_path(), 1, "21"),
             (Path::new("nowhere.wasm"), 2, "cannot be read"),
         ] {
             let failure = read(path, &limits).unwrap_err();

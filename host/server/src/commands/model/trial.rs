@@ -22,7 +22,7 @@ pub fn run(bytes: &[u8], limits: &Limits, features: Option<&Path>, line: u64) ->
     if trial.answer.is_ok() { Ok(()) } else { Err(Failure::no("")) }
 }
 
-fn shown(name: &str, Trial { answer, spent }: &Trial) -> String {
+fn shown(name: &str, Trial { answer, spent, printed }: &Trial) -> String {
     let mut text = format!("{name}: ");
     // Writing to a string does not fail.
     let _ = match answer {
@@ -36,6 +36,9 @@ fn shown(name: &str, Trial { answer, spent }: &Trial) -> String {
         }
         Err(error) => writeln!(text, "no score: {error} [{}]", error.code()),
     };
+    for line in printed.lines() {
+        let _ = writeln!(text, "  printed  {line}");
+    }
     let micros = spent.took.as_micros();
     let _ = writeln!(
         text,

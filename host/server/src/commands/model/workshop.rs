@@ -6,18 +6,18 @@ use std::{
     process::Command,
 };
 
-use assay_author::{Language, Pack};
+use assay_author::{Language, Pack, Script};
 use assay_backtest::Source;
 use assay_domain::ModelKind;
 
+use super::script;
 use crate::commands::{Failure, print};
 
 /// The declaration of a model without code, and the scores that its golden wallets keep.
 const DECLARATION: &str = "model.toml";
 const WALLETS: &str = "wallets.jsonl";
 const GOLDEN: &str = "golden.txt";
-/// What `JavaScript` and Python models need is not built in.
-const LANGUAGES: &str = "there are rust, scorecard and trees";
+const LANGUAGES: &str = "there are rust, javascript, python, scorecard and trees";
 
 pub fn language(text: &str) -> Result<Language, String> {
     Language::ALL.into_iter().find(|language| language.as_str() == text).ok_or_else(|| LANGUAGES.to_owned())
@@ -56,8 +56,23 @@ fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), Failure> {
     fs::write(path, bytes).map_err(cannot)
 }
 
-/// Builds the model in `folder` and writes its component beside it. `accept` takes its scores as golden.
-pub fn build(folder: &Path, accept: bool) -> Result<PathBuf, Failure> {
+/// How a model is built.
+#[derive(Debug, Clone, Copy)]
+pub struct How {
+    /// Take the scores of a model without code as golden.
+    pub accept: bool,
+    /// Link the modules of a script into one.
+    pub fuse: bool,
+}
+
+impl Default for How {
+    fn default() -> Self {
+        Self { accept: false, fuse: true }
+    }
+}
+
+/// Builds the model in `folder` and writes its component beside it.
+pub fn build(folder: &Path, How { accept, fuse }: How) -> Result<PathBuf, Failure> {
     let folder = folder.canonicalize().map_err(|error| Failure::no(format!("{}: {error}", folder.display())))?;
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let component = if folder.join(DECLARATION).is_file() {
@@ -66,8 +81,11 @@ pub fn build(folder: &Path, accept: bool) -> Result<PathBuf, Failure> {
         component(&packed.core)?
     } else if folder.join("Cargo.toml").is_file() {
         component(&cargo(&folder)?)?
+    } else if let Some(script) = Script::of(&folder) {
+        component(&script::built(script, &folder, fuse)?)?
     } else {
-        return Err(Failure::no(format!("{} has neither {DECLARATION} nor Cargo.toml", folder.display())));
+        let sources = format!("{DECLARATION}, Cargo.toml, model.js nor model.py");
+        return Err(Failure::no(format!("{} has neither {sources}", folder.display())));
     };
     let file = folder.join(format!("{name}.wasm"));
     write(&file, &component)?;

@@ -5,14 +5,14 @@ use utoipa::ToSchema;
 
 use super::model::ReasonBody;
 use assay_domain::{ModelInfo, ModelKind};
-use assay_registry::{CheckReport, Cost, Problem};
+use assay_registry::{CheckReport, Class, Cost, Problem};
 
 /// The result of a check.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(title = "Check", example = json!({
     "ok": false, "problems": [{ "code": "imports", "message": "it imports wasi:clocks; a model has no clock" }],
     "digest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", "bytes": 81_203, "core_module": false,
-    "component_bytes": 81_203, "compile_ms": 41, "model": null, "costs": []
+    "component_bytes": 81_203, "class": "small", "lanes": null, "code_bytes": null, "compile_ms": 41, "model": null, "costs": []
 }))]
 pub struct CheckBody {
     /// Whether the server would take it.
@@ -25,6 +25,13 @@ pub struct CheckBody {
     /// Whether it is a core module, as cargo builds it; the server encodes it as a component.
     core_module: bool,
     component_bytes: usize,
+    /// `small`, `medium` or `large`; null where no class holds it.
+    #[schema(value_type = Option<String>)]
+    class: Option<&'static str>,
+    /// Engines that it would be loaded on; null where something is wrong.
+    lanes: Option<usize>,
+    /// Compiled code of all lanes together, in bytes, without the sharing of medium and large models.
+    code_bytes: Option<usize>,
     /// Milliseconds.
     compile_ms: u64,
     /// What it says of itself; null where it was not asked.
@@ -69,6 +76,9 @@ impl From<CheckReport> for CheckBody {
             bytes: report.bytes,
             core_module: report.core_module,
             component_bytes: report.component_bytes,
+            class: report.class.map(Class::as_str),
+            lanes: report.lanes,
+            code_bytes: report.code_bytes,
             compile_ms: report.compile_ms,
             model: report.model.map(DescriptionBody::from),
             costs: report.costs.into_iter().map(CallCostBody::from).collect(),

@@ -5,15 +5,16 @@ use utoipa::ToSchema;
 
 use super::Moment;
 use assay_domain::{Claims, ModelKind, ModelRef, Rate};
-use assay_registry::ModelStatus;
+use assay_registry::{ModelStatus, Price};
 
 /// One model, or one file that could not be loaded as a model.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(title = "Model", example = json!({
     "kind": "credit", "version": "1.1", "title": "Five-factor scorecard", "authors": ["Assay"], "reads": ["chains.first-transaction"],
     "digest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", "role": "champion", "state": "ready",
-    "reason": null, "file": "credit-1.1.wasm", "loaded_at": "2026-01-15T10:30:00Z", "calls": 1201, "failures": 0, "card": null,
-    "claims": null
+    "reason": null, "file": "credit-1.1.wasm", "loaded_at": "2026-01-15T10:30:00Z", "class": "small",
+    "cost": { "lanes": 2, "memory_bytes": 65536, "code_bytes": 278528, "compile_ms": 41, "call_us": 11 },
+    "calls": 1201, "failures": 0, "card": null, "claims": null
 }))]
 pub struct ModelBody {
     /// `credit`, `boost`, `sybil` or `sandbox`; null when the file does not declare it.
@@ -29,7 +30,7 @@ pub struct ModelBody {
     /// `champion` (answers), `challenger` (scores in the shadow), `available`, or `none` when it is not loaded.
     #[schema(value_type = String)]
     role: &'static str,
-    /// `ready`, `benched` (taken out of service) or `failed` (not loaded).
+    /// `ready`, `benched` (taken out of service), `compiling` (a large model, not loaded yet) or `failed` (not loaded).
     #[schema(value_type = String)]
     state: &'static str,
     /// Why it is not ready.
@@ -38,6 +39,11 @@ pub struct ModelBody {
     file: Option<String>,
     #[schema(value_type = Option<String>, format = DateTime)]
     loaded_at: Option<Moment>,
+    /// `small`, `medium` or `large`: what it may use of the server. Null when it is not loaded.
+    #[schema(value_type = Option<String>)]
+    class: Option<&'static str>,
+    /// What it costs this host; null when it is not loaded.
+    cost: Option<PriceBody>,
     /// Calls since it was loaded.
     calls: u64,
     /// Calls that failed because of the model.
@@ -66,6 +72,22 @@ pub struct RateBody {
     low: f64,
     estimate: f64,
     high: f64,
+}
+
+/// What a loaded model costs this host.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "ModelCost")]
+pub struct PriceBody {
+    /// Engines that it is loaded on: so many calls run at the same time at full speed.
+    lanes: usize,
+    /// The most memory of a call so far, in bytes; each lane keeps about as much.
+    memory_bytes: usize,
+    /// Compiled code of all lanes together, in bytes.
+    code_bytes: usize,
+    /// How long it took to compile, on this host.
+    compile_ms: u64,
+    /// The median of nine ordinary calls when it was loaded, in microseconds.
+    call_us: u64,
 }
 
 /// A stable code and a message.
@@ -123,6 +145,8 @@ impl ModelBody {
             reason: status.reason.map(|reason| ReasonBody { code: reason.code, message: reason.message }),
             file: status.file,
             loaded_at: status.loaded_at.map(Moment),
+            class: status.price.map(|price| price.class.as_str()),
+            cost: status.price.map(PriceBody::from),
             calls: status.calls,
             failures: status.failures,
             card,
@@ -138,6 +162,18 @@ impl From<Claims> for ClaimsBody {
             RateBody { range: range.as_str(), low, estimate, high }
         };
         Self { outcome, horizon_days, population, rates: rates.into_iter().map(rate).collect() }
+    }
+}
+
+impl From<Price> for PriceBody {
+    fn from(Price { lanes, memory, code, compile, call, .. }: Price) -> Self {
+        Self {
+            lanes,
+            memory_bytes: memory,
+            code_bytes: code,
+            compile_ms: u64::try_from(compile.as_millis()).unwrap_or(u64::MAX),
+            call_us: u64::try_from(call.as_micros()).unwrap_or(u64::MAX),
+        }
     }
 }
 

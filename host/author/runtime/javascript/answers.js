@@ -1,0 +1,80 @@
+// Features as model.js receives them, and its answers, checked: an error names the field.
+
+const RATINGS = ['low', 'fair', 'good', 'very-good', 'excellent'];
+/** The numbers of 64 bits. */
+const COUNTS = {
+  chains: ['chainId', 'firstTransaction', 'lastTransaction', 'transactions', 'transfers', 'medianGap'],
+  markets: [
+    'chainId', 'supply', 'withdraw', 'borrow', 'repay', 'liquidation', 'firstEvent', 'lastEvent', 'lastLiquidation',
+  ],
+  identity: ['issued', 'expires'],
+};
+
+/** The same features. componentize-qjs gives an unsigned number of 64 bits as a signed one; what is null stays null. */
+export function plain(features) {
+  unsign(features, ['asOf']);
+  for (const list in COUNTS) {
+    for (const record of features[list]) unsign(record, COUNTS[list]);
+  }
+  return features;
+}
+
+function unsign(record, names) {
+  for (let i = 0; i < names.length; i += 1) {
+    if (record[names[i]] < 0) record[names[i]] += 2 ** 64;
+  }
+}
+
+export function whole(what, verb, value) {
+  if (Number.isInteger(value)) return value;
+  throw new TypeError(`${what} ${verb} ${typeof value === 'number' ? value : typeof value}: a whole number is needed`);
+}
+
+function words(what, value) {
+  if (typeof value === 'string') return value;
+  throw new TypeError(`${what} is ${typeof value}: a text is needed`);
+}
+
+function list(what, value) {
+  if (Array.isArray(value)) return value;
+  throw new TypeError(`${what} is ${typeof value}: a list is needed`);
+}
+
+export function described(info) {
+  const { kind, version, title, authors, reads } = info ?? {};
+  const texts = (what, values) => list(what, values).map((value) => words(what, value));
+  return {
+    kind: words('kind', kind),
+    version: words('version', version),
+    title: words('title', title),
+    authors: texts('authors', authors),
+    reads: texts('reads', reads),
+  };
+}
+
+/** The answer of `score`: a refusal or an assessment. */
+export function assessed(answer) {
+  if (answer?.refused === 'no-activity') return { refusal: { tag: 'no-activity' } };
+  if (answer?.missing !== undefined) return { refusal: { tag: 'missing', val: words('missing', answer.missing) } };
+  if (typeof answer?.then === 'function') throw new TypeError('score is async: a model cannot wait');
+  const { score, decile, factors } = answer ?? {};
+  return {
+    assessment: {
+      score: whole('score', 'is', score),
+      decile: whole('decile', 'is', decile),
+      factors: list('factors', factors).map(factor),
+    },
+  };
+}
+
+function factor({ label, rating, description, points, possible }) {
+  const of = (what) => `the ${what} of the factor ${label}`;
+  if (!RATINGS.includes(rating)) throw new TypeError(`${of('rating')} is ${rating}: there are ${RATINGS.join(', ')}`);
+  return {
+    label: words('the label of a factor', label),
+    rating,
+    description: words(of('description'), description),
+    points: whole(of('points'), 'are', points),
+    possible: whole(of('possible points'), 'are', possible),
+  };
+}

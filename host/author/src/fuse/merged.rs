@@ -1,0 +1,273 @@
+//! The sections of the one module. Each instance of a module is added to them whole.
+
+use std::collections::{BTreeMap, HashMap};
+
+use wasm_encoder::{
+    CodeSection, ConstExpr, CustomSection, DataCountSection, DataSection, ElementSection, ExportKind, ExportSection,
+    Function, FunctionSection, GlobalSection, MemorySection, Module, NameMap, NameSection, StartSection, TableSection,
+    TypeSection, reencode::Reencode as _,
+};
+use wasmparser::{Element, ElementKind, Export, ExternalKind, Global, Import, Parser, Payload, TableType, TypeRef};
+
+use super::{renumber::Renumber, tables::Tables, text};
+
+/// What an index of the component is in the one module.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Entity {
+    Function(u32),
+    /// Where it begins in the one table.
+    Table(u32),
+    Memory(u32),
+    Global(u32),
+    /// A function of the host, which no model has: it stops the model.
+    Host,
+    /// Gives up a handle of the host: nothing happens.
+    Release,
+}
+
+/// What an instance exports.
+pub type Exports = HashMap<String, Entity>;
+
+#[derive(Default)]
+pub struct Merged {
+    places: std::vec::IntoIter<u32>,
+    table_size: u64,
+    types: TypeSection,
+    functions: FunctionSection,
+    tables: TableSection,
+    memories: MemorySection,
+    globals: GlobalSection,
+    elements: ElementSection,
+    code: CodeSection,
+    data: DataSection,
+    starts: Vec<u32>,
+    constants: HashMap<u32, i32>,
+    /// The functions of the host, for errors.
+    names: BTreeMap<u32, String>,
+}
+
+impl Merged {
+    pub fn new(tables: Tables) -> Self {
+        Self { places: tables.places.into_iter(), table_size: tables.size, ..Self::default() }
+    }
+
+    /// Adds an instance of `module`. `found` says what each of its imports is.
+    pub fn add(
+        &mut self,
+        module: &[u8],
+        found: impl Fn(&str, &str) -> Result<Entity, String>,
+    ) -> Result<Exports, String> {
+        let mut own = Renumber {
+            types: self.types.len(),
+            data: self.data.len(),
+            elements: self.elements.len(),
+            constants: self.constants.clone(),
+            ..Renumber::default()
+        };
+        let mut exports = Exports::new();
+        for payload in Parser::new(0).parse_all(module) {
+            match payload.map_err(text)? {
+                Payload::ImportSection(section) => {
+                    for import in section.into_imports() {
+                        self.import(&mut own, &import.map_err(text)?, &found)?;
+                    }
+                }
+                Payload::ExportSection(section) => {
+                    for export in section {
+                        let Export { name, kind, index } = export.map_err(text)?;
+                        exports.extend(exported(&own, kind, index)?.map(|entity| (name.to_owned(), entity)));
+                    }
+                }
+                Payload::StartSection { func, .. } => self.starts.push(place(&own.functions, func)?),
+                Payload::ElementSection(section) => {
+                    for element in section {
+                        self.element(&mut own, element.map_err(text)?)?;
+                    }
+                }
+                Payload::CodeSectionEntry(body) => own.body(body, &mut self.code)?,
+                Payload::DataSection(section) => {
+                    for data in section {
+                        own.parse_data(&mut self.data, data.map_err(text)?).map_err(text)?;
+                    }
+                }
+                declares => self.declare(&mut own, declares)?,
+            }
+        }
+        Ok(exports)
+    }
+
+    /// What a module declares of its own: types, functions, tables, memories and globals.
+    fn declare(&mut self, own: &mut Renumber, section: Payload<'_>) -> Result<(), String> {
+        match section {
+            Payload::TypeSection(section) => {
+                for ty in section.into_iter_err_on_gc_types() {
+                    let ty = own.func_type(ty.map_err(text)?).map_err(text)?;
+                    self.types.ty().func_type(&ty);
+                }
+            }
+            Payload::FunctionSection(section) => {
+                for ty in section {
+                    own.functions.push(self.functions.len());
+                    self.functions.function(own.types.saturating_add(ty.map_err(text)?));
+                }
+            }
+            Payload::TableSection(section) => {
+                for table in section {
+                    let place = self.table(own, table.map_err(text)?.ty)?;
+                    own.tables.push(place);
+                }
+            }
+            Payload::MemorySection(section) => {
+                for memory in section {
+                    own.memories.push(self.memories.len());
+                    self.memories.memory(own.memory_type(memory.map_err(text)?).map_err(text)?);
+                }
+            }
+            Payload::GlobalSection(section) => {
+                for global in section {
+                    self.global(own, global.map_err(text)?)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Adds an import: nothing, but for a function of the host, which becomes one that stops.
+    fn import(
+        &mut self,
+        own: &mut Renumber,
+        import: &Import<'_>,
+        found: impl Fn(&str, &str) -> Result<Entity, String>,
+    ) -> Result<(), String> {
+        let Import { module, name, ty } = *import;
+        let missing = |why: &str| format!("the import {module} {name} {why}");
+        match (ty, found(module, name).map_err(|why| missing(&why))?) {
+            (TypeRef::Func(ty), entity) => {
+                let index = match entity {
+                    Entity::Function(index) => index,
+                    Entity::Host => self.host(own, ty, true),
+                    Entity::Release => self.host(own, ty, false),
+                    _ => return Err(missing("is no function")),
+                };
+                if module.starts_with("wasi") {
+                    self.names.entry(index).or_insert_with(|| format!("{module} {name}"));
+                }
+                own.functions.push(index);
+            }
+            (TypeRef::Table(_), Entity::Table(place)) => own.tables.push(place),
+            (TypeRef::Memory(_), Entity::Memory(index)) => own.memories.push(index),
+            (TypeRef::Global(_), Entity::Global(index)) => own.globals.push(index),
+            _ => return Err(missing("is of another sort")),
+        }
+        Ok(())
+    }
+
+    /// A function in place of one of the host.
+    fn host(&mut self, own: &Renumber, ty: u32, stops: bool) -> u32 {
+        let index = self.functions.len();
+        self.functions.function(own.types.saturating_add(ty));
+        let mut body = Function::new([]);
+        if stops {
+            body.instructions().unreachable();
+        }
+        body.instructions().end();
+        self.code.function(&body);
+        index
+    }
+
+    /// Where a table begins. The first one is the one table.
+    fn table(&mut self, own: &mut Renumber, ty: TableType) -> Result<u32, String> {
+        let place = self.places.next().ok_or("there are more tables than instances have")?;
+        if place == 0 {
+            let mut ty = own.table_type(ty).map_err(text)?;
+            ty.minimum = self.table_size;
+            ty.maximum = ty.maximum.map(|most| most.max(self.table_size));
+            self.tables.table(ty);
+        }
+        Ok(place)
+    }
+
+    fn global(&mut self, own: &mut Renumber, global: Global<'_>) -> Result<(), String> {
+        let index = self.globals.len();
+        if let (false, Some(value)) = (global.ty.mutable, own.value(&global.init_expr)) {
+            own.constants.insert(index, value);
+            self.constants.insert(index, value);
+        }
+        let ty = own.global_type(global.ty).map_err(text)?;
+        self.globals.global(ty, &own.const_expr(global.init_expr).map_err(text)?);
+        own.globals.push(index);
+        Ok(())
+    }
+
+    fn element(&mut self, own: &mut Renumber, element: Element<'_>) -> Result<(), String> {
+        let ElementKind::Active { table_index, offset_expr } = &element.kind else {
+            return own.parse_element(&mut self.elements, element).map_err(text);
+        };
+        let begins = place(&own.tables, table_index.unwrap_or(0))?.cast_signed();
+        let offset = own.value(offset_expr).ok_or("a part of a table has no constant place")?;
+        let items = own.element_items(element.items).map_err(text)?;
+        self.elements.active(None, &ConstExpr::i32_const(begins.saturating_add(offset)), items);
+        Ok(())
+    }
+
+    /// The one module, with `exports` and a component type.
+    pub fn module(mut self, exports: &BTreeMap<String, Entity>, component_type: &[u8]) -> Vec<u8> {
+        let start = self.start();
+        let mut export = ExportSection::new();
+        for (name, entity) in exports {
+            match *entity {
+                Entity::Function(index) => export.export(name, ExportKind::Func, index),
+                Entity::Memory(index) => export.export(name, ExportKind::Memory, index),
+                _ => &mut export,
+            };
+        }
+        let mut module = Module::new();
+        module.section(&self.types).section(&self.functions).section(&self.tables).section(&self.memories);
+        module.section(&self.globals).section(&export);
+        if let Some(function_index) = start {
+            module.section(&StartSection { function_index });
+        }
+        module.section(&self.elements).section(&DataCountSection { count: self.data.len() });
+        module.section(&self.code).section(&self.data);
+        let (mut names, mut functions) = (NameSection::new(), NameMap::new());
+        self.names.iter().for_each(|(index, name)| functions.append(*index, name));
+        names.functions(&functions);
+        module.section(&names);
+        module.section(&CustomSection { name: "component-type".into(), data: component_type.into() });
+        module.finish()
+    }
+
+    /// The start function: that of the one module that has one, or a call of each.
+    fn start(&mut self) -> Option<u32> {
+        if self.starts.len() < 2 {
+            return self.starts.first().copied();
+        }
+        let mut body = Function::new([]);
+        for start in &self.starts {
+            body.instructions().call(*start);
+        }
+        body.instructions().end();
+        let (ty, index) = (self.types.len(), self.functions.len());
+        self.types.ty().function([], []);
+        self.functions.function(ty);
+        self.code.function(&body);
+        Some(index)
+    }
+}
+
+/// What a module exports under `index`; nothing for what no other module takes.
+fn exported(own: &Renumber, kind: ExternalKind, index: u32) -> Result<Option<Entity>, String> {
+    Ok(Some(match kind {
+        ExternalKind::Func => Entity::Function(place(&own.functions, index)?),
+        ExternalKind::Table => Entity::Table(place(&own.tables, index)?),
+        ExternalKind::Memory => Entity::Memory(place(&own.memories, index)?),
+        ExternalKind::Global => Entity::Global(place(&own.globals, index)?),
+        _ => return Ok(None),
+    }))
+}
+
+fn place(indices: &[u32], index: u32) -> Result<u32, String> {
+    let found = usize::try_from(index).ok().and_then(|index| indices.get(index));
+    found.copied().ok_or_else(|| format!("the index {index} means nothing"))
+}

@@ -1,0 +1,143 @@
+//! Models in `JavaScript` and Python: what stands around the author's file, the toolchain, and the component from it.
+
+mod report;
+
+use std::{
+    fs,
+    fs::File,
+    io,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use crate::fuse;
+
+/// Where a build writes, in the folder of the model.
+const BUILD: &str = "target/assay";
+/// What the toolchain writes there.
+const RAW: &str = "raw.wasm";
+/// What it says.
+const SAID: &str = "said.txt";
+const WORLD: &str = "credit-script";
+const WIT: [(&str, &str); 3] = [
+    ("types.wit", include_str!("../../../../wit/v1/types.wit")),
+    ("worlds.wit", include_str!("../../../../wit/v1/worlds.wit")),
+    ("script.wit", include_str!("../../runtime/script.wit")),
+];
+const JAVASCRIPT: [(&str, &str); 3] = [
+    ("entry.js", include_str!("../../runtime/javascript/entry.js")),
+    ("confined.js", include_str!("../../runtime/javascript/confined.js")),
+    ("answers.js", include_str!("../../runtime/javascript/answers.js")),
+];
+const PYTHON: [(&str, &str); 3] = [
+    ("entry.py", include_str!("../../runtime/python/entry.py")),
+    ("confined.py", include_str!("../../runtime/python/confined.py")),
+    ("assay.py", include_str!("../../runtime/python/assay.py")),
+];
+
+/// A language whose interpreter is in the component.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Script {
+    JavaScript,
+    Python,
+}
+
+impl Script {
+    /// The language of the model in `folder`, by the file that it has.
+    pub fn of(folder: &Path) -> Option<Self> {
+        [Self::JavaScript, Self::Python].into_iter().find(|script| folder.join(script.source()).is_file())
+    }
+
+    /// The file of the author.
+    pub fn source(self) -> &'static str {
+        match self {
+            Self::JavaScript => "model.js",
+            Self::Python => "model.py",
+        }
+    }
+
+    /// Writes what stands around the author's file, and returns the command that builds both.
+    ///
+    /// # Errors
+    /// A file that cannot be written, or words that say what to install.
+    pub fn prepare(self, folder: &Path) -> Result<Command, String> {
+        let build = folder.join(BUILD);
+        let cannot = |error| format!("{} cannot be written: {error}", build.display());
+        self.write(&build).map_err(cannot)?;
+        let said = File::create(build.join(SAID)).map_err(cannot)?;
+        let mut command = Command::new(self.tool(folder)?);
+        command.current_dir(folder).env("RUST_BACKTRACE", "0").stdin(Stdio::null());
+        command.stderr(said.try_clone().map_err(cannot)?).stdout(said);
+        let (wit, raw) = (format!("{BUILD}/wit"), format!("{BUILD}/{RAW}"));
+        match self {
+            Self::JavaScript => command
+                .args(["--wit", &wit, "--world", WORLD, "--js", &format!("{BUILD}/entry.js"), "--module-root", "."])
+                .args(["--sync", "--stub-wasi", "--output", &raw]),
+            Self::Python => command
+                .args(["--quiet", "--wit-path", &wit, "--world", WORLD, "componentize", "--stub-wasi"])
+                .args(["--python-path", BUILD, "--python-path", ".", "entry", "--output", &raw]),
+        };
+        Ok(command)
+    }
+
+    fn write(self, build: &Path) -> io::Result<()> {
+        let own = match self {
+            Self::JavaScript => JAVASCRIPT,
+            Self::Python => PYTHON,
+        };
+        // A component of an earlier build is not taken for one of this.
+        if build.exists() {
+            fs::remove_dir_all(build)?;
+        }
+        fs::create_dir_all(build.join("wit"))?;
+        WIT.iter().try_for_each(|(name, text)| fs::write(build.join("wit").join(name), text))?;
+        own.iter().try_for_each(|(name, text)| fs::write(build.join(name), text))
+    }
+
+    /// The toolchain: of the model's own packages, or of those around it, or on the path.
+    fn tool(self, folder: &Path) -> Result<PathBuf, String> {
+        let (places, name, install) = match self {
+            Self::JavaScript => {
+                (["node_modules/.bin"].as_slice(), "componentize-qjs", "npm install componentize-qjs@0.4.5")
+            }
+            Self::Python => (
+                [".venv/bin", "venv/bin"].as_slice(),
+                "componentize-py",
+                "python3 -m venv .venv && .venv/bin/pip install componentize-py==0.25.1",
+            ),
+        };
+        let around = folder.ancestors().flat_map(|folder| places.iter().map(|place| folder.join(place)));
+        let active = std::env::var_os("VIRTUAL_ENV").map(|folder| PathBuf::from(folder).join("bin"));
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let mut tools = around.chain(active).chain(std::env::split_paths(&path)).map(|folder| folder.join(name));
+        tools.find(|tool| tool.is_file()).ok_or_else(|| {
+            format!(
+                "{name} is not installed, which makes {} a component. In {}: {install}",
+                self.source(),
+                folder.display()
+            )
+        })
+    }
+
+    /// Why the toolchain could not build.
+    pub fn report(self, folder: &Path) -> String {
+        let said = fs::read(folder.join(BUILD).join(SAID)).unwrap_or_default();
+        report::report(self, &String::from_utf8_lossy(&said))
+    }
+
+    /// What the toolchain wrote: a component of several modules.
+    ///
+    /// # Errors
+    /// Where it wrote nothing.
+    pub fn built(self, folder: &Path) -> io::Result<Vec<u8>> {
+        fs::read(folder.join(BUILD).join(RAW))
+    }
+
+    /// The one core module of `component`.
+    ///
+    /// # Errors
+    /// As [`fuse`].
+    pub fn fused(self, component: &[u8]) -> Result<Vec<u8>, String> {
+        fuse::fuse(component, &WIT, WORLD)
+    }
+}

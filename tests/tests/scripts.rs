@@ -1,0 +1,215 @@
+//! Models in JavaScript and Python answer as the same model in Rust, with their modules linked into one and apart, and
+//! say where they stopped.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    thread,
+    time::Duration,
+};
+
+use assay_author::{Language, Script};
+use assay_domain::{Assessment, ModelKind, features::Features};
+use assay_model::CreditModel as _;
+use assay_registry::{CreditModel, Limits, OfKind as _, Refusal, ScoreError, Trials, standalone, to_component};
+use assay_tests::{features, native, node, python};
+use tempfile::TempDir;
+
+/// The template, with its own tests.
+#[path = "../../host/author/templates/rust/credit.rs"]
+mod rust;
+
+/// A busy machine must not change an answer.
+fn limits() -> Limits {
+    Limits {
+        large_lanes: 1,
+        deadline: Duration::from_secs(5),
+        self_test: Duration::from_secs(300),
+        ..Limits::default()
+    }
+}
+
+/// The template of a language in a folder, with `mistakes` around its scoring function.
+fn template(language: Language, script: Script, mistakes: &str) -> (TempDir, PathBuf) {
+    let place = tempfile::tempdir().expect("a folder");
+    let folder = place.path().join("model");
+    for (path, text) in assay_author::template(language, ModelKind::Credit, "model", "").expect("a template") {
+        let path = folder.join(path);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, text).expect("a file");
+    }
+    let source = folder.join(script.source());
+    let text = fs::read_to_string(&source).expect("the model");
+    fs::write(source, format!("{text}\n{mistakes}")).expect("the model");
+    (place, folder)
+}
+
+fn build(script: Script, folder: &Path) -> Vec<u8> {
+    let mut command = script.prepare(folder).expect("a toolchain");
+    let done = command.status().expect("the toolchain starts");
+    assert!(done.success(), "{}", script.report(folder));
+    script.built(folder).expect("a component")
+}
+
+fn passes(command: &mut Command) {
+    let done = command.output().expect("it starts");
+    let said = [done.stdout, done.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    assert!(done.status.success(), "{said:?}");
+}
+
+fn model(component: &[u8]) -> CreditModel {
+    CreditModel::of(&standalone(component, &limits()).expect("a model")).expect("a credit model")
+}
+
+/// What Rust answers, in the host's types.
+fn agrees(answer: &Assessment, wallet: &Features) {
+    let expected = rust::Model::score(native::features(wallet)).expect("it refuses nobody");
+    assert_eq!((answer.score.get(), answer.decile.get()), (expected.score, expected.decile), "{wallet:?}");
+    for (found, expected) in answer.factors.iter().zip(&expected.factors) {
+        let words = found.words.as_ref().expect("v1 gives words");
+        assert_eq!((&found.label, found.points), (&expected.label, expected.points));
+        assert_eq!((&words.description, words.possible), (&expected.description, expected.possible));
+    }
+    assert_eq!(answer.factors.len(), expected.factors.len());
+}
+
+/// Wallets whose moment tells a model with mistakes which of them to make.
+fn mistaken(trials: &Trials, number: u64) -> (ScoreError, String) {
+    let trial = trials.ask(&Features { as_of: 1000 + number, ..Features::default() });
+    (trial.answer.expect_err("a mistake"), trial.printed)
+}
+
+/// The served model against Rust; its modules apart against both; and `mistakes`: what each says, and what it printed.
+fn holds(script: Script, apart: &[u8], mistakes: &[(&str, &str)]) {
+    let fused = to_component(&script.fused(apart).expect("one module")).expect("a component").into_owned();
+    assert!(fused.len() < apart.len(), "{} of {}", fused.len(), apart.len());
+    let wallets = features::generate(17, 2000);
+    thread::scope(|scope| {
+        let served = scope.spawn(|| model(&fused));
+        let unfused = scope.spawn(|| model(apart));
+        let trials = Trials::load(&fused, &limits()).expect("a model");
+        for (number, (said, printed)) in mistakes.iter().enumerate() {
+            let (error, text) = mistaken(&trials, number as u64);
+            assert!(error.to_string().contains(said), "{script:?} {number}: {error}, not {said}");
+            assert_eq!(text, *printed, "{script:?} {number}: {error}");
+        }
+        let (served, unfused) = (served.join().expect("a model"), unfused.join().expect("a model"));
+        assert_eq!(served.info().title, unfused.info().title);
+        for (number, wallet) in wallets.iter().enumerate() {
+            let answer = served.score(wallet).unwrap_or_else(|error| panic!("{error}: {wallet:?}"));
+            agrees(&answer, wallet);
+            if number < 400 {
+                assert_eq!(unfused.score(wallet).expect("a score"), answer, "{wallet:?}");
+            }
+        }
+        let refused = |as_of| served.score(&Features { as_of, ..Features::default() }).expect_err("a refusal");
+        assert_eq!(refused(900), ScoreError::Refused(Refusal::NoActivity));
+        assert_eq!(refused(901), ScoreError::Refused(Refusal::Missing("a chain".into())));
+    });
+}
+
+#[test]
+fn a_model_in_javascript_answers_as_the_one_in_rust() {
+    let packages = node::author_packages().expect("the toolchain");
+    let mistakes = "
+import { ratio } from './ratio.js';
+const right = score;
+function wrong(features) {
+  switch (features.asOf) {
+    case 900: return { refused: 'no-activity' };
+    case 901: return { missing: 'a chain' };
+    case 1000: console.log('before', { a: [1n] }); return ratio(features);
+    case 1001: return new Date();
+    case 1002: return Math.random();
+    case 1003: return { score: 500.5, decile: 1, factors: [] };
+    case 1004: return { score: 500, decile: 1, factors: [{ label: 'Age', rating: 'great' }] };
+    case 1005: return wrong(features);
+    default: return right(features);
+  }
+}
+export { wrong as score };
+";
+    let (_place, folder) = template(Language::JavaScript, Script::JavaScript, "");
+    passes(Command::new("node").arg("--test").current_dir(&folder));
+    std::os::unix::fs::symlink(packages, folder.join("node_modules")).expect("a link");
+    let text = fs::read_to_string(folder.join("model.js")).expect("the model");
+    let text = text.replace("export function score", "function score");
+    fs::write(folder.join("model.js"), format!("{text}{mistakes}")).expect("the model");
+    let ratio = "// Divides.\nexport function ratio(features) {\n  return features.nothing.length;\n}\n";
+    fs::write(folder.join("ratio.js"), ratio).expect("a file");
+    let apart = build(Script::JavaScript, &folder);
+    let said = [
+        ("panicked at ratio.js:3:", "before {\"a\":[\"1\"]}\n"),
+        ("new Date(): a model has no clock. Use features.asOf", ""),
+        ("Math.random(): a model has no randomness", ""),
+        ("score is 500.5: a whole number is needed", ""),
+        ("the rating of the factor Age is great: there are low, fair", ""),
+        ("stack", ""),
+    ];
+    holds(Script::JavaScript, &apart, &said);
+
+    fs::write(folder.join("model.js"), format!("{text}\nexport {{ score }};\nlet x = ;\n")).expect("the model");
+    assert!(!Script::JavaScript.prepare(&folder).expect("a toolchain").status().expect("it starts").success());
+    let line = text.lines().count() + 3;
+    let report = Script::JavaScript.report(&folder);
+    assert!(report.contains(&format!("model.js:{line}")), "{report}");
+}
+
+#[test]
+fn a_model_in_python_answers_as_the_one_in_rust() {
+    let interpreter = python::interpreter().expect("Python");
+    let mistakes = "
+import random, time
+from datetime import datetime
+from assay import Missing, NoActivity
+
+right = score
+
+
+def ratio(features):
+    return len(features.markets) / 0
+
+
+def score(features):
+    match features.as_of:
+        case 900:
+            raise NoActivity()
+        case 901:
+            raise Missing('a chain')
+        case 1000:
+            print('before', features.chains)
+            return ratio(features)
+        case 1001:
+            return time.time()
+        case 1002:
+            return random.random()
+        case 1003:
+            return datetime.now()
+        case 1004:
+            return Assessment(500.5, 1, [])
+        case 1005:
+            return score(features)
+        case 1006:
+            return time.gmtime()
+        case 1007:
+            return open('coefficients.json')
+    return right(features)
+";
+    let (_place, folder) = template(Language::Python, Script::Python, mistakes);
+    passes(Command::new(&interpreter).args(["-m", "unittest"]).current_dir(&folder));
+    let environment = interpreter.parent().and_then(Path::parent).expect("an environment");
+    std::os::unix::fs::symlink(environment, folder.join(".venv")).expect("a link");
+    let apart = build(Script::Python, &folder);
+    let said = [
+        ("in ratio: ZeroDivisionError: division by zero, called at model.py:", "before []\n"),
+        ("time.time(): a model has no clock. Use features.as_of", ""),
+        ("random.random(): a model has no randomness", ""),
+        ("datetime.now(): a model has no clock", ""),
+        ("score is 500.5: it must be int", ""),
+        ("RecursionError", ""),
+        ("it asked for wasi:clocks/wall-clock", ""),
+        ("builtins.open(): a model has no files", ""),
+    ];
+    holds(Script::Python, &apart, &said);
+}
