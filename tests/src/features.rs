@@ -8,6 +8,8 @@ use assay_domain::{
     },
 };
 
+use crate::dice::Dice;
+
 /// 2026-01-01, the middle of ordinary times.
 const NOW: u64 = 1_767_225_600;
 const YEAR: u64 = 31_557_600;
@@ -33,37 +35,7 @@ pub fn generate_v2(seed: u64, n: usize) -> Vec<Features> {
     all
 }
 
-/// SplitMix64.
-struct Dice(u64);
-
 impl Dice {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, n: u64) -> u64 {
-        self.next() % n.max(1)
-    }
-
-    fn chance(&mut self, percent: u64) -> bool {
-        self.below(100) < percent
-    }
-
-    fn pick<T: Copy>(&mut self, of: &[T]) -> T {
-        of[self.below(of.len() as u64) as usize]
-    }
-
-    fn maybe<T>(&mut self, percent: u64, draw: impl FnOnce(&mut Self) -> T) -> Option<T> {
-        self.chance(percent).then(|| draw(self))
-    }
-
-    fn list<T>(&mut self, count: u64, mut draw: impl FnMut(&mut Self) -> T) -> Vec<T> {
-        (0..count).map(|_| draw(self)).collect()
-    }
-
     fn features(&mut self) -> Features {
         let as_of = if self.chance(95) { NOW - self.below(2 * YEAR) } else { self.count() };
         let (chains, markets) = match self.below(100) {

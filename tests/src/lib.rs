@@ -5,6 +5,8 @@ pub mod authors;
 pub mod browser;
 pub mod collector;
 pub mod devnet;
+mod dice;
+pub mod economy;
 pub mod explorer;
 pub mod facilitator;
 pub mod features;

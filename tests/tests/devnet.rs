@@ -8,6 +8,7 @@ use alloy::sol;
 use assay_tests::devnet::data_provider::{Position, position};
 use assay_tests::devnet::receipts::{LendingEvents, lending_events, sent};
 use assay_tests::devnet::{BASE, Chain, Devnet, ETHEREUM, feed::Feed};
+use assay_tests::economy::{Economy, Ledger};
 use serde_json::json;
 use tokio::runtime::Runtime;
 use tokio::sync::OnceCell;
@@ -230,4 +231,16 @@ async fn a_test_may_change_its_own_devnet_and_dropping_it_ends_it() {
     let rpc = chain.rpc.clone();
     drop(devnet);
     assert!(rpc.request::<U256>("eth_chainId", json!([])).await.is_err());
+}
+
+#[tokio::test]
+async fn a_seed_repeats_an_economy() {
+    let start = |seed| async move {
+        let economy = Economy::start(20, seed).await.expect("the economy starts");
+        (Ledger::of(&economy.chain).await.expect("the node answers").events, economy.liquidations)
+    };
+    let (one, same, other) = tokio::join!(start(1), start(1), start(2));
+    assert_eq!(one, same);
+    assert_ne!(one.0, other.0);
+    assert!(one.1 > 0);
 }

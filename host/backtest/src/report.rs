@@ -13,7 +13,7 @@ use crate::{
     tally::Tally,
     verdict::verdict,
 };
-use assay_domain::{Digest, Score, Time};
+use assay_domain::{Claims, Digest, Score, Time};
 
 /// The input of a report beside the counts.
 #[derive(Debug, Clone)]
@@ -32,6 +32,8 @@ pub struct About {
     pub label: Option<String>,
     pub horizon_days: Option<u32>,
     pub asked: Asked,
+    /// What the models claim, in their order.
+    pub claims: Vec<Option<Claims>>,
     /// The cards of the models as Markdown, in their order.
     pub cards: Vec<Option<String>>,
 }
@@ -103,7 +105,7 @@ pub fn report(about: About, tally: &Tally) -> Report {
         cards: about.cards,
         label: about.label,
         horizon_days: about.horizon_days,
-        grades: grades(&names, &tally.graded, &about.asked),
+        grades: claimed(grades(&names, &tally.graded, &about.asked), &names, &about.claims),
         assay: env!("CARGO_PKG_VERSION"),
         made_at: about.made_at,
         note: about.note,
@@ -114,6 +116,17 @@ pub fn report(about: About, tally: &Tally) -> Report {
         models,
         comparisons,
     }
+}
+
+/// The grades with what the models of these names claim.
+fn claimed(mut grades: Vec<Grade>, names: &[String], claims: &[Option<Claims>]) -> Vec<Grade> {
+    for grade in &mut grades {
+        let of = names.iter().zip(claims).find(|(name, _)| **name == grade.model);
+        if let Some((_, Some(claims))) = of {
+            grade.claim(claims);
+        }
+    }
+    grades
 }
 
 fn sample(file: String, digest: Digest, tally: &Tally) -> Sample {

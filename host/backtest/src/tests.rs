@@ -5,7 +5,7 @@ use std::{io::Write as _, path::Path, sync::atomic::AtomicBool};
 use tempfile::NamedTempFile;
 
 use crate::{About, Asked, Grading, Identity, Progress, Report, Run, RunError, Scorer, Tally};
-use assay_domain::{Assessment, Decile, Digest, Factor, Score, features::Features};
+use assay_domain::{Assessment, Claims, Decile, Digest, Factor, Range, Rate, Score, features::Features};
 use assay_registry::{Refusal, ScoreError};
 
 /// Scores by `as_of` of the features alone.
@@ -87,9 +87,28 @@ fn report_of(models: &[Formula], file: &Path, threads: usize) -> Report {
         label: None,
         horizon_days: None,
         asked: Asked::default(),
+        claims: vec![Some(claims()), None],
         cards: Vec::new(),
     };
     crate::report(about, &tally)
+}
+
+/// What the first model claims of a range.
+fn claims() -> Claims {
+    let rate = Rate { range: Range::Low, low: 0.98, estimate: 0.99, high: 1.0 };
+    Claims { outcome: "<lost>".into(), horizon_days: 90, population: "those who owe".into(), rates: vec![rate] }
+}
+
+#[test]
+fn what_a_model_claims_stands_beside_what_was_observed() {
+    let file = file(wallets(600));
+    let report = report(file.path(), 2);
+    let [low, fair] = [0, 1].map(|range| report.grades[0].ranges[range].claimed);
+    let low = low.unwrap();
+    assert_eq!((low.estimate, low.agrees, fair.is_none()), (0.99, Some(false), true), "{:?}", report.grades[0].ranges);
+    assert!(report.grades[1].claims.is_none());
+    let page = crate::page(&report).unwrap();
+    assert!(page.contains("&lt;lost&gt; within 90 days") && page.contains("99.0"), "the claim is on the page");
 }
 
 #[test]

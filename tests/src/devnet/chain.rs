@@ -36,6 +36,21 @@ impl Chain {
         more: impl AsyncFnOnce(&mut Small) -> Result<T, Error>,
     ) -> Result<(Self, T), Error> {
         let tell = |stage, done, total| progress(Progress { chain_id: id, stage, done, total });
+        let (chain, sender) = Self::seeded((id, name), &steps, now, tell).await?;
+        tell(Stage::Furnishing, 0, 1);
+        let done = more(&mut Small::continued(&chain.rpc, &chain.url, sender).await?).await?;
+        chain.arrive().await?;
+        tell(Stage::Ready, 1, 1);
+        Ok((chain, done))
+    }
+
+    /// A chain on which `steps` happened before `now`, in seconds since 1970, and the sender of its transactions.
+    pub(crate) async fn seeded(
+        (id, name): (u64, &'static str),
+        steps: &[Step],
+        now: u64,
+        tell: impl Fn(Stage, usize, usize),
+    ) -> Result<(Self, Sender), Error> {
         tell(Stage::Starting, 0, 1);
         let genesis = now - (weather::YEARS * 86_400.0) as u64;
         let started =
@@ -52,18 +67,16 @@ impl Chain {
         tell(Stage::Deploying, 0, 1);
         let mut sender = Sender::new(rpc.clone());
         let market = aave::deploy(&rpc, &modules, &mut sender, genesis).await?;
-        seed::run(&rpc, &market, &mut sender, &steps, now, |done, total| tell(Stage::Seeding, done, total)).await?;
-
-        tell(Stage::Furnishing, 0, 1);
-        let done = more(&mut Small::continued(&rpc, &url, sender).await?).await?;
-
+        seed::run(&rpc, &market, &mut sender, steps, now, |done, total| tell(Stage::Seeding, done, total)).await?;
         let chain =
             Self { id, name, market, rpc, url, node: Mutex::new(Some(node)), counted: tokio::sync::Mutex::default() };
-        // From here on the node uses the real time.
-        chain.mine_at(unix_now()).await?;
-        let _: Value = chain.rpc.request("evm_setAutomine", json!([true])).await?;
-        tell(Stage::Ready, 1, 1);
-        Ok((chain, done))
+        Ok((chain, sender))
+    }
+
+    /// From here on the node uses the real time, and mines each transaction.
+    pub(crate) async fn arrive(&self) -> Result<(), Error> {
+        self.mine_at(unix_now()).await?;
+        self.rpc.request::<Value>("evm_setAutomine", json!([true])).await.map(drop)
     }
 
     pub fn url(&self) -> &str {

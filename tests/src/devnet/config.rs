@@ -11,18 +11,23 @@ const FINALITY: u64 = 16;
 impl Devnet {
     /// An `assay.toml` with the embedded store and one key with every scope. `listen` may have port 0.
     pub fn config_toml(&self, listen: &str, shelf: &Path, store: &Path, key: &str) -> String {
-        let mut toml = format!("listen = {}\n", text(listen));
-        let (shelf, store) = (text(&shelf.to_string_lossy()), text(&store.to_string_lossy()));
-        let _ = write!(toml, "\n[models]\nshelf = {shelf}\n\n[store]\nbackend = \"embedded\"\npath = {store}\n");
-        let scopes = r#"["read", "submit", "admin"]"#;
-        // Tests and benchmarks send requests without a limit.
-        let _ = write!(toml, "\n[access]\ndefault_rate = 0\naddress_rate = 0\n");
-        let _ = write!(toml, "\n[[access.keys]]\nname = \"dev\"\nkey = {}\nscopes = {scopes}\n", text(key));
-        for chain in self.chains() {
-            chain.write_toml(&mut toml);
-        }
-        toml
+        toml(&self.chains(), listen, shelf, store, key)
     }
+}
+
+/// The same for any chains.
+pub(crate) fn toml(chains: &[&Chain], listen: &str, shelf: &Path, store: &Path, key: &str) -> String {
+    let mut toml = format!("listen = {}\n", text(listen));
+    let (shelf, store) = (text(&shelf.to_string_lossy()), text(&store.to_string_lossy()));
+    let _ = write!(toml, "\n[models]\nshelf = {shelf}\n\n[store]\nbackend = \"embedded\"\npath = {store}\n");
+    let scopes = r#"["read", "submit", "admin"]"#;
+    // Tests and benchmarks send requests without a limit.
+    let _ = write!(toml, "\n[access]\ndefault_rate = 0\naddress_rate = 0\n");
+    let _ = write!(toml, "\n[[access.keys]]\nname = \"dev\"\nkey = {}\nscopes = {scopes}\n", text(key));
+    for chain in chains {
+        chain.write_toml(&mut toml);
+    }
+    toml
 }
 
 impl Chain {

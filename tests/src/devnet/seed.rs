@@ -62,7 +62,9 @@ pub async fn run(
     let total = blocks.len();
     for (done, (time, steps)) in blocks.into_iter().enumerate() {
         for step in steps {
-            for tx in transactions(rpc, market, step).await? {
+            let days = step.ago as f64 / 86_400.0;
+            let label = format!("{} {days:.2} days ago on chain {}: {:?}", step.by, step.chain, step.act);
+            for tx in transactions(rpc, market, actors::address(step.by), &step.act, label).await? {
                 sender.queue(tx);
             }
         }
@@ -72,15 +74,22 @@ pub async fn run(
     Ok(())
 }
 
-async fn transactions(rpc: &Rpc, market: &Market, step: &Step) -> Result<Vec<Tx>, Error> {
-    let from = actors::address(step.by);
-    let days = step.ago as f64 / 86_400.0;
-    let label = format!("{} {days:.2} days ago on chain {}: {:?}", step.by, step.chain, step.act);
+/// The transactions of one step of `from`; `label` names it in an error.
+///
+/// # Errors
+/// When the node does not answer, or the market has no such token.
+pub(crate) async fn transactions(
+    rpc: &Rpc,
+    market: &Market,
+    from: Address,
+    act: &Act,
+    label: String,
+) -> Result<Vec<Tx>, Error> {
     let pool = market.pool;
     let token = |asset: &Asset| market.token(asset.symbol).ok_or_else(|| Error::Unknown(asset.symbol.to_owned()));
     let at = |asset: &Asset| token(asset).map(|token| token.address);
     let amount = |asset: &Asset, tokens: f64| units(tokens, asset.decimals);
-    let (to, data) = match &step.act {
+    let (to, data) = match act {
         Act::Send { to, ether } => {
             let value = units(*ether, 18);
             return Ok(vec![Tx { value, ..Tx::call(from, *to, Vec::new(), label) }]);

@@ -33,20 +33,8 @@ const FALLS: &[Fall] = &[
 
 /// All steps outside the lives of wallets.
 pub fn steps() -> Vec<Step> {
-    let mut steps = Vec::new();
-    for chain in [ETHEREUM, BASE] {
-        let mut at = |hours, by, act| steps.push(Step { chain, ago: midnight(YEARS - 1.0, hours), by, act });
-        let bank = actors::address(BANK);
-        for asset in ASSETS.into_iter().filter(|asset| asset.reserve) {
-            // Twenty million dollars of each, so that borrowing hardly changes a rate.
-            let amount = 20_000_000.0 / asset.dollars;
-            at(0, FAUCET, Act::Mint { asset, to: bank, amount });
-            at(1, BANK, Act::Approve { asset });
-            at(1, BANK, Act::Supply { asset, amount, owner: bank });
-        }
-        at(0, FAUCET, Act::Mint { asset: USDC, to: actors::address(LIQUIDATOR), amount: 1_000_000.0 });
-        at(1, LIQUIDATOR, Act::Approve { asset: USDC });
-    }
+    let mut steps = liquidity(ETHEREUM);
+    steps.extend(liquidity(BASE));
     for fall in FALLS {
         let mut at = |hours, by, act| steps.push(Step { chain: fall.chain, ago: midnight(fall.days, hours), by, act });
         let asset: Asset = WETH;
@@ -65,5 +53,22 @@ pub fn steps() -> Vec<Step> {
             act: Act::Equalise { asset, between },
         });
     }
+    steps
+}
+
+/// What there is to borrow on a chain, and what the liquidator pays with.
+pub fn liquidity(chain: u64) -> Vec<Step> {
+    let mut steps = Vec::new();
+    let mut at = |hours, by, act| steps.push(Step { chain, ago: midnight(YEARS - 1.0, hours), by, act });
+    let bank = actors::address(BANK);
+    for asset in ASSETS.into_iter().filter(|asset| asset.reserve) {
+        // Twenty million dollars of each, so that borrowing hardly changes a rate.
+        let amount = 20_000_000.0 / asset.dollars;
+        at(0, FAUCET, Act::Mint { asset, to: bank, amount });
+        at(1, BANK, Act::Approve { asset });
+        at(1, BANK, Act::Supply { asset, amount, owner: bank });
+    }
+    at(0, FAUCET, Act::Mint { asset: USDC, to: actors::address(LIQUIDATOR), amount: 1_000_000.0 });
+    at(1, LIQUIDATOR, Act::Approve { asset: USDC });
     steps
 }

@@ -9,6 +9,7 @@ mod console;
 mod contract;
 mod crowd;
 mod documentation;
+mod economy;
 mod errors;
 mod failover;
 mod fleet;

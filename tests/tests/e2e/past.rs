@@ -11,7 +11,8 @@ use alloy::primitives::Address;
 use assay_index::Index;
 use assay_lending::{EventKind, What};
 use assay_tests::{
-    devnet::Devnet,
+    devnet::{Chain, Devnet},
+    proxy::{Proxy, Reply},
     service::{KEY, Service, binary, plugins},
 };
 use serde_json::{Value, json};
@@ -21,16 +22,21 @@ use super::{devnet, index::through, run};
 
 const DAY: u64 = 86_400;
 
-/// A folder with an index of chain 1, and a configuration that uses it.
-struct Desk(TempDir);
+/// A folder with an index, and a configuration that uses it.
+pub(super) struct Desk(pub TempDir);
 
 impl Desk {
-    async fn start(devnet: &Devnet) -> Self {
+    async fn on(devnet: &Devnet) -> Self {
         let config = devnet.config_toml("127.0.0.1:0", &plugins(), Path::new("{dir}/assay.redb"), KEY);
         let config =
             format!("{config}\n[reading]\nindex = \"on\"\nindex_path = \"{{dir}}/index\"\nindex_per_second = 0\n");
-        let service = Service::start(&config);
-        for chain in devnet.chains() {
+        Self::start(&config, &devnet.chains()).await
+    }
+
+    /// Has a server read the index of these chains, and ends it.
+    pub async fn start(config: &str, chains: &[&Chain]) -> Self {
+        let service = Service::start(config);
+        for chain in chains {
             through(&service, chain.id, chain.head().await.expect("the chain answers").0 - 16).await;
         }
         let folder = service.kill();
@@ -39,18 +45,18 @@ impl Desk {
         Self(folder)
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
-    fn export(&self, to: &str, more: &[&str]) -> Command {
+    pub fn export(&self, to: &str, more: &[&str]) -> Command {
         let mut command = Command::new(binary());
         command.current_dir(self.0.path()).args(["features", "export", "-o", to]).args(more);
         command
     }
 
     /// The rows of an export that works.
-    fn rows(&self, to: &str, more: &[&str]) -> Vec<Value> {
+    pub fn rows(&self, to: &str, more: &[&str]) -> Vec<Value> {
         let done = self.export(to, more).output().expect("assay runs");
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
         let lines = BufReader::new(std::fs::File::open(self.path(to)).expect("a file")).lines();
@@ -80,7 +86,7 @@ fn chain(row: &Value, id: u64) -> &Value {
 fn borrowers_of_the_past_are_exported_with_what_happened_to_them() {
     run(async {
         let devnet = devnet().await;
-        let desk = Desk::start(devnet).await;
+        let desk = Desk::on(devnet).await;
         let (wallet, time) = desk.liquidation();
         let (market, moment) = (devnet.ethereum.market.pool.to_string(), (time - DAY).to_string());
         let population = ["--population", "borrowers", "--market", &market, "--chain", "1", "--as-of", &moment];
@@ -125,7 +131,7 @@ fn borrowers_of_the_past_are_exported_with_what_happened_to_them() {
 fn rows_of_the_past_are_the_same_whenever_they_are_read() {
     run(async {
         let devnet = devnet().await;
-        let desk = Desk::start(devnet).await;
+        let desk = Desk::on(devnet).await;
         let (_, time) = desk.liquidation();
         let moment = (time - DAY).to_string();
         let wallets: Vec<String> = devnet.wallets.iter().map(|wallet| wallet.address.to_string()).collect();
@@ -148,5 +154,45 @@ fn rows_of_the_past_are_the_same_whenever_they_are_read() {
         running.wait().expect("it ends");
         assert!(desk.rows("killed.jsonl", &arguments).len() == wallets.len());
         assert_eq!(std::fs::read(desk.path("killed.jsonl")).expect("a file"), whole);
+    });
+}
+
+#[test]
+fn an_export_that_is_killed_at_any_call_is_the_same_when_it_is_started_again() {
+    run(async {
+        let devnet = devnet().await;
+        let desk = Desk::on(devnet).await;
+        let proxy = Proxy::start(devnet.ethereum.url()).await;
+        let config = std::fs::read_to_string(desk.path("assay.toml")).expect("a configuration");
+        std::fs::write(desk.path("assay.toml"), config.replace(devnet.ethereum.url(), &proxy.url)).expect("written");
+        let moment = (desk.liquidation().1 - DAY).to_string();
+        let wallets: Vec<String> = devnet.wallets.iter().map(|wallet| wallet.address.to_string()).collect();
+        let mut arguments = vec!["--at-once", "8", "--as-of", &moment];
+        arguments.extend(wallets.iter().map(String::as_str));
+        proxy.take();
+        desk.rows("whole.jsonl", &arguments);
+        let (calls, whole) = (proxy.take().len(), std::fs::read(desk.path("whole.jsonl")).expect("a file"));
+        let kills = if std::env::var_os("ASSAY_SOAK").is_some() { 25 } else { 2 };
+        for kill in 1..=kills {
+            // Other calls go on, so that the process is anywhere between two of them.
+            let (mut seen, at) = (0, calls * kill / (kills + 1));
+            proxy.rule(move |_| {
+                seen += 1;
+                if seen == at { Reply::Hold } else { Reply::Pass }
+            });
+            let mut running =
+                desk.export("killed.jsonl", &arguments).stderr(Stdio::null()).spawn().expect("assay runs");
+            proxy.held().await;
+            running.kill().expect("it runs");
+            running.wait().expect("it ends");
+            proxy.rule(|_| Reply::Pass);
+            proxy.release(1);
+            desk.rows("killed.jsonl", &arguments);
+            assert!(
+                std::fs::read(desk.path("killed.jsonl")).expect("a file") == whole,
+                "killed at call {at} of {calls}"
+            );
+            std::fs::remove_file(desk.path("killed.jsonl")).expect("a file");
+        }
     });
 }

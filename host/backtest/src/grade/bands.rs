@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{Estimate, Scored};
 use crate::words::RANGES;
 use assay_domain::{
-    Score,
+    Rate, Score,
     stats::{DecileRow, Histogram, Interval, Outcomes, wilson},
 };
 
@@ -21,6 +21,18 @@ pub struct Band {
     pub rate: Option<f64>,
     pub interval: Option<Interval>,
     pub enough: bool,
+    /// What the model itself says of the range.
+    pub claimed: Option<Claimed>,
+}
+
+/// A rate that a model claims, with its interval.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Claimed {
+    pub low: f64,
+    pub estimate: f64,
+    pub high: f64,
+    /// Whether the claimed and the observed interval have a rate in common; `None` where too few records are in the range.
+    pub agrees: Option<bool>,
 }
 
 /// One tenth, with the interval over clusters and the lift: its bad rate divided by the bad rate of the sample.
@@ -63,12 +75,23 @@ fn intervals<W: Fn(u32) -> bool>(scored: &Scored<'_>, outcomes: &Outcomes, withi
     counted.zip(drawn).map(interval).collect()
 }
 
+/// Puts what a model claims beside what was observed.
+pub fn claim(bands: &mut [Band], rates: &[Rate]) {
+    for (band, (from, _)) in bands.iter_mut().zip(RANGES) {
+        let range = Score::new(from).map(Score::range);
+        let Some(rate) = rates.iter().find(|rate| Some(rate.range) == range) else { continue };
+        let observed = band.interval.filter(|_| band.enough);
+        let agrees = observed.map(|observed| observed.low <= rate.high && rate.low <= observed.high);
+        band.claimed = Some(Claimed { low: rate.low, estimate: rate.estimate, high: rate.high, agrees });
+    }
+}
+
 pub fn ranges(scored: &Scored<'_>, outcomes: &Outcomes) -> Vec<Band> {
     let range = |score: u32| Score::new(score).map(Score::range);
     let within = RANGES.map(|(from, _)| move |score: u32| range(score) == range(from));
     let band = |(((_, name), within), interval): (((u32, &'static str), _), Option<Interval>)| {
         let (count, bad) = counts(outcomes, within);
-        Band { range: name, count, bad, rate: rate((count, bad)), interval, enough: count >= ENOUGH }
+        Band { range: name, count, bad, rate: rate((count, bad)), interval, enough: count >= ENOUGH, claimed: None }
     };
     RANGES.into_iter().zip(&within).zip(intervals(scored, outcomes, &within)).map(band).collect()
 }

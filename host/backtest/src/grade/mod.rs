@@ -25,9 +25,9 @@ use crate::{
     verdict::{ENOUGH_BAD, capital},
     words::ends,
 };
-use assay_domain::{Score, stats::Outcomes};
+use assay_domain::{Claims, Score, stats::Outcomes};
 
-pub use bands::{Band, Tenth};
+pub use bands::{Band, Claimed, Tenth};
 pub use bounds::{Bounds, Check};
 pub use external::External;
 pub use held_out::HeldOut;
@@ -55,6 +55,8 @@ pub struct Grade {
     pub auc: Estimate,
     pub ks: Estimate,
     pub ranges: Vec<Band>,
+    /// Of what the rates that the model claims are, where it claims some.
+    pub claims: Option<Claim>,
     /// Whether the bad rate falls from range to range, among the ranges with enough records.
     pub falls: Option<bool>,
     pub tenths: Vec<Tenth>,
@@ -66,6 +68,23 @@ pub struct Grade {
     pub external: Option<External>,
     pub checks: Vec<Check>,
     pub cut_off: Option<CutOff>,
+}
+
+/// What the rates are of that a model claims.
+#[derive(Debug, Clone, Serialize)]
+pub struct Claim {
+    pub outcome: String,
+    pub horizon_days: u32,
+    pub population: String,
+}
+
+impl Grade {
+    /// Puts the claims of the model beside what was observed.
+    pub fn claim(&mut self, claims: &Claims) {
+        bands::claim(&mut self.ranges, &claims.rates);
+        let Claims { outcome, horizon_days, population, .. } = claims.clone();
+        self.claims = Some(Claim { outcome, horizon_days, population });
+    }
 }
 
 /// The records that a lender takes who accepts every score of at least `score`.
@@ -161,6 +180,7 @@ fn grade(name: &str, scored: &Scored<'_>, labels: &[String], known: u64, asked: 
         ks,
         falls: bands::falls(&ranges),
         ranges,
+        claims: None,
         tenths,
         factors: power::factors(scored, labels),
         figures: power::figures(scored),

@@ -32,7 +32,7 @@ pub fn sections(report: &Report, grade: &Grade) -> String {
         wrap(
             &format!("Bad rate by range: {name}"),
             falls(grade),
-            &(cut_off(grade) + &tables::ranges(grade) + &tables::tenths(grade)),
+            &(cut_off(grade) + &tables::ranges(report, grade) + &tables::tenths(grade)),
         ),
         wrap(
             &format!("Separation: {name}"),

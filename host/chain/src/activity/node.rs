@@ -69,14 +69,15 @@ impl ActivityReader {
         finality: u64,
         tasks: TaskTracker,
         stop: CancellationToken,
+        sparing: bool,
     ) -> Self {
-        Self { searches: Searches::new(chain, client, store, finality, tasks, stop) }
+        Self { searches: Searches::new(chain, client, store, finality, tasks, stop, sparing) }
     }
 
     /// What earlier reads learned of `wallet`. Where that is nothing, its search begins over the blocks up to `top`.
     pub(crate) async fn stored(&self, wallet: Address, top: Option<u64>) -> Sent {
         let known = self.searches.known(wallet).await;
-        let scout = top.filter(|_| known.is_none()).map(|top| self.searches.scout(wallet, top));
+        let scout = top.filter(|_| known.is_none()).and_then(|top| self.searches.scout(wallet, top));
         Sent { known, scout }
     }
 

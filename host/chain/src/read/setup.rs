@@ -47,7 +47,7 @@ impl Setup<'_> {
 
     pub(super) fn activity(&self, config: &ChainConfig, client: &Client) -> ActivityReader {
         let (store, tasks, stop) = (self.store.clone(), self.tasks.clone(), self.stop.clone());
-        ActivityReader::new(config.id, client.clone(), store, config.finality, tasks, stop)
+        ActivityReader::new(config.id, client.clone(), store, config.finality, tasks, stop, !self.follows)
     }
 
     /// The chain's explorer, where one is configured: the source of a wallet's first history.

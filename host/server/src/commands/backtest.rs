@@ -116,7 +116,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let limits = Limits { trust: Vec::new(), ..config.models.limits() };
     let loaded = assay_backtest::load(&arguments.models, &config.models.shelf, &limits).map_err(Failure::cannot)?;
     let (mut models, mut identities, mut counting, mut cards) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let claims = loaded.last().and_then(|loaded| loaded.info.claims.clone());
+    let claims: Vec<_> = loaded.iter().map(|loaded| loaded.info.claims.clone()).collect();
     for Loaded { identity, model, counting: counted, info } in loaded {
         cards.push(cards::markdown(&config.models.shelf, &info, identity.digest).unwrap_or_else(|error| {
             tracing::warn!(%error, "the page has no such card");
@@ -151,7 +151,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// What the arguments say of a report, and the claims of the model where they do not.
-fn about(arguments: &Arguments, claims: Option<Claims>) -> About {
+fn about(arguments: &Arguments, claims: Vec<Option<Claims>>) -> About {
+    let own = claims.last().cloned().flatten();
     About {
         made_at: chrono::Utc::now(),
         models: Vec::new(),
@@ -160,9 +161,10 @@ fn about(arguments: &Arguments, claims: Option<Claims>) -> About {
         note: arguments.note.clone(),
         cut_off: arguments.cut_off,
         seconds: 0.0,
-        label: arguments.label.clone().or_else(|| claims.as_ref().map(|claims| claims.outcome.clone())),
-        horizon_days: arguments.horizon.or_else(|| claims.map(|claims| claims.horizon_days)),
+        label: arguments.label.clone().or_else(|| own.as_ref().map(|claims| claims.outcome.clone())),
+        horizon_days: arguments.horizon.or_else(|| own.map(|claims| claims.horizon_days)),
         asked: asked(arguments),
+        claims,
         cards: Vec::new(),
     }
 }

@@ -8,6 +8,7 @@ mod calls;
 mod clock;
 mod cores;
 mod drops;
+mod export;
 mod fleet;
 mod index;
 mod load;
@@ -90,6 +91,8 @@ enum Group {
     Reading,
     /// The index of lending markets, compared with the bare download of its logs, and new wallets with and without it
     Index,
+    /// Wallets exported as of a past block, compared with the calls alone that this needs
+    Export,
     /// Searches of 60,000 agents
     Search,
     /// Scores with a challenger, compared with scores without one
@@ -149,6 +152,7 @@ fn measure(cli: &Cli) -> Result<ExitCode, Failure> {
             Group::Reports => reports::measure(effort),
             Group::Reading => reading::measure(effort),
             Group::Index => index::measure(effort),
+            Group::Export => export::measure(effort),
             Group::Search => search::measure(effort),
             Group::Shadow => shadow::measure(effort),
             Group::Fleet => fleet::measure(effort),

@@ -2,7 +2,7 @@
 
 use super::range;
 use crate::{
-    grade::{Band, Check, Grade, HeldOut, Power, Segment, Tenth},
+    grade::{Band, Check, Claim, Claimed, Grade, HeldOut, Power, Segment, Tenth},
     page::{
         chart::share,
         html::{esc, section as wrap, table},
@@ -35,7 +35,31 @@ pub fn checks(grade: &Grade) -> String {
     )
 }
 
-pub fn ranges(grade: &Grade) -> String {
+/// What a model claims of a range, and whether what was observed is something else.
+fn claimed(band: &Band) -> String {
+    let Some(Claimed { low, estimate, high, agrees }) = band.claimed else { return "–".into() };
+    let interval = hundred(Some(Interval { low, high }));
+    let remark = if agrees == Some(false) { " <b class=\"down\">not as observed</b>" } else { "" };
+    format!("{}<small>{interval}</small>{remark}", decimal(Some(estimate * 100.0), 1))
+}
+
+/// Whose rates the model claims. Those of another outcome, time or population are not to be compared.
+fn claim(report: &Report, grade: &Grade) -> String {
+    let Some(Claim { outcome, horizon_days, population }) = &grade.claims else {
+        return "<p>The model itself claims no rate, so nothing here is a promise that was kept or broken.</p>\n"
+            .into();
+    };
+    let same = report.label.as_ref() == Some(outcome) && report.horizon_days == Some(*horizon_days);
+    let differs =
+        if same { "" } else { " The outcome or the time of this file is another: the rates cannot be compared." };
+    format!(
+        "<p>The model claims the share that is {} within {horizon_days} days, of {}.{differs}</p>\n",
+        esc(outcome),
+        esc(population)
+    )
+}
+
+pub fn ranges(report: &Report, grade: &Grade) -> String {
     let most = grade.ranges.iter().filter_map(|band| band.rate).fold(0.0, f64::max);
     let row = |band: &Band| {
         let remark = if band.enough { "" } else { "<small>fewer than 50 records</small>" };
@@ -46,10 +70,12 @@ pub fn ranges(grade: &Grade) -> String {
             grouped(band.bad),
             share(band.bad, band.count, most),
             hundred(band.interval),
+            claimed(band),
         ]
     };
     let rows: Vec<_> = grade.ranges.iter().map(row).collect();
-    table("By range", &["Range", "Records", "Share", "Bad", "Bad rate", "95 % interval, %"], &rows)
+    let head = ["Range", "Records", "Share", "Bad", "Bad rate", "95 % interval, %", "Claimed, %"];
+    table("By range", &head, &rows) + &claim(report, grade)
 }
 
 pub fn tenths(grade: &Grade) -> String {

@@ -12,7 +12,7 @@ use tracing::Instrument;
 use super::{
     known::Known,
     questions::{self, Scout},
-    state::{Point, Search},
+    state::{Point, SPARING, Search},
 };
 use crate::activity::{facts::Facts, records};
 use assay_domain::{Address, ChainId};
@@ -68,6 +68,8 @@ struct Searcher {
     client: Client,
     store: Store,
     finality: u64,
+    /// Searches take as few calls as possible, and not as few round trips: many wallets are read, and nobody waits.
+    sparing: bool,
     known: Cache<Address, Known>,
     /// Nonces of wallets whose search ended in missing state.
     hopeless: Cache<Address, u64>,
@@ -81,10 +83,11 @@ impl Searches {
         finality: u64,
         tasks: TaskTracker,
         stop: CancellationToken,
+        sparing: bool,
     ) -> Self {
         let known = Cache::builder().max_capacity(CACHE_ENTRIES).build();
         let hopeless = Cache::builder().max_capacity(CACHE_ENTRIES).time_to_live(HOPELESS).build();
-        let searcher = Searcher { chain, client, store, finality, known, hopeless };
+        let searcher = Searcher { chain, client, store, finality, sparing, known, hopeless };
         Self { searcher: Arc::new(searcher), jobs: SingleFlight::default(), tasks, stop }
     }
 
@@ -102,12 +105,12 @@ impl Searches {
         self.searcher.hopeless.get(&wallet).await == Some(nonce)
     }
 
-    /// Sends the first round for `wallet` over the blocks up to `top`.
-    pub(crate) fn scout(&self, wallet: Address, top: u64) -> Scout {
+    /// Sends the first round for `wallet` over the blocks up to `top`; a sparing search waits for the nonce.
+    pub(crate) fn scout(&self, wallet: Address, top: u64) -> Option<Scout> {
         let (client, stop) = (self.searcher.client.clone(), self.stop.clone());
-        self.tasks.spawn(async move {
-            stop.run_until_cancelled(questions::scout(&client, wallet, top)).await.and_then(Result::ok)
-        })
+        let scout =
+            async move { stop.run_until_cancelled(questions::scout(&client, wallet, top)).await.and_then(Result::ok) };
+        (!self.searcher.sparing).then(|| self.tasks.spawn(scout))
     }
 
     /// The running search for a wallet, or a new one; `None` where too many run.
@@ -200,7 +203,8 @@ impl Searcher {
 
     /// One round, and the final block by which it is kept.
     async fn ask(&self, wallet: Address, search: &mut Search, top: Point, head: Block) -> Result<(), Fault> {
-        let mut round = search.round(top, questions::probes(&self.client));
+        let probes = if self.sparing { SPARING } else { questions::probes(&self.client) };
+        let mut round = search.round(top, probes);
         if round.is_empty() {
             return Ok(());
         }

@@ -9,6 +9,8 @@ use assay_evm::client::Block;
 
 /// Brackets of at most this width get their ends dated: some hours to a week of blocks.
 const DATED_WIDTH: u64 = 50_000;
+/// Probes of a round that halves each bracket. It asks for the time of the block that is found alone.
+pub(super) const SPARING: u64 = 1;
 
 /// The nonce of a wallet after a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -155,8 +157,9 @@ fn targets(top: Point) -> impl Iterator<Item = u64> {
 /// The blocks whose time is of use: all that may be the one, where the probes of this round decide between them; else
 /// the ends of a bracket that is narrow enough for a date.
 fn headers(bracket: Bracket, probes: u64) -> impl Iterator<Item = u64> {
-    let all = bracket.width() <= probes + 1 && (bracket.low_seen || !bracket.is_over());
-    let ends = !all && bracket.low_seen && bracket.width() <= DATED_WIDTH;
+    let decided = if probes == SPARING { 1 } else { probes + 1 };
+    let all = bracket.width() <= decided && (bracket.low_seen || !bracket.is_over());
+    let ends = !all && probes != SPARING && bracket.low_seen && bracket.width() <= DATED_WIDTH;
     let candidates = if all { bracket.low + 1..bracket.high + 1 } else { 0..0 };
     candidates.chain([bracket.low, bracket.high].into_iter().filter(move |_| ends))
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::Moment;
-use assay_domain::{ModelKind, ModelRef};
+use assay_domain::{Claims, ModelKind, ModelRef, Rate};
 use assay_registry::{ModelStatus, Price};
 
 /// One model, or one file that could not be loaded as a model.
@@ -14,7 +14,7 @@ use assay_registry::{ModelStatus, Price};
     "digest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", "role": "champion", "state": "ready",
     "reason": null, "file": "credit-1.1.wasm", "loaded_at": "2026-01-15T10:30:00Z", "class": "small",
     "cost": { "lanes": 2, "memory_bytes": 65536, "code_bytes": 278528, "compile_ms": 41, "call_us": 11 },
-    "calls": 1201, "failures": 0, "card": null
+    "calls": 1201, "failures": 0, "card": null, "claims": null
 }))]
 pub struct ModelBody {
     /// `credit`, `boost`, `sybil` or `sandbox`; null when the file does not declare it.
@@ -50,6 +50,28 @@ pub struct ModelBody {
     failures: u64,
     /// Path of its model card; null where it has none.
     card: Option<String>,
+    /// The rates that the model claims; null where it claims none.
+    claims: Option<ClaimsBody>,
+}
+
+/// The share of wallets to which the outcome happens within the time, by range, as the model itself states it.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "Claims")]
+pub struct ClaimsBody {
+    outcome: String,
+    horizon_days: u32,
+    population: String,
+    rates: Vec<RateBody>,
+}
+
+/// The share in one range, 0 to 1, with its 95 % interval.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "Rate")]
+pub struct RateBody {
+    range: &'static str,
+    low: f64,
+    estimate: f64,
+    high: f64,
 }
 
 /// What a loaded model costs this host.
@@ -115,6 +137,7 @@ impl ModelBody {
             version: info.as_ref().map(|info| info.version.to_string()),
             title: info.as_ref().map(|info| info.title.clone()),
             authors: info.as_ref().map(|info| info.authors.clone()).unwrap_or_default(),
+            claims: info.as_ref().and_then(|info| info.claims.clone()).map(Into::into),
             reads: info.map(|info| info.reads).unwrap_or_default(),
             digest: status.digest.map(|digest| digest.to_string()),
             role: status.role.as_str(),
@@ -128,6 +151,17 @@ impl ModelBody {
             failures: status.failures,
             card,
         }
+    }
+}
+
+impl From<Claims> for ClaimsBody {
+    fn from(claims: Claims) -> Self {
+        let Claims { outcome, horizon_days, population, rates } = claims;
+        let rate = |rate: Rate| {
+            let Rate { range, low, estimate, high } = rate;
+            RateBody { range: range.as_str(), low, estimate, high }
+        };
+        Self { outcome, horizon_days, population, rates: rates.into_iter().map(rate).collect() }
     }
 }
 

@@ -1,0 +1,66 @@
+//! What the pool itself says of an account.
+
+use alloy::primitives::{Address, Bytes, U256};
+use alloy::sol;
+use alloy::sol_types::SolCall;
+use serde_json::json;
+
+use crate::devnet::{Chain, Error};
+
+sol! {
+    function getUserAccountData(address user) external view returns (
+        uint256 totalCollateralBase, uint256 totalDebtBase, uint256 availableBorrowsBase,
+        uint256 currentLiquidationThreshold, uint256 ltv, uint256 healthFactor);
+}
+
+/// Dollars, and shares of one.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Account {
+    pub collateral: f64,
+    pub debt: f64,
+    /// What may still be borrowed.
+    pub available: f64,
+    pub threshold: f64,
+    /// Infinite without debt.
+    pub health: f64,
+}
+
+impl From<getUserAccountDataReturn> for Account {
+    fn from(said: getUserAccountDataReturn) -> Self {
+        let of = |number: U256, places: i32| f64::from(number) / 10_f64.powi(places);
+        Self {
+            collateral: of(said.totalCollateralBase, 8),
+            debt: of(said.totalDebtBase, 8),
+            available: of(said.availableBorrowsBase, 8),
+            threshold: of(said.currentLiquidationThreshold, 4),
+            health: if said.totalDebtBase.is_zero() { f64::INFINITY } else { of(said.healthFactor, 18) },
+        }
+    }
+}
+
+impl Chain {
+    /// The accounts of `wallets` at the newest block.
+    ///
+    /// # Errors
+    /// When the node does not answer.
+    pub async fn accounts(&self, wallets: &[Address]) -> Result<Vec<Account>, Error> {
+        self.accounts_at(wallets, self.head().await?.0).await
+    }
+
+    /// The accounts of `wallets` at the end of a block.
+    ///
+    /// # Errors
+    /// When the node does not answer.
+    pub async fn accounts_at(&self, wallets: &[Address], block: u64) -> Result<Vec<Account>, Error> {
+        let ask = |user: &Address| {
+            let data = Bytes::from(getUserAccountDataCall { user: *user }.abi_encode());
+            ("eth_call", json!([{ "to": self.market.pool, "data": data }, format!("{block:#x}")]))
+        };
+        let answers: Vec<Bytes> = self.rpc.batch(&wallets.iter().map(ask).collect::<Vec<_>>()).await?;
+        let decoded = |answer: Bytes| {
+            let said = getUserAccountDataCall::abi_decode_returns(&answer);
+            said.map(Into::into).map_err(|error| Error::Rpc(format!("getUserAccountData: {error}")))
+        };
+        answers.into_iter().map(decoded).collect()
+    }
+}

@@ -1,0 +1,71 @@
+//! An economy to fit models on: a chain with the real Aave v3 contracts, on which borrowers of different leverage and
+//! assets live through two falls of prices. They repay, borrow more, close and open loans; a liquidator takes what falls
+//! below the threshold. A seed repeats every event with its block and amount; the order within a block may differ.
+
+mod account;
+mod borrower;
+mod ledger;
+mod life;
+mod prices;
+
+use std::path::Path;
+
+use alloy::primitives::Address;
+
+pub use account::Account;
+pub use ledger::{Event, Kind, Ledger};
+
+use crate::devnet::{Chain, ETHEREUM, Error, config, weather};
+
+const DAY: u64 = 86_400;
+const WEEK: u64 = 7 * DAY;
+/// Weeks that it lasts.
+const WEEKS: u64 = 70;
+/// 2025-06-30, its end. A fixed date, so that the same seed makes the same times.
+const END: u64 = 1_751_241_600;
+/// Its first price.
+const START: u64 = END - WEEKS * WEEK;
+/// Final blocks of the configuration, and some more.
+const SETTLING: u64 = 20;
+
+/// The chain, running, and who borrowed on it.
+#[derive(Debug)]
+pub struct Economy {
+    pub chain: Chain,
+    pub borrowers: Vec<Address>,
+    /// Liquidations in all.
+    pub liquidations: usize,
+}
+
+impl Economy {
+    /// Starts a node and makes everything happen.
+    ///
+    /// # Errors
+    /// When a package is missing, or the node or a transaction fails.
+    pub async fn start(borrowers: u64, seed: u64) -> Result<Self, Error> {
+        let all = borrower::all(borrowers, seed);
+        let addresses = all.iter().map(|borrower| borrower.address).collect();
+        let steps = weather::liquidity(ETHEREUM);
+        let (chain, sender) = Chain::seeded((ETHEREUM, "Ethereum"), &steps, END, |_, _, _| ()).await?;
+        let liquidations = life::run(&chain, sender, all, seed).await?;
+        chain.arrive().await?;
+        chain.mine(SETTLING).await?;
+        Ok(Self { chain, borrowers: addresses, liquidations })
+    }
+
+    /// Midnight this many days after the start, in Unix seconds.
+    pub fn day(day: u64) -> u64 {
+        START + day * DAY
+    }
+
+    /// The day on which the prices of a fall, 0 or 1, begin to fall.
+    pub fn fall(which: usize) -> u64 {
+        prices::FALLS[which].0 * 7
+    }
+
+    /// A configuration of its chain alone, with the index of markets in the server's folder.
+    pub fn config_toml(&self, shelf: &Path, key: &str) -> String {
+        let toml = config::toml(&[&self.chain], "127.0.0.1:0", shelf, Path::new("{dir}/assay.redb"), key);
+        format!("{toml}\n[reading]\nindex = \"on\"\nindex_path = \"{{dir}}/index\"\nindex_per_second = 0\n")
+    }
+}

@@ -1,0 +1,52 @@
+//! Prices by week: two falls, after each a recovery, and some noise.
+
+use super::WEEKS;
+use crate::devnet::tokens::{WBTC, WETH};
+use crate::dice::Dice;
+
+/// Prices of one week, in dollars.
+#[derive(Debug, Clone, Copy)]
+pub struct Prices {
+    pub ether: f64,
+    pub bitcoin: f64,
+}
+
+/// The first week of a fall, and what remains of the prices of ether and bitcoin after each of its weeks. The second fall
+/// is another one than the first: bitcoin falls as deep as ether.
+pub const FALLS: [(u64, [(f64, f64); 4]); 2] = [
+    (21, [(0.84, 0.89), (0.79, 0.84), (0.82, 0.87), (0.92, 0.95)]),
+    (56, [(0.87, 0.85), (0.80, 0.79), (0.82, 0.81), (0.92, 0.92)]),
+];
+/// Growth of a week outside the falls, and its noise either way.
+const GROWTH: f64 = 1.004;
+const NOISE: f64 = 0.025;
+
+/// The prices of every week.
+pub fn path(seed: u64) -> Vec<Prices> {
+    let mut dice = Dice(seed);
+    let mut now = Prices { ether: WETH.dollars, bitcoin: WBTC.dollars };
+    let week = |week| {
+        let mut calm = || GROWTH + (dice.share() - 0.5) * 2.0 * NOISE;
+        let (ether, bitcoin) = falling(week).unwrap_or_else(|| (calm(), calm()));
+        now = Prices { ether: now.ether * ether, bitcoin: now.bitcoin * bitcoin };
+        now
+    };
+    (0..WEEKS).map(week).collect()
+}
+
+/// What remains of the prices after a week of a fall.
+fn falling(week: u64) -> Option<(f64, f64)> {
+    let place = |first| usize::try_from(week.checked_sub(first)?).ok();
+    FALLS.iter().find_map(|(first, weeks)| weeks.get(place(*first)?).copied())
+}
+
+impl Prices {
+    /// Of a token, by its symbol.
+    pub fn of(self, symbol: &str) -> f64 {
+        match symbol {
+            "WETH" => self.ether,
+            "WBTC" => self.bitcoin,
+            _ => 1.0,
+        }
+    }
+}
