@@ -7,10 +7,11 @@ const PRINTS: &[u8] = b"failed printing to";
 
 /// Hints about a file that was walked before.
 pub(crate) fn of(bytes: &[u8]) -> Vec<String> {
+    if is_script(bytes) { Vec::new() } else { of_rust(bytes) }
+}
+
+fn of_rust(bytes: &[u8]) -> Vec<String> {
     let mut hints = Vec::new();
-    if is_script(bytes) {
-        return hints;
-    }
     let (mut debug, mut pages, mut names) = (0, 0, 0);
     for payload in Parser::new(0).parse_all(bytes) {
         match payload {
